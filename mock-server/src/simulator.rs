@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, JobStatus, TopUpStatus};
 
 use crate::api;
+use crate::engine::ledger::ControlEntry;
 #[cfg(feature = "frontend")]
 use crate::engine::ledger::ControlLedger;
-use crate::engine::ledger::{self, ControlEntry};
 #[cfg(feature = "frontend")]
 use crate::engine::page::Page;
 use crate::engine::snapshot::{self, Snapshot};
@@ -378,9 +378,8 @@ impl Simulator {
     pub fn jobs(&self) -> Vec<Value> {
         let jobs = self.state.jobs.all();
         let (state, hosts) = (&self.state, &self.settings.hosts);
-        api::ControlJobs::items(state, hosts)
-            .map(|job| json!(job))
-            .collect()
+        let jobs = api::control_jobs(state, hosts);
+        jobs.map(|job| json!(job)).collect()
     }
 
     fn view(&self, job: &jobs::Job) -> Value {

@@ -1,11 +1,13 @@
 //! Jobs as the control API shows them.
 
+#[cfg(feature = "frontend")]
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use super::job_view::{JobView, generation_job};
 use super::json_object::set_field;
 use crate::engine::jobs::Job;
+#[cfg(feature = "frontend")]
 use crate::engine::page::{Items, Page};
 use crate::engine::{Hosts, State, Time};
 
@@ -25,6 +27,7 @@ pub(crate) enum ControlJob<'j> {
 
 /// All jobs, or a page of them, oldest first. The generation jobs that runs with incomplete
 /// assembly left unfinished are on the last page.
+#[cfg(feature = "frontend")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ControlJobs<'s> {
     pub(crate) state: &'s State,
@@ -33,23 +36,21 @@ pub(crate) struct ControlJobs<'s> {
     pub(crate) page: Option<Page>,
 }
 
-impl<'s> ControlJobs<'s> {
-    /// Returns all jobs, oldest first.
-    pub(crate) fn items(
-        state: &'s State,
-        hosts: &'s Hosts,
-    ) -> impl Iterator<Item = ControlJob<'s>> {
-        let mut of_runs = of_runs(state).into_iter().peekable();
-        let mut jobs = state.jobs.all().peekable();
-        std::iter::from_fn(move || {
-            let next = jobs.peek().map(|job| job.timeline.created_at());
-            let is_older = |(at, _): &(Time, Value)| next.is_none_or(|next| *at < next);
-            match of_runs.next_if(is_older) {
-                Some((_, view)) => Some(ControlJob::OfRun(view)),
-                None => jobs.next().map(|job| control_job(state, job, hosts)),
-            }
-        })
-    }
+/// Returns all jobs, oldest first.
+pub(crate) fn control_jobs<'s>(
+    state: &'s State,
+    hosts: &'s Hosts,
+) -> impl Iterator<Item = ControlJob<'s>> {
+    let mut of_runs = of_runs(state).into_iter().peekable();
+    let mut jobs = state.jobs.all().peekable();
+    std::iter::from_fn(move || {
+        let next = jobs.peek().map(|job| job.timeline.created_at());
+        let is_older = |(at, _): &(Time, Value)| next.is_none_or(|next| *at < next);
+        match of_runs.next_if(is_older) {
+            Some((_, view)) => Some(ControlJob::OfRun(view)),
+            None => jobs.next().map(|job| control_job(state, job, hosts)),
+        }
+    })
 }
 
 /// Returns the unfinished generation jobs of runs, oldest first.
@@ -74,12 +75,13 @@ fn control_job<'j>(state: &State, job: &'j Job, hosts: &Hosts) -> ControlJob<'j>
     }
 }
 
+#[cfg(feature = "frontend")]
 impl Serialize for ControlJobs<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { state, hosts, page } = *self;
         let mut fields = serializer.serialize_map(None)?;
         let Some(Page { limit, start }) = page else {
-            fields.serialize_entry("data", &Items::new(Self::items(state, hosts)))?;
+            fields.serialize_entry("data", &Items::new(control_jobs(state, hosts)))?;
             return fields.end();
         };
         let mut jobs = state.jobs.numbered_from(start).peekable();

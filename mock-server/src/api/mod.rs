@@ -54,7 +54,9 @@ mod versioned_models;
 mod webhooks;
 
 pub(crate) use self::announcements::announce_ended;
+#[cfg(feature = "frontend")]
 pub(crate) use self::control_jobs::ControlJobs;
+pub(crate) use self::control_jobs::control_jobs;
 pub(crate) use self::handler::handle;
 pub(crate) use self::job_view::JobView;
 #[cfg(feature = "frontend")]

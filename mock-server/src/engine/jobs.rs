@@ -265,6 +265,7 @@ impl Jobs {
     }
 
     /// Returns the jobs from a number on, with their numbers, oldest first.
+    #[cfg(feature = "frontend")]
     pub(crate) fn numbered_from(&self, number: usize) -> impl Iterator<Item = (usize, &Job)> {
         self.jobs.numbered_from(number)
     }

@@ -14,7 +14,9 @@ use svc_sdk::types::Usd;
 
 use self::carried_forward::CarriedForward;
 use self::entries::Entries;
-pub(crate) use self::view::{ControlEntry, ControlLedger, LedgerView};
+#[cfg(feature = "frontend")]
+pub(crate) use self::view::ControlLedger;
+pub(crate) use self::view::{ControlEntry, LedgerView};
 use super::Time;
 use crate::engine::shared::SharedText;
 

@@ -23,6 +23,7 @@ pub(crate) mod keys;
 pub(crate) mod ledger;
 pub(crate) mod models;
 pub(crate) mod output_schema;
+#[cfg(feature = "frontend")]
 pub(crate) mod page;
 mod plans;
 pub(crate) mod profiles;

@@ -71,16 +71,6 @@ impl Snapshot {
         }
     }
 
-    /// Writes the document.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `writer` fails.
-    #[cfg(feature = "frontend")]
-    pub(crate) fn write(&self, writer: impl io::Write) -> io::Result<()> {
-        serde_json::to_writer(writer, self).map_err(io::Error::from)
-    }
-
     pub(crate) fn to_value(&self) -> Value {
         serde_json::to_value(self).unwrap_or_default()
     }

@@ -40,6 +40,7 @@ pub(crate) fn rendered(spec: &Spec) -> Bytes {
 }
 
 /// Returns `true` if the file that `spec` describes is kept.
+#[cfg(feature = "frontend")]
 pub(crate) fn is_rendered(spec: &Spec) -> bool {
     files(|files| {
         let file = files.by_etag.get(&spec.etag());
@@ -90,6 +91,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "frontend")]
     #[test]
     fn a_file_is_rendered_once() {
         let spec = spec(0x7e57_0001);

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::carried_forward::CarriedForward;
 use super::{Account, Entry, Ledger, Subject, account_owner, organization_account};
+#[cfg(feature = "frontend")]
 use crate::engine::page::{Items, Page};
 use crate::engine::time::TimeText;
 
@@ -81,6 +82,7 @@ impl Serialize for ControlEntry<'_> {
 }
 
 /// The whole ledger as the control API shows it, or a page of it.
+#[cfg(feature = "frontend")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ControlLedger<'l> {
     pub(crate) ledger: &'l Ledger,
@@ -88,6 +90,7 @@ pub(crate) struct ControlLedger<'l> {
     pub(crate) page: Option<Page>,
 }
 
+#[cfg(feature = "frontend")]
 impl Serialize for ControlLedger<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let start = self.page.map_or(0, |page| page.start);
@@ -113,8 +116,10 @@ impl Serialize for ControlLedger<'_> {
 }
 
 /// The balance of each workspace.
+#[cfg(feature = "frontend")]
 struct Balances<'l>(&'l Ledger);
 
+#[cfg(feature = "frontend")]
 impl Serialize for Balances<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.balances())
@@ -188,6 +193,7 @@ mod tests {
         assert_eq!(json!(LedgerView(&top_up))["top_up_id"], "top_1");
     }
 
+    #[cfg(feature = "frontend")]
     #[test]
     fn pages_have_each_entry_once() {
         let mut ledger = Ledger::default();

@@ -67,7 +67,7 @@ pub(super) fn state_reader() -> (mpsc::Sender<Bytes>, impl Future<Output = ReadS
     let state = spawn_blocking(move || {
         snapshot::read(BufReader::with_capacity(PIECE_BYTES, reader)).map(Box::new)
     });
-    (sender, async { state.await.ok() })
+    (sender, async move { state.await.ok() })
 }
 
 /// The state that was read; `None` if the thread failed.
