@@ -376,7 +376,6 @@ impl Simulator {
     /// `incomplete_assembly` left unfinished are included, with their `run_id`.
     #[must_use]
     pub fn jobs(&self) -> Vec<Value> {
-        let jobs = self.state.jobs.all();
         let (state, hosts) = (&self.state, &self.settings.hosts);
         let jobs = api::control_jobs(state, hosts);
         jobs.map(|job| json!(job)).collect()

@@ -17,7 +17,9 @@ pub(crate) enum ControlBody {
 }
 
 /// A document that is not written yet. It contains a copy of what it needs of the state.
-pub(crate) struct Document(Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + Send>);
+pub(crate) struct Document(Box<WriteDocument>);
+
+type WriteDocument = dyn FnOnce(&mut dyn Write) -> io::Result<()> + Send;
 
 impl Document {
     pub(crate) fn new(
