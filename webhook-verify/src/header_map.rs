@@ -41,10 +41,10 @@ impl Verifier {
         body: impl AsRef<[u8]>,
         now: u64,
     ) -> Result<VerifiedSignature, VerifyError> {
-        let mut stream = self.begin_with_headers(headers)?;
-        stream.check_timestamp(now)?;
-        stream.update(body);
-        stream.finish(now)
+        let timestamp = timestamp(headers)?;
+        let signatures = headers.get_all(SIGNATURE);
+        let lines = || signatures.iter().map(HeaderValue::as_bytes);
+        self.verify_lines(timestamp, lines, body.as_ref(), now)
     }
 
     /// Begins verifying a delivery with the headers of its request, for a body that
@@ -68,16 +68,21 @@ impl Verifier {
     ///
     /// Returns an error if a header is missing or malformed.
     pub fn begin_with_headers(&self, headers: &HeaderMap) -> Result<StreamVerifier, VerifyError> {
-        let mut timestamps = headers.get_all(TIMESTAMP).iter();
-        let timestamp = timestamps.next().map(HeaderValue::as_bytes);
-        let timestamp = timestamp.unwrap_or_default();
-        if timestamps.next().is_some() {
-            return Err(VerifyError::TimestampMalformed);
-        }
+        let timestamp = timestamp(headers)?;
         let signatures = headers.get_all(SIGNATURE);
         let lines = || signatures.iter().map(HeaderValue::as_bytes);
         let parsed_headers = ParsedHeaders::parse_lines(timestamp, lines)?;
         Ok(StreamVerifier::new(self, parsed_headers, timestamp))
+    }
+}
+
+/// Returns the timestamp header, empty if it is missing.
+fn timestamp(headers: &HeaderMap) -> Result<&[u8], VerifyError> {
+    let mut timestamps = headers.get_all(TIMESTAMP).iter();
+    let timestamp = timestamps.next().map(HeaderValue::as_bytes);
+    match timestamps.next() {
+        Some(_) => Err(VerifyError::TimestampMalformed),
+        None => Ok(timestamp.unwrap_or_default()),
     }
 }
 

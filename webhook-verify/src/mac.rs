@@ -8,7 +8,18 @@ use crate::key::KeySet;
 /// A computed or a received HMAC-SHA256 tag.
 pub(crate) type Tag = [u8; 32];
 
-/// The MAC computations of all keys, newest key first.
+/// Returns the tag of each key for a body that is there as a whole, newest key first.
+pub(crate) fn tags(keys: &KeySet, timestamp: &[u8], body: &[u8]) -> impl Iterator<Item = Tag> {
+    keys.iter().map(move |key| {
+        let mut mac = key.mac();
+        mac.update(timestamp);
+        mac.update(b".");
+        mac.update(body);
+        mac.finalize().into_bytes().into()
+    })
+}
+
+/// The MAC computations of all keys for a body that arrives in chunks, newest key first.
 pub(crate) struct MacSet([Option<Hmac<Sha256>>; KeySet::MAX_KEYS]);
 
 impl MacSet {

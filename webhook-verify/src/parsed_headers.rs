@@ -12,6 +12,7 @@ use crate::verify_error::VerifyError;
 const MAX_TIMESTAMP_DIGITS: usize = 20;
 const MAX_SIGNATURE_BYTES: usize = 4096;
 const MAX_ENTRIES: usize = 32;
+const PREFIX: &[u8] = SCHEME_PREFIX.as_bytes();
 
 /// The timestamp and the signatures in the headers of a delivery, not yet verified.
 pub(crate) struct ParsedHeaders {
@@ -30,13 +31,29 @@ impl ParsedHeaders {
         timestamp: &[u8],
         signature: impl Fn() -> I,
     ) -> Result<Self, VerifyError> {
-        let mut parsed = Self {
-            timestamp: parse_timestamp(timestamp)?,
+        let mut parsed = Self::empty();
+        parsed.read(timestamp, signature)?;
+        Ok(parsed)
+    }
+
+    /// Returns headers without a signature, to be read into where they are used: a move copies all
+    /// the tags.
+    pub(crate) fn empty() -> Self {
+        Self {
+            timestamp: 0,
             tags: [[0; 32]; MAX_ENTRIES],
             tag_count: 0,
-        };
-        parsed.parse_entries(signature)?;
-        Ok(parsed)
+        }
+    }
+
+    /// Parses the headers of a delivery, as [`parse_lines`](Self::parse_lines) does, in place.
+    pub(crate) fn read<'a, I: Iterator<Item = &'a [u8]>>(
+        &mut self,
+        timestamp: &[u8],
+        signature: impl Fn() -> I,
+    ) -> Result<(), VerifyError> {
+        self.timestamp = parse_timestamp(timestamp)?;
+        self.parse_entries(signature)
     }
 
     pub(crate) fn timestamp(&self) -> u64 {
@@ -68,7 +85,7 @@ impl ParsedHeaders {
         for (key, mut tag) in (0..=u8::MAX).zip(computed) {
             let mut equal = Choice::from(0);
             for entry in self.tags.iter().take(self.tag_count) {
-                equal |= entry.ct_eq(&tag);
+                equal |= is_equal(entry, &tag);
             }
             index.conditional_assign(&key, equal & !found);
             found |= equal;
@@ -88,30 +105,58 @@ impl ParsedHeaders {
             return Err(VerifyError::SignatureTooLong);
         }
         let mut error = VerifyError::SignatureMissing;
-        let entries = lines().flat_map(|line| line.split(|byte| *byte == b','));
-        for (position, entry) in entries.enumerate() {
-            if position >= MAX_ENTRIES {
-                return Err(VerifyError::TooManySignatures);
+        let mut count = 0_usize;
+        for line in lines() {
+            // Most lines are one entry, which needs no search for commas.
+            if let Some(tag) = line.strip_prefix(PREFIX).and_then(decode_tag) {
+                self.add(Entry::Tag(tag), &mut count, &mut error)?;
+                continue;
             }
-            match Entry::parse(entry) {
-                Entry::Tag(tag) => {
-                    if let Some(slot) = self.tags.get_mut(self.tag_count) {
-                        *slot = tag;
-                        self.tag_count += 1;
-                    }
-                }
-                Entry::Malformed => error = VerifyError::SignatureMalformed,
-                Entry::OtherScheme if error == VerifyError::SignatureMissing => {
-                    error = VerifyError::SignatureUnsupported;
-                }
-                Entry::OtherScheme | Entry::Empty => {}
+            for entry in line.split(|byte| *byte == b',') {
+                self.add(Entry::parse(entry), &mut count, &mut error)?;
             }
         }
-        if self.tag_count == 0 {
-            return Err(error);
+        match self.tag_count {
+            0 => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes in an entry. `error` is what a header without a valid entry fails with.
+    fn add(
+        &mut self,
+        entry: Entry,
+        count: &mut usize,
+        error: &mut VerifyError,
+    ) -> Result<(), VerifyError> {
+        if *count >= MAX_ENTRIES {
+            return Err(VerifyError::TooManySignatures);
+        }
+        *count += 1;
+        match entry {
+            Entry::Tag(tag) => {
+                if let Some(slot) = self.tags.get_mut(self.tag_count) {
+                    *slot = tag;
+                    self.tag_count += 1;
+                }
+            }
+            Entry::Malformed => *error = VerifyError::SignatureMalformed,
+            Entry::OtherScheme if *error == VerifyError::SignatureMissing => {
+                *error = VerifyError::SignatureUnsupported;
+            }
+            Entry::OtherScheme | Entry::Empty => {}
         }
         Ok(())
     }
+}
+
+/// Compares two tags in constant time, eight bytes at a time.
+fn is_equal(left: &Tag, right: &Tag) -> Choice {
+    let ((left, _), (right, _)) = (left.as_chunks::<8>(), right.as_chunks::<8>());
+    let words = left.iter().zip(right);
+    words.fold(Choice::from(1), |equal, (left, right)| {
+        equal & u64::from_ne_bytes(*left).ct_eq(&u64::from_ne_bytes(*right))
+    })
 }
 
 enum Entry {
@@ -126,7 +171,7 @@ impl Entry {
         let entry = trim_list_whitespace(entry);
         if entry.is_empty() {
             Self::Empty
-        } else if let Some(hex) = entry.strip_prefix(SCHEME_PREFIX.as_bytes()) {
+        } else if let Some(hex) = entry.strip_prefix(PREFIX) {
             decode_tag(hex).map_or(Self::Malformed, Self::Tag)
         } else if entry.contains(&b'=') {
             Self::OtherScheme
@@ -165,15 +210,18 @@ fn trim_list_whitespace(mut entry: &[u8]) -> &[u8] {
 }
 
 /// Decodes 64 hex digits. Validity is checked once at the end, because a branch per
-/// digit on random data would be mispredicted.
+/// digit on random data would be mispredicted. The loops are separate, so that both use
+/// vector instructions.
 fn decode_tag(hex: &[u8]) -> Option<Tag> {
-    let hex: &[u8; 64] = hex.try_into().ok()?;
-    let (pairs, _) = hex.as_chunks::<2>();
-    let mut tag = [0; 32];
+    let mut nibbles: [u8; 64] = hex.try_into().ok()?;
     let mut all_nibbles = 0;
+    for nibble in &mut nibbles {
+        *nibble = decode_digit(*nibble);
+        all_nibbles |= *nibble;
+    }
+    let (pairs, _) = nibbles.as_chunks::<2>();
+    let mut tag = [0; 32];
     for (byte, [high, low]) in tag.iter_mut().zip(pairs) {
-        let (high, low) = (decode_digit(*high), decode_digit(*low));
-        all_nibbles |= high | low;
         *byte = high << 4 | low;
     }
     (all_nibbles <= 0x0f).then_some(tag)

@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 
 use crate::key::{Key, KeySet};
-use crate::mac::MacSet;
+use crate::mac::{self, MacSet, Tag};
 use crate::parsed_headers::ParsedHeaders;
 use crate::verify_error::VerifyError;
 
@@ -128,12 +128,22 @@ impl Verifier {
         body: impl AsRef<[u8]>,
         now: u64,
     ) -> Result<VerifiedSignature, VerifyError> {
-        let timestamp = timestamp.as_ref();
-        let headers = ParsedHeaders::parse(timestamp, signature.as_ref())?;
+        let lines = || core::iter::once(signature.as_ref());
+        self.verify_lines(timestamp.as_ref(), lines, body.as_ref(), now)
+    }
+
+    /// Verifies a delivery whose signature header has several lines.
+    pub(crate) fn verify_lines<'a, I: Iterator<Item = &'a [u8]>>(
+        &self,
+        timestamp: &[u8],
+        signature: impl Fn() -> I,
+        body: &[u8],
+        now: u64,
+    ) -> Result<VerifiedSignature, VerifyError> {
+        let mut headers = ParsedHeaders::empty();
+        headers.read(timestamp, signature)?;
         headers.check_timestamp(now, self.tolerance)?;
-        let mut macs = MacSet::new(&self.keys, timestamp);
-        macs.update(body.as_ref());
-        match_signature(&headers, &mut macs)
+        match_signature(&headers, mac::tags(&self.keys, timestamp, body))
     }
 
     /// Begins verifying a delivery whose body arrives in chunks.
@@ -189,7 +199,7 @@ impl StreamVerifier {
     }
 
     /// Returns an error if the timestamp is stale, before the body is available.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "tower")]
     pub(crate) fn check_timestamp(&self, now: u64) -> Result<(), VerifyError> {
         self.headers.check_timestamp(now, self.tolerance)
     }
@@ -209,7 +219,7 @@ impl StreamVerifier {
     /// Returns an error if the timestamp is stale or no signature matches.
     pub fn finish(mut self, now: u64) -> Result<VerifiedSignature, VerifyError> {
         self.headers.check_timestamp(now, self.tolerance)?;
-        match_signature(&self.headers, &mut self.macs)
+        match_signature(&self.headers, self.macs.take_tags())
     }
 }
 
@@ -248,9 +258,9 @@ impl VerifiedSignature {
 
 fn match_signature(
     headers: &ParsedHeaders,
-    macs: &mut MacSet,
+    tags: impl Iterator<Item = Tag>,
 ) -> Result<VerifiedSignature, VerifyError> {
-    let key_index = headers.find_match(macs.take_tags());
+    let key_index = headers.find_match(tags);
     Ok(VerifiedSignature {
         timestamp: headers.timestamp(),
         key_index: key_index.ok_or(VerifyError::SignatureMismatch)?,
