@@ -46,7 +46,10 @@ impl BaseUrl {
 
     /// Returns the URL of a path that begins with a slash.
     pub(crate) fn join(&self, path: &str) -> String {
-        format!("{}{path}", self.text)
+        let mut url = String::with_capacity(self.text.len() + path.len());
+        url.push_str(&self.text);
+        url.push_str(path);
+        url
     }
 
     pub(crate) fn as_str(&self) -> &str {

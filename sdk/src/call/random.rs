@@ -45,7 +45,7 @@ impl Random {
             getrandom::fill(&mut bytes).map_err(no_random_numbers)?;
         }
         let uuid = uuid::Builder::from_random_bytes(bytes).into_uuid();
-        Ok(uuid.to_string().parse()?)
+        Ok(uuid.to_string().try_into()?)
     }
 
     fn generator(&self) -> MutexGuard<'_, fastrand::Rng> {

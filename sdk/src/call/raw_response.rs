@@ -3,9 +3,11 @@
 use std::fmt;
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 
 use crate::types::RequestId;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-svc-request-id");
 
 /// A response as it was received, of whatever status.
 ///
@@ -60,5 +62,5 @@ impl fmt::Debug for RawResponse {
 }
 
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<RequestId> {
-    Some(headers.get("x-svc-request-id")?.to_str().ok()?.into())
+    Some(headers.get(REQUEST_ID)?.to_str().ok()?.into())
 }

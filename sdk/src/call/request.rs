@@ -1,15 +1,22 @@
 //! Requests as values: everything that is sent but the host and the credential.
 
+use std::borrow::Cow;
+use std::fmt::Display;
+
 use bytes::Bytes;
-use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::{HeaderMap, Uri};
 use serde::Serialize;
 
+use super::base_url::BaseUrl;
 use crate::contract::{Method, Operation, RateLimitBucket, RetryClass};
 use crate::error::{Error, Result};
 use crate::types::{IdempotencyKey, InvalidField};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// The headers that the client itself sets on a request, at most.
+const REQUEST_HEADERS: usize = 6;
 
 /// A request of the service, before the host and the credential are added.
 ///
@@ -59,17 +66,14 @@ impl Request {
     }
 
     /// Sets the body.
-    ///
-    /// It is serialized by way of a [`serde_json::Value`], so that a field that the caller set by
-    /// name replaces the setter's: no name is sent twice.
     pub(crate) fn with_body(mut self, body: &impl Serialize) -> Result<Self> {
-        let value = serde_json::to_value(body).map_err(|error| {
+        let json = serde_json::to_vec(body).map_err(|error| {
             Error::from(InvalidField::new(
                 "body",
                 format!("cannot be serialized: {error}"),
             ))
         })?;
-        self.body = Some(value.to_string().into());
+        self.body = Some(json.into());
         Ok(self)
     }
 
@@ -117,36 +121,51 @@ impl Request {
     /// Returns the path with the encoded query, as it is sent.
     #[must_use]
     pub fn target(&self) -> String {
+        self.encoded_target().into_owned()
+    }
+
+    fn encoded_target(&self) -> Cow<'_, str> {
         if self.query.is_empty() {
-            return self.path.clone();
+            return Cow::Borrowed(&self.path);
         }
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(&self.query);
-        format!("{}?{}", self.path, query.finish())
+        Cow::Owned(format!("{}?{}", self.path, query.finish()))
     }
 
-    pub(crate) fn to_http(&self, url: &str) -> Result<http::Request<Bytes>> {
-        let mut builder = http::Request::builder()
-            .method(self.method.as_str())
-            .uri(url)
-            .header(ACCEPT, HeaderValue::from_static("application/json"));
+    pub(crate) fn to_http(&self, base_url: &BaseUrl) -> Result<http::Request<Bytes>> {
+        const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+        let url = Bytes::from(base_url.join(&self.encoded_target()));
+        let invalid = |error: &dyn Display| {
+            Error::from(InvalidField::new(
+                "path",
+                format!("not a valid URL: {error}"),
+            ))
+        };
+        let mut message = http::Request::new(self.body.clone().unwrap_or_default());
+        *message.method_mut() = http_method(self.method);
+        *message.uri_mut() = Uri::from_maybe_shared(url).map_err(|error| invalid(&error))?;
+        let headers = message.headers_mut();
+        headers.reserve(REQUEST_HEADERS + self.headers.len());
+        headers.insert(ACCEPT, JSON);
         if self.body.is_some() {
-            builder = builder.header(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            headers.insert(CONTENT_TYPE, JSON);
         }
         if let Some(key) = &self.idempotency_key {
-            builder = builder.header(IDEMPOTENCY_KEY, key.as_str());
+            let key = HeaderValue::from_str(key.as_str()).map_err(|error| invalid(&error))?;
+            headers.insert(IDEMPOTENCY_KEY, key);
         }
-        let mut message = builder
-            .body(self.body.clone().unwrap_or_default())
-            .map_err(|error| {
-                Error::from(InvalidField::new(
-                    "path",
-                    format!("not a valid URL: {error}"),
-                ))
-            })?;
         for (name, value) in &self.headers {
-            message.headers_mut().insert(name.clone(), value.clone());
+            headers.insert(name.clone(), value.clone());
         }
         Ok(message)
+    }
+}
+
+fn http_method(method: Method) -> http::Method {
+    match method {
+        Method::Get => http::Method::GET,
+        Method::Post => http::Method::POST,
     }
 }

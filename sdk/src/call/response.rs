@@ -29,14 +29,27 @@ impl RawResponse {
 
     /// Decodes the body of a success.
     pub(crate) fn decode<T: DeserializeOwned>(&self, wrapping: Wrapping) -> Result<T> {
+        #[derive(Deserialize)]
+        #[serde(bound = "T: DeserializeOwned")]
+        struct Wrapped<T> {
+            data: Option<T>,
+        }
+
+        // Nearly every body is decoded in one pass. One that is not is read again, for what is wrong
+        // with it.
+        if let Ok(Wrapped { data: Some(value) }) = serde_json::from_slice(&self.body) {
+            return Ok(value);
+        }
         let (json, prefix) = self.unwrap_data(wrapping)?;
         self.decode_at(json, prefix)
     }
 
     /// Decodes a list, which knows how it is wrapped.
     pub(crate) fn decode_page<T: DeserializeOwned>(&self) -> Result<Page<T>> {
-        self.check_json()?;
-        self.decode_at(&self.body, "")
+        serde_json::from_slice(&self.body).or_else(|_| {
+            self.check_json()?;
+            self.decode_at(&self.body, "")
+        })
     }
 
     fn unwrap_data(&self, wrapping: Wrapping) -> Result<(&[u8], &'static str)> {

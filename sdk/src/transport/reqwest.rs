@@ -85,7 +85,7 @@ impl Transport for ReqwestTransport {
             _ => self.https.get_or_init(|| self.https_client()),
         };
         match client {
-            Ok(client) => execute(client, request),
+            Ok(client) => execute(client, request, Redirects::Never),
             Err(reason) => {
                 let error = TransportError::setup(reason.clone());
                 Box::pin(async move { Err(error) })
@@ -94,21 +94,35 @@ impl Transport for ReqwestTransport {
     }
 }
 
+/// Whether a client may follow redirects although it should not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Redirects {
+    /// It was built here, without them.
+    Never,
+    /// The program built it.
+    #[cfg(feature = "reqwest-client")]
+    Unknown,
+}
+
 /// Sends a request with a client that does not follow redirects.
 ///
 /// A response to another URL is an error, as a client of the program's own may follow them.
-pub(super) fn execute(client: &reqwest::Client, request: http::Request<Bytes>) -> ResponseFuture {
+pub(super) fn execute(
+    client: &reqwest::Client,
+    request: http::Request<Bytes>,
+    redirects: Redirects,
+) -> ResponseFuture {
     let client = client.clone();
     let request = reqwest::Request::try_from(request);
     Box::pin(async move {
         let request = request.map_err(TransportError::not_sent)?;
         let is_read = request.method() == http::Method::GET;
-        let url = request.url().clone();
+        let url = (redirects != Redirects::Never).then(|| request.url().clone());
         let response = client
             .execute(request)
             .await
             .map_err(into_transport_error)?;
-        if *response.url() != url {
+        if url.is_some_and(|url| url != *response.url()) {
             return Err(redirected(is_read));
         }
         Ok(http::Response::from(response)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::reqwest::execute;
+use super::reqwest::{Redirects, execute};
 use super::{ResponseFuture, Transport};
 
 /// Returns a transport that sends all requests with a reqwest client of your own: for a proxy, a
@@ -45,7 +45,7 @@ struct ReqwestClientTransport(reqwest::Client);
 
 impl Transport for ReqwestClientTransport {
     fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
-        execute(&self.0, request)
+        execute(&self.0, request, Redirects::Unknown)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Agent Completions: runs of the agent on an ad-hoc prompt.
 
-use super::format::{cap_as_number, validate_spend_cap};
+use super::format::{CapAsNumber, validate_spend_cap};
 use super::request::{request_body, run_options};
 use super::{InvalidField, Usd, Validate};
 
@@ -24,7 +24,7 @@ request_body! {
         /// The instruction for the agent.
         instruction: text,
         /// The maximum spend on generations: above 0, at most 500 USD.
-        #[serde(serialize_with = "cap_as_number")]
+        #[written_as(CapAsNumber)]
         #[cfg_attr(feature = "schemars", schemars(with = "f64"))]
         generation_spend_cap_usd: [Usd],
     ) {} + run_options

@@ -6,7 +6,7 @@ mod reference;
 mod response_format;
 
 pub use self::create::{Attachment, FormatRunCreate, OnActiveRun, SpendCap};
-pub(super) use self::create::{cap_as_number, validate_spend_cap};
+pub(super) use self::create::{CapAsNumber, validate_spend_cap};
 pub use self::queue::{BulkRunCreate, Queue, QueueCounts, QueueItem};
 pub use self::reference::FormatRef;
 pub use self::response_format::ResponseFormat;

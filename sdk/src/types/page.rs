@@ -135,9 +135,10 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Page<T> {
                 }),
             }
         }
-        let next_cursor = extra
-            .remove(NEXT_CURSOR)
-            .and_then(|cursor| response::optional(&mut extra, NEXT_CURSOR.to_owned(), cursor));
+        let next_cursor = extra.remove(NEXT_CURSOR).and_then(|cursor| {
+            let name = response::Text(NEXT_CURSOR.into());
+            response::optional(&mut extra, name, response::Json::Other(cursor))
+        });
         Ok(Self {
             items,
             next_cursor,

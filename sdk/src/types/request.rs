@@ -1,5 +1,8 @@
 //! Declaration of request bodies.
 
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
 use super::{Communication, Extra, InvalidField};
 
 /// Declares a request body: a struct with public fields, setters, and `extra` for other fields.
@@ -81,7 +84,12 @@ macro_rules! request_body {
     (
         $(#[doc = $doc:expr])*
         pub struct $name:ident $((
-            $( $(#[$required_meta:meta])* $required:ident: $required_kind:tt ),* $(,)?
+            $(
+                $(#[doc = $required_doc:expr])*
+                $(#[written_as($as:ident)])?
+                $(#[cfg_attr($($required_attribute:tt)*)])?
+                $required:ident: $required_kind:tt
+            ),* $(,)?
         ))? {
             $(
                 $(#[doc = $field_doc:expr])*
@@ -91,23 +99,43 @@ macro_rules! request_body {
         }
     ) => {
         $(#[doc = $doc])*
-        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+        #[derive(Clone, Debug, Default, PartialEq)]
         #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
         #[non_exhaustive]
         pub struct $name {
             $( $(
-                $(#[$required_meta])*
+                $(#[doc = $required_doc])*
+                $(#[cfg_attr($($required_attribute)*)])?
                 pub $required: crate::types::request::request_body!(@required $required_kind),
             )* )?
             $(
                 $(#[doc = $field_doc])*
                 $( #[cfg_attr(feature = "schemars", schemars($($schemars)*))] )?
-                #[serde(skip_serializing_if = "crate::types::request::is_unset")]
+                #[cfg_attr(
+                    feature = "schemars",
+                    serde(skip_serializing_if = "crate::types::request::is_unset")
+                )]
                 pub $field: crate::types::request::request_body!(@type $kind),
             )*
             /// Fields without a setter.
-            #[serde(flatten)]
+            #[cfg_attr(feature = "schemars", serde(flatten))]
             pub extra: crate::types::Extra,
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut fields = crate::types::request::FieldWriter::new(serializer, &self.extra)?;
+                $( $(
+                    let value = crate::types::request::request_body!(@written [$($as)?] &self.$required);
+                    fields.write(stringify!($required), value)?;
+                )* )?
+                $(
+                    if !crate::types::request::is_unset(&self.$field) {
+                        fields.write(stringify!($field), &self.$field)?;
+                    }
+                )*
+                fields.end()
+            }
         }
 
         impl $name {
@@ -135,6 +163,9 @@ macro_rules! request_body {
             }
         }
     };
+
+    (@written [] $value:expr) => { $value };
+    (@written [$as:ident] $value:expr) => { &$as($value) };
 
     (@required text) => { String };
     (@required integer) => { u64 };
@@ -196,6 +227,41 @@ macro_rules! request_body {
 }
 
 pub(in crate::types) use request_body;
+
+/// Serializes the fields of a request body. A field that the caller set by name replaces the
+/// setter's, so that no name is sent twice.
+pub(in crate::types) struct FieldWriter<'e, M> {
+    map: M,
+    extra: &'e Extra,
+}
+
+impl<'e, M: SerializeMap> FieldWriter<'e, M> {
+    pub(in crate::types) fn new<S>(serializer: S, extra: &'e Extra) -> Result<Self, S::Error>
+    where
+        S: Serializer<SerializeMap = M>,
+    {
+        let map = serializer.serialize_map(None)?;
+        Ok(Self { map, extra })
+    }
+
+    pub(in crate::types) fn write<T: Serialize>(
+        &mut self,
+        name: &'static str,
+        value: &T,
+    ) -> Result<(), M::Error> {
+        match self.extra.get(name) {
+            Some(_) => Ok(()),
+            None => self.map.serialize_entry(name, value),
+        }
+    }
+
+    pub(in crate::types) fn end(mut self) -> Result<M::Ok, M::Error> {
+        for (name, value) in self.extra.iter() {
+            self.map.serialize_entry(name, value)?;
+        }
+        self.map.end()
+    }
+}
 
 /// A field's value that can be left out of a request.
 pub(in crate::types) trait Unset {

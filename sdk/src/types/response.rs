@@ -4,12 +4,16 @@
 //! unknown fields are kept, and a known field with an unexpected value does not prevent the others
 //! from being read.
 
+mod json;
+
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
+
+pub(in crate::types) use self::json::{Json, Text};
 
 use super::Extra;
 use super::seconds::Seconds;
@@ -86,15 +90,15 @@ macro_rules! response_body {
                     ) -> Result<$name, A::Error> {
                         let mut extra = crate::types::Extra::default();
                         $( let mut $field = Default::default(); )*
-                        while let Some(name) = map.next_key::<String>()? {
-                            match name.as_str() {
+                        while let Some(name) = map.next_key::<crate::types::response::Text<'_>>()? {
+                            match name.0.as_ref() {
                                 $(
                                     crate::types::response::response_body!(@name $field $($wire)?) =>
                                         crate::types::response::response_body!(
                                             @read $kind [$($alias)*] $type, $field map extra name
                                         ),
                                 )*
-                                _ => extra.insert(name, map.next_value()?),
+                                _ => extra.insert(name.0.into_owned(), map.next_value()?),
                             }
                         }
                         $(
@@ -221,16 +225,12 @@ pub(in crate::types) use response_body;
 /// Decodes an `optional` field.
 pub(in crate::types) fn optional<T: DeserializeOwned>(
     extra: &mut Extra,
-    name: String,
-    value: Value,
+    name: Text<'_>,
+    json: Json<'_>,
 ) -> Option<T> {
-    let decoded = if value.is_null() {
-        None
-    } else {
-        T::deserialize(&value).ok()
-    };
+    let decoded = json.decode();
     if decoded.is_none() {
-        extra.insert(name, value);
+        extra.insert(name.0.into_owned(), json.into());
     }
     decoded
 }
@@ -238,32 +238,39 @@ pub(in crate::types) fn optional<T: DeserializeOwned>(
 /// Decodes a `list` field.
 pub(in crate::types) fn list<T: DeserializeOwned>(
     extra: &mut Extra,
-    name: String,
-    value: Value,
+    name: Text<'_>,
+    json: Json<'_>,
 ) -> Vec<T> {
-    let raw = value.as_array().map(Vec::as_slice).unwrap_or_default();
+    let raw = match &json {
+        Json::Other(Value::Array(items)) => items.as_slice(),
+        _ => &[],
+    };
     let items = raw.iter().filter_map(|item| T::deserialize(item).ok());
     let items: Vec<T> = items.collect();
     if items.is_empty() || items.len() < raw.len() {
-        extra.insert(name, value);
+        extra.insert(name.0.into_owned(), json.into());
     }
     items
 }
 
 /// Decodes a `text` field.
-pub(in crate::types) fn text(extra: &mut Extra, name: String, value: Value) -> String {
-    match value {
-        Value::String(text) if !text.is_empty() => text,
-        value => {
-            extra.insert(name, value);
+pub(in crate::types) fn text(extra: &mut Extra, name: Text<'_>, json: Json<'_>) -> String {
+    match json {
+        Json::Text(text) if !text.is_empty() => text.into_owned(),
+        json => {
+            extra.insert(name.0.into_owned(), json.into());
             String::new()
         }
     }
 }
 
 /// Decodes a `seconds` field.
-pub(in crate::types) fn seconds(extra: &mut Extra, name: String, value: Value) -> Option<Duration> {
-    optional(extra, name, value).map(|Seconds(duration)| duration)
+pub(in crate::types) fn seconds(
+    extra: &mut Extra,
+    name: Text<'_>,
+    json: Json<'_>,
+) -> Option<Duration> {
+    optional(extra, name, json).map(|Seconds(duration)| duration)
 }
 
 /// Decodes a missing field from its other names.

@@ -112,7 +112,7 @@ impl From<Usd> for SpendCap {
 impl Serialize for SpendCap {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Amount(cap) => cap_as_number(cap, serializer),
+            Self::Amount(cap) => CapAsNumber(cap).serialize(serializer),
             Self::ServiceMaximum => serializer.serialize_none(),
         }
     }
@@ -231,21 +231,18 @@ pub(in crate::types) fn validate_spend_cap(cap: Usd) -> Result<(), InvalidField>
     Ok(())
 }
 
-/// Serializes dollars as a JSON number. In the range of a cap, a float has exact micros.
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    clippy::cast_precision_loss,
-    reason = "serde passes a reference; the micros of a cap are exact"
-)]
-pub(in crate::types) fn cap_as_number<S: Serializer>(
-    cap: &Usd,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let micros = cap.micros();
-    if micros % 1_000_000 == 0 {
-        serializer.serialize_i64(micros / 1_000_000)
-    } else {
-        serializer.serialize_f64(micros as f64 / 1e6)
+/// Dollars that are serialized as a JSON number. In the range of a cap, a float has exact micros.
+pub(in crate::types) struct CapAsNumber<'a>(pub(in crate::types) &'a Usd);
+
+impl Serialize for CapAsNumber<'_> {
+    #[expect(clippy::cast_precision_loss, reason = "the micros of a cap are exact")]
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let micros = self.0.micros();
+        if micros % 1_000_000 == 0 {
+            serializer.serialize_i64(micros / 1_000_000)
+        } else {
+            serializer.serialize_f64(micros as f64 / 1e6)
+        }
     }
 }
 
