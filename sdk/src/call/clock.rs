@@ -1,8 +1,11 @@
 //! The only module that reads a clock or sleeps: on tokio's time, which tests can move.
 
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 pub(crate) use tokio::time::Instant;
+use tokio::time::Sleep;
 
 #[expect(clippy::disallowed_methods, reason = "this is the clock module")]
 pub(crate) fn now() -> Instant {
@@ -21,6 +24,24 @@ pub(crate) fn after(span: Duration) -> Instant {
 
     let now = now();
     now.checked_add(span).unwrap_or(now + CENTURY)
+}
+
+/// A timer that can be set again.
+#[derive(Debug)]
+pub(crate) struct Timer(Pin<Box<Sleep>>);
+
+impl Timer {
+    pub(crate) fn new(moment: Instant) -> Self {
+        Self(Box::pin(tokio::time::sleep_until(moment)))
+    }
+
+    pub(crate) fn set(&mut self, moment: Instant) {
+        self.0.as_mut().reset(moment);
+    }
+
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.0.as_mut().poll(context)
+    }
 }
 
 pub(crate) async fn sleep_until(moment: Instant) {

@@ -26,6 +26,7 @@ use crate::error::{Error, Kind, Result};
 use crate::observe::Observer;
 use crate::observe::call::{ObservedAttempt, ObservedCall};
 use crate::observe::trace;
+use crate::polling::JobPolls;
 use crate::transport::{Transport, TransportError};
 
 /// The largest response body that is read. Artifacts are not read this way.
@@ -50,6 +51,7 @@ pub(crate) struct Core {
     pub(crate) allow_private_artifact_hosts: bool,
     pub(crate) retry_budget: RetryBudget,
     pub(crate) rate_limiter: RateLimiter,
+    pub(crate) job_polls: JobPolls,
     pub(crate) random: Random,
     pub(crate) in_flight: Semaphore,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
@@ -176,7 +178,7 @@ impl Core {
         *key = self.credentials.header().await?;
         let (turn, mut permit) = self.wait_for_permit(request, deadline).await?;
 
-        let mut message = request.to_http(&self.base_url.join(&request.target()))?;
+        let mut message = request.to_http(&self.base_url)?;
         let headers = message.headers_mut();
         for (name, value) in &self.default_headers {
             if !request.headers.contains_key(name) {

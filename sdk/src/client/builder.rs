@@ -20,6 +20,7 @@ use crate::call::retry_budget::RetryBudget;
 use crate::call::{Core, parse_header};
 use crate::error::{Error, Result};
 use crate::observe::Observer;
+use crate::polling::JobPolls;
 use crate::surface::{self, Surface};
 use crate::transport::{ConnectionOptions, MAX_IN_FLIGHT, Transport};
 use crate::types::InvalidField;
@@ -304,6 +305,7 @@ impl<S: Surface> ClientBuilder<S> {
             allow_private_artifact_hosts: self.allow_private_artifact_hosts,
             retry_budget: RetryBudget::new(),
             rate_limiter: RateLimiter::default(),
+            job_polls: JobPolls::default(),
             random: self
                 .seed
                 .map_or_else(Random::from_system, |seed| Ok(Random::from_seed(seed)))?,

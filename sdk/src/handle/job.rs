@@ -1,5 +1,6 @@
 //! Jobs.
 
+use std::future::IntoFuture;
 use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use crate::call::Call;
 use crate::contract::{JobStatus, Operation};
 use crate::download::{ArtifactDownload, ArtifactList, Download};
 use crate::error::{Error, Kind, ResourceRef, Result};
-use crate::polling::{PollStatus, ResultRetry};
+use crate::polling::{PollStatus, Polled, ResultRetry};
 use crate::sealed::Sealed;
 use crate::surface::{Developer, Surface};
 use crate::types::{
@@ -219,6 +220,18 @@ impl<S: Surface> Resource for JobResource<S> {
             poll_after: receipt.poll_after,
             ..JobStatusPayload::default()
         }
+    }
+
+    async fn poll(
+        handle: Handle<Self>,
+        is_urgent: bool,
+    ) -> Result<Polled<JobStatusPayload, JobResult>> {
+        let core = &handle.core;
+        if is_urgent {
+            return handle.poll_alone().await.map(Polled::new);
+        }
+        let request = || handle.status().max_retries(0).into_future();
+        core.job_polls.poll(core, handle.id(), request).await
     }
 
     fn resource_ref(id: &JobId, receipt: Option<&Arc<SubmitReceipt>>) -> ResourceRef {

@@ -29,6 +29,7 @@ pub use self::job::{JobHandle, JobResource};
 pub use self::queue::{QueueHandle, QueueItemResult, QueueResource};
 pub use self::run::{ActionRun, AgentRun, FormatRun, RunHandle, RunResource};
 pub use self::top_up::{TopUpHandle, TopUpResource};
+use crate::call::clock;
 use crate::call::lenient_json::parse_lenient;
 use crate::call::{Call, Core, DecodeContext, RawResponse, Request};
 use crate::client::Client;
@@ -37,7 +38,7 @@ use crate::contract::limits::SUGGESTED_VIDEO_TIMEOUT;
 use crate::download;
 use crate::error::{Error, ResourceRef, Result};
 use crate::observe::trace;
-use crate::polling::{PollStatus, ResultRetry, Updates, Wait};
+use crate::polling::{PollStatus, Polled, ResultRetry, Updates, Wait};
 use crate::sealed::Sealed;
 use crate::surface::Surface;
 use crate::types::{IdempotencyKey, InvalidField};
@@ -86,6 +87,16 @@ pub trait Resource: Sealed + Copy + fmt::Debug + Send + Sync + Unpin + 'static {
     /// The status that a receipt shows.
     #[doc(hidden)]
     fn initial_status(receipt: &Self::Receipt) -> Self::Status;
+
+    /// Polls when the client's poll schedule has room for it, in a single attempt. A poll that is
+    /// urgent is not put together with others.
+    #[doc(hidden)]
+    fn poll(
+        handle: Handle<Self>,
+        _is_urgent: bool,
+    ) -> impl Future<Output = Result<Polled<Self::Status, Self::Output>>> + Send {
+        async move { handle.poll_alone().await.map(Polled::new) }
+    }
 
     /// The resource, for errors.
     #[doc(hidden)]
@@ -211,6 +222,12 @@ impl<R: Resource> Handle<R> {
         Call::new(&self.core, operation, &[self.id.as_ref()]).about(self.resource_ref())
     }
 
+    pub(crate) async fn poll_alone(&self) -> Result<R::Status> {
+        let slot = self.core.rate_limiter.reserve_poll(clock::now());
+        clock::sleep_until(slot).await;
+        self.status().max_retries(0).await
+    }
+
     fn download_options(&self) -> download::Options {
         download::Options::new(
             Arc::clone(&self.core),
@@ -286,7 +303,10 @@ fn decode_handle<R: Resource>(
         }
     })?;
     let id = R::receipt_id(&receipt).ok_or_else(|| response.missing_id())?;
-    trace::record_resource(&Span::current(), &R::resource_ref(&id, None));
+    let span = Span::current();
+    if !span.is_disabled() {
+        trace::record_resource(&span, &R::resource_ref(&id, None));
+    }
     Ok(Handle {
         core: Arc::clone(context.core),
         id,

@@ -5,6 +5,7 @@
 //! read, and the time limit of the wait passed.
 
 mod failures;
+mod job_polls;
 mod result_retry;
 mod schedule;
 mod updates;
@@ -14,6 +15,7 @@ mod webhook_notifier;
 use std::fmt;
 use std::time::Duration;
 
+pub(crate) use self::job_polls::JobPolls;
 pub(crate) use self::result_retry::{REPLICA_POLL_INTERVAL, ResultRetry};
 pub use self::updates::{Update, Updates};
 pub use self::wait::Wait;
@@ -35,6 +37,27 @@ pub trait PollStatus: Sealed + Clone + fmt::Debug + Send + Sync + Unpin + 'stati
 
     /// Returns how long the service asks to wait before the next poll.
     fn poll_after(&self) -> Option<Duration>;
+}
+
+/// What a poll says of a resource.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Polled<S, O> {
+    pub(crate) status: S,
+    /// What a wait returns, if the response had it.
+    pub(crate) output: Option<Box<O>>,
+    /// Whether a list answered, which has no hints.
+    pub(crate) is_listed: bool,
+}
+
+impl<S, O> Polled<S, O> {
+    pub(crate) fn new(status: S) -> Self {
+        Self {
+            status,
+            output: None,
+            is_listed: false,
+        }
+    }
 }
 
 /// The limits of a wait.

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The longest hint that is followed.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// The shortest pause between two polls, whatever the hint.
-const MIN_PAUSE: Duration = Duration::from_millis(250);
+const MIN_PAUSE: Duration = Duration::from_millis(100);
 /// How long before the time limit of a wait the last poll is due at the latest.
 const LAST_POLL_MARGIN: Duration = Duration::from_secs(1);
 /// How much later than hinted a poll may come, so that waiters do not poll in step.
@@ -13,20 +13,27 @@ const JITTER: f64 = 0.1;
 
 /// Returns the pause before the next poll: the service's hint within limits, and a little more.
 ///
-/// The lower limit grows with the time that was waited already, up to a second, so that a service
-/// that always hints zero is not polled forever at the rate that suits a job of two seconds. Without
-/// a hint the pause grows from one second to ten.
+/// Without a hint the pause grows from one second to ten. After a hint of zero it grows with the time
+/// that was waited already, up to a second, so that a service that always hints zero is not polled
+/// forever at the rate that suits a job of two seconds.
 pub(crate) fn pause(hint: Option<Duration>, waited: Duration, jitter: f64) -> Duration {
     let pause = match hint {
-        Some(hint) => hint.min(MAX_PAUSE),
+        Some(Duration::ZERO) => {
+            (waited / 50).clamp(Duration::from_millis(250), Duration::from_secs(1))
+        }
+        Some(hint) => hint.clamp(MIN_PAUSE, MAX_PAUSE),
         None => waited
             .mul_f64(0.15)
             .clamp(Duration::from_secs(1), Duration::from_secs(10)),
     };
-    let floor = (waited / 50).clamp(MIN_PAUSE, Duration::from_secs(1));
-    pause
-        .max(floor)
-        .mul_f64(1.0 + JITTER * jitter.clamp(0.0, 1.0))
+    pause.mul_f64(1.0 + JITTER * jitter.clamp(0.0, 1.0))
+}
+
+/// Returns the pause after a list, which has no hints and costs little for each job on it.
+///
+/// All polls that it answered come in step, so that the next list answers them again.
+pub(crate) fn pause_after_list(waited: Duration) -> Duration {
+    (waited / 100).clamp(Duration::from_secs(1), Duration::from_secs(10))
 }
 
 /// Returns the pause, shortened so that what ends before the time limit of the wait is still seen.
@@ -51,6 +58,8 @@ mod tests {
             (Some(4.0), 0, 1.0, 4.4),
             (Some(0.0), 0, 0.0, 0.25),
             (Some(0.0), 105, 0.0, 1.0),
+            (Some(0.4), 105, 0.0, 0.4),
+            (Some(0.001), 105, 0.0, 0.1),
             (Some(1e15), 0, 0.0, 60.0),
             (None, 0, 0.0, 1.0),
             (None, 20, 0.0, 3.0),

@@ -12,8 +12,8 @@ use tracing::{Instrument, Span};
 
 use super::failures::PollFailures;
 use super::result_retry::{MAX_REPLICA_LAG, REPLICA_POLL_INTERVAL, ResultRetry};
-use super::{PollStatus, WaitOptions, WebhookNotifier, schedule, wait_options};
-use crate::call::clock::{self, Instant};
+use super::{PollStatus, Polled, WaitOptions, WebhookNotifier, schedule, wait_options};
+use crate::call::clock::{self, Instant, Timer};
 use crate::error::{Error, Kind, Result};
 use crate::handle::{Handle, Resource};
 use crate::observe::trace;
@@ -62,17 +62,25 @@ pub struct Updates<R: Resource> {
     failures: PollFailures,
     /// Until when to poll often, after a webhook event.
     hurry_until: Option<Instant>,
-    state: State<R::Status>,
+    /// The output, if the last poll had it.
+    output: Option<Box<R::Output>>,
+    /// Whether the next poll follows a webhook event.
+    is_urgent: bool,
+    state: State<R>,
+    /// When the next poll is due, or the time limit passes.
+    timer: Option<Timer>,
     event: Option<BoxFuture<()>>,
-    timeout: Option<BoxFuture<()>>,
     span: Span,
 }
 
-enum State<T> {
+/// While it sleeps, a wait keeps nothing of the next poll but its time: thousands of them may sleep.
+enum State<R: Resource> {
     /// Nothing was polled yet.
     New,
-    /// The next poll, and when it is due.
-    Polling(BoxFuture<Result<T>>, Instant),
+    /// The next poll is due at that time.
+    Sleeping(Instant),
+    /// A poll is under way.
+    Polling(BoxFuture<Result<Polled<R::Status, R::Output>>>),
     /// The last update was returned, or an error.
     Finished,
 }
@@ -89,9 +97,11 @@ impl<R: Resource> Updates<R> {
             polls: 0,
             failures: PollFailures::default(),
             hurry_until: None,
+            output: None,
+            is_urgent: false,
             state: State::New,
+            timer: None,
             event: None,
-            timeout: None,
             span: Span::none(),
         }
     }
@@ -113,6 +123,9 @@ impl<R: Resource> Updates<R> {
     ///
     /// As [`Handle::wait`](crate::handle::Handle::wait).
     pub async fn result(self) -> Result<R::Output> {
+        if let Some(output) = self.output {
+            return Ok(*output);
+        }
         let retry = ResultRetry::new(&self.options, self.deadline());
         let result = R::output(&self.handle, self.status, retry)
             .instrument(self.span.clone())
@@ -133,9 +146,6 @@ impl<R: Resource> Updates<R> {
     /// Starts the timers, and returns the first update if the receipt has a status.
     fn start(&mut self) -> Option<Update<R::Status>> {
         self.span = trace::wait_span(&self.handle.resource_ref());
-        self.timeout = self
-            .deadline()
-            .map(|deadline| Box::pin(clock::sleep_until(deadline)) as BoxFuture<()>);
         if let Some(notifier) = self.options.notifier.clone() {
             let id = self.handle.id().as_ref().to_owned();
             self.event = Some(Box::pin(async move { notifier.end_of(&id).await }));
@@ -144,7 +154,7 @@ impl<R: Resource> Updates<R> {
         match self.handle.initial_status() {
             Some(status) => {
                 self.status = status;
-                Some(self.update(now, None, self.pause(now)))
+                Some(self.update(now, None, self.pause(now, false)))
             }
             None => {
                 self.poll_at(now);
@@ -153,17 +163,49 @@ impl<R: Resource> Updates<R> {
         }
     }
 
-    /// Schedules the next poll, when it is due and the client's poll schedule has room for it.
+    /// Schedules the next poll.
     fn poll_at(&mut self, due: Instant) {
-        let core = Arc::clone(&self.handle.core);
-        let status = self.handle.status().max_retries(0);
-        let poll = async move {
-            clock::sleep_until(due).await;
-            clock::sleep_until(core.rate_limiter.reserve_poll(clock::now())).await;
-            status.await
-        };
-        let poll = poll.instrument(self.span.clone());
-        self.state = State::Polling(Box::pin(poll), due);
+        self.state = State::Sleeping(due);
+        let limit = self.deadline().map_or(due, |deadline| deadline.min(due));
+        self.set_timer(limit);
+    }
+
+    fn set_timer(&mut self, moment: Instant) {
+        match &mut self.timer {
+            Some(timer) => timer.set(moment),
+            None => self.timer = Some(Timer::new(moment)),
+        }
+    }
+
+    fn start_poll(&mut self) {
+        let poll = R::poll(self.handle.clone(), std::mem::take(&mut self.is_urgent));
+        self.state = State::Polling(Box::pin(poll.instrument(self.span.clone())));
+        match self.deadline() {
+            Some(deadline) => self.set_timer(deadline),
+            None => self.timer = None,
+        }
+    }
+
+    fn is_event_due(&mut self, context: &mut Context<'_>) -> bool {
+        let event = self.event.as_mut();
+        let is_due = event.is_some_and(|event| event.as_mut().poll(context).is_ready());
+        if is_due {
+            self.event = None;
+        }
+        is_due
+    }
+
+    fn is_timer_due(&mut self, context: &mut Context<'_>) -> bool {
+        let timer = self.timer.as_mut();
+        timer.is_some_and(|timer| timer.poll(context).is_ready())
+    }
+
+    fn timed_out(&mut self) -> Error {
+        self.state = State::Finished;
+        let timeout = self.options.timeout.unwrap_or_default();
+        let error = Error::new(Kind::WaitTimeout { timeout });
+        trace::record_error(&self.span, &error);
+        self.handle.annotate(error)
     }
 
     fn poll_update(
@@ -178,25 +220,31 @@ impl<R: Resource> Updates<R> {
                         return Poll::Ready(Some(Ok(update)));
                     }
                 }
-                State::Polling(poll, _) => {
-                    if let Poll::Ready(status) = poll.as_mut().poll(context) {
-                        return Poll::Ready(Some(self.handle_poll(status)));
-                    }
-                    if let Some(event) = &mut self.event
-                        && event.as_mut().poll(context).is_ready()
-                    {
-                        self.event = None;
+                State::Sleeping(due) => {
+                    let due = *due;
+                    if self.is_event_due(context) {
                         self.hurry();
+                        self.poll_at(clock::now());
                         continue;
                     }
-                    if let Some(timeout) = &mut self.timeout
-                        && timeout.as_mut().poll(context).is_ready()
-                    {
-                        self.state = State::Finished;
-                        let timeout = self.options.timeout.unwrap_or_default();
-                        let error = Error::new(Kind::WaitTimeout { timeout });
-                        trace::record_error(&self.span, &error);
-                        return Poll::Ready(Some(Err(self.handle.annotate(error))));
+                    if !self.is_timer_due(context) {
+                        return Poll::Pending;
+                    }
+                    if self.deadline().is_some_and(|deadline| deadline < due) {
+                        return Poll::Ready(Some(Err(self.timed_out())));
+                    }
+                    self.start_poll();
+                }
+                State::Polling(poll) => {
+                    if let Poll::Ready(polled) = poll.as_mut().poll(context) {
+                        return Poll::Ready(Some(self.handle_poll(polled)));
+                    }
+                    if self.is_event_due(context) {
+                        // A poll that is under way is not interrupted.
+                        self.hurry();
+                    }
+                    if self.is_timer_due(context) {
+                        return Poll::Ready(Some(Err(self.timed_out())));
                     }
                     return Poll::Pending;
                 }
@@ -204,15 +252,19 @@ impl<R: Resource> Updates<R> {
         }
     }
 
-    fn handle_poll(&mut self, status: Result<R::Status>) -> Result<Update<R::Status>> {
+    fn handle_poll(
+        &mut self,
+        polled: Result<Polled<R::Status, R::Output>>,
+    ) -> Result<Update<R::Status>> {
         let now = clock::now();
         self.polls += 1;
         self.span.record("svc.poll_count", self.polls);
-        match status {
-            Ok(status) => {
+        match polled {
+            Ok(polled) => {
                 self.failures.reset();
-                self.status = status;
-                Ok(self.update(now, None, self.pause(now)))
+                self.status = polled.status;
+                self.output = polled.output;
+                Ok(self.update(now, None, self.pause(now, polled.is_listed)))
             }
             Err(error) => {
                 let timeout = self.options.poll_failure_timeout;
@@ -256,13 +308,18 @@ impl<R: Resource> Updates<R> {
     }
 
     /// The pause before the next poll, or `None` if there is nothing left to wait for.
-    fn pause(&self, now: Instant) -> Option<Duration> {
+    fn pause(&self, now: Instant, is_listed: bool) -> Option<Duration> {
         if self.status.is_finished() {
             return None;
         }
         let waited = now.saturating_duration_since(self.started);
-        let jitter = self.handle.core.random.fraction();
-        let mut pause = schedule::pause(self.status.poll_after(), waited, jitter);
+        let mut pause = match is_listed {
+            true => schedule::pause_after_list(waited),
+            false => {
+                let jitter = self.handle.core.random.fraction();
+                schedule::pause(self.status.poll_after(), waited, jitter)
+            }
+        };
         if let Some(deadline) = self.deadline() {
             pause = schedule::in_time(pause, deadline.saturating_duration_since(now));
         }
@@ -272,15 +329,11 @@ impl<R: Resource> Updates<R> {
         }
     }
 
-    /// Polls at once, and often for a while, as the replica that is polled may be behind the one
-    /// that sent the event.
+    /// Polls often for a while after an event, as the replica that is polled may be behind the one
+    /// that sent it.
     fn hurry(&mut self) {
-        let now = clock::now();
-        self.hurry_until = Some(now + MAX_REPLICA_LAG);
-        // A poll that is under way is not interrupted.
-        if matches!(self.state, State::Polling(_, due) if now < due) {
-            self.poll_at(now);
-        }
+        self.hurry_until = Some(clock::now() + MAX_REPLICA_LAG);
+        self.is_urgent = true;
     }
 }
 

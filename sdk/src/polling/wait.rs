@@ -14,13 +14,15 @@ use crate::handle::Resource;
 #[must_use = "a wait does nothing unless it is awaited"]
 #[derive(Debug)]
 pub struct Wait<R: Resource> {
-    updates: Updates<R>,
+    // Boxed, as a task that awaits it would else keep it twice: here and in the future.
+    updates: Box<Updates<R>>,
 }
 
 wait_options!(Wait, updates.options);
 
 impl<R: Resource> Wait<R> {
     pub(crate) fn new(updates: Updates<R>) -> Self {
+        let updates = Box::new(updates);
         Self { updates }
     }
 }
@@ -35,7 +37,8 @@ impl<R: Resource> IntoFuture for Wait<R> {
             while let Some(update) = updates.next().await {
                 update?;
             }
-            updates.result().await
+            // Boxed, as it is larger than what a wait keeps while it sleeps.
+            Box::pin(updates.result()).await
         })
     }
 }

@@ -125,9 +125,18 @@ impl Bucket {
         self.closed_until = self.closed_until.max(Some(until));
     }
 
+    /// Returns the time that the next poll would reserve.
+    pub(super) fn next_poll(&self, now: Instant) -> Instant {
+        self.next_poll.map_or(now, |next| next.max(now))
+    }
+
+    pub(super) fn has_window(&self) -> bool {
+        self.window.is_some()
+    }
+
     /// Reserves the time of the next poll.
     pub(super) fn reserve_poll(&mut self, now: Instant) -> Instant {
-        let slot = self.next_poll.map_or(now, |next| next.max(now));
+        let slot = self.next_poll(now);
         let spacing = match &self.window {
             Some(window) if slot < window.latest_end => {
                 let reserved = self.in_flight.saturating_add(reserved_reads(window.limit));

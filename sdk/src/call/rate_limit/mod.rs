@@ -10,12 +10,17 @@ mod window;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use http::HeaderMap;
+use http::{HeaderMap, HeaderName};
 
 use self::bucket::Bucket;
 use self::window::Report;
 use super::clock::Instant;
 use crate::contract::RateLimitBucket;
+
+// Constants, because a lookup by `&str` would parse the name each time.
+const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
+const REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
+const RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
 /// The longest window that is believed.
 const MAX_WINDOW_SECONDS: u32 = 3_600;
@@ -34,11 +39,12 @@ pub struct RateLimit {
 
 impl RateLimit {
     pub(crate) fn from_headers(headers: &HeaderMap) -> Option<Self> {
-        let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u32>().ok();
-        let reset = number("ratelimit-reset")?.min(MAX_WINDOW_SECONDS);
+        let number =
+            |name: HeaderName| headers.get(name)?.to_str().ok()?.trim().parse::<u32>().ok();
+        let reset = number(RESET)?.min(MAX_WINDOW_SECONDS);
         Some(Self {
-            limit: number("ratelimit-limit")?,
-            remaining: number("ratelimit-remaining")?,
+            limit: number(LIMIT)?,
+            remaining: number(REMAINING)?,
             reset_after: Duration::from_secs(reset.into()),
         })
     }
@@ -107,6 +113,17 @@ impl RateLimiter {
     /// bucket lasts to the end of the window, and after it at the rate that the next windows allow.
     pub(crate) fn reserve_poll(&self, now: Instant) -> Instant {
         self.bucket(RateLimitBucket::Read).reserve_poll(now)
+    }
+
+    /// Reserves the time of the next poll, if it is at most `delay` away.
+    pub(crate) fn reserve_poll_within(&self, now: Instant, delay: Duration) -> Option<Instant> {
+        let mut bucket = self.bucket(RateLimitBucket::Read);
+        (bucket.next_poll(now) <= now + delay).then(|| bucket.reserve_poll(now))
+    }
+
+    /// Returns whether a response has reported the window of reads.
+    pub(crate) fn has_read_window(&self) -> bool {
+        self.bucket(RateLimitBucket::Read).has_window()
     }
 
     fn bucket(&self, bucket: RateLimitBucket) -> MutexGuard<'_, Bucket> {

@@ -1,6 +1,7 @@
 //! Waits against scripted responses, in virtual time.
 
 mod hints;
+mod many_jobs;
 
 use std::time::Duration;
 
