@@ -1,0 +1,58 @@
+//! Webhook verification, which a program with the other verifiers measures.
+
+use std::process::Command;
+
+use serde::Deserialize;
+
+use crate::Outcome;
+use crate::report::{Row, Unit};
+use crate::start_up::cargo;
+
+#[derive(Deserialize)]
+struct Measured {
+    bytes: u64,
+    own: f64,
+    peer: String,
+    other: f64,
+    ratio: f64,
+}
+
+pub(crate) fn rows() -> Outcome<Vec<Row>> {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/verify/Cargo.toml");
+    let output = Command::new(cargo())
+        .args([
+            "run",
+            "--quiet",
+            "--locked",
+            "--release",
+            "--manifest-path",
+            manifest,
+        ])
+        .stderr(std::process::Stdio::inherit())
+        .output()?;
+    let mut rows = Vec::new();
+    for line in String::from_utf8(output.stdout)?.lines() {
+        let Measured {
+            bytes,
+            own,
+            peer,
+            other,
+            ratio,
+        } = serde_json::from_str(line)?;
+        let row = Row::new(
+            format!("verify a delivery of {bytes} B"),
+            Unit::Nanoseconds,
+            own,
+        )
+        .beside(&peer, other, ratio);
+        rows.push(match (bytes, peer.split(' ').next()) {
+            (512, Some("hmac")) => row.goal("1.4x"),
+            (512, Some("svix")) => row.goal("0.2x"),
+            _ => row,
+        });
+    }
+    match rows.is_empty() {
+        true => Err("the benchmark of verifiers printed nothing".into()),
+        false => Ok(rows),
+    }
+}

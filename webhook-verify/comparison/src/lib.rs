@@ -1,1 +1,0 @@
-//! An empty library. The content of this package is its benchmark.
