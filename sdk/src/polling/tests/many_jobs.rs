@@ -77,8 +77,7 @@ impl Service {
                 true => format!(r#", "result": {artifacts}"#),
                 false => String::new(),
             };
-            let numbers =
-                (0..1_000).filter(|number| self.lists != Lists::Halved || number % 2 == 0);
+            let numbers = (0..400).filter(|number| self.lists != Lists::Halved || number % 2 == 0);
             let jobs: Vec<_> = numbers
                 .map(|number| format!(r#"{{"id": "job_{number}", "status": "{status}"{result}}}"#))
                 .collect();
@@ -194,7 +193,7 @@ impl Waits {
 
 #[tokio::test(start_paused = true)]
 async fn a_page_answers_for_all_jobs_on_it() {
-    let mut waits = start(Lists::Complete, 0..1_000);
+    let mut waits = start(Lists::Complete, 0..400);
     let latest = waits.end().await;
     assert!(latest < Duration::from_secs(2), "{latest:?}");
     // Only the first polls were sent before it was known how many requests are allowed.
@@ -206,10 +205,10 @@ async fn a_page_answers_for_all_jobs_on_it() {
 
 #[tokio::test(start_paused = true)]
 async fn few_jobs_are_polled_alone() {
-    let mut waits = start(Lists::Complete, 0..5);
+    let mut waits = start(Lists::Complete, 0..2);
     waits.end().await;
     assert_eq!(waits.service.count("/v1/jobs"), 0);
-    assert_eq!(waits.service.count("/result"), 5);
+    assert_eq!(waits.service.count("/result"), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -231,7 +230,7 @@ async fn a_result_that_the_list_does_not_show_is_read() {
 
 #[tokio::test(start_paused = true)]
 async fn a_list_that_fails_is_requested_again() {
-    let mut waits = start(Lists::FailsOnce, 0..1_000);
+    let mut waits = start(Lists::FailsOnce, 0..400);
     let latest = waits.end().await;
     assert!(latest < Duration::from_secs(2), "{latest:?}");
 }
