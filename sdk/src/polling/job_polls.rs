@@ -28,7 +28,7 @@ use crate::types::{Job, JobId, JobResult, JobStatusPayload, Page};
 /// How long a poll of one job may queue for the rate limit.
 const MAX_QUEUE_TIME: Duration = Duration::from_millis(500);
 /// The polls under way at the same time until a response has reported the rate limit.
-const MAX_POLLS_BEFORE_REPORT: usize = 64;
+const MAX_POLLS_BEFORE_REPORT: usize = 128;
 /// How long polls are gathered before the pages are read.
 const GATHER_TIME: Duration = Duration::from_millis(250);
 /// How long lists are preferred after one that answered for many.
