@@ -31,7 +31,7 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
             &mut || {
                 let mut seconds = f64::NAN;
                 let memory = allocation_counter::measure(|| {
-                    seconds = own(&client, &own_folder).unwrap_or(f64::NAN)
+                    seconds = own(&client, &own_folder).unwrap_or(f64::NAN);
                 });
                 peak = peak.max(memory.bytes_max);
                 seconds

@@ -176,7 +176,8 @@ fn memory() -> Outcome<Vec<Row>> {
         .start_paused(true)
         .build()?;
     let mock = Arc::new(InProcess::new(setup));
-    let submit = |count: u32| {
+    let mut keys = 0_u64;
+    let mut submit = |count: u32| {
         let began = thread_time();
         for number in 0..count {
             let response = runtime.block_on(async {
@@ -184,7 +185,11 @@ fn memory() -> Outcome<Vec<Row>> {
                     tokio::time::sleep(Duration::from_secs(61)).await;
                 }
                 let target = "/v1/image-router/generate";
-                let response = mock.send(message(&mock, "POST", target, SUBMIT_BODY)?);
+                let mut submit = message(&mock, "POST", target, SUBMIT_BODY)?;
+                keys += 1;
+                let key = format!("benchmark-{keys}").parse()?;
+                submit.headers_mut().insert("idempotency-key", key);
+                let response = mock.send(submit);
                 Outcome::Ok(response.await?)
             })?;
             if response.status() != 202 {
