@@ -5,8 +5,8 @@
 //! the waits reads the pages for all; if it is dropped, another goes on. A job that is not on the pages,
 //! or whose status there is not known, is polled alone. Waits for the same job share a poll.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -59,9 +59,9 @@ pub(crate) struct JobPolls {
 #[derive(Default)]
 struct State {
     /// The jobs that are polled alone, with the waits that share the poll.
-    alone: HashMap<JobId, Vec<oneshot::Sender<JobPoll>>>,
+    alone: BTreeMap<JobId, Vec<oneshot::Sender<JobPoll>>>,
     /// The jobs that wait for a page.
-    listed: HashMap<JobId, Vec<Listed>>,
+    listed: BTreeMap<JobId, Vec<Listed>>,
     /// The number of readings of the pages so far.
     readings: u64,
     /// Until when polls wait for a page, whatever the rate limit.
