@@ -90,6 +90,14 @@ class Worker:
     def control(self, path, body=None, method=None):
         return json.loads(fetch(self.control_url + path, body, method))
 
+    def commanded(self, entries):
+        """Returns the ledger entries without those of runs that the schedule of an Action started."""
+        if not any("run_id" in it for it in entries):
+            return entries
+        runs = self.control("/state")["state"]["runs"]
+        scheduled = {it["id"] for it in runs if it["order"].get("scheduled")}
+        return [it for it in entries if it.get("run_id") not in scheduled]
+
     def measure(self):
         """Runs each kind of command once without killing it."""
         for kind in KINDS:
@@ -117,7 +125,8 @@ class Worker:
         captured = total(entries, "capture")
         opening, available = (decimal.Decimal(account[it]) for it in ("opening_usd", "available_usd"))
         check(opening - available == captured, f"the ledger does not add up: {account}, {captured} captured")
-        charged = {it.get("job_id") or it.get("run_id") for it in entries if it["kind"] == "capture"}
+        captures = [it for it in self.commanded(entries) if it["kind"] == "capture"]
+        charged = {it.get("job_id") or it.get("run_id") for it in captures}
         check(len(charged) == self.charged, f"{len(charged)} charges for {self.charged} intents")
         check(len(self.control("/jobs")["data"]) == len({it for it in charged if it.startswith("job_")}),
               "a job was not charged")
@@ -271,7 +280,7 @@ class Round:
             reserved = decimal.Decimal(ledger["workspaces"]["ws_demo"]["reserved_usd"])
             if reserved == 0 and not running:
                 earlier, self.worker.ledger_length = self.worker.ledger_length, len(ledger["data"])
-                return ledger["data"][earlier:]
+                return self.worker.commanded(ledger["data"][earlier:])
             check(time.monotonic() < deadline, "a job does not end")
             time.sleep(0.05)
 
