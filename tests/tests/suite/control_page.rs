@@ -102,12 +102,15 @@ async fn every_control_request_has_an_example() {
             endpoint["method"].as_str().unwrap(),
             endpoint["path"].as_str().unwrap(),
         );
-        let stem = path.trim_end_matches("{id}");
+        let (stem, has_id) = match path.split_once('{') {
+            Some((stem, _)) => (stem, true),
+            None => (path, false),
+        };
         let is_sent = |(sent_method, target): &(String, String)| {
             let target = target.strip_prefix("$SVC_CONTROL_URL");
             let target = target.and_then(|target| target.split('?').next());
             sent_method == method
-                && target.is_some_and(|target| match path.ends_with("{id}") {
+                && target.is_some_and(|target| match has_id {
                     true => target.len() > stem.len() && target.starts_with(stem),
                     false => target == path,
                 })
