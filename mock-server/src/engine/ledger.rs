@@ -472,6 +472,7 @@ mod tests {
         ledger.audit().unwrap();
         book(&mut ledger, EntryKind::Reservation, "0.0001").unwrap_err();
         book(&mut ledger, EntryKind::TopUp, "5").unwrap();
+        book(&mut ledger, EntryKind::Reservation, "1").unwrap();
         let largest = Usd::from_micros(i64::MAX);
         assert!(ledger.can_set_available("ws_a", usd("7")));
         assert!(!ledger.can_set_available("ws_a", largest));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{DEMO, IMAGE, Mock, TOP_UPS, VIDEO, image, video};
+use crate::engine::timers::TimerEvent;
 use crate::engine::{DeliveryOutcome, Settings};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -18,6 +19,19 @@ fn mock() -> Mock {
 }
 
 impl Mock {
+    /// Turns the schedules of Actions off, so that nothing but the requests of the test is booked.
+    fn without_schedules(mut self) -> Self {
+        let timers = &mut self.simulator.state.timers;
+        let scheduled = timers.all().copied();
+        let scheduled: Vec<_> = scheduled
+            .filter(|(_, event)| matches!(event, TimerEvent::ActionScheduled(_)))
+            .collect();
+        for (at, event) in scheduled {
+            timers.cancel(at, event);
+        }
+        self
+    }
+
     fn advance_days(&mut self, days: u32) {
         self.now = self.now.after(DAY * days);
         self.simulator.advance(self.now);
@@ -48,7 +62,7 @@ fn kinds(expected: &[(&str, &str)]) -> Vec<(String, Value)> {
 
 #[test]
 fn what_ended_before_the_retention_period_is_dropped() {
-    let mut mock = mock();
+    let mut mock = mock().without_schedules();
     let completed = mock.submit(VIDEO, video("x"));
     let failed = mock.submit(IMAGE, image("[mock:fail]"));
     let stuck = mock.submit(IMAGE, image("[mock:stuck]"));
@@ -91,7 +105,7 @@ fn what_ended_before_the_retention_period_is_dropped() {
 
 #[test]
 fn without_a_retention_period_everything_is_kept() {
-    let mut mock = Mock::new();
+    let mut mock = Mock::new().without_schedules();
     let id = mock.submit(IMAGE, image("x"));
     mock.advance_days(1_000);
     assert_eq!(mock.status(&id), "completed");
@@ -100,7 +114,7 @@ fn without_a_retention_period_everything_is_kept() {
 
 #[test]
 fn what_a_job_made_is_dropped_with_it() {
-    let mut mock = mock();
+    let mut mock = mock().without_schedules();
     let mia = json!({"avatar_handle": "mia", "input": {"prompt": "x"}});
     let avatar = mock.submit_developer("/v1/avatar-1.0/generate", mia)["avatar"].clone();
     let hook = json!({"model": "image-i", "prompt": "x", "mode": "webhook",
@@ -138,7 +152,7 @@ fn what_a_job_made_is_dropped_with_it() {
 
 #[test]
 fn the_runs_of_a_queue_are_dropped_with_the_queue() {
-    let mut mock = mock();
+    let mut mock = mock().without_schedules();
     let run = mock.submit_developer(DEMO, json!({"instruction": "x"}));
     let items = json!([{"instruction": "x"}, {"instruction": "[mock:seconds=86400]"}]);
     let bulk = json!({"items": items, "concurrency": 1});
@@ -167,7 +181,7 @@ fn the_runs_of_a_queue_are_dropped_with_the_queue() {
 
 #[test]
 fn the_key_of_a_top_up_is_dropped_with_it() {
-    let mut mock = mock();
+    let mut mock = mock().without_schedules();
     let body = json!({"amount_usd_cents": 700});
     let top_up = |mock: &mut Mock, status| {
         let created = mock.open().idempotency_key("k").post(TOP_UPS, body.clone());
