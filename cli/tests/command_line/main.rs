@@ -40,6 +40,8 @@ mod schema;
 mod screens;
 mod submits;
 #[cfg(unix)]
+mod suspension;
+#[cfg(unix)]
 mod svg;
 #[cfg(unix)]
 mod terminal;

@@ -392,8 +392,20 @@ pub(crate) fn start(command: &mut Command) -> RunningProcess {
 
 /// Sends SIGINT to a process, like Ctrl-C.
 pub(crate) fn interrupt(child: &RunningProcess) {
+    send_signal(child, "-INT");
+}
+
+/// Stops a process for a time with SIGSTOP.
+#[cfg(unix)]
+pub(crate) fn suspend(child: &RunningProcess, time: Duration) {
+    send_signal(child, "-STOP");
+    sleep(time);
+    send_signal(child, "-CONT");
+}
+
+fn send_signal(child: &RunningProcess, signal: &str) {
     let status = Command::new("kill")
-        .args(["-INT", &child.0.id().to_string()])
+        .args([signal, &child.0.id().to_string()])
         .status()
         .unwrap();
     assert!(status.success());

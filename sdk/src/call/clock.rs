@@ -1,4 +1,6 @@
 //! The only module that reads a clock or sleeps: on tokio's time, which tests can move.
+//!
+//! That time stands still while the computer sleeps, so that pauses compare it with the wall clock.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -7,15 +9,35 @@ use std::time::{Duration, SystemTime};
 pub(crate) use tokio::time::Instant;
 use tokio::time::Sleep;
 
+/// How often a long pause or time limit looks at the clocks.
+pub(crate) const CHECK_INTERVAL: Duration = Duration::from_secs(5);
+/// How much more the wall clock has to advance than tokio's: less may be a correction of the clock.
+const MIN_SLEEP: Duration = Duration::from_secs(30);
+
 #[expect(clippy::disallowed_methods, reason = "this is the clock module")]
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Returns the wall-clock time, which is only used to read dates that a server sent.
+/// Returns the wall-clock time, which is only used to read dates that a server sent, and to notice
+/// that the computer slept.
 #[expect(clippy::disallowed_methods, reason = "this is the clock module")]
 pub(crate) fn wall() -> SystemTime {
-    SystemTime::now()
+    let now = SystemTime::now();
+    #[cfg(test)]
+    let now = now + WALL_OFFSET.get();
+    now
+}
+
+#[cfg(test)]
+thread_local! {
+    static WALL_OFFSET: std::cell::Cell<Duration> = const { std::cell::Cell::new(Duration::ZERO) };
+}
+
+/// Lets the computer sleep: moves the wall clock of this thread, and no other clock.
+#[cfg(test)]
+pub(crate) fn sleep_computer(span: Duration) {
+    WALL_OFFSET.set(WALL_OFFSET.get() + span);
 }
 
 /// Returns the time after `span`. A span beyond the range of the clock counts as a century.
@@ -35,12 +57,47 @@ impl Timer {
         Self(Box::pin(tokio::time::sleep_until(moment)))
     }
 
+    /// Returns when it is due.
+    pub(crate) fn due(&self) -> Instant {
+        self.0.deadline()
+    }
+
     pub(crate) fn set(&mut self, moment: Instant) {
         self.0.as_mut().reset(moment);
     }
 
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.0.as_mut().poll(context)
+    }
+}
+
+/// Both clocks at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClockReading {
+    monotonic: Instant,
+    wall: SystemTime,
+}
+
+impl ClockReading {
+    pub(crate) fn now() -> Self {
+        Self {
+            monotonic: now(),
+            wall: wall(),
+        }
+    }
+
+    /// Returns how long the computer slept between this reading and a later one, if it did.
+    pub(crate) fn slept_until(&self, later: &Self) -> Option<Duration> {
+        let elapsed = later.wall.duration_since(self.wall).ok()?;
+        let awake = later.monotonic.saturating_duration_since(self.monotonic);
+        elapsed
+            .checked_sub(awake)
+            .filter(|slept| *slept >= MIN_SLEEP)
+    }
+
+    /// Returns whether the computer slept since this reading.
+    pub(crate) fn has_slept(&self) -> bool {
+        self.slept_until(&Self::now()).is_some()
     }
 }
 
@@ -53,9 +110,23 @@ pub(crate) async fn sleep(span: Duration) {
 }
 
 /// Returns the output of the future, or `None` if the deadline comes first.
-pub(crate) async fn before<F: Future>(deadline: Option<Instant>, future: F) -> Option<F::Output> {
-    match deadline {
-        Some(deadline) => tokio::time::timeout_at(deadline, future).await.ok(),
-        None => Some(future.await),
+pub(crate) async fn before<F: Future>(deadline: Instant, future: F) -> Option<F::Output> {
+    tokio::time::timeout_at(deadline, future).await.ok()
+}
+
+/// Sleeps until the moment, or until the computer has woken from sleep, if that is earlier.
+pub(crate) async fn pause_until(moment: Instant) {
+    let began = ClockReading::now();
+    loop {
+        let check = moment.min(now() + CHECK_INTERVAL);
+        sleep_until(check).await;
+        if check == moment || began.has_slept() {
+            return;
+        }
     }
+}
+
+/// [`pause_until`] the time after `span`.
+pub(crate) async fn pause(span: Duration) {
+    pause_until(after(span)).await;
 }

@@ -12,7 +12,9 @@ use tracing::Instrument;
 
 use super::base_url::{BaseUrl, HttpHosts};
 use super::clock::{self, Instant};
+use super::connections::Connections;
 use super::credentials::Credentials;
+use super::deadline::{Deadline, exchange};
 use super::random::Random;
 use super::rate_limit::{Attempt, RateLimiter};
 use super::raw_response::RawResponse;
@@ -38,6 +40,7 @@ const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 /// What the clones of a client share.
 pub(crate) struct Core {
     pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) connections: Connections,
     pub(crate) base_url: BaseUrl,
     pub(crate) http_hosts: HttpHosts,
     pub(crate) credentials: Credentials,
@@ -91,15 +94,16 @@ impl Core {
         call: &mut ObservedCall<'_>,
         decode: impl Fn(RawResponse) -> Result<T>,
     ) -> Result<T> {
-        let deadline = clock::after(timeout);
+        let deadline = Deadline::after(timeout);
         let mut retries = 0;
         let mut ambiguous_error = None;
         let mut may_replace_key = true;
         let error = loop {
             let mut attempt = ObservedAttempt::default();
             let mut key = None;
-            let sending = self.send_once(request, deadline, call, &mut attempt, &mut key);
-            let outcome = clock::before(Some(deadline), sending).await;
+            let began = clock::now();
+            let sending = self.send_once(request, &deadline, call, &mut attempt, &mut key);
+            let outcome = deadline.before(sending).await;
             let mut error = match outcome.map(|response| response.and_then(&decode)) {
                 Some(Ok(value)) => {
                     call.end_attempt(&attempt, None, None);
@@ -108,6 +112,9 @@ impl Core {
                 }
                 Some(Err(error)) => error,
                 None => {
+                    if attempt.sent {
+                        self.replace_connections(began);
+                    }
                     let sent = attempt.sent || ambiguous_error.is_some();
                     let error = Error::new(Kind::Timeout {
                         timeout,
@@ -122,7 +129,7 @@ impl Core {
             if let Some(rejected) = key.filter(|_| may_replace_key && is_rejected_key(&error)) {
                 may_replace_key = false;
                 let replacing = self.credentials.replace(&rejected);
-                match clock::before(Some(deadline), replacing).await {
+                match deadline.before(replacing).await {
                     Some(Ok(true)) => {
                         call.end_attempt(&attempt, Some(&error), Some(Duration::ZERO));
                         call.trace_retry(Duration::ZERO, &error);
@@ -132,7 +139,7 @@ impl Core {
                     Some(Err(provider_error)) => error = provider_error,
                 }
             }
-            let remaining = deadline.saturating_duration_since(clock::now());
+            let remaining = deadline.remaining();
             let delay = retry::retry_delay(
                 policy,
                 request.retry_class(),
@@ -158,7 +165,7 @@ impl Core {
             if classify(&error) == FailureClass::Ambiguous {
                 ambiguous_error = Some(error);
             }
-            clock::sleep(delay).await;
+            clock::pause(delay).await;
         };
         Err(request.annotate(error))
     }
@@ -170,7 +177,7 @@ impl Core {
     async fn send_once(
         &self,
         request: &Request,
-        deadline: Instant,
+        deadline: &Deadline,
         call: &mut ObservedCall<'_>,
         attempt: &mut ObservedAttempt,
         key: &mut Option<HeaderValue>,
@@ -190,12 +197,15 @@ impl Core {
             headers.insert(AUTHORIZATION, key.clone());
         }
         *attempt = call.start_attempt(&mut message);
-        permit.sent_at = Some(clock::now());
+        let sent_at = clock::now();
+        permit.sent_at = Some(sent_at);
         trace::request_message(&message, Some(request), key.as_ref());
-        let attempt_deadline = clock::after(self.attempt_timeout);
-        let response = match clock::before(Some(attempt_deadline), self.exchange(message)).await {
-            Some(response) => response,
-            None => Err(TransportError::timed_out().into()),
+        let response = match exchange(self.attempt_timeout, self.receive(message)).await {
+            Ok(response) => response,
+            Err(reason) => {
+                self.replace_connections(sent_at);
+                Err(TransportError::from(reason).into())
+            }
         };
         drop(turn);
         if let Err(error) = &response {
@@ -220,7 +230,7 @@ impl Core {
     async fn wait_for_permit(
         &self,
         request: &Request,
-        deadline: Instant,
+        deadline: &Deadline,
     ) -> Result<(SemaphorePermit<'_>, Permit<'_>)> {
         let bucket = request.bucket();
         loop {
@@ -229,6 +239,7 @@ impl Core {
                 .acquire()
                 .await
                 .map_err(|_| Error::configuration("the client is shut down"))?;
+            self.notice_sleep();
             let now = clock::now();
             let Err(next) = self.rate_limiter.acquire(bucket, now) else {
                 let permit = Permit {
@@ -241,16 +252,17 @@ impl Core {
             };
             drop(turn);
             let retry_after = next - now;
-            if next >= deadline || retry_after > MAX_RETRY_AFTER {
+            if next >= deadline.instant() || retry_after > MAX_RETRY_AFTER {
                 return Err(Error::new(Kind::RateLimitExhausted { retry_after }));
             }
             trace::rate_limit(request.operation, retry_after);
-            clock::sleep_until(next).await;
+            clock::pause_until(next).await;
         }
     }
 
-    async fn exchange(&self, message: http::Request<Bytes>) -> Result<RawResponse> {
-        let (head, body) = self.transport.send(message).await?.into_parts();
+    /// Sends a message, and reads its whole response.
+    async fn receive(&self, message: http::Request<Bytes>) -> Result<RawResponse> {
+        let (head, body) = self.send(message).await?.into_parts();
         let body = Limited::new(body, MAX_RESPONSE_BYTES)
             .collect()
             .await

@@ -6,8 +6,10 @@
 pub(crate) mod api_key;
 pub(crate) mod base_url;
 pub(crate) mod clock;
+pub(crate) mod connections;
 pub(crate) mod core;
 pub(crate) mod credentials;
+pub(crate) mod deadline;
 pub(crate) mod key_provider;
 pub(crate) mod lenient_json;
 mod long_decimals;

@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 use super::Client;
 use crate::call::api_key::ApiKey;
 use crate::call::base_url::{BaseUrl, HttpHosts};
+use crate::call::connections::Connections;
 use crate::call::credentials::Credentials;
 use crate::call::key_provider::KeyProvider;
 use crate::call::random::Random;
@@ -51,6 +52,20 @@ const DEFAULT_ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # Sleep and network changes
+///
+/// A client notices by the wall clock, within five seconds, that the computer slept for half a minute
+/// or longer. Waits then poll at once, within the rate limit. Requests and downloads that were under
+/// way and do not go on are sent again or resumed. New connections replace those from before, which
+/// may be dead without having been closed, as they do after a request that timed out: the network may
+/// have changed, for example because a VPN was connected. The default transport can do so; another
+/// one has to implement [`Transport::reconnect`].
+///
+/// Time limits count the time during which the program can run. What the computer sleeps is not
+/// counted, nor is a stop of the process, as by Ctrl-Z or a debugger; and if a time limit would have
+/// passed during a stop, five seconds are left after it. In tests with tokio's paused clock, let the
+/// time advance by itself: a large step of `tokio::time::advance` looks like a stop.
 #[must_use = "a builder does nothing until it is built"]
 pub struct ClientBuilder<S> {
     base_url: Option<String>,
@@ -289,6 +304,7 @@ impl<S: Surface> ClientBuilder<S> {
         }
         let core = Core {
             transport: transport(self.transport, &self.connection, self.max_in_flight)?,
+            connections: Connections::new(),
             base_url: BaseUrl::parse(&url, &http_hosts)?,
             http_hosts,
             credentials: match self.key {

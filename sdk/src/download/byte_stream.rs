@@ -136,7 +136,7 @@ impl Transfer {
                 });
             };
             self.source.reporter.retrying(&error, delay);
-            clock::sleep_until(self.source.time_limit.cap(delay)).await;
+            self.source.time_limit.before(clock::pause(delay)).await;
         }
     }
 

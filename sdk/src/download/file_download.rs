@@ -106,7 +106,7 @@ impl Transfer<'_> {
                 });
             };
             source.reporter.retrying(&error, delay);
-            clock::sleep_until(source.time_limit.cap(delay)).await;
+            source.time_limit.before(clock::pause(delay)).await;
         }
     }
 

@@ -73,7 +73,7 @@ use self::progress::Reporter;
 pub use self::progress::{DownloadEvent, DownloadProgress};
 use self::source::ArtifactSource;
 use self::target::{StoredFiles, Target};
-use crate::call::{CallFuture, clock};
+use crate::call::CallFuture;
 use crate::error::{Error, Kind, Result};
 use crate::observe::trace;
 use crate::types::Artifact;
@@ -189,12 +189,12 @@ impl Download {
             options,
         } = self;
         let time_limit = TimeLimit::new(options.timeout);
-        let result = match clock::before(time_limit.deadline, artifacts).await {
+        let result = match time_limit.before(artifacts).await {
             Some(Ok(artifacts)) => {
                 let run = DownloadRun {
                     stored_files: StoredFiles::new(options.if_exists),
                     options: &options,
-                    time_limit,
+                    time_limit: time_limit.clone(),
                     count: artifacts.0.len(),
                 };
                 let targets = run.targets_of(&artifacts.0, &folder, &names);
@@ -296,7 +296,7 @@ impl DownloadRun<'_> {
             core: Arc::clone(&self.options.core),
             artifact,
             label,
-            time_limit: self.time_limit,
+            time_limit: self.time_limit.clone(),
             reporter,
         };
         let download = FileDownload {
@@ -330,6 +330,8 @@ impl fmt::Debug for Download {
 mod content_tests;
 #[cfg(test)]
 mod property_tests;
+#[cfg(test)]
+mod sleep_tests;
 #[cfg(test)]
 mod storage_tests;
 #[cfg(test)]

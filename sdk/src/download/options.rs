@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::progress::OnProgress;
 use crate::call::Core;
-use crate::call::clock::{self, Instant};
+use crate::call::deadline::Deadline;
 use crate::error::{Error, Kind, ResourceRef};
 use crate::types::IdempotencyKey;
 
@@ -116,29 +116,30 @@ macro_rules! download_options {
 pub(super) use download_options;
 
 /// The time limit of a download, which runs from its start.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct TimeLimit {
     timeout: Duration,
-    pub(super) deadline: Option<Instant>,
+    deadline: Option<Deadline>,
 }
 
 impl TimeLimit {
     pub(super) fn new(timeout: Option<Duration>) -> Self {
         Self {
             timeout: timeout.unwrap_or(Duration::MAX),
-            deadline: timeout.map(clock::after),
+            deadline: timeout.map(Deadline::after),
         }
     }
 
     pub(super) fn has_passed(&self) -> bool {
-        self.deadline
-            .is_some_and(|deadline| clock::now() >= deadline)
+        self.deadline.as_ref().is_some_and(Deadline::has_passed)
     }
 
-    /// Returns the time after `span`, or the deadline if it comes first.
-    pub(super) fn cap(&self, span: Duration) -> Instant {
-        let end = clock::after(span);
-        self.deadline.map_or(end, |deadline| deadline.min(end))
+    /// Returns the output of the future, or `None` if the limit passes first.
+    pub(super) async fn before<F: Future>(&self, future: F) -> Option<F::Output> {
+        match &self.deadline {
+            Some(deadline) => deadline.before(future).await,
+            None => Some(future.await),
+        }
     }
 
     pub(super) fn error(&self) -> Error {

@@ -16,6 +16,7 @@ use super::digest::FileDigest;
 use super::options::TimeLimit;
 use super::progress::Reporter;
 use super::{host, partial_file};
+use crate::call::deadline::{NoResponse, exchange};
 use crate::call::{Core, clock, retry};
 use crate::error::{Error, Kind, Result};
 use crate::observe::trace;
@@ -127,19 +128,32 @@ impl ArtifactSource {
             if self.time_limit.has_passed() {
                 return Err(self.interrupted("timed out while reading the response"));
             }
-            let deadline = self.time_limit.cap(READ_TIMEOUT);
-            let frame = match clock::before(Some(deadline), body.frame()).await {
-                Some(Some(Ok(frame))) => frame,
-                Some(Some(Err(error))) => {
+            let chunk = self.exchange(body.frame(), "timed out while reading the response");
+            let frame = match chunk.await? {
+                Some(Ok(frame)) => frame,
+                Some(Err(error)) => {
                     return Err(self.error("the connection was lost", Some(error.into())));
                 }
-                Some(None) => return Ok(None),
-                None => return Err(self.interrupted("timed out while reading the response")),
+                None => return Ok(None),
             };
             if let Ok(chunk) = frame.into_data() {
                 return Ok(Some(chunk));
             }
         }
+    }
+
+    /// Returns what the server sends, or an error after which the download can be resumed, on another
+    /// connection, if it sends nothing in time.
+    async fn exchange<F: Future>(&self, future: F, timeout: &'static str) -> Result<F::Output> {
+        let began = clock::now();
+        let received = exchange(READ_TIMEOUT, future);
+        let reason = match self.time_limit.before(received).await {
+            Some(Ok(output)) => return Ok(output),
+            Some(Err(NoResponse::ComputerSlept)) => "the computer slept",
+            Some(Err(NoResponse::TimedOut)) | None => timeout,
+        };
+        self.core.replace_connections(began);
+        Err(self.interrupted(reason))
     }
 
     /// Checks the length of what was received until the end of a response.
@@ -199,13 +213,12 @@ impl ArtifactSource {
                 .map_err(|error| self.error(&format!("invalid URL: {error}"), None))?;
             trace::request_message(&request, None, None);
             let began = clock::now();
-            let deadline = self.time_limit.cap(READ_TIMEOUT);
-            let response =
-                match clock::before(Some(deadline), self.core.transport.send(request)).await {
-                    Some(Ok(response)) => Ok(response),
-                    Some(Err(error)) => Err(self.error("the request failed", Some(error.into()))),
-                    None => Err(self.interrupted("timed out waiting for a response")),
-                };
+            let response = self
+                .exchange(self.core.send(request), "timed out waiting for a response")
+                .await
+                .and_then(|response| {
+                    response.map_err(|error| self.error("the request failed", Some(error.into())))
+                });
             let duration = clock::now().saturating_duration_since(began);
             trace::download_request(&url, attempt, duration, response.as_ref());
             let response = response?;
@@ -270,8 +283,8 @@ impl ArtifactSource {
         let status = status.as_u16();
         let retry_after = retry::retry_after(headers, clock::wall());
         let body = http_body_util::Limited::new(body, MAX_ERROR_BODY_BYTES).collect();
-        let snippet = match clock::before(Some(self.time_limit.cap(READ_TIMEOUT)), body).await {
-            Some(Ok(body)) => crate::call::response::snippet(&body.to_bytes()),
+        let snippet = match self.exchange(body, "timed out").await {
+            Ok(Ok(body)) => crate::call::response::snippet(&body.to_bytes()),
             _ => String::new(),
         };
         let source = Error::new(Kind::NoEnvelope {

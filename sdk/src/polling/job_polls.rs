@@ -131,7 +131,7 @@ impl JobPolls {
             Turn::ByPage(mut wait) => {
                 let deadline = clock::after(MAX_LIST_WAIT);
                 let answer = wait.answer(core);
-                clock::before(Some(deadline), answer).await.flatten()
+                clock::before(deadline, answer).await.flatten()
             }
         };
         match answer {
@@ -195,7 +195,7 @@ impl JobPolls {
                 Err(error) => {
                     let (now, jitter) = (clock::now(), core.random.fraction());
                     match failures.pause(&error, now, LIST_FAILURE_TIMEOUT, jitter) {
-                        Some(pause) => clock::sleep(pause).await,
+                        Some(pause) => clock::pause(pause).await,
                         None => {
                             self.state().alone_until = Some(now + LIST_RECOVERY_TIME);
                             break;

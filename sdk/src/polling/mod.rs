@@ -84,7 +84,8 @@ macro_rules! wait_options {
         impl<R: Resource> $type<R> {
             /// Sets the time limit of the wait. The resource itself goes on after it.
             ///
-            /// The default is 20 minutes, and none for bulk queues.
+            /// The default is 20 minutes, and none for bulk queues. It does not count the time during
+            /// which the [computer sleeps or the process is stopped](crate::ClientBuilder#sleep-and-network-changes).
             pub fn timeout(mut self, timeout: Duration) -> Self {
                 self.$($field).+.timeout = Some(timeout);
                 self

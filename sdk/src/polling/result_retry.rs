@@ -74,7 +74,7 @@ impl ResultRetry {
                 .is_none_or(|deadline| *pause < deadline.saturating_duration_since(now))
         };
         match pause.filter(is_in_time) {
-            Some(pause) => clock::sleep(pause).await,
+            Some(pause) => clock::pause(pause).await,
             None => return Err(handle.annotate(error).with_ended_wait()),
         }
         Ok(())

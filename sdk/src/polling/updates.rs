@@ -13,7 +13,8 @@ use tracing::{Instrument, Span};
 use super::failures::PollFailures;
 use super::result_retry::{MAX_REPLICA_LAG, REPLICA_POLL_INTERVAL, ResultRetry};
 use super::{PollStatus, Polled, WaitOptions, WebhookNotifier, schedule, wait_options};
-use crate::call::clock::{self, Instant, Timer};
+use crate::call::clock::{self, CHECK_INTERVAL, ClockReading, Instant, Timer};
+use crate::call::deadline::Deadline;
 use crate::error::{Error, Kind, Result};
 use crate::handle::{Handle, Resource};
 use crate::observe::trace;
@@ -67,7 +68,9 @@ pub struct Updates<R: Resource> {
     /// Whether the next poll follows a webhook event.
     is_urgent: bool,
     state: State<R>,
-    /// When the next poll is due, or the time limit passes.
+    /// The end of the time limit, once the wait has begun.
+    limit: Option<Deadline>,
+    /// When to see whether the next poll is due, or the time limit has passed.
     timer: Option<Timer>,
     event: Option<BoxFuture<()>>,
     span: Span,
@@ -77,8 +80,8 @@ pub struct Updates<R: Resource> {
 enum State<R: Resource> {
     /// Nothing was polled yet.
     New,
-    /// The next poll is due at that time.
-    Sleeping(Instant),
+    /// The next poll is due at that time, or when the computer has slept since the reading.
+    Sleeping(Instant, ClockReading),
     /// A poll is under way.
     Polling(BoxFuture<Result<Polled<R::Status, R::Output>>>),
     /// The last update was returned, or an error.
@@ -100,6 +103,7 @@ impl<R: Resource> Updates<R> {
             output: None,
             is_urgent: false,
             state: State::New,
+            limit: None,
             timer: None,
             event: None,
             span: Span::none(),
@@ -137,6 +141,9 @@ impl<R: Resource> Updates<R> {
     }
 
     fn deadline(&self) -> Option<Instant> {
+        if let Some(limit) = &self.limit {
+            return Some(limit.instant());
+        }
         // A time limit beyond the range of the clock is none.
         self.options
             .timeout
@@ -146,6 +153,7 @@ impl<R: Resource> Updates<R> {
     /// Starts the timers, and returns the first update if the receipt has a status.
     fn start(&mut self) -> Option<Update<R::Status>> {
         self.span = trace::wait_span(&self.handle.resource_ref());
+        self.limit = self.deadline().map(Deadline::at);
         if let Some(notifier) = self.options.notifier.clone() {
             let id = self.handle.id().as_ref().to_owned();
             self.event = Some(Box::pin(async move { notifier.end_of(&id).await }));
@@ -165,12 +173,15 @@ impl<R: Resource> Updates<R> {
 
     /// Schedules the next poll.
     fn poll_at(&mut self, due: Instant) {
-        self.state = State::Sleeping(due);
-        let limit = self.deadline().map_or(due, |deadline| deadline.min(due));
-        self.set_timer(limit);
+        self.state = State::Sleeping(due, ClockReading::now());
+        self.set_timer(due);
     }
 
+    /// Sets the timer to the moment, the end of the time limit, or the next look at the clocks.
     fn set_timer(&mut self, moment: Instant) {
+        let check = clock::now() + CHECK_INTERVAL;
+        let limit = self.deadline().unwrap_or(moment);
+        let moment = moment.min(limit).min(check);
         match &mut self.timer {
             Some(timer) => timer.set(moment),
             None => self.timer = Some(Timer::new(moment)),
@@ -178,6 +189,7 @@ impl<R: Resource> Updates<R> {
     }
 
     fn start_poll(&mut self) {
+        self.handle.core.notice_sleep();
         let poll = R::poll(self.handle.clone(), std::mem::take(&mut self.is_urgent));
         self.state = State::Polling(Box::pin(poll.instrument(self.span.clone())));
         match self.deadline() {
@@ -200,6 +212,18 @@ impl<R: Resource> Updates<R> {
         timer.is_some_and(|timer| timer.poll(context).is_ready())
     }
 
+    fn is_limit_over(&self) -> bool {
+        self.deadline()
+            .is_some_and(|deadline| deadline <= clock::now())
+    }
+
+    /// Puts the end of the time limit off if the process was stopped.
+    fn put_off_limit(&self) {
+        if let (Some(limit), Some(timer)) = (&self.limit, &self.timer) {
+            limit.put_off(timer.due());
+        }
+    }
+
     fn timed_out(&mut self) -> Error {
         self.state = State::Finished;
         let timeout = self.options.timeout.unwrap_or_default();
@@ -212,6 +236,7 @@ impl<R: Resource> Updates<R> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Update<R::Status>>>> {
+        self.put_off_limit();
         loop {
             match &mut self.state {
                 State::Finished => return Poll::Ready(None),
@@ -220,8 +245,8 @@ impl<R: Resource> Updates<R> {
                         return Poll::Ready(Some(Ok(update)));
                     }
                 }
-                State::Sleeping(due) => {
-                    let due = *due;
+                State::Sleeping(due, began) => {
+                    let (due, began) = (*due, *began);
                     if self.is_event_due(context) {
                         self.hurry();
                         self.poll_at(clock::now());
@@ -230,10 +255,13 @@ impl<R: Resource> Updates<R> {
                     if !self.is_timer_due(context) {
                         return Poll::Pending;
                     }
-                    if self.deadline().is_some_and(|deadline| deadline < due) {
+                    if began.has_slept() || clock::now() >= due {
+                        self.start_poll();
+                    } else if self.is_limit_over() {
                         return Poll::Ready(Some(Err(self.timed_out())));
+                    } else {
+                        self.set_timer(due);
                     }
-                    self.start_poll();
                 }
                 State::Polling(poll) => {
                     if let Poll::Ready(polled) = poll.as_mut().poll(context) {
@@ -243,10 +271,13 @@ impl<R: Resource> Updates<R> {
                         // A poll that is under way is not interrupted.
                         self.hurry();
                     }
-                    if self.is_timer_due(context) {
-                        return Poll::Ready(Some(Err(self.timed_out())));
+                    if !self.is_timer_due(context) {
+                        return Poll::Pending;
                     }
-                    return Poll::Pending;
+                    match self.deadline() {
+                        Some(deadline) if !self.is_limit_over() => self.set_timer(deadline),
+                        _ => return Poll::Ready(Some(Err(self.timed_out()))),
+                    }
                 }
             }
         }

@@ -11,6 +11,8 @@ use crate::handle::Resource;
 /// A wait for the result of a job, a run, a bulk queue or a top-up.
 ///
 /// Returned by [`Handle::wait`](crate::handle::Handle::wait). It begins when it is awaited.
+///
+/// After the [computer slept](crate::ClientBuilder#sleep-and-network-changes), it polls at once.
 #[must_use = "a wait does nothing unless it is awaited"]
 #[derive(Debug)]
 pub struct Wait<R: Resource> {

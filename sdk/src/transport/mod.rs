@@ -99,6 +99,13 @@ pub trait Transport: Send + Sync + 'static {
     /// [`TransportError::not_sent`] if no part of this request can have reached the server, and
     /// [`TransportError::maybe_sent`] otherwise. The client decides by this whether it may retry.
     fn send(&self, request: http::Request<Bytes>) -> ResponseFuture;
+
+    /// Discards the connections that are kept for reuse, so that later requests open new ones.
+    /// Requests in flight are not interrupted.
+    ///
+    /// The client calls this after the computer slept and after a request that timed out, as a
+    /// connection that is dead may still seem to be open. It does nothing unless it is implemented.
+    fn reconnect(&self) {}
 }
 
 /// The error of a request that did not receive a complete response.

@@ -3,7 +3,9 @@
 //! It keeps two connection pools, one without TLS for http and one with TLS, and creates each on its
 //! first use.
 
+#[cfg(feature = "_tls")]
 use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,8 +18,29 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) struct ReqwestTransport {
     options: ConnectionOptions,
     max_idle_connections: usize,
-    http: OnceLock<Result<reqwest::Client, String>>,
-    https: OnceLock<Result<reqwest::Client, String>>,
+    http: Pool,
+    https: Pool,
+    /// The TLS configuration, which outlives the connections: loading certificates takes long.
+    #[cfg(feature = "_tls")]
+    tls: OnceLock<Result<rustls::ClientConfig, String>>,
+}
+
+/// A reqwest client, whose connections are discarded together with it.
+#[derive(Default)]
+struct Pool(Mutex<Option<Result<reqwest::Client, String>>>);
+
+impl Pool {
+    fn get_or_build(
+        &self,
+        build: impl FnOnce() -> Result<reqwest::Client, String>,
+    ) -> Result<reqwest::Client, String> {
+        let mut client = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        client.get_or_insert_with(build).clone()
+    }
+
+    fn discard(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }
 
 impl ReqwestTransport {
@@ -25,8 +48,10 @@ impl ReqwestTransport {
         Self {
             options,
             max_idle_connections,
-            http: OnceLock::new(),
-            https: OnceLock::new(),
+            http: Pool::default(),
+            https: Pool::default(),
+            #[cfg(feature = "_tls")]
+            tls: OnceLock::new(),
         }
     }
 
@@ -59,12 +84,14 @@ impl ReqwestTransport {
             )
         };
         super::proxy::check_environment(|name| std::env::var(name).ok())?;
-        let config = tls_config()
-            .and_then(BuilderVerifierExt::with_platform_verifier)
-            .map_err(|error| setup_failed(&error))?
-            .with_no_client_auth();
+        let config = self.tls.get_or_init(|| {
+            let config = tls_config()
+                .and_then(BuilderVerifierExt::with_platform_verifier)
+                .map_err(|error| setup_failed(&error))?;
+            Ok(config.with_no_client_auth())
+        });
         self.client_builder()
-            .tls_backend_preconfigured(config)
+            .tls_backend_preconfigured(config.clone()?)
             .build()
             .map_err(|error| setup_failed(&error))
     }
@@ -81,16 +108,21 @@ impl Transport for ReqwestTransport {
         let client = match request.uri().scheme_str() {
             Some("http") => self
                 .http
-                .get_or_init(|| self.http_client().map_err(|error| error.to_string())),
-            _ => self.https.get_or_init(|| self.https_client()),
+                .get_or_build(|| self.http_client().map_err(|error| error.to_string())),
+            _ => self.https.get_or_build(|| self.https_client()),
         };
         match client {
-            Ok(client) => execute(client, request, Redirects::Never),
+            Ok(client) => execute(&client, request, Redirects::Never),
             Err(reason) => {
-                let error = TransportError::setup(reason.clone());
+                let error = TransportError::setup(reason);
                 Box::pin(async move { Err(error) })
             }
         }
+    }
+
+    fn reconnect(&self) {
+        self.http.discard();
+        self.https.discard();
     }
 }
 
@@ -222,7 +254,13 @@ fn tls_failure(_: &(dyn std::error::Error + 'static)) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
+    use crate::call::clock;
+    use crate::transport::Body;
 
     fn transport() -> ReqwestTransport {
         ReqwestTransport::new(ConnectionOptions::default(), 1)
@@ -241,6 +279,48 @@ mod tests {
         let request = http::Request::get(url).body(Bytes::new()).unwrap();
         let error = transport().send(request).await.unwrap_err();
         assert!(!error.may_have_been_sent(), "{error:?}");
+    }
+
+    /// Answers requests on connections that are kept open, and counts those that were opened.
+    fn start_server() -> (String, Arc<AtomicUsize>) {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let opened = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&opened);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                count.fetch_add(1, Ordering::SeqCst);
+                std::thread::spawn(move || {
+                    let (mut stream, mut request) = (stream.unwrap(), [0; 4096]);
+                    while stream.read(&mut request).is_ok_and(|length| length > 0) {
+                        let head = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+                        stream.write_all(head).unwrap();
+                    }
+                });
+            }
+        });
+        (url, opened)
+    }
+
+    #[tokio::test]
+    async fn requests_after_a_reconnect_use_a_new_connection() {
+        let (url, opened) = start_server();
+        let transport = transport();
+        let send = async || {
+            let request = http::Request::get(&url).body(Bytes::new()).unwrap();
+            transport.send(request).await.unwrap().into_body()
+        };
+        let read = async |body: Body| body.collect().await.unwrap().to_bytes();
+        assert_eq!(read(send().await).await, "ok");
+        // The connection is put back into the pool meanwhile.
+        clock::sleep(Duration::from_millis(50)).await;
+        let in_flight = send().await;
+        let before = opened.load(Ordering::SeqCst);
+
+        transport.reconnect();
+        assert_eq!(read(in_flight).await, "ok");
+        assert_eq!(read(send().await).await, "ok");
+        assert!(opened.load(Ordering::SeqCst) > before);
     }
 
     #[cfg(feature = "_tls")]

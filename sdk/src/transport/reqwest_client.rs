@@ -16,6 +16,10 @@ use super::{ResponseFuture, Transport};
 /// [`ClientBuilder`](crate::ClientBuilder) has them. It uses its own TLS, whatever features of this
 /// crate are enabled.
 ///
+/// Its connections are its own: the default transport opens new ones after the computer slept or a
+/// request timed out, this one cannot. Set reqwest's `pool_idle_timeout` and `tcp_keepalive`, and
+/// `http2_keep_alive_interval` for HTTP/2, so that it notices connections that are dead.
+///
 /// This function is what the feature `reqwest-client` adds, and with it reqwest 0.13 is part of the
 /// public API of this crate: a newer reqwest can then need another major version. Without the feature
 /// it is not.

@@ -1,12 +1,12 @@
 //! A transport for tests, which answers from a script and records the requests.
 
 use std::collections::VecDeque;
-use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::{StreamExt, stream};
 use http::response::Builder;
 use http_body::Frame;
 use http_body_util::{BodyExt, Full, StreamBody};
@@ -22,6 +22,8 @@ pub(crate) enum Step {
     Response(u16, Vec<(&'static str, String)>, Bytes),
     /// A response whose connection is reset after this number of body bytes.
     Truncated(Box<Step>, usize),
+    /// A response that sends this number of body bytes and then nothing.
+    Stalled(Box<Step>, usize),
     /// No connection: the request is not sent.
     ConnectionRefused,
     /// The connection is reset after the request was sent.
@@ -50,6 +52,10 @@ impl Step {
         Step::Truncated(Box::new(self), bytes)
     }
 
+    pub(crate) fn stalled_after(self, bytes: usize) -> Self {
+        Step::Stalled(Box::new(self), bytes)
+    }
+
     pub(crate) async fn into_result(self) -> Result<http::Response<Body>, TransportError> {
         match self {
             Step::ConnectionRefused => Err(TransportError::not_sent("connection refused")),
@@ -65,12 +71,20 @@ impl Step {
                     panic!("only a response can be truncated")
                 };
                 let head = response_head(status, &headers, body.len());
-                let frames = VecDeque::from([
+                let frames = stream::iter([
                     Ok(Frame::data(body.slice(..bytes))),
                     Err(TransportError::maybe_sent("connection reset")),
                 ]);
-                let body = StreamBody::new(Frames(frames)).boxed_unsync();
-                Ok(head.body(body).unwrap())
+                Ok(head.body(StreamBody::new(frames).boxed_unsync()).unwrap())
+            }
+            Step::Stalled(step, bytes) => {
+                let Step::Response(status, headers, body) = *step else {
+                    panic!("only a response can stall")
+                };
+                let head = response_head(status, &headers, body.len());
+                let frames = stream::iter([Ok(Frame::data(body.slice(..bytes)))]);
+                let frames = frames.chain(stream::pending());
+                Ok(head.body(StreamBody::new(frames).boxed_unsync()).unwrap())
             }
         }
     }
@@ -85,16 +99,6 @@ fn response_head(status: u16, headers: &[(&'static str, String)], length: usize)
     })
 }
 
-struct Frames(VecDeque<Result<Frame<Bytes>, TransportError>>);
-
-impl futures_core::Stream for Frames {
-    type Item = Result<Frame<Bytes>, TransportError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(self.0.pop_front())
-    }
-}
-
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedRequest {
     /// The time since the script was created.
@@ -102,6 +106,8 @@ pub(crate) struct RecordedRequest {
     pub(crate) url: String,
     pub(crate) headers: http::HeaderMap,
     pub(crate) body: Bytes,
+    /// How many times the transport was told to reconnect before.
+    pub(crate) reconnects: usize,
 }
 
 impl RecordedRequest {
@@ -118,6 +124,7 @@ pub(crate) struct Script {
     created_at: Instant,
     latency: Duration,
     in_flight: Mutex<InFlight>,
+    reconnects: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -141,6 +148,7 @@ impl Script {
             created_at: clock::now(),
             latency,
             in_flight: Mutex::default(),
+            reconnects: AtomicUsize::new(0),
         })
     }
 
@@ -166,7 +174,13 @@ impl Script {
             url: head.uri.to_string(),
             headers: head.headers,
             body,
+            reconnects: self.reconnects(),
         });
+    }
+
+    /// Returns how many times the transport was told to reconnect.
+    pub(crate) fn reconnects(&self) -> usize {
+        self.reconnects.load(Ordering::SeqCst)
     }
 
     fn next_step(&self) -> Step {
@@ -201,6 +215,10 @@ impl Transport for ScriptedTransport {
             script.wait_for_latency().await;
             step.into_result().await
         })
+    }
+
+    fn reconnect(&self) {
+        self.0.reconnects.fetch_add(1, Ordering::SeqCst);
     }
 }
 

@@ -134,6 +134,13 @@ impl Bucket {
         self.window.is_some()
     }
 
+    /// Brings the window forward by time that the clock did not count.
+    pub(super) fn skip(&mut self, span: Duration) {
+        self.window = self.window.and_then(|window| window.skip(span));
+        self.closed_until = self.closed_until.and_then(|until| until.checked_sub(span));
+        self.next_poll = self.next_poll.and_then(|next| next.checked_sub(span));
+    }
+
     /// Reserves the time of the next poll.
     pub(super) fn reserve_poll(&mut self, now: Instant) -> Instant {
         let slot = self.next_poll(now);

@@ -126,6 +126,14 @@ impl RateLimiter {
         self.bucket(RateLimitBucket::Read).has_window()
     }
 
+    /// Brings all windows forward by time in which nothing was sent, and which the clock did not
+    /// count.
+    pub(crate) fn skip(&self, span: Duration) {
+        for bucket in [RateLimitBucket::Read, RateLimitBucket::Write] {
+            self.bucket(bucket).skip(span);
+        }
+    }
+
     fn bucket(&self, bucket: RateLimitBucket) -> MutexGuard<'_, Bucket> {
         let bucket = match bucket {
             RateLimitBucket::Write => &self.write,

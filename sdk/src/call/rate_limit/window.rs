@@ -161,6 +161,17 @@ impl Window {
             .saturating_sub(self.own)
     }
 
+    /// Brings the window forward by time that the clock did not count. One that would be before the
+    /// range of the clock has ended.
+    pub(super) fn skip(self, span: Duration) -> Option<Self> {
+        Some(Self {
+            earliest_end: self.earliest_end.checked_sub(span)?,
+            latest_end: self.latest_end.checked_sub(span)?,
+            reported_at: self.reported_at.and_then(|at| at.checked_sub(span)),
+            ..self
+        })
+    }
+
     /// Ends the window when the service says that it takes requests again.
     pub(super) fn end_at(&mut self, end: Instant) {
         if end >= self.earliest_end {

@@ -4,6 +4,7 @@ mod ambiguity;
 mod limits;
 mod requests;
 mod retries;
+mod sleep;
 mod timeouts;
 
 use crate::transport::scripted::{Step, json};

@@ -2,6 +2,7 @@
 
 mod hints;
 mod many_jobs;
+mod sleep;
 
 use std::time::Duration;
 

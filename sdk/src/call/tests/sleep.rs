@@ -1,0 +1,159 @@
+//! Calls while the computer sleeps or the process is stopped, and connections that are dead.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{JOB, RECEIPT, video};
+use crate::call::clock;
+use crate::transport::scripted::{Script, Step, json, open_client};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+/// Lets the computer sleep for an hour, `delay` from now.
+fn sleep_in(delay: Duration) {
+    tokio::spawn(async move {
+        clock::sleep(delay).await;
+        clock::sleep_computer(HOUR);
+    });
+}
+
+/// Stops the process for an hour, `delay` from now.
+fn stop_in(delay: Duration) {
+    tokio::spawn(async move {
+        clock::sleep(delay).await;
+        tokio::time::advance(HOUR).await;
+    });
+}
+
+/// Returns how many times the transport had reconnected at each request.
+fn reconnects(script: &Script) -> Vec<usize> {
+    let requests = script.requests();
+    requests.iter().map(|request| request.reconnects).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_call_after_sleep_uses_a_new_connection() {
+    let script = Script::new([json(200, JOB)]);
+    let job = open_client(&script).jobs().handle("job_1");
+    job.get().await.unwrap();
+    job.get().await.unwrap();
+    clock::sleep_computer(HOUR);
+    job.get().await.unwrap();
+    job.get().await.unwrap();
+    assert_eq!(reconnects(&script), [0, 0, 1, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_corrected_wall_clock_does_not_count_as_sleep() {
+    let script = Script::new([json(200, JOB)]);
+    let job = open_client(&script).jobs().handle("job_1");
+    clock::sleep_computer(Duration::from_secs(20));
+    job.get().await.unwrap();
+    assert_eq!(script.reconnects(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_sleep_interrupted_is_sent_again() {
+    let script = Script::new([Step::NoResponse, json(202, RECEIPT)]);
+    sleep_in(Duration::from_secs(2));
+    let client = open_client(&script);
+    client.videos().generate(video()).await.unwrap();
+    assert_eq!(reconnects(&script), [0, 1]);
+    let requests = script.requests();
+    // Long before the time limit of an attempt.
+    assert!(requests[1].at < Duration::from_secs(10), "{requests:?}");
+    let keys = requests
+        .iter()
+        .map(|request| request.header("idempotency-key"));
+    assert!(
+        keys.clone()
+            .all(|key| key.is_some() && key == requests[0].header("idempotency-key"))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_response_that_comes_soon_after_sleep_is_used() {
+    let latency = Duration::from_millis(5_500);
+    let script = Script::with_latency([json(200, JOB)], latency);
+    sleep_in(Duration::from_secs(2));
+    open_client(&script)
+        .jobs()
+        .handle("job_1")
+        .get()
+        .await
+        .unwrap();
+    assert_eq!(reconnects(&script), [0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_windows_of_the_rate_limit_end_during_sleep() {
+    let spent = json(200, JOB)
+        .header("ratelimit-limit", 60)
+        .header("ratelimit-remaining", 0)
+        .header("ratelimit-reset", 50);
+    let script = Script::new([spent, json(200, JOB)]);
+    let job = open_client(&script).jobs().handle("job_1");
+    job.get().await.unwrap();
+    clock::sleep_computer(HOUR);
+    job.get().await.unwrap();
+    assert_eq!(script.request_times(), [0, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_that_time_out_replace_their_connections_once() {
+    let script = Script::new([
+        Step::NoResponse,
+        Step::NoResponse,
+        Step::NoResponse,
+        json(200, JOB),
+    ]);
+    let job = Arc::new(open_client(&script).jobs().handle("job_1"));
+    let calls = (0..3).map(|_| {
+        let job = Arc::clone(&job);
+        tokio::spawn(async move { job.get().await })
+    });
+    for call in calls.collect::<Vec<_>>() {
+        call.await.unwrap().unwrap();
+    }
+    assert_eq!(reconnects(&script), [0, 0, 0, 1, 1, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_times_out_replaces_its_connection() {
+    let script = Script::new([Step::NoResponse, json(200, JOB)]);
+    let job = open_client(&script).jobs().handle("job_1");
+    let second = Duration::from_secs(1);
+    assert!(job.get().timeout(second).await.unwrap_err().is_timeout());
+    job.get().timeout(second).await.unwrap();
+    assert_eq!(reconnects(&script), [0, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_limits_do_not_count_the_time_of_a_stop() {
+    // Twenty seconds, and the hour of the stop.
+    let latency = HOUR + Duration::from_secs(20);
+    let script = Script::with_latency([json(200, JOB)], latency);
+    stop_in(Duration::from_secs(3));
+    open_client(&script)
+        .jobs()
+        .handle("job_1")
+        .get()
+        .timeout(Duration::from_secs(30))
+        .await
+        .unwrap();
+    assert_eq!(script.requests().len(), 1);
+
+    let script = Script::new([Step::NoResponse]);
+    let began = clock::now();
+    stop_in(Duration::from_secs(3));
+    let error = open_client(&script)
+        .jobs()
+        .handle("job_1")
+        .get()
+        .timeout(Duration::from_secs(30))
+        .await
+        .unwrap_err();
+    assert!(error.is_timeout(), "{error}");
+    let counted = (clock::now() - began - HOUR).as_secs();
+    assert!((25..=30).contains(&counted), "{counted}");
+}
