@@ -37,6 +37,12 @@ impl Addresses {
         self
     }
 
+    /// Returns the host name of the control API.
+    pub(crate) fn control_host(&self) -> Option<String> {
+        let url = url::Url::parse(&self.control).ok()?;
+        url.host_str().map(str::to_owned)
+    }
+
     /// Returns the environment variables that configure clients to use the mock.
     pub(crate) fn environment(&self, webhook_secret: String) -> [(&'static str, String); 8] {
         let Hosts {

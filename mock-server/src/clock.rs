@@ -151,6 +151,17 @@ impl Clock {
         self.anchor = now;
         self.anchor_elapsed = self.time_source.elapsed();
     }
+
+    /// Changes how service time passes, from the current time on.
+    pub(crate) fn set_clock_mode(&mut self, clock_mode: ClockMode) {
+        self.set(self.now());
+        self.clock_mode = clock_mode;
+    }
+
+    /// Returns the real time since the start, for measuring spans.
+    pub(crate) fn real_time(&self) -> Duration {
+        self.time_source.elapsed()
+    }
 }
 
 /// The error for advancing a clock that runs in real time.

@@ -243,7 +243,11 @@ mod catalog_data;
 mod clock;
 #[cfg(feature = "frontend")]
 mod control;
+#[cfg(feature = "dashboard")]
+mod dashboard;
 pub mod engine;
+#[cfg(feature = "frontend")]
+mod exchanges;
 #[cfg(feature = "frontend")]
 mod frontends;
 pub mod media;

@@ -2,8 +2,11 @@
 //!
 //! Webhook attempts that no sender makes over the network are answered here, each at its own time.
 
+use std::time::Duration;
+
 use crate::clock::Clock;
-use crate::engine::{Delivery, DeliveryOutcome, Time};
+use crate::engine::{Call, Delivery, DeliveryOutcome, Time};
+use crate::exchanges::{ExchangeId, Exchanges};
 use crate::simulator::Simulator;
 use crate::webhook_route::{Target, WebhookRoute};
 
@@ -12,6 +15,7 @@ pub(crate) struct MockState {
     pub(crate) simulator: Simulator,
     pub(crate) clock: Clock,
     pub(crate) dispatch: WebhookDispatch,
+    pub(crate) exchanges: Exchanges,
 }
 
 /// The value of `last_error` if no route matches the destination.
@@ -69,6 +73,17 @@ impl WebhookDispatch {
 }
 
 impl MockState {
+    /// Stores the request that was handled last, if exchanges are stored.
+    pub(crate) fn start_exchange(&mut self, call: &Call, started: Duration) -> Option<ExchangeId> {
+        if !self.exchanges.is_enabled() {
+            return None;
+        }
+        let (seq, account) = self.simulator.last_caller()?;
+        let generation = self.simulator.generation();
+        let exchanges = &mut self.exchanges;
+        Some(exchanges.start(generation, seq, call, account, started))
+    }
+
     /// Handles everything that is due up to `now`, including local webhook deliveries at their own
     /// times.
     pub(crate) fn catch_up(&mut self, now: Time) {

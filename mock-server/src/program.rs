@@ -72,6 +72,11 @@ pub struct MockOptions {
     #[arg(long = "webhook-route", value_name = "HTTPS_ORIGIN=HTTP_ORIGIN")]
     pub webhook_routes: Vec<WebhookRoute>,
 
+    /// Accept requests to the control API and the dashboard that name this host, such as `mock` in
+    /// docker-compose. Loopback names are always accepted. Can be repeated
+    #[arg(long = "control-host", value_name = "NAME")]
+    pub control_hosts: Vec<String>,
+
     /// How to treat an `Idempotency-Key` on operations that do not document one: ignore (a repeated
     /// submit is charged again) or honor
     #[arg(long, value_name = "TREATMENT", value_enum, default_value_t = UndocumentedKeys::Ignore)]
@@ -165,6 +170,7 @@ impl MockOptions {
             .fold(setup, |setup, (plan, jobs)| {
                 setup.concurrent_jobs(plan, jobs)
             });
+        let setup = self.control_hosts.iter().fold(setup, Setup::control_host);
         self.webhook_routes
             .iter()
             .cloned()
@@ -198,7 +204,7 @@ impl Options {
 /// Runs the mock until `shutdown` completes.
 ///
 /// Prints the addresses and keys to `stdout` as soon as the mock accepts connections, and reports
-/// later problems to `log`.
+/// the address of the dashboard and later problems to `log`.
 ///
 /// # Errors
 ///
@@ -213,6 +219,8 @@ pub async fn run(
     options
         .print_addresses(&server, stdout)
         .map_err(Error::Output)?;
+    #[cfg(feature = "dashboard")]
+    log(&format!("dashboard: {}/", server.control_url()));
     shutdown.await;
     server.shutdown().await;
     Ok(())

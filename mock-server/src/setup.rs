@@ -40,6 +40,7 @@ pub struct Setup {
     retain_days: Option<NonZeroU32>,
     webhook_routes: Vec<WebhookRoute>,
     webhook_timeout: Duration,
+    control_hosts: Vec<String>,
 }
 
 impl Default for Setup {
@@ -66,6 +67,7 @@ impl Default for Setup {
             retain_days: None,
             webhook_routes: Vec::new(),
             webhook_timeout: WEBHOOK_TIMEOUT,
+            control_hosts: Vec::new(),
         }
     }
 }
@@ -187,6 +189,15 @@ impl Setup {
         self
     }
 
+    /// Accepts requests to the control API that name this host, such as `mock`.
+    ///
+    /// Others than the loopback names are refused by default, so that a web page of another origin
+    /// cannot control the mock through the browser of its user.
+    pub fn control_host(mut self, name: impl Into<String>) -> Self {
+        self.control_hosts.push(name.into());
+        self
+    }
+
     /// Creates the service that a frontend runs.
     pub(crate) fn service(self, time_source: TimeSource, addresses: Addresses) -> Service {
         let epoch = self.epoch.unwrap_or_else(wall_clock_now);
@@ -213,6 +224,7 @@ impl Setup {
             addresses,
             self.webhook_routes,
             self.webhook_timeout,
+            self.control_hosts,
         )
     }
 }

@@ -416,5 +416,6 @@ fn with_workspace(mut view: Value, workspace: &str) -> Value {
     view
 }
 
+mod inspection;
 #[cfg(test)]
 mod tests;

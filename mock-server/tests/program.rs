@@ -53,7 +53,7 @@ impl Program {
         };
         write!(
             stream,
-            "{request} HTTP/1.1\r\nhost: mock\r\ncontent-type: application/json\r\n\
+            "{request} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n\
              {key}content-length: {}\r\nconnection: close\r\n\r\n{body}",
             body.len()
         )

@@ -14,6 +14,7 @@ use super::request::Request;
 use super::response::{ApiResponse, Headers, JobWait, error_response, json_response};
 use super::route::Route;
 use super::{apply_fault, mcp, media_host, request_checks};
+use crate::engine::credential::Credential;
 use crate::engine::{Call, Fault, FaultKind, Host, Hosts, PendingReply, Reply, State, journal};
 
 /// Handles a request and records it in the journal.
@@ -64,6 +65,7 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
         surface: call.host,
         operation: route.name().map(str::to_owned),
         headers: journal::redact_headers(call.request.headers()),
+        key: presented_key(state, call),
         request_id,
         status: apply_fault::status_of(predicted.as_ref().unwrap_or(&reply)),
         code: error_code(&reply.response),
@@ -164,6 +166,14 @@ fn success(host: Host, request_id: &str, headers: Headers, response: ApiResponse
         },
     );
     reply
+}
+
+/// Returns the id of the key that the request was sent with, whether or not it is valid.
+fn presented_key(state: &State, call: &Call) -> Option<String> {
+    match Credential::from_headers(call.request.headers()) {
+        Credential::Key(secret) => Some(state.keys.get(secret)?.id.clone()),
+        _ => None,
+    }
 }
 
 /// Returns the error code in the body of an error response.

@@ -53,7 +53,7 @@ pub(crate) fn requested_file(state: &State, hosts: &Hosts, call: &Call) -> Optio
 }
 
 /// Returns the specification of a file: an artifact of a job or run, or a file of the catalog.
-pub(super) fn find_file(state: &State, file: &str) -> Option<media::Spec> {
+pub(crate) fn find_file(state: &State, file: &str) -> Option<media::Spec> {
     let (name, extension) = file.split_once('.')?;
     let artifact = job_view::artifact(state, name).cloned();
     artifact

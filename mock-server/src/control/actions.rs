@@ -40,7 +40,7 @@ pub(super) fn clock(state: &mut MockState, _: &ControlRequest<'_>) -> ControlRes
 }
 
 /// Returns the JSON representation of the clock.
-pub(super) fn clock_view(state: &mut MockState) -> Value {
+pub(crate) fn clock_view(state: &mut MockState) -> Value {
     let now = catch_up_clock(state);
     let (mode, speed) = match state.clock.clock_mode() {
         ClockMode::Manual => ("manual", None),

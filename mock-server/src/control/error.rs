@@ -28,6 +28,24 @@ impl ControlApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", message.into())
     }
 
+    pub(super) fn not_found(message: String) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
+    pub(super) fn foreign(status: StatusCode, code: &'static str, message: String) -> Self {
+        Self::new(status, code, message)
+    }
+
+    /// The error for an endpoint whose response is a stream, from a frontend that has none.
+    pub(super) fn no_stream() -> Self {
+        let message = "this mock has no event stream: use svc-mock-server, or serve::Server with the feature `dashboard`";
+        Self::new(
+            StatusCode::NOT_IMPLEMENTED,
+            "not_implemented",
+            message.to_owned(),
+        )
+    }
+
     pub(super) fn unknown_path(path: &str, known: &[&str]) -> Self {
         let message = format!(
             "path {path:?} not found; available paths: {}",

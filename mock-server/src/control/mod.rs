@@ -6,6 +6,8 @@
 mod actions;
 mod body;
 mod error;
+mod inspection;
+mod origin;
 mod request;
 mod workspaces;
 
@@ -13,15 +15,19 @@ mod workspaces;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE};
+use http::header::{ALLOW, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
+#[cfg(feature = "dashboard")]
+pub(crate) use self::actions::clock_view;
 pub(crate) use self::actions::{advance, ledger, restore, snapshot};
 pub(crate) use self::body::ControlBody;
 #[cfg(feature = "serve")]
 pub(crate) use self::body::Document;
 use self::error::ControlApiError;
+#[cfg(feature = "dashboard")]
+pub(crate) use self::inspection::request_view;
 use self::request::{ControlRequest, ControlResult};
 #[cfg(feature = "serve")]
 use crate::engine::{RestoreError, State};
@@ -62,6 +68,13 @@ const ENDPOINTS: &[Endpoint] = &[
         handler: actions::clock,
     },
     Endpoint {
+        method: Method::PUT,
+        path: "/clock",
+        description: "pause the clock (manual), or let it run (real) at a speed",
+        body: r#"{"mode": "manual" | "real", "speed"?}"#,
+        handler: inspection::set_clock,
+    },
+    Endpoint {
         method: Method::POST,
         path: "/clock/advance",
         description: "advance the manual clock and handle everything that is due, in order",
@@ -92,6 +105,13 @@ const ENDPOINTS: &[Endpoint] = &[
         description: "remove all faults",
         body: "",
         handler: actions::clear_faults,
+    },
+    Endpoint {
+        method: Method::GET,
+        path: "/keys",
+        description: "list all keys",
+        body: "",
+        handler: inspection::keys,
     },
     Endpoint {
         method: Method::POST,
@@ -159,6 +179,34 @@ const ENDPOINTS: &[Endpoint] = &[
         handler: workspaces::clear_host_addresses,
     },
     Endpoint {
+        method: Method::GET,
+        path: "/workspaces",
+        description: "list all workspaces with their balances and jobs in flight",
+        body: "",
+        handler: inspection::workspaces,
+    },
+    Endpoint {
+        method: Method::GET,
+        path: "/limits",
+        description: "list what is left of the rate limits of each key and address",
+        body: "",
+        handler: inspection::limits,
+    },
+    Endpoint {
+        method: Method::GET,
+        path: "/top-ups",
+        description: "list all top-ups",
+        body: "",
+        handler: inspection::top_ups,
+    },
+    Endpoint {
+        method: Method::POST,
+        path: "/top-ups",
+        description: "top up the balance of a workspace (default: ws_demo)",
+        body: r#"{"workspace"?, "amount_usd": "20.00"}"#,
+        handler: inspection::pay_in,
+    },
+    Endpoint {
         method: Method::POST,
         path: "/top-ups/{id}",
         description: "settle a top-up: paid, failed or expired",
@@ -181,6 +229,13 @@ const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         method: Method::GET,
+        path: "/runs",
+        description: "list all runs",
+        body: "",
+        handler: inspection::runs,
+    },
+    Endpoint {
+        method: Method::GET,
         path: "/requests",
         description: "list the newest 10,000 requests, after the sequence number ?since=N",
         body: "",
@@ -188,10 +243,32 @@ const ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         method: Method::GET,
+        path: "/requests/{id}",
+        description: "get a request by its sequence number, with both bodies while they are stored",
+        body: "",
+        handler: inspection::request,
+    },
+    Endpoint {
+        method: Method::GET,
+        path: "/events",
+        description: "stream the requests after ?since=N (default: from now on) as server-sent \
+            events: request, and change when anything else may have changed; ?only=change omits the requests",
+        body: "",
+        handler: |_, _| Err(ControlApiError::no_stream()),
+    },
+    Endpoint {
+        method: Method::GET,
         path: "/deliveries",
         description: "list the newest 10,000 webhook attempts",
         body: "",
         handler: actions::deliveries,
+    },
+    Endpoint {
+        method: Method::POST,
+        path: "/deliveries/{id}",
+        description: "send the webhook of a job or run again, immediately",
+        body: "",
+        handler: inspection::redeliver,
     },
     Endpoint {
         method: Method::GET,
@@ -258,18 +335,29 @@ pub(crate) fn import(
 fn respond(result: ControlResult) -> Response<ControlBody> {
     match result {
         Ok((status, body)) => json_response(status, body),
-        Err(error) => {
-            let body = json!({"error": {"code": error.code, "message": error.message}});
-            let mut response = json_response(error.status, body.into());
-            if let Some(allow) = error
-                .allow
-                .and_then(|allow| HeaderValue::try_from(allow).ok())
-            {
-                response.headers_mut().insert(ALLOW, allow);
-            }
-            response
-        }
+        Err(error) => error_response(error),
     }
+}
+
+/// Returns the error response for a request that does not name this mock as its host, or that
+/// another origin has sent. `names` are the accepted hosts besides those of the loopback interface.
+pub(crate) fn refuse_foreign<B>(
+    request: &http::Request<B>,
+    names: &[String],
+) -> Option<Response<ControlBody>> {
+    origin::check(request, names).err().map(error_response)
+}
+
+fn error_response(error: ControlApiError) -> Response<ControlBody> {
+    let body = json!({"error": {"code": error.code, "message": error.message}});
+    let mut response = json_response(error.status, body.into());
+    if let Some(allow) = error
+        .allow
+        .and_then(|allow| HeaderValue::try_from(allow).ok())
+    {
+        response.headers_mut().insert(ALLOW, allow);
+    }
+    response
 }
 
 /// Returns the response of `GET /clock`.
@@ -371,6 +459,10 @@ fn json_response(status: StatusCode, body: ControlBody) -> Response<ControlBody>
     *response.status_mut() = status;
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
+    let no_sniffing = HeaderValue::from_static("nosniff");
+    response
+        .headers_mut()
+        .insert(X_CONTENT_TYPE_OPTIONS, no_sniffing);
     response
 }
 

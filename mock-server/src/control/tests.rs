@@ -3,6 +3,7 @@ use std::time::Duration;
 use super::*;
 use crate::clock::{Clock, ClockMode, TimeSource};
 use crate::engine::{Call, Host, Settings};
+use crate::exchanges::Exchanges;
 use crate::mock_state::WebhookDispatch;
 use crate::simulator::Simulator;
 
@@ -17,6 +18,7 @@ impl Mock {
             simulator: Simulator::new(settings),
             clock,
             dispatch: WebhookDispatch::new(Vec::new()),
+            exchanges: Exchanges::default(),
         })
     }
 
@@ -342,4 +344,115 @@ fn the_ledger_and_the_jobs_are_paged() {
             assert!(message.contains(name), "{message}");
         }
     }
+}
+
+#[test]
+fn the_clock_can_be_paused_and_run() {
+    let mut mock = Mock::with_clock_mode(ClockMode::default());
+    let paused = mock.ok("PUT", "/clock", r#"{"mode": "manual"}"#);
+    assert_eq!(
+        (&paused["mode"], &paused["speed"]),
+        (&json!("manual"), &Value::Null)
+    );
+    mock.ok("POST", "/clock/advance", r#"{"seconds": 5}"#);
+    let running = mock.ok("PUT", "/clock", r#"{"mode": "real", "speed": 20}"#);
+    assert_eq!(running["speed"], 20.0);
+    assert!(
+        running["now"].as_str() > Some("2026-01-01T00:00:05"),
+        "{running}"
+    );
+    let message = mock.error(400, "PUT", "/clock", r#"{"mode": "real", "speed": 0}"#);
+    assert!(message.contains("0.001 to 1000000"), "{message}");
+    mock.error(400, "PUT", "/clock", r#"{"mode": "manual", "speed": 2}"#);
+}
+
+#[test]
+fn the_waits_in_responses_follow_the_speed() {
+    let mut mock = Mock::manual();
+    let hint = |mock: &mut Mock| mock.submit("a fox")["data"]["next_poll_after_seconds"].as_f64();
+    assert_eq!(hint(&mut mock), Some(1.0));
+    mock.ok("PUT", "/clock", r#"{"mode": "real", "speed": 10}"#);
+    assert_eq!(hint(&mut mock), Some(0.1));
+}
+
+#[test]
+fn a_request_can_be_read_by_its_number() {
+    let mut mock = Mock::manual();
+    mock.submit("a fox");
+    let request = mock.ok("GET", "/requests/1", "");
+    assert_eq!(request["key"], "key_open_demo");
+    assert_eq!(request["operation"], "image_generate");
+    assert_eq!(
+        request["request"],
+        Value::Null,
+        "no bodies are stored without a server"
+    );
+    mock.error(404, "GET", "/requests/2", "");
+    mock.error(400, "GET", "/requests/last", "");
+}
+
+#[test]
+fn keys_workspaces_and_limits_are_listed() {
+    let mut mock = Mock::manual();
+    mock.submit("a fox");
+    let find = |list: Value, name: &str, value: &str| {
+        let items = list["data"].as_array().unwrap().clone();
+        items.into_iter().find(|item| item[name] == value).unwrap()
+    };
+    let key = find(mock.ok("GET", "/keys", ""), "id", "key_open_demo");
+    assert_eq!(
+        (&key["key"], &key["workspace"]),
+        (&json!("svc_open_demo"), &json!("ws_demo"))
+    );
+    assert!(key["last_used_at"].is_string());
+    let workspace = find(mock.ok("GET", "/workspaces", ""), "id", "ws_demo");
+    assert_eq!(workspace["available_usd"], "99.9950");
+    assert_eq!(
+        (&workspace["in_flight"], &workspace["concurrent_jobs"]),
+        (&json!(1), &json!(100))
+    );
+    let limit = find(mock.ok("GET", "/limits", ""), "key", "key_open_demo");
+    assert_eq!(
+        (&limit["write"]["used"], &limit["write"]["remaining"]),
+        (&json!(1), &json!(119))
+    );
+    assert_eq!(limit["write"]["resets_at"], "2026-01-01T00:01:00Z");
+    assert_eq!(limit["read"]["used"], 0);
+    assert!(items(&mock.ok("GET", "/runs", "")).is_empty());
+    assert!(items(&mock.ok("GET", "/top-ups", "")).is_empty());
+}
+
+#[test]
+fn webhooks_are_redelivered_only_when_there_is_one() {
+    let mut mock = Mock::manual();
+    let receipt = mock.submit("a fox");
+    let id = receipt["data"]["job"]["id"].as_str().unwrap();
+    mock.error(409, "POST", &format!("/deliveries/{id}"), "");
+    mock.error(404, "POST", "/deliveries/job_none", "");
+}
+
+#[test]
+fn a_balance_can_be_topped_up() {
+    let mut mock = Mock::manual();
+    let body = r#"{"workspace": "ws_team", "amount_usd": "20.50"}"#;
+    let top_up = mock.ok("POST", "/top-ups", body);
+    assert_eq!(
+        (&top_up["status"], &top_up["amount_usd_cents"]),
+        (&json!("paid"), &json!(2050))
+    );
+    let ledger = mock.ok("GET", "/ledger", "");
+    assert_eq!(ledger["workspaces"]["ws_team"]["available_usd"], "120.5000");
+    assert_eq!(items(&ledger)[0]["kind"], "top_up");
+    for body in [
+        r#"{"amount_usd": "0"}"#,
+        r#"{"amount_usd": "-1"}"#,
+        r#"{"amount_usd": "0.001"}"#,
+        r#"{"amount_usd": "99999999999"}"#,
+        r#"{"amount_usd": "a lot"}"#,
+        r#"{"amount_usd": "1", "workspace": "ws_none"}"#,
+        "{}",
+    ] {
+        mock.error(400, "POST", "/top-ups", body);
+    }
+    assert_eq!(items(&mock.ok("GET", "/top-ups", "")).len(), 1);
 }

@@ -255,7 +255,7 @@ impl Jobs {
     }
 
     /// Returns all jobs, oldest first.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Job> {
+    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = &Job> {
         self.jobs.iter()
     }
 

@@ -30,6 +30,9 @@ pub(crate) struct Entry {
     pub(crate) surface: Host,
     pub(crate) operation: Option<String>,
     pub(crate) headers: Vec<(String, String)>,
+    /// The id of the presented key, also if it is revoked or not valid for the host.
+    #[serde(default)]
+    pub(crate) key: Option<String>,
     pub(crate) request_id: String,
     /// The status of the response; `None` if none was sent.
     pub(crate) status: Option<u16>,
@@ -40,7 +43,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    fn view(&self) -> Value {
+    pub(crate) fn view(&self) -> Value {
         let headers: serde_json::Map<String, Value> = self
             .headers
             .iter()
@@ -58,6 +61,7 @@ impl Entry {
             "surface": self.surface,
             "operation": self.operation,
             "headers": headers,
+            "key": self.key,
             "request_id": self.request_id,
             "status": self.status,
             "code": self.code,
@@ -100,6 +104,23 @@ impl Journal {
         while self.entries.front().is_some_and(|entry| entry.at <= until) {
             self.entries.pop_front();
         }
+    }
+
+    /// Returns the sequence number of the last request.
+    #[cfg(feature = "dashboard")]
+    pub(crate) fn last_seq(&self) -> u64 {
+        self.last_seq
+    }
+
+    /// Returns the request with the sequence number, if it is still stored.
+    pub(crate) fn get(&self, seq: u64) -> Option<&Entry> {
+        let index = self.entries.binary_search_by_key(&seq, |entry| entry.seq);
+        self.entries.get(index.ok()?).map(|entry| &**entry)
+    }
+
+    /// Returns the stored requests, oldest first.
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.entries.iter().map(|entry| &**entry)
     }
 
     /// Returns the requests after the sequence number, oldest first.
@@ -154,6 +175,7 @@ mod tests {
             surface: Host::Open,
             operation: Some("video_generate".to_owned()),
             headers: vec![("idempotency-key".to_owned(), "order-1".to_owned())],
+            key: Some("key_open_demo".to_owned()),
             request_id: "req_1".to_owned(),
             status: Some(202),
             code: None,
@@ -168,7 +190,7 @@ mod tests {
         let expected = json!([{
             "seq": 1, "at": "1970-01-01T00:00:00Z", "method": "POST", "path": "/v1/video-router/generate",
             "surface": "open", "operation": "video_generate", "headers": {"idempotency-key": "order-1"},
-            "request_id": "req_1", "status": 202, "code": null,
+            "key": "key_open_demo", "request_id": "req_1", "status": 202, "code": null,
             "idempotency_key": "order-1", "fault": null
         }]);
         assert_eq!(json!(journal.since(0)), expected);

@@ -138,6 +138,16 @@ impl Keys {
         self.0.get(secret).filter(|key| !key.revoked)
     }
 
+    /// Returns the key with the given secret, also if it is revoked.
+    pub(crate) fn get(&self, secret: &str) -> Option<&ApiKey> {
+        self.0.get(secret)
+    }
+
+    /// Returns the secrets and keys.
+    pub(crate) fn with_secrets(&self) -> impl Iterator<Item = (&str, &ApiKey)> {
+        self.0.iter().map(|(secret, key)| (secret.as_str(), key))
+    }
+
     /// Records the use of a key.
     pub(crate) fn used(&mut self, secret: &str, at: Time) {
         if let Some(key) = self.0.get_mut(secret) {

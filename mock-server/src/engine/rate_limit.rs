@@ -106,6 +106,23 @@ impl RateLimits {
             allowed,
         }
     }
+
+    /// Returns the open windows: the client, the bucket, the requests used, and the end.
+    pub(crate) fn open_windows(
+        &self,
+        now: Time,
+    ) -> impl Iterator<Item = (&RateLimitKey, RateLimitBucket, u32, Time)> {
+        let windows = self.windows.iter();
+        windows.filter(move |(_, window)| window.ends > now).map(
+            |((limit_key, is_read), window)| {
+                let bucket = match is_read {
+                    true => RateLimitBucket::Read,
+                    false => RateLimitBucket::Write,
+                };
+                (limit_key, bucket, window.used, window.ends)
+            },
+        )
+    }
 }
 
 #[cfg(test)]

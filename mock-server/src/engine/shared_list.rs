@@ -60,7 +60,7 @@ impl<T> SharedList<T> {
     }
 
     /// Returns the items in ascending order of their numbers.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         let chunks = self.chunks.values();
         chunks.flat_map(|chunk| chunk.slots.iter().flatten())
     }

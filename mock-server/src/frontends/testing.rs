@@ -71,7 +71,7 @@ pub(crate) async fn send(url: &str, head: &str, body: &[u8]) -> RawMessage {
     let mut stream = connect(url).await;
     let length = body.len();
     let request = format!(
-        "{head} HTTP/1.1\r\nhost: mock\r\nauthorization: Bearer svc_open_demo\r\n\
+        "{head} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer svc_open_demo\r\n\
          content-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
     );
     let mut request = request.into_bytes();

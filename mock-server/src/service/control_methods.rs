@@ -34,7 +34,7 @@ impl Service {
     /// Returns [`NotManual`] if the clock runs in real time.
     pub fn advance(&self, span: Duration) -> Result<Time, NotManual> {
         let now = control::advance(&mut self.lock(), span)?;
-        self.shared.changed.notify_waiters();
+        self.notify_changed();
         Ok(now)
     }
 
@@ -203,7 +203,7 @@ impl Service {
     /// Returns an error, and changes nothing, if the document is not a valid state.
     pub fn restore(&self, document: Value) -> Result<(), RestoreError> {
         control::restore(&mut self.lock(), document)?;
-        self.shared.changed.notify_waiters();
+        self.notify_changed();
         Ok(())
     }
 

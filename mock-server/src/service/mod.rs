@@ -4,12 +4,15 @@
 //! cannot wait, `predict` computes the reply and the delay in advance.
 
 mod control_methods;
+#[cfg(feature = "dashboard")]
+mod observing;
 #[cfg(feature = "wiremock")]
 mod predict;
 #[cfg(any(feature = "serve", feature = "in-process"))]
 mod waiting;
 mod webhooks;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -20,6 +23,7 @@ use crate::addresses::Addresses;
 use crate::clock::Clock;
 use crate::control::{self, ControlBody};
 use crate::engine::{Call, Host, Reply, Time};
+use crate::exchanges::{ExchangeId, Exchanges};
 use crate::media;
 use crate::mock_state::{MockState, WebhookDispatch};
 use crate::simulator::Simulator;
@@ -41,6 +45,13 @@ struct Shared {
     state: Mutex<MockState>,
     /// Notifies pending replies and webhook senders of changes to the state.
     changed: Notify,
+    /// The number of changes and requests, by which an event stream notices those that it did not
+    /// wait for.
+    revision: AtomicU64,
+    /// Notifies event streams of requests that `changed` does not report.
+    requested: Notify,
+    /// The names of the control port's host, besides those of the loopback interface.
+    control_hosts: Vec<String>,
     /// Held while the clock is advanced step by step.
     advancing: tokio::sync::Mutex<()>,
 }
@@ -52,11 +63,14 @@ impl Service {
         addresses: Addresses,
         webhook_routes: Vec<WebhookRoute>,
         webhook_timeout: Duration,
+        mut control_hosts: Vec<String>,
     ) -> Self {
+        control_hosts.extend(addresses.control_host());
         let state = Mutex::new(MockState {
             simulator,
             clock,
             dispatch: WebhookDispatch::new(webhook_routes),
+            exchanges: Exchanges::default(),
         });
         let changed = Notify::new();
         Self {
@@ -65,29 +79,64 @@ impl Service {
                 webhook_timeout,
                 state,
                 changed,
+                revision: AtomicU64::new(0),
+                requested: Notify::new(),
+                control_hosts,
                 advancing: tokio::sync::Mutex::default(),
             }),
         }
     }
 
-    /// Handles a request to any host without waiting.
-    fn handle(&self, call: &Call) -> Reply {
+    /// Handles a request to any host without waiting. The exchange is to be finished with
+    /// [`finish_exchange`](Self::finish_exchange) when the final reply is known.
+    fn handle(&self, call: &Call) -> (Reply, Option<ExchangeId>) {
         if call.host == Host::Control {
             let response = self.handle_control(&call.request);
-            return Reply::immediate(response.map(ControlBody::into_bytes));
+            let reply = Reply::immediate(response.map(ControlBody::into_bytes));
+            return (reply, None);
         }
         if let Some(file) = self.file_to_render(call) {
             media::rendered(&file);
         }
-        let reply = {
+        let handled = {
             let mut state = self.lock();
-            let now = state.clock.now();
-            state.simulator.handle(now, call)
+            let (now, started) = (state.clock.now(), state.clock.real_time());
+            let reply = state.simulator.handle(now, call);
+            (reply, state.start_exchange(call, started))
         };
         if call.request.method() != http::Method::GET {
-            self.shared.changed.notify_waiters();
+            self.notify_changed();
+        } else {
+            self.notify_requested();
         }
-        reply
+        handled
+    }
+
+    /// Stores the bodies of requests and responses from now on.
+    #[cfg(feature = "serve")]
+    pub(crate) fn store_exchanges(&self) {
+        self.lock().exchanges.enable();
+    }
+
+    /// Stores the final reply of an exchange.
+    fn finish_exchange(&self, exchange: Option<ExchangeId>, reply: &Reply) {
+        if let Some(exchange) = exchange {
+            let mut state = self.lock();
+            let now = state.clock.real_time();
+            state.exchanges.finish(exchange, reply, now);
+            drop(state);
+            self.notify_requested();
+        }
+    }
+
+    /// Returns the error response for a request to the control port that a web page of another
+    /// origin may have sent.
+    pub(crate) fn refuse_foreign<B>(
+        &self,
+        request: &http::Request<B>,
+    ) -> Option<http::Response<Bytes>> {
+        let refusal = control::refuse_foreign(request, &self.shared.control_hosts)?;
+        Some(refusal.map(ControlBody::into_bytes))
     }
 
     /// Returns the specification of the file that a request is for, unless it is rendered already.
@@ -105,7 +154,7 @@ impl Service {
     fn handle_control(&self, request: &http::Request<Bytes>) -> http::Response<ControlBody> {
         let response = control::answer(&mut self.lock(), request);
         if request.method() != http::Method::GET {
-            self.shared.changed.notify_waiters();
+            self.notify_changed();
         }
         response
     }
@@ -121,6 +170,18 @@ impl Service {
         state
     }
 
+    /// Notifies waiting tasks that the state has changed.
+    fn notify_changed(&self) {
+        self.shared.revision.fetch_add(1, Ordering::Release);
+        self.shared.changed.notify_waiters();
+    }
+
+    /// Notifies event streams of a request that changed nothing but the journal and rate limits.
+    fn notify_requested(&self) {
+        self.shared.revision.fetch_add(1, Ordering::Release);
+        self.shared.requested.notify_waiters();
+    }
+
     /// Applies a change at the current time and notifies waiting tasks.
     fn change<T>(&self, change: impl FnOnce(&mut Simulator, Time) -> T) -> T {
         let result = {
@@ -128,7 +189,7 @@ impl Service {
             let now = state.clock.now();
             change(&mut state.simulator, now)
         };
-        self.shared.changed.notify_waiters();
+        self.notify_changed();
         result
     }
 }

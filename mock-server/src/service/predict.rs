@@ -1,7 +1,7 @@
 //! Predicted replies for frontends that cannot wait.
 
 use super::Service;
-use crate::engine::{Call, Reply};
+use crate::engine::{Call, Host, Reply};
 
 impl Service {
     /// Handles a request to any host and returns the final reply immediately. Its `delay` is the
@@ -9,7 +9,18 @@ impl Service {
     ///
     /// With a manual clock, the reply is that of a wait that timed out.
     pub(crate) fn predict(&self, call: &Call) -> Reply {
-        let reply = self.handle(call);
+        if call.host == Host::Control
+            && let Some(refusal) = self.refuse_foreign(&call.request)
+        {
+            return Reply::immediate(refusal);
+        }
+        let (reply, exchange) = self.handle(call);
+        let reply = self.predict_reply(reply);
+        self.finish_exchange(exchange, &reply);
+        reply
+    }
+
+    fn predict_reply(&self, reply: Reply) -> Reply {
         let Some(mut pending) = reply.pending else {
             return reply;
         };

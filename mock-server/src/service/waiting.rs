@@ -16,11 +16,21 @@ impl Service {
     /// Handles a request to any host and waits until the response is to be sent.
     pub(crate) async fn call(&self, call: Call) -> Reply {
         if call.host == Host::Control {
+            if let Some(refusal) = self.refuse_foreign(&call.request) {
+                return Reply::immediate(refusal);
+            }
             let response = self.call_control(call.request).await;
             return Reply::immediate(response.map(ControlBody::into_bytes));
         }
-        let mut reply = self.handle(&call);
+        let (reply, exchange) = self.handle(&call);
         drop(call);
+        let reply = self.complete(reply).await;
+        self.finish_exchange(exchange, &reply);
+        reply
+    }
+
+    /// Waits until a response is to be sent.
+    async fn complete(&self, mut reply: Reply) -> Reply {
         let delay = reply.delay;
         if let Some(pending) = reply.pending {
             reply = self.wait_for_reply(pending).await;
@@ -59,7 +69,7 @@ impl Service {
         restored: Result<State, RestoreError>,
     ) -> http::Response<ControlBody> {
         let (response, before) = control::import(&mut self.lock(), restored);
-        self.shared.changed.notify_waiters();
+        self.notify_changed();
         // The state before is removed after the new one has been unlocked.
         drop(before);
         response

@@ -24,7 +24,7 @@ impl Service {
             dispatch.routes.push(route);
             dispatch.settled_mark = None;
         }
-        self.shared.changed.notify_waiters();
+        self.notify_changed();
     }
 
     /// Returns the webhook routes.
@@ -50,7 +50,7 @@ impl Service {
                 return self.advance(target.since(self.now()));
             }
             let done = self.lock().advance_step(target);
-            self.shared.changed.notify_waiters();
+            self.notify_changed();
             if done {
                 return Ok(target);
             }
@@ -89,7 +89,7 @@ impl Service {
             let dispatch = &mut self.lock().dispatch;
             (dispatch.has_sender, dispatch.settled_mark) = (is_active, None);
         }
-        self.shared.changed.notify_waiters();
+        self.notify_changed();
     }
 
     /// Returns a future that completes when the state has changed.
@@ -108,6 +108,7 @@ impl Service {
             simulator,
             clock,
             dispatch,
+            ..
         } = &mut *state;
         let deliveries =
             simulator.take_deliveries_up_to(limit, |url| dispatch.target(url).is_some());

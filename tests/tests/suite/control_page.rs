@@ -97,6 +97,10 @@ async fn every_control_request_has_an_example() {
         .iter()
         .flat_map(|example| sends(&example.commands))
         .collect();
+    // The events are a stream, which has no single response.
+    let endpoints = endpoints
+        .iter()
+        .filter(|endpoint| endpoint["path"] != "/events");
     for endpoint in endpoints {
         let (method, path) = (
             endpoint["method"].as_str().unwrap(),

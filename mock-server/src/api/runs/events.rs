@@ -7,8 +7,8 @@ use super::handlers::{check_outage, find};
 use crate::api::json_object::set_field;
 use crate::api::request::Request;
 use crate::api::response::{ApiResponse, ApiResult};
-use crate::engine::Time;
 use crate::engine::runs::{Run, RunKind};
+use crate::engine::{State, Time};
 
 /// The phases of a run, with the tenth of its duration at which each one starts.
 const PHASES: [(&str, u64); 5] = [
@@ -25,8 +25,13 @@ pub(in crate::api) fn list(request: &mut Request<'_>) -> ApiResult {
     let id = find(request, RunKind::Format)?.id.clone();
     check_outage(request, &id)?;
     let run = find(request, RunKind::Format)?;
+    Ok(ApiResponse::list(events(request.state, run, now)))
+}
+
+/// Returns the events of a run so far, oldest first.
+pub(crate) fn events(state: &State, run: &Run, now: Time) -> Vec<Value> {
     let mut events = phase_events(run, now);
-    for (at, delivery) in request.state.webhook_queue.attempts(&run.id) {
+    for (at, delivery) in state.webhook_queue.attempts(&run.id) {
         let field = |name| delivery.get(name).unwrap_or(&Value::Null);
         let mut event = event(run, events.len(), "webhook_delivery", field("status"), at);
         let mut failures = [field("last_error"), field("last_status_code")].into_iter();
@@ -38,7 +43,7 @@ pub(in crate::api) fn list(request: &mut Request<'_>) -> ApiResult {
         set_field(&mut event, "message", message);
         events.push(event);
     }
-    Ok(ApiResponse::list(events))
+    events
 }
 
 /// Returns an event for each phase that the run has reached, and one for its end.

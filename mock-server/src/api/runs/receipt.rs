@@ -12,7 +12,7 @@ use crate::engine::runs::{PlannedOutcome, Run, RunKind, RunOutput};
 use crate::engine::{Host, Hosts, State, Time};
 
 /// Returns the receipt of a run, with its webhook delivery if there is one.
-pub(in crate::api) fn with_delivery(state: &State, run: &Run, hosts: &Hosts) -> Value {
+pub(crate) fn with_delivery(state: &State, run: &Run, hosts: &Hosts) -> Value {
     let mut receipt = receipt(run, hosts, state.now);
     set_field(
         &mut receipt,

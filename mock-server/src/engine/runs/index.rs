@@ -139,7 +139,7 @@ impl Runs {
     }
 
     /// Returns all runs, oldest first.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Run> {
+    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = &Run> {
         self.runs.iter()
     }
 

@@ -1,6 +1,7 @@
 //! Changes that the control API makes: adding keys, settling top-ups and ending jobs.
 
 use svc_sdk::contract::{ErrorCode, JobStatus, Scope, TopUpStatus};
+use svc_sdk::types::Usd;
 
 use super::State;
 use super::workspace_control::{check_plan, check_workspace_id};
@@ -9,6 +10,8 @@ use crate::engine::ledger::{EntryKind, Subject};
 use crate::engine::top_ups::TopUp;
 use crate::engine::workspaces::WorkspaceKind;
 use crate::engine::{AddedKey, ControlError, KeyKind, NewKey};
+
+const MICROS_PER_CENT: u64 = 10_000;
 
 fn invalid(message: impl Into<String>) -> ControlError {
     ControlError::Invalid(message.into())
@@ -57,6 +60,39 @@ impl State {
             self.top_ups.settle(id, status);
         }
         self.top_ups.get(id).ok_or_else(not_found)
+    }
+
+    /// Creates a top-up that is paid, and returns it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the workspace does not exist, if the amount is not in whole cents or not
+    /// positive, or if the balance would overflow.
+    pub(crate) fn pay_in(&mut self, workspace: &str, amount: Usd) -> Result<&TopUp, ControlError> {
+        if self.workspaces.get(workspace).is_none() {
+            return Err(invalid(format!(
+                "workspace: unknown workspace {workspace:?}"
+            )));
+        }
+        let micros = u64::try_from(amount.micros()).unwrap_or_default();
+        let cents = u32::try_from(micros / MICROS_PER_CENT).unwrap_or_default();
+        if cents == 0 || micros % MICROS_PER_CENT != 0 {
+            return Err(invalid(format!(
+                "amount_usd: invalid amount {amount}: expected dollars in whole cents, such as 20.00"
+            )));
+        }
+        let id = self.rng.id("top");
+        self.top_ups.add(TopUp {
+            id: id.clone(),
+            workspace: workspace.to_owned(),
+            status: TopUpStatus::Pending,
+            cents,
+            token: self.rng.token(32),
+            success_url: None,
+            cancel_url: None,
+            created_at: self.now,
+        });
+        self.settle_top_up(&id, TopUpStatus::Paid)
     }
 
     /// Ends a job immediately. Setting the status that it already has changes nothing.

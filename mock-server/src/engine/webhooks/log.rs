@@ -50,6 +50,13 @@ impl DeliveryRecord {
         }
     }
 
+    /// Returns whether the attempt was made for a job or run, or for a test delivery if there is no
+    /// id.
+    #[cfg(feature = "dashboard")]
+    pub(crate) fn is_for(&self, subject_id: Option<&str>) -> bool {
+        self.subject_id.as_deref() == subject_id
+    }
+
     fn view(&self) -> Value {
         let headers: Map<String, Value> = self
             .headers
@@ -118,6 +125,25 @@ impl DeliveryLog {
         {
             self.remove_oldest();
         }
+    }
+
+    /// Returns up to `limit` attempts that match, newest first, with their bodies as text.
+    #[cfg(feature = "dashboard")]
+    pub(crate) fn newest(
+        &self,
+        limit: usize,
+        mut matches: impl FnMut(&DeliveryRecord) -> bool,
+    ) -> Vec<Value> {
+        let attempts = self.attempts.iter().rev();
+        let attempts = attempts.filter(|attempt| matches(attempt));
+        let view = |attempt: &Shared<DeliveryRecord>| {
+            let mut view = attempt.view();
+            if let Some(body) = view.get_mut("body") {
+                *body = json!(attempt.body);
+            }
+            view
+        };
+        attempts.take(limit).map(view).collect()
     }
 
     /// Returns the stored attempts as JSON, oldest first.

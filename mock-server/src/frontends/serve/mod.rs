@@ -94,6 +94,7 @@ impl Server {
             listeners.push(listener);
         }
         let service = setup.service(TimeSource::system(), Addresses::new(urls));
+        service.store_exchanges();
         let webhook_sender = WebhookSender::start(service.clone());
         let (stop, stopped) = watch::channel(());
         let start = |(listener, host)| {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Either};
 use hyper::body::Incoming;
 use svc_sdk::contract::limits::MAX_REQUEST_BODY_BYTES;
 use tokio::sync::{Semaphore, mpsc};
@@ -20,6 +20,8 @@ use tokio::time::timeout;
 use super::document;
 use super::socket::AbortHandle;
 use crate::control::{self, ControlBody, MAX_BODY_BYTES};
+#[cfg(feature = "dashboard")]
+use crate::dashboard::Dashboard;
 use crate::engine::{Call, Host, Transmission};
 use crate::frontends::stall::Stall;
 use crate::media;
@@ -31,6 +33,12 @@ const SMALL_BODY_BYTES: usize = 64 * 1024;
 /// response.
 const MAX_DISCARDED_BYTES: usize = 32 * 1024 * 1024;
 
+/// The body of a page of the dashboard, or of its event stream.
+#[cfg(feature = "dashboard")]
+type PageBody = axum::body::Body;
+#[cfg(not(feature = "dashboard"))]
+type PageBody = http_body_util::Empty<Bytes>;
+
 /// The handler of all requests of one listener.
 #[derive(Clone)]
 pub(super) struct RequestHandler {
@@ -40,6 +48,8 @@ pub(super) struct RequestHandler {
     /// Permits to hold a large body in memory.
     large_bodies: Arc<Semaphore>,
     body_timeout: Duration,
+    #[cfg(feature = "dashboard")]
+    dashboard: Dashboard,
 }
 
 /// The reason why a connection is closed without a response.
@@ -71,6 +81,8 @@ impl RequestHandler {
         let large_bodies = Arc::new(Semaphore::new(at_once));
         Self {
             host,
+            #[cfg(feature = "dashboard")]
+            dashboard: Dashboard::new(service.clone()),
             service,
             limit,
             large_bodies,
@@ -83,11 +95,21 @@ impl RequestHandler {
         peer: IpAddr,
         abort: AbortHandle,
         request: hyper::Request<Incoming>,
-    ) -> Result<hyper::Response<ResponseBody>, NoResponse> {
+    ) -> Result<hyper::Response<Either<ResponseBody, PageBody>>, NoResponse> {
+        if self.host == Host::Control
+            && let Some(refusal) = self.service.refuse_foreign(&request)
+        {
+            return Ok(refusal.map(ResponseBody::complete).map(Either::Left));
+        }
+        #[cfg(feature = "dashboard")]
+        if self.host == Host::Control && Dashboard::is_for(&request) {
+            let request = request.map(|_| ());
+            return Ok(self.dashboard.respond(request).await.map(Either::Right));
+        }
         let (parts, body) = request.into_parts();
         if self.host == Host::Control && control::is_import(&parts.method, parts.uri.path()) {
             let response = self.import(body).await?;
-            return Ok(control_response(response).await);
+            return Ok(control_response(response).await.map(Either::Left));
         }
         let body = timeout(self.body_timeout, self.read(body))
             .await
@@ -99,23 +121,24 @@ impl RequestHandler {
         };
         if self.host == Host::Control {
             let response = self.service.call_control(call.request).await;
-            return Ok(control_response(response).await);
+            return Ok(control_response(response).await.map(Either::Left));
         }
         if let Some(file) = self.service.file_to_render(&call) {
             // If rendering fails, so does the request.
             let _ = spawn_blocking(move || media::rendered(&file)).await;
         }
         let reply = self.service.call(call).await;
-        match reply.transmission {
-            Transmission::Close => Err(NoResponse::Closed),
-            Transmission::Complete => Ok(reply.response.map(ResponseBody::complete)),
-            Transmission::Truncate => Ok(reply
+        let response = match reply.transmission {
+            Transmission::Close => return Err(NoResponse::Closed),
+            Transmission::Complete => reply.response.map(ResponseBody::complete),
+            Transmission::Truncate => reply
                 .response
-                .map(|body| ResponseBody::truncated(body, abort))),
-            Transmission::Stall => Ok(reply
+                .map(|body| ResponseBody::truncated(body, abort)),
+            Transmission::Stall => reply
                 .response
-                .map(|body| ResponseBody::stalled(body, reply.delay))),
-        }
+                .map(|body| ResponseBody::stalled(body, reply.delay)),
+        };
+        Ok(response.map(Either::Left))
     }
 
     /// Reads a state while it arrives, and continues from it.

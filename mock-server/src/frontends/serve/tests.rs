@@ -90,8 +90,8 @@ async fn a_port_base_without_room_for_four_ports_is_rejected() {
 async fn a_connection_serves_pipelined_requests() {
     let server = server(Setup::default()).await;
     let mut stream = connect(server.control_url()).await;
-    let request = "GET /clock HTTP/1.1\r\nhost: mock\r\n\r\n".repeat(3)
-        + "GET /clock HTTP/1.1\r\nhost: mock\r\nconnection: close\r\n\r\n";
+    let request = "GET /clock HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".repeat(3)
+        + "GET /clock HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n";
     stream.write_all(request.as_bytes()).await.unwrap();
     let responses = String::from_utf8(read_to_end(&mut stream).await.0).unwrap();
     assert_eq!(responses.matches("HTTP/1.1 200 OK").count(), 4);
@@ -103,7 +103,7 @@ async fn an_incomplete_request_times_out() {
     for beginning in [
         "",
         "GET /clo",
-        "POST /reset HTTP/1.1\r\nhost: m\r\ncontent-length: 9\r\n\r\n{",
+        "POST /reset HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 9\r\n\r\n{",
     ] {
         let mut stream = connect(server.control_url()).await;
         stream.write_all(beginning.as_bytes()).await.unwrap();
@@ -115,7 +115,7 @@ async fn an_incomplete_request_times_out() {
 async fn a_client_that_does_not_read_times_out() {
     let server = server_with_short_timeouts().await;
     let mut stream = connect(server.control_url()).await;
-    let request = "GET / HTTP/1.1\r\nhost: mock\r\n\r\n".repeat(1000);
+    let request = "GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".repeat(1000);
     let until_closed = async { while stream.write_all(request.as_bytes()).await.is_ok() {} };
     timeout(TIMEOUT, until_closed).await.unwrap();
     assert!(server.listening.iter().all(|task| !task.is_finished()));
@@ -264,7 +264,7 @@ async fn accept_errors_are_retried_and_reported_once() {
     let accepting = tokio::spawn(accept(failing, handler, timeouts, stopped, log));
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream
-        .write_all(b"GET /clock HTTP/1.1\r\nhost: m\r\n\r\n")
+        .write_all(b"GET /clock HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
         .await
         .unwrap();
     let mut response = [0; 15];

@@ -83,7 +83,7 @@ fn a_journal_entry_has_every_field() {
     let entries = mock.simulator.journal(0);
     let expected = json!({
         "seq": 1, "at": "2026-01-01T00:00:00Z", "method": "POST", "path": "/v1/image-router/generate?x=y",
-        "surface": "open", "operation": "image_generate", "request_id": entries[0]["request_id"],
+        "surface": "open", "operation": "image_generate", "key": "key_open_demo", "request_id": entries[0]["request_id"],
         "headers": {
             "authorization": "[redacted]", "content-type": "application/json", "idempotency-key": "order-1"
         },

@@ -1,0 +1,171 @@
+//! The protection of the control port from web pages of other origins.
+//!
+//! A web page can make its visitor's browser send requests to a local port. Such requests have the
+//! page's `Origin`, or, if the page's own name was made to resolve to this machine, its `Host`.
+
+use std::net::IpAddr;
+
+use http::header::{HOST, ORIGIN};
+use http::uri::Authority;
+use http::{HeaderValue, Request, StatusCode, Uri};
+
+use super::error::ControlApiError;
+
+/// Checks that a request names this mock as its host, and that no other origin has sent it.
+///
+/// # Errors
+///
+/// Returns an error with the status 421 for another host, and 403 for another origin.
+pub(super) fn check<B>(request: &Request<B>, names: &[String]) -> Result<(), ControlApiError> {
+    let headers = request.headers();
+    let host = match (request.uri().authority(), headers.get(HOST)) {
+        (Some(authority), _) => Some(authority.clone()),
+        (None, Some(host)) => Some(authority(host).ok_or_else(|| foreign_host(host, names))?),
+        // Browsers always send the host.
+        (None, None) => None,
+    };
+    if let Some(host) = &host
+        && !is_accepted(host, names)
+    {
+        let host = HeaderValue::try_from(host.as_str());
+        return Err(foreign_host(
+            &host.unwrap_or(HeaderValue::from_static("")),
+            names,
+        ));
+    }
+    for origin in headers.get_all(ORIGIN) {
+        let sender = origin
+            .to_str()
+            .ok()
+            .and_then(|text| text.parse::<Uri>().ok());
+        let sender = sender.as_ref().and_then(Uri::authority);
+        let is_own = sender.is_some_and(|sender| {
+            is_accepted(sender, names)
+                && host
+                    .as_ref()
+                    .is_none_or(|host| host.port_u16() == sender.port_u16())
+        });
+        if !is_own {
+            return Err(foreign_origin(origin));
+        }
+    }
+    Ok(())
+}
+
+fn authority(host: &HeaderValue) -> Option<Authority> {
+    host.to_str().ok()?.parse().ok()
+}
+
+/// Returns whether a name is one of the loopback interface or of the configured names. The port is
+/// not compared, because it may be forwarded.
+fn is_accepted(authority: &Authority, names: &[String]) -> bool {
+    let host = authority.host();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || address
+            .parse()
+            .is_ok_and(|address: IpAddr| address.is_loopback())
+        || names.iter().any(|name| name.eq_ignore_ascii_case(host))
+}
+
+fn foreign_host(host: &HeaderValue, names: &[String]) -> ControlApiError {
+    let host = String::from_utf8_lossy(host.as_bytes());
+    let name = host.rsplit_once(':').map_or(&*host, |(name, _)| name);
+    let accepted = ["127.0.0.1", "localhost", "[::1]"].into_iter();
+    let mut accepted: Vec<_> = accepted.chain(names.iter().map(String::as_str)).collect();
+    accepted.dedup();
+    let message = format!(
+        "invalid host {host:?}: expected {} (start the mock with --control-host {name} to accept it)",
+        accepted.join(", ")
+    );
+    ControlApiError::foreign(StatusCode::MISDIRECTED_REQUEST, "foreign_host", message)
+}
+
+fn foreign_origin(origin: &HeaderValue) -> ControlApiError {
+    let origin = String::from_utf8_lossy(origin.as_bytes());
+    let message = format!(
+        "requests from the origin {origin:?} are not accepted: \
+         only the mock's own pages and programs may use the control API"
+    );
+    ControlApiError::foreign(StatusCode::FORBIDDEN, "foreign_origin", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the status that a request is refused with.
+    fn refusal(host: Option<&str>, origin: Option<&str>) -> Option<u16> {
+        let mut request = Request::post("/reset");
+        if let Some(host) = host {
+            request = request.header(HOST, host);
+        }
+        if let Some(origin) = origin {
+            request = request.header(ORIGIN, origin);
+        }
+        let names = ["mock".to_owned()];
+        let checked = check(&request.body(()).unwrap(), &names);
+        checked.err().map(|error| error.status.as_u16())
+    }
+
+    #[test]
+    fn loopback_and_configured_hosts_are_accepted() {
+        for host in [
+            "127.0.0.1:4013",
+            "localhost:4013",
+            "LOCALHOST",
+            "[::1]:4013",
+            "mock:4013",
+        ] {
+            assert_eq!(refusal(Some(host), None), None, "{host}");
+            let origin = format!("http://{host}");
+            assert_eq!(refusal(Some(host), Some(&origin)), None, "{origin}");
+        }
+        assert_eq!(refusal(None, None), None);
+    }
+
+    #[test]
+    fn other_hosts_are_misdirected() {
+        for host in [
+            "evil.example",
+            "evil.example:4013",
+            "127.0.0.1.evil.example:4013",
+            "localhost.evil.example",
+            "10.0.0.1:4013",
+            "mock.evil.example",
+            "a b",
+            "",
+        ] {
+            assert_eq!(refusal(Some(host), None), Some(421), "{host}");
+        }
+    }
+
+    #[test]
+    fn other_origins_are_forbidden() {
+        for origin in [
+            "https://evil.example",
+            "http://127.0.0.1:8080",
+            "http://localhost",
+            "null",
+            "",
+            "file://",
+        ] {
+            let refused = refusal(Some("127.0.0.1:4013"), Some(origin));
+            assert_eq!(refused, Some(403), "{origin}");
+        }
+    }
+
+    #[test]
+    fn the_message_says_how_to_accept_a_host() {
+        let request = Request::get("/")
+            .header(HOST, "mock:4013")
+            .body(())
+            .unwrap();
+        let message = check(&request, &[]).unwrap_err().message;
+        assert_eq!(
+            message,
+            "invalid host \"mock:4013\": expected 127.0.0.1, localhost, [::1] \
+             (start the mock with --control-host mock to accept it)"
+        );
+    }
+}

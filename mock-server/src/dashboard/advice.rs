@@ -1,0 +1,151 @@
+//! Why a request was refused, and how to make it work.
+
+use maud::{Markup, html};
+use serde_json::Value;
+use svc_sdk::contract::{ErrorCode, NextAction};
+
+use super::parts::{action, link, usd};
+use super::values::{at, fields, items, number, text, whole};
+
+/// Returns the reason and the remedy for a request of the journal that did not succeed, or that a
+/// fault has changed.
+pub(super) fn advice(request: &Value) -> Markup {
+    let status = whole(request, &["status"]);
+    let fault = text(request, &["fault"]);
+    let is_error = status.is_none_or(|status| status >= 400);
+    if !is_error && fault.is_empty() {
+        return html! {};
+    }
+    let body = text(request, &["response", "body"]);
+    let body: Value = serde_json::from_str(body).unwrap_or_default();
+    let error = body.get("error").cloned().unwrap_or_default();
+    let message = text(&error, &["message"]);
+    let code = ErrorCode::from(text(request, &["code"]));
+    html! {
+        section.callout.bad[is_error].warning[!is_error] aria-labelledby="why" {
+            h3 #why {
+                @if is_error { "Why it was refused" } @else { "A fault changed the response" }
+            }
+            @if !fault.is_empty() {
+                p {
+                    "A fault rule of the kind " code { (fault) } " was applied. "
+                    "Rules apply once unless they say otherwise: see "
+                    a href="/dashboard/faults" { "Faults" } "."
+                }
+                (action("DELETE /faults", "Remove all faults", "All faults are removed."))
+            } @else {
+                @if !message.is_empty() { p { (message) "." } }
+                (field_errors(&error))
+                (remedy(&code, request, &error))
+            }
+        }
+    }
+}
+
+/// The fields that an error names.
+fn field_errors(error: &Value) -> Markup {
+    let errors = items(error, &["details", "errors"]);
+    html! {
+        @if !errors.is_empty() {
+            ul {
+                @for error in errors {
+                    li {
+                        @for (name, value) in fields(error, &[]) { span.muted { (name) ": " } (value) " " }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn remedy(code: &ErrorCode, request: &Value, error: &Value) -> Markup {
+    let details = |name| text(error, &["details", name]).to_owned();
+    let workspace = text(request, &["account", "workspace", "id"]);
+    match code {
+        ErrorCode::InsufficientFunds | ErrorCode::InsufficientCredits => html! {
+            p {
+                "It needs " strong { (usd(error, &["details", "required_usd"])) " USD" }
+                "; " (workspace) " had " strong { (usd(error, &["details", "available_usd"])) " USD" }
+                ". Top it up, then send the request again."
+            }
+            (super::money::top_up_form(workspace, "20.00"))
+        },
+        ErrorCode::Unauthorized => html! {
+            p {
+                @if at(request, &["account", "revoked"]).and_then(Value::as_bool) == Some(true) {
+                    "The key is revoked. "
+                } @else if text(request, &["key"]).is_empty() {
+                    "The mock does not know the key that was sent, or none was sent. "
+                } @else {
+                    "The key exists, but belongs to the other host: keys that start with "
+                    code { "svc_open" } " are for the open surface, all others for the developer surface. "
+                }
+                a href="/dashboard/keys" { "Keys and workspaces" } " lists the valid ones and makes new ones."
+            }
+        },
+        ErrorCode::InsufficientScope => html! {
+            p {
+                @match details("required_scope") {
+                    scope if scope.is_empty() => "The kind of key does not allow this operation. ",
+                    scope => { "The key lacks the scope " code { (scope) } ". " },
+                }
+                "Make a key that has it under " a href="/dashboard/keys" { "Keys and workspaces" } "."
+            }
+        },
+        ErrorCode::OpenKeyRequired => html! {
+            p { "Send it with a key of the open surface: " a href="/dashboard/keys" { "Keys and workspaces" } " lists them." }
+        },
+        ErrorCode::RateLimited => html! {
+            p {
+                "The " (details("scope")) " budget of the key is used up"
+                @if let Some(wait) = number(error, &["retry_after_seconds"]) {
+                    "; its next window starts in " (wait) " s"
+                }
+                ". Wait, advance the " a href="/dashboard/clock" { "clock" }
+                ", or use a key of a workspace on a larger plan. "
+                a href="/dashboard/limits" { "Limits" } " shows what is left."
+            }
+        },
+        ErrorCode::ConcurrencyLimitReached => html! {
+            p {
+                "Too many jobs of " (workspace) " are in flight. Let them end, end some under "
+                a href=(link("/dashboard/jobs", &[("show", "active")])) { "Jobs and runs" }
+                ", or advance the " a href="/dashboard/clock" { "clock" } "."
+            }
+        },
+        ErrorCode::IdempotencyConflict => html! {
+            p {
+                "The idempotency key " code { (text(request, &["idempotency_key"])) }
+                " belongs to an earlier request with another body. Send the same body again, or use a new key. "
+                a href=(link("/dashboard/requests", &[("show", "writes")])) { "Show the writes" }
+            }
+        },
+        ErrorCode::JobNotCompleted
+        | ErrorCode::RunNotCompleted
+        | ErrorCode::JobNotTerminal
+        | ErrorCode::RunNotTerminal => html! {
+            p {
+                "It has not ended yet (" (details("status")) "). Poll its status until it is terminal, or advance the "
+                a href="/dashboard/clock" { "clock" } "."
+            }
+        },
+        ErrorCode::PayloadTooLarge => html! {
+            p { "The body may have " (whole(error, &["details", "limit_bytes"]).unwrap_or_default()) " bytes." }
+        },
+        code => {
+            let defaults = code.defaults();
+            match defaults.map(|defaults| defaults.next_action.clone()) {
+                Some(NextAction::FixInput) => {
+                    html! { p { "Correct the request: its body is below." } }
+                }
+                Some(NextAction::RetryLater) => {
+                    html! { p { "Send the same request again later." } }
+                }
+                Some(NextAction::PollStatus) => {
+                    html! { p { "Poll the status until it is terminal." } }
+                }
+                _ => html! {},
+            }
+        }
+    }
+}

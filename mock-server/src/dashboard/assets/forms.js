@@ -1,0 +1,65 @@
+// Forms that send their fields to the control API as JSON.
+//
+// `data-send` has the method and the path, `data-done` what to say when it worked, `data-confirm` a
+// question to ask before, and `data-file` sends the selected file as the body.
+import { refresh } from "./navigation.js";
+import { showStatus } from "./status.js";
+
+export function startForms() {
+  document.addEventListener("submit", (event) => {
+    const form = event.target.closest("form[data-send]");
+    if (!form) return;
+    event.preventDefault();
+    if (form.dataset.confirm && !confirm(form.dataset.confirm)) return;
+    send(form, event.submitter);
+  });
+}
+
+async function send(form, submitter) {
+  const [method, path] = form.dataset.send.split(" ");
+  const problem = form.querySelector(".problem");
+  problem.textContent = "";
+  form.setAttribute("aria-busy", "true");
+  try {
+    const response = await fetch(path, {
+      method,
+      headers: { "content-type": "application/json" },
+      body: method === "DELETE" ? undefined : await bodyOf(form, submitter),
+    });
+    if (response.ok) {
+      showStatus(form.dataset.done);
+      await refresh();
+    } else {
+      problem.textContent = await messageOf(response);
+    }
+  } catch {
+    problem.textContent = "The mock does not respond.";
+  } finally {
+    form.removeAttribute("aria-busy");
+  }
+}
+
+async function bodyOf(form, submitter) {
+  if ("file" in form.dataset) return form.elements.file.files[0].text();
+  const fields = {};
+  const add = (control) => {
+    const { name, value } = control;
+    if (!name || value === "") return;
+    if ("list" in control.dataset) (fields[name] ??= []).push(value);
+    else fields[name] = control.type === "number" || "number" in control.dataset ? Number(value) : value;
+  };
+  for (const control of form.elements) {
+    const isChoice = control.type === "checkbox" || control.type === "radio";
+    if (control.type !== "submit" && (!isChoice || control.checked)) add(control);
+  }
+  if (submitter) add(submitter);
+  return JSON.stringify(fields);
+}
+
+async function messageOf(response) {
+  try {
+    return (await response.json()).error.message;
+  } catch {
+    return `The mock responded with ${response.status}.`;
+  }
+}

@@ -1,0 +1,87 @@
+// Following links and searching without loading the whole page, and fetching the page again.
+import { morph } from "./morph.js";
+import { showStatus } from "./status.js";
+
+let latest = 0;
+
+/** Fetches the page of the current URL, and shows what has changed. Returns whether that worked. */
+export function refresh() {
+  return load(location.href, true);
+}
+
+/** Shows the page of a URL and adds it to the history. */
+export async function visit(url, { replace = false } = {}) {
+  if (replace) history.replaceState(null, "", url);
+  else history.pushState(null, "", url);
+  const before = viewName();
+  await load(url, false);
+  // A new view starts at its top; within a view, the focus and the list stay where they are.
+  if (viewName() !== before) {
+    scrollTo(0, 0);
+    document.getElementById("main").focus({ preventScroll: true });
+  } else if (matchMedia("(max-width: 60rem)").matches) {
+    scrollTo(0, 0);
+  }
+}
+
+async function load(url, isUpdate) {
+  const number = ++latest;
+  try {
+    const response = await fetch(url, { headers: { accept: "text/html" } });
+    const page = new DOMParser().parseFromString(await response.text(), "text/html");
+    const next = page.getElementById("app");
+    // A later request has overtaken this one.
+    if (number !== latest || !next) return true;
+    document.title = page.title;
+    morph(document.getElementById("app"), next, isUpdate);
+    return true;
+  } catch {
+    if (!isUpdate) showStatus("The mock does not respond.");
+    return false;
+  }
+}
+
+function viewName() {
+  return document.querySelector("#views [aria-current]")?.getAttribute("href") ?? "";
+}
+
+function isPage(link) {
+  const url = new URL(link.href);
+  const isHere = url.origin === location.origin && !link.target && !link.hasAttribute("download");
+  return isHere && (url.pathname === "/" || /^\/dashboard\/(?!media|assets)/.test(url.pathname));
+}
+
+export function startNavigation() {
+  document.addEventListener("click", (event) => {
+    if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    const control = event.target.closest("a, button, input, label, summary, video, audio");
+    const row = control ? null : event.target.closest("tr")?.querySelector("a.row");
+    // A row is as good as its link, unless text is being selected in it.
+    if (row && getSelection().isCollapsed) return void visit(row.href);
+    const link = control?.closest("a[href]");
+    if (!link || !isPage(link) || link.hash) return;
+    event.preventDefault();
+    visit(link.href);
+  });
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("form.filters")) return;
+    event.preventDefault();
+    search(event.target);
+  });
+  let timer = 0;
+  document.addEventListener("input", (event) => {
+    const form = event.target.closest("form.filters");
+    if (!form) return;
+    clearTimeout(timer);
+    timer = setTimeout(() => search(form), event.target.type === "search" ? 150 : 0);
+  });
+  addEventListener("popstate", () => load(location.href, false));
+}
+
+function search(form) {
+  const query = new URLSearchParams(new FormData(form));
+  for (const [name, value] of [...query]) if (!value) query.delete(name);
+  const url = new URL(form.action);
+  url.search = query;
+  visit(url, { replace: true });
+}

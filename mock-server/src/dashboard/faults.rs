@@ -1,0 +1,150 @@
+//! The view of faults: the rules that make requests fail.
+
+use axum::extract::State;
+use maud::{Markup, html};
+use serde_json::{Value, json};
+use svc_sdk::contract::{ErrorCode, Operation};
+
+use super::page::{View, page};
+use super::parts::{action, link};
+use super::values::{at, text};
+use crate::engine::fault_rules::{ARTIFACT, CHECKOUT};
+use crate::service::Service;
+
+/// The kinds of faults, with what they do.
+const KINDS: [(&str, &str); 15] = [
+    ("status_503", "respond 503 database_busy"),
+    ("status_429", "respond 429 rate_limited"),
+    ("error", "respond with the error code below"),
+    ("status_502_html", "respond with the HTML page of a proxy"),
+    ("drop_before", "close the connection, do nothing"),
+    ("drop_after", "process, then close the connection"),
+    ("truncate", "close after half of the response"),
+    ("stall", "pause after half of the response"),
+    ("garbage", "respond 200 with a body that is not JSON"),
+    ("delay", "delay the response"),
+    ("status_403", "download: respond 403"),
+    ("status_404", "download: respond 404"),
+    ("status_416", "download: respond 416"),
+    ("wrong_length", "download: send half, as if it were all"),
+    ("changed_etag", "download: as if the file had changed"),
+];
+
+/// `GET /dashboard/faults`.
+pub(super) async fn view(State(service): State<Service>) -> Markup {
+    let faults = service.read(|state| json!(state.simulator.faults()));
+    let faults = faults.as_array().cloned().unwrap_or_default();
+    let content = html! {
+        h2 { "Active rules" }
+        @if faults.is_empty() {
+            p.empty { "No faults: every request is handled as the service would." }
+        } @else {
+            (rules(&faults))
+            (action("DELETE /faults", "Remove all faults", "All faults are removed."))
+        }
+        p { a href=(link("/dashboard/requests", &[("show", "errors")])) { "Requests that failed" } }
+        h2 { "Add a rule" }
+        p { "The next requests that match fail, in the order of the rules." }
+        (form())
+    };
+    page(&service, View::Faults, "", false, content)
+}
+
+fn rules(faults: &[Value]) -> Markup {
+    html! {
+        table.rows {
+            caption.hidden { "Active rules" }
+            thead { tr { th scope="col" { "Kind" } th scope="col" { "Requests" } th scope="col" { "Left" } th.wide scope="col" { "Options" } } }
+            tbody {
+                @for fault in faults {
+                    tr {
+                        td {
+                            span.mono { (text(fault, &["kind"])) }
+                            div.muted.mono { (text(fault, &["code"])) }
+                        }
+                        td { (or(text(fault, &["surface"]), "any surface")) ", " (or(text(fault, &["operation"]), "any operation")) }
+                        td { (left(fault)) }
+                        td.wide { (options(fault)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn or<'t>(text: &'t str, otherwise: &'t str) -> &'t str {
+    if text.is_empty() { otherwise } else { text }
+}
+
+fn left(fault: &Value) -> String {
+    match (at(fault, &["times"]), at(fault, &["probability"])) {
+        (Some(times), _) => format!("{times} ×"),
+        (None, Some(_)) => "unlimited".to_owned(),
+        (None, None) => "1 ×".to_owned(),
+    }
+}
+
+fn options(fault: &Value) -> String {
+    let names = ["probability", "retry_after_seconds", "delay_ms"];
+    let set = names
+        .into_iter()
+        .filter_map(|name| Some(format!("{name} {}", at(fault, &[name])?)));
+    set.collect::<Vec<_>>().join(", ")
+}
+
+fn form() -> Markup {
+    let operations = Operation::ALL.iter().map(|operation| operation.name());
+    let operations = operations.chain([ARTIFACT, CHECKOUT]);
+    html! {
+        form.fields data-keep data-send="POST /faults" data-done="The fault is active." {
+            label { "Kind"
+                select name="kind" {
+                    @for (kind, effect) in KINDS { option value=(kind) { (kind) " – " (effect) } }
+                }
+            }
+            label { "Surface"
+                select name="surface" {
+                    option value="" { "any" }
+                    @for surface in ["open", "developer", "mcp", "media"] { option value=(surface) { (surface) } }
+                }
+            }
+            label { "Operation"
+                input type="text" name="operation" list="operations" placeholder="any" autocomplete="off";
+            }
+            label { "Error code (kind error)"
+                input type="text" name="code" list="codes" placeholder="insufficient_funds" autocomplete="off";
+            }
+            label { "Times" input type="number" name="times" min="1" placeholder="1"; }
+            label { "Probability" input type="number" name="probability" min="0" max="1" step="any" placeholder="1"; }
+            label { "Retry-After in seconds" input type="number" name="retry_after_seconds" min="0"; }
+            label { "Delay in milliseconds" input type="number" name="delay_ms" min="0"; }
+            datalist #operations { @for operation in operations { option value=(operation) {} } }
+            datalist #codes { @for code in ErrorCode::KNOWN { option value=(code.as_str()) {} } }
+            div.buttons { button.primary type="submit" { "Add the rule" } span.problem role="alert" {} }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::FaultKind;
+
+    #[test]
+    fn every_kind_can_be_selected() {
+        for (kind, _) in KINDS {
+            assert!(
+                serde_json::from_value::<FaultKind>(json!(kind)).is_ok(),
+                "{kind}"
+            );
+        }
+        let message = serde_json::from_value::<FaultKind>(json!("x"))
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            message.matches('`').count() / 2 - 1,
+            KINDS.len(),
+            "{message}"
+        );
+    }
+}

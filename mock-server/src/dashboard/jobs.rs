@@ -1,0 +1,208 @@
+//! The view of jobs and runs, newest first.
+
+use std::cmp::Reverse;
+
+use axum::extract::{Path, Query, State};
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::Value;
+use svc_sdk::contract::{JobStatus, RunStatus};
+
+use super::job_details;
+use super::page::{View, page};
+use super::parts::{code as code_of, link, parse_time, status, time};
+use super::values::{at, text};
+use crate::service::Service;
+
+/// The maximum number of rows.
+const MAX_ROWS: usize = 100;
+
+/// The selection of jobs and runs, in the URL.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Selection {
+    /// A text that the id, the model or type, or the workspace contains.
+    #[serde(default)]
+    q: String,
+    /// `active`, `failed` or `completed`.
+    #[serde(default)]
+    show: String,
+}
+
+/// `GET /dashboard/jobs`.
+pub(super) async fn list(State(service): State<Service>, query: Query<Selection>) -> Markup {
+    let Query(selection) = query;
+    let content = html! { div.columns { (list_of(&service, &selection, "")) } };
+    page(&service, View::Jobs, "", false, content)
+}
+
+/// `GET /dashboard/jobs/{id}`.
+pub(super) async fn details(
+    State(service): State<Service>,
+    Path(id): Path<String>,
+    query: Query<Selection>,
+) -> Markup {
+    let Query(selection) = query;
+    let content = html! {
+        div.columns {
+            (list_of(&service, &selection, &id))
+            section.details aria-label="Job or run" {
+                a.back href=(selection.link(View::Jobs.path())) data-close { "Close" }
+                (job_details::details(&service, &id))
+            }
+        }
+    };
+    page(&service, View::Jobs, &id, true, content)
+}
+
+impl Selection {
+    fn link(&self, path: &str) -> String {
+        link(path, &[("q", &self.q), ("show", &self.show)])
+    }
+
+    fn matches(&self, status: &str, is_terminal: bool, texts: &[&str]) -> bool {
+        let is_shown = match self.show.as_str() {
+            "active" => !is_terminal,
+            "failed" => is_terminal && status != "completed",
+            "completed" => status == "completed",
+            _ => true,
+        };
+        let has = |word: &str| texts.iter().any(|text| text.to_lowercase().contains(word));
+        is_shown && self.q.to_lowercase().split_whitespace().all(has)
+    }
+}
+
+/// Returns the id of a job or run.
+pub(super) fn id_of(item: &Value) -> &str {
+    match text(item, &["run_id"]) {
+        "" => text(item, &["id"]),
+        id => id,
+    }
+}
+
+/// Returns what a job or run makes: the type and model of a job, the kind and subject of a run.
+pub(super) fn kind_of(item: &Value) -> (String, &str) {
+    match text(item, &["kind"]) {
+        "" => (
+            text(item, &["type"]).replace('_', " "),
+            text(item, &["model"]),
+        ),
+        kind => {
+            let subject = [text(item, &["format_id"]), text(item, &["action_id"])];
+            let subject = subject.into_iter().find(|id| !id.is_empty());
+            (format!("{kind} run"), subject.unwrap_or_default())
+        }
+    }
+}
+
+fn list_of(service: &Service, selection: &Selection, selected: &str) -> Markup {
+    let (mut rows, runs, is_empty) = service.read(|state| {
+        let simulator = &state.simulator;
+        let jobs = simulator.newest_jobs(MAX_ROWS, |job| {
+            let texts = [
+                &*job.id,
+                &*job.model,
+                job.job_type.as_str(),
+                &*job.workspace,
+            ];
+            selection.matches(
+                job.status.as_str(),
+                JobStatus::is_terminal(&job.status),
+                &texts,
+            )
+        });
+        let runs = simulator.newest_runs(MAX_ROWS, |run| {
+            let subject = run.config.subject.as_deref().unwrap_or_default();
+            let texts = [
+                &*run.id,
+                run.config.kind.as_str(),
+                subject,
+                &run.config.workspace,
+            ];
+            selection.matches(
+                run.status.as_str(),
+                RunStatus::is_terminal(&run.status),
+                &texts,
+            )
+        });
+        (jobs, runs, simulator.is_without_jobs())
+    });
+    rows.extend(runs);
+    rows.sort_by_cached_key(|row| Reverse(parse_time(text(row, &["created_at"]))));
+    rows.truncate(MAX_ROWS);
+    html! {
+        section.list aria-label="All jobs and runs" {
+            (filters(selection))
+            @if rows.is_empty() && is_empty {
+                p.empty {
+                    "No jobs or runs yet. " a href="/dashboard/requests" { "Requests" }
+                    " has a command that submits one."
+                }
+            } @else if rows.is_empty() {
+                p.empty { "Nothing matches. " a href=(View::Jobs.path()) { "Show all" } }
+            } @else {
+                table.rows {
+                    caption.hidden { "Jobs and runs, newest first" }
+                    thead {
+                        tr {
+                            th scope="col" { "Created" }
+                            th scope="col" { "Job or run" }
+                            th scope="col" { "Status" }
+                            th.wide scope="col" { "Workspace" }
+                        }
+                    }
+                    tbody { @for row in &rows { (row_of(row, selection, selected)) } }
+                }
+            }
+        }
+    }
+}
+
+fn filters(selection: &Selection) -> Markup {
+    let shows = [
+        ("", "All"),
+        ("active", "Active"),
+        ("failed", "Failed"),
+        ("completed", "Completed"),
+    ];
+    html! {
+        form.filters method="get" action=(View::Jobs.path()) role="search" {
+            label.hidden for="q" { "Search jobs and runs" }
+            input #q type="search" name="q" value=(selection.q) placeholder="ID, type, model, workspace…" autocomplete="off";
+            fieldset.choice {
+                legend.hidden { "Show" }
+                @for (value, label) in shows {
+                    label {
+                        input type="radio" name="show" value=(value) checked[selection.show == value];
+                        span { (label) }
+                    }
+                }
+            }
+            button.hidden type="submit" { "Search" }
+        }
+    }
+}
+
+fn row_of(item: &Value, selection: &Selection, selected: &str) -> Markup {
+    let id = id_of(item);
+    let (kind, subject) = kind_of(item);
+    let code = text(item, &["error", "code"]);
+    let webhook = at(item, &["webhook_delivery"]).map(|delivery| text(delivery, &["status"]));
+    html! {
+        tr data-key=(id) class=[(id == selected).then_some("selected")] {
+            td { (time(text(item, &["created_at"]))) }
+            td {
+                a.row href=(selection.link(&format!("/dashboard/jobs/{id}")))
+                    aria-current=[(id == selected).then_some("true")] {
+                    (kind) " " span.muted { (subject) }
+                }
+                div.muted.mono { (id) }
+            }
+            td {
+                (status(text(item, &["status"])))
+                @if !code.is_empty() { (code_of(code)) }
+                @if let Some(webhook) = webhook { div.muted { "webhook " (webhook) } }
+            }
+            td.wide.mono { (text(item, &["workspace"])) }
+        }
+    }
+}

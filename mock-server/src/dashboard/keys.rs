@@ -1,0 +1,102 @@
+//! The view of keys and workspaces.
+
+use axum::extract::State;
+use maud::{Markup, html};
+use serde_json::Value;
+use svc_sdk::contract::Scope;
+
+use super::page::{View, page};
+use super::parts::{Tone, action, badge, date_time, link, usd};
+use super::values::{at, items, text};
+use crate::service::Service;
+
+/// `GET /dashboard/keys`.
+pub(super) async fn view(State(service): State<Service>) -> Markup {
+    let (keys, workspaces) =
+        service.read(|state| (state.simulator.keys(), state.simulator.workspaces()));
+    let content = html! {
+        h2 { "Keys" }
+        table.rows {
+            caption.hidden { "Keys" }
+            thead { tr { th scope="col" { "Key" } th scope="col" { "Kind" } th scope="col" { "Workspace" } th.wide scope="col" { "Scopes" } th.wide scope="col" { "Last used" } } }
+            tbody { @for key in &keys { (key_of(key)) } }
+        }
+        h2 { "Add a key" }
+        (form(&workspaces))
+        h2 { "Workspaces" }
+        table.rows {
+            caption.hidden { "Workspaces" }
+            thead { tr { th scope="col" { "Workspace" } th scope="col" { "Plan" } th.end scope="col" { "USD available" } } }
+            tbody {
+                @for workspace in &workspaces {
+                    @let id = text(workspace, &["id"]);
+                    tr data-key=(id) {
+                        td { a.mono href=(link("/dashboard/money", &[("workspace", id)])) { (id) } div.muted { (text(workspace, &["kind"])) } }
+                        td { (text(workspace, &["plan"])) }
+                        td.end.mono { (usd(workspace, &["available_usd"])) }
+                    }
+                }
+            }
+        }
+    };
+    page(&service, View::Keys, "", false, content)
+}
+
+fn key_of(key: &Value) -> Markup {
+    let scopes = items(key, &["scopes"]);
+    let is_revoked = at(key, &["revoked"]).and_then(Value::as_bool) == Some(true);
+    let secret = text(key, &["key"]);
+    let names: Vec<_> = scopes.iter().filter_map(Value::as_str).collect();
+    html! {
+        tr data-key=(text(key, &["id"])) {
+            td {
+                span.mono { (secret) } " "
+                button.copy type="button" data-copy=(secret) aria-label={ "Copy the key " (secret) } { "Copy" }
+                div.muted.mono { (text(key, &["id"])) }
+            }
+            td {
+                (text(key, &["kind"]).replace('_', " "))
+                @if is_revoked { " " (badge(Tone::Bad, "revoked")) }
+                @else { (action(&format!("DELETE /keys/{}", text(key, &["id"])), "Revoke", "The key is revoked.")) }
+            }
+            td.mono { (text(key, &["workspace"])) }
+            td.wide {
+                @if scopes.len() == Scope::KNOWN.len() { "all" }
+                @else if scopes.is_empty() { span.muted { "none" } }
+                @else { span.mono { (names.join(" ")) } }
+            }
+            td.wide { (date_time(text(key, &["last_used_at"]))) }
+        }
+    }
+}
+
+fn form(workspaces: &[Value]) -> Markup {
+    html! {
+        form.fields data-keep data-send="POST /keys" data-done="The key is made: it is in the list." {
+            label { "Kind"
+                select name="kind" {
+                    option value="open" { "open" }
+                    option value="developer" { "developer" }
+                    option value="service_account" { "service account" }
+                }
+            }
+            label { "Workspace"
+                input type="text" name="workspace" list="workspaces" placeholder="ws_demo" autocomplete="off";
+            }
+            label { "Plan of a new workspace"
+                select name="plan" {
+                    option value="" { "as the mock" }
+                    @for plan in ["free", "pro", "startup", "scale", "enterprise"] { option value=(plan) { (plan) } }
+                }
+            }
+            fieldset {
+                legend { "Scopes (none selected: all)" }
+                @for scope in Scope::KNOWN {
+                    label.check { input type="checkbox" name="scopes" value=(scope) data-list; " " (scope) }
+                }
+            }
+            datalist #workspaces { @for workspace in workspaces { option value=(text(workspace, &["id"])) {} } }
+            div.buttons { button.primary type="submit" { "Add the key" } span.problem role="alert" {} }
+        }
+    }
+}

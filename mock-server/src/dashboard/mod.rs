@@ -1,0 +1,139 @@
+//! The dashboard: pages on the control port that show what clients did and what the service made of
+//! it.
+//!
+//! Each view has a file of its own, and each of its URLs is a complete page. The scripts fetch the
+//! page again when the event stream reports a change, and write through the control API.
+
+mod advice;
+mod assets;
+mod clock;
+mod curl;
+mod events;
+mod faults;
+mod job_details;
+mod jobs;
+mod json_text;
+mod keys;
+mod limits;
+mod media;
+mod money;
+mod page;
+mod parts;
+mod request_details;
+mod requests;
+mod state;
+mod values;
+mod webhooks;
+
+use std::future::poll_fn;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use tower_service::Service as _;
+
+use crate::service::Service;
+
+/// Nothing is loaded from elsewhere, no script or style is inline, and no other page can embed the
+/// dashboard.
+const CONTENT_POLICY: &str = "default-src 'self'; object-src 'none'; base-uri 'none'; \
+    form-action 'self'; frame-ancestors 'none'";
+
+/// The dashboard of a running mock.
+#[derive(Clone)]
+pub(crate) struct Dashboard {
+    service: Service,
+    router: Router,
+}
+
+impl Dashboard {
+    pub(crate) fn new(service: Service) -> Self {
+        let router = Router::new()
+            .route("/", get(requests::list))
+            .route("/events", get(events::stream))
+            .route("/dashboard/requests", get(requests::list))
+            .route("/dashboard/requests/{seq}", get(requests::details))
+            .route("/dashboard/jobs", get(jobs::list))
+            .route("/dashboard/jobs/{id}", get(jobs::details))
+            .route("/dashboard/money", get(money::view))
+            .route("/dashboard/webhooks", get(webhooks::list))
+            .route("/dashboard/webhooks/{id}", get(webhooks::details))
+            .route("/dashboard/limits", get(limits::view))
+            .route("/dashboard/clock", get(clock::view))
+            .route("/dashboard/faults", get(faults::view))
+            .route("/dashboard/keys", get(keys::view))
+            .route("/dashboard/state", get(state::view))
+            .route("/dashboard/media/{file}", get(media::file))
+            .route("/dashboard/assets/{name}", get(assets::file))
+            .fallback(page::not_found)
+            .with_state(service.clone());
+        Self { service, router }
+    }
+
+    /// Returns whether a request to the control port is for the dashboard or the event stream.
+    ///
+    /// `/` is a page for browsers, and the list of endpoints for programs.
+    pub(crate) fn is_for<B>(request: &Request<B>) -> bool {
+        let is_read = [Method::GET, Method::HEAD].contains(request.method());
+        let path = request.uri().path();
+        let is_page = path == "/events"
+            || path == "/dashboard"
+            || path.starts_with("/dashboard/")
+            || path == "/" && accepts_html(request);
+        is_read && is_page
+    }
+
+    /// Handles a request for which [`is_for`](Self::is_for) is `true`.
+    pub(crate) async fn respond(&self, request: Request<()>) -> Response<Body> {
+        if let Some(refusal) = self.service.refuse_foreign(&request) {
+            return refusal.map(Body::from);
+        }
+        let mut router = self.router.clone();
+        let request = request.map(|()| Body::empty());
+        let is_ready = poll_fn(|context| {
+            <Router as tower_service::Service<Request<Body>>>::poll_ready(&mut router, context)
+        });
+        // The router is always ready and never fails.
+        let _ = is_ready.await;
+        let mut response = match router.call(request).await {
+            Ok(response) => response,
+            Err(error) => match error {},
+        };
+        let headers = response.headers_mut();
+        for (name, value) in [
+            (CONTENT_SECURITY_POLICY, CONTENT_POLICY),
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (REFERRER_POLICY, "no-referrer"),
+            (
+                HeaderName::from_static("cross-origin-resource-policy"),
+                "same-origin",
+            ),
+            (VARY, "accept"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        headers
+            .entry(CACHE_CONTROL)
+            .or_insert(HeaderValue::from_static("no-store"));
+        response
+    }
+}
+
+fn accepts_html<B>(request: &Request<B>) -> bool {
+    let accepted = request.headers().get_all(ACCEPT).into_iter();
+    let mut accepted = accepted.filter_map(|value| value.to_str().ok());
+    accepted.any(|value| value.contains("text/html"))
+}
+
+/// Returns a response in plain text.
+fn plain(status: StatusCode, text: &'static str) -> axum::response::Response {
+    (status, text).into_response()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,221 @@
+//! The view of requests: those that came in, newest first, and the details of the selected one.
+
+use axum::extract::{Path, Query, State};
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::page::{View, page};
+use super::parts::{code as code_of, duration, http_status, link, time};
+use super::values::{text, whole};
+use super::{curl, request_details};
+use crate::addresses::OPEN_API_KEY;
+use crate::engine::journal::Entry;
+use crate::service::Service;
+
+/// The maximum number of requests on a page.
+const MAX_ROWS: usize = 100;
+
+/// The selection of requests, in the URL.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Selection {
+    /// A text that the method, path, operation, status, code or key contains.
+    #[serde(default)]
+    q: String,
+    /// `errors` or `writes`.
+    #[serde(default)]
+    show: String,
+    /// The sequence number that all requests are before.
+    before: Option<u64>,
+}
+
+/// `GET /dashboard/requests`, and `GET /` for browsers.
+pub(super) async fn list(State(service): State<Service>, query: Query<Selection>) -> Markup {
+    let Query(selection) = query;
+    let content = html! {
+        div.columns { (list_of(&service, &selection, None)) }
+    };
+    page(&service, View::Requests, "", false, content)
+}
+
+/// `GET /dashboard/requests/{seq}`.
+pub(super) async fn details(
+    State(service): State<Service>,
+    Path(seq): Path<u64>,
+    query: Query<Selection>,
+) -> Markup {
+    let Query(selection) = query;
+    let (title, details) = request_details::details(&service, seq);
+    let content = html! {
+        div.columns {
+            (list_of(&service, &selection, Some(seq)))
+            section.details aria-label="Request" {
+                a.back href=(selection.link(View::Requests.path())) data-close { "Close" }
+                (details)
+            }
+        }
+    };
+    page(&service, View::Requests, &title, true, content)
+}
+
+impl Selection {
+    /// Returns a path with this selection.
+    fn link(&self, path: &str) -> String {
+        let before = self.before.map(|seq| seq.to_string()).unwrap_or_default();
+        let parameters = [("q", &*self.q), ("show", &self.show), ("before", &before)];
+        link(path, &parameters)
+    }
+
+    fn matches(&self, entry: &Entry) -> bool {
+        let is_shown = match self.show.as_str() {
+            "errors" => entry.status.is_none_or(|status| status >= 400) || entry.fault.is_some(),
+            "writes" => entry.method != "GET" && entry.method != "HEAD",
+            _ => true,
+        };
+        is_shown && self.q.split_whitespace().all(|word| contains(entry, word))
+    }
+}
+
+fn contains(entry: &Entry, word: &str) -> bool {
+    let status = entry.status.map(|status| status.to_string());
+    let optional = [&entry.operation, &entry.code, &entry.key, &status];
+    let texts = [&entry.method, &entry.path, &entry.request_id];
+    let mut texts = texts.into_iter().chain(optional.into_iter().flatten());
+    let word = word.to_lowercase();
+    texts.any(|text| text.to_lowercase().contains(&word))
+}
+
+fn list_of(service: &Service, selection: &Selection, selected: Option<u64>) -> Markup {
+    let before = selection.before.unwrap_or(u64::MAX);
+    let (rows, has_requests) = service.read(|state| {
+        let simulator = &state.simulator;
+        let matches = |entry: &Entry| selection.matches(entry);
+        let rows = simulator.newest_requests(before, MAX_ROWS + 1, matches);
+        let with_duration = |row: Value| {
+            let millis = whole(&row, &["seq"]).and_then(|seq| state.exchanges.duration_ms(seq));
+            (row, millis)
+        };
+        let rows: Vec<_> = rows.into_iter().map(with_duration).collect();
+        (rows, simulator.last_seq() > 0)
+    });
+    let older = rows
+        .get(MAX_ROWS - 1)
+        .and_then(|(row, _)| whole(row, &["seq"]));
+    let older = older.filter(|_| rows.len() > MAX_ROWS);
+    html! {
+        section.list aria-label="All requests" {
+            (filters(selection))
+            @if rows.is_empty() && !has_requests {
+                (first_steps(service))
+            } @else if rows.is_empty() {
+                p.empty { "No request matches. " a href=(View::Requests.path()) { "Show all requests" } }
+            } @else {
+                table.rows {
+                    caption.hidden { "Requests, newest first" }
+                    thead {
+                        tr {
+                            th scope="col" { "Time" }
+                            th scope="col" { "Request" }
+                            th scope="col" { "Status" }
+                            th.wide scope="col" { "Key" }
+                            th.wide.end scope="col" { "Duration" }
+                        }
+                    }
+                    tbody {
+                        @for (row, millis) in rows.iter().take(MAX_ROWS) {
+                            (row_of(row, *millis, selection, selected))
+                        }
+                    }
+                }
+                @if let Some(older) = older {
+                    p { a href=(link(View::Requests.path(), &[("q", &selection.q), ("show", &selection.show), ("before", &older.to_string())])) { "Older requests" } }
+                }
+            }
+        }
+    }
+}
+
+fn filters(selection: &Selection) -> Markup {
+    let shows = [("", "All"), ("errors", "Errors"), ("writes", "Writes")];
+    html! {
+        form.filters method="get" action=(View::Requests.path()) role="search" {
+            label.hidden for="q" { "Search requests" }
+            input #q type="search" name="q" value=(selection.q) placeholder="Path, operation, status, key…" autocomplete="off";
+            fieldset.choice {
+                legend.hidden { "Show" }
+                @for (value, label) in shows {
+                    label {
+                        input type="radio" name="show" value=(value) checked[selection.show == value];
+                        span { (label) }
+                    }
+                }
+            }
+            button.hidden type="submit" { "Search" }
+        }
+        @if let Some(before) = selection.before {
+            p.muted {
+                "Requests before number " (before) ". "
+                a href=(link(View::Requests.path(), &[("q", &selection.q), ("show", &selection.show)])) { "Newest requests" }
+            }
+        }
+    }
+}
+
+fn row_of(
+    row: &Value,
+    millis: Option<f64>,
+    selection: &Selection,
+    selected: Option<u64>,
+) -> Markup {
+    let seq = whole(row, &["seq"]);
+    let id = seq.unwrap_or_default();
+    let is_selected = seq == selected;
+    let operation = text(row, &["operation"]);
+    let code = text(row, &["code"]);
+    html! {
+        tr data-key=(id) class=[is_selected.then_some("selected")] {
+            td { (time(text(row, &["at"]))) }
+            td {
+                a.row href=(selection.link(&format!("/dashboard/requests/{id}")))
+                    aria-current=[is_selected.then_some("true")] {
+                    span.method { (text(row, &["method"])) } " "
+                    span.path { (text(row, &["path"])) }
+                }
+                div.muted {
+                    (text(row, &["surface"]))
+                    @if !operation.is_empty() { " · " (operation) }
+                }
+            }
+            td {
+                (http_status(whole(row, &["status"])))
+                @if !code.is_empty() { (code_of(code)) }
+                @if !text(row, &["fault"]).is_empty() { div.muted { "fault" } }
+            }
+            td.wide.mono { (text(row, &["key"])) }
+            td.wide.end.mono { (duration(millis)) }
+        }
+    }
+}
+
+/// What to do before there are any requests.
+fn first_steps(service: &Service) -> Markup {
+    let base = service.base_url();
+    let body = r#"{"model": "image-i", "prompt": "a red fox in snow"}"#;
+    let submit = format!(
+        "curl -sS {base}/v1/image-router/generate \\\n  -H 'authorization: Bearer {OPEN_API_KEY}' \\\n  \
+         -H 'content-type: application/json' \\\n  --data-raw {}",
+        curl::quote(body)
+    );
+    let environment = service
+        .environment()
+        .map(|(name, value)| format!("export {name}='{value}'"));
+    html! {
+        div.first-steps {
+            h2 { "No requests yet" }
+            p { "Send one to see it here:" }
+            (super::parts::copyable("command", &submit))
+            p { "Or point your client at this mock. Its addresses and keys:" }
+            (super::parts::copyable("environment variables", &environment.join("\n")))
+        }
+    }
+}

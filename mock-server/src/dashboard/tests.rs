@@ -1,0 +1,275 @@
+use axum::body::to_bytes;
+use axum::http::header::{HOST, ORIGIN};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::Setup;
+use crate::addresses::Addresses;
+use crate::clock::TimeSource;
+use crate::engine::{Call, Host};
+
+/// A mock as the dashboard sees it.
+struct Mock {
+    service: Service,
+    dashboard: Dashboard,
+}
+
+impl Mock {
+    fn new() -> Self {
+        let hosts = ["open", "developer", "media", "control"];
+        let addresses = Addresses::new(hosts.map(|host| format!("http://{host}.test")));
+        let setup = Setup::default().clock_manual();
+        let service = setup.service(TimeSource::system(), addresses);
+        service.store_exchanges();
+        let dashboard = Dashboard::new(service.clone());
+        Self { service, dashboard }
+    }
+
+    async fn submit(&self, body: Value) -> Value {
+        let request = Request::post("/v1/image-router/generate")
+            .header("authorization", "Bearer svc_open_demo")
+            .header("content-type", "application/json")
+            .body(Bytes::from(body.to_string()))
+            .unwrap();
+        let call = Call {
+            host: Host::Open,
+            peer: [127, 0, 0, 1].into(),
+            request,
+        };
+        let reply = self.service.call(call).await;
+        serde_json::from_slice(reply.response.body()).unwrap()
+    }
+
+    async fn image(&self, prompt: &str) -> Value {
+        self.submit(json!({"model": "image-i", "prompt": prompt}))
+            .await
+    }
+
+    async fn control(&self, method: &str, path: &str, body: &str) -> Value {
+        let request = Request::builder().method(method).uri(path);
+        let call = Call {
+            host: Host::Control,
+            peer: [127, 0, 0, 1].into(),
+            request: request
+                .body(Bytes::copy_from_slice(body.as_bytes()))
+                .unwrap(),
+        };
+        let reply = self.service.call(call).await;
+        serde_json::from_slice(reply.response.body()).unwrap()
+    }
+
+    async fn response(&self, path: &str) -> Response<Body> {
+        let request = Request::get(path)
+            .header(ACCEPT, "text/html")
+            .body(())
+            .unwrap();
+        assert!(Dashboard::is_for(&request), "{path}");
+        self.dashboard.respond(request).await
+    }
+
+    /// Returns a page that must exist.
+    async fn page(&self, path: &str) -> String {
+        let response = self.response(path).await;
+        assert_eq!(response.status(), 200, "{path}");
+        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        String::from_utf8(body.to_vec()).unwrap()
+    }
+}
+
+#[test]
+fn programs_get_the_list_of_endpoints_and_browsers_a_page() {
+    let is_page = |method: &str, path: &str, accept: &str| {
+        let request = Request::builder().method(method).uri(path);
+        Dashboard::is_for(&request.header(ACCEPT, accept).body(()).unwrap())
+    };
+    assert!(is_page("GET", "/", "text/html,application/xhtml+xml"));
+    assert!(!is_page("GET", "/", "*/*") && !is_page("GET", "/", "application/json"));
+    assert!(is_page("GET", "/events", "*/*") && is_page("GET", "/dashboard/jobs", "*/*"));
+    assert!(!is_page("GET", "/clock", "text/html") && !is_page("POST", "/events", "*/*"));
+}
+
+#[tokio::test]
+async fn every_view_is_a_page_with_a_strict_content_policy() {
+    let mock = Mock::new();
+    for path in [
+        "/",
+        "/dashboard/requests?q=video&show=errors&before=7",
+        "/dashboard/requests/1",
+        "/dashboard/jobs?show=active",
+        "/dashboard/jobs/job_none",
+        "/dashboard/money?workspace=ws_team",
+        "/dashboard/webhooks",
+        "/dashboard/webhooks/test",
+        "/dashboard/limits",
+        "/dashboard/clock",
+        "/dashboard/faults",
+        "/dashboard/keys",
+        "/dashboard/state",
+    ] {
+        let response = mock.response(path).await;
+        let policy = response.headers()[CONTENT_SECURITY_POLICY]
+            .to_str()
+            .unwrap();
+        assert!(policy.starts_with("default-src 'self';"), "{policy}");
+        assert!(!policy.contains("unsafe"), "{policy}");
+        assert_eq!(response.headers()[X_CONTENT_TYPE_OPTIONS], "nosniff");
+        let page = mock.page(path).await;
+        assert!(
+            page.contains("<main") && page.contains("aria-label=\"Views\""),
+            "{path}"
+        );
+        assert!(
+            !page.contains(" style=") && !page.contains(" onclick="),
+            "{path}"
+        );
+    }
+    assert_eq!(mock.response("/dashboard/nothing").await.status(), 404);
+    assert_eq!(
+        mock.response("/dashboard/assets/nothing.js").await.status(),
+        404
+    );
+    let script = mock.response("/dashboard/assets/app.js").await;
+    assert_eq!(
+        script.headers()["content-type"],
+        "text/javascript; charset=utf-8"
+    );
+}
+
+#[tokio::test]
+async fn requests_of_other_hosts_and_origins_are_refused() {
+    let mock = Mock::new();
+    for (name, value, status) in [
+        (HOST, "evil.example", 421),
+        (ORIGIN, "https://evil.example", 403),
+    ] {
+        for path in ["/", "/events", "/dashboard/state"] {
+            let request = Request::get(path).header(&name, value).body(()).unwrap();
+            assert_eq!(
+                mock.dashboard.respond(request).await.status(),
+                status,
+                "{path}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_empty_mock_says_what_to_do_first() {
+    let page = Mock::new().page("/").await;
+    assert!(
+        page.contains("curl -sS http://open.test/v1/image-router/generate"),
+        "{page}"
+    );
+    assert!(page.contains("SVC_BASE_URL"), "{page}");
+}
+
+#[tokio::test]
+async fn what_clients_send_is_escaped() {
+    let mock = Mock::new();
+    let script = "<script>alert(1)</script>\"'";
+    let body = json!({
+        "model": "image-i", "prompt": script, "metadata": {"note": script},
+        "mode": "webhook", "webhook_url": "https://hooks.example.com/?a=<script>",
+    });
+    let receipt = mock.submit(body).await;
+    mock.control("POST", "/clock/advance", "{\"seconds\": 60}")
+        .await;
+    let job = receipt["data"]["job"]["id"].as_str().unwrap();
+    for path in [
+        "/dashboard/requests/1".to_owned(),
+        "/dashboard/requests?q=%3Cscript%3Ealert".to_owned(),
+        "/dashboard/jobs?q=%22%3E%3Cscript%3E".to_owned(),
+        format!("/dashboard/jobs/{job}"),
+        format!("/dashboard/webhooks/{job}"),
+        "/dashboard/jobs/%3Cscript%3E".to_owned(),
+        "/dashboard/money?workspace=%3Cscript%3E".to_owned(),
+    ] {
+        let page = mock.page(&path).await;
+        // The only scripts are those of the dashboard itself.
+        assert_eq!(page.matches("<script").count(), 1, "{path}: {page}");
+        assert!(page.contains("&lt;script"), "{path}: {page}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_request_is_explained() {
+    let mock = Mock::new();
+    for _ in 0..2 {
+        mock.image("a fox").await;
+    }
+    mock.submit(json!({"model": "image-i"})).await;
+    let page = mock.page("/dashboard/requests/3").await;
+    assert!(page.contains("Why it was refused"), "{page}");
+    assert!(page.contains("invalid_request"), "{page}");
+    assert!(page.contains("99.99"), "the balance at that time: {page}");
+    assert!(
+        page.contains("2 of 100"),
+        "the jobs in flight at that time: {page}"
+    );
+    assert!(
+        page.contains("authorization: Bearer svc_open_demo"),
+        "{page}"
+    );
+    let errors = mock.page("/dashboard/requests?show=errors").await;
+    assert_eq!(
+        errors.matches("data-key=\"3\"").count(),
+        2,
+        "the row and the view: {errors}"
+    );
+    assert!(!errors.contains("/dashboard/requests/2"), "{errors}");
+}
+
+#[tokio::test]
+async fn a_missing_balance_is_explained_with_a_form() {
+    let mock = Mock::new();
+    mock.control("POST", "/keys", r#"{"kind": "open"}"#).await;
+    let body = json!({"model": "image-i", "prompt": "a [mock:refuse=insufficient_funds] fox"});
+    mock.submit(body).await;
+    let page = mock.page("/dashboard/requests/1").await;
+    assert!(page.contains("It needs"), "{page}");
+    assert!(page.contains("data-send=\"POST /top-ups\""), "{page}");
+}
+
+#[tokio::test]
+async fn an_artifact_is_served_from_the_control_port_without_a_journal_entry() {
+    let mock = Mock::new();
+    let receipt = mock.image("a fox").await;
+    mock.control("POST", "/clock/advance", "{\"seconds\": 60}")
+        .await;
+    let job = receipt["data"]["job"]["id"].as_str().unwrap();
+    let page = mock.page(&format!("/dashboard/jobs/{job}")).await;
+    let (_, rest) = page.split_once("src=\"/dashboard/media/").unwrap();
+    let (file, _) = rest.split_once('"').unwrap();
+    let image = mock.response(&format!("/dashboard/media/{file}")).await;
+    assert_eq!(
+        (image.status().as_u16(), &image.headers()["content-type"]),
+        (200, &HeaderValue::from_static("image/png"))
+    );
+    assert_eq!(mock.service.requests(0).len(), 1);
+}
+
+#[tokio::test]
+async fn requests_and_changes_are_streamed() {
+    let mock = Mock::new();
+    mock.image("one").await;
+    let response = mock.response("/events?since=0").await;
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    let mut stream = response.into_body().into_data_stream();
+    let mut received = String::new();
+    while !received.contains("event: change") {
+        let bytes = stream.next().await.unwrap().unwrap();
+        received.push_str(std::str::from_utf8(&bytes).unwrap());
+    }
+    assert!(
+        received.contains("event: request\nid: 1\ndata: {"),
+        "{received}"
+    );
+    mock.image("two").await;
+    while !received.contains("id: 2\n") {
+        let bytes = stream.next().await.unwrap().unwrap();
+        received.push_str(std::str::from_utf8(&bytes).unwrap());
+    }
+    assert_eq!(mock.response("/events?from=1").await.status(), 400);
+}

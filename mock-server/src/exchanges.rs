@@ -1,0 +1,300 @@
+//! The bodies of the newest requests and their responses, for those who inspect the mock.
+//!
+//! They are not part of the exported state, and bounded in size and number.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Response};
+use serde_json::{Map, Value, json};
+
+use crate::engine::journal::redact_headers;
+use crate::engine::{Call, Reply, Transmission};
+
+/// The maximum number of stored exchanges, as in the journal.
+const MAX_EXCHANGES: usize = 10_000;
+/// The maximum number of bytes stored of all bodies and headers.
+const MAX_TOTAL_BYTES: usize = 32 * 1024 * 1024;
+/// The maximum number of bytes stored of one body.
+const MAX_BODY_BYTES: usize = 256 * 1024;
+
+/// The newest exchanges, oldest first. Nothing is stored until it is enabled.
+#[derive(Debug, Default)]
+pub(crate) struct Exchanges {
+    enabled: bool,
+    /// The generation of the state that the sequence numbers belong to.
+    generation: u64,
+    stored: VecDeque<Exchange>,
+    bytes: usize,
+}
+
+/// Identifies an exchange whose response is not known yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ExchangeId {
+    generation: u64,
+    seq: u64,
+    started: Duration,
+}
+
+#[derive(Debug)]
+struct Exchange {
+    seq: u64,
+    request: Message,
+    /// `None` until the response is sent, and if none is sent.
+    response: Option<Message>,
+    duration: Option<Duration>,
+    /// The balance and limits of the caller after the request.
+    account: Value,
+}
+
+#[derive(Debug)]
+struct Message {
+    headers: Vec<(String, String)>,
+    content_type: Option<String>,
+    size: usize,
+    /// The beginning of a body of text.
+    text: Option<String>,
+}
+
+impl Exchanges {
+    #[cfg(feature = "serve")]
+    pub(crate) fn enable(&mut self) {
+        self.enabled = true;
+    }
+
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// Stores a request that was started at a real time and has the sequence number in the journal.
+    pub(crate) fn start(
+        &mut self,
+        generation: u64,
+        seq: u64,
+        call: &Call,
+        account: Value,
+        started: Duration,
+    ) -> ExchangeId {
+        if self.generation != generation {
+            // The sequence numbers start again after a reset or restore.
+            (self.generation, self.bytes) = (generation, 0);
+            self.stored.clear();
+        }
+        let request = Message::new(call.request.headers(), call.request.body());
+        let exchange = Exchange {
+            seq,
+            request,
+            response: None,
+            duration: None,
+            account,
+        };
+        self.bytes += exchange.bytes();
+        self.stored.push_back(exchange);
+        self.drop_oldest();
+        ExchangeId {
+            generation,
+            seq,
+            started,
+        }
+    }
+
+    /// Stores the response of an exchange, unless the exchange was dropped meanwhile.
+    pub(crate) fn finish(&mut self, id: ExchangeId, reply: &Reply, now: Duration) {
+        if id.generation != self.generation {
+            return;
+        }
+        let Some(exchange) = self.position(id.seq).and_then(|at| self.stored.get_mut(at)) else {
+            return;
+        };
+        self.bytes -= exchange.bytes();
+        exchange.duration = Some(now.saturating_sub(id.started));
+        exchange.response = (reply.transmission != Transmission::Close)
+            .then(|| Message::of_response(&reply.response));
+        self.bytes += exchange.bytes();
+        self.drop_oldest();
+    }
+
+    /// Returns what is stored of the exchange with the sequence number.
+    pub(crate) fn view(&self, seq: u64) -> Option<Value> {
+        let exchange = self.stored.get(self.position(seq)?)?;
+        Some(json!({
+            "duration_ms": exchange.duration_ms(),
+            "request": exchange.request.view(),
+            "response": exchange.response.as_ref().map(Message::view),
+            "account": exchange.account,
+        }))
+    }
+
+    /// Returns the duration of an exchange in milliseconds.
+    pub(crate) fn duration_ms(&self, seq: u64) -> Option<f64> {
+        self.stored.get(self.position(seq)?)?.duration_ms()
+    }
+
+    fn position(&self, seq: u64) -> Option<usize> {
+        self.stored
+            .binary_search_by_key(&seq, |exchange| exchange.seq)
+            .ok()
+    }
+
+    fn drop_oldest(&mut self) {
+        while self.stored.len() > MAX_EXCHANGES || self.bytes > MAX_TOTAL_BYTES {
+            let Some(dropped) = self.stored.pop_front() else {
+                return;
+            };
+            self.bytes -= dropped.bytes();
+        }
+    }
+}
+
+impl Exchange {
+    fn bytes(&self) -> usize {
+        self.request.bytes() + self.response.as_ref().map_or(0, Message::bytes)
+    }
+
+    /// Returns the duration in milliseconds, to a tenth.
+    fn duration_ms(&self) -> Option<f64> {
+        self.duration
+            .map(|duration| (duration.as_secs_f64() * 10_000.0).round() / 10.0)
+    }
+}
+
+impl Message {
+    fn of_response(response: &Response<Bytes>) -> Self {
+        Self::new(response.headers(), response.body())
+    }
+
+    fn new(headers: &HeaderMap, body: &Bytes) -> Self {
+        let content_type = headers.get(CONTENT_TYPE);
+        Self {
+            headers: redact_headers(headers),
+            content_type: content_type
+                .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
+            size: body.len(),
+            text: text(body),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let headers = self.headers.iter();
+        let headers: usize = headers.map(|(name, value)| name.len() + value.len()).sum();
+        headers + self.text.as_ref().map_or(0, String::len)
+    }
+
+    fn view(&self) -> Value {
+        let headers = self.headers.iter();
+        let headers: Map<String, Value> = headers
+            .map(|(name, value)| (name.clone(), json!(value)))
+            .collect();
+        let stored = self.text.as_ref().map_or(0, String::len);
+        json!({
+            "headers": headers,
+            "content_type": self.content_type,
+            "size": self.size,
+            "body": self.text,
+            "truncated": self.text.is_some() && stored < self.size,
+        })
+    }
+}
+
+/// Returns the beginning of a body if it is text.
+fn text(body: &Bytes) -> Option<String> {
+    let stored = body.get(..MAX_BODY_BYTES).unwrap_or(body);
+    let valid = match std::str::from_utf8(stored) {
+        Ok(text) => text,
+        // A character that is cut off at the limit does not make the body binary.
+        Err(error) if stored.len() < body.len() && error.error_len().is_none() => {
+            std::str::from_utf8(stored.get(..error.valid_up_to())?).ok()?
+        }
+        Err(_) => return None,
+    };
+    Some(valid.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Host;
+
+    fn call(body: &str) -> Call {
+        let request = http::Request::post("/v1/jobs")
+            .header("authorization", "Bearer svc_open_demo")
+            .header("content-type", "application/json")
+            .body(Bytes::copy_from_slice(body.as_bytes()))
+            .unwrap();
+        Call {
+            host: Host::Open,
+            peer: [127, 0, 0, 1].into(),
+            request,
+        }
+    }
+
+    fn reply(body: &[u8]) -> Reply {
+        Reply::immediate(Response::new(Bytes::copy_from_slice(body)))
+    }
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn both_bodies_are_stored_and_credentials_are_not() {
+        let mut exchanges = Exchanges::default();
+        let id = exchanges.start(0, 7, &call("{\"a\": 1}"), json!({"key": "k"}), seconds(1));
+        assert_eq!(exchanges.view(7).unwrap()["response"], Value::Null);
+        exchanges.finish(id, &reply(b"pong"), Duration::from_millis(1_012));
+        let view = exchanges.view(7).unwrap();
+        assert_eq!(view["request"]["body"], "{\"a\": 1}");
+        assert_eq!(view["request"]["headers"]["authorization"], "[redacted]");
+        assert_eq!(view["response"]["body"], "pong");
+        assert_eq!(view["duration_ms"], 12.0);
+        assert_eq!(view["account"]["key"], "k");
+        assert_eq!(exchanges.view(8), None);
+    }
+
+    #[test]
+    fn binary_bodies_are_described_by_their_size() {
+        let mut exchanges = Exchanges::default();
+        let id = exchanges.start(0, 1, &call(""), Value::Null, seconds(0));
+        exchanges.finish(id, &reply(&[0xff; 10]), seconds(0));
+        let response = &exchanges.view(1).unwrap()["response"];
+        assert_eq!(
+            (&response["size"], &response["body"]),
+            (&json!(10), &Value::Null)
+        );
+    }
+
+    #[test]
+    fn long_bodies_are_truncated_at_a_character() {
+        let body = format!("a{}", "é".repeat(MAX_BODY_BYTES));
+        let mut exchanges = Exchanges::default();
+        exchanges.start(0, 1, &call(&body), Value::Null, seconds(0));
+        let request = &exchanges.view(1).unwrap()["request"];
+        assert_eq!(request["truncated"], true);
+        assert_eq!(request["body"].as_str().unwrap().len(), MAX_BODY_BYTES - 1);
+    }
+
+    #[test]
+    fn the_stored_bytes_are_bounded() {
+        let mut exchanges = Exchanges::default();
+        let body = "x".repeat(MAX_BODY_BYTES);
+        for seq in 1..=200 {
+            let id = exchanges.start(0, seq, &call(&body), Value::Null, seconds(0));
+            exchanges.finish(id, &reply(body.as_bytes()), seconds(0));
+        }
+        let stored: usize = exchanges.stored.iter().map(Exchange::bytes).sum();
+        assert_eq!(exchanges.bytes, stored);
+        assert!(stored <= MAX_TOTAL_BYTES, "{stored}");
+        assert!(exchanges.view(1).is_none() && exchanges.view(200).is_some());
+    }
+
+    #[test]
+    fn a_reset_drops_the_exchanges_of_earlier_requests() {
+        let mut exchanges = Exchanges::default();
+        let id = exchanges.start(0, 1, &call(""), Value::Null, seconds(0));
+        exchanges.start(1, 1, &call("new"), Value::Null, seconds(0));
+        exchanges.finish(id, &reply(b"late"), seconds(0));
+        assert_eq!(exchanges.view(1).unwrap()["response"], Value::Null);
+    }
+}

@@ -1,0 +1,356 @@
+//! What the control API shows of the state, beyond what clients of the service see.
+
+use serde_json::{Value, json};
+use svc_sdk::contract::RateLimitBucket;
+use svc_sdk::types::Usd;
+
+use super::{Simulator, with_workspace};
+use crate::api;
+#[cfg(feature = "dashboard")]
+use crate::engine::jobs::Job;
+use crate::engine::keys::ApiKey;
+use crate::engine::rate_limit::{RateLimitKey, address_limit, key_limit};
+use crate::engine::runs::Run;
+#[cfg(feature = "dashboard")]
+use crate::engine::webhooks::log::DeliveryRecord;
+use crate::engine::{ControlError, Time, Timeline, journal, ledger};
+#[cfg(feature = "dashboard")]
+use crate::media;
+
+impl Simulator {
+    /// Returns all runs with their workspaces, timelines and events, oldest first.
+    #[must_use]
+    pub fn runs(&self) -> Vec<Value> {
+        let runs = self.state.runs.all();
+        runs.map(|run| self.inspect_run(run)).collect()
+    }
+
+    /// Returns all keys, with their secrets.
+    #[must_use]
+    pub fn keys(&self) -> Vec<Value> {
+        let keys = self.state.keys.with_secrets();
+        keys.map(|(secret, key)| {
+            json!({
+                "key": secret,
+                "id": key.id,
+                "kind": key.kind,
+                "workspace": key.workspace,
+                "scopes": key.scopes,
+                "revoked": key.revoked,
+                "last_used_at": key.last_used_at.map(|at| at.to_string()),
+            })
+        })
+        .collect()
+    }
+
+    /// Returns all workspaces with their balances and their jobs in flight.
+    #[must_use]
+    pub fn workspaces(&self) -> Vec<Value> {
+        let ids = self.state.workspaces.ids();
+        ids.map(|id| self.workspace(id)).collect()
+    }
+
+    /// Returns the rate limits of all keys and of the addresses that sent requests without a valid
+    /// key.
+    #[must_use]
+    pub fn limits(&self) -> Vec<Value> {
+        let keys = self.state.keys.with_secrets().map(|(_, key)| key);
+        let keys = keys.filter(|key| !key.revoked).map(|key| {
+            let limit = |bucket| self.key_limit(key, bucket);
+            let limit_key = RateLimitKey::Key(key.id.clone());
+            json!({
+                "key": key.id,
+                "workspace": key.workspace,
+                "read": self.bucket(&limit_key, RateLimitBucket::Read, limit),
+                "write": self.bucket(&limit_key, RateLimitBucket::Write, limit),
+            })
+        });
+        let address = |bucket| address_limit(&self.state.plan_limits, bucket);
+        let mut addresses: Vec<_> = self.state.limits.open_windows(self.state.now).collect();
+        addresses.dedup_by(|(one, ..), (other, ..)| one == other);
+        let addresses = addresses
+            .into_iter()
+            .filter_map(|(limit_key, ..)| match limit_key {
+                RateLimitKey::Key(_) => None,
+                RateLimitKey::Address(ip) => Some(json!({
+                    "address": ip,
+                    "read": self.bucket(limit_key, RateLimitBucket::Read, address),
+                    "write": self.bucket(limit_key, RateLimitBucket::Write, address),
+                })),
+            });
+        keys.chain(addresses).collect()
+    }
+
+    /// Returns all top-ups with their workspaces.
+    #[must_use]
+    pub fn top_ups(&self) -> Vec<Value> {
+        let top_ups = self.state.top_ups.all();
+        top_ups
+            .map(|top_up| {
+                let view = api::top_up_view(top_up, &self.settings.hosts);
+                with_workspace(view, &top_up.workspace)
+            })
+            .collect()
+    }
+
+    /// Creates a top-up of a workspace that is paid, and returns it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the workspace does not exist, if the amount is not in whole cents or not
+    /// positive, or if the balance would overflow.
+    pub fn pay_in(
+        &mut self,
+        now: Time,
+        workspace: &str,
+        amount: Usd,
+    ) -> Result<Value, ControlError> {
+        self.advance(now);
+        let top_up = self.state.pay_in(workspace, amount)?;
+        let view = api::top_up_view(top_up, &self.settings.hosts);
+        Ok(with_workspace(view, workspace))
+    }
+
+    /// Sends the webhook of a job or run again, and returns the state of its delivery.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the job or run does not exist, has no webhook or has not ended.
+    pub fn redeliver(&mut self, now: Time, id: &str) -> Result<Value, ControlError> {
+        self.advance(now);
+        let job = self.state.jobs.by_id(id);
+        let job = job.map(|job| job.webhook_url.is_some());
+        let run = self.state.runs.by_id(id);
+        let run = run.map(|run| run.config.webhook_url.is_some());
+        match job.or(run) {
+            None => Err(ControlError::NotFound(format!(
+                "job or run {id:?} not found"
+            ))),
+            Some(false) => Err(ControlError::Conflict(format!("{id} has no webhook_url"))),
+            Some(true) => {
+                let delivery = self.state.redeliver(id);
+                let delivery = delivery
+                    .ok_or_else(|| ControlError::Conflict(format!("{id} has not ended yet")))?;
+                Ok(json!({"subject_id": id, "webhook_delivery": delivery}))
+            }
+        }
+    }
+
+    /// Returns the state of the webhook delivery of a job or run.
+    #[must_use]
+    pub fn webhook_delivery(&self, id: &str) -> Option<Value> {
+        self.state.webhook_queue.view(id)
+    }
+
+    #[cfg(feature = "dashboard")]
+    fn inspect_job(&self, job: &Job) -> Value {
+        let mut view = with_workspace(self.view(job), &job.workspace);
+        if let Some(fields) = view.as_object_mut() {
+            fields.insert("request_id".to_owned(), json!(job.request_id));
+            fields.insert("surface".to_owned(), json!(job.surface));
+            fields.insert("webhook_url".to_owned(), json!(job.webhook_url));
+            fields.insert("timeline".to_owned(), timeline(&job.timeline));
+            if let Some(price) = job.price {
+                fields.insert("price_usd".to_owned(), json!(price));
+            }
+        }
+        view
+    }
+
+    fn inspect_run(&self, run: &Run) -> Value {
+        let view = api::run_view(&self.state, run, &self.settings.hosts);
+        let mut view = with_workspace(view, &run.config.workspace);
+        if let Some(fields) = view.as_object_mut() {
+            let events = api::run_events(&self.state, run, self.state.now);
+            fields.insert("timeline".to_owned(), timeline(&run.timeline));
+            fields.insert("webhook_url".to_owned(), json!(run.config.webhook_url));
+            fields.insert("events".to_owned(), json!(events));
+        }
+        view
+    }
+
+    fn workspace(&self, id: &str) -> Value {
+        let state = &self.state;
+        let account = state.ledger.account(id);
+        let amount = |of: fn(&ledger::Account) -> Usd| account.map(of);
+        let plan = state.workspaces.plan(id);
+        json!({
+            "id": id,
+            "kind": state.workspaces.get(id).map(|workspace| workspace.kind),
+            "plan": plan,
+            "available_usd": amount(|account| account.available),
+            "reserved_usd": amount(|account| account.reserved),
+            "opening_usd": amount(|account| account.opening),
+            "in_flight": state.jobs.in_flight(id),
+            "concurrent_jobs": state.concurrent_jobs(id),
+        })
+    }
+
+    fn key_limit(&self, key: &ApiKey, bucket: RateLimitBucket) -> u32 {
+        let plan = self.state.workspaces.plan(&key.workspace);
+        key_limit(
+            &self.state.plan_limits,
+            &plan,
+            bucket,
+            self.state.read_multiple,
+        )
+    }
+
+    /// Returns what is left of a rate limit bucket.
+    fn bucket(
+        &self,
+        limit_key: &RateLimitKey,
+        bucket: RateLimitBucket,
+        limit: impl Fn(RateLimitBucket) -> u32,
+    ) -> Value {
+        let mut windows = self.state.limits.open_windows(self.state.now);
+        let window = windows.find(|(known, of, ..)| *known == limit_key && *of == bucket);
+        let used = window.map_or(0, |(_, _, used, _)| used);
+        let limit = limit(bucket);
+        json!({
+            "limit": limit,
+            "used": used,
+            "remaining": limit.saturating_sub(used),
+            "resets_at": window.map(|(.., ends)| ends.to_string()),
+        })
+    }
+}
+
+/// What a frontend reads for the exchanges and the dashboard.
+#[cfg(feature = "frontend")]
+impl Simulator {
+    /// Returns a number that changes when the state is replaced.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Returns the sequence number of the last request, with the account of its caller.
+    pub(crate) fn last_caller(&self) -> Option<(u64, Value)> {
+        let entry = self.state.journal.iter().next_back()?;
+        let keys = self.state.keys.with_secrets().map(|(_, key)| key);
+        let key = entry.key.as_ref().and_then(|id| {
+            let mut keys = keys;
+            keys.find(|key| key.id == *id)
+        });
+        let account = key.map(|key| {
+            json!({
+                "key": key.id,
+                "kind": key.kind,
+                "scopes": key.scopes,
+                "revoked": key.revoked,
+                "workspace": self.workspace(&key.workspace),
+            })
+        });
+        Some((entry.seq, json!(account)))
+    }
+
+    /// Returns the sequence number of the last request.
+    #[cfg(feature = "dashboard")]
+    pub(crate) fn last_seq(&self) -> u64 {
+        self.state.journal.last_seq()
+    }
+
+    /// Returns a request in the journal.
+    pub(crate) fn request(&self, seq: u64) -> Option<Value> {
+        self.state.journal.get(seq).map(journal::Entry::view)
+    }
+
+    /// Sets the speed of the clock, which the waits in responses depend on.
+    pub(crate) fn set_speed(&mut self, speed: f64) {
+        self.settings.hosts.speed = speed;
+    }
+}
+
+/// What the dashboard reads: the newest items, so that a page is small however long the mock runs.
+#[cfg(feature = "dashboard")]
+impl Simulator {
+    /// Returns the specification of a file of the media host, such as an artifact.
+    pub(crate) fn media_file(&self, file: &str) -> Option<media::Spec> {
+        api::media_file(&self.state, file)
+    }
+
+    /// Returns up to `limit` requests that match, newest first, from before the sequence number.
+    pub(crate) fn newest_requests(
+        &self,
+        before: u64,
+        limit: usize,
+        mut matches: impl FnMut(&journal::Entry) -> bool,
+    ) -> Vec<Value> {
+        let entries = self.state.journal.iter().rev();
+        entries
+            .skip_while(|entry| entry.seq >= before)
+            .filter(|entry| matches(entry))
+            .take(limit)
+            .map(journal::Entry::view)
+            .collect()
+    }
+
+    /// Returns up to `limit` jobs that match, newest first.
+    pub(crate) fn newest_jobs(
+        &self,
+        limit: usize,
+        mut matches: impl FnMut(&Job) -> bool,
+    ) -> Vec<Value> {
+        let jobs = self.state.jobs.all().rev();
+        jobs.filter(|job| matches(job))
+            .take(limit)
+            .map(|job| self.inspect_job(job))
+            .collect()
+    }
+
+    /// Returns up to `limit` runs that match, newest first.
+    pub(crate) fn newest_runs(
+        &self,
+        limit: usize,
+        mut matches: impl FnMut(&Run) -> bool,
+    ) -> Vec<Value> {
+        let runs = self.state.runs.all().rev();
+        runs.filter(|run| matches(run))
+            .take(limit)
+            .map(|run| self.inspect_run(run))
+            .collect()
+    }
+
+    /// Returns whether there are no jobs or runs.
+    pub(crate) fn is_without_jobs(&self) -> bool {
+        self.state.jobs.all().next().is_none() && self.state.runs.all().next().is_none()
+    }
+
+    /// Returns the job or run with an id.
+    pub(crate) fn job_or_run(&self, id: &str) -> Option<Value> {
+        let job = self.state.jobs.by_id(id).map(|job| self.inspect_job(job));
+        job.or_else(|| Some(self.inspect_run(self.state.runs.by_id(id)?)))
+    }
+
+    /// Returns up to `limit` ledger entries of a workspace, newest first.
+    pub(crate) fn newest_entries(&self, workspace: &str, limit: usize) -> Vec<Value> {
+        let entries = self.state.ledger.newest_first(workspace, None);
+        let entries = entries.map(|(_, entry)| json!(ledger::ControlEntry::Entry(entry)));
+        entries.take(limit).collect()
+    }
+
+    /// Returns up to `limit` webhook attempts that match, newest first, with their bodies as text.
+    pub(crate) fn newest_deliveries(
+        &self,
+        limit: usize,
+        matches: impl FnMut(&DeliveryRecord) -> bool,
+    ) -> Vec<Value> {
+        self.state.delivery_log.newest(limit, matches)
+    }
+
+    /// Returns the secret of the key with an id.
+    pub(crate) fn secret(&self, key_id: &str) -> Option<&str> {
+        let mut keys = self.state.keys.with_secrets();
+        keys.find(|(_, key)| key.id == key_id)
+            .map(|(secret, _)| secret)
+    }
+}
+
+fn timeline(timeline: &Timeline) -> Value {
+    json!({
+        "created_at": timeline.created_at().to_string(),
+        "starts_at": timeline.starts_at().to_string(),
+        "generation_starts_at": timeline.generation_starts_at().to_string(),
+        "ends_at": timeline.ends_at().map(|at| at.to_string()),
+    })
+}
