@@ -23,7 +23,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
         &[
             "svc webhook inbox show 42 --store events.jsonl",
             "# The raw body, byte for byte",
-            "svc webhook inbox show 42 --store events.jsonl --body > body.json",
+            "svc webhook inbox show 42 --store events.jsonl --body",
         ],
     ),
     (
@@ -32,7 +32,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
             "svc webhook inbox replay 42 43 --store events.jsonl",
             "svc webhook inbox replay --dead --store events.jsonl",
             "# After a bug in the target",
-            "svc webhook inbox replay --since 2026-01-05T10:00:00Z --until 2026-01-05T12:00:00Z --store events.jsonl",
+            "svc webhook inbox replay --since 2026-01-05T10:00:00Z --store events.jsonl",
         ],
     ),
     (
