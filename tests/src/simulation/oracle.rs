@@ -235,6 +235,10 @@ pub(super) fn check_journals<'a>(
 
 /// Returns the first place at which two documents differ.
 pub(super) fn difference(left: &Value, right: &Value, path: &str) -> Option<String> {
+    // Most documents are equal, and paths are not needed for those.
+    if left == right {
+        return None;
+    }
     match (left, right) {
         (Value::Object(a), Value::Object(b)) if a.len() == b.len() => {
             a.iter().find_map(|(name, value)| {
@@ -251,6 +255,6 @@ pub(super) fn difference(left: &Value, right: &Value, path: &str) -> Option<Stri
                 .into_iter()
                 .find_map(|(index, (a, b))| difference(a, b, &format!("{path}/{index}")))
         }
-        _ => (left != right).then(|| path.to_owned()),
+        _ => Some(path.to_owned()),
     }
 }
