@@ -3,12 +3,14 @@
 use std::fmt;
 use std::future::Future;
 use std::io::{self, IsTerminal, Write};
+use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
 
 use clap::{Args, ValueEnum};
 use serde::Serializer;
 use svc_sdk::contract::Plan;
 use svc_sdk::types::Usd;
+use url::Host;
 
 use crate::clock::{ClockMode, Speed};
 use crate::engine::{Settings, UndocumentedKeys};
@@ -24,6 +26,16 @@ pub struct Options {
     /// API. Use 0 for any four free ports
     #[arg(long, value_name = "PORT", default_value_t = 4010)]
     pub port_base: u16,
+
+    /// Address to listen on. Everyone who can reach it can control the mock: use 0.0.0.0 in
+    /// containers only
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    pub bind: IpAddr,
+
+    /// Name or address of this machine in the URLs of the mock, such as `mock` in docker-compose.
+    /// The control API and the dashboard accept it beside loopback names [default: that of --bind]
+    #[arg(long, value_name = "HOST", value_parser = host)]
+    pub host: Option<Host>,
 
     /// The options of the mock itself.
     #[command(flatten)]
@@ -71,11 +83,6 @@ pub struct MockOptions {
     /// route are not sent
     #[arg(long = "webhook-route", value_name = "HTTPS_ORIGIN=HTTP_ORIGIN")]
     pub webhook_routes: Vec<WebhookRoute>,
-
-    /// Accept requests to the control API and the dashboard that name this host, such as `mock` in
-    /// docker-compose. Loopback names are always accepted. Can be repeated
-    #[arg(long = "control-host", value_name = "NAME")]
-    pub control_hosts: Vec<String>,
 
     /// How to treat an `Idempotency-Key` on operations that do not document one: ignore (a repeated
     /// submit is charged again) or honor
@@ -131,6 +138,10 @@ fn plan_limit(text: &str) -> Result<(Plan, u32), String> {
     Ok((plan(name)?, limit))
 }
 
+fn host(text: &str) -> Result<Host, String> {
+    Host::parse(text).map_err(|error| format!("invalid host `{text}`: {error}"))
+}
+
 fn balance(text: &str) -> Result<Usd, String> {
     let balance = text.parse().ok().filter(|balance| *balance >= Usd::ZERO);
     balance.ok_or_else(|| {
@@ -170,7 +181,6 @@ impl MockOptions {
             .fold(setup, |setup, (plan, jobs)| {
                 setup.concurrent_jobs(plan, jobs)
             });
-        let setup = self.control_hosts.iter().fold(setup, Setup::control_host);
         self.webhook_routes
             .iter()
             .cloned()
@@ -179,6 +189,14 @@ impl MockOptions {
 }
 
 impl Options {
+    fn setup(&self) -> Setup {
+        let setup = self.mock.setup().bind(self.bind);
+        match self.host.clone() {
+            Some(host) => setup.host(host),
+            None => setup,
+        }
+    }
+
     fn print_addresses(&self, service: &Service, out: &mut impl Write) -> io::Result<()> {
         let environment = service.environment();
         if self.env {
@@ -215,7 +233,7 @@ pub async fn run(
     log: Log,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
-    let server = Server::bind(options.mock.setup(), options.port_base, log).await?;
+    let server = Server::bind(options.setup(), options.port_base, log).await?;
     options
         .print_addresses(&server, stdout)
         .map_err(Error::Output)?;

@@ -1,11 +1,13 @@
 //! The configuration of a mock.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use svc_sdk::contract::Plan;
 use svc_sdk::contract::limits::WEBHOOK_TIMEOUT;
 use svc_sdk::types::Usd;
+use url::Host;
 
 use crate::addresses::Addresses;
 use crate::clock::{Clock, ClockMode, Speed, TimeSource, wall_clock_now};
@@ -40,7 +42,8 @@ pub struct Setup {
     retain_days: Option<NonZeroU32>,
     webhook_routes: Vec<WebhookRoute>,
     webhook_timeout: Duration,
-    control_hosts: Vec<String>,
+    bind: IpAddr,
+    host: Option<Host>,
 }
 
 impl Default for Setup {
@@ -67,7 +70,8 @@ impl Default for Setup {
             retain_days: None,
             webhook_routes: Vec::new(),
             webhook_timeout: WEBHOOK_TIMEOUT,
-            control_hosts: Vec::new(),
+            bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            host: None,
         }
     }
 }
@@ -189,13 +193,35 @@ impl Setup {
         self
     }
 
-    /// Accepts requests to the control API that name this host, such as `mock`.
+    /// Sets the address that [`serve::Server`](crate::serve::Server) listens on (default: 127.0.0.1).
     ///
-    /// Others than the loopback names are refused by default, so that a web page of another origin
-    /// cannot control the mock through the browser of its user.
-    pub fn control_host(mut self, name: impl Into<String>) -> Self {
-        self.control_hosts.push(name.into());
+    /// Everyone who can reach it can control the mock.
+    pub fn bind(mut self, address: IpAddr) -> Self {
+        self.bind = address;
         self
+    }
+
+    /// Sets the host in the URLs of [`serve::Server`](crate::serve::Server), such as `mock` (default:
+    /// the address that it listens on, or 127.0.0.1 if that is every address).
+    ///
+    /// The control API accepts requests that name this host, beside loopback names. Others are
+    /// refused, so that a web page of another origin cannot control the mock through the browser
+    /// of its user.
+    pub fn host(mut self, host: Host) -> Self {
+        self.host = Some(host);
+        self
+    }
+
+    /// Returns the address to listen on, and the host of URLs.
+    #[cfg(feature = "serve")]
+    pub(crate) fn bind_address(&self) -> (IpAddr, Host) {
+        let host = match (&self.host, self.bind) {
+            (Some(host), _) => host.clone(),
+            (None, address) if address.is_unspecified() => Host::Ipv4(Ipv4Addr::LOCALHOST),
+            (None, IpAddr::V4(address)) => Host::Ipv4(address),
+            (None, IpAddr::V6(address)) => Host::Ipv6(address),
+        };
+        (self.bind, host)
     }
 
     /// Creates the service that a frontend runs.
@@ -224,7 +250,6 @@ impl Setup {
             addresses,
             self.webhook_routes,
             self.webhook_timeout,
-            self.control_hosts,
         )
     }
 }

@@ -75,7 +75,7 @@ fn foreign_host(host: &HeaderValue, names: &[String]) -> ControlApiError {
     let mut accepted: Vec<_> = accepted.chain(names.iter().map(String::as_str)).collect();
     accepted.dedup();
     let message = format!(
-        "invalid host {host:?}: expected {} (start the mock with --control-host {name} to accept it)",
+        "invalid host {host:?}: expected {} (start the mock with --host {name} to accept it)",
         accepted.join(", ")
     );
     ControlApiError::foreign(StatusCode::MISDIRECTED_REQUEST, "foreign_host", message)
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(
             message,
             "invalid host \"mock:4013\": expected 127.0.0.1, localhost, [::1] \
-             (start the mock with --control-host mock to accept it)"
+             (start the mock with --host mock to accept it)"
         );
     }
 }

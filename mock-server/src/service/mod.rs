@@ -63,9 +63,8 @@ impl Service {
         addresses: Addresses,
         webhook_routes: Vec<WebhookRoute>,
         webhook_timeout: Duration,
-        mut control_hosts: Vec<String>,
     ) -> Self {
-        control_hosts.extend(addresses.control_host());
+        let control_hosts = addresses.control_host().into_iter().collect();
         let state = Mutex::new(MockState {
             simulator,
             clock,

@@ -10,7 +10,7 @@ mod socket;
 
 use std::fmt;
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 use std::ops::Deref;
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ pub type Log = fn(&str);
 /// The hosts, in the order of their ports.
 const HOSTS: [Host; 4] = [Host::Open, Host::Developer, Host::Media, Host::Control];
 
-/// A mock that listens on four ports of 127.0.0.1. Dropping it stops the server.
+/// A mock that listens on four ports, of 127.0.0.1 unless [`Setup::bind`] names another address. Dropping it stops the server.
 #[derive(Debug)]
 pub struct Server {
     service: Service,
@@ -86,11 +86,12 @@ impl Server {
         log: Log,
         timeouts: Timeouts,
     ) -> Result<Self, BindError> {
+        let (address, host) = setup.bind_address();
         let mut listeners = Vec::with_capacity(HOSTS.len());
         let mut urls = <[String; 4]>::default();
         for (offset, url) in (0_u16..).zip(&mut urls) {
-            let (listener, port) = listen(port_base, offset).await?;
-            *url = format!("http://{}:{port}", Ipv4Addr::LOCALHOST);
+            let (listener, port) = listen(address, port_base, offset).await?;
+            *url = format!("http://{host}:{port}");
             listeners.push(listener);
         }
         let service = setup.service(TimeSource::system(), Addresses::new(urls));
@@ -128,51 +129,75 @@ impl Deref for Server {
     }
 }
 
-async fn listen(port_base: u16, offset: u16) -> Result<(TcpListener, u16), BindError> {
+async fn listen(
+    address: IpAddr,
+    port_base: u16,
+    offset: u16,
+) -> Result<(TcpListener, u16), BindError> {
     let port = match port_base {
         0 => 0,
-        base => base.checked_add(offset).ok_or(BindError {
-            port: None,
-            source: None,
-        })?,
+        base => base
+            .checked_add(offset)
+            .ok_or(BindError(BindFailure::PortOutOfRange))?,
     };
-    let failed = |source| BindError {
-        port: Some(port),
-        source: Some(source),
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::AddrNotAvailable => BindError::address(address, source),
+        _ => BindError::port(port, source),
     };
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-        .await
-        .map_err(failed)?;
+    let listener = TcpListener::bind((address, port)).await.map_err(failed)?;
     let port = listener.local_addr().map_err(failed)?.port();
     Ok((listener, port))
 }
 
-/// The error returned when a port cannot be bound.
+/// The error returned when the mock cannot listen.
 #[derive(Debug)]
-pub struct BindError {
-    /// `None` if the port number would be out of range.
-    port: Option<u16>,
-    source: Option<io::Error>,
+pub struct BindError(BindFailure);
+
+#[derive(Debug)]
+enum BindFailure {
+    PortOutOfRange,
+    Port(u16, io::Error),
+    Address(IpAddr, io::Error),
+}
+
+impl BindError {
+    fn port(port: u16, source: io::Error) -> Self {
+        Self(BindFailure::Port(port, source))
+    }
+
+    fn address(address: IpAddr, source: io::Error) -> Self {
+        Self(BindFailure::Address(address, source))
+    }
 }
 
 impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(port) = self.port else {
-            return f
-                .write_str("invalid --port-base: expected at most 65532, so that four ports fit");
-        };
-        let is_in_use = |error: &io::Error| error.kind() == io::ErrorKind::AddrInUse;
-        match self.source.as_ref().is_some_and(is_in_use) {
-            true => write!(f, "port {port} is already in use")?,
-            false => write!(f, "cannot listen on port {port}")?,
+        const OTHER_PORT: &str =
+            "choose another with --port-base, or --port-base 0 for any four free ports";
+        match &self.0 {
+            BindFailure::PortOutOfRange => {
+                f.write_str("invalid --port-base: expected at most 65532, so that four ports fit")
+            }
+            BindFailure::Port(port, error) if error.kind() == io::ErrorKind::AddrInUse => {
+                write!(f, "port {port} is already in use ({OTHER_PORT})")
+            }
+            BindFailure::Port(port, _) => {
+                write!(f, "cannot listen on port {port} ({OTHER_PORT})")
+            }
+            BindFailure::Address(address, _) => write!(
+                f,
+                "cannot listen on {address}: expected an address of this machine for --bind, such as 0.0.0.0"
+            ),
         }
-        f.write_str(" (choose another with --port-base, or --port-base 0 for any four free ports)")
     }
 }
 
 impl std::error::Error for BindError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|source| source as _)
+        match &self.0 {
+            BindFailure::PortOutOfRange => None,
+            BindFailure::Port(_, error) | BindFailure::Address(_, error) => Some(error),
+        }
     }
 }
 

@@ -68,8 +68,51 @@ async fn all_four_hosts_respond() {
 }
 
 #[tokio::test]
+async fn another_address_and_host_name_are_used() {
+    let every_address = IpAddr::from([0, 0, 0, 0]);
+    let server = server(Setup::default().bind(every_address)).await;
+    assert!(server.base_url().starts_with("http://127.0.0.1:"));
+
+    let setup = Setup::default().bind(every_address);
+    let server = self::server(setup.host(url::Host::Domain("mock".to_owned()))).await;
+    let (host, port) = server.control_url().rsplit_once(':').unwrap();
+    assert_eq!(host, "http://mock");
+    let get = |name: &str| {
+        let request =
+            format!("GET /clock HTTP/1.1\r\nhost: {name}:{port}\r\nconnection: close\r\n\r\n");
+        let address = format!("127.0.0.1:{port}");
+        async move {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(request.as_bytes()).await.unwrap();
+            let mut response = String::new();
+            stream.read_to_string(&mut response).await.unwrap();
+            response[9..12].to_owned()
+        }
+    };
+    assert_eq!(get("mock").await, "200");
+    assert_eq!(get("elsewhere").await, "421");
+}
+
+#[tokio::test]
+async fn an_address_of_another_machine_is_reported() {
+    // A documentation address, which no machine has.
+    let address = IpAddr::from([192, 0, 2, 1]);
+    let error = Server::bind(Setup::default().bind(address), 0, |_| {})
+        .await
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("cannot listen on 192.0.2.1: "),
+        "{error}"
+    );
+}
+
+#[tokio::test]
 async fn a_port_in_use_is_reported() {
-    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let taken = TcpListener::bind((IpAddr::from([127, 0, 0, 1]), 0))
+        .await
+        .unwrap();
     let port = taken.local_addr().unwrap().port();
     let error = Server::bind(Setup::default(), port, |_| {})
         .await
