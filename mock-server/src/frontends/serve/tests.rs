@@ -1,4 +1,4 @@
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -110,9 +110,7 @@ async fn an_address_of_another_machine_is_reported() {
 
 #[tokio::test]
 async fn a_port_in_use_is_reported() {
-    let taken = TcpListener::bind((IpAddr::from([127, 0, 0, 1]), 0))
-        .await
-        .unwrap();
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let port = taken.local_addr().unwrap().port();
     let error = Server::bind(Setup::default(), port, |_| {})
         .await
