@@ -233,7 +233,6 @@
 //!   another site, `405`, `406`, `413`, `415`, `429`.
 //!
 #![doc = include_str!("../CONTROL.md")]
-
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "frontend")]
