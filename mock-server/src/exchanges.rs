@@ -128,6 +128,7 @@ impl Exchanges {
     }
 
     /// Returns the duration of an exchange in milliseconds.
+    #[cfg(feature = "dashboard")]
     pub(crate) fn duration_ms(&self, seq: u64) -> Option<f64> {
         self.stored.get(self.position(seq)?)?.duration_ms()
     }

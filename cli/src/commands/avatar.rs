@@ -56,7 +56,7 @@ pub(crate) struct Generate {
     #[arg(long, value_name = "JSON|@FILE|-", help_heading = headings::INPUT)]
     props: Option<String>,
     /// Photo (input.image_url; public HTTPS)
-    #[arg(long, value_name = "URL", help_heading = headings::INPUT)]
+    #[arg(long, visible_alias = "photo", value_name = "URL", help_heading = headings::INPUT)]
     image_url: Option<String>,
     #[command(flatten)]
     submit: SubmitArgs,

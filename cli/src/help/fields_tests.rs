@@ -72,6 +72,8 @@ fn missing_flags(
                     nested.map(|fields| missing_flags(document, command, operation, fields));
                 missing.extend(nested.unwrap_or_default());
             }
+            // Another name of `image_url`.
+            "photo" if accepts(command, "image_url") => {}
             // The items of a queue are given with `--input` or `--param`.
             "items" => {}
             name if accepts(command, name) => {}

@@ -113,12 +113,14 @@ impl Journal {
     }
 
     /// Returns the request with the sequence number, if it is still stored.
+    #[cfg(feature = "frontend")]
     pub(crate) fn get(&self, seq: u64) -> Option<&Entry> {
         let index = self.entries.binary_search_by_key(&seq, |entry| entry.seq);
         self.entries.get(index.ok()?).map(|entry| &**entry)
     }
 
     /// Returns the stored requests, oldest first.
+    #[cfg(feature = "frontend")]
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.entries.iter().map(|entry| &**entry)
     }

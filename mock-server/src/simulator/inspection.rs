@@ -8,12 +8,14 @@ use super::{Simulator, with_workspace};
 use crate::api;
 #[cfg(feature = "dashboard")]
 use crate::engine::jobs::Job;
+#[cfg(feature = "frontend")]
+use crate::engine::journal;
 use crate::engine::keys::ApiKey;
 use crate::engine::rate_limit::{RateLimitKey, address_limit, key_limit};
 use crate::engine::runs::Run;
 #[cfg(feature = "dashboard")]
 use crate::engine::webhooks::log::DeliveryRecord;
-use crate::engine::{ControlError, Time, Timeline, journal, ledger};
+use crate::engine::{ControlError, Time, Timeline, ledger};
 #[cfg(feature = "dashboard")]
 use crate::media;
 
