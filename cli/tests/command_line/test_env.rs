@@ -144,8 +144,10 @@ impl TestEnv {
 
     /// Returns the number of charges for jobs.
     pub(crate) fn charge_count(&self) -> usize {
-        let text = self.mock.ledger().to_string();
-        text.matches("\"kind\":\"reservation\"").count()
+        let ledger = self.mock.ledger();
+        let entries = ledger["data"].as_array().into_iter().flatten();
+        let charges = entries.filter(|entry| entry["kind"] == "reservation");
+        charges.filter(|entry| entry["job_id"].is_string()).count()
     }
 
     /// Returns the requests of an operation that the mock received.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use svc_mock_server::engine::{Fault, FaultKind};
+use svc_mock_server::engine::{Fault, FaultKind, Time};
 use svc_mock_server::{InProcess, Setup};
 use svc_sdk::contract::Plan;
 use svc_sdk::download::DownloadedFile;
@@ -73,6 +73,8 @@ async fn a_thousand_runs_through_a_bad_network_are_a_thousand_jobs_charges_and_r
         Setup::default()
             .plan(Plan::Scale)
             .balance_usd(1_000)
+            // After the daily run of an Action, whose charge would be counted.
+            .epoch(Time::from_micros(1_800_007_200_000_000))
             .seed(5),
     );
     let kinds = [
