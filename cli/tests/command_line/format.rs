@@ -377,7 +377,11 @@ fn a_command_that_is_killed_at_any_time_is_resumed_and_charged_once() {
         let mut child = start(&mut env.developer_surface(&words));
         sleep(delay);
         child.0.kill().unwrap();
-        if !child.0.wait().unwrap().success() {
+        // On a busy machine the command may finish, or close its intent, before it is killed.
+        let succeeded = child.0.wait().unwrap().success();
+        let is_reported =
+            env.captured_by_run().len() as u64 > step && env.open_intents().is_empty();
+        if !succeeded && !is_reported {
             env.developer(&words).assert_exit(0);
         }
         assert_eq!(

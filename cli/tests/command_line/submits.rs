@@ -27,8 +27,10 @@ fn a_command_that_is_killed_at_any_time_is_resumed_and_charged_once() {
         let mut child = start(&mut env.open_surface(words));
         sleep(delay);
         child.0.kill().unwrap();
-        // On a busy machine the command may finish before it is killed.
-        if !child.0.wait().unwrap().success() {
+        // On a busy machine the command may finish, or close its intent, before it is killed.
+        let succeeded = child.0.wait().unwrap().success();
+        let is_reported = env.job_count() > jobs && env.open_intents().is_empty();
+        if !succeeded && !is_reported {
             let run = env.run(words).assert_exit(0);
             assert_eq!(run.json()["status"], "completed");
         }
