@@ -160,13 +160,18 @@ impl TestEnv {
     }
 
     /// Returns the journal files of open intents. Hidden files belong to commands that were killed
-    /// while writing the intent, before anything was sent.
+    /// while writing the intent, before anything was sent; files with an outcome to commands that
+    /// were killed between recording it and moving the file to the history.
     pub(crate) fn open_intents(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.path("state/open"));
         let names = entries.into_iter().flatten().map(|it| it.unwrap());
         names
             .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
             .map(|entry| entry.path())
+            .filter(|path| {
+                let text = std::fs::read_to_string(path).unwrap_or_default();
+                !text.lines().any(|line| line.starts_with("{\"outcome\""))
+            })
             .collect()
     }
 }
