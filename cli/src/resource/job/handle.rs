@@ -16,6 +16,7 @@ use crate::resource::{
     OnProgress, ReceiptMode, Resource, Stopped, with_download_flags, with_retry_command,
 };
 use crate::session::{Session, surface_choice};
+use crate::text::sanitize;
 use crate::types::{ResourceId, SubmitRequest};
 
 /// The receipt of a job.
@@ -93,6 +94,12 @@ impl<S: EstimateSource> Resource for JobResource<S> {
         plan: &DownloadPlan,
         on_progress: OnProgress,
     ) {
+        if finished.result.artifacts().is_empty() {
+            let id = sanitize(handle.id().as_str());
+            session
+                .printer
+                .warn(&format!("job {id} completed without files"));
+        }
         let download = handle.download_result(&finished.result, plan.folder());
         let download = download.on_progress(move |progress| on_progress(progress));
         let files = plan.configure(0, download).await;
