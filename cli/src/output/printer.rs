@@ -397,6 +397,7 @@ impl Printer {
     }
 
     /// Writes the escape sequences of an image to the terminal.
+    #[cfg(feature = "preview")]
     pub(crate) fn print_image(&self, sequences: &str) -> Result<(), Failure> {
         self.write(sequences.as_bytes())
     }
