@@ -88,14 +88,6 @@ impl fmt::Display for StoreAddress {
 }
 
 impl Server {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Postgres => "PostgreSQL",
-            Self::Redis => "Redis",
-            Self::Nats => "NATS",
-        }
-    }
-
     const fn scheme(self) -> &'static str {
         match self {
             Self::Postgres => "postgres://",
@@ -240,7 +232,7 @@ async fn open_postgres(url: &str) -> Result<Arc<dyn Store>, Failure> {
 #[cfg(not(feature = "postgres"))]
 #[allow(clippy::unused_async, reason = "the signature of the other builds")]
 async fn open_postgres(_: &str) -> Result<Arc<dyn Store>, Failure> {
-    Err(not_supported(Server::Postgres.name(), "postgres"))
+    Err(not_supported("PostgreSQL", "postgres"))
 }
 
 #[cfg(feature = "redis")]
@@ -252,7 +244,7 @@ async fn open_redis(url: &str) -> Result<Arc<dyn Store>, Failure> {
 #[cfg(not(feature = "redis"))]
 #[allow(clippy::unused_async, reason = "the signature of the other builds")]
 async fn open_redis(_: &str) -> Result<Arc<dyn Store>, Failure> {
-    Err(not_supported(Server::Redis.name(), "redis"))
+    Err(not_supported("Redis", "redis"))
 }
 
 #[cfg(feature = "nats")]
@@ -264,7 +256,7 @@ async fn open_nats(url: &str) -> Result<Arc<dyn Store>, Failure> {
 #[cfg(not(feature = "nats"))]
 #[allow(clippy::unused_async, reason = "the signature of the other builds")]
 async fn open_nats(_: &str) -> Result<Arc<dyn Store>, Failure> {
-    Err(not_supported(Server::Nats.name(), "nats"))
+    Err(not_supported("NATS", "nats"))
 }
 
 /// Returns the failure of connecting to a server.
