@@ -7,24 +7,24 @@
 //! | variable | content |
 //! |---|---|
 //! | `DATABASE_URL` | `postgres://user:password@host/database` |
-//! | `SVC_WEBHOOK_SECRET_FILE` | a file with the signing secrets, one a line, newest first; read again on SIGHUP |
+//! | `SVC_WEBHOOK_SECRET_FILE` | a file with the signing secrets, one per line, newest first; read again when a delivery names a newer one, and on SIGHUP |
 //! | `RECEIVER_ADDRESS` | where to listen; `127.0.0.1:3000` by default |
 
 #![allow(clippy::print_stdout, reason = "a program that prints")]
 
 use std::error::Error;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{FromRef, State};
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use deadpool_postgres::{Manager, Pool};
 use serde_json::{Value, json};
 use svc_webhook_inbox::{HandlerError, Inbox, PostgresStore, StoredEvent, Worker};
-use svc_webhook_verify::{DedupeKey, KeySet, Verifier, WebhookReceiver};
+use svc_webhook_verify::{DedupeKey, WebhookReceiver};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres::NoTls;
 
 /// The effects of the events, in the same database. The key makes handling idempotent.
 const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS finished_jobs (
@@ -54,13 +54,14 @@ impl FromRef<AppState> for WebhookReceiver {
 }
 
 /// Handles an event. It may be called more than once for the same one.
-async fn handle(database: Arc<Client>, event: StoredEvent) -> Result<(), HandlerError> {
+async fn handle(database: Pool, event: StoredEvent) -> Result<(), HandlerError> {
     let parsed = event.parse().map_err(HandlerError::permanent)?;
     let Some(key) = &event.dedupe_key else {
         return Ok(()); // a test event
     };
     let id = parsed.job_id().or_else(|| parsed.run_id());
     let row = [id.unwrap_or(key.resource_id()), DedupeKey::event(key)];
+    let database = database.get().await?;
     database.execute(INSERT, &[&row[0], &row[1]]).await?;
     println!("handled {} {}", row[1], row[0]);
     Ok(())
@@ -86,41 +87,40 @@ async fn health(State(inbox): State<Inbox>) -> (StatusCode, Json<Value>) {
     (status, Json(body))
 }
 
-fn read_keys(path: &str) -> Result<KeySet, Box<dyn Error>> {
-    Ok(KeySet::from_lines(&std::fs::read_to_string(path)?)?)
-}
-
-/// Reads the secrets again on each SIGHUP. A file that is damaged changes nothing.
-async fn reload_keys(receiver: WebhookReceiver, path: String) -> std::io::Result<()> {
+/// Reads the secrets again on each SIGHUP, so that one that was removed from the file is revoked at
+/// once. New ones need no signal. A file that cannot be read changes nothing.
+async fn reload_keys(receiver: WebhookReceiver) -> std::io::Result<()> {
     let mut hangup = signal(SignalKind::hangup())?;
     while hangup.recv().await.is_some() {
-        match read_keys(&path) {
-            Ok(keys) => receiver.set_keys(keys),
-            Err(error) => println!("the secrets are unchanged: {error}"),
-        }
+        receiver.reload_keys().await;
+        let verifier = receiver.verifier();
+        let keys = verifier.keys().iter();
+        let fingerprints: Vec<_> = keys.map(|key| key.fingerprint().to_string()).collect();
+        println!("signing secrets: {}", fingerprints.join(", "));
     }
     Ok(())
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
+    // The log has the warnings of the inbox, such as that a secret is missing.
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .init();
     let url = std::env::var("DATABASE_URL")?;
     let secret_file = std::env::var("SVC_WEBHOOK_SECRET_FILE")?;
     let address = std::env::var("RECEIVER_ADDRESS").unwrap_or("127.0.0.1:3000".into());
 
     let inbox = Inbox::new(PostgresStore::connect(&url).await?);
-    let (database, connection) = tokio_postgres::connect(&url, NoTls).await?;
-    tokio::spawn(connection);
-    database.batch_execute(SCHEMA).await?;
-    let database = Arc::new(database);
+    // A pool connects again after a restart of the database. To another machine, use TLS.
+    let database = Pool::builder(Manager::new(url.parse()?, NoTls)).build()?;
+    database.get().await?.batch_execute(SCHEMA).await?;
 
-    let receiver = WebhookReceiver::new(Verifier::new(read_keys(&secret_file)?));
-    tokio::spawn(reload_keys(receiver.clone(), secret_file));
+    let receiver = WebhookReceiver::from_secret_file(secret_file)?;
+    tokio::spawn(reload_keys(receiver.clone()));
 
-    let worker = Worker::new(inbox.clone(), move |event| {
-        handle(Arc::clone(&database), event)
-    })
-    .purge_after(Duration::from_secs(30 * 24 * 60 * 60));
+    let worker = Worker::new(inbox.clone(), move |event| handle(database.clone(), event))
+        .purge_after(Duration::from_secs(30 * 24 * 60 * 60));
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let working = tokio::spawn(worker.run_until(async { drop(stopped.await) }));
 

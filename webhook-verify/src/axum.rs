@@ -28,9 +28,9 @@
 //! otherwise, and by tower-http's `RequestBodyLimitLayer`. A larger body is answered with
 //! `413`. If the state of the router is a struct, implement `FromRef` for the receiver.
 //!
-//! To handle each event only once, do not use the extractor but wrap the route in
-//! [`verify_layer`] and a [`DedupeLayer`](crate::tower::DedupeLayer). The handler then
-//! takes `Extension<Webhook>` and `Extension<Event>`.
+//! To store each event only once, use the handler of `svc-webhook-inbox`. If other layers or
+//! extractors need the body, wrap the route in [`verify_layer`]. The handler then takes
+//! `Extension<Webhook>`.
 
 use core::task::{Context, Poll};
 
@@ -72,18 +72,16 @@ impl IntoResponse for ReceiveError {
 /// use axum::routing::post;
 /// use axum::{Extension, Router};
 /// use svc_webhook_verify::axum::verify_layer;
-/// use svc_webhook_verify::tower::DedupeLayer;
-/// use svc_webhook_verify::{Event, KeySet, MemoryStore, Verifier, WebhookReceiver};
+/// use svc_webhook_verify::{KeySet, Verifier, Webhook, WebhookReceiver};
 ///
-/// async fn receive(Extension(event): Extension<Event>) {
-///     // … store the event; a 2xx response marks it as handled …
+/// async fn receive(Extension(webhook): Extension<Webhook>) {
+///     // … store `webhook.body()` …
 /// }
 ///
 /// let receiver = WebhookReceiver::new(Verifier::new(KeySet::new(["whsec_newest"])?));
-/// let dedupe_layer = DedupeLayer::new(MemoryStore::new(10_000));
 /// let router: Router = Router::new()
 ///     .route("/webhooks", post(receive))
-///     .layer((verify_layer(receiver), dedupe_layer))
+///     .layer(verify_layer(receiver))
 ///     .layer(DefaultBodyLimit::max(4 * 1024 * 1024));
 /// # Ok::<(), svc_webhook_verify::KeyError>(())
 /// ```

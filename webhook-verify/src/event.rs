@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-use crate::dedupe::DedupeKey;
+use crate::dedupe_key::DedupeKey;
 
 /// The event in the body of a delivery: its type and the IDs that identify it.
 ///

@@ -10,6 +10,10 @@ use crate::verify_error::VerifyError;
 // Constants, because a lookup by `&str` would parse the name each time.
 const TIMESTAMP: HeaderName = HeaderName::from_static(header::TIMESTAMP);
 const SIGNATURE: HeaderName = HeaderName::from_static(header::SIGNATURE);
+const FINGERPRINT: HeaderName = HeaderName::from_static(header::FINGERPRINT);
+
+/// Fingerprints have 16 digits today.
+const MAX_FINGERPRINT_BYTES: usize = 64;
 
 impl Verifier {
     /// Verifies a delivery with the headers of its request.
@@ -73,6 +77,38 @@ impl Verifier {
         let lines = || signatures.iter().map(HeaderValue::as_bytes);
         let parsed_headers = ParsedHeaders::parse_lines(timestamp, lines)?;
         Ok(StreamVerifier::new(self, parsed_headers, timestamp))
+    }
+
+    /// Returns the fingerprint in the headers of a request if none of the keys has it.
+    ///
+    /// The service names the newest secret, so a genuine delivery with an unknown fingerprint
+    /// means that the secret was rotated. The header is not authenticated: of a delivery that
+    /// has not been verified, it means nothing. A value that cannot be a fingerprint is
+    /// ignored.
+    ///
+    /// ```
+    /// use http::HeaderMap;
+    /// use svc_webhook_verify::{KeySet, Signer, Verifier};
+    ///
+    /// let during_rotation = KeySet::new(["whsec_newest", "whsec_previous"])?;
+    /// let headers: HeaderMap = Signer::new(during_rotation).sign(1_700_000_000, "{}").into();
+    ///
+    /// let verifier = Verifier::new(KeySet::new(["whsec_previous"])?);
+    /// assert!(verifier.verify_with_headers(&headers, "{}", 1_700_000_007).is_ok());
+    /// assert_eq!(verifier.unknown_fingerprint(&headers), Some("7ab95101ed6218b1"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn unknown_fingerprint<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
+        let fingerprint = headers.get(FINGERPRINT)?.to_str().ok()?;
+        let is_fingerprint = fingerprint.len() <= MAX_FINGERPRINT_BYTES
+            && fingerprint.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let mut keys = self.keys().iter();
+        let is_known = keys.any(|key| {
+            let known = key.fingerprint();
+            known.as_str().eq_ignore_ascii_case(fingerprint)
+        });
+        (is_fingerprint && !is_known).then_some(fingerprint)
     }
 }
 
@@ -147,6 +183,26 @@ mod tests {
         for (lines, expected) in rows {
             assert_eq!(verify_lines(&lines), expected, "{lines:?}");
         }
+    }
+
+    #[test]
+    fn only_a_fingerprint_that_no_key_has_is_unknown() {
+        let verifier = Verifier::new(KeySet::new(["whsec_newest"]).unwrap());
+        let unknown = |value: &[u8]| {
+            let mut headers = HeaderMap::new();
+            headers.insert(FINGERPRINT, HeaderValue::from_bytes(value).unwrap());
+            let unknown = verifier.unknown_fingerprint(&headers);
+            unknown.map(std::string::String::from)
+        };
+        assert_eq!(
+            unknown(b"8784f2a6edcde04d").as_deref(),
+            Some("8784f2a6edcde04d")
+        );
+        assert_eq!(unknown(b"7AB95101ed6218b1"), None);
+        for not_a_fingerprint in [&b"\xff"[..], b"a\tb", &[b'a'; 65]] {
+            assert_eq!(unknown(not_a_fingerprint), None);
+        }
+        assert_eq!(verifier.unknown_fingerprint(&HeaderMap::new()), None);
     }
 
     #[test]

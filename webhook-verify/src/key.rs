@@ -186,8 +186,7 @@ impl KeySet {
     /// Returns an error if there are no secrets, if there are more than
     /// [`KeySet::MAX_KEYS`], or if a line consists of zero bytes.
     pub fn from_lines(text: &str) -> Result<Self, KeyError> {
-        let lines = text.lines().map(str::trim);
-        Self::new(lines.filter(|line| !line.is_empty()))
+        Self::new(secret_lines(text))
     }
 
     /// Appends a key that is older than all others in the set.
@@ -230,6 +229,21 @@ impl From<Key> for KeySet {
             previous: [const { None }; Self::MAX_KEYS - 1],
         }
     }
+}
+
+/// Returns the secrets in a text with one secret per line, without white space around them and
+/// without blank lines.
+///
+/// ```
+/// use svc_webhook_verify::secret_lines;
+///
+/// assert!(secret_lines("whsec_newest\r\n\n whsec_previous\n").eq(["whsec_newest", "whsec_previous"]));
+/// ```
+///
+/// [`KeySet::from_lines`] creates keys from them. This function is for programs that also need
+/// the secrets themselves, such as to redact them in logs.
+pub fn secret_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
 /// An error in the configuration of signing secrets.

@@ -1,17 +1,19 @@
 //! Verification and creation of svc webhook signatures.
 //!
 //! ```
-//! use svc_webhook_verify::{KeySet, Verifier};
+//! use svc_webhook_verify::{DeliveryHeaders, KeySet, Verifier};
 //!
 //! let verifier = Verifier::new(KeySet::new(["whsec_newest"])?);
 //!
 //! // Two headers of the request, and its body exactly as it was received.
-//! let timestamp = "1700000000";
-//! let signature = "svc-v1=8498d1923149870b5d2d2b7b2f9e95ec0c126ae2be06c4a9bb745a34c4d8b142";
+//! let headers = DeliveryHeaders {
+//!     timestamp: "1700000000",
+//!     signature: "svc-v1=8498d1923149870b5d2d2b7b2f9e95ec0c126ae2be06c4a9bb745a34c4d8b142",
+//! };
 //! let body = br#"{"event":"job.completed","job_id":"job_123"}"#;
 //! # let now = 1_700_000_007;
 //!
-//! match verifier.verify(timestamp, signature, body, now) {
+//! match verifier.verify(headers, body, now) {
 //!     Ok(signature) => assert_eq!(signature.timestamp(), 1_700_000_000), // store it, answer 2xx
 //!     Err(error) => println!("{error}"), // log it, answer `error.status()`
 //! }
@@ -36,10 +38,8 @@
 //! # Receiving webhooks
 //!
 //! - [`Verifier`] is created once and reused for every delivery: it holds the prepared
-//!   keys. [`Verifier::verify`] returns the reason when it rejects a delivery.
+//!   keys. [`Verifier::verify`] returns the reason when it rejects a delivery. It never panics.
 //! - [`Verifier::begin`] accepts the body in chunks, for receivers that stream it.
-//! - [`verify`] is the specification's reference function: one call that returns a
-//!   `bool`, and `false` for malformed input.
 //!
 //! Pass the body **exactly as received**. If it is parsed and serialized again, its
 //! bytes change and the signature no longer matches. The body need not be UTF-8.
@@ -58,15 +58,17 @@
 //! [tolerance](Verifier::tolerance), in either direction, is rejected. The default
 //! tolerance is 300 seconds. It limits how long a captured delivery can be replayed, but
 //! prevents neither a replay within that time nor a retry by the service. Receivers
-//! still have to deduplicate by the event and the job or run ID.
+//! still have to deduplicate by the event and the job or run ID, which the crate
+//! `svc-webhook-inbox` does.
 //!
 //! # Secret rotation
 //!
 //! For 24 hours after a rotation the service signs with the new secret and with the
 //! previous one. A delivery is accepted if any of its signatures matches any key, so a
 //! receiver can switch secrets at any time during those 24 hours, or use both:
-//! `KeySet::new([newest, previous])`. [`KeySet::from_lines`] reads them from a variable or a
-//! file with one secret per line.
+//! `KeySet::new([newest, previous])`. [`KeySet::from_lines`] reads them from a text with one
+//! secret per line. A [`WebhookReceiver`] with a [secret file](WebhookReceiver::from_secret_file)
+//! reads the file again when a delivery names a newer secret.
 //!
 //! # Errors
 //!
@@ -95,9 +97,8 @@
 //! | feature | provides |
 //! |---|---|
 //! | `http` | [`Verifier::verify_with_headers`] for an `http::HeaderMap` |
-//! | `events` | [`Event`], [`DedupeStore`], [`MemoryStore`] |
-//! | `sqlite` | [`SqliteStore`] |
-//! | `tower` | [`WebhookReceiver`] and the layers in the [`tower`] module |
+//! | `events` | [`Event`] and its [`DedupeKey`] |
+//! | `tower` | [`WebhookReceiver`], [`KeySet::from_file`], and the layer in the [`tower`] module |
 //! | `axum` | [`Webhook`] as an extractor, and the [`axum`] module |
 //!
 //! # Allocation
@@ -110,10 +111,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 // Without all features, links to optional items cannot be resolved.
-#![cfg_attr(
-    not(all(feature = "axum", feature = "sqlite")),
-    allow(rustdoc::broken_intra_doc_links)
-)]
+#![cfg_attr(not(feature = "axum"), allow(rustdoc::broken_intra_doc_links))]
 
 #[cfg(any(test, feature = "events"))]
 extern crate std;
@@ -124,7 +122,8 @@ pub mod axum;
 #[cfg(feature = "tower")]
 mod clock;
 #[cfg(feature = "events")]
-mod dedupe;
+mod dedupe_key;
+mod delivery_headers;
 #[cfg(feature = "events")]
 mod event;
 pub mod header;
@@ -137,6 +136,8 @@ mod parsed_headers;
 mod receive_error;
 #[cfg(feature = "tower")]
 mod receiver;
+#[cfg(feature = "tower")]
+mod secret_file;
 mod sign;
 #[cfg(feature = "tower")]
 pub mod tower;
@@ -144,18 +145,17 @@ mod verify;
 mod verify_error;
 
 #[cfg(feature = "events")]
-pub use dedupe::{ClaimResult, DedupeKey, DedupeStore, Lease, MemoryStore, MemoryStoreFull};
-#[cfg(feature = "sqlite")]
-pub use dedupe::{SqliteStore, SqliteStoreError};
+pub use dedupe_key::DedupeKey;
+pub use delivery_headers::DeliveryHeaders;
 #[cfg(feature = "events")]
 pub use event::{Event, EventError, EventType};
-pub use key::{Fingerprint, Key, KeyError, KeySet};
+pub use key::{Fingerprint, Key, KeyError, KeySet, secret_lines};
 #[cfg(feature = "tower")]
 pub use receive_error::ReceiveError;
 #[cfg(feature = "tower")]
 pub use receiver::{Webhook, WebhookReceiver};
 pub use sign::{SignatureHeaders, Signer, StreamSigner};
-pub use verify::{StreamVerifier, VerifiedSignature, Verifier, verify};
+pub use verify::{StreamVerifier, VerifiedSignature, Verifier};
 pub use verify_error::VerifyError;
 
 #[cfg(doctest)]

@@ -60,13 +60,19 @@ impl ParsedHeaders {
         self.timestamp
     }
 
-    /// Returns an error if the timestamp differs from `now` by more than the tolerance.
-    pub(crate) fn check_timestamp(&self, now: u64, tolerance: Duration) -> Result<(), VerifyError> {
+    /// Returns an error if the timestamp differs from `now` by more than the tolerance. Without a
+    /// tolerance, any timestamp is accepted.
+    pub(crate) fn check_timestamp(
+        &self,
+        now: u64,
+        tolerance: Option<Duration>,
+    ) -> Result<(), VerifyError> {
+        let Some(tolerance) = tolerance else {
+            return Ok(());
+        };
         let age_seconds = now.saturating_sub(self.timestamp);
         let ahead_seconds = self.timestamp.saturating_sub(now);
-        if tolerance.is_zero() {
-            Ok(())
-        } else if Duration::from_secs(age_seconds) > tolerance {
+        if Duration::from_secs(age_seconds) > tolerance {
             Err(VerifyError::TimestampTooOld { age_seconds })
         } else if Duration::from_secs(ahead_seconds) > tolerance {
             Err(VerifyError::TimestampInFuture { ahead_seconds })
@@ -256,7 +262,7 @@ mod tests {
     #[test]
     fn the_tolerance_applies_in_both_directions_and_is_inclusive() {
         let headers = parse_at("1000").unwrap();
-        let tolerance = Duration::from_secs(300);
+        let tolerance = Some(Duration::from_secs(300));
         assert_eq!(headers.check_timestamp(1300, tolerance), Ok(()));
         assert_eq!(headers.check_timestamp(700, tolerance), Ok(()));
         assert_eq!(
@@ -270,25 +276,29 @@ mod tests {
     }
 
     #[test]
-    fn a_tolerance_below_one_second_is_not_treated_as_zero() {
+    fn a_tolerance_may_be_below_one_second() {
         let headers = parse_at("1000").unwrap();
-        let tolerance = Duration::from_millis(1);
-        assert_eq!(headers.check_timestamp(1000, tolerance), Ok(()));
-        assert!(headers.check_timestamp(1001, tolerance).is_err());
+        for tolerance in [Duration::ZERO, Duration::from_millis(1)] {
+            assert_eq!(headers.check_timestamp(1000, Some(tolerance)), Ok(()));
+            assert!(headers.check_timestamp(1001, Some(tolerance)).is_err());
+        }
     }
 
     #[test]
     fn extreme_timestamps_do_not_overflow() {
         let last = parse_at("18446744073709551615").unwrap();
-        assert!(last.check_timestamp(0, Duration::from_secs(300)).is_err());
-        assert!(last.check_timestamp(0, Duration::MAX).is_ok());
+        assert!(
+            last.check_timestamp(0, Some(Duration::from_secs(300)))
+                .is_err()
+        );
+        assert!(last.check_timestamp(0, Some(Duration::MAX)).is_ok());
         let first = parse_at("0").unwrap();
         assert!(
             first
-                .check_timestamp(u64::MAX, Duration::from_secs(1))
+                .check_timestamp(u64::MAX, Some(Duration::from_secs(1)))
                 .is_err()
         );
-        assert!(first.check_timestamp(u64::MAX, Duration::ZERO).is_ok());
+        assert!(first.check_timestamp(u64::MAX, None).is_ok());
     }
 
     #[test]

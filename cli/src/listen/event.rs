@@ -44,8 +44,7 @@ pub(super) struct Received {
     pub(super) known: bool,
     pub(super) at: Timestamp,
     /// The fingerprint of the secret that it was signed with.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) fingerprint: Option<String>,
+    pub(super) fingerprint: String,
     pub(super) bytes: usize,
 }
 

@@ -14,12 +14,12 @@ use http_body_util::{BodyExt, Empty};
 use hyper::body::{Body, Incoming};
 use serde::Deserialize;
 use svc_webhook_inbox::{Inbox, InsertOutcome, NewEvent, StoreError, StoreErrorKind};
-use svc_webhook_verify::{Event, EventError, VerifyError};
+use svc_webhook_verify::{EventError, ReceiveError, VerifyError};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
 use super::event::{ListenEvent, Received};
-use super::keys::{Checked, Keys};
+use super::keys::Keys;
 use crate::clock;
 
 /// The maximum size of a body. The service sends receipts of up to 1 MiB plus an envelope.
@@ -153,18 +153,11 @@ impl Receiver {
 
     /// Verifies and stores a delivery, and returns the status of the response.
     async fn accept(&self, headers: &HeaderMap, body: Bytes) -> Result<StatusCode, Rejection> {
-        let now = clock::unix_seconds();
-        let checked = self.keys.check(headers, &body, now).await;
-        let Checked {
-            outcome,
-            fingerprint,
-            warning,
-        } = checked;
-        if let Some(warning) = warning {
+        let webhook = self.keys.verify(headers, body).await?;
+        if let Some(warning) = self.keys.warning(&webhook) {
             self.emit(ListenEvent::Warning(warning)).await;
         }
-        outcome.map_err(Rejection::Unverified)?;
-        let event = Event::parse(&body).map_err(Rejection::NotAnEvent)?;
+        let event = webhook.event().map_err(Rejection::NotAnEvent)?;
         let mut line = Received {
             event: event.event_type().to_string(),
             job_id: event.job_id().map(str::to_owned),
@@ -175,12 +168,12 @@ impl Receiver {
             duplicate: false,
             known: event.event_type().is_known(),
             at: clock::now(),
-            fingerprint: fingerprint.map(|print| print.to_string()),
-            bytes: body.len(),
+            fingerprint: webhook.fingerprint().to_string(),
+            bytes: webhook.body().len(),
         };
-        let labels: Labels = serde_json::from_slice(&body).unwrap_or_default();
+        let labels: Labels = serde_json::from_slice(webhook.body()).unwrap_or_default();
         (line.status, line.outcome) = (labels.status, labels.outcome);
-        let new_event = NewEvent::new(&event, end_to_end_headers(headers), body);
+        let new_event = NewEvent::new(&event, end_to_end_headers(headers), webhook.into_body());
         let inserted = self.inbox.store().insert(new_event).await;
         let inserted = inserted.map_err(Rejection::StoreError)?;
         line.duplicate = inserted == InsertOutcome::Duplicate;
@@ -203,6 +196,16 @@ impl Receiver {
 struct Labels {
     status: Option<String>,
     outcome: Option<String>,
+}
+
+impl From<ReceiveError> for Rejection {
+    fn from(error: ReceiveError) -> Self {
+        match error {
+            ReceiveError::Verify(error) => Self::Unverified(error),
+            ReceiveError::InvalidEvent(error) => Self::NotAnEvent(error),
+            _ => Self::Incomplete,
+        }
+    }
 }
 
 impl Rejection {

@@ -7,9 +7,10 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use svc_sdk::ApiKey;
-use svc_webhook_verify::{KeyError, KeySet};
+use svc_webhook_verify::{KeyError, KeySet, Verifier, secret_lines};
 
 use crate::config::{Origin, Setting};
 use crate::error::Failure;
@@ -130,9 +131,8 @@ impl Secrets {
 
     /// Parses secrets, one per line. Whitespace around a secret is ignored.
     pub(crate) fn from_text(text: &str, source: Source) -> Result<Self, Failure> {
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let texts: Vec<String> = lines.map(str::to_owned).collect();
-        let keys = KeySet::new(&texts).map_err(|error| unusable(&source, error))?;
+        let keys = KeySet::from_lines(text).map_err(|error| unusable(&source, error))?;
+        let texts = secret_lines(text).map(str::to_owned).collect();
         Ok(Self {
             keys,
             texts,
@@ -143,6 +143,15 @@ impl Secrets {
     /// Returns the keys for verifying and signing.
     pub(crate) fn keys(&self) -> &KeySet {
         &self.keys
+    }
+
+    /// Returns a verifier with the keys. A tolerance of zero accepts timestamps of any age.
+    pub(crate) fn verifier(&self, tolerance: Duration) -> Verifier {
+        let verifier = Verifier::new(self.keys.clone());
+        match tolerance {
+            Duration::ZERO => verifier.ignoring_timestamp(),
+            _ => verifier.tolerance(tolerance),
+        }
     }
 
     /// Returns the text of the newest secret, to be shown on request.

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use svc_webhook_verify::{Key, Verifier, VerifyError};
+use svc_webhook_verify::{DeliveryHeaders, Key, Verifier, VerifyError};
 use svc_webhook_verify_fuzz::oracle;
 
 static VERIFIER: LazyLock<Verifier> =
@@ -12,7 +12,10 @@ static VERIFIER: LazyLock<Verifier> =
 
 fuzz_target!(|headers: (&[u8], &[u8])| {
     let (timestamp, signature) = headers;
-    let result = VERIFIER.begin(timestamp, signature);
+    let result = VERIFIER.begin(DeliveryHeaders {
+        timestamp,
+        signature,
+    });
     let expected = oracle::timestamp(timestamp).and_then(|time| {
         oracle::tags(signature)?;
         Ok(time)

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
 use http_body::Body;
 use http_body_util::Limited;
-use svc_webhook_verify::{WebhookReceiver, header};
+use svc_webhook_verify::{Webhook, WebhookReceiver};
 
 use crate::accept_error::AcceptError;
 use crate::inbox::{AcceptOutcome, Inbox};
@@ -32,7 +32,7 @@ where
         let body = Limited::new(body, max_body_bytes);
         let webhook = receiver.receive(headers, body).await;
         let webhook = webhook.map_err(AcceptError::Rejected)?;
-        warn_of_unknown_secret(receiver, headers);
+        warn_of_unknown_secret(&webhook);
         inbox.accept(headers, &webhook).await
     };
     match accepted.await {
@@ -55,17 +55,8 @@ where
 
 /// Warns if the service uses a newer secret than those of the receiver. The delivery was signed with
 /// an older one as well, which is soon revoked.
-fn warn_of_unknown_secret(receiver: &WebhookReceiver, headers: &HeaderMap) {
-    let fingerprint = headers.get(header::FINGERPRINT);
-    let Some(fingerprint) = fingerprint.and_then(|value| value.to_str().ok()) else {
-        return;
-    };
-    let verifier = receiver.verifier();
-    let is_known = verifier
-        .keys()
-        .iter()
-        .any(|key| key.fingerprint().as_str().eq_ignore_ascii_case(fingerprint));
-    if !is_known {
+fn warn_of_unknown_secret(webhook: &Webhook) {
+    if let Some(fingerprint) = webhook.unknown_fingerprint() {
         tracing::warn!(
             fingerprint,
             "a delivery is signed with a newer secret, which this receiver does not have"

@@ -1,4 +1,4 @@
-//! Tests of receiving over HTTP: the extractor, the layers and the stores.
+//! Tests of receiving over HTTP: the extractor, the layer and secret rotations.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,4 +11,4 @@ mod arbitrary_requests;
 mod extractor;
 mod fixtures;
 mod layers;
-mod stores;
+mod rotation;

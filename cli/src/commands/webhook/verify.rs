@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
-use svc_webhook_verify::{Event, VerifiedSignature, Verifier, VerifyError};
+use svc_webhook_verify::{DeliveryHeaders, Event, VerifiedSignature, Verifier, VerifyError};
 
 use crate::args::SecretArgs;
 use crate::clock;
@@ -52,15 +52,13 @@ pub(super) fn run(session: &Session, args: &Verify) -> Result<(), Failure> {
     args.secret.check_stdin("FILE", Some(args.body.as_path()))?;
     let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
     let body = read_file("FILE", &args.body)?;
-    let verifier =
-        Verifier::new(secrets.keys().clone()).tolerance(Duration::from_secs(args.tolerance));
-    let verified = verifier
-        .verify(
-            &args.timestamp,
-            &args.signature,
-            &body,
-            clock::unix_seconds(),
-        )
+    let headers = DeliveryHeaders {
+        timestamp: &args.timestamp,
+        signature: &args.signature,
+    };
+    let verified = secrets
+        .verifier(Duration::from_secs(args.tolerance))
+        .verify(headers, &body, clock::unix_seconds())
         .map_err(verification_failure)?;
     session.printer.print_item(
         &VerifiedDelivery::new(&secrets, verified, &body),
