@@ -10,9 +10,14 @@
 //! | `SVC_WEBHOOK_SECRET_FILE` | a file with the signing secrets, one per line, newest first; read again when a delivery names a newer one, and on SIGHUP |
 //! | `RECEIVER_ADDRESS` | where to listen; `127.0.0.1:3000` by default |
 
-#![allow(clippy::print_stdout, reason = "a program that prints")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program that prints"
+)]
 
 use std::error::Error;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use axum::extract::{FromRef, State};
@@ -101,23 +106,35 @@ async fn reload_keys(receiver: WebhookReceiver) -> std::io::Result<()> {
     Ok(())
 }
 
+fn variable(name: &str) -> Result<String, String> {
+    std::env::var(name).map_err(|error| format!("{name}: {error}"))
+}
+
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<(), Box<dyn Error>> {
     // The log has the warnings of the inbox, such as that a secret is missing.
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .init();
-    let url = std::env::var("DATABASE_URL")?;
-    let secret_file = std::env::var("SVC_WEBHOOK_SECRET_FILE")?;
-    let address = std::env::var("RECEIVER_ADDRESS").unwrap_or("127.0.0.1:3000".into());
+    let url = variable("DATABASE_URL")?;
+    let address = variable("RECEIVER_ADDRESS").unwrap_or("127.0.0.1:3000".into());
+    let receiver = WebhookReceiver::from_secret_file(variable("SVC_WEBHOOK_SECRET_FILE")?)?;
+    tokio::spawn(reload_keys(receiver.clone()));
 
     let inbox = Inbox::new(PostgresStore::connect(&url).await?);
     // A pool connects again after a restart of the database. To another machine, use TLS.
     let database = Pool::builder(Manager::new(url.parse()?, NoTls)).build()?;
     database.get().await?.batch_execute(SCHEMA).await?;
-
-    let receiver = WebhookReceiver::from_secret_file(secret_file)?;
-    tokio::spawn(reload_keys(receiver.clone()));
 
     let worker = Worker::new(inbox.clone(), move |event| handle(database.clone(), event))
         .purge_after(Duration::from_secs(30 * 24 * 60 * 60));

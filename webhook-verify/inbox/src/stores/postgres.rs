@@ -3,6 +3,7 @@
 mod connect;
 mod wake_up;
 
+use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
@@ -204,10 +205,14 @@ impl PostgresStore {
     }
 
     async fn connection(&self) -> Result<Object, StoreError> {
-        self.pool
-            .get()
-            .await
-            .map_err(|error| StoreError::unavailable("cannot connect to the database", error))
+        self.pool.get().await.map_err(|error| {
+            // The messages of the pool and of the driver do not contain the reason.
+            let mut cause: &dyn Error = &error;
+            while let Some(source) = cause.source() {
+                cause = source;
+            }
+            StoreError::unavailable("cannot connect to the database", cause)
+        })
     }
 
     /// Runs a statement whose first parameter is the time, or `NULL` for that of the database.
