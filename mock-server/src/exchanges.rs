@@ -6,16 +6,16 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, Response};
+use http::{HeaderName, HeaderValue, Response};
 use serde_json::{Map, Value, json};
 
 use crate::engine::journal::redact_headers;
 use crate::engine::{Call, Reply, Transmission};
+use crate::simulator::CallerView;
 
 /// The maximum number of stored exchanges, as in the journal.
 const MAX_EXCHANGES: usize = 10_000;
-/// The maximum number of bytes stored of all bodies and headers.
+/// The maximum number of bytes stored of all bodies and response headers.
 const MAX_TOTAL_BYTES: usize = 32 * 1024 * 1024;
 /// The maximum number of bytes stored of one body.
 const MAX_BODY_BYTES: usize = 256 * 1024;
@@ -41,18 +41,23 @@ pub(crate) struct ExchangeId {
 #[derive(Debug)]
 struct Exchange {
     seq: u64,
-    request: Message,
+    /// The body of the request, whose headers are in the journal.
+    request: Body,
     /// `None` until the response is sent, and if none is sent.
-    response: Option<Message>,
+    response: Option<StoredResponse>,
     duration: Option<Duration>,
     /// The balance and limits of the caller after the request.
-    account: Value,
+    account: Option<CallerView>,
 }
 
 #[derive(Debug)]
-struct Message {
-    headers: Vec<(String, String)>,
-    content_type: Option<String>,
+struct StoredResponse {
+    headers: Vec<(HeaderName, HeaderValue)>,
+    body: Body,
+}
+
+#[derive(Debug)]
+struct Body {
     size: usize,
     /// The beginning of a body of text.
     text: Option<String>,
@@ -74,7 +79,7 @@ impl Exchanges {
         generation: u64,
         seq: u64,
         call: &Call,
-        account: Value,
+        account: Option<CallerView>,
         started: Duration,
     ) -> ExchangeId {
         if self.generation != generation {
@@ -82,10 +87,9 @@ impl Exchanges {
             (self.generation, self.bytes) = (generation, 0);
             self.stored.clear();
         }
-        let request = Message::new(call.request.headers(), call.request.body());
         let exchange = Exchange {
             seq,
-            request,
+            request: Body::new(call.request.body()),
             response: None,
             duration: None,
             account,
@@ -111,18 +115,19 @@ impl Exchanges {
         self.bytes -= exchange.bytes();
         exchange.duration = Some(now.saturating_sub(id.started));
         exchange.response = (reply.transmission != Transmission::Close)
-            .then(|| Message::of_response(&reply.response));
+            .then(|| StoredResponse::new(&reply.response));
         self.bytes += exchange.bytes();
         self.drop_oldest();
     }
 
-    /// Returns what is stored of the exchange with the sequence number.
-    pub(crate) fn view(&self, seq: u64) -> Option<Value> {
+    /// Returns what is stored of the exchange with the sequence number. `headers` are those of the
+    /// request in the journal.
+    pub(crate) fn view(&self, seq: u64, headers: &Value) -> Option<Value> {
         let exchange = self.stored.get(self.position(seq)?)?;
         Some(json!({
             "duration_ms": exchange.duration_ms(),
-            "request": exchange.request.view(),
-            "response": exchange.response.as_ref().map(Message::view),
+            "request": exchange.request.view(headers),
+            "response": exchange.response.as_ref().map(StoredResponse::view),
             "account": exchange.account,
         }))
     }
@@ -134,6 +139,10 @@ impl Exchanges {
     }
 
     fn position(&self, seq: u64) -> Option<usize> {
+        // Most responses are sent at once, when their requests are the newest.
+        if self.stored.back()?.seq == seq {
+            return Some(self.stored.len() - 1);
+        }
         self.stored
             .binary_search_by_key(&seq, |exchange| exchange.seq)
             .ok()
@@ -151,7 +160,7 @@ impl Exchanges {
 
 impl Exchange {
     fn bytes(&self) -> usize {
-        self.request.bytes() + self.response.as_ref().map_or(0, Message::bytes)
+        self.request.bytes() + self.response.as_ref().map_or(0, StoredResponse::bytes)
     }
 
     /// Returns the duration in milliseconds, to a tenth.
@@ -161,40 +170,55 @@ impl Exchange {
     }
 }
 
-impl Message {
-    fn of_response(response: &Response<Bytes>) -> Self {
-        Self::new(response.headers(), response.body())
+impl StoredResponse {
+    fn new(response: &Response<Bytes>) -> Self {
+        let headers = response.headers().iter();
+        Self {
+            headers: headers
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+            body: Body::new(response.body()),
+        }
     }
 
-    fn new(headers: &HeaderMap, body: &Bytes) -> Self {
-        let content_type = headers.get(CONTENT_TYPE);
+    fn bytes(&self) -> usize {
+        let headers = self.headers.iter();
+        let headers: usize = headers
+            .map(|(name, value)| name.as_str().len() + value.len())
+            .sum();
+        headers + self.body.bytes()
+    }
+
+    fn view(&self) -> Value {
+        let headers = redact_headers(&self.headers.iter().cloned().collect());
+        let headers: Map<String, Value> = headers
+            .into_iter()
+            .map(|(name, value)| (name, json!(value)))
+            .collect();
+        self.body.view(&headers.into())
+    }
+}
+
+impl Body {
+    fn new(body: &Bytes) -> Self {
         Self {
-            headers: redact_headers(headers),
-            content_type: content_type
-                .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
             size: body.len(),
             text: text(body),
         }
     }
 
     fn bytes(&self) -> usize {
-        let headers = self.headers.iter();
-        let headers: usize = headers.map(|(name, value)| name.len() + value.len()).sum();
-        headers + self.text.as_ref().map_or(0, String::len)
+        self.text.as_ref().map_or(0, String::len)
     }
 
-    fn view(&self) -> Value {
-        let headers = self.headers.iter();
-        let headers: Map<String, Value> = headers
-            .map(|(name, value)| (name.clone(), json!(value)))
-            .collect();
-        let stored = self.text.as_ref().map_or(0, String::len);
+    /// Returns the view of a message with this body.
+    fn view(&self, headers: &Value) -> Value {
         json!({
             "headers": headers,
-            "content_type": self.content_type,
+            "content_type": headers.get("content-type"),
             "size": self.size,
             "body": self.text,
-            "truncated": self.text.is_some() && stored < self.size,
+            "truncated": self.text.is_some() && self.bytes() < self.size,
         })
     }
 }
@@ -240,26 +264,28 @@ mod tests {
     }
 
     #[test]
-    fn both_bodies_are_stored_and_credentials_are_not() {
+    fn both_bodies_are_stored() {
         let mut exchanges = Exchanges::default();
-        let id = exchanges.start(0, 7, &call("{\"a\": 1}"), json!({"key": "k"}), seconds(1));
-        assert_eq!(exchanges.view(7).unwrap()["response"], Value::Null);
+        let id = exchanges.start(0, 7, &call("{\"a\": 1}"), None, seconds(1));
+        let headers = json!({"content-type": "application/json"});
+        let view = |exchanges: &Exchanges| exchanges.view(7, &headers).unwrap();
+        assert_eq!(view(&exchanges)["response"], Value::Null);
         exchanges.finish(id, &reply(b"pong"), Duration::from_millis(1_012));
-        let view = exchanges.view(7).unwrap();
+        let view = view(&exchanges);
         assert_eq!(view["request"]["body"], "{\"a\": 1}");
-        assert_eq!(view["request"]["headers"]["authorization"], "[redacted]");
+        assert_eq!(view["request"]["content_type"], "application/json");
         assert_eq!(view["response"]["body"], "pong");
         assert_eq!(view["duration_ms"], 12.0);
-        assert_eq!(view["account"]["key"], "k");
-        assert_eq!(exchanges.view(8), None);
+        assert_eq!(view["account"], Value::Null);
+        assert_eq!(exchanges.view(8, &headers), None);
     }
 
     #[test]
     fn binary_bodies_are_described_by_their_size() {
         let mut exchanges = Exchanges::default();
-        let id = exchanges.start(0, 1, &call(""), Value::Null, seconds(0));
+        let id = exchanges.start(0, 1, &call(""), None, seconds(0));
         exchanges.finish(id, &reply(&[0xff; 10]), seconds(0));
-        let response = &exchanges.view(1).unwrap()["response"];
+        let response = &exchanges.view(1, &Value::Null).unwrap()["response"];
         assert_eq!(
             (&response["size"], &response["body"]),
             (&json!(10), &Value::Null)
@@ -270,8 +296,8 @@ mod tests {
     fn long_bodies_are_truncated_at_a_character() {
         let body = format!("a{}", "é".repeat(MAX_BODY_BYTES));
         let mut exchanges = Exchanges::default();
-        exchanges.start(0, 1, &call(&body), Value::Null, seconds(0));
-        let request = &exchanges.view(1).unwrap()["request"];
+        exchanges.start(0, 1, &call(&body), None, seconds(0));
+        let request = &exchanges.view(1, &Value::Null).unwrap()["request"];
         assert_eq!(request["truncated"], true);
         assert_eq!(request["body"].as_str().unwrap().len(), MAX_BODY_BYTES - 1);
     }
@@ -281,21 +307,27 @@ mod tests {
         let mut exchanges = Exchanges::default();
         let body = "x".repeat(MAX_BODY_BYTES);
         for seq in 1..=200 {
-            let id = exchanges.start(0, seq, &call(&body), Value::Null, seconds(0));
+            let id = exchanges.start(0, seq, &call(&body), None, seconds(0));
             exchanges.finish(id, &reply(body.as_bytes()), seconds(0));
         }
         let stored: usize = exchanges.stored.iter().map(Exchange::bytes).sum();
         assert_eq!(exchanges.bytes, stored);
         assert!(stored <= MAX_TOTAL_BYTES, "{stored}");
-        assert!(exchanges.view(1).is_none() && exchanges.view(200).is_some());
+        assert!(
+            exchanges.view(1, &Value::Null).is_none()
+                && exchanges.view(200, &Value::Null).is_some()
+        );
     }
 
     #[test]
     fn a_reset_drops_the_exchanges_of_earlier_requests() {
         let mut exchanges = Exchanges::default();
-        let id = exchanges.start(0, 1, &call(""), Value::Null, seconds(0));
-        exchanges.start(1, 1, &call("new"), Value::Null, seconds(0));
+        let id = exchanges.start(0, 1, &call(""), None, seconds(0));
+        exchanges.start(1, 1, &call("new"), None, seconds(0));
         exchanges.finish(id, &reply(b"late"), seconds(0));
-        assert_eq!(exchanges.view(1).unwrap()["response"], Value::Null);
+        assert_eq!(
+            exchanges.view(1, &Value::Null).unwrap()["response"],
+            Value::Null
+        );
     }
 }

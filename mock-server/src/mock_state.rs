@@ -78,10 +78,11 @@ impl MockState {
         if !self.exchanges.is_enabled() {
             return None;
         }
-        let (seq, account) = self.simulator.last_caller()?;
+        let seq = self.simulator.last_seq();
+        let caller = self.simulator.caller(call);
         let generation = self.simulator.generation();
         let exchanges = &mut self.exchanges;
-        Some(exchanges.start(generation, seq, call, account, started))
+        Some(exchanges.start(generation, seq, call, caller, started))
     }
 
     /// Handles everything that is due up to `now`, including local webhook deliveries at their own

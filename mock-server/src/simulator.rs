@@ -22,6 +22,9 @@ use crate::media;
 
 mod workspaces;
 
+#[cfg(feature = "frontend")]
+pub(crate) use self::inspection::CallerView;
+
 /// An in-memory simulation of the service.
 ///
 /// It takes requests and the current time, and returns responses and webhook deliveries. Every

@@ -15,6 +15,7 @@ use super::response::{ApiResponse, Headers, JobWait, error_response, json_respon
 use super::route::Route;
 use super::{apply_fault, mcp, media_host, request_checks};
 use crate::engine::credential::Credential;
+use crate::engine::shared::SharedText;
 use crate::engine::{Call, Fault, FaultKind, Host, Hosts, PendingReply, Reply, State, journal};
 
 /// Handles a request and records it in the journal.
@@ -169,7 +170,7 @@ fn success(host: Host, request_id: &str, headers: Headers, response: ApiResponse
 }
 
 /// Returns the id of the key that the request was sent with, whether or not it is valid.
-fn presented_key(state: &State, call: &Call) -> Option<String> {
+fn presented_key(state: &State, call: &Call) -> Option<SharedText> {
     match Credential::from_headers(call.request.headers()) {
         Credential::Key(secret) => Some(state.keys.get(secret)?.id.clone()),
         _ => None,

@@ -61,9 +61,7 @@ impl Request<'_> {
 
     /// Returns the workspace of the key.
     pub(super) fn workspace(&self) -> &str {
-        self.caller
-            .as_ref()
-            .map_or("", |key| key.workspace.as_str())
+        self.caller.as_ref().map_or("", |key| &*key.workspace)
     }
 
     /// Returns the value of the first parameter in the path.

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use crate::engine::idempotency::BodyDigest;
@@ -20,35 +20,40 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
 /// Returns a digest that is the same for values that differ only in formatting and in the order of
 /// fields.
 pub(crate) fn digest(value: &Value) -> BodyDigest {
-    let mut canonical = String::new();
+    let mut canonical = Vec::new();
     write_canonical(value, &mut canonical);
     BodyDigest::of(&canonical)
 }
 
-fn write_canonical(value: &Value, out: &mut String) {
+fn write_canonical(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Array(items) => {
-            out.push('[');
+            out.push(b'[');
             for item in items {
                 write_canonical(item, out);
-                out.push(',');
+                out.push(b',');
             }
-            out.push(']');
+            out.push(b']');
         }
         Value::Object(fields) => {
             let mut fields: Vec<_> = fields.iter().collect();
             fields.sort_unstable_by_key(|(name, _)| *name);
-            out.push('{');
+            out.push(b'{');
             for (name, value) in fields {
-                out.push_str(&Value::from(name.as_str()).to_string());
-                out.push(':');
+                write_json(name, out);
+                out.push(b':');
                 write_canonical(value, out);
-                out.push(',');
+                out.push(b',');
             }
-            out.push('}');
+            out.push(b'}');
         }
-        scalar => out.push_str(&scalar.to_string()),
+        scalar => write_json(scalar, out),
     }
+}
+
+fn write_json(value: &impl Serialize, out: &mut Vec<u8>) {
+    // Writing a text or a scalar to memory does not fail.
+    let _ = serde_json::to_writer(out, value);
 }
 
 struct Strict(Value);

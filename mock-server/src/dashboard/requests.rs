@@ -78,8 +78,13 @@ impl Selection {
 
 fn contains(entry: &Entry, word: &str) -> bool {
     let status = entry.status.map(|status| status.to_string());
-    let optional = [&entry.operation, &entry.code, &entry.key, &status];
-    let texts = [&entry.method, &entry.path, &entry.request_id];
+    let optional = [
+        entry.operation.as_deref(),
+        entry.code.as_deref(),
+        entry.key.as_deref(),
+        status.as_deref(),
+    ];
+    let texts = [&*entry.method, &entry.path, &entry.request_id];
     let mut texts = texts.into_iter().chain(optional.into_iter().flatten());
     let word = word.to_lowercase();
     texts.any(|text| text.to_lowercase().contains(&word))

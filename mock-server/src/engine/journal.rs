@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{FaultKind, Host, Time};
-use crate::engine::shared::Shared;
+use crate::engine::shared::{Shared, SharedText};
 
 /// The maximum number of stored requests.
 const MAX_ENTRIES: usize = 10_000;
@@ -32,7 +32,7 @@ pub(crate) struct Entry {
     pub(crate) headers: Vec<(String, String)>,
     /// The id of the presented key, also if it is revoked or not valid for the host.
     #[serde(default)]
-    pub(crate) key: Option<String>,
+    pub(crate) key: Option<SharedText>,
     pub(crate) request_id: String,
     /// The status of the response; `None` if none was sent.
     pub(crate) status: Option<u16>,
@@ -107,7 +107,7 @@ impl Journal {
     }
 
     /// Returns the sequence number of the last request.
-    #[cfg(feature = "dashboard")]
+    #[cfg(feature = "frontend")]
     pub(crate) fn last_seq(&self) -> u64 {
         self.last_seq
     }
@@ -145,12 +145,18 @@ pub(crate) fn redact_headers(headers: &HeaderMap) -> Vec<(String, String)> {
         {
             return REDACTED.to_owned();
         }
-        let values: Vec<_> = headers
+        let mut values = headers
             .get_all(name)
             .iter()
-            .map(|value| String::from_utf8_lossy(value.as_bytes()))
-            .collect();
-        truncate_text(&values.join(", "))
+            .map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let first = values.next().unwrap_or_default();
+        match values.next() {
+            None => truncate_text(&first),
+            Some(second) => {
+                let values: Vec<_> = [first, second].into_iter().chain(values).collect();
+                truncate_text(&values.join(", "))
+            }
+        }
     };
     headers
         .keys()
@@ -161,7 +167,11 @@ pub(crate) fn redact_headers(headers: &HeaderMap) -> Vec<(String, String)> {
 
 /// Truncates a text to the maximum stored length.
 pub(crate) fn truncate_text(text: &str) -> String {
-    text.chars().take(MAX_TEXT_CHARS).collect()
+    // A text has at most as many characters as bytes.
+    match text.len() <= MAX_TEXT_CHARS {
+        true => text.to_owned(),
+        false => text.chars().take(MAX_TEXT_CHARS).collect(),
+    }
 }
 
 #[cfg(test)]
@@ -177,7 +187,7 @@ mod tests {
             surface: Host::Open,
             operation: Some("video_generate".to_owned()),
             headers: vec![("idempotency-key".to_owned(), "order-1".to_owned())],
-            key: Some("key_open_demo".to_owned()),
+            key: Some("key_open_demo".into()),
             request_id: "req_1".to_owned(),
             status: Some(202),
             code: None,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use svc_sdk::contract::{Plan, Scope};
 
+use super::shared::{Shared, SharedText};
 use super::{Host, Time};
 
 /// The properties of a key to create.
@@ -69,15 +70,15 @@ impl KeyKind {
     }
 }
 
-/// A stored key.
+/// A stored key. Clones share its texts, because each request has one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ApiKey {
-    pub(crate) id: String,
-    pub(crate) name: String,
+    pub(crate) id: SharedText,
+    pub(crate) name: SharedText,
     pub(crate) kind: KeyKind,
-    pub(crate) workspace: String,
-    pub(crate) scopes: Vec<Scope>,
+    pub(crate) workspace: SharedText,
+    pub(crate) scopes: Shared<[Scope]>,
     pub(crate) revoked: bool,
     pub(crate) last_used_at: Option<Time>,
 }
@@ -116,14 +117,13 @@ impl Keys {
         let keys = INITIAL.map(|(secret, kind, workspace, has_all_scopes, revoked)| {
             let name = secret.trim_start_matches("svc_").replace('_', " ");
             let key = ApiKey {
-                id: secret.replacen("svc", "key", 1),
-                name,
+                id: secret.replacen("svc", "key", 1).into(),
+                name: name.into(),
                 kind,
-                workspace: workspace.to_owned(),
-                scopes: if has_all_scopes {
-                    Scope::KNOWN.to_vec()
-                } else {
-                    Vec::new()
+                workspace: workspace.into(),
+                scopes: match has_all_scopes {
+                    true => Scope::KNOWN.to_vec().into(),
+                    false => Vec::new().into(),
                 },
                 revoked,
                 last_used_at: None,
@@ -164,7 +164,7 @@ impl Keys {
 
     /// Revokes the key with an id and returns it. Revoking it again changes nothing.
     pub(crate) fn revoke(&mut self, id: &str) -> Option<&ApiKey> {
-        let key = self.0.values_mut().find(|key| key.id == id)?;
+        let key = self.0.values_mut().find(|key| *key.id == *id)?;
         key.revoked = true;
         Some(key)
     }
@@ -183,7 +183,7 @@ mod tests {
         let keys = Keys::initial();
         let row = |secret: &str| {
             let key = keys.valid(secret)?;
-            Some((key.kind, key.workspace.as_str(), key.scopes.len()))
+            Some((key.kind, &*key.workspace, key.scopes.len()))
         };
         assert_eq!(row("svc_open_demo"), Some((KeyKind::Open, "ws_demo", 0)));
         assert_eq!(

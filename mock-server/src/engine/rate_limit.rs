@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use svc_sdk::contract::{Plan, RateLimitBucket};
 
 use super::plans::UNAUTHENTICATED_READS_PER_WRITE;
+use super::shared::SharedText;
 use super::{PlanLimits, Time, serde_pairs};
 
 /// The duration of a window in service time. A window starts with its first request.
@@ -18,7 +19,7 @@ const WINDOW: Duration = Duration::from_secs(60);
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RateLimitKey {
     /// An API key, by id.
-    Key(String),
+    Key(SharedText),
     /// The address of a client without a valid key.
     Address(IpAddr),
 }
@@ -131,7 +132,7 @@ mod tests {
     use crate::engine::plans::READS_PER_WRITE;
 
     fn key() -> RateLimitKey {
-        RateLimitKey::Key("key_a".to_owned())
+        RateLimitKey::Key("key_a".into())
     }
 
     fn at(seconds: u64) -> Time {

@@ -65,6 +65,12 @@ impl From<String> for SharedText {
     }
 }
 
+impl<T> From<Vec<T>> for Shared<[T]> {
+    fn from(items: Vec<T>) -> Self {
+        Self(items.into())
+    }
+}
+
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Shared<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

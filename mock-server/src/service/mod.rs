@@ -86,8 +86,8 @@ impl Service {
         }
     }
 
-    /// Handles a request to any host without waiting. The exchange is to be finished with
-    /// [`finish_exchange`](Self::finish_exchange) when the final reply is known.
+    /// Handles a request to any host without waiting. Unless the reply is final, the exchange is
+    /// returned, to be finished with [`finish_exchange`](Self::finish_exchange).
     fn handle(&self, call: &Call) -> (Reply, Option<ExchangeId>) {
         if call.host == Host::Control {
             let response = self.handle_control(&call.request);
@@ -101,7 +101,15 @@ impl Service {
             let mut state = self.lock();
             let (now, started) = (state.clock.now(), state.clock.real_time());
             let reply = state.simulator.handle(now, call);
-            (reply, state.start_exchange(call, started))
+            let mut exchange = state.start_exchange(call, started);
+            if reply.pending.is_none()
+                && reply.delay.is_zero()
+                && let Some(exchange) = exchange.take()
+            {
+                let now = state.clock.real_time();
+                state.exchanges.finish(exchange, &reply, now);
+            }
+            (reply, exchange)
         };
         if call.request.method() != http::Method::GET {
             self.notify_changed();

@@ -1,11 +1,16 @@
 //! What the control API shows of the state, beyond what clients of the service see.
 
+use serde::Serialize;
 use serde_json::{Value, json};
-use svc_sdk::contract::RateLimitBucket;
+#[cfg(feature = "frontend")]
+use svc_sdk::contract::Scope;
+use svc_sdk::contract::{Plan, RateLimitBucket};
 use svc_sdk::types::Usd;
 
 use super::{Simulator, with_workspace};
 use crate::api;
+#[cfg(feature = "frontend")]
+use crate::engine::credential::Credential;
 #[cfg(feature = "dashboard")]
 use crate::engine::jobs::Job;
 #[cfg(feature = "frontend")]
@@ -13,11 +18,41 @@ use crate::engine::journal;
 use crate::engine::keys::ApiKey;
 use crate::engine::rate_limit::{RateLimitKey, address_limit, key_limit};
 use crate::engine::runs::Run;
+#[cfg(feature = "frontend")]
+use crate::engine::shared::Shared;
+use crate::engine::shared::SharedText;
 #[cfg(feature = "dashboard")]
 use crate::engine::webhooks::log::DeliveryRecord;
+use crate::engine::workspaces::WorkspaceKind;
+#[cfg(feature = "frontend")]
+use crate::engine::{Call, KeyKind};
 use crate::engine::{ControlError, Time, Timeline, ledger};
 #[cfg(feature = "dashboard")]
 use crate::media;
+
+/// A workspace with its balance and its jobs in flight.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct WorkspaceView {
+    id: SharedText,
+    kind: Option<WorkspaceKind>,
+    plan: Plan,
+    available_usd: Option<Usd>,
+    reserved_usd: Option<Usd>,
+    opening_usd: Option<Usd>,
+    in_flight: usize,
+    concurrent_jobs: usize,
+}
+
+/// The caller of a request: its key and the workspace as it was after the request.
+#[cfg(feature = "frontend")]
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct CallerView {
+    key: SharedText,
+    kind: KeyKind,
+    scopes: Shared<[Scope]>,
+    revoked: bool,
+    workspace: WorkspaceView,
+}
 
 impl Simulator {
     /// Returns all runs with their workspaces, timelines and events, oldest first.
@@ -49,7 +84,7 @@ impl Simulator {
     #[must_use]
     pub fn workspaces(&self) -> Vec<Value> {
         let ids = self.state.workspaces.ids();
-        ids.map(|id| self.workspace(id)).collect()
+        ids.map(|id| json!(self.workspace(id.into()))).collect()
     }
 
     /// Returns the rate limits of all keys and of the addresses that sent requests without a valid
@@ -171,21 +206,20 @@ impl Simulator {
         view
     }
 
-    fn workspace(&self, id: &str) -> Value {
+    fn workspace(&self, id: SharedText) -> WorkspaceView {
         let state = &self.state;
-        let account = state.ledger.account(id);
+        let account = state.ledger.account(&id);
         let amount = |of: fn(&ledger::Account) -> Usd| account.map(of);
-        let plan = state.workspaces.plan(id);
-        json!({
-            "id": id,
-            "kind": state.workspaces.get(id).map(|workspace| workspace.kind),
-            "plan": plan,
-            "available_usd": amount(|account| account.available),
-            "reserved_usd": amount(|account| account.reserved),
-            "opening_usd": amount(|account| account.opening),
-            "in_flight": state.jobs.in_flight(id),
-            "concurrent_jobs": state.concurrent_jobs(id),
-        })
+        WorkspaceView {
+            kind: state.workspaces.get(&id).map(|workspace| workspace.kind),
+            plan: state.workspaces.plan(&id),
+            available_usd: amount(|account| account.available),
+            reserved_usd: amount(|account| account.reserved),
+            opening_usd: amount(|account| account.opening),
+            in_flight: state.jobs.in_flight(&id),
+            concurrent_jobs: state.concurrent_jobs(&id),
+            id,
+        }
     }
 
     fn key_limit(&self, key: &ApiKey, bucket: RateLimitBucket) -> u32 {
@@ -226,28 +260,22 @@ impl Simulator {
         self.generation
     }
 
-    /// Returns the sequence number of the last request, with the account of its caller.
-    pub(crate) fn last_caller(&self) -> Option<(u64, Value)> {
-        let entry = self.state.journal.iter().next_back()?;
-        let keys = self.state.keys.with_secrets().map(|(_, key)| key);
-        let key = entry.key.as_ref().and_then(|id| {
-            let mut keys = keys;
-            keys.find(|key| key.id == *id)
-        });
-        let account = key.map(|key| {
-            json!({
-                "key": key.id,
-                "kind": key.kind,
-                "scopes": key.scopes,
-                "revoked": key.revoked,
-                "workspace": self.workspace(&key.workspace),
-            })
-        });
-        Some((entry.seq, json!(account)))
+    /// Returns the caller of a request, if its key is known.
+    pub(crate) fn caller(&self, call: &Call) -> Option<CallerView> {
+        let key = match Credential::from_headers(call.request.headers()) {
+            Credential::Key(secret) => self.state.keys.get(secret)?,
+            _ => return None,
+        };
+        Some(CallerView {
+            key: key.id.clone(),
+            kind: key.kind,
+            scopes: key.scopes.clone(),
+            revoked: key.revoked,
+            workspace: self.workspace(key.workspace.clone()),
+        })
     }
 
     /// Returns the sequence number of the last request.
-    #[cfg(feature = "dashboard")]
     pub(crate) fn last_seq(&self) -> u64 {
         self.state.journal.last_seq()
     }
@@ -343,7 +371,7 @@ impl Simulator {
     /// Returns the secret of the key with an id.
     pub(crate) fn secret(&self, key_id: &str) -> Option<&str> {
         let mut keys = self.state.keys.with_secrets();
-        keys.find(|(_, key)| key.id == key_id)
+        keys.find(|(_, key)| *key.id == *key_id)
             .map(|(secret, _)| secret)
     }
 }

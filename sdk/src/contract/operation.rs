@@ -1,6 +1,8 @@
 //! Paths of operations: routing a request to its operation, and building its path.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use super::{Operation, Surface};
 
@@ -29,9 +31,7 @@ impl Operation {
     /// ```
     #[must_use]
     pub fn route(host: Surface, method: &str, path: &str) -> Option<(Self, Vec<String>)> {
-        Self::ALL
-            .iter()
-            .copied()
+        Self::of_resource(path)
             .filter(|op| op.surface().includes(host) && op.method().as_str() == method)
             .filter_map(|op| {
                 let (literals, values) = op.match_path(path)?;
@@ -44,9 +44,22 @@ impl Operation {
     /// Returns whether `path` matches an operation of `host` with any method.
     #[must_use]
     pub fn is_known_path(host: Surface, path: &str) -> bool {
-        Self::ALL
-            .iter()
+        Self::of_resource(path)
             .any(|op| op.surface().includes(host) && op.match_path(path).is_some())
+    }
+
+    /// Returns the operations whose paths have the same resource, which is never a placeholder.
+    fn of_resource(path: &str) -> impl Iterator<Item = Self> {
+        static BY_RESOURCE: LazyLock<BTreeMap<&str, Vec<Operation>>> = LazyLock::new(|| {
+            let mut by_resource = BTreeMap::<_, Vec<_>>::new();
+            for operation in Operation::ALL {
+                let resource = resource(operation.path());
+                by_resource.entry(resource).or_default().push(*operation);
+            }
+            by_resource
+        });
+        let operations = BY_RESOURCE.get(resource(path)).into_iter();
+        operations.flatten().copied()
     }
 
     /// Returns whether the operation is left out of the public schema.
@@ -136,6 +149,11 @@ const SEGMENT: &percent_encoding::AsciiSet = &percent_encoding::NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
+
+/// Returns the part of a path after the version, such as `jobs` of `/v1/jobs/job_1`.
+fn resource(path: &str) -> &str {
+    path.split('/').nth(2).unwrap_or_default()
+}
 
 fn placeholder(part: &'static str) -> Option<&'static str> {
     part.strip_prefix('{')?.strip_suffix('}')

@@ -146,7 +146,7 @@ fn run_kind(
         )),
         None => {
             let run = request.state.runs.by_id(id);
-            let run = run.filter(|run| run.config.workspace == request.caller.workspace);
+            let run = run.filter(|run| *run.config.workspace == *request.caller.workspace);
             Ok(run.map_or(RunKind::Format, |run| run.config.kind))
         }
     }

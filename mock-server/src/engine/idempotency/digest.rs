@@ -12,8 +12,8 @@ pub(crate) struct BodyDigest([u8; 32]);
 
 impl BodyDigest {
     /// Returns the digest of a canonical form.
-    pub(crate) fn of(canonical: &str) -> Self {
-        Self(Sha256::digest(canonical).into())
+    pub(crate) fn of(canonical: impl AsRef<[u8]>) -> Self {
+        Self(Sha256::digest(canonical.as_ref()).into())
     }
 
     fn parse(text: &str) -> Option<Self> {

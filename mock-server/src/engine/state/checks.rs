@@ -40,7 +40,7 @@ impl State {
     fn check_workspaces(&self) -> Result<(), String> {
         let workspaces = self.workspaces.ids().map(|id| (id, "the workspace list"));
         let keys = self.keys.all();
-        let keys = keys.map(|key| (key.workspace.as_str(), key.id.as_str()));
+        let keys = keys.map(|key| (&*key.workspace, &*key.id));
         let top_ups = self.top_ups.all();
         let top_ups = top_ups.map(|top_up| (top_up.workspace.as_str(), top_up.id.as_str()));
         let jobs = self.jobs.all();

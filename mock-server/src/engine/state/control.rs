@@ -165,11 +165,11 @@ impl State {
         }
         let id = self.rng.id("key");
         let key = ApiKey {
-            id: id.clone(),
-            name: "added".to_owned(),
+            id: id.as_str().into(),
+            name: "added".into(),
             kind: new.kind,
-            workspace: workspace.clone(),
-            scopes: scopes.clone(),
+            workspace: workspace.as_str().into(),
+            scopes: scopes.clone().into(),
             revoked: false,
             last_used_at: None,
         };
