@@ -103,9 +103,12 @@ pub(super) fn request(state: &mut MockState, request: &ControlRequest<'_>) -> Co
 /// Returns a request in the journal, with its exchange as far as that is stored.
 pub(crate) fn request_view(state: &MockState, seq: u64) -> Option<Value> {
     let mut view = state.simulator.request(seq)?;
-    let exchange = state.exchanges.view(seq, &view["headers"]).unwrap_or_else(
-        || json!({"duration_ms": null, "request": null, "response": null, "account": null}),
-    );
+    let exchange = state
+        .exchanges
+        .view(seq, view.get("headers")?)
+        .unwrap_or_else(
+            || json!({"duration_ms": null, "request": null, "response": null, "account": null}),
+        );
     if let (Some(fields), Value::Object(exchange)) = (view.as_object_mut(), exchange) {
         fields.extend(exchange);
     }
