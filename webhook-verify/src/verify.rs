@@ -45,7 +45,7 @@ impl Verifier {
     /// The default tolerance for timestamps: 300 seconds.
     pub const DEFAULT_TOLERANCE: Duration = Duration::from_secs(300);
 
-    /// Creates a verifier from a [`Key`] or a [`KeySet`].
+    /// Creates a verifier from a [`Key`](crate::Key) or a [`KeySet`].
     #[must_use]
     pub fn new(keys: impl Into<KeySet>) -> Self {
         Self {
