@@ -40,6 +40,9 @@ const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS finished_jobs (
 const INSERT: &str =
     "INSERT INTO finished_jobs (job_id, event) VALUES ($1, $2) ON CONFLICT DO NOTHING";
 
+/// The time after which another process handles the events of one that was killed.
+const LEASE_DURATION: Duration = Duration::from_secs(15);
+
 #[derive(Clone)]
 struct AppState {
     inbox: Inbox,
@@ -131,7 +134,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let receiver = WebhookReceiver::from_secret_file(variable("SVC_WEBHOOK_SECRET_FILE")?)?;
     tokio::spawn(reload_keys(receiver.clone()));
 
-    let inbox = Inbox::new(PostgresStore::connect(&url).await?);
+    let inbox = Inbox::new(PostgresStore::connect(&url).await?).lease_duration(LEASE_DURATION);
     // A pool connects again after a restart of the database. To another machine, use TLS.
     let database = Pool::builder(Manager::new(url.parse()?, NoTls)).build()?;
     database.get().await?.batch_execute(SCHEMA).await?;
