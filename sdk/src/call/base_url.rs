@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use http::Uri;
+use http::uri::{Authority, PathAndQuery, Scheme};
 use url::{Host, Url};
 
 use crate::error::{Error, Result};
@@ -10,6 +12,8 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug)]
 pub(crate) struct BaseUrl {
     text: String,
+    scheme: Scheme,
+    authority: Authority,
     host: String,
     port: u16,
     path: String,
@@ -36,20 +40,27 @@ impl BaseUrl {
                 "invalid base URL `{text}`: expected https:// (http:// is accepted for loopback hosts only)"
             )));
         }
+        let invalid = |error| Error::configuration(format!("invalid base URL `{text}`: {error}"));
         Ok(Self {
             text: url.as_str().trim_end_matches('/').to_owned(),
+            scheme: Scheme::try_from(url.scheme()).map_err(invalid)?,
+            authority: Authority::try_from(url.authority()).map_err(invalid)?,
             host: url.host_str().unwrap_or_default().to_owned(),
             port: url.port_or_known_default().unwrap_or_default(),
             path: url.path().trim_end_matches('/').to_owned(),
         })
     }
 
-    /// Returns the URL of a path that begins with a slash.
-    pub(crate) fn join(&self, path: &str) -> String {
-        let mut url = String::with_capacity(self.text.len() + path.len());
-        url.push_str(&self.text);
-        url.push_str(path);
-        url
+    /// Returns the URL of a path that begins with a slash, with or without a query.
+    pub(crate) fn join(&self, path: &str) -> Result<Uri, http::Error> {
+        let mut target = String::with_capacity(self.path.len() + path.len());
+        target.push_str(&self.path);
+        target.push_str(path);
+        let mut parts = http::uri::Parts::default();
+        parts.scheme = Some(self.scheme.clone());
+        parts.authority = Some(self.authority.clone());
+        parts.path_and_query = Some(PathAndQuery::try_from(target)?);
+        Ok(Uri::from_parts(parts)?)
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -165,7 +176,8 @@ mod tests {
     #[test]
     fn a_path_prefix_is_kept() {
         let base = parse("https://api.example/prefix/").unwrap();
-        assert_eq!(base.join("/v1/jobs"), "https://api.example/prefix/v1/jobs");
+        let url = base.join("/v1/jobs?limit=5").unwrap();
+        assert_eq!(url, "https://api.example/prefix/v1/jobs?limit=5");
     }
 
     #[test]

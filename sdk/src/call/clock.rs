@@ -42,10 +42,13 @@ pub(crate) fn sleep_computer(span: Duration) {
 
 /// Returns the time after `span`. A span beyond the range of the clock counts as a century.
 pub(crate) fn after(span: Duration) -> Instant {
+    add(now(), span)
+}
+
+fn add(moment: Instant, span: Duration) -> Instant {
     const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
-    let now = now();
-    now.checked_add(span).unwrap_or(now + CENTURY)
+    moment.checked_add(span).unwrap_or(moment + CENTURY)
 }
 
 /// A timer that can be set again.
@@ -84,6 +87,15 @@ impl ClockReading {
             monotonic: now(),
             wall: wall(),
         }
+    }
+
+    pub(crate) fn monotonic(&self) -> Instant {
+        self.monotonic
+    }
+
+    /// Returns the time after `span`, as [`after`] does.
+    pub(crate) fn monotonic_after(&self, span: Duration) -> Instant {
+        add(self.monotonic, span)
     }
 
     /// Returns how long the computer slept between this reading and a later one, if it did.

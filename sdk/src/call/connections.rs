@@ -43,15 +43,15 @@ impl Core {
     }
 
     /// Replaces the connections if the computer slept since the last request, and ends the
-    /// rate-limit windows that ended meanwhile.
-    pub(crate) fn notice_sleep(&self) {
+    /// rate-limit windows that ended meanwhile. Returns the clocks.
+    pub(crate) fn notice_sleep(&self) -> ClockReading {
         let now = ClockReading::now();
         let slept = {
             let mut state = self.connections.state();
             let slept = state.last_used.slept_until(&now);
             state.last_used = now;
             if slept.is_some() {
-                state.replaced_at = clock::now();
+                state.replaced_at = now.monotonic();
             }
             slept
         };
@@ -59,6 +59,7 @@ impl Core {
             self.rate_limiter.skip(slept);
             self.transport.reconnect();
         }
+        now
     }
 
     /// Replaces the connections after a request got no response in time.
@@ -66,10 +67,10 @@ impl Core {
     /// `sent_at` is when it was sent: if the connections were replaced since, it says nothing of the
     /// new ones.
     pub(crate) fn replace_connections(&self, sent_at: Instant) {
-        self.notice_sleep();
+        let now = self.notice_sleep();
         let mut state = self.connections.state();
         if state.replaced_at <= sent_at {
-            state.replaced_at = clock::now();
+            state.replaced_at = now.monotonic();
             drop(state);
             self.transport.reconnect();
         }

@@ -1,6 +1,7 @@
 //! The state that the clones of a client share, and the loop that sends a call.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,10 +12,10 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tracing::Instrument;
 
 use super::base_url::{BaseUrl, HttpHosts};
-use super::clock::{self, Instant};
+use super::clock::{self, ClockReading, Instant};
 use super::connections::Connections;
 use super::credentials::Credentials;
-use super::deadline::{Deadline, exchange};
+use super::deadline::{Deadline, NoResponse, exchange};
 use super::random::Random;
 use super::rate_limit::{Attempt, RateLimiter};
 use super::raw_response::RawResponse;
@@ -29,7 +30,7 @@ use crate::observe::Observer;
 use crate::observe::call::{ObservedAttempt, ObservedCall};
 use crate::observe::trace;
 use crate::polling::JobPolls;
-use crate::transport::{Transport, TransportError};
+use crate::transport::{ResponseFuture, Transport, TransportError};
 
 /// The largest response body that is read. Artifacts are not read this way.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
@@ -101,9 +102,9 @@ impl Core {
         let error = loop {
             let mut attempt = ObservedAttempt::default();
             let mut key = None;
-            let began = clock::now();
-            let sending = self.send_once(request, &deadline, call, &mut attempt, &mut key);
-            let outcome = deadline.before(sending).await;
+            let outcome = self
+                .send_once(request, &deadline, call, &mut attempt, &mut key)
+                .await;
             let mut error = match outcome.map(|response| response.and_then(&decode)) {
                 Some(Ok(value)) => {
                     call.end_attempt(&attempt, None, None);
@@ -112,9 +113,6 @@ impl Core {
                 }
                 Some(Err(error)) => error,
                 None => {
-                    if attempt.sent {
-                        self.replace_connections(began);
-                    }
                     let sent = attempt.sent || ambiguous_error.is_some();
                     let error = Error::new(Kind::Timeout {
                         timeout,
@@ -170,7 +168,8 @@ impl Core {
         Err(request.annotate(error))
     }
 
-    /// Sends the request once, within the rate limit, and returns whatever response comes.
+    /// Sends the request once, within the rate limit, and returns whatever response comes, or `None`
+    /// if the deadline passes first.
     ///
     /// `attempt` says afterwards whether the request may have left, also if this future is dropped.
     /// `key` is the `Authorization` header that was sent.
@@ -181,31 +180,34 @@ impl Core {
         call: &mut ObservedCall<'_>,
         attempt: &mut ObservedAttempt,
         key: &mut Option<HeaderValue>,
-    ) -> Result<RawResponse> {
-        *key = self.credentials.header().await?;
-        let (turn, mut permit) = self.wait_for_permit(request, deadline).await?;
-
-        let mut message = request.to_http(&self.base_url)?;
-        let headers = message.headers_mut();
-        for (name, value) in &self.default_headers {
-            if !request.headers.contains_key(name) {
-                headers.insert(name, value.clone());
+    ) -> Option<Result<RawResponse>> {
+        let waiting = async {
+            *key = self.credentials.header().await?;
+            self.wait_for_permit(request, deadline).await
+        };
+        let (turn, mut permit, now) = match deadline.before(waiting).await? {
+            Ok(permit) => permit,
+            Err(error) => return Some(Err(error)),
+        };
+        let sent_at = now.monotonic();
+        let sending = match self.message(request, key.as_ref()) {
+            Ok(mut message) => {
+                *attempt = call.start_attempt(&mut message, sent_at);
+                permit.sent_at = Some(sent_at);
+                trace::request_message(&message, Some(request), key.as_ref());
+                self.transport.send(message)
             }
+            Err(error) => return Some(Err(error)),
+        };
+        let receiving = pin!(receive(sending));
+        let received = exchange(Some(deadline), self.attempt_timeout, now, receiving).await;
+        if received.is_err() {
+            self.replace_connections(sent_at);
         }
-        headers.insert(USER_AGENT, self.user_agent.clone());
-        if let Some(key) = key.as_ref() {
-            headers.insert(AUTHORIZATION, key.clone());
-        }
-        *attempt = call.start_attempt(&mut message);
-        let sent_at = clock::now();
-        permit.sent_at = Some(sent_at);
-        trace::request_message(&message, Some(request), key.as_ref());
-        let response = match exchange(self.attempt_timeout, self.receive(message)).await {
+        let response = match received {
             Ok(response) => response,
-            Err(reason) => {
-                self.replace_connections(sent_at);
-                Err(TransportError::from(reason).into())
-            }
+            Err(NoResponse::DeadlinePassed) => return None,
+            Err(reason) => Err(TransportError::from(reason).into()),
         };
         drop(turn);
         if let Err(error) = &response {
@@ -219,19 +221,40 @@ impl Core {
             trace::response_headers(response.status, &response.headers, key);
             trace::response_body(request.operation, &response.body, key);
         }
-        response
+        Some(response)
+    }
+
+    /// Returns the request with the headers of every request.
+    fn message(
+        &self,
+        request: &Request,
+        key: Option<&HeaderValue>,
+    ) -> Result<http::Request<Bytes>> {
+        let mut message = request.to_http(&self.base_url)?;
+        let headers = message.headers_mut();
+        for (name, value) in &self.default_headers {
+            if !request.headers.contains_key(name) {
+                headers.insert(name, value.clone());
+            }
+        }
+        headers.insert(USER_AGENT, self.user_agent.clone());
+        if let Some(key) = key {
+            headers.insert(AUTHORIZATION, key.clone());
+        }
+        Ok(message)
     }
 
     /// Waits for a turn and for a place in the rate-limit bucket.
     ///
     /// A request that waits here was not sent, and its attempt's time limit does not run. It takes a
     /// place only when it is its turn: while the limit is unknown, no more requests are counted than
-    /// can be under way.
+    /// can be under way. Connections that died while the computer slept are replaced before the
+    /// clocks are read that are returned.
     async fn wait_for_permit(
         &self,
         request: &Request,
         deadline: &Deadline,
-    ) -> Result<(SemaphorePermit<'_>, Permit<'_>)> {
+    ) -> Result<(SemaphorePermit<'_>, Permit<'_>, ClockReading)> {
         let bucket = request.bucket();
         loop {
             let turn = self
@@ -239,8 +262,8 @@ impl Core {
                 .acquire()
                 .await
                 .map_err(|_| Error::configuration("the client is shut down"))?;
-            self.notice_sleep();
-            let now = clock::now();
+            let reading = self.notice_sleep();
+            let now = reading.monotonic();
             let Err(next) = self.rate_limiter.acquire(bucket, now) else {
                 let permit = Permit {
                     core: self,
@@ -248,7 +271,7 @@ impl Core {
                     is_held: true,
                     sent_at: None,
                 };
-                return Ok((turn, permit));
+                return Ok((turn, permit, reading));
             };
             drop(turn);
             let retry_after = next - now;
@@ -259,26 +282,26 @@ impl Core {
             clock::pause_until(next).await;
         }
     }
+}
 
-    /// Sends a message, and reads its whole response.
-    async fn receive(&self, message: http::Request<Bytes>) -> Result<RawResponse> {
-        let (head, body) = self.send(message).await?.into_parts();
-        let body = Limited::new(body, MAX_RESPONSE_BYTES)
-            .collect()
-            .await
-            .map_err(|error| match error.downcast::<TransportError>() {
-                Ok(error) => TransportError::maybe_sent(error),
-                Err(error) if error.is::<LengthLimitError>() => {
-                    TransportError::maybe_sent("the response is larger than 64 MiB")
-                }
-                Err(error) => TransportError::maybe_sent(error),
-            })?;
-        Ok(RawResponse::new(
-            head.status.as_u16(),
-            head.headers,
-            body.to_bytes(),
-        ))
-    }
+/// Reads the whole response of a request that was sent.
+async fn receive(sending: ResponseFuture) -> Result<RawResponse> {
+    let (head, body) = sending.await?.into_parts();
+    let body = Limited::new(body, MAX_RESPONSE_BYTES)
+        .collect()
+        .await
+        .map_err(|error| match error.downcast::<TransportError>() {
+            Ok(error) => TransportError::maybe_sent(error),
+            Err(error) if error.is::<LengthLimitError>() => {
+                TransportError::maybe_sent("the response is larger than 64 MiB")
+            }
+            Err(error) => TransportError::maybe_sent(error),
+        })?;
+    Ok(RawResponse::new(
+        head.status.as_u16(),
+        head.headers,
+        body.to_bytes(),
+    ))
 }
 
 /// Whether the service itself rejected the API key, not a proxy in front of it.

@@ -12,23 +12,25 @@ use crate::error::{Error, Kind, Result};
 
 /// The `Authorization` header of requests.
 #[derive(Default)]
-pub(crate) struct Credentials {
-    provider: Option<Arc<dyn KeyProvider>>,
-    /// The lock is held while the provider is asked, so that it is asked once for all that wait.
-    cached: Mutex<Option<HeaderValue>>,
+pub(crate) enum Credentials {
+    #[default]
+    None,
+    Fixed(HeaderValue),
+    Provider {
+        provider: Arc<dyn KeyProvider>,
+        /// The lock is held while the provider is asked, so that it is asked once for all that wait.
+        cached: Mutex<Option<HeaderValue>>,
+    },
 }
 
 impl Credentials {
     pub(crate) fn fixed(key: &ApiKey) -> Result<Self> {
-        Ok(Self {
-            provider: None,
-            cached: Mutex::new(Some(header(key)?)),
-        })
+        Ok(Self::Fixed(header(key)?))
     }
 
     pub(crate) fn from_provider(provider: Arc<dyn KeyProvider>) -> Self {
-        Self {
-            provider: Some(provider),
+        Self::Provider {
+            provider,
             cached: Mutex::default(),
         }
     }
@@ -39,11 +41,17 @@ impl Credentials {
     ///
     /// Returns an error if the provider fails.
     pub(crate) async fn header(&self) -> Result<Option<HeaderValue>> {
-        let mut cached = self.cached.lock().await;
-        if let (None, Some(provider)) = (&*cached, &self.provider) {
-            *cached = Some(request_key(provider.as_ref()).await?);
+        match self {
+            Self::None => Ok(None),
+            Self::Fixed(key) => Ok(Some(key.clone())),
+            Self::Provider { provider, cached } => {
+                let mut cached = cached.lock().await;
+                if cached.is_none() {
+                    *cached = Some(request_key(provider.as_ref()).await?);
+                }
+                Ok(cached.clone())
+            }
         }
-        Ok(cached.clone())
     }
 
     /// Asks the provider for another key than the one that the service rejected, and returns whether
@@ -53,10 +61,10 @@ impl Credentials {
     ///
     /// Returns an error if the provider fails. It is then asked again for the next request.
     pub(crate) async fn replace(&self, rejected: &HeaderValue) -> Result<bool> {
-        let Some(provider) = &self.provider else {
+        let Self::Provider { provider, cached } = self else {
             return Ok(false);
         };
-        let mut cached = self.cached.lock().await;
+        let mut cached = cached.lock().await;
         if cached.as_ref() == Some(rejected) {
             *cached = None;
             *cached = Some(request_key(provider.as_ref()).await?);

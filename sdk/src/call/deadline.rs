@@ -1,7 +1,9 @@
 //! Time limits that do not count the time during which the program cannot run.
 
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use super::clock::{self, CHECK_INTERVAL, ClockReading, Instant};
@@ -52,38 +54,37 @@ impl Deadline {
     }
 
     pub(crate) fn has_passed(&self) -> bool {
-        let at = self.instant();
-        clock::now() >= at && !self.put_off(at)
+        let (at, now) = (self.instant(), clock::now());
+        now >= at && !self.put_off(at, now)
     }
 
     /// Returns the output of the future, or `None` if the deadline comes first.
     pub(crate) async fn before<F: Future>(&self, future: F) -> Option<F::Output> {
         let mut future = pin!(future);
+        // What is ready at once needs neither a clock nor a timer.
+        let first = poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await;
+        if let Poll::Ready(output) = first {
+            return Some(output);
+        }
         loop {
-            match self.step(future.as_mut()).await {
-                Step::Finished(output) => return Some(output),
-                Step::Passed => return None,
-                Step::Running => {}
+            let check = self.instant().min(clock::now() + CHECK_INTERVAL);
+            let output = clock::before(check, future.as_mut()).await;
+            let has_passed = self.has_passed_at(check, clock::now());
+            if output.is_some() || has_passed {
+                return output;
             }
         }
     }
 
-    /// Runs the future until the clocks have to be looked at.
-    async fn step<F: Future>(&self, future: Pin<&mut F>) -> Step<F::Output> {
+    /// Returns whether the deadline has passed at a look at the clocks that was due at `check`, and
+    /// is not put off.
+    fn has_passed_at(&self, check: Instant, now: Instant) -> bool {
         let at = self.instant();
-        let check = at.min(clock::now() + CHECK_INTERVAL);
-        let output = clock::before(check, future).await;
-        let is_put_off = self.put_off(check);
-        match output {
-            Some(output) => Step::Finished(output),
-            None if is_put_off || check < at => Step::Running,
-            None => Step::Passed,
-        }
+        !self.put_off(check, now) && at <= check
     }
 
     /// Puts the deadline off if it is much later than when the task was due to run.
-    pub(crate) fn put_off(&self, due: Instant) -> bool {
-        let now = clock::now();
+    pub(crate) fn put_off(&self, due: Instant, now: Instant) -> bool {
         let delay = now.saturating_duration_since(due);
         if delay <= MAX_DELAY {
             return false;
@@ -112,17 +113,11 @@ impl Clone for Deadline {
     }
 }
 
-/// What became of a future meanwhile.
-enum Step<T> {
-    Finished(T),
-    /// The deadline has passed.
-    Passed,
-    Running,
-}
-
 /// Why an exchange with a server was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NoResponse {
+    /// The deadline of the call or download that the exchange belongs to has passed.
+    DeadlinePassed,
     TimedOut,
     /// The computer slept, and the exchange did not go on afterwards.
     ComputerSlept,
@@ -131,7 +126,7 @@ pub(crate) enum NoResponse {
 impl From<NoResponse> for TransportError {
     fn from(reason: NoResponse) -> Self {
         match reason {
-            NoResponse::TimedOut => Self::timed_out(),
+            NoResponse::DeadlinePassed | NoResponse::TimedOut => Self::timed_out(),
             NoResponse::ComputerSlept => {
                 Self::maybe_sent("no response after the computer woke from sleep")
             }
@@ -139,25 +134,42 @@ impl From<NoResponse> for TransportError {
     }
 }
 
-/// Returns the output of an exchange with a server, unless it takes longer than `timeout` or its
-/// connection died while the computer slept.
+/// Returns the output of an exchange with a server that began at `began`, unless `deadline` passes,
+/// the exchange takes longer than `timeout`, or its connection died while the computer slept.
+///
+/// One timer serves both limits.
 pub(crate) async fn exchange<F: Future>(
+    deadline: Option<&Deadline>,
     timeout: Duration,
-    future: F,
+    began: ClockReading,
+    mut future: Pin<&mut F>,
 ) -> Result<F::Output, NoResponse> {
-    let deadline = Deadline::after(timeout);
-    let began = ClockReading::now();
-    let mut future = pin!(future);
+    let limit = Deadline::at(began.monotonic_after(timeout));
+    let mut now = began.monotonic();
     loop {
-        match deadline.step(future.as_mut()).await {
-            Step::Finished(output) => return Ok(output),
-            Step::Passed => return Err(NoResponse::TimedOut),
-            Step::Running if began.has_slept() => break,
-            Step::Running => {}
+        let check = limit.instant().min(now + CHECK_INTERVAL);
+        let check = deadline.map_or(check, |deadline| check.min(deadline.instant()));
+        let output = clock::before(check, future.as_mut()).await;
+        now = clock::now();
+        let is_over = deadline.is_some_and(|deadline| deadline.has_passed_at(check, now));
+        let has_timed_out = limit.has_passed_at(check, now);
+        match output {
+            Some(output) => return Ok(output),
+            None if is_over => return Err(NoResponse::DeadlinePassed),
+            None if has_timed_out => return Err(NoResponse::TimedOut),
+            None if began.has_slept() => break,
+            None => {}
         }
     }
-    let output = clock::before(clock::now() + TIME_TO_GO_ON, future).await;
-    output.ok_or(NoResponse::ComputerSlept)
+    let check = now + TIME_TO_GO_ON;
+    let check = deadline.map_or(check, |deadline| check.min(deadline.instant()));
+    match clock::before(check, future).await {
+        Some(output) => Ok(output),
+        None if deadline.is_some_and(|deadline| deadline.instant() <= check) => {
+            Err(NoResponse::DeadlinePassed)
+        }
+        None => Err(NoResponse::ComputerSlept),
+    }
 }
 
 #[cfg(test)]

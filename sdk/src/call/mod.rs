@@ -249,32 +249,44 @@ impl<T> Call<T> {
         CallWithResponse { call: self }
     }
 
-    /// Sends the request, retries it where that is safe, and decodes the response.
-    pub(crate) async fn send(self) -> Result<Response<T>> {
+    /// Returns the future that sends the request, retries it where that is safe, and decodes the
+    /// response.
+    fn send<R>(self, output: fn(T, RawResponse) -> R) -> CallFuture<R>
+    where
+        T: 'static,
+        R: Send + 'static,
+    {
         let Self {
             core,
             request,
             options,
             decode,
         } = self;
-        let sent = async {
-            let request = request?;
+        let about = |error: Error, resource: &Option<ResourceRef>| match resource.clone() {
+            Some(resource) => error.with_resource(resource),
+            None => error,
+        };
+        let request = match request {
+            Ok(request) => request,
+            Err(error) => {
+                let error = about(error, &options.resource);
+                return CallFuture::new(std::future::ready(Err(error)));
+            }
+        };
+        CallFuture::new(async move {
             let context = DecodeContext {
                 core: &core,
                 request: &request,
             };
-            core.execute(&request, &options, |response| {
+            let response = core.execute(&request, &options, |response| {
                 let response = response.into_success()?;
                 let value = decode(&context, &response)?;
-                Ok(Response::new(value, response))
-            })
-            .await
-        };
-        sent.await
-            .map_err(|error: Error| match options.resource.clone() {
-                Some(resource) => error.with_resource(resource),
-                None => error,
-            })
+                Ok(output(value, response))
+            });
+            response
+                .await
+                .map_err(|error| about(error, &options.resource))
+        })
     }
 }
 
@@ -319,7 +331,7 @@ impl<T: Send + 'static> IntoFuture for Call<T> {
     type IntoFuture = CallFuture<T>;
 
     fn into_future(self) -> CallFuture<T> {
-        CallFuture(Box::pin(async move { Ok(self.send().await?.value) }))
+        self.send(|value, _| value)
     }
 }
 
@@ -346,7 +358,7 @@ impl<T: Send + 'static> IntoFuture for CallWithResponse<T> {
     type IntoFuture = CallFuture<Response<T>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        CallFuture(Box::pin(self.call.send()))
+        self.call.send(Response::new)
     }
 }
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Display;
 
 use bytes::Bytes;
+use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
-use http::{HeaderMap, Uri};
 use serde::Serialize;
 
 use super::base_url::BaseUrl;
@@ -136,7 +136,6 @@ impl Request {
     pub(crate) fn to_http(&self, base_url: &BaseUrl) -> Result<http::Request<Bytes>> {
         const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-        let url = Bytes::from(base_url.join(&self.encoded_target()));
         let invalid = |error: &dyn Display| {
             Error::from(InvalidField::new(
                 "path",
@@ -145,7 +144,8 @@ impl Request {
         };
         let mut message = http::Request::new(self.body.clone().unwrap_or_default());
         *message.method_mut() = http_method(self.method);
-        *message.uri_mut() = Uri::from_maybe_shared(url).map_err(|error| invalid(&error))?;
+        let url = base_url.join(&self.encoded_target());
+        *message.uri_mut() = url.map_err(|error| invalid(&error))?;
         let headers = message.headers_mut();
         headers.reserve(REQUEST_HEADERS + self.headers.len());
         headers.insert(ACCEPT, JSON);

@@ -85,34 +85,33 @@ impl Operation {
     ///
     /// Returns an error if the number of segments does not match, or a segment is empty, `.` or `..`.
     pub fn expand<S: AsRef<str>>(self, segments: &[S]) -> Result<String, PathError> {
-        let expected = self.placeholders().count();
-        if expected != segments.len() {
-            return Err(PathError::SegmentCount {
-                expected,
-                actual: segments.len(),
-            });
-        }
         let mut values = segments.iter().map(AsRef::as_ref);
         let mut path = String::with_capacity(self.path().len() + 24);
-        for (index, part) in self.path().split('/').enumerate() {
-            if index > 0 {
-                path.push('/');
+        let mut rest = self.path();
+        while let Some((literal, (name, after))) = next_placeholder(rest) {
+            let Some(value) = values.next() else {
+                return Err(self.wrong_segment_count(segments.len()));
+            };
+            if matches!(value, "" | "." | "..") {
+                return Err(PathError::InvalidSegment {
+                    name,
+                    value: value.to_owned(),
+                });
             }
-            match placeholder(part) {
-                None => path.push_str(part),
-                Some(name) => {
-                    let value = values.next().unwrap_or_default();
-                    if matches!(value, "" | "." | "..") {
-                        return Err(PathError::InvalidSegment {
-                            name,
-                            value: value.to_owned(),
-                        });
-                    }
-                    path.extend(percent_encoding::utf8_percent_encode(value, SEGMENT));
-                }
-            }
+            path.push_str(literal);
+            path.extend(percent_encoding::utf8_percent_encode(value, SEGMENT));
+            rest = after;
         }
+        if values.next().is_some() {
+            return Err(self.wrong_segment_count(segments.len()));
+        }
+        path.push_str(rest);
         Ok(path)
+    }
+
+    fn wrong_segment_count(self, actual: usize) -> PathError {
+        let expected = self.placeholders().count();
+        PathError::SegmentCount { expected, actual }
     }
 
     fn match_path(self, path: &str) -> Option<(usize, Vec<String>)> {
@@ -157,6 +156,12 @@ fn resource(path: &str) -> &str {
 
 fn placeholder(part: &'static str) -> Option<&'static str> {
     part.strip_prefix('{')?.strip_suffix('}')
+}
+
+/// Returns what precedes the first placeholder of a path, its name, and what follows it.
+fn next_placeholder(path: &'static str) -> Option<(&'static str, (&'static str, &'static str))> {
+    let (literal, rest) = path.split_once('{')?;
+    Some((literal, rest.split_once('}')?))
 }
 
 /// An error from [`Operation::expand`].

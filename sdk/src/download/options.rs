@@ -134,6 +134,10 @@ impl TimeLimit {
         self.deadline.as_ref().is_some_and(Deadline::has_passed)
     }
 
+    pub(super) fn deadline(&self) -> Option<&Deadline> {
+        self.deadline.as_ref()
+    }
+
     /// Returns the output of the future, or `None` if the limit passes first.
     pub(super) async fn before<F: Future>(&self, future: F) -> Option<F::Output> {
         match &self.deadline {

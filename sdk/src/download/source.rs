@@ -1,5 +1,6 @@
 //! Requests for the content of an artifact.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use super::digest::FileDigest;
 use super::options::TimeLimit;
 use super::progress::Reporter;
 use super::{host, partial_file};
+use crate::call::clock::ClockReading;
 use crate::call::deadline::{NoResponse, exchange};
 use crate::call::{Core, clock, retry};
 use crate::error::{Error, Kind, Result};
@@ -145,14 +147,14 @@ impl ArtifactSource {
     /// Returns what the server sends, or an error after which the download can be resumed, on another
     /// connection, if it sends nothing in time.
     async fn exchange<F: Future>(&self, future: F, timeout: &'static str) -> Result<F::Output> {
-        let began = clock::now();
-        let received = exchange(READ_TIMEOUT, future);
-        let reason = match self.time_limit.before(received).await {
-            Some(Ok(output)) => return Ok(output),
-            Some(Err(NoResponse::ComputerSlept)) => "the computer slept",
-            Some(Err(NoResponse::TimedOut)) | None => timeout,
+        let began = ClockReading::now();
+        let limit = self.time_limit.deadline();
+        let reason = match exchange(limit, READ_TIMEOUT, began, pin!(future)).await {
+            Ok(output) => return Ok(output),
+            Err(NoResponse::ComputerSlept) => "the computer slept",
+            Err(NoResponse::TimedOut | NoResponse::DeadlinePassed) => timeout,
         };
-        self.core.replace_connections(began);
+        self.core.replace_connections(began.monotonic());
         Err(self.interrupted(reason))
     }
 

@@ -20,7 +20,8 @@ pub(crate) struct ObservedCall<'a> {
     core: &'a Core,
     request: &'a Request,
     span: Span,
-    began: Instant,
+    /// When it began, if there are observers.
+    began: Option<Instant>,
     attempts: u32,
     max_attempts: u32,
     is_finished: bool,
@@ -50,7 +51,7 @@ impl<'a> ObservedCall<'a> {
             core,
             request,
             span,
-            began: clock::now(),
+            began: (!core.observers.is_empty()).then(clock::now),
             attempts: 0,
             max_attempts: max_retries.saturating_add(1),
             is_finished: false,
@@ -62,7 +63,11 @@ impl<'a> ObservedCall<'a> {
     }
 
     /// Reports that a request is about to be sent. Observers may add headers to it.
-    pub(crate) fn start_attempt(&mut self, message: &mut HttpRequest<Bytes>) -> ObservedAttempt {
+    pub(crate) fn start_attempt(
+        &mut self,
+        message: &mut HttpRequest<Bytes>,
+        now: Instant,
+    ) -> ObservedAttempt {
         self.attempts += 1;
         for observer in &self.core.observers {
             observer.on_attempt_start(&mut AttemptStart {
@@ -73,18 +78,22 @@ impl<'a> ObservedCall<'a> {
         }
         ObservedAttempt {
             sent: true,
-            began: Some(clock::now()),
+            began: Some(now),
             response: None,
         }
     }
 
     /// Keeps the response of an attempt until its end, if that is reported.
     pub(crate) fn record_response(&self, attempt: &mut ObservedAttempt, response: &RawResponse) {
-        let is_traced = !self.span.is_disabled()
-            || tracing::enabled!(target: "svc_sdk::attempt", tracing::Level::DEBUG);
-        if is_traced || !self.core.observers.is_empty() {
+        if self.reports_attempts() {
             attempt.response = Some(response.clone());
         }
+    }
+
+    fn reports_attempts(&self) -> bool {
+        !self.span.is_disabled()
+            || !self.core.observers.is_empty()
+            || tracing::enabled!(target: "svc_sdk::attempt", tracing::Level::DEBUG)
     }
 
     /// Reports the end of an attempt. An error before the attempt was sent is not reported.
@@ -94,7 +103,7 @@ impl<'a> ObservedCall<'a> {
         error: Option<&Error>,
         retry_delay: Option<Duration>,
     ) {
-        let Some(began) = attempt.began else {
+        let Some(began) = attempt.began.filter(|_| self.reports_attempts()) else {
             return;
         };
         let end = AttemptEnd {
@@ -166,13 +175,13 @@ impl<'a> ObservedCall<'a> {
     }
 
     fn end(&self, outcome: CallOutcome<'_>) {
-        if self.core.observers.is_empty() {
+        let Some(began) = self.began else {
             return;
-        }
+        };
         let end = CallEnd {
             request: self.request,
             attempts: self.attempts,
-            duration: clock::now().saturating_duration_since(self.began),
+            duration: clock::now().saturating_duration_since(began),
             outcome,
         };
         for observer in &self.core.observers {

@@ -220,7 +220,7 @@ impl<R: Resource> Updates<R> {
     /// Puts the end of the time limit off if the process was stopped.
     fn put_off_limit(&self) {
         if let (Some(limit), Some(timer)) = (&self.limit, &self.timer) {
-            limit.put_off(timer.due());
+            limit.put_off(timer.due(), clock::now());
         }
     }
 

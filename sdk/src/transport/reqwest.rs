@@ -5,11 +5,14 @@
 
 #[cfg(feature = "_tls")]
 use std::sync::OnceLock;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::Uri;
+use http::uri::{Authority, Scheme};
 use http_body_util::BodyExt;
+use url::Url;
 
 use super::{ConnectionOptions, ResponseFuture, Transport, TransportError};
 
@@ -27,19 +30,45 @@ pub(crate) struct ReqwestTransport {
 
 /// A reqwest client, whose connections are discarded together with it.
 #[derive(Default)]
-struct Pool(Mutex<Option<Result<reqwest::Client, String>>>);
+struct Pool(Mutex<PoolState>);
+
+#[derive(Default)]
+struct PoolState {
+    client: Option<Result<reqwest::Client, String>>,
+    /// The host of the last request, and a URL of it: parsing a host takes longer than a path.
+    last_url: Option<(Authority, Url)>,
+}
 
 impl Pool {
     fn get_or_build(
         &self,
         build: impl FnOnce() -> Result<reqwest::Client, String>,
     ) -> Result<reqwest::Client, String> {
-        let mut client = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        client.get_or_insert_with(build).clone()
+        self.state().client.get_or_insert_with(build).clone()
+    }
+
+    /// Returns the URL of a request with this pool's scheme.
+    fn url(&self, uri: &Uri) -> Result<Url, url::ParseError> {
+        let mut state = self.state();
+        if let (Some(authority), Some((last, url))) = (uri.authority(), &state.last_url)
+            && authority.as_str() == last.as_str()
+        {
+            let mut url = url.clone();
+            url.set_path(uri.path());
+            url.set_query(uri.query());
+            return Ok(url);
+        }
+        let url = Url::parse(&uri.to_string())?;
+        state.last_url = uri.authority().cloned().zip(Some(url.clone()));
+        Ok(url)
     }
 
     fn discard(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.state().client = None;
+    }
+
+    fn state(&self) -> MutexGuard<'_, PoolState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -105,18 +134,19 @@ impl ReqwestTransport {
 
 impl Transport for ReqwestTransport {
     fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
-        let client = match request.uri().scheme_str() {
-            Some("http") => self
-                .http
-                .get_or_build(|| self.http_client().map_err(|error| error.to_string())),
-            _ => self.https.get_or_build(|| self.https_client()),
+        let is_http = request.uri().scheme() == Some(&Scheme::HTTP);
+        let (pool, client) = if is_http {
+            let build = || self.http_client().map_err(|error| error.to_string());
+            (&self.http, self.http.get_or_build(build))
+        } else {
+            let build = || self.https_client();
+            (&self.https, self.https.get_or_build(build))
         };
-        match client {
-            Ok(client) => execute(&client, request, Redirects::Never),
-            Err(reason) => {
-                let error = TransportError::setup(reason);
-                Box::pin(async move { Err(error) })
-            }
+        let url = pool.url(request.uri());
+        match (client, url) {
+            (Ok(client), Ok(url)) => execute(&client, url, request, Redirects::Never),
+            (Err(reason), _) => fail(TransportError::setup(reason)),
+            (_, Err(error)) => fail(TransportError::not_sent(error)),
         }
     }
 
@@ -136,25 +166,30 @@ pub(super) enum Redirects {
     Unknown,
 }
 
-/// Sends a request with a client that does not follow redirects.
+/// Returns a future that fails.
+pub(super) fn fail(error: TransportError) -> ResponseFuture {
+    Box::pin(std::future::ready(Err(error)))
+}
+
+/// Sends a request with a client that does not follow redirects. `url` is the request's.
 ///
 /// A response to another URL is an error, as a client of the program's own may follow them.
 pub(super) fn execute(
     client: &reqwest::Client,
+    url: Url,
     request: http::Request<Bytes>,
     redirects: Redirects,
 ) -> ResponseFuture {
-    let client = client.clone();
-    let request = reqwest::Request::try_from(request);
+    let (head, body) = request.into_parts();
+    let is_read = head.method == http::Method::GET;
+    let expected_url = (redirects != Redirects::Never).then(|| url.clone());
+    let mut request = reqwest::Request::new(head.method, url);
+    *request.headers_mut() = head.headers;
+    *request.body_mut() = Some(body.into());
+    let sending = client.execute(request);
     Box::pin(async move {
-        let request = request.map_err(TransportError::not_sent)?;
-        let is_read = request.method() == http::Method::GET;
-        let url = (redirects != Redirects::Never).then(|| request.url().clone());
-        let response = client
-            .execute(request)
-            .await
-            .map_err(into_transport_error)?;
-        if url.is_some_and(|url| url != *response.url()) {
+        let response = sending.await.map_err(into_transport_error)?;
+        if expected_url.is_some_and(|url| url != *response.url()) {
             return Err(redirected(is_read));
         }
         Ok(http::Response::from(response)

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use url::Url;
 
-use super::reqwest::{Redirects, execute};
-use super::{ResponseFuture, Transport};
+use super::reqwest::{Redirects, execute, fail};
+use super::{ResponseFuture, Transport, TransportError};
 
 /// Returns a transport that sends all requests with a reqwest client of your own: for a proxy, a
 /// client certificate, a private certificate authority, or settings of the connection pool.
@@ -49,7 +50,10 @@ struct ReqwestClientTransport(reqwest::Client);
 
 impl Transport for ReqwestClientTransport {
     fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
-        execute(&self.0, request, Redirects::Unknown)
+        match Url::parse(&request.uri().to_string()) {
+            Ok(url) => execute(&self.0, url, request, Redirects::Unknown),
+            Err(error) => fail(TransportError::not_sent(error)),
+        }
     }
 }
 
@@ -61,7 +65,6 @@ mod tests {
     use http_body_util::BodyExt;
 
     use super::*;
-    use crate::transport::TransportError;
     use crate::transport::reqwest::with_empty_root_store;
 
     /// Answers `/old` with a redirect to `/new`, and everything else with `ok`.

@@ -39,8 +39,15 @@ pub struct RateLimit {
 
 impl RateLimit {
     pub(crate) fn from_headers(headers: &HeaderMap) -> Option<Self> {
-        let number =
-            |name: HeaderName| headers.get(name)?.to_str().ok()?.trim().parse::<u32>().ok();
+        let number = |name: HeaderName| {
+            headers
+                .get(name)?
+                .to_str()
+                .ok()?
+                .trim_ascii()
+                .parse::<u32>()
+                .ok()
+        };
         let reset = number(RESET)?.min(MAX_WINDOW_SECONDS);
         Some(Self {
             limit: number(LIMIT)?,
