@@ -69,29 +69,21 @@ impl Core {
         options: &CallOptions,
         decode: impl Fn(RawResponse) -> Result<T>,
     ) -> Result<T> {
-        let mut policy = self.retry.clone();
-        if let Some(max_retries) = options.max_retries {
-            policy.max_retries = max_retries;
-        }
-        let mut call = ObservedCall::start(self, request, options, policy.max_retries);
+        let max_retries = options.max_retries.unwrap_or(self.retry.max_retries);
+        let mut call = ObservedCall::start(self, request, options, max_retries);
         let span = call.span();
-        async {
-            let timeout = options.timeout.unwrap_or(self.timeout);
-            let result = self
-                .send_until_final(request, timeout, &policy, &mut call, decode)
-                .await;
-            call.finish(result.as_ref().err());
-            result
-        }
-        .instrument(span)
-        .await
+        let timeout = options.timeout.unwrap_or(self.timeout);
+        let sending = self.send_until_final(request, timeout, max_retries, &mut call, decode);
+        let result = sending.instrument(span).await;
+        call.finish(result.as_ref().err());
+        result
     }
 
     async fn send_until_final<T>(
         &self,
         request: &Request,
         timeout: Duration,
-        policy: &RetryPolicy,
+        max_retries: u32,
         call: &mut ObservedCall<'_>,
         decode: impl Fn(RawResponse) -> Result<T>,
     ) -> Result<T> {
@@ -102,9 +94,10 @@ impl Core {
         let error = loop {
             let mut attempt = ObservedAttempt::default();
             let mut key = None;
-            let outcome = self
-                .send_once(request, &deadline, call, &mut attempt, &mut key)
-                .await;
+            // What is awaited here is boxed, so that the future of a call stays below a kilobyte:
+            // allocators are slower above it.
+            let sending = self.send_once(request, &deadline, call, &mut attempt, &mut key);
+            let outcome = Box::pin(sending).await;
             let mut error = match outcome.map(|response| response.and_then(&decode)) {
                 Some(Ok(value)) => {
                     call.end_attempt(&attempt, None, None);
@@ -126,8 +119,7 @@ impl Core {
             // The service rejects a key before it does anything else.
             if let Some(rejected) = key.filter(|_| may_replace_key && is_rejected_key(&error)) {
                 may_replace_key = false;
-                let replacing = self.credentials.replace(&rejected);
-                match deadline.before(replacing).await {
+                match Box::pin(self.replace_key(rejected, &deadline)).await {
                     Some(Ok(true)) => {
                         call.end_attempt(&attempt, Some(&error), Some(Duration::ZERO));
                         call.trace_retry(Duration::ZERO, &error);
@@ -138,8 +130,9 @@ impl Core {
                 }
             }
             let remaining = deadline.remaining();
+            let policy = self.retry.clone().max_retries(max_retries);
             let delay = retry::retry_delay(
-                policy,
+                &policy,
                 request.retry_class(),
                 &error,
                 retries,
@@ -163,9 +156,18 @@ impl Core {
             if classify(&error) == FailureClass::Ambiguous {
                 ambiguous_error = Some(error);
             }
-            clock::pause(delay).await;
+            Box::pin(clock::pause(delay)).await;
         };
         Err(request.annotate(error))
+    }
+
+    /// Asks for another API key than the rejected one. Returns `None` if the deadline passes first.
+    async fn replace_key(
+        &self,
+        rejected: HeaderValue,
+        deadline: &Deadline,
+    ) -> Option<Result<bool>> {
+        deadline.before(self.credentials.replace(&rejected)).await
     }
 
     /// Sends the request once, within the rate limit, and returns whatever response comes, or `None`
@@ -181,11 +183,14 @@ impl Core {
         attempt: &mut ObservedAttempt,
         key: &mut Option<HeaderValue>,
     ) -> Option<Result<RawResponse>> {
-        let waiting = async {
-            *key = self.credentials.header().await?;
-            self.wait_for_permit(request, deadline).await
+        let waited = {
+            let waiting = pin!(async {
+                *key = self.credentials.header().await?;
+                self.wait_for_permit(request, deadline).await
+            });
+            deadline.before(waiting).await?
         };
-        let (turn, mut permit, now) = match deadline.before(waiting).await? {
+        let (turn, mut permit, now) = match waited {
             Ok(permit) => permit,
             Err(error) => return Some(Err(error)),
         };

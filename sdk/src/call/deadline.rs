@@ -69,9 +69,13 @@ impl Deadline {
         loop {
             let check = self.instant().min(clock::now() + CHECK_INTERVAL);
             let output = clock::before(check, future.as_mut()).await;
-            let has_passed = self.has_passed_at(check, clock::now());
-            if output.is_some() || has_passed {
+            let now = clock::now();
+            if output.is_some() {
+                self.put_off(check, now);
                 return output;
+            }
+            if self.has_passed_at(check, now) {
+                return None;
             }
         }
     }
@@ -86,23 +90,25 @@ impl Deadline {
     /// Puts the deadline off if it is much later than when the task was due to run.
     pub(crate) fn put_off(&self, due: Instant, now: Instant) -> bool {
         let delay = now.saturating_duration_since(due);
-        if delay <= MAX_DELAY {
-            return false;
-        }
-        let mut state = self.state();
-        let mut at = state.at.checked_add(delay).unwrap_or(state.at);
-        // Some of the time before the timer was due was lost as well, which may have been all of a
-        // short limit.
-        if at < now + MIN_TIME_LEFT && !state.is_extended {
-            at = now + MIN_TIME_LEFT;
-            state.is_extended = true;
-        }
-        state.at = at;
-        at > now
+        delay > MAX_DELAY && self.state().put_off(delay, now)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn put_off(&mut self, delay: Duration, now: Instant) -> bool {
+        let mut at = self.at.checked_add(delay).unwrap_or(self.at);
+        // Some of the time before the timer was due was lost as well, which may have been all of a
+        // short limit.
+        if at < now + MIN_TIME_LEFT && !self.is_extended {
+            at = now + MIN_TIME_LEFT;
+            self.is_extended = true;
+        }
+        self.at = at;
+        at > now
     }
 }
 
@@ -151,14 +157,22 @@ pub(crate) async fn exchange<F: Future>(
         let check = deadline.map_or(check, |deadline| check.min(deadline.instant()));
         let output = clock::before(check, future.as_mut()).await;
         now = clock::now();
+        if let Some(output) = output {
+            if let Some(deadline) = deadline {
+                deadline.put_off(check, now);
+            }
+            return Ok(output);
+        }
         let is_over = deadline.is_some_and(|deadline| deadline.has_passed_at(check, now));
         let has_timed_out = limit.has_passed_at(check, now);
-        match output {
-            Some(output) => return Ok(output),
-            None if is_over => return Err(NoResponse::DeadlinePassed),
-            None if has_timed_out => return Err(NoResponse::TimedOut),
-            None if began.has_slept() => break,
-            None => {}
+        if is_over {
+            return Err(NoResponse::DeadlinePassed);
+        }
+        if has_timed_out {
+            return Err(NoResponse::TimedOut);
+        }
+        if began.has_slept() {
+            break;
         }
     }
     let check = now + TIME_TO_GO_ON;

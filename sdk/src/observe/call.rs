@@ -131,7 +131,7 @@ impl<'a> ObservedCall<'a> {
     }
 
     /// Reports the end of the call.
-    pub(crate) fn finish(mut self, error: Option<&Error>) {
+    pub(crate) fn finish(&mut self, error: Option<&Error>) {
         self.is_finished = true;
         if let Some(error) = error {
             trace::record_error(&self.span, error);
@@ -178,6 +178,7 @@ impl<'a> ObservedCall<'a> {
         let Some(began) = self.began else {
             return;
         };
+        let _entered = self.span.enter();
         let end = CallEnd {
             request: self.request,
             attempts: self.attempts,

@@ -9,8 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::Uri;
+use http::header::HOST;
 use http::uri::{Authority, Scheme};
+use http::{HeaderValue, Uri};
 use http_body_util::BodyExt;
 use url::Url;
 
@@ -35,32 +36,52 @@ struct Pool(Mutex<PoolState>);
 #[derive(Default)]
 struct PoolState {
     client: Option<Result<reqwest::Client, String>>,
-    /// The host of the last request, and a URL of it: parsing a host takes longer than a path.
-    last_url: Option<(Authority, Url)>,
+    last_host: Option<Host>,
+}
+
+/// The host of the last request, as the next one is probably for the same.
+struct Host {
+    authority: Authority,
+    /// A URL of it: parsing a host takes longer than parsing a path.
+    url: Url,
+    header: Option<HeaderValue>,
 }
 
 impl Pool {
-    fn get_or_build(
+    /// Returns the client, and the URL of a request with this pool's scheme, whose `Host` it sets.
+    fn prepare(
         &self,
+        request: &mut http::Request<Bytes>,
         build: impl FnOnce() -> Result<reqwest::Client, String>,
-    ) -> Result<reqwest::Client, String> {
-        self.state().client.get_or_insert_with(build).clone()
-    }
-
-    /// Returns the URL of a request with this pool's scheme.
-    fn url(&self, uri: &Uri) -> Result<Url, url::ParseError> {
+    ) -> Result<(reqwest::Client, Url), TransportError> {
         let mut state = self.state();
-        if let (Some(authority), Some((last, url))) = (uri.authority(), &state.last_url)
-            && authority.as_str() == last.as_str()
-        {
-            let mut url = url.clone();
-            url.set_path(uri.path());
-            url.set_query(uri.query());
-            return Ok(url);
+        let client = state.client.get_or_insert_with(build).clone();
+        let client = client.map_err(TransportError::setup)?;
+        let authority = request.uri().authority();
+        let authority =
+            authority.ok_or_else(|| TransportError::not_sent("a URL without a host"))?;
+        let host = match state.last_host.take() {
+            Some(host) if host.authority.as_str() == authority.as_str() => host,
+            _ => {
+                let url = parse_url(request.uri())?;
+                let name = Some(url.authority()).filter(|name| !name.contains('@'));
+                Host {
+                    authority: authority.clone(),
+                    header: name.and_then(|name| HeaderValue::from_str(name).ok()),
+                    url,
+                }
+            }
+        };
+        let mut url = host.url.clone();
+        url.set_path(request.uri().path());
+        url.set_query(request.uri().query());
+        // Otherwise the header would be formatted for each request.
+        if let Some(name) = &host.header {
+            let entry = request.headers_mut().entry(HOST);
+            entry.or_insert_with(|| name.clone());
         }
-        let url = Url::parse(&uri.to_string())?;
-        state.last_url = uri.authority().cloned().zip(Some(url.clone()));
-        Ok(url)
+        state.last_host = Some(host);
+        Ok((client, url))
     }
 
     fn discard(&self) {
@@ -70,6 +91,10 @@ impl Pool {
     fn state(&self) -> MutexGuard<'_, PoolState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+pub(super) fn parse_url(uri: &Uri) -> Result<Url, TransportError> {
+    Url::parse(&uri.to_string()).map_err(TransportError::not_sent)
 }
 
 impl ReqwestTransport {
@@ -133,20 +158,17 @@ impl ReqwestTransport {
 }
 
 impl Transport for ReqwestTransport {
-    fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
+    fn send(&self, mut request: http::Request<Bytes>) -> ResponseFuture {
         let is_http = request.uri().scheme() == Some(&Scheme::HTTP);
-        let (pool, client) = if is_http {
+        let prepared = if is_http {
             let build = || self.http_client().map_err(|error| error.to_string());
-            (&self.http, self.http.get_or_build(build))
+            self.http.prepare(&mut request, build)
         } else {
-            let build = || self.https_client();
-            (&self.https, self.https.get_or_build(build))
+            self.https.prepare(&mut request, || self.https_client())
         };
-        let url = pool.url(request.uri());
-        match (client, url) {
-            (Ok(client), Ok(url)) => execute(&client, url, request, Redirects::Never),
-            (Err(reason), _) => fail(TransportError::setup(reason)),
-            (_, Err(error)) => fail(TransportError::not_sent(error)),
+        match prepared {
+            Ok((client, url)) => execute(&client, url, request, Redirects::Never),
+            Err(error) => fail(error),
         }
     }
 

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use url::Url;
 
-use super::reqwest::{Redirects, execute, fail};
-use super::{ResponseFuture, Transport, TransportError};
+use super::reqwest::{Redirects, execute, fail, parse_url};
+use super::{ResponseFuture, Transport};
 
 /// Returns a transport that sends all requests with a reqwest client of your own: for a proxy, a
 /// client certificate, a private certificate authority, or settings of the connection pool.
@@ -50,9 +49,9 @@ struct ReqwestClientTransport(reqwest::Client);
 
 impl Transport for ReqwestClientTransport {
     fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
-        match Url::parse(&request.uri().to_string()) {
+        match parse_url(request.uri()) {
             Ok(url) => execute(&self.0, url, request, Redirects::Unknown),
-            Err(error) => fail(TransportError::not_sent(error)),
+            Err(error) => fail(error),
         }
     }
 }
@@ -65,6 +64,7 @@ mod tests {
     use http_body_util::BodyExt;
 
     use super::*;
+    use crate::transport::TransportError;
     use crate::transport::reqwest::with_empty_root_store;
 
     /// Answers `/old` with a redirect to `/new`, and everything else with `ok`.

@@ -150,7 +150,8 @@ fn parse(text: &str) -> Option<Usd> {
         return None;
     }
     let dollars: i64 = whole.parse().ok()?;
-    let micros: i64 = format!("{fraction:0<6}").parse().ok()?;
+    let digit = |place| fraction.as_bytes().get(place).map_or(0, |byte| byte - b'0');
+    let micros = (0..6).fold(0, |micros, place| micros * 10 + i64::from(digit(place)));
     let micros = dollars
         .checked_mul(sign * 1_000_000)?
         .checked_add(sign * micros)?;
