@@ -10,14 +10,17 @@
     reason = "this is a program"
 )]
 
+mod builds;
 mod calls;
 mod download;
 mod fleet;
 mod http_client;
 mod mock;
+mod mock_state;
 mod report;
 mod server;
 mod start_up;
+mod svc_process;
 mod timing;
 mod verify;
 mod waits;
@@ -35,7 +38,7 @@ type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 /// Compare the SDK, the webhook verifier, the mock and the command line with their peers.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Run only this section; can be repeated.
+    /// Run only this section; can be repeated. Without it, all run but builds.
     #[arg(long, value_name = "NAME")]
     only: Vec<Section>,
     /// Print one JSON object a row.
@@ -53,10 +56,14 @@ enum Section {
     Waits,
     /// The mock server.
     Mock,
+    /// The mock server with a large state.
+    MockState,
     /// A download of 1 GiB.
     Download,
     /// Start-up of the command line.
     StartUp,
+    /// Builds of the command line, which take minutes.
+    Builds,
 }
 
 impl Section {
@@ -66,8 +73,10 @@ impl Section {
             Self::Calls => calls::rows(),
             Self::Waits => waits::rows(),
             Self::Mock => mock::rows(),
+            Self::MockState => mock_state::rows(),
             Self::Download => download::rows(),
             Self::StartUp => start_up::rows(),
+            Self::Builds => builds::rows(),
         }
     }
 }
@@ -76,7 +85,11 @@ fn main() -> ExitCode {
     let options = Options::parse();
     let mut rows = Vec::new();
     for section in Section::value_variants() {
-        if !options.only.is_empty() && !options.only.contains(section) {
+        let is_chosen = match options.only.as_slice() {
+            [] => *section != Section::Builds,
+            only => only.contains(section),
+        };
+        if !is_chosen {
             continue;
         }
         eprintln!("{section:?}…");

@@ -27,7 +27,8 @@ const ROUND: Duration = Duration::from_millis(700);
 const ROUNDS: usize = 7;
 /// The keys of the mock, each with a rate limit of its own.
 const KEYS: usize = 32;
-const SUBMIT_BODY: &str = r#"{"model":"image-i","prompt":"a red fox in snow [mock:seconds=0]"}"#;
+pub(crate) const SUBMIT_BODY: &str =
+    r#"{"model":"image-i","prompt":"a red fox in snow [mock:seconds=0]"}"#;
 
 pub(crate) fn rows() -> Outcome<Vec<Row>> {
     let mut rows = throughput()?;
@@ -132,7 +133,7 @@ fn wiremock() -> Outcome<Running> {
     })
 }
 
-fn request(method: &str, path: &str, key: &str, body: &str) -> Vec<u8> {
+pub(crate) fn request(method: &str, path: &str, key: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     let head = format!(
         "{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {key}\r\naccept: application/json\r\n"

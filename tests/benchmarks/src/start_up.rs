@@ -1,52 +1,28 @@
-//! Start-up of the command line, beside a bare clap program.
+//! Start-up of the command line, beside a bare clap program and curl.
 
-use std::env;
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::Outcome;
 use crate::report::{Row, Unit};
+use crate::svc_process::{self, MockProcess};
 use crate::timing::{Costs, wall_time};
 
 /// The starts that a round consists of.
 const STARTS: u32 = 10;
-
-/// Returns the cargo that runs this program.
-pub(crate) fn cargo() -> PathBuf {
-    env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
-}
+const ROUNDS: usize = 30;
 
 pub(crate) fn rows() -> Outcome<Vec<Row>> {
-    let built = Command::new(cargo())
-        .args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--release",
-            "-p",
-            "svc-cli",
-            "-p",
-            "svc-benchmarks",
-            "--bins",
-        ])
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-        .status()?;
-    if !built.success() {
-        return Err("svc could not be built".into());
-    }
-    let folder = env::current_exe()?;
-    let folder = folder.parent().ok_or("this program is in no folder")?;
+    let folder = svc_process::build()?;
     let (svc, bare) = (folder.join("svc"), folder.join("bare-clap"));
     let mut rows = Vec::new();
     for flag in ["--help", "--version"] {
-        start(&svc, flag)?;
-        start(&bare, flag)?;
-        let costs = Costs::measure(
-            30,
-            [&mut || start(&svc, flag).unwrap_or(f64::NAN), &mut || {
-                start(&bare, flag).unwrap_or(f64::NAN)
-            }],
-        );
+        let command = |program: &Path| {
+            let mut command = Command::new(program);
+            command.arg(flag);
+            command
+        };
+        let costs = compare(command(&svc), command(&bare))?;
         let [own, other] = costs.medians();
         rows.push(
             Row::new(format!("svc {flag}"), Unit::Milliseconds, own)
@@ -58,19 +34,45 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
                 .goal("1.3x"),
         );
     }
+
+    let mock = MockProcess::start(&svc)?;
+    let mut list = Command::new(&svc);
+    mock.configure(list.args(["pricing", "list"]));
+    let mut curl = Command::new("curl");
+    let key = mock.variable("SVC_OPEN_API_KEY");
+    let url = format!("{}/v1/open/catalog", mock.variable("SVC_BASE_URL"));
+    curl.args(["--silent", "--fail", "--header"])
+        .arg(format!("authorization: Bearer {key}"))
+        .arg(url);
+    let costs = compare(list, curl)?;
+    let [own, other] = costs.medians();
+    rows.push(
+        Row::new("svc pricing list", Unit::Milliseconds, own)
+            .beside("curl", other, costs.ratio(1))
+            .goal("1x"),
+    );
     Ok(rows)
 }
 
+/// Lets two commands take turns.
+fn compare(mut own: Command, mut other: Command) -> Outcome<Costs<2>> {
+    start(&mut own)?;
+    start(&mut other)?;
+    Ok(Costs::measure(
+        ROUNDS,
+        [&mut || start(&mut own).unwrap_or(f64::NAN), &mut || {
+            start(&mut other).unwrap_or(f64::NAN)
+        }],
+    ))
+}
+
 /// Returns the milliseconds of one start.
-fn start(program: &PathBuf, flag: &str) -> Outcome<f64> {
+fn start(command: &mut Command) -> Outcome<f64> {
     let began = wall_time();
     for _ in 0..STARTS {
-        let status = Command::new(program)
-            .arg(flag)
-            .stdout(Stdio::null())
-            .status()?;
+        let status = command.stdout(Stdio::null()).status()?;
         if !status.success() {
-            return Err(format!("{} {flag} failed", program.display()).into());
+            return Err(format!("{command:?} failed").into());
         }
     }
     Ok(wall_time().saturating_sub(began).as_secs_f64() * 1e3 / f64::from(STARTS))

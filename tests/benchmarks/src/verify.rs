@@ -1,12 +1,10 @@
 //! Webhook verification, which a program with the other verifiers measures.
 
-use std::process::Command;
-
 use serde::Deserialize;
 
 use crate::Outcome;
 use crate::report::{Row, Unit};
-use crate::start_up::cargo;
+use crate::svc_process::cargo;
 
 #[derive(Deserialize)]
 struct Measured {
@@ -19,7 +17,7 @@ struct Measured {
 
 pub(crate) fn rows() -> Outcome<Vec<Row>> {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/verify/Cargo.toml");
-    let output = Command::new(cargo())
+    let output = cargo()
         .args([
             "run",
             "--quiet",
