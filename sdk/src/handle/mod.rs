@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use tracing::Span;
 
@@ -287,13 +288,22 @@ impl<R: Resource> Call<Handle<R>> {
     }
 }
 
+/// A receipt, which is not moved again after it was decoded: it is large.
+struct Shared<T>(Arc<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(|receipt| Self(Arc::new(receipt)))
+    }
+}
+
 /// Decodes the response to a submit. What was paid for is named even if the receipt cannot be
 /// decoded.
 fn decode_handle<R: Resource>(
     context: &DecodeContext<'_>,
     response: &RawResponse,
 ) -> Result<Handle<R>> {
-    let receipt: R::Receipt = response.decode(context.core.wrapping).map_err(|error| {
+    let receipt = response.decode(context.core.wrapping).map_err(|error| {
         let Some(body) = parse_lenient(&response.body) else {
             return error;
         };
@@ -302,6 +312,7 @@ fn decode_handle<R: Resource>(
             None => error,
         }
     })?;
+    let Shared::<R::Receipt>(receipt) = receipt;
     let id = R::receipt_id(&receipt).ok_or_else(|| response.missing_id())?;
     let span = Span::current();
     if !span.is_disabled() {
@@ -312,7 +323,7 @@ fn decode_handle<R: Resource>(
         id,
         submission: Some(Submission {
             is_replay: response.status == 200 && R::is_replay(&receipt),
-            receipt: Arc::new(receipt),
+            receipt,
             idempotency_key: context.request.idempotency_key.clone(),
         }),
     })

@@ -328,6 +328,27 @@ mod tests {
         transport().http_client().unwrap();
     }
 
+    #[test]
+    fn the_host_of_an_earlier_request_gives_the_same_url() {
+        let pool = Pool::default();
+        for (url, host) in [
+            ("http://a.localhost:80/x/../y?q=1", Some("a.localhost")),
+            ("http://a.localhost:80/a%20b%2Fc", Some("a.localhost")),
+            ("http://[::1]:4010/?", Some("[::1]:4010")),
+            ("http://A.localhost:80/", Some("a.localhost")),
+            ("http://user@a.localhost/", None),
+        ] {
+            for _ in 0..2 {
+                let mut request = http::Request::get(url).body(Bytes::new()).unwrap();
+                let build = || transport().http_client().map_err(|error| error.to_string());
+                let (_, prepared) = pool.prepare(&mut request, build).unwrap();
+                assert_eq!(prepared, Url::parse(url).unwrap());
+                let header = request.headers().get(HOST);
+                assert_eq!(header.map(|value| value.to_str().unwrap()), host);
+            }
+        }
+    }
+
     #[tokio::test]
     async fn request_to_closed_port_is_not_sent() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
