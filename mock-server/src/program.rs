@@ -45,7 +45,7 @@ pub struct Options {
     #[arg(long, conflicts_with = "json")]
     pub env: bool,
 
-    /// Print the addresses and keys as one line of JSON (default if standard output is not a
+    /// Print the addresses and keys as one line of JSON (default if stdout is not a
     /// terminal)
     #[arg(long)]
     pub json: bool,
@@ -79,7 +79,7 @@ pub struct MockOptions {
     pub balance_usd: Usd,
 
     /// Deliver webhooks that are addressed to a public origin to a local server instead, for example
-    /// `https://hooks.example.com=http://127.0.0.1:9000`. Can be repeated. Webhooks without a
+    /// `https://hooks.example.com=http://127.0.0.1:9000`; repeatable. Webhooks without a
     /// route are not sent
     #[arg(long = "webhook-route", value_name = "HTTPS_ORIGIN=HTTP_ORIGIN")]
     pub webhook_routes: Vec<WebhookRoute>,
@@ -98,11 +98,11 @@ pub struct MockOptions {
     #[arg(long = "retain", value_name = "DAYS")]
     pub retain_days: Option<NonZeroU32>,
 
-    /// Number of writes per minute of a plan, for example `enterprise=5000`. Can be repeated
+    /// Number of writes per minute of a plan, for example `enterprise=5000`; repeatable
     #[arg(long, value_name = "PLAN=N", value_parser = plan_limit)]
     pub writes_per_minute: Vec<(Plan, u32)>,
 
-    /// Maximum number of jobs in flight of a plan, for example `free=4`. Can be repeated
+    /// Maximum number of jobs in flight of a plan, for example `free=4`; repeatable
     #[arg(long, value_name = "PLAN=N", value_parser = plan_limit)]
     pub concurrent_jobs: Vec<(Plan, u32)>,
 }

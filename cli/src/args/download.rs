@@ -11,8 +11,8 @@ use super::{Timeout, headings};
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = headings::FILES)]
 pub(crate) struct DownloadArgs {
-    /// Download the files to a directory; without DIR, to the current directory (put it after the
-    /// prompt, or write --download=DIR)
+    /// Download the files to a directory; without DIR, to the current directory (put it last, or
+    /// write --download=DIR)
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
     pub(crate) download: Option<PathBuf>,
     #[command(flatten)]

@@ -17,7 +17,7 @@ pub(crate) struct Global {
     /// Suppress progress output, notes and warnings
     #[arg(long, global = true)]
     pub(crate) quiet: bool,
-    /// Log each request to standard error; -vv adds headers and polls, -vvv adds bodies
+    /// Log each request to stderr; -vv adds headers and polls, -vvv adds bodies
     /// [env: SVC_LOG=info|debug|trace, or a tracing filter]
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,

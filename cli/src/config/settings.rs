@@ -158,9 +158,7 @@ impl Settings {
             let name = surface.as_str();
             Failure::configuration(format!("no URL of the {name} surface is configured"))
                 .hint(format!("set {variable}, or pass {flag} URL"))
-                .hint(format!(
-                    "or store it together with a key: svc init, or svc auth login --surface {name} --base-url URL"
-                ))
+                .hint("or store it together with a key: svc init")
                 .hint("or try it without the service: pass --sandbox, or run `svc mock serve`")
         })
     }

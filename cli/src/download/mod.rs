@@ -69,7 +69,7 @@ impl DownloadPlan {
             return Ok(None);
         }
         let temporary = tempfile::tempdir().map_err(|error| {
-            Failure::other(format!("cannot create a temporary folder: {error}"))
+            Failure::other(format!("cannot create a temporary directory: {error}"))
         })?;
         Ok(Some(Self {
             folder: temporary.path().to_owned(),

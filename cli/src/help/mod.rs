@@ -60,9 +60,14 @@ pub(crate) fn annotate_command(command: Command, parent: &str) -> Command {
         .or(command.get_about())
         .cloned()
         .unwrap_or_default();
+    // Without arguments, `{all-args}` would leave blank lines.
+    let has_arguments = command.has_subcommands() || command.get_arguments().next().is_some();
+    let all_args = if has_arguments { "\n\n{all-args}" } else { "" };
     let command = command
         .before_help(description)
-        .help_template("{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}")
+        .help_template(format!(
+            "{{before-help}}{{usage-heading}} {{usage}}{all_args}{{after-help}}"
+        ))
         .after_help(sections.join("\n\n"))
         .mut_args(mark_required);
     command.mut_subcommands(|sub| annotate_command(sub, &path))

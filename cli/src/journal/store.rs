@@ -172,7 +172,7 @@ impl Journal {
     fn journal_failure(&self, verb: &str, error: &io::Error) -> Failure {
         Failure::file(&format!("cannot {verb} the journal in"), &self.open, error)
             .context("nothing was sent")
-            .hint("free disk space, or choose another folder with SVC_STATE_DIR")
+            .hint("free disk space, or choose another directory with SVC_STATE_DIR")
             .hint("or pass --no-journal: an interrupted command may then be paid for twice")
     }
 

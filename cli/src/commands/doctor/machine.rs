@@ -93,7 +93,7 @@ pub(super) async fn journal(session: &Session) -> Vec<Check> {
     let late = || {
         let why = format!("{shown} could not be read in time");
         vec![
-            Check::failed(NAMES[0], why).next("choose another folder with SVC_STATE_DIR"),
+            Check::failed(NAMES[0], why).next("choose another directory with SVC_STATE_DIR"),
             Check::skipped(NAMES[1], "the journal could not be read"),
         ]
     };
@@ -104,7 +104,7 @@ pub(super) async fn journal(session: &Session) -> Vec<Check> {
 
 fn journal_in(dir: &Path) -> Vec<Check> {
     let shown = dir.display();
-    let other_dir = "free disk space, or choose another folder with SVC_STATE_DIR";
+    let other_dir = "free disk space, or choose another directory with SVC_STATE_DIR";
     if let Err(error) = check_writable(dir) {
         let why = format!("cannot write to {shown}: {error}");
         return vec![
@@ -144,7 +144,7 @@ fn journal_in(dir: &Path) -> Vec<Check> {
     vec![journal, intents]
 }
 
-/// Checks that files can be created in a folder, or in its closest parent that exists.
+/// Checks that files can be created in a directory, or in its closest parent that exists.
 fn check_writable(dir: &Path) -> std::io::Result<()> {
     let existing = dir
         .ancestors()

@@ -19,12 +19,12 @@ use crate::setup;
 /// The flags of `svc init`.
 #[derive(Args, Debug)]
 pub(crate) struct Init {
-    /// File with the API key of the open surface, or - for stdin [env: `SVC_OPEN_API_KEY`, with the
+    /// File with the API key of the open surface, or - for stdin [env: SVC_OPEN_API_KEY, with the
     /// key itself]
     #[arg(long, value_name = "FILE|-")]
     open_key_file: Option<PathBuf>,
     /// File with the API key of the developer surface, or - for stdin [env:
-    /// `SVC_DEVELOPER_API_KEY`, with the key itself]
+    /// SVC_DEVELOPER_API_KEY, with the key itself]
     #[arg(long, value_name = "FILE|-")]
     developer_key_file: Option<PathBuf>,
     /// URL of the service's MCP endpoint [env: SVC_MCP_URL]

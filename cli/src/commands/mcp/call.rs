@@ -153,7 +153,7 @@ impl PaidCall<'_> {
             Ok(result) => self.finish(&result, intent),
             Err(failure) => {
                 let failure = ambiguous_if_key_in_use(failure)
-                    .context(format!("could not call {}", self.tool.name))
+                    .context("could not call the tool")
                     .with_idempotency_key(key.as_str());
                 let failure = self.with_retry_hint(failure, &paid, intent.is_some());
                 Err(match intent {

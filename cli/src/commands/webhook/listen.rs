@@ -21,7 +21,7 @@ pub(crate) struct Listen {
     forward_to: Option<Target>,
     /// Store for events, so that they survive crashes and restarts: a file, or the URL of a store
     /// that several processes can share (sqlite:FILE, postgres://…, redis://…, nats://…) [default:
-    /// in memory] [env: `SVC_WEBHOOK_STORE`]
+    /// in memory] [env: SVC_WEBHOOK_STORE]
     #[arg(long, value_name = "FILE|URL")]
     store: Option<StoreAddress>,
     /// Port to listen on; 0 selects a free port

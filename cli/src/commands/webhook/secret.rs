@@ -103,11 +103,11 @@ fn consequence(current: &SigningSecret) -> String {
                 .map(|print| format!(" {print}"))
                 .unwrap_or_default();
             format!(
-                "a rotation is in progress until {until}. Rotating again revokes the previous secret{previous} immediately: receivers without a newer secret will reject all deliveries. Secret {newest} stays valid for 24 hours."
+                "a rotation is in progress until {until}; rotating again revokes the previous secret{previous} immediately: receivers without a newer secret will reject all deliveries; secret {newest} stays valid for 24 hours"
             )
         }
         None => format!(
-            "for 24 hours, deliveries are also signed with secret {newest}. A second rotation within that time would revoke it immediately."
+            "for 24 hours, deliveries are also signed with secret {newest}; a second rotation within that time would revoke it immediately"
         ),
     }
 }

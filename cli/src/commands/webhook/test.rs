@@ -11,7 +11,7 @@ use crate::session::Session;
 /// The flags of `svc webhook test`.
 #[derive(Args, Debug)]
 pub(crate) struct Test {
-    /// URL to send the event to (public HTTPS)
+    /// Public HTTPS URL to send the event to
     #[arg(value_name = "URL")]
     url: String,
 }

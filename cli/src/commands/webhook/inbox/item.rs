@@ -27,7 +27,7 @@ pub(super) struct Item {
     /// When it may be handled, or when the lease of the process that handles it expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) due_at: Option<Timestamp>,
-    /// When it was handled or given up.
+    /// When it was handled or became dead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) finished_at: Option<Timestamp>,
     /// The reason of the last failed attempt.

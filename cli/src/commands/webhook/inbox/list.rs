@@ -35,7 +35,7 @@ enum State {
     InProgress,
     /// Was handled, or forwarded
     Handled,
-    /// Was given up
+    /// Was not handled, and is not retried
     Dead,
 }
 

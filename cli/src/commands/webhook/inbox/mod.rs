@@ -22,10 +22,10 @@ pub(crate) enum Inbox {
     Show(show::Show),
     /// Have events handled again
     ///
-    /// Events that were forwarded or given up become pending. A running `svc webhook listen`
-    /// on the same server or database forwards them; with a file, the next one does.
+    /// Handled and dead events become pending. A running `svc webhook listen` on the same server or
+    /// database forwards them; with a file, the next one does.
     Replay(replay::Replay),
-    /// Remove old events that were handled or given up
+    /// Remove old events that are handled or dead
     ///
     /// If the service delivers a removed event again, it counts as new.
     Purge(purge::Purge),
@@ -35,7 +35,7 @@ pub(crate) enum Inbox {
 #[derive(Args, Debug)]
 struct StoreArgs {
     /// Store of the events: a file, or a URL that begins with sqlite:, postgres://, redis:// or
-    /// nats:// (required) [env: `SVC_WEBHOOK_STORE`]
+    /// nats:// (required) [env: SVC_WEBHOOK_STORE]
     #[arg(long, value_name = "FILE|URL")]
     store: Option<StoreAddress>,
 }

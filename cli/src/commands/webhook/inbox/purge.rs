@@ -17,7 +17,7 @@ use crate::webhook::store_failure;
 pub(crate) struct Purge {
     #[command(flatten)]
     store: StoreArgs,
-    /// Minimum time since the event was handled or given up, such as 12h or 30d
+    /// Minimum time since the event became handled or dead, such as 12h or 30d
     #[arg(long, value_name = "AGE", default_value = "7d")]
     older_than: Age,
 }

@@ -24,7 +24,7 @@ pub(crate) struct Replay {
     ids: Vec<String>,
     #[command(flatten)]
     store: StoreArgs,
-    /// All events that were given up
+    /// All dead events
     #[arg(long)]
     dead: bool,
     /// All finished events that were received at or after this time, such as 2026-01-05T10:00:00Z
