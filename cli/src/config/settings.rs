@@ -268,7 +268,6 @@ mod tests {
             "SVC_BASE_URL",
             "--base-url",
             "svc init",
-            "auth login",
             "--sandbox",
             "svc mock serve",
         ] {

@@ -159,6 +159,6 @@ mod tests {
             );
         }
         let text = consequence(&SigningSecret::default());
-        assert!(text.contains("A second rotation"), "{text}");
+        assert!(text.contains("a second rotation"), "{text}");
     }
 }
