@@ -9,4 +9,5 @@ mod usage;
 pub(crate) use code::ClientCode;
 pub(crate) use exit::Exit;
 pub(crate) use failure::Failure;
+pub(crate) use sdk_error::with_causes;
 pub(crate) use usage::{requests_json, usage_failure};

@@ -176,9 +176,14 @@ fn message(error: &Error) -> String {
     }
     let text = error.to_string();
     let prefix = error.operation().map(|operation| format!("{operation}: "));
-    let mut text = prefix
+    let text = prefix
         .and_then(|prefix| text.strip_prefix(&prefix).map(str::to_owned))
         .unwrap_or(text);
+    with_causes(text, error)
+}
+
+/// Appends the sources of an error to its text, unless the text contains them.
+pub(crate) fn with_causes(mut text: String, error: &Error) -> String {
     let mut source = error.source();
     while let Some(cause) = source {
         let cause_text = cause.to_string();

@@ -3,9 +3,12 @@
 //! `submit` and `wait` handle all three alike. The [`Resource`] trait has what differs: the price,
 //! the status, the result, and the commands that resume.
 
+mod finished;
 pub(crate) mod job;
 pub(crate) mod queue;
 pub(crate) mod run;
+
+pub(crate) use self::finished::Finished;
 
 use std::sync::Arc;
 

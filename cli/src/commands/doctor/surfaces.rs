@@ -9,9 +9,10 @@ use super::check::{CHECK_TIMEOUT, Check, blocking};
 use crate::args::SurfaceChoice;
 use crate::clock;
 use crate::config::{ConfiguredKey, KeyOrigin};
-use crate::error::Failure;
+use crate::error::{Failure, with_causes};
 use crate::session::{Session, key_variable};
 use crate::setup;
+use crate::text::sanitize;
 
 /// The difference of the clocks above which there is a warning. Signatures of webhooks are rejected
 /// from five minutes on.
@@ -160,7 +161,7 @@ fn failed_request(
 ) -> [Check; 2] {
     let names = names(surface);
     let key = format!("{} ({})", used.redacted(), used.origin);
-    let failure = || one_line(error);
+    let failure = || sanitize(&with_causes(error.to_string(), error));
     if error.is_unauthorized() {
         let next = match used.origin {
             KeyOrigin::Variable(name) => format!("correct or unset {name}"),
@@ -187,20 +188,6 @@ fn failed_request(
     let check = Check::failed(names.reachable, format!("{url}: {}", failure()));
     let next = "check the network and the URL: svc config show --origin";
     [check.next(next), unchecked]
-}
-
-fn one_line(error: &svc_sdk::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    crate::text::sanitize(&text)
 }
 
 /// Returns the difference to the header `Date`, which has whole seconds.

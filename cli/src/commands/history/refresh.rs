@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use svc_sdk::{Developer, Open, Surface};
+use svc_sdk::{Client, Developer, Open, Surface};
 
 use crate::args::SurfaceChoice;
 use crate::commands::run::kind::by_kind;
@@ -119,23 +119,11 @@ impl Clients {
         let status = match resource {
             ResourceId::Job(id) if is_open => {
                 let client = &access(&self.open, entry)?.client;
-                client
-                    .jobs()
-                    .handle(id.as_str())
-                    .status()
-                    .await?
-                    .status
-                    .map(|it| it.to_string())
+                job_status(client, id).await?
             }
             ResourceId::Job(id) => {
                 let client = &access(&self.developer, entry)?.client;
-                client
-                    .jobs()
-                    .handle(id.as_str())
-                    .status()
-                    .await?
-                    .status
-                    .map(|it| it.to_string())
+                job_status(client, id).await?
             }
             ResourceId::Run(id) => {
                 let client = &access(&self.developer, entry)?.client;
@@ -157,6 +145,11 @@ impl Clients {
         };
         status.ok_or_else(|| Failure::other("the response contains no status"))
     }
+}
+
+async fn job_status<S: Surface>(client: &Client<S>, id: &str) -> Result<Option<String>, Failure> {
+    let status = client.jobs().handle(id).status().await?.status;
+    Ok(status.map(|it| it.to_string()))
 }
 
 /// Returns the client for an entry. Its key is sent to the configured URL only.

@@ -281,7 +281,7 @@ fn print(
 ) -> Result<(), Failure> {
     let finished = FinishedRun::new(receipt);
     session.printer.print_item(&finished, tables::finished)?;
-    close_intent(session, access, id, &finished.receipt);
+    close_intent(session, access, id, &finished.result);
     Ok(())
 }
 

@@ -96,7 +96,7 @@ fn print_all(
             Ok(mut finished) => {
                 failures.extend(finished.failure.take());
                 let stored = finished.files.is_some();
-                match summary::summarize(session, id, &finished.receipt, kind.as_str(), stored) {
+                match summary::summarize(session, id, &finished.result, kind.as_str(), stored) {
                     RunSummary::Completed(sentence) => session.printer.note(&sentence),
                     RunSummary::Degraded(sentence, _) => session.printer.warn(&sentence),
                     RunSummary::Failed(failure) => failures.push(failure),
@@ -125,7 +125,7 @@ fn outcome(result: &Result<FinishedRun, Failure>) -> Option<Outcome> {
     match result {
         // The intent stays open while files are missing.
         Ok(finished) if finished.failure.is_some() => None,
-        Ok(finished) => outcome_of(&finished.receipt.status),
+        Ok(finished) => outcome_of(&finished.result.status),
         Err(failure) => failure.outcome(),
     }
 }

@@ -6,15 +6,13 @@ use svc_sdk::handle::{Handle, JobResource};
 use svc_sdk::types::{Job, JobStatusPayload, RequestId, SubmitReceipt, Usd};
 use svc_sdk::{Client, Update, Updates};
 
-use super::finished::FinishedJob;
+use super::FinishedJob;
 use super::tables;
 use crate::download::DownloadPlan;
 use crate::error::Failure;
 use crate::output::{ProgressLine, Table};
 use crate::pricing::{self, EstimateSource, Price};
-use crate::resource::{
-    OnProgress, ReceiptMode, Resource, Stopped, with_download_flags, with_retry_command,
-};
+use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, with_download_flags};
 use crate::session::{Session, surface_choice};
 use crate::text::sanitize;
 use crate::types::{ResourceId, SubmitRequest};
@@ -101,13 +99,9 @@ impl<S: EstimateSource> Resource for JobResource<S> {
                 .warn(&format!("job {id} completed without files"));
         }
         let download = handle.download_result(&finished.result, plan.folder());
-        let download = download.on_progress(move |progress| on_progress(progress));
-        let files = plan.configure(0, download).await;
-        let mut delivery = plan.deliver(session, files).await;
-        delivery.failure = delivery
-            .failure
-            .map(|failure| with_retry_command(failure, handle, session, plan));
-        finished.set_delivery(delivery);
+        finished
+            .download(download, handle, session, plan, on_progress)
+            .await;
     }
 
     async fn stop(handle: &Handle<Self>) -> Result<Stopped, svc_sdk::Error> {

@@ -1,7 +1,7 @@
 //! Jobs.
 
-mod finished;
 mod handle;
 pub(crate) mod tables;
 
-pub(crate) use finished::FinishedJob;
+/// A finished job.
+pub(crate) type FinishedJob = crate::resource::Finished<svc_sdk::types::JobResult>;

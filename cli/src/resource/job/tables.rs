@@ -2,7 +2,7 @@
 
 use svc_sdk::types::{Job, JobEvent, SubmitReceipt};
 
-use super::finished::FinishedJob;
+use super::FinishedJob;
 use crate::output::values::{date_and_time, money, optional_money, time_ago, time_ago_and_date};
 use crate::output::{Column, Table};
 use crate::tables::{add_artifacts, artifact_label, error_text};

@@ -1,40 +1,9 @@
-//! Finished runs.
+//! The spend and the outcome of finished runs.
 
-use serde::Serialize;
 use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{RunReceipt, RunUsage};
 
-use crate::download::{Delivery, StoredFile};
-use crate::error::Failure;
 use crate::types::Outcome;
-
-/// The receipt of a finished run, with its files if they were downloaded.
-#[derive(Debug, Serialize)]
-pub(crate) struct FinishedRun {
-    #[serde(flatten)]
-    pub(crate) receipt: RunReceipt,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) files: Option<Vec<StoredFile>>,
-    /// Why not all of its files were downloaded.
-    #[serde(skip)]
-    pub(crate) failure: Option<Failure>,
-}
-
-impl FinishedRun {
-    pub(crate) fn new(receipt: RunReceipt) -> Self {
-        Self {
-            receipt,
-            files: None,
-            failure: None,
-        }
-    }
-
-    /// Adds what was downloaded.
-    pub(super) fn set_delivery(&mut self, delivery: Delivery) {
-        self.files = delivery.files;
-        self.failure = delivery.failure;
-    }
-}
 
 /// Describes the spend of a run and its cap. An unreadable amount is unknown rather than 0.
 pub(crate) fn spend(receipt: &RunReceipt) -> String {

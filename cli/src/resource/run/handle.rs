@@ -6,7 +6,7 @@ use svc_sdk::handle::Handle;
 use svc_sdk::types::{RequestId, RunReceipt, RunStatusPayload, Usd};
 use svc_sdk::{Error, Update, Updates};
 
-use super::finished::FinishedRun;
+use super::FinishedRun;
 use super::kind::RunKind;
 use super::summary::{self, RunSummary};
 use super::tables;
@@ -15,9 +15,7 @@ use crate::download::DownloadPlan;
 use crate::error::Failure;
 use crate::output::{ProgressLine, Table};
 use crate::pricing::{Price, SpendCap};
-use crate::resource::{
-    OnProgress, ReceiptMode, Resource, Stopped, with_download_flags, with_retry_command,
-};
+use crate::resource::{OnProgress, ReceiptMode, Resource, Stopped, with_download_flags};
 use crate::session::Session;
 use crate::text::sanitize;
 use crate::types::{ResourceId, SubmitRequest};
@@ -108,14 +106,10 @@ impl<K: RunKind> Resource for K {
         plan: &DownloadPlan,
         on_progress: OnProgress,
     ) {
-        let download = handle.download_result(&finished.receipt, plan.folder());
-        let download = download.on_progress(move |progress| on_progress(progress));
-        let files = plan.configure(0, download).await;
-        let mut delivery = plan.deliver(session, files).await;
-        delivery.failure = delivery
-            .failure
-            .map(|failure| with_retry_command(failure, handle, session, plan));
-        finished.set_delivery(delivery);
+        let download = handle.download_result(&finished.result, plan.folder());
+        finished
+            .download(download, handle, session, plan, on_progress)
+            .await;
     }
 
     async fn stop(handle: &Handle<Self>) -> Result<Stopped, Error> {
@@ -137,7 +131,7 @@ impl<K: RunKind> Resource for K {
         receipt_mode: ReceiptMode,
     ) -> Result<(), Failure> {
         let printer = &session.printer;
-        let receipt = &finished.receipt;
+        let receipt = &finished.result;
         let printed = match &receipt.output {
             Some(output)
                 if receipt.status == RunStatus::Completed

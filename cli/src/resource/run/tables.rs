@@ -2,7 +2,8 @@
 
 use svc_sdk::types::{RunEvent, RunReceipt, RunStatusPayload};
 
-use super::finished::{FinishedRun, spend};
+use super::FinishedRun;
+use super::finished::spend;
 use crate::output::values::{date_and_time, money, time_ago, time_ago_and_date};
 use crate::output::{Column, Table};
 use crate::tables::{add_artifacts, artifact_label, error_text};
@@ -41,7 +42,7 @@ pub(crate) fn finished_list(finished: &[FinishedRun]) -> Table {
         Column::required("location"),
     ]);
     for finished in finished {
-        let receipt = &finished.receipt;
+        let receipt = &finished.result;
         let (id, status) = (receipt.id(), receipt.status.as_str());
         let id = id.as_ref().map_or("", |id| id.as_str());
         let usage = spend(receipt);
@@ -106,7 +107,7 @@ pub(crate) fn timeline(events: &[RunEvent]) -> Table {
 
 /// Returns the table of a run.
 pub(crate) fn finished(finished: &FinishedRun) -> Table {
-    let receipt = &finished.receipt;
+    let receipt = &finished.result;
     let mut table = Table::key_value();
     table.field("run", receipt.id());
     table.field("kind", receipt.kind.as_ref());
