@@ -4,12 +4,12 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use crate::test_env::{CommandOutput, FakeServer, TestEnv, start};
+use crate::test_env::{CommandOutput, FakeServer, TestEnv, Words, start};
 
-fn login(env: &TestEnv, words: &[&str], key: &str) -> CommandOutput {
+fn login(env: &TestEnv, words: impl Words, key: &str) -> CommandOutput {
     let mut child = start(
-        env.unconfigured(["auth", "login"])
-            .args(words)
+        env.unconfigured("auth login")
+            .args(words.words())
             .stdin(Stdio::piped()),
     );
     child
@@ -64,8 +64,8 @@ fn login_verifies_and_stores_a_key_and_logout_removes_it() {
             0o600
         );
     }
-    CommandOutput::of(&mut env.unconfigured(["job", "list"])).assert_exit(0);
-    let status = CommandOutput::of(&mut env.unconfigured(["auth", "status"])).assert_exit(0);
+    CommandOutput::of(&mut env.unconfigured("job list")).assert_exit(0);
+    let status = CommandOutput::of(&mut env.unconfigured("auth status")).assert_exit(0);
     assert!(!status.out.contains("svc_open_demo") && status.out.contains("credentials.toml"));
 
     // A stored key is not sent to another host.
@@ -80,20 +80,20 @@ fn login_verifies_and_stores_a_key_and_logout_removes_it() {
     run.assert_stderr("is not sent to");
     assert!(other.mock.requests(0).is_empty());
 
-    CommandOutput::of(&mut env.unconfigured(["auth", "logout"])).assert_exit(0);
+    CommandOutput::of(&mut env.unconfigured("auth logout")).assert_exit(0);
     assert!(!fs::read_to_string(&file).unwrap().contains("svc_open_demo"));
-    CommandOutput::of(&mut env.unconfigured(["auth", "status"])).assert_exit(3);
-    CommandOutput::of(&mut env.unconfigured(["job", "list"])).assert_exit(3);
+    CommandOutput::of(&mut env.unconfigured("auth status")).assert_exit(3);
+    CommandOutput::of(&mut env.unconfigured("job list")).assert_exit(3);
 }
 
 #[test]
 fn login_does_not_store_an_invalid_key() {
     let env = TestEnv::new();
     let url = env.mock.base_url().to_owned();
-    login(&env, &["--base-url", &url], "svc_wrong")
+    login(&env, ["--base-url", &url], "svc_wrong")
         .assert_exit(3)
         .assert_stderr("nothing was stored");
-    login(&env, &["--base-url", &url], "").assert_exit(2);
+    login(&env, ["--base-url", &url], "").assert_exit(2);
     assert!(!env.path("config").exists());
 }
 
@@ -103,7 +103,7 @@ fn login_warns_of_variables_that_override_what_it_stores() {
     let path = without_keyring(&env);
     fs::write(env.path("key"), "svc_open_demo").unwrap();
     let login = |variables: &[(&str, &str)]| {
-        let words = ["auth", "login", "--key-file", "key", "--base-url"];
+        let words = "auth login --key-file key --base-url";
         let mut command = env.unconfigured(words);
         command.arg(env.mock.base_url()).env("PATH", &path);
         CommandOutput::of(command.envs(variables.iter().copied())).assert_exit(0)
@@ -122,7 +122,7 @@ fn a_rejected_key_is_named_in_redacted_form_with_its_origin() {
     let env = TestEnv::new();
     let path = without_keyring(&env);
     let run = CommandOutput::of(
-        env.open_surface(["job", "list"])
+        env.open_surface("job list")
             .env("SVC_OPEN_API_KEY", "svc_open_0123456789abcdef"),
     )
     .assert_exit(3)
@@ -145,7 +145,7 @@ fn a_rejected_key_is_named_in_redacted_form_with_its_origin() {
         "401 Unauthorized",
         r#"{"error":{"code":"unauthorized","message":"unknown key"}}"#,
     );
-    let words = ["job", "list", "-o", "json"];
+    let words = "job list -o json";
     let error = CommandOutput::of(&mut env.unconfigured(words))
         .assert_exit(3)
         .error();
@@ -164,35 +164,19 @@ fn login_verifies_a_developer_key_at_the_developer_host() {
     let service = FakeServer::answering("200 OK", r#"{"data":{"key":{"id":"key_1"}}}"#);
     let key = env.path("key");
     fs::write(&key, "svc_dev_demo\n").unwrap();
-    let words = [
-        "auth",
-        "login",
-        "--surface",
-        "developer",
-        "--profile",
-        "work",
-        "--key-file",
-        "key",
-        "--base-url",
-    ];
+    let words = "auth login --surface developer --profile work --key-file key --base-url";
     let path = without_keyring(&env);
     CommandOutput::of(env.unconfigured(words).arg(&service.url).env("PATH", path)).assert_exit(0);
     assert!(service.heads.lock().unwrap()[0].starts_with("GET /v1/me HTTP/1.1"));
-    let run = CommandOutput::of(&mut env.unconfigured([
-        "config",
-        "get",
-        "developer_base_url",
-        "--profile",
-        "work",
-    ]));
+    let run =
+        CommandOutput::of(&mut env.unconfigured("config get developer_base_url --profile work"));
     assert_eq!(run.assert_exit(0).out.trim_end(), service.url);
-    CommandOutput::of(&mut env.unconfigured(["auth", "status", "--profile", "work"]))
-        .assert_exit(0);
+    CommandOutput::of(&mut env.unconfigured("auth status --profile work")).assert_exit(0);
 
     let url = env.mock.developer_base_url();
     login(
         &env,
-        &["--surface", "developer", "--base-url", url],
+        ["--surface", "developer", "--base-url", url],
         "svc_open_demo",
     )
     .assert_exit(3);
@@ -246,8 +230,8 @@ fn login_uses_a_working_keyring_and_falls_back_to_a_file() {
             .contains("svc_open_demo"),
         "never an argument"
     );
-    CommandOutput::of(env.unconfigured(["job", "list"]).env("PATH", &good)).assert_exit(0);
-    CommandOutput::of(env.unconfigured(["auth", "logout"]).env("PATH", &good)).assert_exit(0);
+    CommandOutput::of(env.unconfigured("job list").env("PATH", &good)).assert_exit(0);
+    CommandOutput::of(env.unconfigured("auth logout").env("PATH", &good)).assert_exit(0);
     assert!(!env.path("ring").exists());
 
     for (script, why) in [
@@ -268,17 +252,11 @@ fn login_uses_a_working_keyring_and_falls_back_to_a_file() {
 #[test]
 fn config_show_prints_the_origin_of_each_value() {
     let env = TestEnv::new();
-    CommandOutput::of(&mut env.unconfigured([
-        "config",
-        "set",
-        "base_url",
-        "https://profile.example",
-    ]))
-    .assert_exit(0);
-    CommandOutput::of(&mut env.unconfigured(["config", "set", "first_party_owner", "studio"]))
+    CommandOutput::of(&mut env.unconfigured("config set base_url https://profile.example"))
         .assert_exit(0);
+    CommandOutput::of(&mut env.unconfigured("config set first_party_owner studio")).assert_exit(0);
     let shown = CommandOutput::of(
-        env.unconfigured(["config", "show", "--origin"])
+        env.unconfigured("config show --origin")
             .env("SVC_BASE_URL", "https://variable.example"),
     );
     let shown = shown.assert_exit(0).json();
@@ -296,11 +274,10 @@ fn config_show_prints_the_origin_of_each_value() {
     assert!(row("mcp_url")["value"].is_null());
     assert_eq!(row("config_file")["origin"], "environment SVC_CONFIG");
 
-    let run =
-        CommandOutput::of(&mut env.unconfigured(["config", "get", "base_url"])).assert_exit(0);
+    let run = CommandOutput::of(&mut env.unconfigured("config get base_url")).assert_exit(0);
     assert_eq!(run.out, "https://profile.example\n");
-    CommandOutput::of(&mut env.unconfigured(["config", "unset", "base_url"])).assert_exit(0);
-    CommandOutput::of(&mut env.unconfigured(["config", "get", "base_url"])).assert_exit(2);
+    CommandOutput::of(&mut env.unconfigured("config unset base_url")).assert_exit(0);
+    CommandOutput::of(&mut env.unconfigured("config get base_url")).assert_exit(2);
     for url in [
         "no url",
         "ftp://files.example",
@@ -311,9 +288,9 @@ fn config_show_prints_the_origin_of_each_value() {
             .assert_exit(2);
         assert!(!run.err.contains("canary"), "{}", run.err);
     }
-    CommandOutput::of(&mut env.unconfigured(["config", "get", "base_url"])).assert_exit(2);
-    CommandOutput::of(&mut env.unconfigured(["config", "set", "colour", "red"])).assert_exit(2);
-    let run = CommandOutput::of(&mut env.unconfigured(["config", "path"])).assert_exit(0);
+    CommandOutput::of(&mut env.unconfigured("config get base_url")).assert_exit(2);
+    CommandOutput::of(&mut env.unconfigured("config set colour red")).assert_exit(2);
+    let run = CommandOutput::of(&mut env.unconfigured("config path")).assert_exit(0);
     assert_eq!(
         run.out.trim_end(),
         env.path("config/config.toml").display().to_string()
@@ -324,28 +301,14 @@ fn config_show_prints_the_origin_of_each_value() {
 fn a_top_up_is_created_and_waited_for() {
     let env = TestEnv::new();
     let run = env
-        .run([
-            "top-up",
-            "create",
-            "--amount-usd-cents",
-            "2000",
-            "--idempotency-key",
-            "t-1",
-        ])
+        .run("top-up create --amount-usd-cents 2000 --idempotency-key t-1")
         .assert_exit(0);
     let top_up = run.json();
     assert!(top_up["checkout_url"].as_str().unwrap().starts_with("http"));
     let id = top_up["id"].as_str().unwrap();
     run.assert_stderr(&format!("svc top-up wait {id}"));
     let again = env
-        .run([
-            "top-up",
-            "create",
-            "--amount-usd-cents",
-            "2000",
-            "--idempotency-key",
-            "t-1",
-        ])
+        .run("top-up create --amount-usd-cents 2000 --idempotency-key t-1")
         .assert_exit(0);
     assert_eq!(again.json()["id"], id);
     let run = env
@@ -364,15 +327,15 @@ fn a_top_up_is_created_and_waited_for() {
     );
     for (status, code) in [("failed", 7), ("expired", 8)] {
         let run = env
-            .run(["top-up", "create", "--amount-usd-cents", "500"])
+            .run("top-up create --amount-usd-cents 500")
             .assert_exit(0);
         let id = run.json()["id"].as_str().unwrap().to_owned();
         env.mock.settle_top_up(&id, status.into()).unwrap();
         env.run(["top-up", "wait", &id]).assert_exit(code);
     }
-    env.run(["top-up", "create", "--amount-usd-cents", "1", "-o", "json"])
+    env.run("top-up create --amount-usd-cents 1 -o json")
         .assert_exit(1)
         .assert_stderr("invalid_amount");
-    env.run(["top-up", "create", "--amount-usd-cents", "1.5"])
+    env.run("top-up create --amount-usd-cents 1.5")
         .assert_exit(2);
 }

@@ -35,7 +35,7 @@ fn with_id(id: &str, mut line: Value) -> Value {
 
 /// Creates a `svc batch run` that is configured for both surfaces.
 fn batch(env: &TestEnv, flags: &[&str]) -> Command {
-    let mut command = env.open_surface(["batch", "run", "m.jsonl"]);
+    let mut command = env.open_surface("batch run m.jsonl");
     command
         .env("SVC_DEVELOPER_BASE_URL", env.mock.developer_base_url())
         .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY)
@@ -67,7 +67,7 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 fn status_json(env: &TestEnv) -> Value {
-    let status = ["batch", "status", "m.jsonl", "-o", "json"];
+    let status = "batch status m.jsonl -o json";
     env.run(status).assert_exit(0).json()
 }
 
@@ -111,7 +111,7 @@ fn a_batch_submits_each_line_once_and_prints_it_when_it_ends() {
 
     // Finished items are not asked for again: no configuration is needed.
     let requests = env.mock.requests(0).len();
-    let again = env.unconfigured(["batch", "run", "m.jsonl"]);
+    let again = env.unconfigured("batch run m.jsonl");
     let again = CommandOutput::of(&mut { again }).assert_exit(0);
     assert_eq!(again.out, "");
     again.assert_stderr("3 of 3 items completed");
@@ -219,7 +219,7 @@ fn csv_columns_are_fields_of_the_body() {
         \n\
         b,image-i,42,,\n";
     std::fs::write(env.path("m.csv"), text).unwrap();
-    let command = ["batch", "run", "m.csv", "--operation", "image_generate"];
+    let command = "batch run m.csv --operation image_generate";
     let output = env.run(command).assert_exit(0);
     let ended = items(&output);
     assert_eq!(ended.keys().collect::<Vec<_>>(), ["1", "b"]);
@@ -597,7 +597,7 @@ fn a_file_that_cannot_be_fetched_leaves_the_item_completed() {
 #[test]
 fn the_status_is_read_from_the_journal_alone() {
     let env = TestEnv::new();
-    let missing = env.run(["batch", "status", "m.jsonl"]).assert_exit(2);
+    let missing = env.run("batch status m.jsonl").assert_exit(2);
     missing.assert_stderr("m.jsonl.journal.jsonl does not exist");
     write(
         &env,
@@ -606,15 +606,7 @@ fn the_status_is_read_from_the_journal_alone() {
     );
     run(&env, &["--journal", "j.jsonl"]).assert_exit(7);
     std::fs::remove_file(env.path("m.jsonl")).unwrap();
-    let words = [
-        "batch",
-        "status",
-        "m.jsonl",
-        "--journal",
-        "j.jsonl",
-        "-o",
-        "json",
-    ];
+    let words = "batch status m.jsonl --journal j.jsonl -o json";
     let mut command = env.unconfigured(words);
     let status = CommandOutput::of(&mut command).assert_exit(0).json();
     assert_eq!(status["total"], 3);
@@ -723,7 +715,7 @@ fn a_service_that_cannot_be_reached_ends_the_batch() {
 fn the_sandbox_leaves_no_journal() {
     let env = TestEnv::new();
     write(&env, "m.jsonl", &[image("x")]);
-    let mut command = env.unconfigured(["--sandbox", "batch", "run", "m.jsonl"]);
+    let mut command = env.unconfigured("--sandbox batch run m.jsonl");
     let output = CommandOutput::of(&mut command).assert_exit(0);
     assert_eq!(status_of(&output), pairs(&[("1", "completed")]));
     assert!(!env.path("m.jsonl.journal.jsonl").exists());

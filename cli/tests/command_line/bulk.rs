@@ -37,7 +37,7 @@ fn a_csv_file_of_20_items_is_run_and_downloaded() {
         out.to_str().unwrap(),
     ];
     let run = env
-        .developer(&words)
+        .developer(words)
         .assert_exit(0)
         .assert_stderr("20 of 20 runs completed; spent 1.0000 USD");
     let results = run.json();
@@ -60,15 +60,7 @@ fn a_queue_of_100_items_is_charged_once_although_the_program_is_killed_repeatedl
         .map(|row| format!("{{\"instruction\": \"[mock:seconds=10] number {row}\"}}\n"))
         .collect();
     let items = file(&env, "items.jsonl", &rows);
-    let words = [
-        "format",
-        "bulk",
-        "fmt_demo",
-        "--from",
-        &items,
-        "--concurrency",
-        "16",
-    ];
+    let words = format!("format bulk fmt_demo --from '{items}' --concurrency 16");
     for delay in [5, 30, 60, 120, 300, 600] {
         let mut child = start(&mut env.developer_surface(&words));
         sleep(Duration::from_millis(delay));
@@ -76,7 +68,7 @@ fn a_queue_of_100_items_is_charged_once_although_the_program_is_killed_repeatedl
         child.0.wait().unwrap();
     }
     let run = env
-        .developer(&words)
+        .developer(words)
         .assert_exit(0)
         .assert_stderr("100 of 100 runs completed; spent 5.0000 USD");
     let results = run.json();
@@ -112,7 +104,7 @@ fn a_failed_item_outweighs_a_canceled_or_skipped_one() {
         let lines = format!("{{\"instruction\": \"a\"}}\n{{\"instruction\": \"{word}\"}}\n");
         let items = file(&env, "items.jsonl", &lines);
         let run = env
-            .developer(&["format", "bulk", "fmt_demo", "--input", &items])
+            .developer(["format", "bulk", "fmt_demo", "--input", &items])
             .assert_exit(code);
         for expected in expected {
             assert!(
@@ -128,10 +120,8 @@ fn a_failed_item_outweighs_a_canceled_or_skipped_one() {
         "items.json",
         r#"{"concurrency": 1, "items": [{"instruction": "[mock:fail]"}, {"instruction": "[mock:skip]"}]}"#,
     );
-    let words = [
-        "format", "bulk", "fmt_demo", "--input", &items, "-o", "json",
-    ];
-    let error = env.developer(&words).assert_exit(7).error();
+    let words = format!("format bulk fmt_demo --input '{items}' -o json");
+    let error = env.developer(words).assert_exit(7).error();
     assert!(error["queue_id"].as_str().unwrap().starts_with("frq_"));
 }
 
@@ -144,7 +134,7 @@ fn a_queue_is_resumed_by_its_id() {
         "{\"instruction\": \"[mock:stuck]\"}\n{\"instruction\": \"b\"}\n",
     );
     let words = ["format", "bulk", "fmt_media", "--input", &items];
-    let child = start(&mut env.developer_surface(&words));
+    let child = start(&mut env.developer_surface(words));
     wait_until("the queue is polled", || {
         !env.requests("format_queues_get").is_empty()
     });
@@ -163,23 +153,23 @@ fn a_queue_is_resumed_by_its_id() {
         .find(|word| word.starts_with("frq_"))
         .unwrap();
 
-    let queue = env.developer(&["queue", "get", id]).assert_exit(0).json();
+    let queue = env.developer(["queue", "get", id]).assert_exit(0).json();
     assert_eq!(queue["counts"]["total"], 2);
-    env.developer(&["queue", "wait", id, "--timeout", "1"])
+    env.developer(["queue", "wait", id, "--timeout", "1"])
         .assert_exit(9)
         .assert_stderr("svc queue wait");
-    env.developer(&["queue", "wait", "--last", "--timeout", "1"])
+    env.developer("queue wait --last --timeout 1")
         .assert_exit(9)
         .assert_stderr(&format!("Using {id} "));
-    env.developer(&["queue", "wait"])
+    env.developer("queue wait")
         .assert_exit(2)
         .assert_stderr("--last for the newest queue");
     let stuck = queue["items"][0]["run_id"].as_str().unwrap();
-    env.developer(&["run", "cancel", stuck, "--kind", "format"])
+    env.developer(["run", "cancel", stuck, "--kind", "format"])
         .assert_exit(0);
     let out = env.path("out");
     let words = ["queue", "wait", id, "--download", out.to_str().unwrap()];
-    env.developer(&words)
+    env.developer(words)
         .assert_exit(8)
         .assert_stderr("1 canceled");
     assert!(fs::read_dir(out.join("1")).unwrap().next().is_some());
@@ -196,7 +186,7 @@ fn a_reused_idempotency_key_returns_the_existing_queue() {
         let items = file(&env, "items.jsonl", text);
         let words = ["format", "bulk", "fmt_demo", "--input", &items, "--no-wait"];
         let key = ["--idempotency-key", "order-4711", "-o", "json"];
-        let mut command = env.developer_surface(&[&words[..], &key].concat());
+        let mut command = env.developer_surface([&words[..], &key].concat());
         CommandOutput::of(command.env("SVC_STATE_DIR", env.path(state)))
     };
     let first = bulk("{\"instruction\": \"a\"}\n", "here")
@@ -220,17 +210,9 @@ fn ctrl_c_cancels_a_queue_with_cancel_on_interrupt() {
         "items.jsonl",
         &"{\"instruction\": \"[mock:stuck]\"}\n".repeat(3),
     );
-    let words = [
-        "format",
-        "bulk",
-        "fmt_demo",
-        "--input",
-        &items,
-        "--concurrency",
-        "2",
-        "--cancel-on-interrupt",
-    ];
-    let child = start(&mut env.developer_surface(&words));
+    let words =
+        format!("format bulk fmt_demo --input '{items}' --concurrency 2 --cancel-on-interrupt");
+    let child = start(&mut env.developer_surface(words));
     wait_until("the queue is polled", || {
         !env.requests("format_queues_get").is_empty()
     });
@@ -263,19 +245,19 @@ fn invalid_items_are_reported_before_anything_is_sent() {
     ];
     for (name, text, expected) in rows {
         let items = file(&env, name, text);
-        env.developer(&["format", "bulk", "fmt_demo", "--input", &items])
+        env.developer(["format", "bulk", "fmt_demo", "--input", &items])
             .assert_exit(2)
             .assert_stderr(expected);
     }
     let items = file(&env, "f.jsonl", "{\"instruction\": \"a\"}\n");
     let words = ["format", "bulk", "fmt_demo", "--input", &items];
-    env.developer(&[&words[..], &["--concurrency", "17"]].concat())
+    env.developer([&words[..], &["--concurrency", "17"]].concat())
         .assert_exit(2)
         .assert_stderr("1 to 16");
-    env.developer(&[&words[..], &["--cap", "2", "--max-price", "1.99"]].concat())
+    env.developer([&words[..], &["--cap", "2", "--max-price", "1.99"]].concat())
         .assert_exit(5);
     assert!(env.mock.requests(0).is_empty());
-    env.developer(&[&words[..], &["--max-price", "1"]].concat())
+    env.developer([&words[..], &["--max-price", "1"]].concat())
         .assert_exit(5)
         .assert_stderr("--cap");
     assert!(env.requests("formats_bulk_create").is_empty());
@@ -295,15 +277,15 @@ fn a_dry_run_of_a_queue_shows_the_number_of_items_and_the_sum_of_the_caps() {
     assert_eq!(shown["cap_usd"], "4.7500");
     assert_eq!(shown["request"]["body"]["items"][3]["instruction"], "b");
     let table = env
-        .developer(&[&capped[..], &["-o", "table"]].concat())
+        .developer([&capped[..], &["-o", "table"]].concat())
         .assert_exit(0);
     for expected in ["items", "4", "total", "4.7500 USD"] {
         assert!(table.out.contains(expected), "{}", table.out);
     }
     // The items without a cap have the default cap of the Format.
-    let format = env.developer(&["format", "get", "fmt_demo"]).json();
+    let format = env.developer("format get fmt_demo").json();
     let default_cap = format["generation_spend_cap_usd_micros"].as_i64().unwrap();
-    let shown = env.developer(&words).assert_exit(0).json();
+    let shown = env.developer(words).assert_exit(0).json();
     assert_eq!(shown["items"], 4);
     let total: svc_sdk::types::Usd = shown["cap_total_usd"].as_str().unwrap().parse().unwrap();
     assert_eq!(total.micros(), 3 * default_cap + 250_000);
@@ -315,23 +297,15 @@ fn a_dry_run_of_a_queue_shows_the_number_of_items_and_the_sum_of_the_caps() {
 fn items_are_taken_from_a_parameter() {
     let env = TestEnv::new();
     let items = r#"items=[{"instruction": "a shoe"}, {"instruction": "a hat"}]"#;
-    let words = [
-        "format",
-        "bulk",
-        "demo/product-shot",
-        "--param",
-        items,
-        "--cap",
-        "1",
-    ];
-    let run = env.developer(&[&words[..], &["--dry-run"]].concat());
+    let words = format!("format bulk demo/product-shot --param '{items}' --cap 1");
+    let run = env.developer(format!("{words} --dry-run"));
     let body = run.assert_exit(0).json()["request"]["body"].clone();
     assert_eq!(body["items"][1]["instruction"], "a hat");
     assert_eq!(body["items"][1]["generation_spend_cap_usd"], 1);
-    env.developer(&["format", "bulk", "demo/product-shot"])
+    env.developer("format bulk demo/product-shot")
         .assert_exit(2)
         .assert_stderr("--input");
-    env.developer(&["format", "bulk", "demo/product-shot", "--param", "items={}"])
+    env.developer("format bulk demo/product-shot --param items={}")
         .assert_exit(2)
         .assert_stderr("expected a JSON array");
 }

@@ -89,15 +89,8 @@ fn ids_are_completed_from_the_history() {
         [second.as_str()]
     );
     assert!(candidates(&env, &["svc", "run", "get", ""]).is_empty());
-    let words = [
-        "format",
-        "run",
-        "demo/teaser",
-        "--instruction",
-        "hello",
-        "--no-wait",
-    ];
-    let run = env.developer(&words).assert_exit(0).json();
+    let words = "format run demo/teaser --instruction hello --no-wait";
+    let run = env.developer(words).assert_exit(0).json();
     let id = run["run_id"].as_str().unwrap();
     assert_eq!(candidates(&env, &["svc", "run", "get", ""]), [id]);
 }

@@ -11,15 +11,15 @@ fn id_of(run: &CommandOutput) -> String {
 #[test]
 fn account_commands_show_the_workspace_and_the_balance() {
     let env = TestEnv::new();
-    let me = env.developer(&["me"]).assert_exit(0);
+    let me = env.developer("me").assert_exit(0);
     assert_eq!(me.json()["workspace"]["id"], "ws_demo");
     assert!(!me.out.contains(DEVELOPER_API_KEY));
-    let table = env.developer(&["me", "-o", "table"]).assert_exit(0);
+    let table = env.developer("me -o table").assert_exit(0);
     assert!(table.out.contains("yes: job redeliver"), "{}", table.out);
-    let balance = env.developer(&["balance"]).assert_exit(0);
+    let balance = env.developer("balance").assert_exit(0);
     assert_eq!(balance.json()["available_usd"], "100.0000");
-    env.developer(&["health"]).assert_exit(0);
-    env.developer(&["catalog"]).assert_exit(0);
+    env.developer("health").assert_exit(0);
+    env.developer("catalog").assert_exit(0);
 }
 
 #[test]
@@ -61,12 +61,10 @@ fn images_videos_and_music_are_generated_on_the_developer_surface() {
         assert!(std::fs::metadata(path).unwrap().len() > 100);
     }
     assert_eq!(std::fs::read_dir(&out).unwrap().count(), 3);
-    let usage = env.developer(&["usage"]).assert_exit(0).json();
+    let usage = env.developer("usage").assert_exit(0).json();
     assert_eq!(usage["totals"].as_array().unwrap().len(), 2);
-    env.developer(&["usage", "--entries"]).assert_exit(0);
-    let chart = env
-        .developer(&["usage", "--chart", "-o", "table"])
-        .assert_exit(0);
+    env.developer("usage --entries").assert_exit(0);
+    let chart = env.developer("usage --chart -o table").assert_exit(0);
     assert!(chart.out.contains('█'), "{}", chart.out);
 }
 
@@ -75,11 +73,11 @@ fn an_alias_runs_and_suggests_the_preferred_command() {
     let env = TestEnv::new();
     let prompt = "a fox [mock:seconds=0.5]";
     let run = env
-        .developer(&["model", "run", "image-1.0", "--prompt", prompt])
+        .developer(["model", "run", "image-1.0", "--prompt", prompt])
         .assert_exit(0);
     assert!(run.err.contains("svc image generate"), "{}", run.err);
     assert_eq!(env.requests("alias_image_1_0").len(), 1);
-    env.developer(&["model", "run", "hologram-1.0"])
+    env.developer("model run hologram-1.0")
         .assert_exit(2)
         .assert_stderr("image-1.0");
 }
@@ -87,12 +85,9 @@ fn an_alias_runs_and_suggests_the_preferred_command() {
 #[test]
 fn an_avatar_is_searched_used_in_a_video_and_captioned() {
     let env = TestEnv::new();
-    let found = env
-        .developer(&["avatar", "search", "ada"])
-        .assert_exit(0)
-        .json();
+    let found = env.developer("avatar search ada").assert_exit(0).json();
     let handle = found[0]["avatar_handle"].as_str().unwrap().to_owned();
-    env.developer(&["avatar", "get", found[0]["id"].as_str().unwrap()])
+    env.developer(["avatar", "get", found[0]["id"].as_str().unwrap()])
         .assert_exit(0);
 
     let out = env.path("out");
@@ -106,16 +101,16 @@ fn an_avatar_is_searched_used_in_a_video_and_captioned() {
         "--download",
         out.to_str().unwrap(),
     ];
-    let video = env.developer(&words).assert_exit(0);
+    let video = env.developer(words).assert_exit(0);
     assert!(
         video.json()["files"][0]["path"]
             .as_str()
             .unwrap()
             .ends_with(".mp4")
     );
-    env.developer(&["avatar-video", "list"]).assert_exit(0);
+    env.developer("avatar-video list").assert_exit(0);
     let timeline = env
-        .developer(&["job", "events", &id_of(&video)])
+        .developer(["job", "events", &id_of(&video)])
         .assert_exit(0)
         .json();
     assert!(timeline.as_array().unwrap().len() >= 3, "{timeline}");
@@ -130,7 +125,7 @@ fn an_avatar_is_searched_used_in_a_video_and_captioned() {
         "--download",
         out.to_str().unwrap(),
     ];
-    let captions = env.developer(&words).assert_exit(0);
+    let captions = env.developer(words).assert_exit(0);
     let path = captions.json()["files"][0]["path"]
         .as_str()
         .unwrap()
@@ -146,97 +141,65 @@ fn an_avatar_is_generated_from_a_prompt_an_image_or_properties() {
         ("noa", "--image-url", "https://media.example/noa.png"),
         ("tom", "--props", r#"{"age": 30}"#),
     ] {
-        let words = [
-            "avatar",
-            "generate",
-            "--avatar-handle",
-            handle,
-            made_of,
-            value,
-        ];
-        env.developer(&words).assert_exit(0);
+        let words = format!("avatar generate --avatar-handle '{handle}' '{made_of}' '{value}'");
+        env.developer(words).assert_exit(0);
     }
-    let avatars = env.developer(&["avatar", "list"]).assert_exit(0).json();
+    let avatars = env.developer("avatar list").assert_exit(0).json();
     assert!(avatars.to_string().contains("\"mia\""), "{avatars}");
-    env.developer(&["avatar", "list", "--any"]).assert_exit(0);
+    env.developer("avatar list --any").assert_exit(0);
 }
 
 #[test]
 fn a_preview_is_regenerated_and_turned_into_a_video() {
     let env = TestEnv::new();
     let script = "Hello. [mock:seconds=0.5]";
-    let words = [
-        "preview",
-        "create",
-        "--avatar-handle",
-        "ada",
-        "--script",
-        script,
-        "--no-wait",
-    ];
-    let receipt = env.developer(&words).assert_exit(0).json();
+    let words = format!("preview create --avatar-handle ada --script '{script}' --no-wait");
+    let receipt = env.developer(words).assert_exit(0).json();
     let id = receipt["preview"]["id"].as_str().unwrap().to_owned();
-    env.developer(&["preview", "get", &id]).assert_exit(0);
-    env.developer(&["preview", "regenerate", &id])
-        .assert_exit(0);
-    env.developer(&["preview", "generate-video", &id])
+    env.developer(["preview", "get", &id]).assert_exit(0);
+    env.developer(["preview", "regenerate", &id]).assert_exit(0);
+    env.developer(["preview", "generate-video", &id])
         .assert_exit(0);
 }
 
 #[test]
 fn trending_videos_are_searched() {
     let env = TestEnv::new();
-    let words = ["trending", "search", "dance", "--limit", "3"];
-    let found = env.developer(&words).assert_exit(0).json();
+    let words = "trending search dance --limit 3";
+    let found = env.developer(words).assert_exit(0).json();
     assert!(found.as_array().unwrap().len() <= 3);
 }
 
 #[test]
 fn max_price_is_rejected_if_the_surface_has_no_estimates() {
     let env = TestEnv::new();
-    let words = [
-        "music",
-        "generate",
-        "--prompt",
-        "a waltz",
-        "--max-price",
-        "100",
-    ];
-    env.developer(&words)
+    let words = "music generate --prompt 'a waltz' --max-price 100";
+    env.developer(words)
         .assert_exit(5)
         .assert_stderr("the price is unknown");
     assert_eq!(env.job_count(), 0);
-    env.developer(&[
-        "music",
-        "generate",
-        "--prompt",
-        "a waltz",
-        "--surface",
-        "open",
-    ])
-    .assert_exit(2)
-    .assert_stderr("the open surface does not support");
+    env.developer("music generate --prompt 'a waltz' --surface open")
+        .assert_exit(2)
+        .assert_stderr("the open surface does not support");
 }
 
 #[test]
 fn an_ambiguous_submit_without_idempotency_is_not_resent() {
     let env = TestEnv::new();
     env.add_fault("music_1_generate", "drop_after", 1);
-    let words = ["music", "generate", "--prompt", "a waltz"];
-    env.developer(&words)
+    let words = "music generate --prompt 'a waltz'";
+    env.developer(words)
         .assert_exit(11)
         .assert_stderr("idempotency key");
     assert_eq!(env.requests("music_1_generate").len(), 1);
-    env.developer(&words).assert_exit(11).assert_stderr("--new");
+    env.developer(words).assert_exit(11).assert_stderr("--new");
     assert_eq!(env.requests("music_1_generate").len(), 1);
 }
 
 #[test]
 fn a_missing_key_does_not_change_the_surface() {
     let env = TestEnv::new();
-    let words = [
-        "image", "generate", "--model", "image-i", "--prompt", "a fox",
-    ];
+    let words = "image generate --model image-i --prompt 'a fox'";
     CommandOutput::of(
         env.unconfigured(words)
             .env("SVC_BASE_URL", env.mock.base_url())
@@ -251,18 +214,10 @@ fn a_missing_key_does_not_change_the_surface() {
 #[test]
 fn job_events_requires_the_developer_surface() {
     let env = TestEnv::new();
-    let words = [
-        "image",
-        "generate",
-        "--surface",
-        "developer",
-        "--prompt",
-        "a fox",
-        "--no-wait",
-    ];
-    let receipt = env.developer(&words).assert_exit(0).json();
+    let words = "image generate --surface developer --prompt 'a fox' --no-wait";
+    let receipt = env.developer(words).assert_exit(0).json();
     let id = receipt["job"]["id"].as_str().unwrap();
-    env.developer(&["job", "events", id, "--surface", "developer"])
+    env.developer(["job", "events", id, "--surface", "developer"])
         .assert_exit(0);
     env.run(["job", "events", id, "--surface", "open"])
         .assert_exit(2);

@@ -31,7 +31,7 @@ fn assert_check(run: &CommandOutput, name: &str, status: &str, text: &str) {
 fn everything_that_works_is_ok() {
     let env = TestEnv::new();
     env.submit_image("a fox");
-    let mut command = env.developer_surface(&["doctor", "-o", "json"]);
+    let mut command = env.developer_surface("doctor -o json");
     command
         .env("SVC_BASE_URL", env.mock.base_url())
         .env("SVC_OPEN_API_KEY", "svc_open_demo")
@@ -77,7 +77,7 @@ fn everything_that_works_is_ok() {
 #[test]
 fn problems_fail_with_what_to_do() {
     let env = TestEnv::new();
-    let run = CommandOutput::of(&mut env.unconfigured(["doctor"])).assert_exit(1);
+    let run = CommandOutput::of(&mut env.unconfigured("doctor")).assert_exit(1);
     assert_check(&run, "configuration", "failed", "no URL");
     assert!(
         check(&run, "configuration")["next"]
@@ -88,7 +88,7 @@ fn problems_fail_with_what_to_do() {
     assert_check(&run, "open_surface", "skipped", "no URL");
 
     let wrong = |words: &[(&str, &str)]| {
-        let mut command = env.open_surface(["doctor"]);
+        let mut command = env.open_surface("doctor");
         CommandOutput::of(command.envs(words.iter().copied()))
     };
     let run = wrong(&[("SVC_OPEN_API_KEY", "svc_open_wrong")]).assert_exit(1);
@@ -126,7 +126,7 @@ fn a_surface_that_does_not_respond_fails_in_time() {
     let env = TestEnv::new();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
-    let mut command = env.open_surface(["doctor"]);
+    let mut command = env.open_surface("doctor");
     command
         .env("SVC_BASE_URL", &url)
         .env("SVC_MCP_URL", &url)
@@ -146,7 +146,7 @@ fn a_clock_that_is_wrong_is_a_warning() {
     let body = "{\"data\":[]}";
     let head = "200 OK\r\ndate: Thu, 01 Jan 2026 00:00:00 GMT";
     let service = FakeServer::answering(head, body);
-    let mut command = env.open_surface(["doctor"]);
+    let mut command = env.open_surface("doctor");
     let run = CommandOutput::of(command.env("SVC_BASE_URL", &service.url)).assert_exit(0);
     assert_check(&run, "clock", "warning", "ahead of the service");
 }
@@ -157,7 +157,7 @@ fn open_intents_are_a_warning() {
     env.add_fault("image_generate", "drop_after", 20);
     env.generate_image("a fox", &["--retries", "0"])
         .assert_exit(11);
-    let run = env.run(["doctor"]);
+    let run = env.run("doctor");
     assert_check(&run, "open_intents", "warning", "1 request");
     assert!(
         check(&run, "open_intents")["next"]
@@ -170,7 +170,7 @@ fn open_intents_are_a_warning() {
 #[test]
 fn the_sandbox_is_healthy_and_a_table_has_marks() {
     let env = TestEnv::new();
-    let words = ["--sandbox", "doctor", "-o", "table"];
+    let words = "--sandbox doctor -o table";
     let run = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(0);
     assert!(
         run.out.contains("✓ open_surface") && run.out.contains("✓ developer_key"),

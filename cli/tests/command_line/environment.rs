@@ -10,17 +10,8 @@ use crate::test_env::{CommandOutput, TestEnv, interrupt, start};
 #[test]
 fn the_sandbox_needs_no_configuration_and_creates_no_state() {
     let env = TestEnv::new();
-    let words = [
-        "--sandbox",
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        "[mock:seconds=0.1] a fox",
-        "--download",
-        "out",
-    ];
+    let words = "--sandbox image generate --model image-i --prompt '[mock:seconds=0.1] a fox' \
+        --download out";
     let run = CommandOutput::of(
         env.unconfigured(words)
             .env("SVC_BASE_URL", "http://127.0.0.1:9")
@@ -29,33 +20,16 @@ fn the_sandbox_needs_no_configuration_and_creates_no_state() {
     let run = run.assert_exit(0).assert_stderr("sandbox");
     assert_eq!(run.json()["files"].as_array().unwrap().len(), 1);
     assert!(!env.path("state").exists() && !env.path("config").exists());
-    let run =
-        CommandOutput::of(&mut env.unconfigured(["--sandbox", "model", "list"])).assert_exit(0);
+    let run = CommandOutput::of(&mut env.unconfigured("--sandbox model list")).assert_exit(0);
     assert!(run.out.contains("lipsync-s"));
-    CommandOutput::of(&mut env.unconfigured([
-        "--sandbox",
-        "job",
-        "list",
-        "--surface",
-        "developer",
-    ]))
-    .assert_exit(0);
+    CommandOutput::of(&mut env.unconfigured("--sandbox job list --surface developer"))
+        .assert_exit(0);
 }
 
 #[test]
 fn the_sandbox_prints_no_resume_command() {
     let env = TestEnv::new();
-    let words = [
-        "--sandbox",
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        "[mock:stuck]",
-        "--timeout",
-        "1",
-    ];
+    let words = "--sandbox image generate --model image-i --prompt [mock:stuck] --timeout 1";
     let run = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(9);
     assert!(!run.err.contains("resume with"), "{}", run.err);
 }
@@ -71,27 +45,19 @@ fn help_that_cannot_be_written_is_an_error() {
 #[test]
 fn mock_serve_runs_until_it_is_interrupted() {
     let env = TestEnv::new();
-    let mut child =
-        start(&mut env.unconfigured(["mock", "serve", "--port-base", "0", "--speed", "50"]));
+    let mut child = start(&mut env.unconfigured("mock serve --port-base 0 --speed 50"));
     let mut line = String::new();
     let mut stdout = BufReader::new(child.0.stdout.take().unwrap());
     stdout.read_line(&mut line).unwrap();
     let addresses: Value = serde_json::from_str(&line).unwrap();
     let url = addresses["SVC_BASE_URL"].as_str().unwrap();
     let run = CommandOutput::of(
-        env.unconfigured([
-            "image",
-            "generate",
-            "--model",
-            "image-i",
-            "--prompt",
-            "[mock:seconds=0.1]",
-        ])
-        .env("SVC_BASE_URL", url)
-        .env(
-            "SVC_OPEN_API_KEY",
-            addresses["SVC_OPEN_API_KEY"].as_str().unwrap(),
-        ),
+        env.unconfigured("image generate --model image-i --prompt [mock:seconds=0.1]")
+            .env("SVC_BASE_URL", url)
+            .env(
+                "SVC_OPEN_API_KEY",
+                addresses["SVC_OPEN_API_KEY"].as_str().unwrap(),
+            ),
     );
     run.assert_exit(0);
     let port = url.rsplit(':').next().unwrap();
@@ -105,7 +71,7 @@ fn mock_serve_runs_until_it_is_interrupted() {
 #[test]
 fn every_operation_is_listed_with_its_command() {
     let env = TestEnv::new();
-    let rows = CommandOutput::of(&mut env.unconfigured(["operations", "-o", "json"]))
+    let rows = CommandOutput::of(&mut env.unconfigured("operations -o json"))
         .assert_exit(0)
         .json();
     assert_eq!(
@@ -131,11 +97,11 @@ fn completions_and_manual_pages_are_generated() {
             "{shell}: {script}"
         );
     }
-    CommandOutput::of(&mut env.unconfigured(["man", "pages"])).assert_exit(0);
+    CommandOutput::of(&mut env.unconfigured("man pages")).assert_exit(0);
     let page = fs::read_to_string(env.path("pages/svc-video-generate.1")).unwrap();
     assert!(page.contains("router/generate"), "{page}");
     fs::write(env.path("in-the-way"), "").unwrap();
-    CommandOutput::of(&mut env.unconfigured(["man", "in-the-way/pages"]))
+    CommandOutput::of(&mut env.unconfigured("man in-the-way/pages"))
         .assert_exit(1)
         .assert_stderr("in-the-way");
 }
@@ -145,8 +111,7 @@ fn help_and_version_are_printed_to_stdout() {
     let env = TestEnv::new();
     let run = CommandOutput::of(&mut env.unconfigured(["--version"])).assert_exit(0);
     assert!(run.out.starts_with("svc ") && run.err.is_empty());
-    let run =
-        CommandOutput::of(&mut env.unconfigured(["video", "generate", "--help"])).assert_exit(0);
+    let run = CommandOutput::of(&mut env.unconfigured("video generate --help")).assert_exit(0);
     assert!(
         run.out
             .contains("POST /v1/video-router/generate (video_generate, --surface open)")
@@ -163,10 +128,10 @@ fn help_and_version_are_printed_to_stdout() {
     }
     let run = CommandOutput::of(&mut env.unconfigured([])).assert_exit(0);
     assert_eq!(run.out.matches("\n  svc ").count(), 3, "{}", run.out);
-    CommandOutput::of(&mut env.unconfigured(["help", "vidoe"]))
+    CommandOutput::of(&mut env.unconfigured("help vidoe"))
         .assert_exit(2)
         .assert_stderr("'video'");
-    CommandOutput::of(&mut env.unconfigured(["video"]))
+    CommandOutput::of(&mut env.unconfigured("video"))
         .assert_exit(2)
         .assert_stderr("generate");
 }

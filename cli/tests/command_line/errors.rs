@@ -31,7 +31,7 @@ fn a_rejected_api_key_exits_with_3() {
         run.assert_stderr("svc auth");
     }
     let run = CommandOutput::of(
-        env.open_surface(["job", "list", "-o", "json"])
+        env.open_surface("job list -o json")
             .env("SVC_OPEN_API_KEY", "svc_wrong"),
     )
     .assert_exit(3);
@@ -46,19 +46,19 @@ fn a_rejected_api_key_exits_with_3() {
 #[test]
 fn a_missing_resource_exits_with_4() {
     let env = TestEnv::new();
-    env.run(["job", "get", "job_none"])
+    env.run("job get job_none")
         .assert_exit(4)
         .assert_stderr("job_not_found")
         .assert_stderr("request id: req_");
-    let run = env.run(["job", "wait", "job_none"]).assert_exit(4);
+    let run = env.run("job wait job_none").assert_exit(4);
     assert!(
         run.err.contains("job not found in this workspace"),
         "{}",
         run.err
     );
-    env.run(["model", "get", "no-such-model"]).assert_exit(4);
-    env.run(["pricing", "get", "no-such-model"]).assert_exit(4);
-    env.run(["top-up", "get", "top_none"]).assert_exit(4);
+    env.run("model get no-such-model").assert_exit(4);
+    env.run("pricing get no-such-model").assert_exit(4);
+    env.run("top-up get top_none").assert_exit(4);
 }
 
 #[test]
@@ -82,11 +82,8 @@ fn a_rejected_request_exits_with_1_and_is_not_charged() {
         ],
     ];
     for words in rows {
-        let run = CommandOutput::of(
-            env.open_surface(["video", "generate", "-o", "json"])
-                .args(words),
-        )
-        .assert_exit(1);
+        let run = CommandOutput::of(env.open_surface("video generate -o json").args(words))
+            .assert_exit(1);
         assert_eq!(run.error()["code"], "invalid_request", "{words:?}");
         let next = match words[1] {
             "no-such-model" => "list the models with: svc model list --type video",
@@ -105,11 +102,11 @@ fn a_rejected_request_exits_with_1_and_is_not_charged() {
 fn insufficient_funds_exit_with_5() {
     let env = TestEnv::with(svc_mock_server::Setup::default().balance_usd(0));
     let run = env
-        .run(["video", "generate", "--prompt", "a fox", "-o", "json"])
+        .run("video generate --prompt 'a fox' -o json")
         .assert_exit(5);
     assert_eq!(run.error()["code"], "insufficient_funds");
     assert_eq!(run.error()["details"]["available_usd"], "0.0000");
-    env.run(["video", "generate", "--prompt", "a fox"])
+    env.run("video generate --prompt 'a fox'")
         .assert_exit(5)
         .assert_stderr("svc top-up create");
 }
@@ -117,15 +114,7 @@ fn insufficient_funds_exit_with_5() {
 #[test]
 fn a_price_that_is_unknown_or_above_the_limit_exits_with_5() {
     let env = TestEnv::new();
-    let words = [
-        "video",
-        "generate",
-        "--model",
-        "video-f",
-        "--prompt",
-        "a fox",
-        "--max-price",
-    ];
+    let words = "video generate --model video-f --prompt 'a fox' --max-price";
     let run = CommandOutput::of(env.open_surface(words).arg("0.7034")).assert_exit(5);
     run.assert_stderr("0.7035")
         .assert_stderr("--max-price 0.7034");
@@ -152,7 +141,7 @@ fn a_lasting_overload_exits_with_6() {
     }
     env.add_fault("video_generate", "status_503", 9);
     let run = env
-        .run(["video", "generate", "--prompt", "a fox", "--retries", "0"])
+        .run("video generate --prompt 'a fox' --retries 0")
         .assert_exit(6);
     run.assert_stderr("idempotency key");
     assert_eq!(env.charge_count(), 0);
@@ -163,7 +152,7 @@ fn a_concurrency_limit_exits_with_6() {
     let env = TestEnv::new();
     let body = r#"{"error":{"code":"concurrency_limit_reached","message":"The workspace has 100 jobs in flight."}}"#;
     let service = FakeServer::answering("400 Bad Request", body);
-    let words = ["video", "generate", "--prompt", "a fox", "--retries", "0"];
+    let words = "video generate --prompt 'a fox' --retries 0";
     let run =
         CommandOutput::of(env.open_surface(words).env("SVC_BASE_URL", &service.url)).assert_exit(6);
     run.assert_stderr("concurrency_limit_reached")
@@ -268,14 +257,7 @@ fn an_ambiguous_request_exits_with_11_and_prints_the_idempotency_key() {
 
     env.add_fault("top_ups_create", "drop_after", 1);
     let run = env
-        .run([
-            "top-up",
-            "create",
-            "--amount-usd-cents",
-            "500",
-            "--retries",
-            "0",
-        ])
+        .run("top-up create --amount-usd-cents 500 --retries 0")
         .assert_exit(11);
     run.assert_stderr("run the same command again");
     env.add_fault("video_generate", "drop_after", 1);
@@ -297,11 +279,11 @@ fn an_ambiguous_request_exits_with_11_and_prints_the_idempotency_key() {
 fn a_raw_error_response_is_printed_and_sets_the_exit_code() {
     let env = TestEnv::new();
     let run = env
-        .run(["api", "get", "/v1/jobs/job_none"])
+        .run("api get /v1/jobs/job_none")
         .assert_exit(4)
         .assert_stderr("job_not_found");
     assert_eq!(run.json()["error"]["code"], "job_not_found");
-    let run = env.run(["api", "get", "/v1/no/such/thing"]).assert_exit(4);
+    let run = env.run("api get /v1/no/such/thing").assert_exit(4);
     assert!(run.json()["error"]["code"].is_string());
 }
 
@@ -330,7 +312,7 @@ fn a_redirect_is_an_error_with_a_hint() {
     let env = TestEnv::new();
     let service = FakeServer::answering("302 Found\r\nlocation: http://127.0.0.1:9/login", "");
     let run = CommandOutput::of(
-        env.open_surface(["job", "list"])
+        env.open_surface("job list")
             .env("SVC_BASE_URL", &service.url),
     );
     run.assert_exit(1)
@@ -343,14 +325,14 @@ fn a_failed_tls_handshake_and_an_invalid_proxy_are_configuration_errors() {
     let env = TestEnv::new();
     let plain = FakeServer::answering("200 OK", "{}");
     let url = plain.url.replace("http://", "https://");
-    let mut no_tls = env.open_surface(["job", "list", "-o", "json"]);
+    let mut no_tls = env.open_surface("job list -o json");
     no_tls.env("SVC_BASE_URL", &url);
     let error = CommandOutput::of(&mut no_tls).assert_exit(2).error();
     assert_eq!(error["code"], "configuration");
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("TLS failed"), "{message}");
 
-    let mut no_proxy = env.open_surface(["job", "list", "-o", "json"]);
+    let mut no_proxy = env.open_surface("job list -o json");
     no_proxy
         .env("SVC_BASE_URL", &url)
         .env("HTTPS_PROXY", "http://user:canary@[");
@@ -422,7 +404,7 @@ fn every_json_error_has_a_code_and_a_whole_message() {
         let actual = error["message"].as_str().unwrap();
         assert!(!actual.is_empty() && actual.contains(message), "{actual}");
     }
-    let mut command = env.unconfigured(["job", "list", "-o", "json"]);
+    let mut command = env.unconfigured("job list -o json");
     let run = CommandOutput::of(command.env("SVC_BASE_URL", closed)).assert_exit(3);
     assert_eq!(run.error()["code"], "not_authenticated");
 }
@@ -430,19 +412,11 @@ fn every_json_error_has_a_code_and_a_whole_message() {
 #[test]
 fn a_rejected_field_is_reported_by_its_flag() {
     let env = TestEnv::new();
-    let run = env.developer(&["avatar", "generate", "a chef", "--yes", "-o", "json"]);
+    let run = env.developer("avatar generate 'a chef' --yes -o json");
     let error = run.assert_exit(1).error();
     assert_eq!(error["message"], "--avatar-handle is required");
     assert_eq!(error["details"]["field"], "avatar_handle");
-    env.run([
-        "video",
-        "generate",
-        "fox",
-        "--model",
-        "video-f",
-        "--duration",
-        "99",
-    ])
-    .assert_exit(1)
-    .assert_stderr("--duration must be from 4 to 15");
+    env.run("video generate fox --model video-f --duration 99")
+        .assert_exit(1)
+        .assert_stderr("--duration must be from 4 to 15");
 }

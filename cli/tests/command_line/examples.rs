@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
 
-use crate::test_env::{CommandOutput, TestEnv};
+use crate::test_env::{CommandOutput, TestEnv, Words};
 
 /// The number of examples that run at the same time. Most of their time they wait.
 const THREADS: usize = 8;
@@ -78,21 +78,6 @@ fn examples(env: &TestEnv, words: &[String], found: &mut Vec<String>) {
     }
 }
 
-/// Splits a command line as a shell does. Quotes are the only syntax in examples.
-fn words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut quote = None;
-    for c in line.chars() {
-        match (quote, c) {
-            (None, '\'' | '"') => quote = Some(c),
-            (Some(open), _) if open == c => quote = None,
-            (None, ' ') => words.push(String::new()),
-            _ => words.last_mut().unwrap().push(c),
-        }
-    }
-    words
-}
-
 #[test]
 fn examples_work_in_the_sandbox() {
     let env = TestEnv::new();
@@ -112,8 +97,8 @@ fn examples_work_in_the_sandbox() {
         for (name, text) in FILES {
             fs::write(folder.join(name), text).unwrap();
         }
-        let mut command = env.unconfigured(["--sandbox"]);
-        command.current_dir(folder).args(&words(line)[1..]);
+        let mut command = env.unconfigured("--sandbox");
+        command.current_dir(folder).args(&line.words()[1..]);
         // An example of `svc mock exec` runs `svc`.
         let program = Path::new(env!("CARGO_BIN_EXE_svc"));
         let paths = std::env::var_os("PATH").unwrap_or_default();

@@ -146,13 +146,7 @@ fn existing_files_are_kept() {
 #[test]
 fn download_without_a_folder_uses_the_current_one() {
     let env = TestEnv::new();
-    let words = [
-        "image",
-        "generate",
-        "[mock:seconds=0.1]",
-        "--model",
-        "image-i",
-    ];
+    let words = "image generate [mock:seconds=0.1] --model image-i";
     let run = CommandOutput::of(env.open_surface(words).args(["--download", "--yes"]));
     let run = run.assert_exit(0);
     let files = files(&run);
@@ -180,7 +174,7 @@ fn files_that_could_be_fetched_are_listed_with_the_error() {
     let env = TestEnv::new();
     let media = FakeServer::answering("200 OK", "image data");
     let service = incomplete_job(&media);
-    let words = ["job", "download", "job_1", "--dir", "out", "-o", "json"];
+    let words = "job download job_1 --dir out -o json";
     let mut command = env.open_surface(words);
     command.env("SVC_BASE_URL", &service.url);
     let run = CommandOutput::of(command.args(["--download-timeout", "5s"]));
@@ -213,7 +207,7 @@ fn a_completed_job_without_files_is_pointed_out() {
     let env = TestEnv::new();
     let result = r#"{"data": {"job_id": "job_1", "status": "completed", "artifacts": []}}"#;
     let service = FakeServer::answering("200 OK", result);
-    let mut command = env.open_surface(["job", "download", "job_1", "--dir", "out", "-o", "json"]);
+    let mut command = env.open_surface("job download job_1 --dir out -o json");
     let run = CommandOutput::of(command.env("SVC_BASE_URL", &service.url)).assert_exit(0);
     assert_eq!(run.json()["files"], json!([]));
     run.assert_stderr("job job_1 completed without files");
@@ -228,7 +222,7 @@ fn private_hosts_are_allowed_on_request() {
     }});
     let service = FakeServer::answering("200 OK", &result.to_string());
     let fetch = |flags: &[&str]| {
-        let words = ["job", "download", "job_1", "--download-timeout", "1s"];
+        let words = "job download job_1 --download-timeout 1s";
         let mut command = env.open_surface(words);
         CommandOutput::of(command.env("SVC_BASE_URL", &service.url).args(flags))
     };
@@ -249,18 +243,7 @@ fn files_are_opened_with_the_default_application() {
     fs::create_dir(env.path("bin")).unwrap();
     fs::write(&launcher, "#!/bin/sh\necho \"$1\" >> opened\n").unwrap();
     fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755)).unwrap();
-    let words = [
-        "--sandbox",
-        "image",
-        "generate",
-        "a fox",
-        "--model",
-        "image-i",
-        "--download",
-        "out",
-        "--open",
-        "--yes",
-    ];
+    let words = "--sandbox image generate 'a fox' --model image-i --download out --open --yes";
     let run = |path: String| {
         let mut command: Command = env.unconfigured(words);
         CommandOutput::of(command.env("PATH", path)).assert_exit(0)

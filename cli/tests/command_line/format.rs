@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::test_env::{TestEnv, interrupt, sleep, start, wait_until};
+use crate::test_env::{CommandOutput, TestEnv, interrupt, sleep, start, wait_until};
 
 fn schema(env: &TestEnv) -> String {
     let path = env.path("schema.json");
@@ -25,13 +25,9 @@ fn schema(env: &TestEnv) -> String {
 #[test]
 fn a_format_is_listed_run_with_a_schema_and_downloaded() {
     let env = TestEnv::new();
-    let list = env
-        .developer(&["format", "list", "-o", "table"])
-        .assert_exit(0);
+    let list = env.developer("format list -o table").assert_exit(0);
     assert!(list.out.contains("demo/product-shot"), "{}", list.out);
-    let format = env
-        .developer(&["format", "get", "demo/product-shot"])
-        .assert_exit(0);
+    let format = env.developer("format get demo/product-shot").assert_exit(0);
     assert_eq!(format.json()["io"]["output_kind"], "image");
 
     let (schema, out) = (schema(&env), env.path("out"));
@@ -49,7 +45,7 @@ fn a_format_is_listed_run_with_a_schema_and_downloaded() {
         out.to_str().unwrap(),
     ];
     let run = env
-        .developer(&words)
+        .developer(words)
         .assert_exit(0)
         .assert_stderr("spent 0.0500 of a cap of 2.0000 USD")
         .assert_stderr("downloaded ");
@@ -59,13 +55,13 @@ fn a_format_is_listed_run_with_a_schema_and_downloaded() {
     let picture = fs::read_dir(&out).unwrap().next().unwrap().unwrap().path();
     assert!(fs::read(picture).unwrap().starts_with(b"\x89PNG"));
 
-    let body = &["format", "runs", "demo/product-shot"];
+    let body = "format runs demo/product-shot";
     assert_eq!(
         env.developer(body).assert_exit(0).json()[0]["status"],
         "completed"
     );
     let whole = env
-        .developer(&[&words[..], &["--receipt"]].concat())
+        .developer([&words[..], &["--receipt"]].concat())
         .assert_exit(0)
         .json();
     assert_eq!(whole["output"]["title"], output["title"]);
@@ -76,8 +72,8 @@ fn a_format_is_listed_run_with_a_schema_and_downloaded() {
 fn a_format_is_identified_by_its_id_or_by_handle_and_slug() {
     let env = TestEnv::new();
     for format in ["fmt_demo", "demo/teaser"] {
-        env.developer(&["format", "get", format]).assert_exit(0);
-        env.developer(&["format", "runs", format, "--limit", "1"])
+        env.developer(["format", "get", format]).assert_exit(0);
+        env.developer(["format", "runs", format, "--limit", "1"])
             .assert_exit(0);
         let words = [
             "format",
@@ -88,16 +84,15 @@ fn a_format_is_identified_by_its_id_or_by_handle_and_slug() {
             "--no-wait",
         ];
         assert_eq!(
-            env.developer(&words).assert_exit(0).json()["format_id"],
+            env.developer(words).assert_exit(0).json()["format_id"],
             "fmt_demo"
         );
     }
     for operation in ["formats_runs_create", "formats_by_slug_runs_create"] {
         assert_eq!(env.requests(operation).len(), 1);
     }
-    env.developer(&["format", "get", "demo/nothing"])
-        .assert_exit(4);
-    env.developer(&["format", "get", "demo/.."]).assert_exit(2);
+    env.developer("format get demo/nothing").assert_exit(4);
+    env.developer("format get demo/..").assert_exit(2);
 }
 
 #[test]
@@ -158,16 +153,9 @@ fn each_outcome_of_a_run_has_its_receipt_exit_code_and_message() {
         ),
     ];
     for (word, code, status, expected) in rows {
-        let words = [
-            "format",
-            "run",
-            "fmt_capped",
-            "--instruction",
-            word,
-            "--output-schema",
-            &schema,
-        ];
-        let run = env.developer(&words).assert_exit(code);
+        let words =
+            format!("format run fmt_capped --instruction '{word}' --output-schema '{schema}'");
+        let run = env.developer(words).assert_exit(code);
         assert_eq!(run.json()["status"], status, "{word}");
         for expected in expected {
             assert!(
@@ -178,19 +166,11 @@ fn each_outcome_of_a_run_has_its_receipt_exit_code_and_message() {
         }
     }
     assert!(env.open_intents().is_empty());
-    let json = [
-        "format",
-        "run",
-        "fmt_capped",
-        "--instruction",
-        "[mock:skip]",
-        "-o",
-        "json",
-    ];
-    let error = env.developer(&json).assert_exit(8).error();
+    let json = "format run fmt_capped --instruction [mock:skip] -o json";
+    let error = env.developer(json).assert_exit(8).error();
     assert_eq!(error["exit_code"], 8);
     assert!(error["run_id"].as_str().unwrap().starts_with("run_"));
-    let history = env.developer(&["history"]).assert_exit(0).json();
+    let history = env.developer("history").assert_exit(0).json();
     assert_eq!(history[0]["outcome"], "skipped");
     assert_eq!(history[0]["summary"], "Format run, fmt_capped");
 }
@@ -198,26 +178,11 @@ fn each_outcome_of_a_run_has_its_receipt_exit_code_and_message() {
 #[test]
 fn a_blocked_run_is_continued_with_an_instruction() {
     let env = TestEnv::new();
-    let words = [
-        "format",
-        "run",
-        "fmt_demo",
-        "--instruction",
-        "[mock:fail=unattended_blocked]",
-    ];
-    let blocked = env.developer(&words).assert_exit(7).json();
+    let words = "format run fmt_demo --instruction [mock:fail=unattended_blocked]";
+    let blocked = env.developer(words).assert_exit(7).json();
     let id = blocked["run_id"].as_str().unwrap();
-    let words = [
-        "format",
-        "run",
-        "fmt_demo",
-        "--continue",
-        id,
-        "--instruction",
-        "yes",
-        "--receipt",
-    ];
-    let run = env.developer(&words).assert_exit(0).json();
+    let words = format!("format run fmt_demo --continue '{id}' --instruction yes --receipt");
+    let run = env.developer(words).assert_exit(0).json();
     assert_eq!(run["previous_run_id"], id);
 }
 
@@ -234,7 +199,7 @@ fn the_files_of_a_failed_run_are_downloaded() {
         "--download",
         out.to_str().unwrap(),
     ];
-    let run = env.developer(&words).assert_exit(7).json();
+    let run = env.developer(words).assert_exit(7).json();
     let files = run["files"].as_array().unwrap();
     assert_eq!(files.len(), run["artifacts"].as_array().unwrap().len());
     let stored = fs::read_dir(&out).map_or(0, Iterator::count);
@@ -245,22 +210,14 @@ fn the_files_of_a_failed_run_are_downloaded() {
 fn an_unsupported_schema_is_rejected_with_all_violations_before_anything_is_sent() {
     let env = TestEnv::new();
     let bad = r#"{"type": "array", "properties": {"a": {"pattern": "^F"}}}"#;
-    let words = [
-        "format",
-        "run",
-        "fmt_demo",
-        "--instruction",
-        "x",
-        "--output-schema",
-        bad,
-    ];
+    let words = format!("format run fmt_demo --instruction x --output-schema '{bad}'");
     env.developer(&words)
         .assert_exit(2)
         .assert_stderr("2 violations of the supported subset; nothing was sent")
         .assert_stderr("the root must have the type object (root_not_object)")
         .assert_stderr("/properties/a/pattern is not supported (unsupported_keyword)");
     let error = env
-        .developer(&[&words[..], &["-o", "json"]].concat())
+        .developer(format!("{words} -o json"))
         .assert_exit(2)
         .error();
     assert_eq!(error["details"]["violations"].as_array().unwrap().len(), 2);
@@ -302,16 +259,8 @@ fn invalid_run_requests_are_not_sent() {
 #[test]
 fn an_unknown_field_is_reported_with_a_suggestion() {
     let env = TestEnv::new();
-    let words = [
-        "format",
-        "run",
-        "fmt_demo",
-        "--instruction",
-        "x",
-        "--param",
-        "instructions=\"y\"",
-    ];
-    env.developer(&words)
+    let words = r#"format run fmt_demo --instruction x --param 'instructions="y"'"#;
+    env.developer(words)
         .assert_exit(1)
         .assert_stderr("; did you mean `instruction`?");
     assert!(env.captured_by_run().is_empty());
@@ -321,10 +270,10 @@ fn an_unknown_field_is_reported_with_a_suggestion() {
 fn input_errors_and_missing_permissions_have_their_own_exit_codes() {
     let env = TestEnv::new();
     let words = |format, instruction| ["format", "run", format, "--instruction", instruction];
-    env.developer(&words("fmt_demo", "[mock:refuse=attachment_fetch_failed]"))
+    env.developer(words("fmt_demo", "[mock:refuse=attachment_fetch_failed]"))
         .assert_exit(1)
         .assert_stderr("correct the input");
-    env.developer(&words("fmt_team", "x"))
+    env.developer(words("fmt_team", "x"))
         .assert_exit(3)
         .assert_stderr("API key of the workspace that owns it");
 }
@@ -333,16 +282,8 @@ fn input_errors_and_missing_permissions_have_their_own_exit_codes() {
 fn max_price_is_compared_with_the_spend_cap() {
     let env = TestEnv::new();
     let run = |more: &[&str]| {
-        let words = [
-            "format",
-            "run",
-            "fmt_demo",
-            "--instruction",
-            "x",
-            "--max-price",
-            "2",
-        ];
-        env.developer(&[&words[..], more].concat())
+        let words = "format run fmt_demo --instruction x --max-price 2";
+        CommandOutput::of(env.developer_surface(words).args(more))
     };
     run(&[]).assert_exit(5).assert_stderr("pass --cap USD");
     run(&["--cap", "2.01"])
@@ -353,8 +294,8 @@ fn max_price_is_compared_with_the_spend_cap() {
     assert_eq!(dry_run["cap_usd"], "2.0000");
     assert_eq!(dry_run["request"]["body"]["generation_spend_cap_usd"], 2);
     run(&["--cap", "2"]).assert_exit(0);
-    let action = ["action", "run", "act_daily", "--max-price", "500"];
-    env.developer(&action)
+    let action = "action run act_daily --max-price 500";
+    env.developer(action)
         .assert_exit(5)
         .assert_stderr("the price is unknown");
     assert!(env.requests("actions_runs_create").is_empty());
@@ -366,14 +307,7 @@ fn a_command_that_is_killed_at_any_time_is_resumed_and_charged_once() {
     for step in 0..10 {
         let delay = Duration::from_millis(step * 16);
         let text = format!("[mock:seconds=5] number {step}");
-        let words = [
-            "format",
-            "run",
-            "fmt_demo",
-            "--instruction",
-            &text,
-            "--receipt",
-        ];
+        let words = format!("format run fmt_demo --instruction '{text}' --receipt");
         let mut child = start(&mut env.developer_surface(&words));
         sleep(delay);
         child.0.kill().unwrap();
@@ -382,7 +316,7 @@ fn a_command_that_is_killed_at_any_time_is_resumed_and_charged_once() {
         let is_reported =
             env.captured_by_run().len() as u64 > step && env.open_intents().is_empty();
         if !succeeded && !is_reported {
-            env.developer(&words).assert_exit(0);
+            env.developer(words).assert_exit(0);
         }
         assert_eq!(
             env.captured_by_run().len() as u64,
@@ -397,20 +331,20 @@ fn a_command_that_is_killed_at_any_time_is_resumed_and_charged_once() {
 fn an_ambiguous_action_run_is_not_resent() {
     let env = TestEnv::new();
     env.add_fault("actions_runs_create", "drop_after", 1);
-    let words = ["action", "run", "act_daily"];
-    env.developer(&words)
+    let words = "action run act_daily";
+    env.developer(words)
         .assert_exit(11)
         .assert_stderr("idempotency key");
-    env.developer(&words)
+    env.developer(words)
         .assert_exit(11)
         .assert_stderr("svc action runs act_daily")
         .assert_stderr("--new");
     assert_eq!(env.requests("actions_runs_create").len(), 1);
-    let words = ["agent", "run", "--instruction", "x", "--cap", "1"];
+    let words = "agent run --instruction x --cap 1";
     env.add_fault("agent_completions_create", "drop_after", 1);
-    env.developer(&words).assert_exit(0);
+    env.developer(words).assert_exit(0);
     assert_eq!(
-        env.developer(&["agent", "runs"])
+        env.developer("agent runs")
             .assert_exit(0)
             .json()
             .as_array()
@@ -423,9 +357,9 @@ fn an_ambiguous_action_run_is_not_resent() {
 #[test]
 fn ctrl_c_keeps_the_run_or_cancels_it_with_cancel_on_interrupt() {
     let env = TestEnv::new();
-    let words = ["format", "run", "fmt_demo", "--instruction", "[mock:stuck]"];
+    let words = "format run fmt_demo --instruction [mock:stuck]";
     let polls = || env.requests("format_runs_status").len();
-    let child = start(&mut env.developer_surface(&words));
+    let child = start(&mut env.developer_surface(words));
     wait_until("the run is polled", || polls() > 0);
     interrupt(&child);
     let run = child
@@ -444,8 +378,7 @@ fn ctrl_c_keeps_the_run_or_cancels_it_with_cancel_on_interrupt() {
         .unwrap();
 
     let before = polls();
-    let child =
-        start(&mut env.developer_surface(&[&words[..], &["--cancel-on-interrupt"]].concat()));
+    let child = start(&mut env.developer_surface(format!("{words} --cancel-on-interrupt")));
     wait_until("the same run is polled", || polls() > before);
     interrupt(&child);
     child
@@ -454,7 +387,7 @@ fn ctrl_c_keeps_the_run_or_cancels_it_with_cancel_on_interrupt() {
         .assert_stderr("Resuming run_")
         .assert_stderr("canceled");
     assert_eq!(env.requests("formats_runs_create").len(), 1);
-    env.developer(&["run", "wait", id])
+    env.developer(["run", "wait", id])
         .assert_exit(8)
         .assert_stderr("was canceled; work done before that is billed");
 }

@@ -5,11 +5,13 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use crate::accounts::without_keyring;
-use crate::test_env::{CommandOutput, TestEnv, start};
+use crate::test_env::{CommandOutput, TestEnv, Words, start};
 
-fn init(env: &TestEnv, words: &[&str]) -> Command {
-    let mut command = env.unconfigured(["init"]);
-    command.args(words).env("PATH", without_keyring(env));
+fn init(env: &TestEnv, words: impl Words) -> Command {
+    let mut command = env.unconfigured("init");
+    command
+        .args(words.words())
+        .env("PATH", without_keyring(env));
     command
 }
 
@@ -24,7 +26,7 @@ fn with_stdin(command: &mut Command, text: &str) -> CommandOutput {
 #[test]
 fn a_mocks_environment_is_verified_and_stored() {
     let env = TestEnv::new();
-    let mut command = init(&env, &[]);
+    let mut command = init(&env, []);
     command.envs(env.mock.environment());
     let run = CommandOutput::of(&mut command).assert_exit(0);
     let report = run.json();
@@ -44,7 +46,7 @@ fn a_mocks_environment_is_verified_and_stored() {
     for words in [["job", "list"], ["me", "--quiet"], ["init", "--quiet"]] {
         CommandOutput::of(&mut env.unconfigured(words)).assert_exit(0);
     }
-    let run = CommandOutput::of(&mut env.unconfigured(["doctor"])).assert_exit(0);
+    let run = CommandOutput::of(&mut env.unconfigured("doctor")).assert_exit(0);
     assert!(run.out.contains("profile default (file "), "{}", run.out);
     #[cfg(unix)]
     {
@@ -60,34 +62,26 @@ fn flags_files_and_stdin_give_urls_and_keys() {
     let env = TestEnv::new();
     let (open, developer) = (env.mock.base_url(), env.mock.developer_base_url());
     fs::write(env.path("key"), "svc_dev_demo\n").unwrap();
-    let words = [
-        "--profile",
-        "work",
-        "--base-url",
-        open,
-        "--open-key-file",
-        "-",
-        "--developer-base-url",
-        developer,
-        "--developer-key-file",
-        "key",
-    ];
-    let run = with_stdin(&mut init(&env, &words), "svc_open_demo\n").assert_exit(0);
+    let words = format!(
+        "--profile work --base-url '{open}' --open-key-file - --developer-base-url \
+        '{developer}' --developer-key-file key"
+    );
+    let run = with_stdin(&mut init(&env, words), "svc_open_demo\n").assert_exit(0);
     run.assert_stderr("--profile work");
-    CommandOutput::of(&mut env.unconfigured(["job", "list", "--profile", "work"])).assert_exit(0);
-    CommandOutput::of(&mut env.unconfigured(["me", "--profile", "work"])).assert_exit(0);
+    CommandOutput::of(&mut env.unconfigured("job list --profile work")).assert_exit(0);
+    CommandOutput::of(&mut env.unconfigured("me --profile work")).assert_exit(0);
 
     // The only missing key is read from standard input.
     let words = ["--base-url", open];
-    with_stdin(&mut init(&env, &words), "svc_open_demo").assert_exit(0);
-    CommandOutput::of(&mut env.unconfigured(["job", "list"])).assert_exit(0);
+    with_stdin(&mut init(&env, words), "svc_open_demo").assert_exit(0);
+    CommandOutput::of(&mut env.unconfigured("job list")).assert_exit(0);
 }
 
 #[test]
 fn missing_input_is_named() {
     let env = TestEnv::new();
     let (open, developer) = (env.mock.base_url(), env.mock.developer_base_url());
-    let run = CommandOutput::of(&mut init(&env, &[])).assert_exit(2);
+    let run = CommandOutput::of(&mut init(&env, [])).assert_exit(2);
     for name in [
         "--base-url",
         "--open-key-file",
@@ -96,25 +90,25 @@ fn missing_input_is_named() {
     ] {
         assert!(run.err.contains(name), "{name}: {}", run.err);
     }
-    CommandOutput::of(&mut init(&env, &["--base-url", open]))
+    CommandOutput::of(&mut init(&env, ["--base-url", open]))
         .assert_exit(2)
         .assert_stderr("--open-key-file");
     let both = ["--base-url", open, "--developer-base-url", developer];
-    with_stdin(&mut init(&env, &both), "svc_open_demo")
+    with_stdin(&mut init(&env, both), "svc_open_demo")
         .assert_exit(2)
         .assert_stderr("SVC_OPEN_API_KEY");
-    CommandOutput::of(&mut init(&env, &["--open-key-file", "key"]))
+    CommandOutput::of(&mut init(&env, ["--open-key-file", "key"]))
         .assert_exit(2)
         .assert_stderr("--base-url URL");
     let twice = ["--open-key-file", "-", "--developer-key-file", "-"];
-    CommandOutput::of(&mut init(&env, &twice)).assert_exit(2);
+    CommandOutput::of(&mut init(&env, twice)).assert_exit(2);
     assert!(!env.path("config").exists());
 }
 
 #[test]
 fn nothing_is_stored_if_a_key_does_not_work() {
     let env = TestEnv::new();
-    let mut command = init(&env, &[]);
+    let mut command = init(&env, []);
     command
         .envs(env.mock.environment())
         .env("SVC_DEVELOPER_API_KEY", "svc_dev_wrong");
@@ -152,8 +146,8 @@ mod terminal {
         assert!(run.out.contains("works on the open surface"), "{}", run.out);
         assert!(run.out.contains("next: svc video generate"), "{}", run.out);
         assert!(!run.out.contains("svc_open_demo") && !run.out.contains("svc_open_wrong"));
-        CommandOutput::of(&mut env.unconfigured(["job", "list"])).assert_exit(0);
-        let skipped = CommandOutput::of(&mut env.unconfigured(["me"]));
+        CommandOutput::of(&mut env.unconfigured("job list")).assert_exit(0);
+        let skipped = CommandOutput::of(&mut env.unconfigured("me"));
         skipped.assert_exit(2);
     }
 
@@ -164,6 +158,6 @@ mod terminal {
         let variables = env.mock.environment();
         let run = dialogue(&env, "init", &answers, &variables).assert_exit(0);
         assert!(run.out.contains("developer"), "{}", run.out);
-        CommandOutput::of(&mut env.unconfigured(["me"])).assert_exit(0);
+        CommandOutput::of(&mut env.unconfigured("me")).assert_exit(0);
     }
 }

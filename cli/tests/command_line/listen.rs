@@ -26,16 +26,7 @@ fn redelivered_events_are_reported_as_duplicates_and_forwarded_once() {
         .unwrap()
         .port();
     let route = format!("{PUBLIC}=http://127.0.0.1:{port_of_listener}");
-    let words = [
-        "mock",
-        "serve",
-        "--port-base",
-        "0",
-        "--speed",
-        "10",
-        "--webhook-route",
-        &route,
-    ];
+    let words = format!("mock serve --port-base 0 --speed 10 --webhook-route '{route}'");
     let mut mock = start(&mut env.unconfigured(words));
     let mut line = String::new();
     BufReader::new(mock.0.stdout.take().unwrap())
@@ -43,46 +34,28 @@ fn redelivered_events_are_reported_as_duplicates_and_forwarded_once() {
         .unwrap();
     let mock_env: Value = serde_json::from_str(&line).unwrap();
     let url = mock_env["SVC_DEVELOPER_BASE_URL"].as_str().unwrap();
-    let svc = |words: &[&str]| {
-        let mut command = env.unconfigured([]);
+    let svc = |words: &str| {
+        let mut command = env.unconfigured(words);
         command
             .env("SVC_DEVELOPER_BASE_URL", url)
-            .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY)
-            .args(words);
+            .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY);
         command
     };
 
     // Without a configured secret, the listener fetches it from the service.
-    let port = port_of_listener.to_string();
-    let store = env.path("events");
-    let store = store.to_str().unwrap();
-    let words = [
-        "webhook",
-        "listen",
-        "--port",
-        &port,
-        "--forward-to",
-        &target.url,
-        "--store",
-        store,
-    ];
+    let target_url = &target.url;
+    let words = format!(
+        "webhook listen --port {port_of_listener} --forward-to {target_url} --store events"
+    );
     let listener = Listener::start(&mut svc(&words));
     let hook = format!("{PUBLIC}/svc");
-    let words = [
-        "image",
-        "generate",
-        "--surface",
-        "developer",
-        "--prompt",
-        "a fox",
-        "--webhook-url",
-        &hook,
-    ];
+    let words =
+        format!("image generate --surface developer --prompt 'a fox' --webhook-url '{hook}'");
     let submitted = CommandOutput::of(&mut svc(&words)).assert_exit(0);
     let id = submitted.json()["job_id"].as_str().unwrap().to_owned();
     listener.receives(1);
     for times in 2..=6 {
-        CommandOutput::of(&mut svc(&["job", "redeliver", &id])).assert_exit(0);
+        CommandOutput::of(&mut svc(&format!("job redeliver {id}"))).assert_exit(0);
         listener.receives(times);
     }
     for (index, event) in listener.events().iter().enumerate() {
@@ -99,8 +72,8 @@ fn redelivered_events_are_reported_as_duplicates_and_forwarded_once() {
 
     // The newest secret is fetched after each of two rotations.
     for round in 1..=2 {
-        CommandOutput::of(&mut svc(&["webhook", "secret", "rotate", "--yes"])).assert_exit(0);
-        CommandOutput::of(&mut svc(&["webhook", "test", &hook])).assert_exit(0);
+        CommandOutput::of(&mut svc("webhook secret rotate --yes")).assert_exit(0);
+        CommandOutput::of(&mut svc(&format!("webhook test {hook}"))).assert_exit(0);
         listener.receives(6 + round);
         target.receives(1 + round);
         // The listener asks the service at most every two seconds.
@@ -126,7 +99,7 @@ fn redelivered_events_are_reported_as_duplicates_and_forwarded_once() {
 fn events_are_forwarded_unchanged_with_their_headers() {
     let env = TestEnv::new();
     let target = Target::start();
-    let listener = Listener::start(&mut listen(&env, &["--forward-to", &target.url]));
+    let listener = Listener::start(&mut listen(&env, ["--forward-to", &target.url]));
     assert_eq!(listener.ready["fingerprints"][0], "7ab95101ed6218b1");
     assert!(!listener.ready.to_string().contains("whsec"));
     let body = b"{ \"event\" : \"job.failed\",\n \"job_id\":\"job_\\u00e9\", \"odd\": 1e2, \"status\": \"ERROR\" } \n";
@@ -152,7 +125,7 @@ fn events_are_forwarded_unchanged_with_their_headers() {
 fn invalid_deliveries_are_rejected_and_unknown_events_get_204() {
     let env = TestEnv::new();
     let target = Target::start();
-    let listener = Listener::start(&mut listen(&env, &["--forward-to", &target.url]));
+    let listener = Listener::start(&mut listen(&env, ["--forward-to", &target.url]));
     let url = listener.url().to_owned();
     let body = job("job_1");
     let sign = |secrets: &[&str], at| signed(secrets, at, &body);
@@ -237,7 +210,7 @@ fn an_unavailable_target_receives_the_events_later() {
         .local_addr()
         .unwrap();
     let url = format!("http://{address}/in");
-    let listener = Listener::start(&mut listen(&env, &["--forward-to", &url]));
+    let listener = Listener::start(&mut listen(&env, ["--forward-to", &url]));
     for id in ["job_1", "job_2", "job_1"] {
         assert_eq!(deliver(listener.url(), &job(id)), 200);
     }
@@ -265,7 +238,7 @@ fn rejected_events_are_given_up_and_can_be_redelivered() {
     let target = Target::start();
     *target.status.lock().unwrap() = 404;
     let words = ["--forward-to", &target.url, "--refusals", "2"];
-    let listener = Listener::start(&mut listen(&env, &words));
+    let listener = Listener::start(&mut listen(&env, words));
     assert_eq!(deliver(listener.url(), &job("job_1")), 200);
     target.receives_attempts(2);
     assert!(target.seen().is_empty());
@@ -298,7 +271,7 @@ fn no_event_is_lost_or_forwarded_twice_when_the_listener_is_killed() {
     let words = ["--forward-to", &url, "--store", store.to_str().unwrap()];
     let mut pending = 0;
     for round in 0..3 {
-        let mut listener = Listener::start(&mut listen(&env, &words));
+        let mut listener = Listener::start(&mut listen(&env, words));
         assert_eq!(listener.ready["pending"], pending);
         for number in 0..20 {
             let id = format!("job_{round}_{number}");
@@ -311,7 +284,7 @@ fn no_event_is_lost_or_forwarded_twice_when_the_listener_is_killed() {
         listener.process.0.wait().unwrap();
     }
     let target = Target::at(&address.to_string());
-    let listener = Listener::start(&mut listen(&env, &words));
+    let listener = Listener::start(&mut listen(&env, words));
     target.receives(60);
     assert_eq!(deliver(listener.url(), &job("job_1_1")), 200);
     sleep(Duration::from_millis(300));
@@ -320,11 +293,11 @@ fn no_event_is_lost_or_forwarded_twice_when_the_listener_is_killed() {
     ids.dedup();
     assert_eq!((ids.len(), target.seen().len()), (60, 60));
     assert_eq!(listener.events()[0]["duplicate"], true);
-    CommandOutput::of(&mut listen(&env, &words))
+    CommandOutput::of(&mut listen(&env, words))
         .assert_exit(1)
         .assert_stderr("another");
     listener.end().assert_exit(0);
-    let listener = Listener::start(&mut listen(&env, &words));
+    let listener = Listener::start(&mut listen(&env, words));
     assert_eq!(listener.ready["pending"], 0);
     listener.end().assert_exit(0);
 }
@@ -335,7 +308,7 @@ fn the_secret_file_is_reloaded_during_a_rotation() {
     let file = env.path("secrets");
     fs::write(&file, "whsec_one\n").unwrap();
     let words = ["--secret-file", file.to_str().unwrap(), "--print-secret"];
-    let listener = Listener::start(&mut listen(&env, &words));
+    let listener = Listener::start(&mut listen(&env, words));
     assert_eq!(listener.ready["secret"], "whsec_one");
     let send = |secrets: &[&str]| {
         let body = format!(r#"{{"event":"webhook.test","n":"{}"}}"#, secrets.join(" "));
@@ -360,7 +333,7 @@ fn the_secret_file_is_reloaded_during_a_rotation() {
 #[test]
 fn slow_and_half_open_clients_do_not_block_deliveries() {
     let env = TestEnv::new();
-    let listener = Listener::start(&mut listen(&env, &[]));
+    let listener = Listener::start(&mut listen(&env, []));
     let address = listener.url().strip_prefix("http://").unwrap();
     let mut idle: Vec<_> = (0..100)
         .map(|_| TcpStream::connect(address).unwrap())
@@ -409,21 +382,21 @@ fn an_invalid_store_a_used_port_and_a_missing_secret_are_errors() {
     let env = TestEnv::new();
     let other = env.path("other");
     fs::write(&other, "another file\n").unwrap();
-    CommandOutput::of(&mut listen(&env, &["--store", other.to_str().unwrap()]))
+    CommandOutput::of(&mut listen(&env, ["--store", other.to_str().unwrap()]))
         .assert_exit(2)
         .assert_stderr("other");
     assert_eq!(fs::read_to_string(&other).unwrap(), "another file\n");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    CommandOutput::of(&mut listen(&env, &["--port", &port]))
+    CommandOutput::of(&mut listen(&env, ["--port", &port]))
         .assert_exit(1)
         .assert_stderr(&port);
-    CommandOutput::of(&mut env.unconfigured(["webhook", "listen"]))
+    CommandOutput::of(&mut env.unconfigured("webhook listen"))
         .assert_exit(2)
         .assert_stderr("SVC_WEBHOOK_SECRET")
         .assert_stderr("no URL of the developer surface");
     let far = ["--forward-to", "http://hooks.example/in"];
-    CommandOutput::of(&mut listen(&env, &far))
+    CommandOutput::of(&mut listen(&env, far))
         .assert_exit(2)
         .assert_stderr("https");
 }
@@ -431,7 +404,7 @@ fn an_invalid_store_a_used_port_and_a_missing_secret_are_errors() {
 #[test]
 fn the_listener_exits_when_stdout_is_closed() {
     let env = TestEnv::new();
-    let mut child = listen(&env, &[])
+    let mut child = listen(&env, [])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -452,7 +425,7 @@ fn the_listener_exits_when_stdout_is_closed() {
 #[test]
 fn a_slow_reader_of_stdout_blocks_neither_deliveries_nor_the_exit() {
     let env = TestEnv::new();
-    let mut process = start(&mut listen(&env, &[]));
+    let mut process = start(&mut listen(&env, []));
     let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
@@ -469,7 +442,7 @@ fn a_slow_reader_of_stdout_blocks_neither_deliveries_nor_the_exit() {
 #[test]
 fn table_output_is_text_and_sigterm_ends_the_listener() {
     let env = TestEnv::new();
-    let mut process = start(&mut listen(&env, &["-o", "table"]));
+    let mut process = start(&mut listen(&env, ["-o", "table"]));
     let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();

@@ -9,7 +9,9 @@ use std::thread;
 use serde_json::Value;
 use svc_webhook_verify::{KeySet, Signer};
 
-use crate::test_env::{CommandOutput, RunningProcess, TestEnv, interrupt, start, wait_until};
+use crate::test_env::{
+    CommandOutput, RunningProcess, TestEnv, Words, interrupt, start, wait_until,
+};
 
 /// A running listener that has printed its first line.
 pub(crate) struct Listener {
@@ -153,11 +155,11 @@ pub(crate) fn read_request(stream: &TcpStream) -> Option<Request> {
     Some((head, body))
 }
 
-pub(crate) fn listen(env: &TestEnv, words: &[&str]) -> Command {
-    let mut command = env.unconfigured(["webhook", "listen"]);
+pub(crate) fn listen(env: &TestEnv, words: impl Words) -> Command {
+    let mut command = env.unconfigured("webhook listen");
     command
         .env("SVC_WEBHOOK_SECRET", "whsec_newest")
-        .args(words);
+        .args(words.words());
     command
 }
 

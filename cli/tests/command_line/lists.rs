@@ -30,10 +30,6 @@ const OPEN_LISTS: [&[&str]; 5] = [
     &["operations"],
 ];
 
-fn open(env: &TestEnv, words: &[&str]) -> CommandOutput {
-    CommandOutput::of(env.open_surface([]).args(words))
-}
-
 fn submit_jobs(env: &TestEnv, count: usize) -> Vec<String> {
     let ids = (0..count).map(|_| env.submit_image("[mock:seconds=0.1]"));
     let mut newest_first: Vec<String> = ids.collect();
@@ -56,34 +52,36 @@ fn command_for_more(run: &CommandOutput) -> Vec<&str> {
 fn limit_counts_all_items_and_the_message_names_the_command_for_more() {
     let env = TestEnv::new();
     let jobs = submit_jobs(&env, 5);
-    let run = open(&env, &["job", "list", "--limit", "2"]).assert_exit(0);
+    let run = env.run(["job", "list", "--limit", "2"]).assert_exit(0);
     assert_eq!(ids(&run.json()), jobs[..2]);
     let run = run.assert_stderr("there are more jobs");
-    let next = open(&env, &command_for_more(&run)).assert_exit(0);
+    let next = env.run(command_for_more(&run)).assert_exit(0);
     assert_eq!(ids(&next.json()), jobs[2..4]);
-    let last = open(&env, &command_for_more(&next)).assert_exit(0);
+    let last = env.run(command_for_more(&next)).assert_exit(0);
     assert_eq!(ids(&last.json()), jobs[4..]);
     assert_eq!(last.err, "");
 
     let before = env.requests("jobs_list").len();
-    let words = ["job", "list", "--limit", "3", "-q", "limit=2"];
-    let run = open(&env, &words).assert_exit(0);
+    let words = "job list --limit 3 -q limit=2";
+    let run = env.run(words).assert_exit(0);
     assert_eq!(ids(&run.json()), jobs[..3]);
     assert_eq!(env.requests("jobs_list").len(), before + 2);
     run.assert_stderr("there are more jobs; list them with a higher --limit, or all with --all");
 
-    let words = ["job", "list", "--all", "-q", "limit=2"];
-    let run = open(&env, &words).assert_exit(0);
+    let words = "job list --all -q limit=2";
+    let run = env.run(words).assert_exit(0);
     assert_eq!(
         (ids(&run.json()), &*run.err),
         (ids(&json!(to_items(&jobs))), "")
     );
     assert_eq!(env.requests("jobs_list").len(), before + 5);
 
-    let words = ["job", "list", "--limit", "4", "-o", "jsonl"];
-    let run = open(&env, &words).assert_exit(0).assert_stderr("--cursor");
+    let words = "job list --limit 4 -o jsonl";
+    let run = env.run(words).assert_exit(0).assert_stderr("--cursor");
     assert_eq!(run.out.lines().count(), 4);
-    let run = open(&env, &["job", "list", "--limit", "2", "--quiet"]).assert_exit(0);
+    let run = env
+        .run(["job", "list", "--limit", "2", "--quiet"])
+        .assert_exit(0);
     assert_eq!(run.err, "");
 }
 
@@ -97,7 +95,7 @@ fn every_list_takes_a_limit_all_and_a_cursor() {
     let run = |words: &[&str], flags: &[&str], is_open: bool| {
         let words = [words, flags].concat();
         match is_open {
-            true => open(&env, &words),
+            true => env.run(words),
             false => env.developer(&words),
         }
     };
@@ -179,7 +177,7 @@ fn a_cursor_that_repeats_is_an_error() {
     let body = r#"{"data": [{"id": "job_1", "status": "queued"}], "next_cursor": "c1"}"#;
     let service = FakeServer::answering("200 OK", body);
     let list = |flags: &[&str]| {
-        let mut command = env.open_surface(["job", "list"]);
+        let mut command = env.open_surface("job list");
         CommandOutput::of(command.args(flags).env("SVC_BASE_URL", &service.url))
     };
     let run = list(&["-o", "json"]).assert_exit(1);
@@ -197,7 +195,7 @@ fn items_that_cannot_be_decoded_are_listed_as_they_are() {
     let body = r#"{"data": [7, {"id": "job_1", "status": "queued"}]}"#;
     let service = FakeServer::answering("200 OK", body);
     let list = |format: &str| {
-        let mut command = env.open_surface(["job", "list", "-o"]);
+        let mut command = env.open_surface("job list -o");
         CommandOutput::of(command.arg(format).env("SVC_BASE_URL", &service.url)).assert_exit(0)
     };
     let run = list("json");
@@ -239,7 +237,7 @@ fn tables_fit_the_width_and_keep_identifiers() {
         }
     }
     let table = |flags: &[&str], columns: &str| {
-        let mut command = env.open_surface(["job", "list", "-o", "table"]);
+        let mut command = env.open_surface("job list -o table");
         CommandOutput::of(command.args(flags).env("COLUMNS", columns)).assert_exit(0)
     };
     let narrow = table(&[], "40").out;
@@ -274,20 +272,20 @@ fn the_history_is_paged_and_shows_current_statuses() {
             .map(|it| it["job_id"].as_str().unwrap().to_owned())
             .collect()
     };
-    let first = env.run(["history", "--limit", "1"]).assert_exit(0);
+    let first = env.run("history --limit 1").assert_exit(0);
     assert_eq!(jobs(&first), [running.as_str()]);
-    let next = open(&env, &command_for_more(&first)).assert_exit(0);
+    let next = env.run(command_for_more(&first)).assert_exit(0);
     assert_eq!((jobs(&next), &*next.err), (vec![done.clone()], ""));
-    env.run(["history", "--cursor", "none"])
+    env.run("history --cursor none")
         .assert_exit(2)
         .assert_stderr("invalid --cursor `none`");
     assert!(env.requests("jobs_status").is_empty());
 
     env.run(["job", "wait", &done]).assert_exit(0);
-    let refreshed = env.run(["history", "--refresh"]).assert_exit(0).json();
+    let refreshed = env.run("history --refresh").assert_exit(0).json();
     assert_eq!(refreshed[1]["status"], "completed");
     assert!(["queued", "processing"].contains(&refreshed[0]["status"].as_str().unwrap()));
-    let mut command = env.open_surface(["history", "--refresh"]);
+    let mut command = env.open_surface("history --refresh");
     let elsewhere = CommandOutput::of(command.env("SVC_BASE_URL", "http://127.0.0.1:9/"));
     let elsewhere = elsewhere.assert_exit(0).json();
     assert!(
@@ -296,7 +294,7 @@ fn the_history_is_paged_and_shows_current_statuses() {
             .unwrap()
             .contains("submitted to")
     );
-    let mut command = env.open_surface(["history", "--refresh", "-o", "table"]);
+    let mut command = env.open_surface("history --refresh -o table");
     let table = CommandOutput::of(command.env("SVC_OPEN_API_KEY", "")).assert_exit(0);
     assert!(table.out.contains("error: no API key"), "{}", table.out);
 }
@@ -304,7 +302,7 @@ fn the_history_is_paged_and_shows_current_statuses() {
 #[test]
 fn the_newest_job_and_run_of_the_history_are_taken_with_last() {
     let env = TestEnv::new();
-    env.run(["job", "wait", "--last"])
+    env.run("job wait --last")
         .assert_exit(4)
         .assert_stderr("this machine has not submitted a job");
     for words in [
@@ -315,29 +313,19 @@ fn the_newest_job_and_run_of_the_history_are_taken_with_last() {
     ] {
         env.run(words).assert_exit(2).assert_stderr("--last");
     }
-    env.run(["job", "wait", "job_1", "--last"]).assert_exit(2);
+    env.run("job wait job_1 --last").assert_exit(2);
     let jobs = submit_jobs(&env, 2);
-    let run = env.run(["job", "wait", "--last"]).assert_exit(0);
+    let run = env.run("job wait --last").assert_exit(0);
     assert_eq!(run.json()["job_id"], jobs[0].as_str());
     run.assert_stderr(&format!("Using {}", jobs[0]));
-    let run = env.run(["job", "download", "--last"]).assert_exit(0);
+    let run = env.run("job download --last").assert_exit(0);
     assert_eq!(run.json()["job_id"], jobs[0].as_str());
-    env.developer(&["run", "wait", "--last"]).assert_exit(4);
-    let words = [
-        "agent",
-        "run",
-        "--instruction",
-        "x",
-        "--cap",
-        "1",
-        "--no-wait",
-    ];
-    let receipt = env.developer(&words).assert_exit(0).json();
-    let run = env
-        .developer(&["run", "wait", "--last", "--receipt"])
-        .assert_exit(0);
+    env.developer("run wait --last").assert_exit(4);
+    let words = "agent run --instruction x --cap 1 --no-wait";
+    let receipt = env.developer(words).assert_exit(0).json();
+    let run = env.developer("run wait --last --receipt").assert_exit(0);
     assert_eq!(run.json()["run_id"], receipt["run_id"]);
-    env.developer(&["run", "wait", "--last", "--kind", "format"])
+    env.developer("run wait --last --kind format")
         .assert_exit(4);
 }
 
@@ -345,22 +333,19 @@ fn the_newest_job_and_run_of_the_history_are_taken_with_last() {
 fn the_usage_chart_shows_days_and_models_also_in_a_pipe() {
     let env = TestEnv::new();
     let jobs = submit_jobs(&env, 2);
-    CommandOutput::of(env.open_surface(["job", "wait"]).args(&jobs)).assert_exit(0);
+    CommandOutput::of(env.open_surface("job wait").args(&jobs)).assert_exit(0);
     env.generate_image("[mock:seconds=0.1][mock:fail]", &[])
         .assert_exit(7);
-    let run = env.developer(&["usage", "--chart"]).assert_exit(0);
+    let run = env.developer("usage --chart").assert_exit(0);
     assert!(run.out.contains("Net spend by day: $0.01\n"), "{}", run.out);
     let model = run.out.lines().find(|line| line.starts_with("image-i "));
     let model = model.unwrap_or_else(|| panic!("no model: {}", run.out));
     assert!(model.contains("$0.01") && model.contains('█'), "{model}");
     assert!(run.out.lines().all(|line| line.chars().count() <= 80));
     assert_eq!(env.requests("jobs_list").len(), 1);
-    let json = env
-        .developer(&["usage", "--chart", "-o", "json"])
-        .assert_exit(0)
-        .json();
+    let json = env.developer("usage --chart -o json").assert_exit(0).json();
     assert!(json["totals"].is_array() && json["entries"].is_array());
-    let limited = env.developer(&["usage", "--limit", "2"]).assert_exit(0);
+    let limited = env.developer("usage --limit 2").assert_exit(0);
     assert_eq!(limited.json()["entries"].as_array().unwrap().len(), 2);
     limited.assert_stderr("only the newest 2 entries are included");
 }

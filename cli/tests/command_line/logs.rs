@@ -28,11 +28,7 @@ fn each_request_is_a_line_with_v() {
         ("-v", "off"),
         ("", "svc_sdk=info"),
     ] {
-        let run = with_log(
-            &mut env.open_surface(["pricing", "get", "video-f"]),
-            flag,
-            variable,
-        );
+        let run = with_log(&mut env.open_surface("pricing get video-f"), flag, variable);
         let lines: Vec<_> = run
             .err
             .lines()
@@ -52,11 +48,7 @@ fn each_request_is_a_line_with_v() {
         run.json();
     }
     env.add_fault("open_catalog_get", "status_503", 1);
-    let run = with_log(
-        &mut env.open_surface(["pricing", "get", "video-f"]),
-        "-v",
-        "",
-    );
+    let run = with_log(&mut env.open_surface("pricing get video-f"), "-v", "");
     let lines: Vec<_> = run.err.lines().collect();
     let [first, pause, second] = lines.as_slice() else {
         panic!("{}", run.err)
@@ -79,15 +71,7 @@ fn each_request_is_a_line_with_v() {
 #[test]
 fn headers_come_with_vv_and_bodies_with_vvv() {
     let env = TestEnv::new();
-    let words = [
-        "estimate",
-        "--model",
-        "video-f",
-        "--duration",
-        "5",
-        "--prompt",
-        "a fox",
-    ];
+    let words = "estimate --model video-f --duration 5 --prompt 'a fox'";
     for (flag, variable, has_bodies) in [
         ("-vv", "", false),
         ("", "debug", false),
@@ -135,7 +119,7 @@ fn a_download_is_a_line_without_its_query() {
 
     let body = r#"{"data":{"id":"job_1","status":"completed","artifacts":[{"id":"art_1","url":"https://cdn.invalid/x.png?sig=canary"}]}}"#;
     let service = FakeServer::answering("200 OK", body);
-    let mut command = env.open_surface(["job", "get", "job_1", "-vvv"]);
+    let mut command = env.open_surface("job get job_1 -vvv");
     let run = CommandOutput::of(command.env("SVC_BASE_URL", &service.url)).assert_exit(0);
     assert!(
         run.err.contains("https://cdn.invalid/x.png?…") && !run.err.contains("canary"),
@@ -154,25 +138,23 @@ fn a_long_pause_is_a_line_unless_quiet() {
             .unwrap();
     };
     busy(2);
-    let run = env.run(["pricing", "get", "video-f"]).assert_exit(0);
+    let run = env.run("pricing get video-f").assert_exit(0);
     assert_eq!(
         run.err,
         "service busy (503 database_busy), retrying in 2 s (attempt 2 of 6)\n"
     );
     busy(2);
-    let run = env
-        .run(["pricing", "get", "video-f", "--quiet"])
-        .assert_exit(0);
+    let run = env.run("pricing get video-f --quiet").assert_exit(0);
     assert_eq!(run.err, "");
     busy(0);
-    let run = env.run(["pricing", "get", "video-f"]).assert_exit(0);
+    let run = env.run("pricing get video-f").assert_exit(0);
     assert_eq!(run.err, "");
 }
 
 #[test]
 fn an_invalid_filter_is_a_usage_error() {
     let env = TestEnv::new();
-    let mut command = env.open_surface(["job", "list", "-o", "json"]);
+    let mut command = env.open_surface("job list -o json");
     let run = CommandOutput::of(command.env("SVC_LOG", "svc_sdk=loud")).assert_exit(2);
     assert!(
         run.error()["message"]
@@ -189,7 +171,7 @@ fn the_service_cannot_forge_a_log_line() {
     let env = TestEnv::new();
     let body = "{\"data\":{\"id\":\"job_1\",\"status\":\"queued\",\"note\":\"\\u001b[2J\\nGET /forged 200\"}}";
     let service = FakeServer::answering("200 OK\r\nx-svc-request-id: req\x1b[2J", body);
-    let mut command = env.open_surface(["job", "get", "job_1", "-vvv"]);
+    let mut command = env.open_surface("job get job_1 -vvv");
     let run = CommandOutput::of(command.env("SVC_BASE_URL", &service.url));
     assert!(
         !run.err.contains('\u{1b}') && !run.err.contains("\nGET /forged"),
@@ -250,8 +232,8 @@ fn no_command_shows_a_secret_at_any_level() {
     let env = TestEnv::new();
     let job = env.submit_image("a fox");
     std::fs::write(env.path("items.jsonl"), "{\"instruction\": \"a\"}\n").unwrap();
-    let operations = env.run(["operations", "-o", "json"]).json();
-    let secret = env.developer(&["webhook", "secret", "show", "--jq", ".secret"]);
+    let operations = env.run("operations -o json").json();
+    let secret = env.developer("webhook secret show --jq .secret");
     assert!(
         cfg!(not(feature = "jq")) || secret.out.starts_with("whsec_"),
         "{}",
@@ -275,7 +257,7 @@ fn no_command_shows_a_secret_at_any_level() {
             | "FORMAT_ID" => "id_1",
             word => word,
         });
-        let mut command = env.open_surface(["-vvv"]);
+        let mut command = env.open_surface("-vvv");
         let run = CommandOutput::of(
             command
                 .args(words)

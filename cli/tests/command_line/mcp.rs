@@ -175,10 +175,9 @@ fn a_call_with_a_lost_response_is_retried_and_charged_once() {
 fn the_sandbox_has_tools() {
     let env = TestEnv::new();
     let tools =
-        CommandOutput::of(&mut env.unconfigured(["mcp", "tools", "--sandbox", "-o", "json"]))
-            .assert_exit(0);
+        CommandOutput::of(&mut env.unconfigured("mcp tools --sandbox -o json")).assert_exit(0);
     assert!(tools.out.contains("agent_completion"));
-    let mut session = McpSession::start(env.unconfigured(["mcp", "serve", "--sandbox"]));
+    let mut session = McpSession::start(env.unconfigured("mcp serve --sandbox"));
     let balance = session.call_ok("balance", json!({}));
     assert_eq!(balance["available_usd"], "100.0000");
     session.close();
@@ -293,7 +292,7 @@ fn a_repeated_call_after_a_lost_response_returns_the_same_job() {
 
 /// Returns the entries of `svc history`, newest first.
 fn history(env: &TestEnv) -> Vec<Value> {
-    let listed = CommandOutput::of(&mut env.unconfigured(["history", "-o", "json"]));
+    let listed = CommandOutput::of(&mut env.unconfigured("history -o json"));
     let listed = listed.assert_exit(0).json();
     listed.as_array().unwrap().clone()
 }
@@ -405,7 +404,7 @@ fn the_history_lists_paid_calls_of_served_tools() {
     assert!(entries.iter().all(|entry| entry["outcome"] == "submitted"));
     // The commands find the kind of the run in the history.
     let id = run["run_id"].as_str().unwrap();
-    CommandOutput::of(&mut env.developer_surface(&["run", "get", id])).assert_exit(0);
+    CommandOutput::of(&mut env.developer_surface(["run", "get", id])).assert_exit(0);
     assert!(env.requests("format_runs_get").is_empty());
 }
 
@@ -511,17 +510,9 @@ fn a_tool_without_a_key_is_called_once_while_its_outcome_is_unknown() {
                 .filter(|head| head.contains("tools/call"))
                 .count()
         };
-        let words = [
-            "mcp",
-            "call",
-            "image_generate",
-            "--arg",
-            "prompt=a fox",
-            "--max-price",
-            "1",
-        ];
+        let words = "mcp call image_generate --arg 'prompt=a fox' --max-price 1";
         let run = || {
-            let mut command = env.developer_surface(&words);
+            let mut command = env.developer_surface(words);
             command.env("SVC_MCP_URL", format!("{}/mcp", service.url));
             CommandOutput::of(&mut command)
         };

@@ -13,7 +13,7 @@ fn exec(env: &TestEnv, flags: &[&str], script: &str) -> CommandOutput {
 }
 
 fn command(env: &TestEnv, flags: &[&str], script: &str) -> Command {
-    let mut command = env.unconfigured(["mock", "exec"]);
+    let mut command = env.unconfigured("mock exec");
     command
         .args(flags)
         .args(["--", "/bin/sh", "-c", script, env!("CARGO_BIN_EXE_svc")]);
@@ -63,7 +63,7 @@ fn the_exit_code_is_that_of_the_command() {
     fs::write(&script, "#!/bin/sh\n").unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
     of(script.to_str().unwrap()).assert_exit(126);
-    CommandOutput::of(&mut env.unconfigured(["mock", "exec"])).assert_exit(2);
+    CommandOutput::of(&mut env.unconfigured("mock exec")).assert_exit(2);
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn the_flags_are_those_of_the_mock() {
     )
     .assert_exit(0);
     assert_eq!(run.out.trim(), "scale");
-    let help = CommandOutput::of(&mut env.unconfigured(["mock", "exec", "--help"])).assert_exit(0);
+    let help = CommandOutput::of(&mut env.unconfigured("mock exec --help")).assert_exit(0);
     for flag in [
         "--clock",
         "--speed",
@@ -108,7 +108,7 @@ fn the_flags_are_those_of_the_mock() {
     ] {
         assert!(help.out.contains(flag), "{flag}");
     }
-    let invalid = ["mock", "exec", "--read-multiple", "0", "--", "true"];
+    let invalid = "mock exec --read-multiple 0 -- true";
     CommandOutput::of(&mut env.unconfigured(invalid)).assert_exit(2);
 }
 

@@ -9,7 +9,7 @@ use crate::test_env::{CommandOutput, FakeServer, TestEnv, start};
 fn output_is_json_in_a_pipe_and_a_table_on_request() {
     let env = TestEnv::new();
     assert!(
-        env.run(["model", "list"])
+        env.run("model list")
             .assert_exit(0)
             .json()
             .as_array()
@@ -17,11 +17,9 @@ fn output_is_json_in_a_pipe_and_a_table_on_request() {
             .len()
             >= 6
     );
-    let run = env
-        .run(["model", "list", "-o", "jsonl", "--type", "image"])
-        .assert_exit(0);
+    let run = env.run("model list -o jsonl --type image").assert_exit(0);
     assert_eq!(run.out.lines().count(), 1);
-    let run = env.run(["pricing", "list", "-o", "table"]).assert_exit(0);
+    let run = env.run("pricing list -o table").assert_exit(0);
     assert!(run.out.starts_with("ID "), "{}", run.out);
     assert!(
         run.out.contains("video-f") && run.out.contains("0.1407"),
@@ -30,13 +28,13 @@ fn output_is_json_in_a_pipe_and_a_table_on_request() {
     );
     assert!(!run.out.contains('\u{1b}'), "colors in a pipe");
     let run = CommandOutput::of(
-        env.open_surface(["pricing", "list", "-o", "table"])
+        env.open_surface("pricing list -o table")
             .env("CLICOLOR_FORCE", "1"),
     )
     .assert_exit(0);
     assert!(run.out.contains('\u{1b}'));
     let run = CommandOutput::of(
-        env.open_surface(["pricing", "list", "-o", "table", "--color", "never"])
+        env.open_surface("pricing list -o table --color never")
             .env("CLICOLOR_FORCE", "1"),
     );
     assert!(!run.assert_exit(0).out.contains('\u{1b}'));
@@ -47,20 +45,13 @@ fn output_is_json_in_a_pipe_and_a_table_on_request() {
 fn jq_filters_the_output_and_prints_unquoted_strings() {
     let env = TestEnv::new();
     let run = env
-        .run([
-            "model",
-            "list",
-            "--type",
-            "video",
-            "--jq",
-            ".[0].id, (map(.id) | length > 2)",
-        ])
+        .run("model list --type video --jq '.[0].id, (map(.id) | length > 2)'")
         .assert_exit(0);
     assert_eq!(run.out, "video-f\ntrue\n");
     let run = env.generate_image("[mock:seconds=0.1]", &["--jq", ".artifacts[].content_type"]);
     assert_eq!(run.assert_exit(0).out, "image/png\n");
     let run = env
-        .run(["api", "get", "/v1/open/catalog/video-f", "--jq", ".data.id"])
+        .run("api get /v1/open/catalog/video-f --jq .data.id")
         .assert_exit(0);
     assert_eq!(run.out, "video-f\n");
 }
@@ -68,42 +59,20 @@ fn jq_filters_the_output_and_prints_unquoted_strings() {
 #[test]
 fn prices_and_estimates_are_exact() {
     let env = TestEnv::new();
-    let run = env.run([
-        "estimate",
-        "--model",
-        "video-f",
-        "--prompt",
-        "a fox",
-        "--duration",
-        "7",
-        "--resolution",
-        "720p",
-    ]);
+    let run = env.run("estimate --model video-f --prompt 'a fox' --duration 7 --resolution 720p");
     assert_eq!(run.assert_exit(0).json()["price_usd"], "2.1168");
     let run = env
-        .run([
-            "estimate",
-            "--model",
-            "image-i",
-            "--prompt",
-            "a",
-            "--num-images",
-            "4",
-            "-o",
-            "table",
-        ])
+        .run("estimate --model image-i --prompt a --num-images 4 -o table")
         .assert_exit(0);
     assert!(run.out.contains("$0.02"), "{}", run.out);
-    let run = env
-        .run(["pricing", "get", "video-l", "-o", "table"])
-        .assert_exit(0);
+    let run = env.run("pricing get video-l -o table").assert_exit(0);
     assert!(run.out.contains("$0.25"), "{}", run.out);
     assert_eq!(
-        env.run(["model", "get", "image-i"]).assert_exit(0).json()["id"],
+        env.run("model get image-i").assert_exit(0).json()["id"],
         "image-i"
     );
     assert_eq!(
-        env.run(["model", "get", "video-f", "--type", "video"])
+        env.run("model get video-f --type video")
             .assert_exit(0)
             .json()["id"],
         "video-f"
@@ -113,9 +82,7 @@ fn prices_and_estimates_are_exact() {
 #[test]
 fn a_raw_response_is_printed_unchanged() {
     let env = TestEnv::new();
-    let run = env
-        .run(["api", "GET", "/v1/jobs", "-q", "status=queued"])
-        .assert_exit(0);
+    let run = env.run("api GET /v1/jobs -q status=queued").assert_exit(0);
     assert_eq!(run.json()["data"], serde_json::json!([]));
     assert!(!run.out.contains("\n  "), "reformatted: {}", run.out);
     let request = env.requests("jobs_list").remove(0);
@@ -131,7 +98,7 @@ fn a_raw_response_is_printed_unchanged() {
 #[test]
 fn a_closed_stdout_is_not_an_error() {
     let env = TestEnv::new();
-    let mut child = start(&mut env.open_surface(["operations", "-o", "json"]));
+    let mut child = start(&mut env.open_surface("operations -o json"));
     let mut first = String::new();
     BufReader::new(child.0.stdout.take().unwrap())
         .read_line(&mut first)
@@ -145,14 +112,7 @@ fn a_closed_stdout_is_not_an_error() {
 #[test]
 fn a_write_error_on_stdout_is_an_error_and_the_job_can_be_resumed() {
     let env = TestEnv::new();
-    let words = [
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        "[mock:seconds=0.1]",
-    ];
+    let words = "image generate --model image-i --prompt [mock:seconds=0.1]";
     let full = std::fs::OpenOptions::new()
         .write(true)
         .open("/dev/full")
@@ -178,11 +138,8 @@ fn control_characters_from_the_service_are_removed() {
     );
     let service = FakeServer::answering("400 Bad Request", body);
     let url = service.url.clone();
-    let run = CommandOutput::of(
-        env.open_surface(["job", "get", "job_1"])
-            .env("SVC_BASE_URL", &url),
-    )
-    .assert_exit(1);
+    let run = CommandOutput::of(env.open_surface("job get job_1").env("SVC_BASE_URL", &url))
+        .assert_exit(1);
     assert!(
         run.err.chars().all(|c| c == '\n' || !c.is_control()),
         "{:?}",
@@ -194,7 +151,7 @@ fn control_characters_from_the_service_are_removed() {
         run.err
     );
     let run = CommandOutput::of(
-        env.open_surface(["job", "get", "job_1", "-o", "json"])
+        env.open_surface("job get job_1 -o json")
             .env("SVC_BASE_URL", &url),
     )
     .assert_exit(1);

@@ -2,82 +2,64 @@
 
 use std::fs;
 
-use crate::test_env::{CommandOutput, FakeServer, TestEnv};
+use crate::test_env::{CommandOutput, FakeServer, TestEnv, Words};
 
 /// Starts a run with another state folder, so that only its id is known.
-fn started(env: &TestEnv, words: &[&str]) -> String {
-    let mut command = env.developer_surface(&[words, &["--no-wait"]].concat());
-    let receipt =
-        CommandOutput::of(command.env("SVC_STATE_DIR", env.path("elsewhere"))).assert_exit(0);
+fn started(env: &TestEnv, words: impl Words) -> String {
+    let mut command = env.developer_surface(words);
+    command
+        .arg("--no-wait")
+        .env("SVC_STATE_DIR", env.path("elsewhere"));
+    let receipt = CommandOutput::of(&mut command).assert_exit(0);
     receipt.json()["run_id"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn runs_of_each_kind_are_read_by_their_ids() {
     let env = TestEnv::new();
-    let kinds: [(&str, &[&str]); 3] = [
-        ("action", &["action", "run", "act_daily"]),
-        (
-            "format",
-            &["format", "run", "fmt_demo", "--instruction", "x"],
-        ),
-        (
-            "agent",
-            &["agent", "run", "--instruction", "x", "--cap", "1"],
-        ),
+    let kinds = [
+        ("action", "action run act_daily"),
+        ("format", "format run fmt_demo --instruction x"),
+        ("agent", "agent run --instruction x --cap 1"),
     ];
     for (kind, words) in kinds {
         let id = started(&env, words);
-        let output = env.developer(&["run", "wait", &id]).assert_exit(0).json();
+        let output = env.developer(["run", "wait", &id]).assert_exit(0).json();
         assert!(output["summary"].is_string(), "{output}");
         for verb in ["get", "result"] {
-            let receipt = env.developer(&["run", verb, &id]).assert_exit(0).json();
+            let receipt = env.developer(["run", verb, &id]).assert_exit(0).json();
             assert_eq!(
                 (&receipt["kind"], &receipt["output"]),
                 (&kind.into(), &output)
             );
         }
         let words = ["run", "status", &id, "--kind", kind];
-        assert_eq!(
-            env.developer(&words).assert_exit(0).json()["terminal"],
-            true
-        );
+        assert_eq!(env.developer(words).assert_exit(0).json()["terminal"], true);
         let words = ["run", "cancel", &id, "--kind", kind];
-        env.developer(&words)
+        env.developer(words)
             .assert_exit(0)
             .assert_stderr("was not canceled: its status is completed");
     }
-    let runs = env
-        .developer(&["action", "runs", "act_daily"])
-        .assert_exit(0)
-        .json();
+    let runs = env.developer("action runs act_daily").assert_exit(0).json();
     let id = runs[0]["run_id"].as_str().unwrap();
     let words = ["action", "run-get", "act_daily", id];
-    assert_eq!(env.developer(&words).assert_exit(0).json()["run_id"], id);
-    env.developer(&["action", "list", "--trigger-type", "api_call"])
+    assert_eq!(env.developer(words).assert_exit(0).json()["run_id"], id);
+    env.developer("action list --trigger-type api_call")
         .assert_exit(0);
-    env.developer(&["action", "get", "act_daily", "-o", "table"])
+    env.developer("action get act_daily -o table")
         .assert_exit(0);
 }
 
 #[test]
 fn the_kind_of_a_run_is_read_from_the_history() {
     let env = TestEnv::new();
-    let words = [
-        "agent",
-        "run",
-        "--instruction",
-        "x",
-        "--cap",
-        "1",
-        "--no-wait",
-    ];
-    let receipt = env.developer(&words).assert_exit(0).json();
+    let words = "agent run --instruction x --cap 1 --no-wait";
+    let receipt = env.developer(words).assert_exit(0).json();
     let id = receipt["run_id"].as_str().unwrap();
-    env.developer(&["run", "get", id]).assert_exit(0);
+    env.developer(["run", "get", id]).assert_exit(0);
     assert!(env.requests("format_runs_status").is_empty());
     assert_eq!(env.requests("agent_runs_get").len(), 1);
-    env.developer(&["run", "events", id])
+    env.developer(["run", "events", id])
         .assert_exit(2)
         .assert_stderr("only runs of Formats have a timeline");
     assert!(env.requests("format_runs_events").is_empty());
@@ -86,26 +68,26 @@ fn the_kind_of_a_run_is_read_from_the_history() {
 #[test]
 fn a_missing_run_exits_with_4_and_a_running_one_has_no_result() {
     let env = TestEnv::new();
-    env.developer(&["run", "get", "run_nowhere"])
+    env.developer("run get run_nowhere")
         .assert_exit(4)
         .assert_stderr("no run with this id was found");
-    env.developer(&["run", "get", "run_nowhere", "--kind", "agent"])
+    env.developer("run get run_nowhere --kind agent")
         .assert_exit(4)
         .assert_stderr("check the id");
-    env.developer(&["run", "wait", ".."]).assert_exit(2);
+    env.developer("run wait ..").assert_exit(2);
     let id = started(
         &env,
         &["format", "run", "fmt_demo", "--instruction", "[mock:stuck]"],
     );
-    env.developer(&["run", "result", &id])
+    env.developer(["run", "result", &id])
         .assert_exit(1)
         .assert_stderr("svc run status");
-    env.developer(&["run", "wait", &id, "--timeout", "1"])
+    env.developer(["run", "wait", &id, "--timeout", "1"])
         .assert_exit(9)
         .assert_stderr(&format!("svc run wait {id} --kind format"));
-    let canceled = env.developer(&["run", "cancel", &id]).assert_exit(0).json();
+    let canceled = env.developer(["run", "cancel", &id]).assert_exit(0).json();
     assert_eq!(canceled["status"], "canceled");
-    env.developer(&["run", "result", &id]).assert_exit(8);
+    env.developer(["run", "result", &id]).assert_exit(8);
 }
 
 #[test]
@@ -128,15 +110,9 @@ fn an_unreadable_spend_is_shown_as_unknown() {
 fn several_runs_of_different_kinds_are_waited_for() {
     let env = TestEnv::new();
     let ids = [
-        started(&env, &["format", "run", "fmt_demo", "--instruction", "x"]),
-        started(
-            &env,
-            &["agent", "run", "--instruction", "[mock:fail]", "--cap", "1"],
-        ),
-        started(
-            &env,
-            &["action", "run", "act_daily", "--instruction", "[mock:skip]"],
-        ),
+        started(&env, "format run fmt_demo --instruction x"),
+        started(&env, "agent run --instruction [mock:fail] --cap 1"),
+        started(&env, "action run act_daily --instruction [mock:skip]"),
     ];
     let words: Vec<&str> = ["run", "wait"]
         .into_iter()
@@ -162,9 +138,9 @@ fn several_runs_of_different_kinds_are_waited_for() {
 fn the_files_of_a_run_are_downloaded() {
     let env = TestEnv::new();
     let out = env.path("out");
-    let id = started(&env, &["format", "run", "fmt_media", "--instruction", "x"]);
+    let id = started(&env, "format run fmt_media --instruction x");
     let words = ["run", "download", &id, "--dir", out.to_str().unwrap()];
-    let receipt = env.developer(&words).assert_exit(0).json();
+    let receipt = env.developer(words).assert_exit(0).json();
     let path = receipt["files"][0]["path"].as_str().unwrap();
     assert!(fs::read(path).unwrap().starts_with(b"\x89PNG"));
 }
@@ -173,29 +149,21 @@ fn the_files_of_a_run_are_downloaded() {
 fn events_and_redeliver_are_supported_for_format_runs_only() {
     let env = TestEnv::new();
     let hook = "https://hooks.example.com/runs";
-    let words = [
-        "format",
-        "run",
-        "fmt_demo",
-        "--instruction",
-        "x",
-        "--webhook-url",
-        hook,
-    ];
-    let id = started(&env, &words);
-    env.developer(&["run", "redeliver", &id])
+    let words = format!("format run fmt_demo --instruction x --webhook-url '{hook}'");
+    let id = started(&env, words);
+    env.developer(["run", "redeliver", &id])
         .assert_exit(1)
         .assert_stderr("run_not_terminal");
-    env.developer(&["run", "wait", &id]).assert_exit(0);
-    let events = env.developer(&["run", "events", &id]).assert_exit(0).json();
+    env.developer(["run", "wait", &id]).assert_exit(0);
+    let events = env.developer(["run", "events", &id]).assert_exit(0).json();
     assert_eq!(events[0]["phase"], "queued");
     let again = env
-        .developer(&["run", "redeliver", &id])
+        .developer(["run", "redeliver", &id])
         .assert_exit(0)
         .json();
     assert_eq!(again["event"], "format.run.terminal");
     for verb in ["events", "redeliver"] {
-        env.developer(&["run", verb, &id, "--kind", "agent"])
+        env.developer(["run", verb, &id, "--kind", "agent"])
             .assert_exit(2)
             .assert_stderr("only runs of Formats");
     }
@@ -204,15 +172,7 @@ fn events_and_redeliver_are_supported_for_format_runs_only() {
 #[test]
 fn the_sandbox_supports_agent_runs() {
     let env = TestEnv::new();
-    let words = [
-        "--sandbox",
-        "agent",
-        "run",
-        "--instruction",
-        "[mock:seconds=1] x",
-        "--cap",
-        "1",
-    ];
-    let run = CommandOutput::of(env.unconfigured([]).args(words)).assert_exit(0);
+    let words = "--sandbox agent run --instruction '[mock:seconds=1] x' --cap 1";
+    let run = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(0);
     assert!(run.json()["summary"].is_string());
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::test_env::{CommandOutput, TestEnv};
+use crate::test_env::{CommandOutput, TestEnv, Words};
 
 const GARBAGE: [&str; 13] = [
     "SVC_BASE_URL",
@@ -25,8 +25,8 @@ const GARBAGE: [&str; 13] = [
 
 /// Creates a command with an invalid configuration, unusable variables, and a keyring program that
 /// leaves a trace.
-fn misconfigured(env: &TestEnv, words: &[&str]) -> Command {
-    let mut command = env.unconfigured(["--sandbox"]);
+fn misconfigured(env: &TestEnv, words: impl Words) -> Command {
+    let mut command = env.unconfigured("--sandbox");
     for name in GARBAGE {
         command.env(name, "\u{1}:// not valid");
     }
@@ -34,7 +34,7 @@ fn misconfigured(env: &TestEnv, words: &[&str]) -> Command {
         .env("XDG_CONFIG_HOME", env.path("config"))
         .env("XDG_STATE_HOME", env.path("state"))
         .env("PATH", env.path("tools"))
-        .args(words);
+        .args(words.words());
     command
 }
 

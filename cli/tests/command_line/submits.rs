@@ -5,14 +5,7 @@ use std::time::Duration;
 
 use crate::test_env::{CommandOutput, TestEnv, interrupt, sleep, start, wait_until};
 
-const IMAGE_ARGS: [&str; 6] = [
-    "image",
-    "generate",
-    "--model",
-    "image-i",
-    "--prompt",
-    "[mock:seconds=0.4] a fox",
-];
+const IMAGE_ARGS: &str = "image generate --model image-i --prompt '[mock:seconds=0.4] a fox'";
 
 #[test]
 fn a_command_that_is_killed_at_any_time_is_resumed_and_charged_once() {
@@ -21,10 +14,8 @@ fn a_command_that_is_killed_at_any_time_is_resumed_and_charged_once() {
     for step in 0..20 {
         let delay = Duration::from_millis(step * 8);
         let prompt = format!("[mock:seconds=0.3] number {step}");
-        let words = [
-            "image", "generate", "--model", "image-i", "--prompt", &prompt,
-        ];
-        let mut child = start(&mut env.open_surface(words));
+        let words = format!("image generate --model image-i --prompt '{prompt}'");
+        let mut child = start(&mut env.open_surface(&words));
         sleep(delay);
         child.0.kill().unwrap();
         // On a busy machine the command may finish, or close its intent, before it is killed.
@@ -88,16 +79,7 @@ fn concurrent_identical_commands_are_separate_calls() {
 #[test]
 fn a_timed_out_wait_is_resumed_without_another_submit() {
     let env = TestEnv::new();
-    let words = [
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        "[mock:stuck]",
-        "--timeout",
-        "1",
-    ];
+    let words = "image generate --model image-i --prompt [mock:stuck] --timeout 1";
     env.run(words).assert_exit(9);
     env.run(words).assert_exit(9).assert_stderr("Resuming job_");
     assert_eq!(env.requests("image_generate").len(), 1);
@@ -117,16 +99,8 @@ fn a_timed_out_wait_is_resumed_without_another_submit() {
 #[test]
 fn a_reused_idempotency_key_returns_the_existing_job() {
     let env = TestEnv::new();
-    let words = [
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        "[mock:seconds=0.2]",
-        "--idempotency-key",
-        "order-4711",
-    ];
+    let words =
+        "image generate --model image-i --prompt [mock:seconds=0.2] --idempotency-key order-4711";
     let first = env.run(words).assert_exit(0).json();
     let elsewhere = env.path("elsewhere");
     let second = CommandOutput::of(env.open_surface(words).env("SVC_STATE_DIR", &elsewhere))
@@ -134,18 +108,8 @@ fn a_reused_idempotency_key_returns_the_existing_job() {
         .json();
     assert_eq!(first, second);
     assert_eq!(env.charge_count(), 1);
-    let other = [
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        "another",
-        "--idempotency-key",
-        "order-4711",
-        "-o",
-        "json",
-    ];
+    let other =
+        "image generate --model image-i --prompt another --idempotency-key order-4711 -o json";
     assert_eq!(
         env.run(other).assert_exit(1).error()["code"],
         "idempotency_conflict"
@@ -207,14 +171,7 @@ fn the_journal_contains_no_secret_and_no_user_text() {
 #[test]
 fn ctrl_c_during_a_wait_keeps_the_job_and_prints_the_resume_command() {
     let env = TestEnv::new();
-    let words = [
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        "[mock:stuck]",
-    ];
+    let words = "image generate --model image-i --prompt [mock:stuck]";
     let child = start(&mut env.open_surface(words));
     wait_until("the job is polled", || {
         !env.requests("jobs_status").is_empty() || env.job_count() == 1
@@ -237,15 +194,7 @@ fn ctrl_c_during_a_wait_keeps_the_job_and_prints_the_resume_command() {
 #[test]
 fn ctrl_c_cancels_the_job_with_cancel_on_interrupt() {
     let env = TestEnv::new();
-    let words = [
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        "[mock:seconds=9000]",
-        "--cancel-on-interrupt",
-    ];
+    let words = "image generate --model image-i --prompt [mock:seconds=9000] --cancel-on-interrupt";
     let child = start(&mut env.open_surface(words));
     wait_until("the job is submitted", || env.job_count() == 1);
     sleep(Duration::from_millis(200));
@@ -260,13 +209,7 @@ fn ctrl_c_cancels_the_job_with_cancel_on_interrupt() {
 #[test]
 fn a_second_ctrl_c_exits_at_once() {
     let env = TestEnv::new();
-    let words = [
-        "video",
-        "generate",
-        "--prompt",
-        "[mock:seconds=9000]",
-        "--cancel-on-interrupt",
-    ];
+    let words = "video generate --prompt [mock:seconds=9000] --cancel-on-interrupt";
     let child = start(&mut env.open_surface(words));
     wait_until("the job is submitted", || env.job_count() == 1);
     env.add_delay("jobs_cancel", 60_000);
@@ -335,27 +278,11 @@ fn a_submit_interrupted_before_the_response_is_resent_with_the_same_key() {
 fn the_history_lists_submits_newest_first() {
     let env = TestEnv::new();
     env.generate_image("[mock:seconds=0.1]", &[]).assert_exit(0);
-    env.run([
-        "image",
-        "generate",
-        "--model",
-        "no-such-model",
-        "--prompt",
-        "a fox",
-    ])
-    .assert_exit(1);
-    env.run([
-        "video",
-        "generate",
-        "--prompt",
-        "[mock:stuck]",
-        "--max-price",
-        "5",
-        "--timeout",
-        "1",
-    ])
-    .assert_exit(9);
-    let history = env.run(["history"]).assert_exit(0).json();
+    env.run("image generate --model no-such-model --prompt 'a fox'")
+        .assert_exit(1);
+    env.run("video generate --prompt [mock:stuck] --max-price 5 --timeout 1")
+        .assert_exit(9);
+    let history = env.run("history").assert_exit(0).json();
     let outcomes: Vec<_> = history
         .as_array()
         .unwrap()
@@ -366,7 +293,7 @@ fn the_history_lists_submits_newest_first() {
     assert!(history[0]["price_usd"].is_string());
     assert_eq!(history[0]["job_id"], env.mock.jobs()[1]["id"]);
     assert_eq!(
-        env.run(["history", "--open"])
+        env.run("history --open")
             .assert_exit(0)
             .json()
             .as_array()
@@ -375,7 +302,7 @@ fn the_history_lists_submits_newest_first() {
         1
     );
     assert_eq!(
-        env.run(["history", "--limit", "1"])
+        env.run("history --limit 1")
             .assert_exit(0)
             .json()
             .as_array()
@@ -388,17 +315,8 @@ fn the_history_lists_submits_newest_first() {
 #[test]
 fn a_dry_run_shows_the_request_and_the_price_without_submitting() {
     let env = TestEnv::new();
-    let words = [
-        "video",
-        "generate",
-        "--model",
-        "video-f",
-        "--prompt",
-        "a fox",
-        "--dry-run",
-        "--webhook-url",
-        "https://h.example/x",
-    ];
+    let words = "video generate --model video-f --prompt 'a fox' --dry-run --webhook-url \
+        https://h.example/x";
     let shown = env.run(words).assert_exit(0).json();
     assert_eq!(shown["request"]["body"]["mode"], "webhook");
     assert_eq!(shown["request"]["method"], "POST");
@@ -436,7 +354,7 @@ fn a_prompt_is_an_argument_or_a_flag() {
         vec!["@fox.txt"],
         vec!["--prompt", "a red fox"],
     ] {
-        let mut command = env.open_surface(["video", "generate", "--dry-run"]);
+        let mut command = env.open_surface("video generate --dry-run");
         let shown = CommandOutput::of(command.args(&prompt))
             .assert_exit(0)
             .json();
@@ -445,32 +363,17 @@ fn a_prompt_is_an_argument_or_a_flag() {
             "{prompt:?}"
         );
     }
-    env.run([
-        "video",
-        "generate",
-        "a fox",
-        "--prompt",
-        "a wolf",
-        "--dry-run",
-    ])
-    .assert_exit(2)
-    .assert_stderr("cannot be used with");
-    let run = env.developer(&[
-        "format",
-        "run",
-        "demo/product-shot",
-        "a red shoe",
-        "--mode",
-        "async",
-        "--dry-run",
-    ]);
+    env.run("video generate 'a fox' --prompt 'a wolf' --dry-run")
+        .assert_exit(2)
+        .assert_stderr("cannot be used with");
+    let run = env.developer("format run demo/product-shot 'a red shoe' --mode async --dry-run");
     let body = run.assert_exit(0).json()["request"]["body"].clone();
     assert_eq!(body["instruction"], "a red shoe");
     assert_eq!(body["mode"], "async");
-    let run = env.developer(&["model", "run", "avatar/v1.0", "a chef", "--dry-run"]);
+    let run = env.developer("model run avatar/v1.0 'a chef' --dry-run");
     let body = run.assert_exit(0).json()["request"]["body"].clone();
     assert_eq!(body["input"]["prompt"], "a chef");
-    env.developer(&["model", "run", "avatar-video/v1.0", "a chef", "--dry-run"])
+    env.developer("model run avatar-video/v1.0 'a chef' --dry-run")
         .assert_exit(2)
         .assert_stderr("does not take a prompt");
     assert_eq!(env.job_count(), 0);

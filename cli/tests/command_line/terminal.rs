@@ -172,16 +172,7 @@ fn images_are_shown_on_a_terminal_only() {
     // Nothing is stored without --download.
     assert_eq!(std::fs::read_dir(env.path("")).unwrap().count(), 0);
 
-    let words = [
-        "--sandbox",
-        "image",
-        "generate",
-        "a fox",
-        "--model",
-        "image-i",
-        "--preview",
-        "--yes",
-    ];
+    let words = "--sandbox image generate 'a fox' --model image-i --preview --yes";
     let piped = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(0);
     assert!(piped.json().get("files").is_none());
     assert!(!piped.err.contains('\u{1b}'), "{}", piped.err);

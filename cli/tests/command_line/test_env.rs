@@ -31,6 +31,58 @@ pub(crate) struct CommandOutput {
     pub(crate) err: String,
 }
 
+/// The words of a command: an array, or a command line.
+pub(crate) trait Words {
+    fn words(&self) -> Vec<String>;
+}
+
+impl Words for str {
+    /// Splits a command line as a shell does. Quotes are the only syntax.
+    fn words(&self) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut quote = None;
+        for c in self.chars() {
+            match (quote, c) {
+                (None, '\'' | '"') => quote = Some(c),
+                (Some(open), _) if open == c => quote = None,
+                (None, ' ') => words.push(String::new()),
+                _ => words.last_mut().unwrap().push(c),
+            }
+        }
+        words
+    }
+}
+
+impl Words for String {
+    fn words(&self) -> Vec<String> {
+        self.as_str().words()
+    }
+}
+
+impl Words for [&str] {
+    fn words(&self) -> Vec<String> {
+        self.iter().map(ToString::to_string).collect()
+    }
+}
+
+impl Words for Vec<&str> {
+    fn words(&self) -> Vec<String> {
+        self.as_slice().words()
+    }
+}
+
+impl<const N: usize> Words for [&str; N] {
+    fn words(&self) -> Vec<String> {
+        self.as_slice().words()
+    }
+}
+
+impl<T: Words + ?Sized> Words for &T {
+    fn words(&self) -> Vec<String> {
+        (**self).words()
+    }
+}
+
 impl TestEnv {
     pub(crate) fn new() -> Self {
         Self::with(Setup::default().speed("50".parse().unwrap()))
@@ -56,7 +108,7 @@ impl TestEnv {
     }
 
     /// Creates an `svc` command that is configured for the open surface by variables.
-    pub(crate) fn open_surface<const N: usize>(&self, words: [&str; N]) -> Command {
+    pub(crate) fn open_surface(&self, words: impl Words) -> Command {
         let mut command = self.unconfigured(words);
         command
             .env("SVC_BASE_URL", self.mock.base_url())
@@ -65,7 +117,7 @@ impl TestEnv {
     }
 
     /// Creates an `svc` command that is configured for the developer surface by variables.
-    pub(crate) fn developer_surface(&self, words: &[&str]) -> Command {
+    pub(crate) fn developer_surface(&self, words: impl Words) -> Command {
         let mut command = unconfigured(self.home.path(), words);
         command
             .env("SVC_DEVELOPER_BASE_URL", self.mock.developer_base_url())
@@ -75,7 +127,7 @@ impl TestEnv {
     }
 
     /// Runs `svc` on the developer surface.
-    pub(crate) fn developer(&self, words: &[&str]) -> CommandOutput {
+    pub(crate) fn developer(&self, words: impl Words) -> CommandOutput {
         CommandOutput::of(&mut self.developer_surface(words))
     }
 
@@ -94,20 +146,18 @@ impl TestEnv {
     }
 
     /// Creates an `svc` command without any configuration.
-    pub(crate) fn unconfigured<const N: usize>(&self, words: [&str; N]) -> Command {
-        unconfigured(self.home.path(), &words)
+    pub(crate) fn unconfigured(&self, words: impl Words) -> Command {
+        unconfigured(self.home.path(), words)
     }
 
     /// Runs `svc` on the open surface.
-    pub(crate) fn run<const N: usize>(&self, words: [&str; N]) -> CommandOutput {
+    pub(crate) fn run(&self, words: impl Words) -> CommandOutput {
         CommandOutput::of(&mut self.open_surface(words))
     }
 
     /// Generates an image on the open surface, with additional flags.
     pub(crate) fn generate_image(&self, prompt: &str, flags: &[&str]) -> CommandOutput {
-        let words = [
-            "image", "generate", "--model", "image-i", "--prompt", prompt,
-        ];
+        let words = format!("image generate --model image-i --prompt '{prompt}'");
         CommandOutput::of(self.open_surface(words).args(flags))
     }
 
@@ -276,10 +326,10 @@ fn response(status: &str, body: &str) -> String {
 }
 
 /// Creates an `svc` command in a home folder, without the environment of this process.
-pub(crate) fn unconfigured(home: &Path, words: &[&str]) -> Command {
+pub(crate) fn unconfigured(home: &Path, words: impl Words) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_svc"));
     command
-        .args(words)
+        .args(words.words())
         .env_clear()
         .current_dir(home)
         .stdin(Stdio::null());

@@ -7,18 +7,8 @@ use crate::test_env::{CommandOutput, FakeServer, TestEnv, start, wait_until};
 #[test]
 fn the_files_of_a_job_are_downloaded() {
     let env = TestEnv::new();
-    let words = [
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        "[mock:seconds=0.1]",
-        "--num-images",
-        "3",
-        "--download",
-        "out",
-    ];
+    let words =
+        "image generate --model image-i --prompt [mock:seconds=0.1] --num-images 3 --download out";
     let run = env.run(words).assert_exit(0);
     let files = run.json()["files"].as_array().unwrap().clone();
     assert_eq!(files.len(), 3);
@@ -57,20 +47,13 @@ fn nothing_is_sent_if_the_folder_is_not_writable() {
     let env = TestEnv::new();
     fs::write(env.path("out"), "a file in the way").unwrap();
     for folder in ["out", "out/deeper", "/proc/nowhere"] {
-        let words = [
-            "video",
-            "generate",
-            "--prompt",
-            "a fox",
-            "--download",
-            folder,
-        ];
+        let words = format!("video generate --prompt 'a fox' --download '{folder}'");
         env.run(words)
             .assert_exit(1)
             .assert_stderr(folder)
             .assert_stderr("not submitted");
     }
-    env.run(["job", "download", "job_1", "--dir", "out"])
+    env.run("job download job_1 --dir out")
         .assert_exit(1)
         .assert_stderr("out");
     assert!(env.mock.requests(0).is_empty());
@@ -79,16 +62,7 @@ fn nothing_is_sent_if_the_folder_is_not_writable() {
 #[test]
 fn a_failed_download_can_be_resumed() {
     let env = TestEnv::new();
-    let words = [
-        "video",
-        "generate",
-        "--prompt",
-        "[mock:seconds=2]",
-        "--download",
-        "out",
-        "-o",
-        "json",
-    ];
+    let words = "video generate --prompt [mock:seconds=2] --download out -o json";
     let child = start(&mut env.open_surface(words));
     wait_until("the job is submitted", || env.job_count() == 1);
     fs::write(env.path("out"), "a file in the way").unwrap();
@@ -124,7 +98,7 @@ fn a_rejected_download_leaves_no_file_and_does_not_suggest_another_key() {
         media.url
     );
     let service = FakeServer::answering("200 OK", &result);
-    let words = ["job", "download", "job_1", "--dir", "out"];
+    let words = "job download job_1 --dir out";
     let run = CommandOutput::of(env.open_surface(words).env("SVC_BASE_URL", &service.url))
         .assert_exit(3)
         .assert_stderr("the link may have expired")

@@ -3,20 +3,22 @@
 use serde_json::Value;
 use svc_mock_server::{DEVELOPER_API_KEY, OPEN_API_KEY};
 
-use crate::test_env::{CommandOutput, FakeServer, TestEnv, interrupt, sleep, start, wait_until};
+use crate::test_env::{
+    CommandOutput, FakeServer, TestEnv, Words, interrupt, sleep, start, wait_until,
+};
 
 const GATEWAY_TIMEOUT: &str =
     r#"{"error":{"code":"gateway_timeout","message":"The upstream did not respond."}}"#;
 
 /// Runs `svc` against a server that answers both surfaces.
-fn run(env: &TestEnv, service: &FakeServer, words: &[&str]) -> CommandOutput {
+fn run(env: &TestEnv, service: &FakeServer, words: impl Words) -> CommandOutput {
     let mut command = env.unconfigured(["--retries", "0", "-o", "json"]);
     command
         .env("SVC_BASE_URL", &service.url)
         .env("SVC_DEVELOPER_BASE_URL", &service.url)
         .env("SVC_OPEN_API_KEY", OPEN_API_KEY)
         .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY);
-    CommandOutput::of(command.args(words))
+    CommandOutput::of(command.args(words.words()))
 }
 
 fn envelope(code: &str) -> String {
@@ -25,20 +27,18 @@ fn envelope(code: &str) -> String {
 
 /// Returns the entries of `svc history`, newest first.
 fn history(env: &TestEnv) -> Vec<Value> {
-    let listed = env.run(["history", "-o", "json"]).assert_exit(0).json();
+    let listed = env.run("history -o json").assert_exit(0).json();
     listed.as_array().unwrap().clone()
 }
 
 #[test]
 fn a_server_error_of_a_submit_with_a_key_is_resent_with_that_key() {
     let env = TestEnv::new();
-    let words = [
-        "image", "generate", "--model", "image-i", "--prompt", "a fox",
-    ];
+    let words = "image generate --model image-i --prompt 'a fox'";
     for status in ["500 Internal Server Error", "504 Gateway Timeout"] {
         let service = FakeServer::answering(status, GATEWAY_TIMEOUT);
         for _ in 0..2 {
-            let error = run(&env, &service, &words).assert_exit(11).error();
+            let error = run(&env, &service, words).assert_exit(11).error();
             let keys = service.idempotency_keys();
             assert_eq!(error["idempotency_key"], keys[0].as_str());
             assert_eq!(error["status"], status[..3].parse::<u16>().unwrap());
@@ -50,7 +50,7 @@ fn a_server_error_of_a_submit_with_a_key_is_resent_with_that_key() {
         assert_eq!(keys.len(), 2);
         assert_eq!(keys[0], keys[1]);
         service.answer("409 Conflict", &envelope("idempotency_conflict"));
-        run(&env, &service, &words).assert_exit(1);
+        run(&env, &service, words).assert_exit(1);
         assert!(env.open_intents().is_empty(), "the conflict settles it");
     }
 }
@@ -58,11 +58,9 @@ fn a_server_error_of_a_submit_with_a_key_is_resent_with_that_key() {
 #[test]
 fn a_rejection_does_not_settle_an_earlier_attempt() {
     let env = TestEnv::new();
-    let words = [
-        "image", "generate", "--model", "image-i", "--prompt", "a fox",
-    ];
+    let words = "image generate --model image-i --prompt 'a fox'";
     let service = FakeServer::answering("504 Gateway Timeout", GATEWAY_TIMEOUT);
-    run(&env, &service, &words).assert_exit(11);
+    run(&env, &service, words).assert_exit(11);
     let rows = [
         ("401 Unauthorized", "unauthorized", 3),
         ("402 Payment Required", "insufficient_funds", 5),
@@ -74,7 +72,7 @@ fn a_rejection_does_not_settle_an_earlier_attempt() {
     ];
     for (status, code, exit) in rows {
         service.answer(status, &envelope(code));
-        let error = run(&env, &service, &words).assert_exit(exit).error();
+        let error = run(&env, &service, words).assert_exit(exit).error();
         assert_eq!(error["code"], code);
         let next = error["next"].to_string();
         assert!(next.contains("earlier attempt"), "{code}: {next}");
@@ -87,17 +85,17 @@ fn a_rejection_does_not_settle_an_earlier_attempt() {
     keys.dedup();
     assert_eq!(keys.len(), 1, "{keys:?}");
     service.answer("400 Bad Request", &envelope("invalid_request"));
-    run(&env, &service, &words).assert_exit(1);
+    run(&env, &service, words).assert_exit(1);
     assert!(env.open_intents().is_empty());
 }
 
 #[test]
 fn a_server_error_of_a_submit_without_a_key_is_not_resent() {
     let env = TestEnv::new();
-    let words = ["music", "generate", "--prompt", "a waltz"];
+    let words = "music generate --prompt 'a waltz'";
     let service = FakeServer::answering("504 Gateway Timeout", GATEWAY_TIMEOUT);
     for _ in 0..2 {
-        let error = run(&env, &service, &words).assert_exit(11).error();
+        let error = run(&env, &service, words).assert_exit(11).error();
         let next = error["next"].to_string();
         assert!(next.contains("svc job list --surface developer"), "{next}");
         assert!(next.contains("--new"), "{next}");
@@ -105,7 +103,7 @@ fn a_server_error_of_a_submit_without_a_key_is_not_resent() {
     }
     assert_eq!(service.heads.lock().unwrap().len(), 1);
     assert_eq!(env.open_intents().len(), 1);
-    run(&env, &service, &[&words[..], &["--new"]].concat()).assert_exit(11);
+    run(&env, &service, format!("{words} --new")).assert_exit(11);
     assert_eq!(service.heads.lock().unwrap().len(), 2);
     let outcomes: Vec<_> = history(&env)
         .iter()
@@ -119,18 +117,18 @@ fn a_server_error_that_says_that_nothing_ran_closes_the_intent() {
     let env = TestEnv::new();
     let body = r#"{"error":{"code":"internal_error","message":"No.","retryable":true}}"#;
     let service = FakeServer::answering("500 Internal Server Error", body);
-    let words = ["video", "generate", "--prompt", "a fox"];
-    run(&env, &service, &words).assert_exit(1);
+    let words = "video generate --prompt 'a fox'";
+    run(&env, &service, words).assert_exit(1);
     assert!(env.open_intents().is_empty());
 }
 
 #[test]
 fn a_run_that_is_rejected_because_another_is_active_is_not_retried() {
     let env = TestEnv::new();
-    let words = ["format", "run", "fmt_demo", "--instruction"];
-    let active = [&words[..], &["[mock:stuck]", "--no-wait"]].concat();
+    let words = "format run fmt_demo --instruction";
+    let active = format!("{words} [mock:stuck] --no-wait");
     env.developer(&active).assert_exit(0);
-    let rejected = [&words[..], &["x", "--on-active-run", "reject"]].concat();
+    let rejected = format!("{words} x --on-active-run reject");
     env.developer(&rejected)
         .assert_exit(1)
         .assert_stderr("format_run_in_progress");
@@ -139,7 +137,7 @@ fn a_run_that_is_rejected_because_another_is_active_is_not_retried() {
     assert_eq!(history(&env)[0]["outcome"], "refused");
 }
 
-const TOP_UP: [&str; 4] = ["top-up", "create", "--amount-usd-cents", "500"];
+const TOP_UP: &str = "top-up create --amount-usd-cents 500";
 
 #[test]
 fn a_top_up_is_recorded_and_each_command_creates_a_new_one() {
@@ -164,14 +162,14 @@ fn a_top_up_is_recorded_and_each_command_creates_a_new_one() {
 #[test]
 fn a_top_up_with_an_unknown_outcome_is_resent_with_its_key() {
     let env = TestEnv::new();
-    let once = [&TOP_UP[..], &["--retries", "0"]].concat();
-    let create = |words: &[&str]| CommandOutput::of(env.open_surface([]).args(words));
+    let once = format!("{TOP_UP} --retries 0");
+    let create = |flags: &[&str]| CommandOutput::of(env.open_surface(&once).args(flags));
     env.add_fault("top_ups_create", "drop_after", 1);
-    create(&once)
+    create(&[])
         .assert_exit(11)
         .assert_stderr("run the same command again");
     assert_eq!(env.open_intents().len(), 1);
-    let found = create(&once)
+    let found = create(&[])
         .assert_exit(0)
         .assert_stderr("with the same idempotency key");
     let entries = history(&env);
@@ -186,14 +184,14 @@ fn a_top_up_with_an_unknown_outcome_is_resent_with_its_key() {
 
     // `--new` creates another one, and `--no-journal` records nothing.
     env.add_fault("top_ups_create", "drop_after", 1);
-    create(&once).assert_exit(11);
-    create(&[&once[..], &["--new"]].concat()).assert_exit(0);
+    create(&[]).assert_exit(11);
+    create(&["--new"]).assert_exit(0);
     let entries = history(&env);
     assert_eq!(entries.len(), 3);
     assert_eq!(entries[1]["outcome"], "abandoned");
-    create(&[&once[..], &["--no-journal"]].concat()).assert_exit(0);
+    create(&["--no-journal"]).assert_exit(0);
     assert_eq!(history(&env).len(), 3);
-    create(&["top-up", "create", "--amount-usd-cents", "1"]).assert_exit(1);
+    env.run("top-up create --amount-usd-cents 1").assert_exit(1);
     assert_eq!(history(&env)[0]["outcome"], "refused");
 }
 
@@ -265,16 +263,16 @@ fn the_error_of_a_wait_names_what_was_waited_for() {
     env.mock.settle_top_up(&id, "expired".into()).unwrap();
     let error = env.run(wait).assert_exit(8).error();
     assert_eq!(error["top_up_id"], id.as_str());
-    let missing = ["top-up", "wait", "top_none", "-o", "json"];
+    let missing = "top-up wait top_none -o json";
     let error = env.run(missing).assert_exit(4).error();
     assert_eq!(error["top_up_id"], "top_none");
 
-    for (words, field) in [
-        (["run", "wait", "run_none", "--kind", "format"], "run_id"),
-        (["queue", "wait", "frq_none", "--timeout", "1"], "queue_id"),
+    for (command, field, id) in [
+        ("run wait --kind format", "run_id", "run_none"),
+        ("queue wait --timeout 1", "queue_id", "frq_none"),
     ] {
-        let words = [&words[..], &["-o", "json"]].concat();
-        let error = env.developer(&words).assert_exit(4).error();
-        assert_eq!(error[field], words[2], "{error}");
+        let words = format!("{command} {id} -o json");
+        let error = env.developer(words).assert_exit(4).error();
+        assert_eq!(error[field], id, "{error}");
     }
 }

@@ -12,7 +12,7 @@ fn a_missing_configuration_is_an_error_that_says_what_to_set() {
             .assert_stderr("svc mock serve");
     }
     let run = CommandOutput::of(
-        env.unconfigured(["job", "list"])
+        env.unconfigured("job list")
             .env("SVC_BASE_URL", env.mock.base_url()),
     );
     run.assert_exit(3)
@@ -25,11 +25,11 @@ fn an_invalid_configuration_is_an_error_with_its_path() {
     let env = TestEnv::new();
     std::fs::create_dir_all(env.path("config")).unwrap();
     std::fs::write(env.path("config/config.toml"), "[profiles").unwrap();
-    env.run(["job", "list"])
+    env.run("job list")
         .assert_exit(2)
         .assert_stderr("config.toml");
     std::fs::write(env.path("config/config.toml"), "[profiles.work]\n").unwrap();
-    env.run(["job", "list", "--profile", "home"])
+    env.run("job list --profile home")
         .assert_exit(2)
         .assert_stderr("`home`")
         .assert_stderr("work");
@@ -66,7 +66,7 @@ fn invalid_usage_exits_with_2_and_sends_nothing() {
         ),
     ];
     for (words, expected) in rows {
-        let run = CommandOutput::of(env.open_surface(["video", "generate"]).args(*words));
+        let run = CommandOutput::of(env.open_surface("video generate").args(*words));
         run.assert_exit(2).assert_stderr(expected);
     }
     assert!(env.mock.requests(0).is_empty());
@@ -84,8 +84,7 @@ fn an_identifier_that_would_change_the_path_is_rejected() {
         env.run(["top-up", "get", id]).assert_exit(2);
     }
     assert!(env.mock.requests(0).is_empty());
-    env.run(["job", "get", "../../v1/open/catalog"])
-        .assert_exit(4);
+    env.run("job get ../../v1/open/catalog").assert_exit(4);
 }
 
 #[test]
@@ -170,7 +169,7 @@ fn a_generate_without_any_input_is_rejected_before_anything_is_sent() {
     ];
     for words in rows {
         let run = CommandOutput::of(
-            env.open_surface(["video", "generate", "--no-wait", "--dry-run"])
+            env.open_surface("video generate --no-wait --dry-run")
                 .args(*words),
         );
         assert_ne!(run.code, Some(2), "{words:?}: {}", run.err);
@@ -181,48 +180,40 @@ fn a_generate_without_any_input_is_rejected_before_anything_is_sent() {
 fn negative_amounts_are_rejected() {
     let env = TestEnv::new();
     std::fs::write(env.path("items.jsonl"), "{\"instruction\": \"a\"}\n").unwrap();
-    let video = ["video", "generate", "--prompt", "a fox"];
-    let agent = ["agent", "run", "--instruction", "x"];
-    let bulk = ["format", "bulk", "fmt_demo", "--input", "items.jsonl"];
-    let rows: &[(&[&str], &str)] = &[
-        (&video, "--max-price"),
-        (&agent, "--cap"),
-        (
-            &["format", "run", "fmt_demo", "--instruction", "x"],
-            "--cap",
-        ),
-        (&bulk, "--cap"),
-        (&bulk, "--max-price"),
-        (&["mock", "serve"], "--balance-usd"),
+    let rows = [
+        ("video generate --prompt 'a fox'", "--max-price"),
+        ("agent run --instruction x", "--cap"),
+        ("format run fmt_demo --instruction x", "--cap"),
+        ("format bulk fmt_demo --input items.jsonl", "--cap"),
+        ("format bulk fmt_demo --input items.jsonl", "--max-price"),
+        ("mock serve", "--balance-usd"),
         #[cfg(feature = "mcp")]
-        (&["mcp", "serve"], "--max-spend-usd"),
+        ("mcp serve", "--max-spend-usd"),
         #[cfg(feature = "mcp")]
-        (&["mcp", "serve"], "--max-total-usd"),
+        ("mcp serve", "--max-total-usd"),
         #[cfg(feature = "mcp")]
-        (&["mcp", "call", "image_generate"], "--max-price"),
+        ("mcp call image_generate", "--max-price"),
     ];
     for (words, flag) in rows {
         for amount in ["-1", "-0.05", "-5.5"] {
-            let separate = [flag, amount];
-            let joined = format!("{flag}={amount}");
-            for limit in [&separate[..], &[&joined]] {
-                env.developer(&[words, limit].concat())
+            for separator in [" ", "="] {
+                env.developer(format!("{words} {flag}{separator}{amount}"))
                     .assert_exit(2)
                     .assert_stderr(&format!(
                         "invalid amount `{amount}`: expected dollars of at least 0, such as 0.50"
                     ));
             }
         }
-        env.developer(&[words, &[flag, "much"][..]].concat())
+        env.developer(format!("{words} {flag} much"))
             .assert_exit(2)
             .assert_stderr("invalid amount `much`: expected dollars");
     }
-    env.developer(&["top-up", "create", "--amount-usd-cents", "-500"])
+    env.developer("top-up create --amount-usd-cents -500")
         .assert_exit(2);
     for cap in ["-1", "0"] {
         let param = format!("generation_spend_cap_usd={cap}");
-        let words = ["format", "run", "fmt_demo", "--instruction", "x"];
-        env.developer(&[&words[..], &["--param", &param]].concat())
+        let words = "format run fmt_demo --instruction x";
+        env.developer(format!("{words} --param {param}"))
             .assert_exit(2)
             .assert_stderr(&format!(
                 "invalid --cap `{cap}`: expected a number of dollars above 0"
@@ -230,6 +221,7 @@ fn negative_amounts_are_rejected() {
     }
     assert!(env.mock.requests(0).is_empty());
     // A limit of zero is valid, and everything is above it.
-    CommandOutput::of(env.open_surface(video).args(["--max-price", "0"])).assert_exit(5);
+    env.run("video generate --prompt 'a fox' --max-price 0")
+        .assert_exit(5);
     assert_eq!(env.job_count(), 0);
 }

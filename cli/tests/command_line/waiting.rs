@@ -13,7 +13,7 @@ fn several_jobs_are_waited_for_and_printed_in_the_given_order() {
         "[mock:seconds=0.1]",
     ]
     .map(|prompt| env.submit_image(prompt));
-    let run = CommandOutput::of(env.open_surface(["job", "wait"]).args(&ids)).assert_exit(0);
+    let run = CommandOutput::of(env.open_surface("job wait").args(&ids)).assert_exit(0);
     let finished = run.json();
     let got: Vec<_> = finished
         .as_array()
@@ -33,11 +33,7 @@ fn the_first_job_without_a_result_decides_the_exit_code() {
         "[mock:stuck]",
     ]
     .map(|prompt| env.submit_image(prompt));
-    let run = CommandOutput::of(
-        env.open_surface(["job", "wait", "--timeout", "1"])
-            .args(&ids),
-    )
-    .assert_exit(7);
+    let run = CommandOutput::of(env.open_surface("job wait --timeout 1").args(&ids)).assert_exit(7);
     assert_eq!(run.json().as_array().unwrap().len(), 1);
     assert!(
         run.err.contains(&ids[1]) && run.err.contains(&format!("svc job wait {}", ids[2])),
@@ -45,7 +41,7 @@ fn the_first_job_without_a_result_decides_the_exit_code() {
         run.err
     );
     CommandOutput::of(
-        env.open_surface(["job", "wait", "--timeout", "1"])
+        env.open_surface("job wait --timeout 1")
             .args([&ids[2], &ids[1]]),
     )
     .assert_exit(9);
@@ -56,7 +52,7 @@ fn watch_prints_a_line_for_each_change_of_status() {
     let env = TestEnv::new();
     let ids = ["[mock:seconds=0.5]", "[mock:seconds=0.2][mock:fail]"]
         .map(|prompt| env.submit_image(prompt));
-    let run = CommandOutput::of(env.open_surface(["job", "watch"]).args(&ids)).assert_exit(7);
+    let run = CommandOutput::of(env.open_surface("job watch").args(&ids)).assert_exit(7);
     for (id, last) in ids.iter().zip(["completed", "failed"]) {
         let lines = run
             .out
@@ -93,7 +89,7 @@ fn watch_ends_by_its_time_limit_and_says_how_to_continue() {
         run.err
     );
     // Without a terminal, a watch without ids would never end.
-    env.run(["job", "watch"]).assert_exit(2);
+    env.run("job watch").assert_exit(2);
 }
 
 #[test]
@@ -113,21 +109,12 @@ fn a_job_is_read_by_all_job_commands() {
         env.run(["job", "result", &id]).assert_exit(0).json()["artifacts"][0]["url"].is_string()
     );
     let list = env
-        .run([
-            "job",
-            "list",
-            "--status",
-            "completed",
-            "--type",
-            "image_generation",
-        ])
+        .run("job list --status completed --type image_generation")
         .assert_exit(0)
         .json();
     assert_eq!(list[0]["id"], id.as_str());
     assert_eq!(
-        env.run(["job", "list", "--status", "failed"])
-            .assert_exit(0)
-            .json(),
+        env.run("job list --status failed").assert_exit(0).json(),
         serde_json::json!([])
     );
     env.run(["job", "cancel", &id])
@@ -146,7 +133,7 @@ fn both_surfaces_show_the_same_jobs() {
     let id = env.submit_image("[mock:seconds=0.1]");
     let developer = |words: &[&str]| {
         CommandOutput::of(
-            env.unconfigured(["job"])
+            env.unconfigured("job")
                 .args(words)
                 .env("SVC_DEVELOPER_BASE_URL", env.mock.developer_base_url())
                 .env("SVC_DEVELOPER_API_KEY", svc_mock_server::DEVELOPER_API_KEY),
@@ -212,7 +199,7 @@ fn several_waits_that_time_out_print_one_command_that_resumes_all() {
 fn several_interrupted_waits_print_one_command_that_resumes_all() {
     let env = TestEnv::new();
     let jobs = ["[mock:stuck]", "[mock:stuck] again"].map(|prompt| env.submit_image(prompt));
-    let mut command = env.open_surface(["job", "wait"]);
+    let mut command = env.open_surface("job wait");
     let child = start(command.args(&jobs).args(["-o", "json"]));
     wait_until("both jobs are polled", || {
         let requests = env.requests("jobs_status");

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::listen_env::{Listener, now, post, signed as signed_headers};
-use crate::test_env::{CommandOutput, FakeServer, TestEnv};
+use crate::test_env::{CommandOutput, FakeServer, TestEnv, Words};
 
 /// A test vector: Python's `hmac.new(b"whsec_newest", b"1700000000." + body, "sha256")`.
 const BODY: &str = r#"{"event":"job.completed","job_id":"job_123"}"#;
@@ -14,12 +14,12 @@ const NEWEST: &str = "8498d1923149870b5d2d2b7b2f9e95ec0c126ae2be06c4a9bb745a34c4
 const PREVIOUS: &str = "27455c5c3a544650ceb66fb2daf0819ca143610f00db70586f8d38ac015dde13";
 
 /// Runs `svc webhook` with a secret and a file `body`.
-fn offline(env: &TestEnv, words: &[&str]) -> CommandOutput {
+fn offline(env: &TestEnv, words: impl Words) -> CommandOutput {
     fs::write(env.path("body"), BODY).unwrap();
-    let mut command = env.unconfigured(["webhook"]);
+    let mut command = env.unconfigured("webhook");
     CommandOutput::of(
         command
-            .args(words)
+            .args(words.words())
             .env("SVC_WEBHOOK_SECRET", "whsec_newest"),
     )
 }
@@ -37,7 +37,7 @@ fn verify(env: &TestEnv, timestamp: &str, signature: &str, tolerance: &str) -> C
         "json",
         "body",
     ];
-    offline(env, &words)
+    offline(env, words)
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn the_test_vectors_pass_on_the_command_line() {
         }
         fs::write(env.path("secrets"), secrets.join("\n")).unwrap();
         fs::write(env.path("body"), body).unwrap();
-        let mut command = env.unconfigured(["webhook", "verify", "-o", "json", "--tolerance", "0"]);
+        let mut command = env.unconfigured("webhook verify -o json --tolerance 0");
         command
             .args([
                 "--secret-file",
@@ -153,13 +153,13 @@ fn stale_and_future_deliveries_are_rejected() {
     let newest = format!("svc-v1={NEWEST}");
     let run = verify(&env, TIMESTAMP, &newest, "300").assert_exit(1);
     assert_eq!(run.error()["code"], "timestamp_too_old");
-    let signed = offline(&env, &["sign", "--timestamp", "99999999999", "body"])
+    let signed = offline(&env, ["sign", "--timestamp", "99999999999", "body"])
         .assert_exit(0)
         .json();
     let signature = signed["signature"].as_str().unwrap();
     let run = verify(&env, "99999999999", signature, "300").assert_exit(1);
     assert_eq!(run.error()["code"], "timestamp_in_future");
-    let now = offline(&env, &["sign", "body"]).assert_exit(0).json();
+    let now = offline(&env, ["sign", "body"]).assert_exit(0).json();
     let (timestamp, signature) = (&now["timestamp"], &now["signature"]);
     verify(
         &env,
@@ -182,7 +182,7 @@ fn a_body_is_signed_with_all_secrets_newest_first() {
         "secrets",
         "body",
     ];
-    let signed = offline(&env, &words).assert_exit(0).json();
+    let signed = offline(&env, words).assert_exit(0).json();
     let both = format!("svc-v1={NEWEST},svc-v1={PREVIOUS}");
     assert_eq!(signed["signature"], both);
     assert_eq!(signed["headers"]["x-svc-webhook-signature"], both);
@@ -250,8 +250,7 @@ fn the_secret_is_read_from_a_file_a_variable_or_the_profile() {
         .assert_exit(0)
         .json();
     assert_eq!(of_profile["signature"], format!("svc-v1={PREVIOUS}"));
-    let shown =
-        CommandOutput::of(&mut env.unconfigured(["config", "show", "--origin"])).assert_exit(0);
+    let shown = CommandOutput::of(&mut env.unconfigured("config show --origin")).assert_exit(0);
     assert!(shown.out.contains("profile default") && !shown.out.contains("whsec"));
     let of_variable = CommandOutput::of(
         env.unconfigured(words)
@@ -273,7 +272,7 @@ fn a_sample_event_is_signed_and_sent() {
         "agent.run.terminal",
         "webhook.test",
     ] {
-        let run = offline(&env, &["trigger", event, "--to", &receiver.url]).assert_exit(0);
+        let run = offline(&env, ["trigger", event, "--to", &receiver.url]).assert_exit(0);
         assert_eq!(run.json()["status"], 200);
         assert_eq!(run.json()["event"], event);
     }
@@ -284,7 +283,7 @@ fn a_sample_event_is_signed_and_sent() {
         &receiver.url,
         "--job-id",
     ];
-    offline(&env, &[&words[..], &["job_7"]].concat()).assert_exit(0);
+    offline(&env, [&words[..], &["job_7"]].concat()).assert_exit(0);
     let words = [
         "trigger",
         "job.completed",
@@ -307,18 +306,18 @@ fn a_sample_event_is_signed_and_sent() {
 fn invalid_triggers_are_errors() {
     let env = TestEnv::new();
     let failing = FakeServer::answering("500 Internal Server Error", "");
-    let run = offline(&env, &["trigger", "job.failed", "--to", &failing.url]).assert_exit(1);
+    let run = offline(&env, ["trigger", "job.failed", "--to", &failing.url]).assert_exit(1);
     assert_eq!(run.json()["status"], 500);
     let unreachable = ["trigger", "job.failed", "--to", "http://127.0.0.1:9/"];
-    offline(&env, &unreachable)
+    offline(&env, unreachable)
         .assert_exit(10)
         .assert_stderr("127.0.0.1:9");
     let to = failing.url.as_str();
-    offline(&env, &["trigger", "job.paused", "--to", to])
+    offline(&env, ["trigger", "job.paused", "--to", to])
         .assert_exit(2)
         .assert_stderr("agent.run.terminal");
     let words = ["trigger", "job.failed", "--to", to, "--payload", "body"];
-    offline(&env, &words)
+    offline(&env, words)
         .assert_exit(2)
         .assert_stderr("job.completed");
     for wrong in [
@@ -329,41 +328,33 @@ fn invalid_triggers_are_errors() {
         offline(&env, wrong).assert_exit(2);
     }
     let plain = ["trigger", "job.failed", "--to", "http://hooks.example/"];
-    offline(&env, &plain).assert_exit(2).assert_stderr("https");
+    offline(&env, plain).assert_exit(2).assert_stderr("https");
     assert_eq!(failing.heads.lock().unwrap().len(), 1);
 }
 
 #[test]
 fn the_service_secret_is_shown_and_rotated_after_confirmation() {
     let env = TestEnv::new();
-    let before = env.developer(&["webhook", "secret", "show"]).assert_exit(0);
+    let before = env.developer("webhook secret show").assert_exit(0);
     assert_eq!(before.json()["secret"], env.mock.webhook_secret());
-    let table = env
-        .developer(&["webhook", "secret", "show", "-o", "table"])
-        .assert_exit(0);
+    let table = env.developer("webhook secret show -o table").assert_exit(0);
     assert!(
         !table.out.contains(&env.mock.webhook_secret()),
         "{}",
         table.out
     );
 
-    let asked = env
-        .developer(&["webhook", "secret", "rotate"])
-        .assert_exit(2);
+    let asked = env.developer("webhook secret rotate").assert_exit(2);
     asked
         .assert_stderr("second rotation")
         .assert_stderr("--yes");
     assert_eq!(before.json()["secret"], env.mock.webhook_secret());
 
-    let rotated = env
-        .developer(&["webhook", "secret", "rotate", "--yes"])
-        .assert_exit(0);
+    let rotated = env.developer("webhook secret rotate --yes").assert_exit(0);
     assert_eq!(rotated.json()["secret"], env.mock.webhook_secret());
     let before = before.json()["fingerprint"].clone();
     assert_eq!(rotated.json()["rotation"]["previous_fingerprint"], before);
-    let warned = env
-        .developer(&["webhook", "secret", "rotate"])
-        .assert_exit(2);
+    let warned = env.developer("webhook secret rotate").assert_exit(2);
     warned
         .assert_stderr("revokes the previous secret")
         .assert_stderr(before.as_str().unwrap());
@@ -374,27 +365,18 @@ fn the_service_secret_is_shown_and_rotated_after_confirmation() {
 fn test_events_and_redeliveries_are_requested() {
     let env = TestEnv::new();
     let sent = env
-        .developer(&["webhook", "test", "https://hooks.example.com/svc"])
+        .developer("webhook test https://hooks.example.com/svc")
         .assert_exit(0);
     assert_eq!(sent.json()["event"], "webhook.test");
-    env.developer(&["webhook", "test", "http://hooks.example.com/"])
+    env.developer("webhook test http://hooks.example.com/")
         .assert_exit(2);
-    let words = [
-        "image",
-        "generate",
-        "--surface",
-        "developer",
-        "--prompt",
-        "a fox [mock:seconds=0.5]",
-        "--webhook-url",
-        "https://hooks.example.com/svc",
-    ];
-    let job = env.developer(&words).assert_exit(0).json()["job_id"].clone();
+    let words = "image generate --surface developer --prompt 'a fox [mock:seconds=0.5]' \
+        --webhook-url https://hooks.example.com/svc";
+    let job = env.developer(words).assert_exit(0).json()["job_id"].clone();
     let job = job.as_str().unwrap();
-    let again = env.developer(&["job", "redeliver", job]).assert_exit(0);
+    let again = env.developer(["job", "redeliver", job]).assert_exit(0);
     assert_eq!(again.json()["job_id"], job);
-    env.developer(&["job", "redeliver", "job_none"])
-        .assert_exit(4);
+    env.developer("job redeliver job_none").assert_exit(4);
     env.run(["job", "redeliver", job, "--surface", "open"])
         .assert_exit(2)
         .assert_stderr("developer");
@@ -427,7 +409,7 @@ fn all_commands_use_all_secrets_of_each_source() {
     ];
     for (variable, flags) in sources {
         let run = |words: &[&str]| {
-            let mut command = env.unconfigured(["webhook"]);
+            let mut command = env.unconfigured("webhook");
             command.env("SVC_WEBHOOK_SECRET", variable);
             CommandOutput::of(command.args(words).args(flags)).assert_exit(0)
         };
@@ -444,7 +426,7 @@ fn all_commands_use_all_secrets_of_each_source() {
         assert!(heads[0].contains(&both), "{}", heads[0]);
         drop(heads);
 
-        let mut command = env.unconfigured(["webhook", "listen"]);
+        let mut command = env.unconfigured("webhook listen");
         command.env("SVC_WEBHOOK_SECRET", variable).args(flags);
         let listener = Listener::start(&mut command);
         for secret in ["whsec_newest", "whsec_previous"] {
@@ -472,7 +454,7 @@ fn the_secret_and_the_body_cannot_both_be_read_from_standard_input() {
         ],
     ];
     for words in rows {
-        offline(&env, &[words, &["--secret-file", "-"]].concat())
+        offline(&env, [words, &["--secret-file", "-"]].concat())
             .assert_exit(2)
             .assert_stderr("cannot both read standard input");
     }
@@ -482,7 +464,7 @@ fn the_secret_and_the_body_cannot_both_be_read_from_standard_input() {
 fn the_sandbox_signs_and_verifies_with_its_own_secret() {
     let env = TestEnv::new();
     std::fs::write(env.path("body"), "{\"event\":\"webhook.test\"}").unwrap();
-    let sign = ["--sandbox", "webhook", "sign", "body", "-o", "json"];
+    let sign = "--sandbox webhook sign body -o json";
     let signed = CommandOutput::of(&mut env.unconfigured(sign))
         .assert_exit(0)
         .json();
