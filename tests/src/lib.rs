@@ -40,7 +40,7 @@ pub use signature::{fingerprint, signature};
 /// Options of [`Setup`] follow the function's name: `name: balance_usd("1").plan("pro")`. A function
 /// that is not listed is reported by the compiler as dead code.
 #[macro_export]
-macro_rules! on_every_face {
+macro_rules! on_every_frontend {
     ($( $test:ident $(: $( $option:ident ( $value:expr ) ).+ )? ),+ $(,)?) => {
         $(
             mod $test {
@@ -72,7 +72,7 @@ macro_rules! on_every_face {
 /// Generates a test per frontend with sockets for async functions that take a [`Mock`] and the
 /// [`Receiver`] of its webhooks for `https://hooks.example.com`.
 #[macro_export]
-macro_rules! on_every_socket_face {
+macro_rules! on_every_socket_frontend {
     ($( $test:ident $(: $( $option:ident ( $value:expr ) ).+ )? ),+ $(,)?) => {
         $(
             mod $test {

@@ -1,12 +1,12 @@
 //! The account on the developer surface, and the routes that need no key.
 
 use serde_json::{Value, json};
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Host, Mock, on_every_frontend};
 
 use super::concurrency::fill_concurrency_limit;
 use super::{VIDEO, parse_usd, submit, text, video};
 
-on_every_face! {
+on_every_frontend! {
     public_routes_need_no_key,
     public_routes_without_a_key_are_limited_by_address,
     the_full_key_is_not_returned,

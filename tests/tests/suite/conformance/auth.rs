@@ -1,11 +1,11 @@
 //! Authentication with bearer keys and `x-api-key`.
 
 use serde_json::json;
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Host, Mock, on_every_frontend};
 
 use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, image, video};
 
-on_every_face! {
+on_every_frontend! {
     a_bearer_key_is_accepted,
     an_x_api_key_is_accepted,
     two_credentials_at_once_are_rejected,

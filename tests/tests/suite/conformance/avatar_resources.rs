@@ -1,11 +1,11 @@
 //! Avatars, talking videos, face swaps, previews and captions as resources.
 
 use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, Response, on_every_face};
+use svc_tests::{Client, Host, Mock, Response, on_every_frontend};
 
 use super::{ledger_amounts, text};
 
-on_every_face! {
+on_every_frontend! {
     first_party_avatars,
     a_new_avatar,
     a_handle_is_free_again_after_a_failure,

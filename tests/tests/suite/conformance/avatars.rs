@@ -1,11 +1,11 @@
 //! Avatars and talking videos.
 
 use serde_json::{Value, json};
-use svc_tests::{Host, Mock, mp4, on_every_face};
+use svc_tests::{Host, Mock, mp4, on_every_frontend};
 
 use super::{ledger_amounts, text, with};
 
-on_every_face! {
+on_every_frontend! {
     seeded_avatars_exist,
     an_avatar_requires_exactly_one_input,
     an_avatar_is_listed_after_completion,

@@ -1,13 +1,13 @@
 //! Cancellation, which is possible until generation starts at 30 % of a job's duration.
 
 use serde_json::json;
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Host, Mock, on_every_frontend};
 
 use super::{
     NO_AMOUNTS, VIDEO, cancel, ledger_amounts, status_of, submit, video, video_with_prompt,
 };
 
-on_every_face! {
+on_every_frontend! {
     a_queued_job_can_be_canceled,
     a_processing_job_can_be_canceled_before_generation_starts,
     cancel_after_generation_started_is_rejected,

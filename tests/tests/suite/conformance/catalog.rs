@@ -1,11 +1,11 @@
 //! The public part of the developer surface: the catalog and the background music.
 
 use serde_json::json;
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Host, Mock, on_every_frontend};
 
 use super::text;
 
-on_every_face! {
+on_every_frontend! {
     the_catalog_has_all_sections,
     models_have_prices_in_credits_and_dollars,
     background_music_can_be_downloaded,

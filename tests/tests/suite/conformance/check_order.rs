@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use serde_json::json;
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{IMAGE, TOP_UPS, VIDEO, available, image, submit, video, with};
 
-on_every_face! {
+on_every_frontend! {
     the_credential_is_checked_before_the_rate_limit,
     the_rate_limit_is_checked_before_the_kind_of_key,
     the_kind_of_key_is_checked_before_the_content_type,

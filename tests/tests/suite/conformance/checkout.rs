@@ -1,11 +1,11 @@
 //! The checkout page of a top-up.
 
 use serde_json::{Value, json};
-use svc_tests::{Host, Mock, Response, on_every_face};
+use svc_tests::{Host, Mock, Response, on_every_frontend};
 
 use super::{TOP_UPS, text};
 
-on_every_face! {
+on_every_frontend! {
     a_settled_checkout_redirects_to_the_return_url,
     a_checkout_without_a_return_url_shows_the_status,
     a_settled_top_up_is_not_changed_by_the_control_api,

@@ -1,11 +1,11 @@
 //! The limit of concurrent jobs per workspace.
 
 use serde_json::{Value, json};
-use svc_tests::{Client, Mock, on_every_face};
+use svc_tests::{Client, Mock, on_every_frontend};
 
 use super::{IMAGE, VIDEO, cancel, image, submit, text, video, with};
 
-on_every_face! {
+on_every_frontend! {
     jobs_above_the_limit_are_rejected: balance_usd("1.0000"),
     a_completed_job_frees_a_slot,
     a_canceled_job_frees_a_slot,

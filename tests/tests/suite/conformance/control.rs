@@ -2,14 +2,14 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_tests::{FrontendKind, Host, Mock, on_every_face};
+use svc_tests::{FrontendKind, Host, Mock, on_every_frontend};
 
 use super::{
     IMAGE, TOP_UPS, VIDEO, available, image, job_result, ledger_amounts, status_of, submit, text,
     video, video_with_prompt,
 };
 
-on_every_face! {
+on_every_frontend! {
     the_control_api_needs_no_key_and_is_not_rate_limited,
     the_clock_moves_only_when_advanced,
     invalid_clock_steps_are_rejected,

@@ -1,11 +1,11 @@
 //! URLs in requests, which must be public HTTPS URLs.
 
 use serde_json::{Value, json};
-use svc_tests::{Client, Mock, on_every_face};
+use svc_tests::{Client, Mock, on_every_frontend};
 
 use super::{VIDEO, video, with};
 
-on_every_face! {
+on_every_frontend! {
     media_urls_must_be_public_https: plan("scale").balance_usd("1000"),
     webhook_urls_must_be_public_https: plan("scale").balance_usd("1000"),
     test_delivery_urls_must_be_public_https: plan("scale"),

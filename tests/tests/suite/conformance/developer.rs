@@ -1,9 +1,9 @@
 //! Checks of all operations of the developer surface that require a key and no scope.
 
 use serde_json::json;
-use svc_tests::{Client, Host, Mock, Response, on_every_face};
+use svc_tests::{Client, Host, Mock, Response, on_every_frontend};
 
-on_every_face! {
+on_every_frontend! {
     a_developer_key_is_required,
     no_scope_is_required,
     unknown_resources_are_not_found,

@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use serde_json::json;
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Host, Mock, on_every_frontend};
 
 use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, image, submit, text, video};
 
-on_every_face! {
+on_every_frontend! {
     successes_are_wrapped_in_data,
     every_response_is_json,
     request_ids_are_unique,

@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Host, Mock, on_every_frontend};
 
 use super::concurrency::fill_concurrency_limit;
 use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, image, submit, text, video, with};
 
-on_every_face! {
+on_every_frontend! {
     body_errors_have_details,
     a_field_that_occurs_twice_is_rejected,
     unknown_resources_have_their_own_codes,

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, Method, Operation, Surface};
-use svc_tests::{Client, Mock, on_every_face};
+use svc_tests::{Client, Mock, on_every_frontend};
 
 use super::{IMAGE, VIDEO, submit, video};
 
-on_every_face! {
+on_every_frontend! {
     every_code_of_an_operation_can_be_injected,
     the_envelope_has_the_attributes_of_the_code,
     a_read_can_be_made_to_fail,

@@ -1,10 +1,10 @@
 //! The public timeline of a job.
 
-use svc_tests::{Client, Mock, on_every_face};
+use svc_tests::{Client, Mock, on_every_frontend};
 
 use super::{VIDEO, submit, text, video};
 
-on_every_face! {
+on_every_frontend! {
     a_timeline_lists_the_events_so_far,
     timelines_are_private_to_their_workspace,
 }

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde_json::json;
-use svc_tests::{FrontendKind, Mock, Setup, on_every_face};
+use svc_tests::{FrontendKind, Mock, Setup, on_every_frontend};
 
 use super::{IMAGE, VIDEO, image, submit, video};
 
-on_every_face! {
+on_every_frontend! {
     status_503_returns_an_error_envelope,
     status_429_returns_retry_after,
     status_502_html_returns_html,

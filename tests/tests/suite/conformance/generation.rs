@@ -1,11 +1,11 @@
 //! Generation on the developer surface: canonical paths, aliases and charges.
 
 use serde_json::{Value, json};
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Host, Mock, on_every_frontend};
 
 use super::{ledger_amounts, status_of, submit, text, with};
 
-on_every_face! {
+on_every_frontend! {
     a_submit_returns_a_receipt,
     a_job_is_charged,
     a_failed_job_is_refunded,

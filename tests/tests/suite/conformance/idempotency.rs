@@ -1,14 +1,14 @@
 //! `Idempotency-Key` of submits, which is valid for a day per workspace and operation.
 
 use serde_json::json;
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{
     IMAGE, TOP_UPS, VIDEO, available, image, ledger_amounts, status_of, submit, text, video, with,
     without,
 };
 
-on_every_face! {
+on_every_frontend! {
     a_replay_returns_the_original_receipt,
     a_replay_is_not_charged,
     concurrent_retries_create_one_job,

@@ -1,12 +1,12 @@
 //! The field that a `400 invalid_request` names.
 
 use serde_json::{Map, Value, json};
-use svc_tests::{Client, Mock, Response, on_every_face};
+use svc_tests::{Client, Mock, Response, on_every_frontend};
 
 use super::runs::RUNS;
 use super::{ESTIMATE, TOP_UPS, VIDEO, with};
 
-on_every_face! {
+on_every_frontend! {
     estimates_and_top_ups_name_the_invalid_field: plan("scale"),
     generation_names_the_invalid_field: plan("scale"),
     avatars_name_the_invalid_field: plan("scale"),

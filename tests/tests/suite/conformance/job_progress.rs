@@ -1,11 +1,11 @@
 //! Jobs over time: polling hints, timelines, errors, and the control API's part in them.
 
 use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, on_every_face};
+use svc_tests::{Client, Host, Mock, on_every_frontend};
 
 use super::{IMAGE, VIDEO, image, ledger_amounts, submit, text, video, video_with_prompt, with};
 
-on_every_face! {
+on_every_frontend! {
     a_status_says_when_to_poll_again,
     a_stuck_job_is_polled_every_ten_seconds,
     a_timeline_has_the_time_of_each_event,

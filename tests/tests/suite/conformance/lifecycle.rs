@@ -1,14 +1,14 @@
 //! The lifecycle of a job: receipt, status, result and durations.
 
 use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, on_every_face};
+use svc_tests::{Client, Host, Mock, on_every_frontend};
 
 use super::{
     IMAGE, TOP_UPS, VIDEO, available, cancel, image, job, job_result, status_of, submit, text,
     video, video_with_prompt, with,
 };
 
-on_every_face! {
+on_every_frontend! {
     a_submit_returns_a_receipt,
     receipt_urls_point_to_the_job,
     jobs_take_their_documented_time,

@@ -1,11 +1,11 @@
 //! Lists of jobs, models and prices.
 
 use serde_json::Value;
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{IMAGE, VIDEO, cancel, image, job, submit, text, video, video_with_prompt};
 
-on_every_face! {
+on_every_frontend! {
     jobs_are_listed,
     jobs_are_filtered_by_status,
     jobs_are_filtered_by_type,

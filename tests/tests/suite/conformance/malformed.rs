@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use serde_json::json;
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Host, Mock, on_every_frontend};
 
 use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, cancel, image, text, video_with_prompt};
 
-on_every_face! {
+on_every_frontend! {
     malformed_bodies_are_rejected: plan("scale"),
     malformed_paths_are_rejected: plan("scale"),
     malformed_headers_are_tolerated,

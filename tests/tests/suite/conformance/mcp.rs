@@ -1,11 +1,11 @@
 //! The MCP endpoint, called with raw JSON-RPC: authentication, rate limits, spend limits, idempotency.
 
 use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, Response, on_every_face};
+use svc_tests::{Client, Host, Mock, Response, on_every_frontend};
 
 use super::text;
 
-on_every_face! {
+on_every_frontend! {
     a_developer_key_is_required,
     both_revisions_list_the_same_tools,
     invalid_messages_are_protocol_errors,
@@ -17,15 +17,15 @@ on_every_face! {
     a_fault_on_the_endpoint_prevents_the_call,
 }
 
-const CURRENT: &str = "2026-07-28";
-const PREVIOUS: &str = "2025-11-25";
+pub(super) const CURRENT: &str = "2026-07-28";
+pub(super) const PREVIOUS: &str = "2025-11-25";
 
-fn message(method: &str, params: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+pub(super) fn message(method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
 }
 
 /// Sends a message in the previous protocol revision.
-async fn send(client: &Client, message: Value) -> Response {
+pub(super) async fn send(client: &Client, message: Value) -> Response {
     let client = client.clone().header("mcp-protocol-version", PREVIOUS);
     client.post("/mcp", message).await
 }
@@ -57,20 +57,21 @@ async fn send_current(
     client.post("/mcp", message(method, params)).await
 }
 
-async fn call(client: &Client, tool: &str, arguments: Value) -> Value {
+/// Calls a tool and returns its result.
+pub(super) async fn call(client: &Client, tool: &str, arguments: Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments});
     send_ok(client, "tools/call", params).await["result"].take()
 }
 
 /// Calls a tool successfully and returns the structured content.
-async fn call_ok(client: &Client, tool: &str, arguments: Value) -> Value {
+pub(super) async fn call_ok(client: &Client, tool: &str, arguments: Value) -> Value {
     let mut result = call(client, tool, arguments).await;
     assert_eq!(result["isError"], false, "{result}");
     result["structuredContent"].take()
 }
 
 /// Calls a tool, asserts the error code, and returns the `error` object of the service.
-async fn call_error(client: &Client, tool: &str, arguments: Value, code: &str) -> Value {
+pub(super) async fn call_error(client: &Client, tool: &str, arguments: Value, code: &str) -> Value {
     let result = call(client, tool, arguments).await;
     assert_eq!(result["isError"], true, "{result}");
     let mut envelope: Value = serde_json::from_str(&text(&result["content"][0]["text"])).unwrap();

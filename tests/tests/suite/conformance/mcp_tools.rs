@@ -2,11 +2,12 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, Response, on_every_face};
+use svc_tests::{Host, Mock, on_every_frontend};
 
+use super::mcp::{CURRENT, PREVIOUS, call, call_error, call_ok, message, send};
 use super::text;
 
-on_every_face! {
+on_every_frontend! {
     a_client_initializes_and_calls_tools,
     the_current_revision_is_stateless,
     protocol_errors_keep_the_request_id,
@@ -17,43 +18,6 @@ on_every_face! {
     an_idempotency_key_is_shared_with_the_rest_api: honors_undocumented_keys(true),
     runs_are_read_by_id,
     tools_need_the_scopes_of_their_operations,
-}
-
-const PREVIOUS: &str = "2025-11-25";
-const CURRENT: &str = "2026-07-28";
-
-fn message(method: &str, params: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
-}
-
-/// Sends a message in the previous revision.
-async fn send(client: &Client, message: Value) -> Response {
-    let client = client.clone().header("mcp-protocol-version", PREVIOUS);
-    client.post("/mcp", message).await
-}
-
-/// Calls a tool and returns its result.
-async fn call(client: &Client, tool: &str, arguments: Value) -> Value {
-    let params = json!({"name": tool, "arguments": arguments});
-    let response = send(client, message("tools/call", params)).await;
-    response.expect(200).json()["result"].take()
-}
-
-/// Calls a tool and returns its structured content.
-async fn call_ok(client: &Client, tool: &str, arguments: Value) -> Value {
-    let mut result = call(client, tool, arguments).await;
-    assert_eq!(result["isError"], false, "{result}");
-    result["structuredContent"].take()
-}
-
-/// Calls a tool that fails with `code` and returns the service's error.
-async fn call_error(client: &Client, tool: &str, arguments: Value, code: &str) -> Value {
-    let result = call(client, tool, arguments).await;
-    assert_eq!(result["isError"], true, "{result}");
-    let body = text(&result["content"][0]["text"]);
-    let mut body: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!(body["error"]["code"], code, "{body}");
-    body["error"].take()
 }
 
 async fn a_client_initializes_and_calls_tools(mock: Mock) {

@@ -1,11 +1,11 @@
 //! The media host: files, range requests and entity tags.
 
 use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, Response, mp4, on_every_face, png_size};
+use svc_tests::{Client, Host, Mock, Response, mp4, on_every_frontend, png_size};
 
 use super::{IMAGE, VIDEO, image, job, job_result, submit, video, with};
 
-on_every_face! {
+on_every_frontend! {
     artifacts_can_be_downloaded_without_a_key,
     a_url_always_returns_the_same_bytes,
     image_size_follows_resolution_and_aspect_ratio,

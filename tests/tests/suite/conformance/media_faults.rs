@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use serde_json::json;
-use svc_tests::{Client, FrontendKind, Host, Mock, Response, on_every_face};
+use svc_tests::{Client, FrontendKind, Host, Mock, Response, on_every_frontend};
 
 use super::{IMAGE, image, job_result, submit};
 
-on_every_face! {
+on_every_frontend! {
     truncate_breaks_the_connection,
     a_stalled_download_continues_after_the_pause,
     a_stalled_download_does_not_complete_early,

@@ -1,11 +1,11 @@
 //! `mode`, `webhook_url` and `wait_timeout_seconds`.
 
 use serde_json::{Value, json};
-use svc_tests::{FrontendKind, Mock, on_every_face};
+use svc_tests::{FrontendKind, Mock, on_every_frontend};
 
 use super::{IMAGE, VIDEO, image, status_of, submit, text, video, video_with_prompt, with};
 
-on_every_face! {
+on_every_frontend! {
     async_is_the_default,
     webhook_mode_and_webhook_url_require_each_other,
     a_wait_of_0_returns_immediately,

@@ -1,9 +1,9 @@
 //! The OpenAPI document of both surfaces.
 
 use serde_json::{Value, json};
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Host, Mock, on_every_frontend};
 
-on_every_face! {
+on_every_frontend! {
     the_document_is_public,
     both_urls_return_the_same_document,
     hidden_routes_are_omitted,

@@ -1,12 +1,12 @@
 //! Lists: their order, their filters and their pages.
 
 use serde_json::{Value, json};
-use svc_tests::{Client, Mock, on_every_face};
+use svc_tests::{Client, Mock, on_every_frontend};
 
 use super::runs::{RUNS, instruction, start};
 use super::{IMAGE, VIDEO, image, submit, text, video};
 
-on_every_face! {
+on_every_frontend! {
     jobs_are_listed_newest_first_and_filtered,
     usage_pages_do_not_shift_when_entries_are_added,
     avatar_pages_continue_with_the_first_party_avatars,

@@ -1,11 +1,11 @@
 //! Previews of avatar videos, captions, and trending videos.
 
 use serde_json::json;
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{NO_AMOUNTS, ledger_amounts, text};
 
-on_every_face! {
+on_every_frontend! {
     a_preview_is_free,
     a_preview_can_be_regenerated,
     a_preview_can_be_turned_into_a_video,

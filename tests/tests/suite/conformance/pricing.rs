@@ -1,14 +1,14 @@
 //! Prices: rates, estimates, charges and balances.
 
 use serde_json::{Value, json};
-use svc_tests::{Client, Mock, Setup, on_every_face};
+use svc_tests::{Client, Mock, Setup, on_every_frontend};
 
 use super::{
     AUDIO_URL, ESTIMATE, IMAGE, IMAGE_URL, NO_AMOUNTS, VIDEO, available, cancel, format_usd, image,
     job, ledger_amounts, parse_usd, submit, text, video, video_with_prompt, with,
 };
 
-on_every_face! {
+on_every_frontend! {
     every_price_is_the_rate_times_the_units: plan("scale"),
     prices_match_the_specification,
     an_estimate_lists_its_units,

@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use serde_json::json;
-use svc_tests::{Client, Host, Mock, Response, on_every_face};
+use svc_tests::{Client, Host, Mock, Response, on_every_frontend};
 
 use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, cancel, image, submit, video};
 
-on_every_face! {
+on_every_frontend! {
     rate_limit_headers_count_down,
     rejected_requests_count,
     the_plan_sets_the_limits,

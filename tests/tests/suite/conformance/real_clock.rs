@@ -11,14 +11,14 @@ use super::{
 };
 
 mod at_speed_20 {
-    use svc_tests::{on_every_face, on_every_socket_face};
+    use svc_tests::{on_every_frontend, on_every_socket_frontend};
 
     use super::{
         a_canceled_job_is_refunded, a_failed_job_is_refunded, a_job_completes_and_is_charged,
         a_queue_completes, a_webhook_is_delivered, runs_complete,
     };
 
-    on_every_face! {
+    on_every_frontend! {
         a_job_completes_and_is_charged: speed(20.0),
         a_failed_job_is_refunded: speed(20.0),
         a_canceled_job_is_refunded: speed(20.0),
@@ -26,20 +26,20 @@ mod at_speed_20 {
         a_queue_completes: speed(20.0),
     }
 
-    on_every_socket_face! {
+    on_every_socket_frontend! {
         a_webhook_is_delivered: speed(20.0),
     }
 }
 
 mod in_real_time {
-    use svc_tests::{on_every_face, on_every_socket_face};
+    use svc_tests::{on_every_frontend, on_every_socket_frontend};
 
     use super::{
         a_canceled_job_is_refunded, a_failed_job_is_refunded, a_job_completes_and_is_charged,
         a_queue_completes, a_webhook_is_delivered, runs_complete,
     };
 
-    on_every_face! {
+    on_every_frontend! {
         a_job_completes_and_is_charged: speed(1.0),
         a_failed_job_is_refunded: speed(1.0),
         a_canceled_job_is_refunded: speed(1.0),
@@ -47,7 +47,7 @@ mod in_real_time {
         a_queue_completes: speed(1.0),
     }
 
-    on_every_socket_face! {
+    on_every_socket_frontend! {
         a_webhook_is_delivered: speed(1.0),
     }
 }

@@ -1,7 +1,7 @@
 //! What requests refer to: artifacts of earlier jobs, assets, and hosts that are or are not public.
 
 use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, Receiver, Reply, on_every_face, on_every_socket_face};
+use svc_tests::{Client, Host, Mock, Receiver, Reply, on_every_frontend, on_every_socket_frontend};
 
 use super::runs::{Kind, RUNS, receipt, start};
 use super::webhooks::wait_for_outcomes;
@@ -10,7 +10,7 @@ use super::{ESTIMATE, IMAGE, IMAGE_URL, VIDEO, image, job, job_result, submit, t
 const MB: u64 = 1_000_000;
 const HOOK: &str = "https://hooks.example.com/in";
 
-on_every_face! {
+on_every_frontend! {
     an_artifact_can_be_the_input_of_the_next_job,
     the_content_of_an_artifact_is_judged,
     an_unknown_artifact_cannot_be_fetched,
@@ -22,7 +22,7 @@ on_every_face! {
     a_host_with_a_private_address_is_not_public,
 }
 
-on_every_socket_face! {
+on_every_socket_frontend! {
     the_destination_is_checked_again_at_each_delivery,
     a_redelivery_is_checked_against_the_current_address,
 }

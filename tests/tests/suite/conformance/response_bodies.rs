@@ -1,11 +1,11 @@
 //! Whole response bodies, field by field.
 
 use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, on_every_face};
+use svc_tests::{Client, Host, Mock, on_every_frontend};
 
 use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, image, submit, text, with};
 
-on_every_face! {
+on_every_frontend! {
     the_account_of_each_kind_of_key,
     usage_lists_each_kind_of_entry,
     receipts_of_both_surfaces,

@@ -1,12 +1,12 @@
 //! The receipts of runs: every field, from the start to each way a run can end.
 
 use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, on_every_face};
+use svc_tests::{Client, Host, Mock, on_every_frontend};
 
 use super::runs::{Kind, RUNS, instruction, receipt, start};
 use super::{text, with};
 
-on_every_face! {
+on_every_frontend! {
     a_new_run_has_every_field,
     a_run_passes_through_its_phases,
     a_result_in_progress_says_when_to_poll,

@@ -1,12 +1,12 @@
 //! Rejected runs: the details of each code.
 
 use serde_json::{Value, json};
-use svc_tests::{Host, Mock, Response, on_every_face};
+use svc_tests::{Host, Mock, Response, on_every_frontend};
 
 use super::runs::{Kind, RUNS, instruction, start};
 use super::{text, with};
 
-on_every_face! {
+on_every_frontend! {
     unknown_parameters_have_suggestions,
     an_unsupported_schema_lists_every_violation,
     attachment_errors_name_the_index,

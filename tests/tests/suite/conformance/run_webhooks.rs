@@ -1,17 +1,17 @@
 //! The webhooks of runs: the event, status and outcome of each way to end, and redeliveries.
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, Receiver, on_every_face, on_every_socket_face};
+use svc_tests::{Mock, Receiver, on_every_frontend, on_every_socket_frontend};
 
 use super::runs::{Kind, RUNS, instruction, receipt, start};
 use super::{text, with};
 
-on_every_face! {
+on_every_frontend! {
     a_failed_attempt_is_in_the_run_and_its_timeline,
     a_queue_item_may_have_its_own_webhook,
 }
 
-on_every_socket_face! {
+on_every_socket_frontend! {
     each_end_of_a_run_has_its_event_and_outcome,
     an_event_has_the_output_and_error_of_the_receipt,
 }

@@ -1,7 +1,7 @@
 //! Runs that Actions start by their schedule.
 
 use serde_json::json;
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::runs::{Kind, start};
 use super::text;
@@ -11,7 +11,7 @@ const RUNS: &str = "/v1/actions/act_daily/runs";
 const UNTIL_FIRST_RUN: u64 = 3600;
 const DAY: u64 = 24 * 3600;
 
-on_every_face! {
+on_every_frontend! {
     an_action_names_its_schedule,
     an_action_runs_every_day_at_its_time,
     a_run_names_what_started_it,

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use serde_json::json;
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Host, Mock, on_every_frontend};
 
-on_every_face! {
+on_every_frontend! {
     a_missing_scope_is_rejected,
     the_scope_is_checked_before_existence_and_content_type,
     scoped_operations_require_a_key,

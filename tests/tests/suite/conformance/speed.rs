@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use svc_tests::{
-    FrontendKind, Mock, Receiver, Reply, Response, Setup, on_every_face, on_every_socket_face,
+    FrontendKind, Mock, Receiver, Reply, Response, Setup, on_every_frontend,
+    on_every_socket_frontend,
 };
 
 use super::{IMAGE, VIDEO, image, job, submit, text, video, video_with_prompt, with};
 
-on_every_face! {
+on_every_frontend! {
     the_rate_limit_reset_is_in_client_seconds: speed(20.0),
     poll_hints_are_in_client_seconds: speed(20.0),
     a_pending_result_tells_client_seconds: speed(20.0),
@@ -18,7 +19,7 @@ on_every_face! {
     a_slow_clock_lengthens_waits: speed(0.5),
 }
 
-on_every_socket_face! {
+on_every_socket_frontend! {
     the_retry_after_of_a_receiver_is_in_its_own_seconds: speed(20.0),
 }
 

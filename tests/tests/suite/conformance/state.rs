@@ -1,13 +1,13 @@
 //! Saving the state with `GET /state` and restoring it with `PUT /state`.
 
 use serde_json::{Value, json};
-use svc_tests::{Host, Mock, Response, Setup, on_every_face};
+use svc_tests::{Host, Mock, Response, Setup, on_every_frontend};
 
 use super::{
     ESTIMATE, IMAGE, TOP_UPS, VIDEO, cancel, image, submit, text, video, video_with_prompt,
 };
 
-on_every_face! {
+on_every_frontend! {
     responses_are_the_same_after_a_restore,
     a_state_can_be_restored_into_another_mock,
     a_restored_state_is_unchanged,

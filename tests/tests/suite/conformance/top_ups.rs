@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, Response, forms, on_every_face};
+use svc_tests::{Client, Host, Mock, Response, forms, on_every_frontend};
 
 use super::{TOP_UPS, VIDEO, available, format_usd, ledger_amounts, text, video};
 
-on_every_face! {
+on_every_frontend! {
     a_top_up_starts_pending_with_a_checkout_link,
     a_replay_returns_the_same_top_up,
     reusing_a_key_for_a_different_amount_is_a_conflict,

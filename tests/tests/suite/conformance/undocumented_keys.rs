@@ -1,12 +1,12 @@
 //! Idempotency keys of operations that do not document them.
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::runs::Kind;
 use super::{VIDEO_URL, ledger_amounts, text};
 
-on_every_face! {
+on_every_frontend! {
     a_repeated_submit_creates_and_charges_a_second_job,
     a_repeated_run_of_an_action_is_a_second_run,
     another_body_is_not_a_conflict,

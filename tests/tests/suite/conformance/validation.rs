@@ -2,14 +2,14 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_tests::{Client, Mock, on_every_face};
+use svc_tests::{Client, Mock, on_every_frontend};
 
 use super::{
     AUDIO_URL, ESTIMATE, IMAGE, IMAGE_URL, VIDEO, VIDEO_URL, image, job, submit, video, with,
     without,
 };
 
-on_every_face! {
+on_every_frontend! {
     only_durations_within_the_range_are_accepted: plan("scale").balance_usd("100000"),
     only_listed_resolutions_and_aspect_ratios_are_accepted: plan("scale").balance_usd("100000"),
     optional_inputs_of_the_model_are_accepted: plan("scale").balance_usd("100000"),

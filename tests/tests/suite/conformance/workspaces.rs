@@ -1,14 +1,14 @@
 //! Workspaces, keys and grants that the control API changes.
 
 use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, on_every_face};
+use svc_tests::{Client, Host, Mock, on_every_frontend};
 
 use super::runs::{Kind, RUNS, instruction, receipt, start};
 use super::{IMAGE, VIDEO, image, submit, text, video};
 
 const TEAM_RUNS: &str = "/v1/formats/fmt_team/runs";
 
-on_every_face! {
+on_every_frontend! {
     a_workspace_is_created_and_changed,
     invalid_changes_of_a_workspace_are_rejected,
     a_balance_can_be_set,

@@ -1,14 +1,14 @@
 //! The keys that may start runs.
 
 use serde_json::json;
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{
     BULK, COMPLETIONS, Kind, RUNS, RUNS_BY_SLUG, STORYBOARD_RUNS, assert_no_runs, cancel_run,
     instruction, start, start_demo, text,
 };
 
-on_every_face! {
+on_every_frontend! {
     service_accounts_cannot_run_formats_or_completions,
     service_accounts_can_use_other_operations,
     a_team_format_requires_a_team_key,

@@ -1,11 +1,11 @@
 //! `attachments[]`, each of which is an `asset_id` or a URL.
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{RUNS, assert_no_runs, start_demo};
 
-on_every_face! {
+on_every_frontend! {
     invalid_attachments_are_rejected,
     unknown_assets_are_rejected,
     public_urls_are_accepted,

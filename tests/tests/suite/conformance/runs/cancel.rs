@@ -1,11 +1,11 @@
 //! Cancellation of runs.
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{Kind, cancel_run, receipt, run_result, start_run, status, text};
 
-on_every_face! {
+on_every_frontend! {
     a_run_in_flight_is_canceled,
     cancel_is_idempotent,
     canceling_an_ended_run_changes_nothing,

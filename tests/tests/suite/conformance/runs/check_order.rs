@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, on_every_face};
+use svc_tests::{Client, Host, Mock, on_every_frontend};
 
 use super::{RUNS, assert_no_runs, instruction, with};
 
-on_every_face! {
+on_every_frontend! {
     checks_run_in_the_documented_order,
     replay_is_checked_after_existence_and_before_the_fields,
     the_rate_limit_is_checked_after_the_credential_and_before_the_scope,

@@ -1,14 +1,14 @@
 //! `previous_run_id` and `on_active_run`.
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{
     BULK, Kind, MEDIA_RUNS, RUNS, RUNS_BY_SLUG, cancel_run, instruction, receipt, run_to_end,
     start, start_demo, start_run, text, with,
 };
 
-on_every_face! {
+on_every_frontend! {
     completed_and_failed_runs_can_be_continued,
     a_run_can_be_continued_by_slug,
     runs_are_concurrent_by_default,

@@ -2,14 +2,14 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_tests::{Mock, Response, on_every_face};
+use svc_tests::{Mock, Response, on_every_frontend};
 
 use super::{
     BULK, COMPLETIONS, DEMO, DEMO_BY_SLUG, Kind, MEDIA_RUNS, RUNS, RUNS_BY_SLUG, STORYBOARD_RUNS,
     assert_no_runs, instruction, run_to_end, start, start_demo, start_run, with,
 };
 
-on_every_face! {
+on_every_frontend! {
     unknown_parameters_are_rejected_with_a_suggestion,
     a_previous_run_of_another_format_is_rejected,
     a_skipped_run_cannot_be_continued,

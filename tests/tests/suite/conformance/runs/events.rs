@@ -1,11 +1,11 @@
 //! The timeline of a Format's run.
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{Kind, instruction, start_demo, start_run, text, with};
 
-on_every_face! {
+on_every_frontend! {
     a_timeline_is_append_only,
     a_timeline_ends_with_the_run,
     delivery_attempts_are_in_the_timeline,

@@ -1,14 +1,14 @@
 //! The codes of the specification's table "Failed-run codes", and other outcomes of runs.
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{
     Kind, MEDIA_RUNS, RUNS, billable, instruction, receipt, run_result, run_to_end, start,
     start_run, with,
 };
 
-on_every_face! {
+on_every_frontend! {
     fail_directive_sets_the_code_and_its_details,
     fail_directive_without_a_code_is_format_run_failed,
     unknown_failure_codes_are_returned_unchanged,

@@ -1,13 +1,13 @@
 //! Validation of the fields of a Format run.
 
 use serde_json::{Map, Value, json};
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{
     BULK, COMPLETIONS, Kind, RUNS, assert_no_runs, instruction, receipt, start, start_demo, with,
 };
 
-on_every_face! {
+on_every_frontend! {
     a_run_requires_content,
     input_is_limited_to_64_keys_and_2_mib,
     spend_caps_must_be_above_0_and_at_most_500,

@@ -1,14 +1,14 @@
 //! `Idempotency-Key` of runs and queues.
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{
     BULK, COMPLETIONS, Kind, MEDIA_RUNS, RUNS, RUNS_BY_SLUG, STORYBOARD_RUNS, instruction,
     start_run, status, text, with,
 };
 
-on_every_face! {
+on_every_frontend! {
     a_replay_returns_the_original_receipt,
     id_and_slug_of_a_format_share_keys,
     keys_are_scoped_to_the_format_and_the_operation,

@@ -1,11 +1,11 @@
 //! The lifecycle of a run, which takes 10 seconds by default and is queued for a tenth of them.
 
 use serde_json::Value;
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Host, Mock, on_every_frontend};
 
 use super::{Kind, receipt, start_run, status, text};
 
-on_every_face! {
+on_every_frontend! {
     a_receipt_has_urls_and_null_results,
     a_run_is_queued_then_running_then_completed,
     the_status_is_a_short_form_of_the_receipt,

@@ -1,11 +1,11 @@
 //! Lists of runs, Formats and Actions.
 
 use serde_json::Value;
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{DEMO, DEMO_BY_SLUG, Kind, MEDIA, MEDIA_RUNS, instruction, start, start_run, text};
 
-on_every_face! {
+on_every_frontend! {
     runs_are_listed_newest_first,
     run_lists_are_limited_to_their_format_or_action,
     own_and_first_party_formats_are_listed,

@@ -2,11 +2,11 @@
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{BULK, COMPLETIONS, Kind, RUNS, assert_no_runs, instruction, start_run, status, with};
 
-on_every_face! {
+on_every_frontend! {
     malformed_bodies_are_rejected: plan("scale"),
     invalid_field_values_are_rejected: plan("scale"),
     malformed_ids_are_rejected: plan("scale"),

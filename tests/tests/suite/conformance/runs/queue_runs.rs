@@ -1,13 +1,13 @@
 //! Bulk queues and their runs.
 
 use serde_json::{Value, json};
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Host, Mock, on_every_frontend};
 
 use super::{
     BULK, Kind, RUNS, RUNS_BY_SLUG, STORYBOARD, cancel_run, instruction, receipt, text, with,
 };
 
-on_every_face! {
+on_every_frontend! {
     a_queue_has_a_status_url,
     a_run_of_a_queue_has_its_queue_id_and_index,
     runs_of_a_queue_are_listed_with_the_format,

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::super::text;
 use super::queue_runs::read_queue;
 use super::{BULK, instruction};
 
-on_every_face! {
+on_every_frontend! {
     a_queue_of_100_is_consistent_at_every_step: plan("scale").balance_usd("1000"),
     items_of_different_durations_start_in_order: plan("scale").balance_usd("1000"),
     concurrency_1_runs_one_item_at_a_time,

@@ -1,11 +1,11 @@
 //! The errors of the specification's table "Read errors" for runs, queues and Formats.
 
 use serde_json::json;
-use svc_tests::{Host, Mock, on_every_face};
+use svc_tests::{Host, Mock, on_every_frontend};
 
 use super::{BULK, Kind, RUNS, instruction, start, start_run, text, with};
 
-on_every_face! {
+on_every_frontend! {
     reads_require_a_key,
     reads_require_the_read_scope_and_cancels_the_write_scope,
     runs_of_other_workspaces_look_unknown,

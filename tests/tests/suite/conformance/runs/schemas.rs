@@ -1,12 +1,12 @@
 //! Validation of `output_schema` and generation of matching outputs.
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{BULK, Kind, MEDIA_RUNS, RUNS, assert_no_runs, instruction, receipt, start, with};
 use crate::fixtures::{schema_cases, violations};
 
-on_every_face! {
+on_every_frontend! {
     schemas_of_the_table_are_validated: plan("scale"),
     extreme_schemas_are_rejected,
     the_output_matches_its_schema,

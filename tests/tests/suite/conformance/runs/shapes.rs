@@ -3,12 +3,12 @@
 use std::mem::discriminant;
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{BULK, Kind, instruction, start_run, text};
 use crate::fixtures::answer_of;
 
-on_every_face! {
+on_every_frontend! {
     receipts_have_the_fields_of_the_fixtures,
     statuses_have_the_fields_of_the_fixtures,
     queues_have_the_fields_of_the_fixtures,

@@ -1,14 +1,14 @@
 //! Runs, queues and secrets in saved states.
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, Setup, on_every_face};
+use svc_tests::{Mock, Setup, on_every_frontend};
 
 use super::{
     BULK, Kind, RUNS, assert_no_runs, instruction, ledger_total, receipt, start_demo, start_run,
     text, with,
 };
 
-on_every_face! {
+on_every_frontend! {
     runs_continue_after_a_restore,
     reset_removes_all_runs,
     the_same_seed_gives_the_same_runs,

@@ -1,14 +1,14 @@
 //! The spend of runs, and its entries in the ledger.
 
 use serde_json::json;
-use svc_tests::{Mock, on_every_face};
+use svc_tests::{Mock, on_every_frontend};
 
 use super::{
     Kind, RUNS, STORYBOARD_RUNS, available, billable, cancel_run, instruction, ledger_total,
     receipt, run_to_end, start, start_demo, start_run, with,
 };
 
-on_every_face! {
+on_every_frontend! {
     spend_rises_until_the_end_of_a_run,
     the_ledger_matches_the_receipt_at_every_step,
     a_canceled_run_is_charged_for_its_progress,

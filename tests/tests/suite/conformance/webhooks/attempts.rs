@@ -1,7 +1,7 @@
 //! Attempts to deliver webhook events.
 
 use serde_json::{Value, json};
-use svc_tests::{Delivery, Mock, Receiver, Reply, on_every_socket_face};
+use svc_tests::{Delivery, Mock, Receiver, Reply, on_every_socket_frontend};
 
 use super::super::job;
 use super::{
@@ -9,7 +9,7 @@ use super::{
     secret_of, submit, submit_video_with_webhook, video, wait_for_outcomes, with,
 };
 
-on_every_socket_face! {
+on_every_socket_frontend! {
     any_2xx_ends_the_delivery,
     other_statuses_are_retried_up_to_ten_attempts,
     redirects_are_not_followed,

@@ -1,7 +1,7 @@
 //! Webhook events of jobs.
 
 use serde_json::{Value, json};
-use svc_tests::{Delivery, Mock, Receiver, on_every_socket_face};
+use svc_tests::{Delivery, Mock, Receiver, on_every_socket_frontend};
 
 use super::super::{IMAGE, job_result};
 use super::{
@@ -9,7 +9,7 @@ use super::{
     video, wait_for_outcomes, with,
 };
 
-on_every_socket_face! {
+on_every_socket_frontend! {
     a_completed_job_sends_one_event_with_its_artifacts,
     a_failed_job_sends_its_error,
     a_canceled_job_sends_one_event,

@@ -1,17 +1,17 @@
 //! Redelivery of job events.
 
-use svc_tests::{Mock, Receiver, Reply, Response, on_every_face, on_every_socket_face};
+use svc_tests::{Mock, Receiver, Reply, Response, on_every_frontend, on_every_socket_frontend};
 
 use super::{
     ATTEMPTS, VIDEO, advance_until_attempts, assert_no_more_attempts, complete_video_with_webhook,
     secret_of, submit, submit_video_with_webhook, video, wait_for_outcomes,
 };
 
-on_every_face! {
+on_every_frontend! {
     redelivery_requires_an_ended_job_with_a_webhook,
 }
 
-on_every_socket_face! {
+on_every_socket_frontend! {
     redelivery_sends_the_event_with_a_new_signature,
     redelivery_works_after_the_last_attempt,
     redelivery_does_not_count_as_an_attempt,

@@ -1,7 +1,7 @@
 //! Webhook events of runs.
 
 use serde_json::{Value, json};
-use svc_tests::{Mock, Receiver, Reply, on_every_socket_face};
+use svc_tests::{Mock, Receiver, Reply, on_every_socket_frontend};
 
 use super::super::runs::{Kind, cancel_run, instruction, receipt, start, start_demo};
 use super::{
@@ -9,7 +9,7 @@ use super::{
     wait_for_outcomes, with,
 };
 
-on_every_socket_face! {
+on_every_socket_frontend! {
     each_kind_of_run_sends_one_event_with_its_receipt,
     a_failed_run_sends_its_error,
     a_degraded_run_sends_a_success_status,

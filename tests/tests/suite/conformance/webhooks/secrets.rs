@@ -2,19 +2,19 @@
 
 use serde_json::Value;
 use svc_tests::{
-    Delivery, Mock, Receiver, Reply, fingerprint, on_every_face, on_every_socket_face,
+    Delivery, Mock, Receiver, Reply, fingerprint, on_every_frontend, on_every_socket_frontend,
 };
 
 use super::{ROTATE, SECRET, secret_of, submit_video_with_webhook, text, wait_for_outcomes};
 
-on_every_face! {
+on_every_frontend! {
     the_secret_has_its_fingerprint,
     rotation_returns_a_new_secret_and_the_expiry_of_the_previous_one,
     each_workspace_has_its_own_secret,
     reset_restores_the_first_secret,
 }
 
-on_every_socket_face! {
+on_every_socket_frontend! {
     both_secrets_sign_for_a_day_after_a_rotation,
     a_second_rotation_retires_the_oldest_secret,
     a_retry_assert_signed_with_what_is_good_at_its_time,

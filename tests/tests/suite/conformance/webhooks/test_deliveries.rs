@@ -1,17 +1,17 @@
 //! Test deliveries of webhooks.
 
 use serde_json::json;
-use svc_tests::{Mock, Receiver, Reply, on_every_face, on_every_socket_face};
+use svc_tests::{Mock, Receiver, Reply, on_every_frontend, on_every_socket_frontend};
 
 use super::{
     TEST, assert_no_more_attempts, complete_video_with_webhook, secret_of, wait_for_outcomes,
 };
 
-on_every_face! {
+on_every_frontend! {
     a_public_url_is_required,
 }
 
-on_every_socket_face! {
+on_every_socket_frontend! {
     a_test_event_is_signed,
     a_test_event_contains_no_job,
     a_failed_test_shows_its_status,
