@@ -1,4 +1,4 @@
-//! Downloads the files of a job: to a folder with names of its own and progress, into memory, and as
+//! Downloads the files of a job: to a directory with a name template and progress, into memory, and as
 //! a stream.
 
 #![allow(clippy::print_stdout, reason = "an example that prints")]

@@ -1,4 +1,4 @@
-//! Receive webhooks: verify the delivery, store its event, then answer.
+//! Receives webhooks: verifies the delivery, stores its event, then answers.
 //!
 //! One statement stores the event and claims its deduplication key, so a crash at any moment neither
 //! loses nor doubles an event: the service sends again what it has not seen answered with `2xx`.

@@ -1,4 +1,4 @@
-//! Check a webhook's signature, without any web framework.
+//! Verifies a webhook's signature, without any web framework.
 
 #![allow(clippy::print_stdout, reason = "a program that prints")]
 

@@ -1,4 +1,4 @@
-//! A webhook service to take as a start: axum, PostgreSQL, and a worker.
+//! A webhook service to start from: axum, PostgreSQL, and a worker.
 //!
 //! Deliveries are verified and stored before they are answered. A worker in the same process handles
 //! them; run as many of these processes as you like. `OPERATING.md` of `svc-webhook-inbox` says how to

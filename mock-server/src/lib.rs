@@ -33,10 +33,10 @@
 //! `MockService` is built on [wiremock](https://docs.rs/wiremock), so a test can mount its own
 //! mocks on the same servers. Each `MockService` has its own state; tests do not share any.
 //!
-//! [`Setup`] configures the initial state. [`Service`], which every front end dereferences to, lets
+//! [`Setup`] configures the initial state. [`Service`], which every frontend dereferences to, lets
 //! a test inspect and control the mock.
 //!
-//! # Front ends
+//! # Frontends
 //!
 //! | type | feature | use |
 //! |---|---|---|
@@ -50,10 +50,11 @@
 //! # The program
 //!
 //! ```text
-//! svc-mock-server [--port-base 4010] [--clock real|manual] [--speed 1] [--seed 1] [--plan free]
-//!                 [--balance-usd 100] [--webhook-route HTTPS_ORIGIN=HTTP_ORIGIN]…
-//!                 [--undocumented-keys ignore|honor] [--read-multiple 40] [--writes-per-minute PLAN=N]…
-//!                 [--concurrent-jobs PLAN=N]… [--env|--json]
+//! svc-mock-server [--port-base 4010] [--bind 127.0.0.1] [--host HOST] [--clock real|manual]
+//!                 [--speed 1] [--seed 1] [--plan free] [--balance-usd 100]
+//!                 [--webhook-route HTTPS_ORIGIN=HTTP_ORIGIN]… [--undocumented-keys ignore|honor]
+//!                 [--read-multiple 40] [--writes-per-minute PLAN=N]… [--concurrent-jobs PLAN=N]…
+//!                 [--retain DAYS] [--env|--json]
 //! ```
 //!
 //! The program listens on four ports of 127.0.0.1: the open surface (4010), the developer surface

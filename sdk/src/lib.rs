@@ -25,14 +25,14 @@
 //! - [`JobHandle`], [`RunHandle`], [`QueueHandle`], [`TopUpHandle`]: wait for what was submitted,
 //!   cancel it, download its files.
 //! - [`ClientBuilder`]: the configuration of a client, for production.
-//! - [`Error`]: what failed, whether it may have been carried out, what to do.
+//! - [`Error`]: what failed, whether the request may have been carried out, what to do.
 //! - [`types`]: the bodies of requests and responses.
 //! - [`contract`]: the operations of the service, as data. Like [`types`], it needs no runtime
 //!   (`default-features = false`).
 //! - [`observe`]: traces, metrics, and headers for each request.
 //! - [`transport`]: the boundary to the network, for tests and other HTTP clients.
 //!
-//! Every resource is one click away:
+//! The resources of each surface:
 //!
 //! | surface | resources |
 //! |---|---|

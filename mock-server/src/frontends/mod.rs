@@ -1,4 +1,4 @@
-//! The front ends of a mock: each passes requests to the [`Service`](crate::Service) and returns its
+//! The frontends of a mock: each passes requests to the [`Service`](crate::Service) and returns its
 //! responses, without knowledge of the API.
 
 #[cfg(feature = "in-process")]

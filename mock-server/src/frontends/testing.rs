@@ -1,4 +1,4 @@
-//! A plain HTTP client and webhook receiver for the tests of the front ends, which compare raw bytes.
+//! A plain HTTP client and webhook receiver for the tests of the frontends, which compare raw bytes.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
