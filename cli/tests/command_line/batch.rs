@@ -442,7 +442,8 @@ fn the_limit_of_jobs_slows_the_batch_down() {
         .speed("50".parse().unwrap())
         .plan(Plan::Free);
     let env = TestEnv::with(setup);
-    let line = |number| image(&format!("{number} [mock:seconds=100]"));
+    // Six seconds: long enough for 100 submits on a busy machine.
+    let line = |number| image(&format!("{number} [mock:seconds=300]"));
     let lines: Vec<_> = (0..105).map(line).collect();
     write(&env, "m.jsonl", &lines);
     run(&env, &[]).assert_exit(0);
