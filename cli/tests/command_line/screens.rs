@@ -300,7 +300,7 @@ fn a_watched_list_follows_the_width() {
 fn a_log_is_printed_when_the_watched_screen_is_closed() {
     let env = three_jobs();
     let mut terminal = Terminal::with_size(configured_svc(&env, "-v job watch"), 16, 80);
-    terminal.wait_for("image-i");
+    terminal.wait_for("job_");
     assert!(!terminal.screen().contains("GET /v1/jobs"));
     terminal.type_text("q");
     terminal.end().assert_exit(0);
