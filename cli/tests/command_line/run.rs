@@ -75,10 +75,7 @@ fn a_missing_run_exits_with_4_and_a_running_one_has_no_result() {
         .assert_exit(4)
         .assert_stderr("check the id");
     env.developer("run wait ..").assert_exit(2);
-    let id = started(
-        &env,
-        &["format", "run", "fmt_demo", "--instruction", "[mock:stuck]"],
-    );
+    let id = started(&env, "format run fmt_demo --instruction [mock:stuck]");
     env.developer(["run", "result", &id])
         .assert_exit(1)
         .assert_stderr("svc run status");

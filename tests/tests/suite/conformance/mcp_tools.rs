@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use svc_tests::{Host, Mock, on_every_frontend};
 
 use super::mcp::{CURRENT, PREVIOUS, call, call_error, call_ok, message, send};
-use super::text;
 
 on_every_frontend! {
     a_client_initializes_and_calls_tools,
