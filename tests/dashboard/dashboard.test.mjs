@@ -191,6 +191,7 @@ test("a webhook is redelivered", async () => {
     await row(page, "job.completed").click();
     await page.locator(".details .badge", { hasText: "retrying" }).waitFor();
     assert.match(await text(page, ".details"), new RegExp(`"job_id": "${job}"`));
+    assert.equal(await text(page, "pre[aria-label='Response body']"), "the disk is full");
     await page.getByRole("button", { name: "Redeliver" }).click();
     await page.locator(".details .badge", { hasText: "delivered" }).waitFor();
     assert.equal(receiver.received.length, 2);
@@ -200,6 +201,33 @@ test("a webhook is redelivered", async () => {
     await mock.stop();
     receiver.stop();
   }
+});
+
+dashboard("a key that lacks a scope gets help", manual, async ({ mock, page }) => {
+  const run = (key) =>
+    mock.send("/v1/formats/fmt_demo/runs", { instruction: "a teaser" }, { key, host: "SVC_DEVELOPER_BASE_URL" });
+  assert.equal((await run("svc_dev_noscope")).status, 403);
+  await row(page, "insufficient_scope").click();
+  await page.locator(".details").getByRole("button", { name: "Make a key with formats:write" }).click();
+  const made = await page.getByText("The key is made: ").innerText();
+  assert.equal((await run(made.split(" ").at(-1))).status, 202);
+});
+
+const tight = ["--writes-per-minute", "free=3", "--concurrent-jobs", "free=2"];
+dashboard("limits are raised by changing the plan", [...manual, ...tight], async ({ mock, page }) => {
+  const submit = () => mock.send("/v1/image-router/generate", { model: "image-i", prompt: "a fox" });
+  const codes = [];
+  for (let sent = 0; sent < 4; sent++) codes.push((await submit()).body.error?.code);
+  assert.deepEqual(codes, [undefined, undefined, "concurrency_limit_reached", "rate_limited"]);
+  await row(page, "concurrency_limit_reached").click();
+  const details = page.locator(".details");
+  await details.getByRole("heading", { name: "Why it was refused" }).waitFor();
+  await row(page, "rate_limited").click();
+  await details.getByText("write rate limit exceeded").waitFor();
+  await details.getByRole("combobox", { name: "Plan of ws_demo" }).selectOption("pro");
+  await details.getByRole("button", { name: "Change the plan" }).click();
+  await page.getByText("The plan of ws_demo is changed.").waitFor();
+  assert.equal((await submit()).status, 202);
 });
 
 dashboard("the clock is advanced, run and paused", manual, async ({ mock, page }) => {
@@ -279,7 +307,7 @@ dashboard("everything works by keyboard", manual, async ({ mock, page }) => {
   await page.keyboard.press("2");
   await page.waitForURL("**/dashboard/jobs");
   await page.keyboard.press("?");
-  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await page.getByRole("dialog", { name: "Shortcuts" }).waitFor();
   await page.keyboard.press("Escape");
   await page.keyboard.press("p");
   await page.locator("#live[data-state=paused]").waitFor();
@@ -329,11 +357,9 @@ async function fill(mock) {
   await mock.send("/v1/open/top-ups", { amount_usd_cents: 2000 });
   await mock.control("POST", "/faults", { kind: "delay", surface: "developer", probability: 0.2, delay_ms: 500 });
   await mock.control("POST", "/faults", { kind: "status_503", operation: "jobs_get", times: 2 });
-  await mock.send("/v1/video-router/generate", {
-    model: "video-f",
-    prompt: "a whale [mock:refuse=insufficient_funds]",
-    duration: 5,
-  });
+  const { key } = await mock.control("POST", "/keys", { kind: "open", workspace: "ws_shop" });
+  await mock.control("POST", "/workspaces/ws_shop", { balance_usd: 0.25 });
+  await mock.send("/v1/video-router/generate", { model: "video-f", prompt: "a whale", duration: 5 }, { key });
   const { seq } = (await mock.control("GET", "/requests")).data.at(-1);
   return {
     requests: "/",

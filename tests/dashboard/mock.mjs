@@ -67,7 +67,7 @@ export async function startReceiver(...statuses) {
     const chunks = await request.toArray();
     received.push(JSON.parse(Buffer.concat(chunks)));
     const status = statuses[Math.min(received.length, statuses.length) - 1];
-    response.writeHead(status).end();
+    response.writeHead(status).end(status < 400 ? "" : "the disk is full");
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

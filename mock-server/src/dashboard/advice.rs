@@ -4,7 +4,8 @@ use maud::{Markup, html};
 use serde_json::Value;
 use svc_sdk::contract::{ErrorCode, NextAction};
 
-use super::parts::{action, link, usd};
+use super::keys::{key_with_scope_form, plan_form};
+use super::parts::{self, action, link, usd};
 use super::values::{at, fields, items, number, text, whole};
 
 /// Returns the reason and the remedy for a request of the journal that did not succeed, or that a
@@ -34,9 +35,14 @@ pub(super) fn advice(request: &Value) -> Markup {
                 }
                 (action("DELETE /faults", "Remove all faults", "All faults are removed."))
             } @else {
-                @if !message.is_empty() { p { (message) "." } }
+                @if !message.is_empty() { p { (parts::message(message)) "." } }
                 (field_errors(&error))
-                (remedy(&code, request, &error))
+                @if text(request, &["request", "body"]).contains("[mock:refuse") {
+                    p {
+                        "A text of the request has the directive " code { "[mock:refuse=" (code) "]" }
+                        ", which asks for this error. Without it, the request is handled as usual."
+                    }
+                } @else { (remedy(&code, request, &error)) }
             }
         }
     }
@@ -61,6 +67,11 @@ fn field_errors(error: &Value) -> Markup {
 fn remedy(code: &ErrorCode, request: &Value, error: &Value) -> Markup {
     let details = |name| text(error, &["details", name]).to_owned();
     let workspace = text(request, &["account", "workspace", "id"]);
+    let plan = html! {
+        @if !workspace.is_empty() {
+            (plan_form(workspace, text(request, &["account", "workspace", "plan"])))
+        }
+    };
     match code {
         ErrorCode::InsufficientFunds | ErrorCode::InsufficientCredits => html! {
             p {
@@ -83,15 +94,16 @@ fn remedy(code: &ErrorCode, request: &Value, error: &Value) -> Markup {
                 a href="/dashboard/keys" { "Keys and workspaces" } " lists the valid ones and makes new ones."
             }
         },
-        ErrorCode::InsufficientScope => html! {
-            p {
-                @match details("required_scope") {
-                    scope if scope.is_empty() => "The kind of key does not allow this operation. ",
-                    scope => { "The key lacks the scope " code { (scope) } ". " },
+        ErrorCode::InsufficientScope => {
+            let scope = details("required_scope");
+            html! {
+                p {
+                    @if scope.is_empty() { "The kind of key does not allow this operation. " }
+                    a href="/dashboard/keys" { "Keys and workspaces" } " lists the keys with their scopes."
                 }
-                "Make a key that has it under " a href="/dashboard/keys" { "Keys and workspaces" } "."
+                @if !scope.is_empty() { (key_with_scope_form(workspace, &scope)) }
             }
-        },
+        }
         ErrorCode::OpenKeyRequired => html! {
             p { "Send it with a key of the open surface: " a href="/dashboard/keys" { "Keys and workspaces" } " lists them." }
         },
@@ -102,16 +114,19 @@ fn remedy(code: &ErrorCode, request: &Value, error: &Value) -> Markup {
                     "; its next window starts in " (wait) " s"
                 }
                 ". Wait, advance the " a href="/dashboard/clock" { "clock" }
-                ", or use a key of a workspace on a larger plan. "
+                ", or give the workspace a larger plan. "
                 a href="/dashboard/limits" { "Limits" } " shows what is left."
             }
+            (plan)
         },
         ErrorCode::ConcurrencyLimitReached => html! {
             p {
                 "Too many jobs of " (workspace) " are in flight. Let them end, end some under "
                 a href=(link("/dashboard/jobs", &[("show", "active")])) { "Jobs and runs" }
-                ", or advance the " a href="/dashboard/clock" { "clock" } "."
+                ", advance the " a href="/dashboard/clock" { "clock" }
+                ", or give the workspace a larger plan."
             }
+            (plan)
         },
         ErrorCode::IdempotencyConflict => html! {
             p {
@@ -132,10 +147,24 @@ fn remedy(code: &ErrorCode, request: &Value, error: &Value) -> Markup {
         ErrorCode::PayloadTooLarge => html! {
             p { "The body may have " (whole(error, &["details", "limit_bytes"]).unwrap_or_default()) " bytes." }
         },
+        ErrorCode::NotFound if text(request, &["operation"]).is_empty() => html! {
+            p {
+                "No operation of the " (text(request, &["surface"])) " surface has this path. "
+                code { "GET /v1/openapi.json" } " describes them all."
+            }
+        },
+        ErrorCode::JobNotFound | ErrorCode::FormatRunNotFound | ErrorCode::ActionRunNotFound => {
+            html! {
+                p {
+                    "Compare the ID with those under " a href="/dashboard/jobs" { "Jobs and runs" }
+                    ", and the workspace of the key with that of the job or run."
+                }
+            }
+        }
         code => {
             let defaults = code.defaults();
             match defaults.map(|defaults| defaults.next_action.clone()) {
-                Some(NextAction::FixInput) => {
+                Some(NextAction::FixInput) if !text(request, &["request", "body"]).is_empty() => {
                     html! { p { "Correct the request: its body is below." } }
                 }
                 Some(NextAction::RetryLater) => {

@@ -47,10 +47,34 @@ fn error(item: &Value) -> Markup {
         @if !code.is_empty() {
             section.callout.bad aria-labelledby="why" {
                 h3 #why { "Why it did not complete" }
-                p { strong.mono { (code) } ": " (text(item, &["error", "message"])) "." }
+                p { strong.mono { (code) } ": " (parts::message(text(item, &["error", "message"]))) "." }
+                (cause(item))
                 @if let Some(details) = details {
                     pre.body tabindex="0" aria-label="Error details" { code { (json_text::body(&details)) } }
                 }
+            }
+        }
+    }
+}
+
+/// Why the mock let a job or run fail, and what to do.
+fn cause(item: &Value) -> Markup {
+    let micros = |name| whole(item, &["usage", name]);
+    let cap = micros("generation_spend_cap_usd_micros");
+    let is_capped = cap.is_some() && cap <= micros("billable_amount_usd_micros");
+    let submit = link("/dashboard/requests", &[("q", text(item, &["request_id"]))]);
+    html! {
+        @if is_capped {
+            p {
+                "It has spent all of its cap. Send it again with a higher "
+                code { "generation_spend_cap_usd" } "."
+            }
+        } @else if text(item, &["status"]) == "failed" {
+            p {
+                "In the mock, jobs and runs fail because the " a href=(submit) { "submit" }
+                " has a directive such as " code { "[mock:fail]" }
+                " in a text, or because they were ended with the control API. "
+                "Without it, the same request completes."
             }
         }
     }
@@ -224,7 +248,7 @@ fn properties(item: &Value) -> Markup {
         }));
     }
     let requests = html! {
-        a href=(link("/dashboard/requests", &[("q", id)])) { "that name it" }
+        a href=(link("/dashboard/requests", &[("q", id)])) { "all that name it" }
         ", "
         a href=(link("/dashboard/requests", &[("q", text(item, &["request_id"]))])) { "the submit" }
     };

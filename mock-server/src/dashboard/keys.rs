@@ -10,6 +10,9 @@ use super::parts::{Tone, action, badge, date_time, link, usd};
 use super::values::{at, items, text};
 use crate::service::Service;
 
+/// The plans, smallest first.
+const PLANS: [&str; 5] = ["free", "pro", "startup", "scale", "enterprise"];
+
 /// `GET /dashboard/keys`.
 pub(super) async fn view(State(service): State<Service>) -> Markup {
     let (keys, workspaces) =
@@ -18,7 +21,7 @@ pub(super) async fn view(State(service): State<Service>) -> Markup {
         h2 { "Keys" }
         table.rows {
             caption.hidden { "Keys" }
-            thead { tr { th scope="col" { "Key" } th scope="col" { "Kind" } th scope="col" { "Workspace" } th.wide scope="col" { "Scopes" } th.wide scope="col" { "Last used" } } }
+            thead { tr { th scope="col" { "Key" } th scope="col" { "Kind, workspace" } th.wide scope="col" { "Scopes" } th.wide scope="col" { "Last used" } th scope="col" { span.hidden { "Change" } } } }
             tbody { @for key in &keys { (key_of(key)) } }
         }
         h2 { "Add a key" }
@@ -32,7 +35,7 @@ pub(super) async fn view(State(service): State<Service>) -> Markup {
                     @let id = text(workspace, &["id"]);
                     tr data-key=(id) {
                         td { a.mono href=(link("/dashboard/money", &[("workspace", id)])) { (id) } div.muted { (text(workspace, &["kind"])) } }
-                        td { (text(workspace, &["plan"])) }
+                        td { (plan_form(id, text(workspace, &["plan"]))) }
                         td.end.mono { (usd(workspace, &["available_usd"])) }
                     }
                 }
@@ -45,27 +48,58 @@ pub(super) async fn view(State(service): State<Service>) -> Markup {
 fn key_of(key: &Value) -> Markup {
     let scopes = items(key, &["scopes"]);
     let is_revoked = at(key, &["revoked"]).and_then(Value::as_bool) == Some(true);
-    let secret = text(key, &["key"]);
+    let (id, secret) = (text(key, &["id"]), text(key, &["key"]));
     let names: Vec<_> = scopes.iter().filter_map(Value::as_str).collect();
     html! {
-        tr data-key=(text(key, &["id"])) {
+        tr data-key=(id) {
             td {
                 span.mono { (secret) } " "
                 button.copy type="button" data-copy=(secret) aria-label={ "Copy the key " (secret) } { "Copy" }
-                div.muted.mono { (text(key, &["id"])) }
+                div.muted.mono { (id) }
             }
             td {
                 (text(key, &["kind"]).replace('_', " "))
                 @if is_revoked { " " (badge(Tone::Bad, "revoked")) }
-                @else { (action(&format!("DELETE /keys/{}", text(key, &["id"])), "Revoke", "The key is revoked.")) }
+                div.muted.mono { (text(key, &["workspace"])) }
             }
-            td.mono { (text(key, &["workspace"])) }
             td.wide {
                 @if scopes.len() == Scope::KNOWN.len() { "all" }
                 @else if scopes.is_empty() { span.muted { "none" } }
                 @else { span.mono { (names.join(" ")) } }
             }
             td.wide { (date_time(text(key, &["last_used_at"]))) }
+            td.end {
+                @if !is_revoked {
+                    (action(&format!("DELETE /keys/{id}"), "Revoke", "The key is revoked."))
+                }
+            }
+        }
+    }
+}
+
+/// Returns the form that changes the plan of a workspace, on which its limits depend.
+pub(super) fn plan_form(workspace: &str, plan: &str) -> Markup {
+    html! {
+        form.inline data-keep data-send={ "POST /workspaces/" (workspace) }
+            data-done={ "The plan of " (workspace) " is changed." } {
+            select name="plan" aria-label={ "Plan of " (workspace) } {
+                @for name in PLANS { option value=(name) selected[name == plan] { (name) } }
+            }
+            button type="submit" { "Change the plan" }
+            span.problem role="alert" {}
+        }
+    }
+}
+
+/// Returns the button that makes a key of the developer surface with a scope.
+pub(super) fn key_with_scope_form(workspace: &str, scope: &str) -> Markup {
+    html! {
+        form.inline data-send="POST /keys" data-done="The key is made: {key}" {
+            input type="hidden" name="kind" value="developer";
+            input type="hidden" name="workspace" value=(workspace);
+            input type="hidden" name="scopes" value=(scope) data-list;
+            button type="submit" { "Make a key with " (scope) }
+            span.problem role="alert" {}
         }
     }
 }
@@ -86,7 +120,7 @@ fn form(workspaces: &[Value]) -> Markup {
             label { "Plan of a new workspace"
                 select name="plan" {
                     option value="" { "as the mock" }
-                    @for plan in ["free", "pro", "startup", "scale", "enterprise"] { option value=(plan) { (plan) } }
+                    @for plan in PLANS { option value=(plan) { (plan) } }
                 }
             }
             fieldset {

@@ -52,7 +52,12 @@ pub(super) async fn view(State(service): State<Service>) -> Markup {
                 }
             }
         }
-        p.muted { "The limits follow from the plan of the workspace, which is set when it is made (" a href="/dashboard/keys" { "Keys and workspaces" } "), or with " code { "--plan" } " and " code { "--read-multiple" } "." }
+        p.muted {
+            "The limits follow from the plan of the workspace, which can be changed under "
+            a href="/dashboard/keys" { "Keys and workspaces" } ", and from "
+            code { "--writes-per-minute" } ", " code { "--read-multiple" } " and "
+            code { "--concurrent-jobs" } "."
+        }
     };
     page(&service, View::Limits, "", false, content)
 }

@@ -66,15 +66,15 @@ impl View {
     }
 }
 
-/// The keys that the dashboard has, with what they do.
-const KEYS: [(&str, &str); 7] = [
+/// The keyboard shortcuts, with what they do.
+const SHORTCUTS: [(&str, &str); 7] = [
     ("1 … 9", "Open a view"),
     ("j, k", "Select the next or previous row"),
     ("Esc", "Close the details"),
     ("/", "Search"),
     ("c", "Copy the request as curl"),
     ("p", "Pause or resume the updates"),
-    ("?", "Show the keys"),
+    ("?", "Show the shortcuts"),
 ];
 
 /// Returns a complete page. With `has_details`, small screens show only the details of a list.
@@ -150,7 +150,7 @@ fn header(clock: &Value) -> Markup {
                 span data-clock-text { (parts::date_time(text(clock, &["now"]))) }
                 " "
                 @match (mode, speed) {
-                    ("manual", _) => span.badge.warning { "paused" },
+                    ("manual", _) => span.badge.warning { "clock paused" },
                     (_, Some(speed)) if speed != 1.0 => span.badge.neutral { (speed) "×" },
                     _ => {},
                 }
@@ -158,7 +158,7 @@ fn header(clock: &Value) -> Markup {
             div #live data-keep {
                 span.live-text { "Connecting…" }
                 button #pause type="button" aria-pressed="false" { "Pause updates" }
-                button #help-button type="button" aria-haspopup="dialog" { "Keys" }
+                button #help-button type="button" aria-haspopup="dialog" { "Shortcuts" }
             }
         }
     }
@@ -167,15 +167,15 @@ fn header(clock: &Value) -> Markup {
 fn help() -> Markup {
     html! {
         dialog #help aria-labelledby="help-title" {
-            h2 #help-title { "Keys" }
+            h2 #help-title { "Shortcuts" }
             dl.facts {
-                @for (key, action) in KEYS {
+                @for (key, action) in SHORTCUTS {
                     div { dt { kbd { (key) } } dd { (action) } }
                 }
             }
             label.check {
                 input #keys-enabled type="checkbox" checked;
-                " Use these keys"
+                " Use these shortcuts"
             }
             form method="dialog" { button type="submit" { "Close" } }
         }

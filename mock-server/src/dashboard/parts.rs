@@ -170,6 +170,15 @@ pub(super) fn action(request: &str, label: &str, done: &str) -> Markup {
     }
 }
 
+/// Returns a message of the service, in which backticks mark names.
+pub(super) fn message(text: &str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
 /// Returns headers as a table.
 pub(super) fn headers(caption: &str, fields: &[(String, String)]) -> Markup {
     html! {

@@ -224,12 +224,35 @@ async fn a_refused_request_is_explained() {
 #[tokio::test]
 async fn a_missing_balance_is_explained_with_a_form() {
     let mock = Mock::new();
-    mock.control("POST", "/keys", r#"{"kind": "open"}"#).await;
-    let body = json!({"model": "image-i", "prompt": "a [mock:refuse=insufficient_funds] fox"});
-    mock.submit(body).await;
+    mock.control("POST", "/workspaces/ws_demo", r#"{"balance_usd": 0}"#)
+        .await;
+    mock.submit(json!({"model": "image-i", "prompt": "a fox"}))
+        .await;
     let page = mock.page("/dashboard/requests/1").await;
     assert!(page.contains("It needs"), "{page}");
     assert!(page.contains("data-send=\"POST /top-ups\""), "{page}");
+}
+
+#[tokio::test]
+async fn a_requested_error_is_told_from_one_of_the_request() {
+    let mock = Mock::new();
+    let body = json!({"model": "image-i", "prompt": "a [mock:refuse=insufficient_funds] fox"});
+    mock.submit(body).await;
+    let page = mock.page("/dashboard/requests/1").await;
+    assert!(
+        page.contains("[mock:refuse=insufficient_funds]</code>, which asks"),
+        "{page}"
+    );
+    assert!(!page.contains("POST /top-ups"), "{page}");
+}
+
+#[tokio::test]
+async fn names_in_messages_are_marked() {
+    let mock = Mock::new();
+    mock.submit(json!({"model": "image-i", "prompt": "a fox", "size": 3}))
+        .await;
+    let page = mock.page("/dashboard/requests/1").await;
+    assert!(page.contains("<code>size</code> is not a field"), "{page}");
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use super::parts::{
     Tone, action, badge, copyable, date_time, facts, headers, http_status, status, subject_link,
     time,
 };
-use super::values::{fields, text, whole};
+use super::values::{at, fields, text, whole};
 use super::{json_text, parts};
 use crate::service::Service;
 
@@ -135,12 +135,26 @@ fn details_of(service: &Service, id: &str) -> Markup {
             section.message {
                 h3 { "Attempt at " (date_time(text(attempt, &["at"]))) }
                 p { (outcome(attempt)) " " span.mono { "POST " (text(attempt, &["url"])) } }
+                (response_body(attempt))
                 (headers("Request headers", &fields(attempt, &["headers"])))
                 details open[index == 0] {
                     summary { "Request body" }
                     pre.body tabindex="0" aria-label="Request body" { code { (json_text::body(text(attempt, &["body"]))) } }
                 }
             }
+        }
+    }
+}
+
+/// What the receiver responded with, if it responded.
+fn response_body(attempt: &Value) -> Markup {
+    let body = text(attempt, &["response_body"]);
+    html! {
+        @if !body.is_empty() {
+            p.muted { "Response body" }
+            pre.body tabindex="0" aria-label="Response body" { code { (json_text::body(body)) } }
+        } @else if at(attempt, &["status"]).is_some() {
+            p.muted { "The response has no body." }
         }
     }
 }
@@ -157,7 +171,7 @@ fn explain(problem: &str) -> Markup {
         "timeout" => "The receiver did not respond within ten seconds.",
         "redirect" => "The receiver responded with a redirect, which is not followed.",
         "url_not_public" => "The URL is not a public HTTPS address.",
-        _ => "The receiver responded with an error.",
+        _ => "The receiver responded with an error, which is below.",
     };
     html! { p.callout.warning { (text) } }
 }

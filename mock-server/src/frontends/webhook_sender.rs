@@ -4,7 +4,6 @@ use std::error::Error;
 use std::pin::pin;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::header::{HOST, RETRY_AFTER};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -24,6 +23,8 @@ const MAX_CONCURRENT_ATTEMPTS: usize = 64;
 /// How much of a response body is read before the connection is closed, so that the receiver can
 /// finish writing.
 const MAX_DRAINED_BYTES: usize = 64 * 1024;
+/// How much of a response body is stored with the attempt.
+const MAX_STORED_BYTES: usize = 1024;
 /// The time limit for reading a response body.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
@@ -102,13 +103,16 @@ async fn send(
     let exchange = async {
         let response = sender.send_request(request).await?;
         let retry_after = response.headers().get(RETRY_AFTER);
-        let outcome = DeliveryOutcome::Answered {
-            status: response.status().as_u16(),
-            retry_after: retry_after
-                .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
-        };
-        let _ = timeout(DRAIN_TIMEOUT, drain(response.into_body())).await;
-        Ok::<_, hyper::Error>(outcome)
+        let retry_after =
+            retry_after.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        let status = response.status().as_u16();
+        let mut beginning = Vec::new();
+        let _ = timeout(DRAIN_TIMEOUT, drain(response.into_body(), &mut beginning)).await;
+        Ok::<_, hyper::Error>(DeliveryOutcome::Answered {
+            status,
+            retry_after,
+            body: String::from_utf8_lossy(&beginning).into_owned(),
+        })
     };
     let (mut exchange, mut connection) = (pin!(exchange), pin!(connection));
     select! {
@@ -119,10 +123,14 @@ async fn send(
     Ok(exchange.await?)
 }
 
-async fn drain(mut body: Incoming) {
+/// Reads a body, and stores its beginning.
+async fn drain(mut body: Incoming, beginning: &mut Vec<u8>) {
     let mut read = 0;
     while let Some(Ok(frame)) = body.frame().await {
-        read += frame.data_ref().map_or(0, Bytes::len);
+        let data = frame.data_ref().map_or(&[][..], |data| data);
+        let missing = MAX_STORED_BYTES.saturating_sub(beginning.len());
+        beginning.extend(data.iter().take(missing));
+        read += data.len();
         if read > MAX_DRAINED_BYTES {
             return;
         }

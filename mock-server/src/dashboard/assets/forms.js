@@ -1,6 +1,6 @@
 // Forms that send their fields to the control API as JSON.
 //
-// `data-send` has the method and the path, `data-done` what to say when it worked, `data-confirm` a
+// `data-send` has the method and the path, `data-done` what to say when it worked (`{name}` is a field of the response), `data-confirm` a
 // question to ask before, and `data-file` sends the selected file as the body.
 import { refresh } from "./navigation.js";
 import { showStatus } from "./status.js";
@@ -27,7 +27,7 @@ async function send(form, submitter) {
       body: method === "DELETE" ? undefined : await bodyOf(form, submitter),
     });
     if (response.ok) {
-      showStatus(form.dataset.done);
+      showStatus(await filled(form.dataset.done, response));
       await refresh();
     } else {
       problem.textContent = await messageOf(response);
@@ -54,6 +54,13 @@ async function bodyOf(form, submitter) {
   }
   if (submitter) add(submitter);
   return JSON.stringify(fields);
+}
+
+/** Puts fields of the response into a text, such as the `key` of `{key}`. */
+async function filled(text, response) {
+  if (!text.includes("{")) return text;
+  const fields = await response.json();
+  return text.replace(/\{(\w+)\}/g, (_, name) => fields[name]);
 }
 
 async function messageOf(response) {

@@ -1,4 +1,4 @@
-// Keys. They are listed in the dialog that `?` opens, where they can be switched off.
+// Keyboard shortcuts. They are listed in the dialog that `?` opens, where they can be switched off.
 import { copy } from "./copy.js";
 import { togglePause } from "./live.js";
 import { visit } from "./navigation.js";

@@ -37,18 +37,21 @@ pub enum DeliveryOutcome {
         status: u16,
         /// The `Retry-After` header, which is used for the statuses 429 and 503.
         retry_after: Option<String>,
+        /// The beginning of the response's body, which is shown with the attempt.
+        body: String,
     },
     /// There was no response. The text is the value of `last_error`, such as `timeout`.
     Failed(String),
 }
 
 impl DeliveryOutcome {
-    /// Creates the outcome of a response without `Retry-After`.
+    /// Creates the outcome of a response without `Retry-After` and without a body.
     #[must_use]
     pub fn answered(status: u16) -> Self {
         Self::Answered {
             status,
             retry_after: None,
+            body: String::new(),
         }
     }
 
@@ -65,6 +68,14 @@ impl DeliveryOutcome {
     pub(crate) fn status(&self) -> Option<u16> {
         match self {
             Self::Answered { status, .. } => Some(*status),
+            Self::Failed(_) => None,
+        }
+    }
+
+    /// Returns the beginning of the response's body, if there was a response.
+    pub(crate) fn response_body(&self) -> Option<&str> {
+        match self {
+            Self::Answered { body, .. } => Some(body),
             Self::Failed(_) => None,
         }
     }

@@ -12,6 +12,8 @@ use crate::engine::shared::Shared;
 
 /// The maximum number of stored attempts.
 const MAX_ENTRIES: usize = 10_000;
+/// The maximum number of bytes stored of the body of a response.
+const MAX_RESPONSE_BYTES: usize = 1024;
 /// The maximum total size of stored bodies.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 
@@ -27,6 +29,9 @@ pub(crate) struct DeliveryRecord {
     /// The JSON body as it was sent.
     body: String,
     status: Option<u16>,
+    /// The beginning of the response's body; `None` without a response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    response_body: Option<String>,
     error: Option<String>,
     /// The time of the attempt.
     at: Time,
@@ -45,6 +50,7 @@ impl DeliveryRecord {
             headers: delivery.headers,
             body: String::from_utf8_lossy(&delivery.body).into_owned(),
             status: outcome.status(),
+            response_body: outcome.response_body().map(beginning),
             error: outcome.error(),
             at: delivery.at,
         }
@@ -55,6 +61,11 @@ impl DeliveryRecord {
     #[cfg(feature = "dashboard")]
     pub(crate) fn is_for(&self, subject_id: Option<&str>) -> bool {
         self.subject_id.as_deref() == subject_id
+    }
+
+    /// Returns the size of both bodies.
+    fn body_bytes(&self) -> usize {
+        self.body.len() + self.response_body.as_ref().map_or(0, String::len)
     }
 
     fn view(&self) -> Value {
@@ -70,10 +81,22 @@ impl DeliveryRecord {
             "headers": headers,
             "body": base64(self.body.as_bytes()),
             "status": self.status,
+            "response_body": self.response_body,
             "error": self.error,
             "at": self.at.to_string(),
         })
     }
+}
+
+/// Returns as many characters of a body as are stored.
+fn beginning(body: &str) -> String {
+    let starts = body.char_indices();
+    let end = starts
+        .map(|(start, letter)| start + letter.len_utf8())
+        .take_while(|end| *end <= MAX_RESPONSE_BYTES);
+    body.get(..end.last().unwrap_or(0))
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// The newest attempts, oldest first. Clones share them.
@@ -87,7 +110,7 @@ pub(crate) struct DeliveryLog {
 
 impl From<VecDeque<Shared<DeliveryRecord>>> for DeliveryLog {
     fn from(attempts: VecDeque<Shared<DeliveryRecord>>) -> Self {
-        let sizes = attempts.iter().map(|attempt| attempt.body.len());
+        let sizes = attempts.iter().map(|attempt| attempt.body_bytes());
         Self {
             body_bytes: sizes.sum(),
             attempts,
@@ -103,7 +126,7 @@ impl Serialize for DeliveryLog {
 
 impl DeliveryLog {
     pub(crate) fn record(&mut self, attempt: DeliveryRecord) {
-        self.body_bytes += attempt.body.len();
+        self.body_bytes += attempt.body_bytes();
         self.attempts.push_back(Shared::new(attempt));
         while self.attempts.len() > MAX_ENTRIES || self.body_bytes > MAX_BODY_BYTES {
             self.remove_oldest();
@@ -112,7 +135,7 @@ impl DeliveryLog {
 
     fn remove_oldest(&mut self) {
         let removed = self.attempts.pop_front();
-        let size = removed.map_or(self.body_bytes, |attempt| attempt.body.len());
+        let size = removed.map_or(self.body_bytes, |attempt| attempt.body_bytes());
         self.body_bytes -= size;
     }
 
@@ -181,9 +204,16 @@ mod tests {
         let expected = json!([{
             "subject_id": null, "event": "webhook.test", "url": "https://hooks.example/",
             "headers": {"content-type": "application/json"}, "body": "MTE=",
-            "status": 204, "error": null, "at": "1970-01-01T00:00:00Z"
+            "status": 204, "response_body": "", "error": null, "at": "1970-01-01T00:00:00Z"
         }]);
         assert_eq!(json!(log.all()), expected);
+    }
+
+    #[test]
+    fn the_beginning_of_a_response_is_stored() {
+        assert_eq!(beginning("no disk space"), "no disk space");
+        let long = format!("a{}", "é".repeat(2_000));
+        assert_eq!(beginning(&long), format!("a{}", "é".repeat(511)));
     }
 
     #[test]

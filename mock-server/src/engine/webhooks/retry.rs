@@ -30,6 +30,7 @@ fn requested_wait(outcome: &DeliveryOutcome, now: Time, hosts: &Hosts) -> Option
     let DeliveryOutcome::Answered {
         status: 429 | 503,
         retry_after: Some(text),
+        ..
     } = outcome
     else {
         return None;
@@ -52,6 +53,7 @@ mod tests {
         DeliveryOutcome::Answered {
             status,
             retry_after: Some(retry_after.to_owned()),
+            body: String::new(),
         }
     }
 

@@ -223,6 +223,7 @@ async fn a_retry_after_of_zero_retries_immediately() {
         DeliveryOutcome::Answered {
             status: 503,
             retry_after: Some("0".to_owned()),
+            body: String::new(),
         }
     });
     submit_with_webhook(&mock).await;

@@ -94,6 +94,57 @@ async fn another_address_and_host_name_are_used() {
 }
 
 #[tokio::test]
+async fn every_control_request_of_a_foreign_host_or_origin_is_refused() {
+    let server = server(Setup::default().clock_manual()).await;
+    let address = server.control_url().trim_start_matches("http://");
+    let before = get(server.control_url(), "/state").await.json();
+    let index = get(server.control_url(), "/").await.json();
+    let mut requests: Vec<_> = index["data"].as_array().unwrap().iter().collect();
+    let pages = [
+        "/dashboard/state",
+        "/dashboard/keys",
+        "/dashboard/assets/app.js",
+    ];
+    let pages = pages.map(|path| json!({"method": "GET", "path": path}));
+    requests.extend(&pages);
+    assert!(requests.len() > 30, "{}", requests.len());
+    for request in requests {
+        let method = request["method"].as_str().unwrap();
+        let path = request["path"].as_str().unwrap().replace("{id}", "x");
+        for (sender, status) in [
+            ("host: evil.example".to_owned(), "421"),
+            (
+                format!("host: evil.example\r\norigin: http://{address}"),
+                "421",
+            ),
+            (
+                format!("host: {address}\r\norigin: https://evil.example"),
+                "403",
+            ),
+            (
+                format!("host: {address}\r\norigin: http://127.0.0.1:1"),
+                "403",
+            ),
+            (format!("host: {address}\r\norigin: null"), "403"),
+        ] {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let request = format!(
+                "{method} {path} HTTP/1.1\r\n{sender}\r\naccept: text/html\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{{}}"
+            );
+            stream.write_all(request.as_bytes()).await.unwrap();
+            let mut response = vec![0; 12];
+            stream.read_exact(&mut response).await.unwrap();
+            let received = String::from_utf8_lossy(&response).into_owned();
+            assert!(
+                received.ends_with(status),
+                "{method} {path}, {sender}: {received}"
+            );
+        }
+    }
+    assert_eq!(get(server.control_url(), "/state").await.json(), before);
+}
+
+#[tokio::test]
 async fn an_address_of_another_machine_is_reported() {
     // A documentation address, which no machine has.
     let address = IpAddr::from([192, 0, 2, 1]);
