@@ -223,7 +223,7 @@ dashboard("limits are raised by changing the plan", [...manual, ...tight], async
   const details = page.locator(".details");
   await details.getByRole("heading", { name: "Why it was refused" }).waitFor();
   await row(page, "rate_limited").click();
-  await details.getByText("write rate limit exceeded").waitFor();
+  await details.locator(".callout", { hasText: "write rate limit exceeded" }).waitFor();
   await details.getByRole("combobox", { name: "Plan of ws_demo" }).selectOption("pro");
   await details.getByRole("button", { name: "Change the plan" }).click();
   await page.getByText("The plan of ws_demo is changed.").waitFor();
