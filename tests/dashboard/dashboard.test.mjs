@@ -295,6 +295,8 @@ dashboard("everything works by keyboard", manual, async ({ mock, page }) => {
   await page.waitForURL("**/dashboard/requests/3");
   await page.keyboard.press("k");
   await page.waitForURL("**/dashboard/requests/4");
+  // The URL is ahead of the page while that is being fetched.
+  await page.locator('.details button[data-copy*="/v1/jobs/job_none"]').first().waitFor();
   await page.keyboard.press("c");
   await page.getByText("Copied.").waitFor();
   await page.keyboard.press("Escape");
