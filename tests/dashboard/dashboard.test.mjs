@@ -309,8 +309,10 @@ dashboard("everything works by keyboard", manual, async ({ mock, page }) => {
   await page.keyboard.press("2");
   await page.waitForURL("**/dashboard/jobs");
   await page.keyboard.press("?");
-  await page.getByRole("dialog", { name: "Shortcuts" }).waitFor();
+  const shortcuts = page.getByRole("dialog", { name: "Shortcuts" });
+  await shortcuts.waitFor();
   await page.keyboard.press("Escape");
+  await shortcuts.waitFor({ state: "hidden" });
   await page.keyboard.press("p");
   await page.locator("#live[data-state=paused]").waitFor();
   const focused = await page.evaluate(() => document.activeElement.tagName);
