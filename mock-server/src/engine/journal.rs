@@ -120,7 +120,7 @@ impl Journal {
     }
 
     /// Returns the stored requests, oldest first.
-    #[cfg(feature = "frontend")]
+    #[cfg(feature = "dashboard")]
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.entries.iter().map(|entry| &**entry)
     }
