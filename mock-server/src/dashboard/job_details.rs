@@ -3,9 +3,8 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::jobs::{id_of, kind_of};
 use super::parts::{Tone, action, badge, date_time, facts, link, status, time, usd};
-use super::values::{at, items, text, whole};
+use super::values::{at, id_of, items, kind_of, text, whole};
 use super::{json_text, parts};
 use crate::engine::Time;
 use crate::service::Service;

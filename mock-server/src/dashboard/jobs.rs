@@ -11,7 +11,7 @@ use svc_sdk::contract::{JobStatus, RunStatus};
 use super::job_details;
 use super::page::{View, page};
 use super::parts::{code as code_of, link, parse_time, status, time};
-use super::values::{at, text};
+use super::values::{at, id_of, kind_of, text};
 use crate::service::Service;
 
 /// The maximum number of rows.
@@ -68,29 +68,6 @@ impl Selection {
         };
         let has = |word: &str| texts.iter().any(|text| text.to_lowercase().contains(word));
         is_shown && self.q.to_lowercase().split_whitespace().all(has)
-    }
-}
-
-/// Returns the id of a job or run.
-pub(super) fn id_of(item: &Value) -> &str {
-    match text(item, &["run_id"]) {
-        "" => text(item, &["id"]),
-        id => id,
-    }
-}
-
-/// Returns what a job or run makes: the type and model of a job, the kind and subject of a run.
-pub(super) fn kind_of(item: &Value) -> (String, &str) {
-    match text(item, &["kind"]) {
-        "" => (
-            text(item, &["type"]).replace('_', " "),
-            text(item, &["model"]),
-        ),
-        kind => {
-            let subject = [text(item, &["format_id"]), text(item, &["action_id"])];
-            let subject = subject.into_iter().find(|id| !id.is_empty());
-            (format!("{kind} run"), subject.unwrap_or_default())
-        }
     }
 }
 

@@ -46,3 +46,26 @@ pub(super) fn fields(value: &Value, path: &[&str]) -> Vec<(String, String)> {
         })
         .collect()
 }
+
+/// Returns the id of a job or run.
+pub(super) fn id_of(item: &Value) -> &str {
+    match text(item, &["run_id"]) {
+        "" => text(item, &["id"]),
+        id => id,
+    }
+}
+
+/// Returns what a job or run makes: the type and model of a job, the kind and subject of a run.
+pub(super) fn kind_of(item: &Value) -> (String, &str) {
+    match text(item, &["kind"]) {
+        "" => (
+            text(item, &["type"]).replace('_', " "),
+            text(item, &["model"]),
+        ),
+        kind => {
+            let subject = [text(item, &["format_id"]), text(item, &["action_id"])];
+            let subject = subject.into_iter().find(|id| !id.is_empty());
+            (format!("{kind} run"), subject.unwrap_or_default())
+        }
+    }
+}

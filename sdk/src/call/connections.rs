@@ -4,12 +4,9 @@
 //! gateway forgot it, or the network that it went through is gone. A request on it gets no response.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use bytes::Bytes;
+use std::time::Duration;
 
 use super::clock::{self, ClockReading, Instant};
-use super::core::Core;
-use crate::transport::ResponseFuture;
 
 /// What is known of the connections that are kept for reuse.
 #[derive(Debug)]
@@ -30,49 +27,31 @@ impl Connections {
         }))
     }
 
+    /// Records the time of a request. Returns the clocks, and how long the computer slept since the
+    /// last one: if it did, the connections count as replaced.
+    pub(crate) fn note_request(&self) -> (ClockReading, Option<Duration>) {
+        let now = ClockReading::now();
+        let mut state = self.state();
+        let slept = state.last_used.slept_until(&now);
+        state.last_used = now;
+        if slept.is_some() {
+            state.replaced_at = now.monotonic();
+        }
+        (now, slept)
+    }
+
+    /// Marks the connections as replaced after a request got no response, unless they were replaced
+    /// since it was sent: then it says nothing of the new ones. Returns whether they were marked.
+    pub(crate) fn mark_replaced(&self, sent_at: Instant, now: &ClockReading) -> bool {
+        let mut state = self.state();
+        let is_old = state.replaced_at <= sent_at;
+        if is_old {
+            state.replaced_at = now.monotonic();
+        }
+        is_old
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Core {
-    /// Sends a request, on a new connection if the computer slept since the last one.
-    pub(crate) fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
-        self.notice_sleep();
-        self.transport.send(request)
-    }
-
-    /// Replaces the connections if the computer slept since the last request, and ends the
-    /// rate-limit windows that ended meanwhile. Returns the clocks.
-    pub(crate) fn notice_sleep(&self) -> ClockReading {
-        let now = ClockReading::now();
-        let slept = {
-            let mut state = self.connections.state();
-            let slept = state.last_used.slept_until(&now);
-            state.last_used = now;
-            if slept.is_some() {
-                state.replaced_at = now.monotonic();
-            }
-            slept
-        };
-        if let Some(slept) = slept {
-            self.rate_limiter.skip(slept);
-            self.transport.reconnect();
-        }
-        now
-    }
-
-    /// Replaces the connections after a request got no response in time.
-    ///
-    /// `sent_at` is when it was sent: if the connections were replaced since, it says nothing of the
-    /// new ones.
-    pub(crate) fn replace_connections(&self, sent_at: Instant) {
-        let now = self.notice_sleep();
-        let mut state = self.connections.state();
-        if state.replaced_at <= sent_at {
-            state.replaced_at = now.monotonic();
-            drop(state);
-            self.transport.reconnect();
-        }
     }
 }

@@ -287,6 +287,31 @@ impl Core {
             clock::pause_until(next).await;
         }
     }
+
+    /// Sends a request, on a new connection if the computer slept since the last one.
+    pub(crate) fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
+        self.notice_sleep();
+        self.transport.send(request)
+    }
+
+    /// Replaces the connections if the computer slept since the last request, and ends the
+    /// rate-limit windows that ended meanwhile. Returns the clocks.
+    pub(crate) fn notice_sleep(&self) -> ClockReading {
+        let (now, slept) = self.connections.note_request();
+        if let Some(slept) = slept {
+            self.rate_limiter.skip(slept);
+            self.transport.reconnect();
+        }
+        now
+    }
+
+    /// Replaces the connections after a request that was sent at that time got no response.
+    pub(crate) fn replace_connections(&self, sent_at: Instant) {
+        let now = self.notice_sleep();
+        if self.connections.mark_replaced(sent_at, &now) {
+            self.transport.reconnect();
+        }
+    }
 }
 
 /// Reads the whole response of a request that was sent.
