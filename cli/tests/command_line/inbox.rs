@@ -170,7 +170,7 @@ fn several_listeners_share_the_forwarding_of_one_store() {
     let env = TestEnv::new();
     let target = Target::start();
     let words = ["--forward-to", &target.url, "--store", "sqlite:events.db"];
-    let listeners = [0, 1, 2].map(|_| Listener::start(&mut listen(&env, &words)));
+    let listeners = [0, 1, 2].map(|_| Listener::start(&mut listen(&env, words)));
     for number in 0..30 {
         let event = job(&format!("job_{number}"));
         for listener in [&listeners[number % 3], &listeners[(number + 1) % 3]] {
