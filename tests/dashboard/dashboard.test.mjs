@@ -308,6 +308,8 @@ dashboard("everything works by keyboard", manual, async ({ mock, page }) => {
   await page.keyboard.press("Escape");
   await page.keyboard.press("2");
   await page.waitForURL("**/dashboard/jobs");
+  await page.locator('#views [aria-current][href="/dashboard/jobs"]').waitFor();
+  assert.equal(await page.locator("#live").getAttribute("data-state"), "live");
   await page.keyboard.press("?");
   const shortcuts = page.getByRole("dialog", { name: "Shortcuts" });
   await shortcuts.waitFor();

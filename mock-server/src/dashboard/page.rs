@@ -155,7 +155,7 @@ fn header(clock: &Value) -> Markup {
                     _ => {},
                 }
             }
-            div #live data-keep {
+            div #live data-keep="always" {
                 span.live-text { "Connecting…" }
                 button #pause type="button" aria-pressed="false" { "Pause updates" }
                 button #help-button type="button" aria-haspopup="dialog" { "Shortcuts" }

@@ -6,9 +6,11 @@ const CONTROLS = new Set(["INPUT", "SELECT", "TEXTAREA"]);
 
 /**
  * Changes `current` into `next`. An update of the same page (`isUpdate`) does not touch what the
- * user may have changed: form controls, and elements with `data-keep`.
+ * user may have changed: form controls, and elements with `data-keep`. Those with
+ * `data-keep="always"` survive on other pages, too.
  */
 export function morph(current, next, isUpdate) {
+  if (current.dataset.keep === "always") return;
   if (isUpdate && (current.hasAttribute("data-keep") || CONTROLS.has(current.nodeName))) return;
   if (MEDIA.has(current.nodeName) && current.getAttribute("src") === next.getAttribute("src")) return;
   morphAttributes(current, next);
