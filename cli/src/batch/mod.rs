@@ -11,6 +11,7 @@ mod prices;
 mod progress;
 mod quote;
 mod report;
+mod request_failure;
 mod requests;
 mod runner;
 mod scheduler;

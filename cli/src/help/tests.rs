@@ -24,21 +24,6 @@ fn help_of(words: &str) -> String {
     error.render().to_string()
 }
 
-/// Splits a command line as a shell does. Quotes are the only syntax in examples.
-fn words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut quote = None;
-    for c in line.chars() {
-        match (quote, c) {
-            (None, '\'' | '"') => quote = Some(c),
-            (Some(open), _) if open == c => quote = None,
-            (None, ' ') => words.push(String::new()),
-            _ => words.last_mut().unwrap().push(c),
-        }
-    }
-    words
-}
-
 fn is_command_line(line: &&&str) -> bool {
     !line.starts_with('#')
 }
@@ -81,7 +66,7 @@ fn every_example_is_accepted_by_the_parser() {
         for line in lines.iter().filter(is_command_line) {
             assert!(line.starts_with(path), "{path}: {line}");
             let parsed = command_line()
-                .try_get_matches_from(words(line))
+                .try_get_matches_from(shell_words::split(line).unwrap())
                 .and_then(|matches| Cli::from_arg_matches(&matches));
             assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
         }

@@ -37,19 +37,9 @@ pub(crate) trait Words {
 }
 
 impl Words for str {
-    /// Splits a command line as a shell does. Quotes are the only syntax.
+    /// Splits a command line as a shell does.
     fn words(&self) -> Vec<String> {
-        let mut words = vec![String::new()];
-        let mut quote = None;
-        for c in self.chars() {
-            match (quote, c) {
-                (None, '\'' | '"') => quote = Some(c),
-                (Some(open), _) if open == c => quote = None,
-                (None, ' ') => words.push(String::new()),
-                _ => words.last_mut().unwrap().push(c),
-            }
-        }
-        words
+        shell_words::split(self).unwrap()
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn details(service: &Service, id: &str) -> Markup {
     let Some(item) = item else {
         return html! {
             h2 { (id) }
-            p.empty { "There is no job or run with this ID." }
+            p.empty { "No job or run has this ID." }
         };
     };
     let (kind, subject) = kind_of(&item);

@@ -10,7 +10,7 @@ use svc_sdk::contract::{JobStatus, RunStatus};
 
 use super::job_details;
 use super::page::{View, page};
-use super::parts::{code as code_of, link, parse_time, status, time};
+use super::parts::{code as code_of, link, parse_time, search_form, status, time};
 use super::values::{at, id_of, kind_of, text};
 use crate::service::Service;
 
@@ -141,22 +141,14 @@ fn filters(selection: &Selection) -> Markup {
         ("failed", "Failed"),
         ("completed", "Completed"),
     ];
-    html! {
-        form.filters method="get" action=(View::Jobs.path()) role="search" {
-            label.hidden for="q" { "Search jobs and runs" }
-            input #q type="search" name="q" value=(selection.q) placeholder="ID, type, model, workspace…" autocomplete="off";
-            fieldset.choice {
-                legend.hidden { "Show" }
-                @for (value, label) in shows {
-                    label {
-                        input type="radio" name="show" value=(value) checked[selection.show == value];
-                        span { (label) }
-                    }
-                }
-            }
-            button.hidden type="submit" { "Search" }
-        }
-    }
+    search_form(
+        View::Jobs.path(),
+        "Search jobs and runs",
+        "ID, type, model, workspace…",
+        &selection.q,
+        &shows,
+        &selection.show,
+    )
 }
 
 fn row_of(item: &Value, selection: &Selection, selected: &str) -> Markup {

@@ -185,7 +185,7 @@ fn help() -> Markup {
 /// The page for any other path.
 pub(super) async fn not_found(State(service): State<Service>) -> (StatusCode, Markup) {
     let content = html! {
-        p { "There is no such page. The navigation lists all views." }
+        p { "No page has this address. The navigation lists all views." }
     };
     let page = page(&service, View::Requests, "Not found", false, content);
     (StatusCode::NOT_FOUND, page)

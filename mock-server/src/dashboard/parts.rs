@@ -139,6 +139,34 @@ pub(super) fn link(path: &str, parameters: &[(&str, &str)]) -> String {
     }
 }
 
+/// Returns the form that searches a list, and chooses which of its rows are shown: pairs of the value
+/// in the URL and the label.
+pub(super) fn search_form(
+    path: &str,
+    label: &str,
+    placeholder: &str,
+    query: &str,
+    choices: &[(&str, &str)],
+    chosen: &str,
+) -> Markup {
+    html! {
+        form.filters method="get" action=(path) role="search" {
+            label.hidden for="q" { (label) }
+            input #q type="search" name="q" value=(query) placeholder=(placeholder) autocomplete="off";
+            fieldset.choice {
+                legend.hidden { "Show" }
+                @for (value, label) in choices {
+                    label {
+                        input type="radio" name="show" value=(value) checked[chosen == *value];
+                        span { (label) }
+                    }
+                }
+            }
+            button.hidden type="submit" { "Search" }
+        }
+    }
+}
+
 /// Returns a list of names and values.
 pub(super) fn facts(rows: &[(&str, Markup)]) -> Markup {
     html! {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::page::{View, page};
-use super::parts::{code as code_of, duration, http_status, link, time};
+use super::parts::{code as code_of, duration, http_status, link, search_form, time};
 use super::values::{text, whole};
 use super::{curl, request_details};
 use crate::addresses::OPEN_API_KEY;
@@ -143,20 +143,7 @@ fn list_of(service: &Service, selection: &Selection, selected: Option<u64>) -> M
 fn filters(selection: &Selection) -> Markup {
     let shows = [("", "All"), ("errors", "Errors"), ("writes", "Writes")];
     html! {
-        form.filters method="get" action=(View::Requests.path()) role="search" {
-            label.hidden for="q" { "Search requests" }
-            input #q type="search" name="q" value=(selection.q) placeholder="Path, operation, status, key…" autocomplete="off";
-            fieldset.choice {
-                legend.hidden { "Show" }
-                @for (value, label) in shows {
-                    label {
-                        input type="radio" name="show" value=(value) checked[selection.show == value];
-                        span { (label) }
-                    }
-                }
-            }
-            button.hidden type="submit" { "Search" }
-        }
+        (search_form(View::Requests.path(), "Search requests", "Path, operation, status, key…", &selection.q, &shows, &selection.show))
         @if let Some(before) = selection.before {
             p.muted {
                 "Requests before number " (before) ". "

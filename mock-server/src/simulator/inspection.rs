@@ -341,7 +341,7 @@ impl Simulator {
             .collect()
     }
 
-    /// Returns whether there are no jobs or runs.
+    /// Returns whether no job or run was submitted.
     pub(crate) fn is_without_jobs(&self) -> bool {
         self.state.jobs.all().next().is_none() && self.state.runs.all().next().is_none()
     }

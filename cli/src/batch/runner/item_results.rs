@@ -6,7 +6,7 @@ use svc_sdk::types::Usd;
 use super::{Runner, to_usize};
 use crate::batch::journal::{Entry, Outcome, Status};
 use crate::batch::report::EndedItem;
-use crate::batch::requests::{default_code, error_json};
+use crate::batch::request_failure::{default_code, error_json};
 use crate::batch::scheduler::{DropReason, Event, Index};
 use crate::clock;
 use crate::download::StoredFile;

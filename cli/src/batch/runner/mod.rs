@@ -1,12 +1,12 @@
 //! The run of a batch: the loop between the scheduler, the service, the journal and the output.
 
 mod actions;
+mod display;
 mod item_results;
 mod setup;
 mod task_results;
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,19 +25,18 @@ use crate::batch::prices::{Estimates, Shape};
 use crate::batch::progress::{Counts, Progress};
 use crate::batch::quote::Quote;
 use crate::batch::report::Report;
+use crate::batch::request_failure::RequestFailure;
 use crate::batch::requests::{
-    Clients, EstimateResult, ItemResult, RequestFailure, SubmitReceipt, SubmittedHandle,
-    is_idempotent,
+    Clients, EstimateResult, ItemResult, SubmitReceipt, SubmittedHandle, is_idempotent,
 };
 use crate::batch::scheduler::{Action, DropReason, Event, Index, Limits, Scheduler};
 use crate::batch::summary::Summary;
 use crate::clock;
-use crate::download::{DownloadPlan, StoredFile, open_file};
+use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
 use crate::random;
 use crate::session::Session;
 use crate::submit::paid_request::KEY_RETENTION;
-use crate::text::sanitize;
 
 /// The attempts of a request without an answer, unless `--retries` sets another number.
 const MAX_ATTEMPTS: u32 = 10;
@@ -225,32 +224,6 @@ impl<'a> Runner<'a> {
         self.conclude()
     }
 
-    /// Shows and opens files, if that is asked for.
-    fn show_files(&mut self, files: &[StoredFile]) {
-        let Some(plan) = &self.clients.download else {
-            return;
-        };
-        for file in files {
-            let path = PathBuf::from(&file.path);
-            plan.preview(self.session, &path);
-            if plan.opens_files() {
-                let shown = file.path.clone();
-                self.opening
-                    .spawn(async move { (shown, open_file(&path).await) });
-            }
-        }
-    }
-
-    /// Waits until files are opened, and warns about those that are not.
-    async fn report_unopened_files(&mut self) {
-        while let Some(opened) = self.opening.join_next().await {
-            if let Ok((path, Err(reason))) = opened {
-                let warning = format!("cannot open {}: {}", sanitize(&path), sanitize(&reason));
-                self.session.printer.warn(&warning);
-            }
-        }
-    }
-
     /// Adds the items to the scheduler.
     fn enqueue(&mut self) -> Result<(), Failure> {
         // The requests that may have been carried out come first: their keys expire.
@@ -429,12 +402,6 @@ impl<'a> Runner<'a> {
                 Ok(())
             }
         }
-    }
-
-    fn show_progress(&mut self) {
-        self.counts.in_flight = self.scheduler.in_flight();
-        self.counts.is_slowed = self.scheduler.is_slowed(self.now());
-        self.progress.update(self.counts);
     }
 
     fn add_spend_change(&mut self, after: Usd, before: Usd) {

@@ -7,10 +7,8 @@ use svc_sdk::types::Usd;
 use super::{Runner, TaskResult, to_usize};
 use crate::batch::journal::{Entry, Receipt, Status};
 use crate::batch::prices::Shape;
-use crate::batch::requests::{
-    EstimateResult, FailureClass, ItemResult, RequestFailure, SubmitReceipt, default_code,
-    error_json, is_idempotent,
-};
+use crate::batch::request_failure::{FailureClass, RequestFailure, default_code, error_json};
+use crate::batch::requests::{EstimateResult, ItemResult, SubmitReceipt, is_idempotent};
 use crate::batch::scheduler::{DropReason, Event, Index};
 use crate::error::Failure;
 
