@@ -30,8 +30,9 @@ impl Connections {
     /// Records the time of a request. Returns the clocks, and how long the computer slept since the
     /// last one: if it did, the connections count as replaced.
     pub(crate) fn note_request(&self) -> (ClockReading, Option<Duration>) {
-        let now = ClockReading::now();
+        // Read after the lock is held, so that one sleep is noticed once.
         let mut state = self.state();
+        let now = ClockReading::now();
         let slept = state.last_used.slept_until(&now);
         state.last_used = now;
         if slept.is_some() {

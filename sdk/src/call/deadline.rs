@@ -14,7 +14,7 @@ const MAX_DELAY: Duration = Duration::from_secs(2);
 /// The least time that is left after the program was stopped, once for each time limit.
 const MIN_TIME_LEFT: Duration = Duration::from_secs(5);
 /// How long an exchange that was under way while the computer slept may take to go on.
-const TIME_TO_GO_ON: Duration = Duration::from_secs(1);
+const GRACE_AFTER_SLEEP: Duration = Duration::from_secs(1);
 
 /// The end of a time limit, which is put off while the program cannot run.
 ///
@@ -175,7 +175,7 @@ pub(crate) async fn exchange<F: Future>(
             break;
         }
     }
-    let check = now + TIME_TO_GO_ON;
+    let check = now + GRACE_AFTER_SLEEP;
     let check = deadline.map_or(check, |deadline| check.min(deadline.instant()));
     match clock::before(check, future).await {
         Some(output) => Ok(output),

@@ -62,9 +62,9 @@ const DEFAULT_ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 /// have changed, for example because a VPN was connected. The default transport can do so; another
 /// one has to implement [`Transport::reconnect`].
 ///
-/// Time limits count the time during which the program can run. What the computer sleeps is not
-/// counted, nor is a stop of the process, as by Ctrl-Z or a debugger; and if a time limit would have
-/// passed during a stop, five seconds are left after it. In tests with tokio's paused clock, let the
+/// Time limits count the time during which the program can run. The time that the computer sleeps is
+/// not counted, nor the time that the process is stopped, as by Ctrl-Z or a debugger; and if a time
+/// limit would have passed during a stop, five seconds are left after it. In tests with tokio's paused clock, let the
 /// time advance by itself: a large step of `tokio::time::advance` looks like a stop.
 #[must_use = "a builder does nothing until it is built"]
 pub struct ClientBuilder<S> {

@@ -72,6 +72,8 @@ pub struct Updates<R: Resource> {
     limit: Option<Deadline>,
     /// When to see whether the next poll is due, or the time limit has passed.
     timer: Option<Timer>,
+    /// Whether the caller waits for the next update.
+    is_awaited: bool,
     event: Option<BoxFuture<()>>,
     span: Span,
 }
@@ -105,6 +107,7 @@ impl<R: Resource> Updates<R> {
             state: State::New,
             limit: None,
             timer: None,
+            is_awaited: false,
             event: None,
             span: Span::none(),
         }
@@ -236,7 +239,16 @@ impl<R: Resource> Updates<R> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Update<R::Status>>>> {
-        self.put_off_limit();
+        // The time between two updates belongs to the caller.
+        if self.is_awaited {
+            self.put_off_limit();
+        }
+        let polled = self.poll_state(context);
+        self.is_awaited = polled.is_pending();
+        polled
+    }
+
+    fn poll_state(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Update<R::Status>>>> {
         loop {
             match &mut self.state {
                 State::Finished => return Poll::Ready(None),

@@ -99,3 +99,20 @@ async fn a_wait_that_was_stopped_for_longer_than_its_limit_polls_again() {
     job.wait().timeout(Duration::from_secs(3)).await.unwrap();
     assert_eq!(script.requests().len(), 3);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_time_limit_counts_the_time_between_two_updates() {
+    let script = Script::new([status("processing", 2.0)]);
+    let job = open_client(&script).jobs().handle("job_1");
+    let mut updates = job.updates().timeout(Duration::from_secs(10));
+    updates.next().await.unwrap().unwrap();
+    tokio::time::advance(HOUR).await;
+    let error = loop {
+        if let Err(error) = updates.next().await.unwrap() {
+            break error;
+        }
+    };
+    assert!(error.is_wait_timeout(), "{error}");
+    // The poll that was due is made before the wait ends.
+    assert_eq!(script.requests().len(), 2);
+}
