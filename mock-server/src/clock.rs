@@ -171,8 +171,9 @@ pub struct NotManual;
 impl fmt::Display for NotManual {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "cannot advance the clock: it runs in real time; start the mock with a manual clock \
-             (--clock manual, or clock_manual() on the builder)",
+            "cannot advance the clock: it runs in real time; pause it with PUT /clock and \
+             {\"mode\": \"manual\"}, or start the mock with a manual clock (--clock manual, or \
+             clock_manual() on the builder)",
         )
     }
 }

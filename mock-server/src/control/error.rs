@@ -15,7 +15,7 @@ pub(super) struct ControlApiError {
 }
 
 impl ControlApiError {
-    fn new(status: StatusCode, code: &'static str, message: String) -> Self {
+    pub(super) fn new(status: StatusCode, code: &'static str, message: String) -> Self {
         Self {
             status,
             code,
@@ -30,10 +30,6 @@ impl ControlApiError {
 
     pub(super) fn not_found(message: String) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
-    }
-
-    pub(super) fn foreign(status: StatusCode, code: &'static str, message: String) -> Self {
-        Self::new(status, code, message)
     }
 
     /// The error for an endpoint whose response is a stream, from a frontend that has none.

@@ -11,6 +11,9 @@ use http::{HeaderValue, Request, StatusCode, Uri};
 
 use super::error::ControlApiError;
 
+/// Names of the loopback interface.
+const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
+
 /// Checks that a request names this mock as its host, and that no other origin has sent it.
 ///
 /// # Errors
@@ -18,20 +21,20 @@ use super::error::ControlApiError;
 /// Returns an error with the status 421 for another host, and 403 for another origin.
 pub(super) fn check<B>(request: &Request<B>, names: &[String]) -> Result<(), ControlApiError> {
     let headers = request.headers();
-    let host = match (request.uri().authority(), headers.get(HOST)) {
-        (Some(authority), _) => Some(authority.clone()),
-        (None, Some(host)) => Some(authority(host).ok_or_else(|| foreign_host(host, names))?),
-        // Browsers always send the host.
-        (None, None) => None,
-    };
+    let host =
+        match (request.uri().authority(), headers.get(HOST)) {
+            (Some(authority), _) => Some(authority.clone()),
+            (None, Some(host)) => Some(authority(host).ok_or_else(|| {
+                foreign_host(&String::from_utf8_lossy(host.as_bytes()), names, "")
+            })?),
+            // Browsers always send the host.
+            (None, None) => None,
+        };
     if let Some(host) = &host
         && !is_accepted(host, names)
     {
-        let host = HeaderValue::try_from(host.as_str());
-        return Err(foreign_host(
-            &host.unwrap_or(HeaderValue::from_static("")),
-            names,
-        ));
+        let advice = format!(" (start the mock with --host {} to accept it)", host.host());
+        return Err(foreign_host(host.as_str(), names, &advice));
     }
     for origin in headers.get_all(ORIGIN) {
         let sender = origin
@@ -68,17 +71,15 @@ fn is_accepted(authority: &Authority, names: &[String]) -> bool {
         || names.iter().any(|name| name.eq_ignore_ascii_case(host))
 }
 
-fn foreign_host(host: &HeaderValue, names: &[String]) -> ControlApiError {
-    let host = String::from_utf8_lossy(host.as_bytes());
-    let name = host.rsplit_once(':').map_or(&*host, |(name, _)| name);
-    let accepted = ["127.0.0.1", "localhost", "[::1]"].into_iter();
-    let mut accepted: Vec<_> = accepted.chain(names.iter().map(String::as_str)).collect();
-    accepted.dedup();
+fn foreign_host(host: &str, names: &[String], advice: &str) -> ControlApiError {
+    let names = names.iter().map(String::as_str);
+    let others = names.filter(|name| !LOOPBACK.contains(name));
+    let accepted: Vec<_> = LOOPBACK.into_iter().chain(others).collect();
     let message = format!(
-        "invalid host {host:?}: expected {} (start the mock with --host {name} to accept it)",
+        "invalid host {host:?}: expected {}{advice}",
         accepted.join(", ")
     );
-    ControlApiError::foreign(StatusCode::MISDIRECTED_REQUEST, "foreign_host", message)
+    ControlApiError::new(StatusCode::MISDIRECTED_REQUEST, "foreign_host", message)
 }
 
 fn foreign_origin(origin: &HeaderValue) -> ControlApiError {
@@ -87,7 +88,7 @@ fn foreign_origin(origin: &HeaderValue) -> ControlApiError {
         "requests from the origin {origin:?} are not accepted: \
          only the mock's own pages and programs may use the control API"
     );
-    ControlApiError::foreign(StatusCode::FORBIDDEN, "foreign_origin", message)
+    ControlApiError::new(StatusCode::FORBIDDEN, "foreign_origin", message)
 }
 
 #[cfg(test)]
@@ -161,11 +162,13 @@ mod tests {
             .header(HOST, "mock:4013")
             .body(())
             .unwrap();
-        let message = check(&request, &[]).unwrap_err().message;
-        assert_eq!(
-            message,
-            "invalid host \"mock:4013\": expected 127.0.0.1, localhost, [::1] \
-             (start the mock with --host mock to accept it)"
-        );
+        for names in [vec![], vec!["127.0.0.1".to_owned()]] {
+            let message = check(&request, &names).unwrap_err().message;
+            assert_eq!(
+                message,
+                "invalid host \"mock:4013\": expected 127.0.0.1, localhost, [::1] \
+                 (start the mock with --host mock to accept it)"
+            );
+        }
     }
 }

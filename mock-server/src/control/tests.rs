@@ -454,5 +454,8 @@ fn a_balance_can_be_topped_up() {
     ] {
         mock.error(400, "POST", "/top-ups", body);
     }
+    let largest = r#"{"balance_usd": "9223372036854.00"}"#;
+    mock.ok("POST", "/workspaces/ws_team", largest);
+    mock.error(409, "POST", "/top-ups", body);
     assert_eq!(items(&mock.ok("GET", "/top-ups", "")).len(), 1);
 }

@@ -26,8 +26,17 @@ pub(super) fn command(base: &str, request: &Value, secret: Option<&str>) -> Stri
     } else if method != if body.is_empty() { "GET" } else { "POST" } {
         parts.push(format!("-X {method}"));
     }
-    parts.push(quote(&format!("{base}{}", text(request, &["path"]))));
-    for (name, value) in fields(request, &["headers"]) {
+    let path = text(request, &["path"]);
+    if path.contains(['[', ']', '{', '}']) {
+        parts.push("--globoff".to_owned());
+    }
+    parts.push(quote(&format!("{base}{path}")));
+    let headers = fields(request, &["headers"]);
+    if !body.is_empty() && !headers.iter().any(|(name, _)| name == "content-type") {
+        // Otherwise curl sends that of a form.
+        parts.push("-H 'content-type:'".to_owned());
+    }
+    for (name, value) in headers {
         if OMITTED_HEADERS.contains(&name.as_str()) || (name == "accept" && value == "*/*") {
             continue;
         }
@@ -84,6 +93,18 @@ mod tests {
         assert_eq!(
             command("HEAD"),
             "curl -sS \\\n  --head \\\n  'http://h/v1/jobs'"
+        );
+    }
+
+    #[test]
+    fn curl_sends_what_the_client_sent() {
+        let request = json!({
+            "method": "POST", "path": "/v1/jobs?ids[]=1", "headers": {}, "request": {"body": "{}"},
+        });
+        assert_eq!(
+            command("http://h", &request, None),
+            "curl -sS \\\n  --globoff \\\n  'http://h/v1/jobs?ids[]=1' \\\n  \
+             -H 'content-type:' \\\n  --data-raw '{}'"
         );
     }
 }

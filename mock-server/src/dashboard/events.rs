@@ -87,7 +87,10 @@ pub(super) async fn stream(
             revision
         },
         generation,
-        since: last_id.or(since).unwrap_or(last),
+        // A larger number is from before a reset or a restart.
+        since: last_id
+            .or(since)
+            .map_or(last, |seq| if seq > last { 0 } else { seq }),
         only,
         // The first event tells the client that the stream has started.
         unsent: VecDeque::from([Event::default().comment("started")]),

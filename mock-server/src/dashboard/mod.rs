@@ -25,8 +25,6 @@ mod state;
 mod values;
 mod webhooks;
 
-use std::future::poll_fn;
-
 use axum::Router;
 use axum::body::Body;
 use axum::http::header::{
@@ -67,6 +65,7 @@ impl Dashboard {
             .route("/dashboard/clock", get(clock::view))
             .route("/dashboard/faults", get(faults::view))
             .route("/dashboard/keys", get(keys::view))
+            .route("/dashboard", get(requests::list))
             .route("/dashboard/state", get(state::view))
             .route("/dashboard/media/{file}", get(media::file))
             .route("/dashboard/assets/{name}", get(assets::file))
@@ -95,11 +94,7 @@ impl Dashboard {
         }
         let mut router = self.router.clone();
         let request = request.map(|()| Body::empty());
-        let is_ready = poll_fn(|context| {
-            <Router as tower_service::Service<Request<Body>>>::poll_ready(&mut router, context)
-        });
         // The router is always ready and never fails.
-        let _ = is_ready.await;
         let mut response = match router.call(request).await {
             Ok(response) => response,
             Err(error) => match error {},

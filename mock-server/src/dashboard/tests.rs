@@ -95,6 +95,7 @@ async fn every_view_is_a_page_with_a_strict_content_policy() {
     let mock = Mock::new();
     for path in [
         "/",
+        "/dashboard",
         "/dashboard/requests?q=video&show=errors&before=7",
         "/dashboard/requests/1",
         "/dashboard/jobs?show=active",

@@ -62,5 +62,7 @@ pub use settings::{Hosts, Settings, UndocumentedKeys};
 pub(crate) use state::{Ended, State};
 pub use time::Time;
 pub(crate) use timeline::Timeline;
+#[cfg(feature = "webhook-sender")]
+pub(crate) use webhooks::MAX_RESPONSE_BYTES;
 pub use webhooks::{Delivery, DeliveryId, DeliveryOutcome};
 pub use workspaces::{OrganizationWallet, WorkspaceUpdate};

@@ -14,7 +14,7 @@ use tokio::select;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use crate::engine::{Delivery, DeliveryOutcome};
+use crate::engine::{Delivery, DeliveryOutcome, MAX_RESPONSE_BYTES};
 use crate::service::Service;
 use crate::webhook_route::Target;
 
@@ -23,8 +23,6 @@ const MAX_CONCURRENT_ATTEMPTS: usize = 64;
 /// How much of a response body is read before the connection is closed, so that the receiver can
 /// finish writing.
 const MAX_DRAINED_BYTES: usize = 64 * 1024;
-/// How much of a response body is stored with the attempt.
-const MAX_STORED_BYTES: usize = 1024;
 /// The time limit for reading a response body.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
 
@@ -128,7 +126,8 @@ async fn drain(mut body: Incoming, beginning: &mut Vec<u8>) {
     let mut read = 0;
     while let Some(Ok(frame)) = body.frame().await {
         let data = frame.data_ref().map_or(&[][..], |data| data);
-        let missing = MAX_STORED_BYTES.saturating_sub(beginning.len());
+        // With the rest of a last character: the log cuts after a whole one.
+        let missing = (MAX_RESPONSE_BYTES + 4).saturating_sub(beginning.len());
         beginning.extend(data.iter().take(missing));
         read += data.len();
         if read > MAX_DRAINED_BYTES {

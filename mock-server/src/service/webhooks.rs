@@ -49,7 +49,12 @@ impl Service {
                 // The sender no longer responds, so the rest is not delivered step by step.
                 return self.advance(target.since(self.now()));
             }
-            let done = self.lock().advance_step(target);
+            let done = {
+                let mut state = self.lock();
+                // The clock may have been set to run meanwhile.
+                state.clock.after(Duration::ZERO)?;
+                state.advance_step(target)
+            };
             self.notify_changed();
             if done {
                 return Ok(target);

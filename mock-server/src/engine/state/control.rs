@@ -43,23 +43,23 @@ impl State {
         if top_up.status != status {
             if status == TopUpStatus::Paid {
                 let (workspace, amount) = (top_up.workspace.clone(), top_up.amount());
-                let entry = self.rng.id("ent");
-                let subject = Subject::TopUp(id.into());
-                let booked = self.ledger.book(
-                    &workspace,
-                    entry,
-                    EntryKind::TopUp,
-                    amount,
-                    subject,
-                    self.now,
-                );
-                booked.map_err(|_| {
-                    ControlError::Conflict("the top-up would overflow the balance".to_owned())
-                })?;
+                self.book_top_up(id, &workspace, amount)?;
             }
             self.top_ups.settle(id, status);
         }
         self.top_ups.get(id).ok_or_else(not_found)
+    }
+
+    fn book_top_up(&mut self, id: &str, workspace: &str, amount: Usd) -> Result<(), ControlError> {
+        let entry = self.rng.id("ent");
+        let subject = Subject::TopUp(id.into());
+        let kind = EntryKind::TopUp;
+        let booked = self
+            .ledger
+            .book(workspace, entry, kind, amount, subject, self.now);
+        booked
+            .map(drop)
+            .map_err(|_| ControlError::Conflict("the top-up would overflow the balance".to_owned()))
     }
 
     /// Creates a top-up that is paid, and returns it.
@@ -75,13 +75,17 @@ impl State {
             )));
         }
         let micros = u64::try_from(amount.micros()).unwrap_or_default();
-        let cents = u32::try_from(micros / MICROS_PER_CENT).unwrap_or_default();
-        if cents == 0 || micros % MICROS_PER_CENT != 0 {
+        let cents = u32::try_from(micros / MICROS_PER_CENT);
+        let is_whole = micros > 0 && micros % MICROS_PER_CENT == 0;
+        let Some(cents) = cents.ok().filter(|_| is_whole) else {
+            let largest = Usd::from_micros(i64::from(u32::MAX) * 10_000);
             return Err(invalid(format!(
-                "amount_usd: invalid amount {amount}: expected dollars in whole cents, such as 20.00"
+                "amount_usd: invalid amount {amount}: expected dollars in whole cents, \
+                 such as 20.00, and at most {largest}"
             )));
-        }
+        };
         let id = self.rng.id("top");
+        self.book_top_up(&id, workspace, amount)?;
         self.top_ups.add(TopUp {
             id: id.clone(),
             workspace: workspace.to_owned(),
@@ -92,7 +96,9 @@ impl State {
             cancel_url: None,
             created_at: self.now,
         });
-        self.settle_top_up(&id, TopUpStatus::Paid)
+        self.top_ups.settle(&id, TopUpStatus::Paid);
+        let not_found = || ControlError::NotFound(format!("top-up {id:?} not found"));
+        self.top_ups.get(&id).ok_or_else(not_found)
     }
 
     /// Ends a job immediately. Setting the status that it already has changes nothing.

@@ -13,7 +13,7 @@ use crate::engine::shared::Shared;
 /// The maximum number of stored attempts.
 const MAX_ENTRIES: usize = 10_000;
 /// The maximum number of bytes stored of the body of a response.
-const MAX_RESPONSE_BYTES: usize = 1024;
+pub(crate) const MAX_RESPONSE_BYTES: usize = 1024;
 /// The maximum total size of stored bodies.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 

@@ -8,3 +8,5 @@ mod sending;
 pub(crate) mod signature;
 
 pub use delivery::{Delivery, DeliveryId, DeliveryOutcome};
+#[cfg(feature = "webhook-sender")]
+pub(crate) use log::MAX_RESPONSE_BYTES;

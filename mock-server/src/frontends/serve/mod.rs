@@ -33,7 +33,9 @@ pub type Log = fn(&str);
 /// The hosts, in the order of their ports.
 const HOSTS: [Host; 4] = [Host::Open, Host::Developer, Host::Media, Host::Control];
 
-/// A mock that listens on four ports, of 127.0.0.1 unless [`Setup::bind`] names another address. Dropping it stops the server.
+/// A mock that listens on four ports, of 127.0.0.1 unless [`Setup::bind`] names another address.
+///
+/// Dropping it stops the server.
 #[derive(Debug)]
 pub struct Server {
     service: Service,
