@@ -4,6 +4,7 @@ It shows what a client in any language has to do: one idempotency key for all at
 polls when the service says, and errors by their code.
 """
 
+import http.client
 import json
 import os
 import time
@@ -58,7 +59,8 @@ class Client:
                 if error.status not in (429, 502, 503) or attempt == self.attempts:
                     raise
                 pause = error.retry_after
-            except OSError:  # No response: with the same key, the request can be repeated.
+            # No response, or only a part: with the same key, the request can be repeated.
+            except (OSError, http.client.HTTPException):
                 if attempt == self.attempts:
                     raise
                 pause = 0.1 * 2**attempt

@@ -38,11 +38,14 @@ class ClientTest(unittest.TestCase):
             self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
 
     def test_a_lost_response_is_paid_for_once(self):
-        fault = {"surface": "open", "operation": "image_generate", "kind": "drop_after", "times": 1}
-        control("POST", "/faults", fault)
-        job = self.client.generate_image("a red fox in snow")
-        self.client.wait(job["id"])
-        self.assertEqual([charge["job_id"] for charge in self.charges()], [job["id"]])
+        jobs = []
+        for kind in ("drop_after", "truncate"):
+            fault = {"surface": "open", "operation": "image_generate", "kind": kind, "times": 1}
+            control("POST", "/faults", fault)
+            job = self.client.generate_image("a red fox in snow")
+            self.client.wait(job["id"])
+            jobs.append(job["id"])
+        self.assertCountEqual([charge["job_id"] for charge in self.charges()], jobs)
 
     def test_a_failed_job_is_an_error_with_its_code_and_costs_nothing(self):
         job = self.client.generate_image("a red fox in snow [mock:fail=provider_failed]")
