@@ -67,8 +67,8 @@ impl WebhookReceiver {
 
     /// Sets the function that loads the keys again, or returns `None` if it cannot.
     ///
-    /// It is called for a delivery with a signature that does not match, or that matches an
-    /// older key, if the delivery names a secret that the receiver does not have. Anyone can send
+    /// It is called for each delivery with a recent timestamp that names a secret that the receiver
+    /// does not have, also if its signature is valid, before the delivery is answered. Anyone can send
     /// such a delivery, so a function that makes requests has to limit their rate, and it has to
     /// return well within the ten seconds that the service waits for a response.
     ///

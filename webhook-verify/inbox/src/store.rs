@@ -78,7 +78,7 @@ pub trait Store: fmt::Debug + Send + Sync {
     /// Returns an error if the store cannot be written.
     async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError>;
 
-    /// Removes events that were handled or given up more than `age` ago. Returns their number.
+    /// Removes events that were handled or became dead more than `age` ago. Returns their number.
     /// Later deliveries of a removed event count as new.
     ///
     /// # Errors
