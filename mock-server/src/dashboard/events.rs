@@ -23,7 +23,7 @@ use crate::service::Service;
 
 /// The time between comments that keep an idle connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// The time to collect changes in, so that a busy mock does not flood its observers.
+/// How long changes are collected before they are sent, so that a busy mock does not flood its clients.
 const COLLECT: Duration = Duration::from_millis(100);
 
 /// The parameters of the stream.

@@ -1,4 +1,4 @@
-//! The view of the state: out to a file, in from a file, and back to the start.
+//! The view of the state: exporting, importing and resetting it.
 
 use axum::extract::State;
 use maud::{Markup, html};

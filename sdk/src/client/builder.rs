@@ -64,7 +64,8 @@ const DEFAULT_ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 ///
 /// Time limits count the time during which the program can run. The time that the computer sleeps is
 /// not counted, nor the time that the process is stopped, as by Ctrl-Z or a debugger; and if a time
-/// limit would have passed during a stop, five seconds are left after it. In tests with tokio's paused clock, let the
+/// limit would have passed during a stop, five seconds are left after it. On Windows, the clock goes on
+/// while the computer sleeps, which is treated as a stop. In tests with tokio's paused clock, let the
 /// time advance by itself: a large step of `tokio::time::advance` looks like a stop.
 #[must_use = "a builder does nothing until it is built"]
 pub struct ClientBuilder<S> {

@@ -1,7 +1,8 @@
 // Forms that send their fields to the control API as JSON.
 //
-// `data-send` has the method and the path, `data-done` what to say when it worked (`{name}` is a field of the response), `data-confirm` a
-// question to ask before, and `data-file` sends the selected file as the body.
+// `data-send` has the method and the path, `data-done` the message for success (`{name}` is a field of
+// the response), `data-confirm` a question to ask before, and `data-file` sends the selected file as
+// the body.
 import { refresh } from "./navigation.js";
 import { showStatus } from "./status.js";
 

@@ -11,7 +11,7 @@ async function update() {
     isStale = true;
     return;
   }
-  // One fetch at a time: what changes meanwhile is fetched afterwards.
+  // One fetch at a time: later changes are fetched after it.
   if (isFetching) {
     isStale = true;
     return;
@@ -62,7 +62,7 @@ export function togglePause() {
 
 export function startLive() {
   document.getElementById("pause").addEventListener("click", togglePause);
-  // A page that is not visible gives its connection back: browsers allow six for each host.
+  // A page that is not visible closes its connection: browsers allow six for each host.
   document.addEventListener("visibilitychange", reconnect);
   addEventListener("pageshow", (event) => event.persisted && reconnect());
   reconnect();

@@ -4,7 +4,7 @@ import { showStatus } from "./status.js";
 
 let latest = 0;
 
-/** Fetches the page of the current URL, and shows what has changed. Returns whether that worked. */
+/** Fetches the page of the current URL, and shows what has changed. */
 export function refresh() {
   return load(location.href, true);
 }
@@ -30,14 +30,12 @@ async function load(url, isUpdate) {
     const response = await fetch(url, { headers: { accept: "text/html" } });
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const next = page.getElementById("app");
-    // A later request has overtaken this one.
-    if (number !== latest || !next) return true;
+    // A later load has started.
+    if (number !== latest || !next) return;
     document.title = page.title;
     morph(document.getElementById("app"), next, isUpdate);
-    return true;
   } catch {
     if (!isUpdate) showStatus("The mock does not respond.");
-    return false;
   }
 }
 
@@ -56,7 +54,7 @@ export function startNavigation() {
     if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
     const control = event.target.closest("a, button, input, label, summary, video, audio");
     const row = control ? null : event.target.closest("tr")?.querySelector("a.row");
-    // A row is as good as its link, unless text is being selected in it.
+    // A click on a row follows its link, unless text is being selected in it.
     if (row && getSelection().isCollapsed) return void visit(row.href);
     const link = control?.closest("a[href]");
     if (!link || !isPage(link) || link.hash) return;
