@@ -5,11 +5,15 @@ use std::future::Future;
 use std::io::{self, IsTerminal, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
+use std::pin::pin;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde::Serializer;
+use serde_json::Value;
 use svc_sdk::contract::Plan;
 use svc_sdk::types::Usd;
+use tokio::time::sleep;
 use url::Host;
 
 use crate::clock::{ClockMode, Speed};
@@ -18,6 +22,9 @@ use crate::serve::{BindError, Log, Server};
 use crate::service::Service;
 use crate::setup::Setup;
 use crate::webhook_route::WebhookRoute;
+
+/// How often new requests are logged.
+const LOG_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The options of the program, for any command line that includes it.
 #[derive(Args, Clone, Debug)]
@@ -49,6 +56,10 @@ pub struct Options {
     /// terminal)
     #[arg(long)]
     pub json: bool,
+
+    /// Log each request, other than those to the control API: method, path, status and error code
+    #[arg(long)]
+    pub log_requests: bool,
 
     /// Whether standard output is a terminal.
     #[arg(skip = io::stdout().is_terminal())]
@@ -222,7 +233,7 @@ impl Options {
 /// Runs the mock until `shutdown` completes.
 ///
 /// Prints the addresses and keys to `stdout` as soon as the mock accepts connections, and reports
-/// the address of the dashboard and later problems to `log`.
+/// the address of the dashboard, later problems and, if the options say so, each request to `log`.
 ///
 /// # Errors
 ///
@@ -239,9 +250,74 @@ pub async fn run(
         .map_err(Error::Output)?;
     #[cfg(feature = "dashboard")]
     log(&format!("dashboard: {}/", server.control_url()));
-    shutdown.await;
+    let mut requests = RequestLog::new(&server);
+    let mut shutdown = pin!(shutdown);
+    loop {
+        tokio::select! {
+            () = &mut shutdown => break,
+            () = sleep(LOG_INTERVAL), if options.log_requests => requests.write(&server, log),
+        }
+    }
+    if options.log_requests {
+        requests.write(&server, log);
+    }
     server.shutdown().await;
     Ok(())
+}
+
+/// Which requests were logged.
+struct RequestLog {
+    last: u64,
+    generation: u64,
+}
+
+impl RequestLog {
+    fn new(service: &Service) -> Self {
+        Self {
+            last: 0,
+            generation: service.generation(),
+        }
+    }
+
+    /// Logs the requests since the last call.
+    fn write(&mut self, service: &Service, log: Log) {
+        let generation = service.generation();
+        if generation != self.generation {
+            // After a reset or restore, the sequence numbers start again.
+            *self = Self {
+                last: 0,
+                generation,
+            };
+        }
+        for request in service.requests(self.last) {
+            let number = request.get("seq").and_then(Value::as_u64);
+            self.last = number.unwrap_or(self.last);
+            if let Some(line) = request_line(&request) {
+                log(&line);
+            }
+        }
+    }
+}
+
+/// Formats a request of [`Service::requests`]: method, path, status and error code. Returns `None` for
+/// those to the control API.
+#[must_use]
+pub fn request_line(request: &Value) -> Option<String> {
+    let text = |name: &str| request.get(name).and_then(Value::as_str);
+    if text("surface") == Some("control") {
+        return None;
+    }
+    let status = match request.get("status").and_then(Value::as_u64) {
+        Some(status) => status.to_string(),
+        None => "no response".to_owned(),
+    };
+    let line = format!(
+        "{:<6} {}  {status}  {}",
+        text("method").unwrap_or_default(),
+        text("path").unwrap_or_default(),
+        text("code").unwrap_or_default()
+    );
+    Some(line.trim_end().to_owned())
 }
 
 /// Returns a future that completes on SIGINT, SIGTERM or Ctrl-C.

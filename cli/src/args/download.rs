@@ -23,13 +23,14 @@ pub(crate) struct DownloadArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = headings::FILES)]
 pub(crate) struct FileArgs {
-    /// Name the files by a template of {id}, {index}, {job}, {slug} and {ext} [default: {id}.{ext}]
+    /// Name the files by a template of {id} (of the file), {index} (from 1), {job}, {slug} (of the
+    /// prompt) and {ext} [default: {id}.{ext}]
     #[arg(long, value_name = "TEMPLATE", value_parser = parse_template)]
     pub(crate) name: Option<NameTemplate>,
     /// Replace existing files; without it, a new file gets another name, such as fox-1.png
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Show the images in the terminal, also without --download
+    /// Show the images in the terminal
     #[arg(long)]
     pub(crate) preview: bool,
     /// Open the files with the platform's default applications

@@ -1,5 +1,6 @@
 //! `svc health`, `svc catalog`, `svc me` and `svc balance`.
 
+use serde_json::Value;
 use svc_sdk::Developer;
 use svc_sdk::contract::{Operation, Scope};
 use svc_sdk::types::{Me, ServiceCatalog};
@@ -80,7 +81,7 @@ fn me_table(me: &Me) -> Table {
         table.field("workspace", Some(&workspace.id));
         table.field("plan", workspace.plan.as_ref());
     }
-    table.field("owner", me.owner.as_ref());
+    table.field("owner", me.owner.as_ref().map(owner));
     if let Some(limits) = me.generation_limits.as_ref() {
         let count = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |n| n.to_string());
         let in_flight = count(limits.in_flight);
@@ -105,14 +106,25 @@ fn me_table(me: &Me) -> Table {
     table
 }
 
+/// Returns the name and the id of an owner, or all its fields if it has neither.
+fn owner(owner: &Value) -> String {
+    let text = |name: &str| owner.get(name).and_then(Value::as_str);
+    match (text("name"), text("id")) {
+        (Some(name), Some(id)) => format!("{name} ({id})"),
+        (Some(text), None) | (None, Some(text)) => text.to_owned(),
+        (None, None) => owner.to_string(),
+    }
+}
+
 /// Returns the commands that require a scope, separated by commas.
 fn commands_with_scope(scope: &Scope) -> String {
-    let mut commands: Vec<_> = Operation::ALL
-        .iter()
-        .filter(|operation| operation.scope().as_ref() == Some(scope))
-        .map(|operation| command_words(command_of(*operation)))
-        .collect();
-    commands.dedup();
+    let mut commands: Vec<String> = Vec::new();
+    for operation in Operation::ALL {
+        let words = command_words(command_of(*operation));
+        if operation.scope().as_ref() == Some(scope) && !commands.contains(&words) {
+            commands.push(words);
+        }
+    }
     commands.join(", ")
 }
 
@@ -147,11 +159,17 @@ mod tests {
         let me = serde_json::json!({
             "key": {"id": "key_1", "name": "ci", "scopes": ["jobs:write", "brand:new"]},
             "workspace": {"id": "ws_1", "plan": "free"},
+            "owner": {"id": "usr_1", "name": "Ada"},
             "generation_limits": {"concurrent_jobs": 100, "in_flight": 2},
         });
         let text = me_table(&serde_json::from_value(me).unwrap()).render(None, false);
         assert!(text.contains("2 of 100"), "{text}");
         assert!(text.contains("yes: job redeliver"), "{text}");
+        assert!(
+            text.contains("no: format run, format bulk, run cancel"),
+            "{text}"
+        );
+        assert!(text.contains("  Ada (usr_1)\n"), "{text}");
         assert!(text.contains("no: webhook secret show"), "{text}");
         assert!(text.contains("brand:new"), "{text}");
     }

@@ -211,7 +211,7 @@ async fn get(session: &Session, id: &str, model_type: Option<ModelType>) -> Resu
             "aspect ratios",
             capabilities.map(|it| it.aspect_ratios.join(", ")),
         );
-        table.field("pricing", model.pricing.as_ref());
+        table.field("prices", Some(format!("svc pricing get {}", model.id)));
         table
     })
 }
@@ -220,6 +220,9 @@ fn seconds(model: &Entry) -> String {
     let capabilities = model.capabilities.as_ref();
     let bounds = capabilities.and_then(|it| it.duration_seconds.as_ref());
     bounds
-        .map(|bounds| format!("{} to {}", bounds.min, bounds.max))
+        .map(|bounds| match bounds.min == bounds.max {
+            true => bounds.min.to_string(),
+            false => format!("{} to {}", bounds.min, bounds.max),
+        })
         .unwrap_or_default()
 }

@@ -12,7 +12,13 @@ use crate::session::Session;
 /// Returns an error if this build has no support for images.
 pub(super) fn is_possible(session: &Session) -> Result<bool, Failure> {
     if cfg!(feature = "preview") {
-        return Ok(session.printer.is_terminal());
+        let is_terminal = session.printer.is_terminal();
+        if !is_terminal {
+            session
+                .printer
+                .warn("--preview shows nothing: stdout and stderr are not terminals");
+        }
+        return Ok(is_terminal);
     }
     Err(Failure::usage("--preview is not part of this build")
         .hint("build svc with the feature `preview`"))

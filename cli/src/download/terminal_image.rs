@@ -64,8 +64,8 @@ impl Protocol {
 pub(super) fn encode(image: &DynamicImage) -> Result<String, String> {
     let protocol = Protocol::detect(|name| std::env::var(name).ok());
     let (rows, columns) = console::Term::stdout().size();
-    // The last line is left for the prompt.
-    let rows = rows.saturating_sub(1).max(1);
+    // The price and the job's id stay visible above the image.
+    let rows = (rows / 2).max(1);
     encode_for(protocol, image, columns.into(), rows.into())
 }
 

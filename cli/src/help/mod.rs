@@ -17,8 +17,8 @@ pub(crate) use self::operations::calls;
 pub(crate) use self::pages::{topic_page, welcome_page};
 
 /// The line that stands in the help of every command for the options that all of them have.
-const GLOBAL_OPTIONS_NOTE: &str = "Options of every command, such as --output, --jq, --quiet and --sandbox, are listed by\n\
-     `svc help options`.";
+const GLOBAL_OPTIONS_NOTE: &str =
+    "Options of every command (--output, --jq, --quiet, …): svc help options";
 
 /// Adds to the parser what the help shows: the groups of commands, examples, operations, and which
 /// arguments are required.
@@ -63,12 +63,15 @@ pub(crate) fn annotate_command(command: Command, parent: &str) -> Command {
     // Without arguments, `{all-args}` would leave blank lines.
     let has_arguments = command.has_subcommands() || command.get_arguments().next().is_some();
     let all_args = if has_arguments { "\n\n{all-args}" } else { "" };
+    let sections = sections.join("\n\n");
     let command = command
         .before_help(description)
+        // `{after-help}` would be wrapped, and a command that is wrapped cannot be pasted.
         .help_template(format!(
-            "{{before-help}}{{usage-heading}} {{usage}}{all_args}{{after-help}}"
+            "{{before-help}}{{usage-heading}} {{usage}}{all_args}\n\n{sections}"
         ))
-        .after_help(sections.join("\n\n"))
+        // For the manual pages.
+        .after_help(sections)
         .mut_args(mark_required);
     command.mut_subcommands(|sub| annotate_command(sub, &path))
 }

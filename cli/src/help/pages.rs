@@ -30,7 +30,8 @@ pub(super) const TOPICS: [(&str, &str); 3] = [
 ];
 
 const SURFACES: &str = "\
-The service has two APIs, called surfaces, each with its own base URL and API key.
+The service has two APIs, called surfaces, each with its own base URL and API
+key.
 
   open       images, videos, prices, top-ups, jobs
   developer  the account, generation, music, avatars, agent runs, webhooks, jobs
@@ -39,9 +40,10 @@ Most commands belong to one surface. Those with --surface can call either: by
 default the open surface, or the developer surface if only that one is
 configured.
 
-             base URL                                       API key
-  open       --base-url, SVC_BASE_URL                       SVC_OPEN_API_KEY
-  developer  --developer-base-url, SVC_DEVELOPER_BASE_URL   SVC_DEVELOPER_API_KEY
+  open       base URL: --base-url, SVC_BASE_URL
+             API key:  SVC_OPEN_API_KEY
+  developer  base URL: --developer-base-url, SVC_DEVELOPER_BASE_URL
+             API key:  SVC_DEVELOPER_API_KEY
 
 Store them with `svc init`; show them with `svc config show --origin`. The MCP
 endpoint has a URL of its own, and takes the developer surface's key.

@@ -25,7 +25,7 @@ fn help_of(words: &str) -> String {
 }
 
 fn is_command_line(line: &&&str) -> bool {
-    !line.starts_with('#')
+    line.starts_with("svc ")
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn help_that_cannot_be_written_is_an_error() {
 #[test]
 fn mock_serve_runs_until_it_is_interrupted() {
     let env = TestEnv::new();
-    let mut child = start(&mut env.unconfigured("mock serve --port-base 0 --speed 50"));
+    let mut child = start(&mut env.unconfigured("mock serve --port-base 0 --speed 50 -v"));
     let mut line = String::new();
     let mut stdout = BufReader::new(child.0.stdout.take().unwrap());
     stdout.read_line(&mut line).unwrap();
@@ -65,7 +65,8 @@ fn mock_serve_runs_until_it_is_interrupted() {
         .assert_exit(1)
         .assert_stderr(port);
     interrupt(&child);
-    child.end().assert_exit(0);
+    let submit = "svc mock: POST   /v1/image-router/generate  202\n";
+    child.end().assert_exit(0).assert_stderr(submit);
 }
 
 #[test]

@@ -33,12 +33,16 @@ const NEEDS_MORE: [&str; 17] = [
 ];
 
 /// The files that examples read.
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 10] = [
     ("prompt.txt", "a red fox"),
     ("script.txt", "Good morning!"),
     ("brief.txt", "A teaser for a bakery"),
     ("secret.txt", "whsec_of_an_example"),
     ("body.json", "{}"),
+    (
+        "estimate.json",
+        r#"{"model": "video-f", "input": {"prompt": "a fox", "duration": 5}}"#,
+    ),
     (
         "shot.json",
         r#"{"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}"#,
@@ -64,8 +68,8 @@ fn subcommands(page: &str) -> Vec<String> {
 fn examples(env: &TestEnv, words: &[String], found: &mut Vec<String>) {
     let mut command = env.unconfigured([]);
     command.args(words);
-    // Examples on lines of their own, however long they are.
-    let page = CommandOutput::of(command.arg("--help").env("COLUMNS", "400")).assert_exit(0);
+    // Examples stay on one line, so that they can be pasted.
+    let page = CommandOutput::of(command.arg("--help").env("COLUMNS", "40")).assert_exit(0);
     let subcommands = subcommands(&page.out);
     for name in &subcommands {
         examples(env, &[words, std::slice::from_ref(name)].concat(), found);

@@ -1,5 +1,5 @@
 use clap::{CommandFactory, Parser};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -124,4 +124,18 @@ async fn an_unwritable_output_is_an_error() {
     let mut full: &mut [u8] = &mut [];
     let result = run(options, &mut full, |_| {}, std::future::pending()).await;
     assert!(matches!(result, Err(Error::Output(_))));
+}
+
+#[test]
+fn a_request_is_a_line_with_method_path_status_and_code() {
+    let request =
+        json!({"method": "POST", "path": "/v1/x", "status": 402, "code": "insufficient_funds"});
+    let line = request_line(&request).unwrap();
+    assert_eq!(line, "POST   /v1/x  402  insufficient_funds");
+    let request = json!({"method": "GET", "path": "/v1/y", "status": 200, "code": null});
+    assert_eq!(request_line(&request).unwrap(), "GET    /v1/y  200");
+    let dropped = json!({"method": "GET", "path": "/v1/y", "status": null, "code": null});
+    assert_eq!(request_line(&dropped).unwrap(), "GET    /v1/y  no response");
+    let control = json!({"surface": "control", "method": "GET", "path": "/", "status": 200});
+    assert_eq!(request_line(&control), None);
 }

@@ -171,6 +171,12 @@ impl Service {
         self.lock().simulator.journal(since)
     }
 
+    /// Returns a number that changes when the sequence numbers of requests start again.
+    #[cfg(feature = "program")]
+    pub(crate) fn generation(&self) -> u64 {
+        self.lock().simulator.generation()
+    }
+
     /// Returns all ledger entries, oldest first, and the balance of each workspace.
     #[must_use]
     pub fn ledger(&self) -> Value {

@@ -57,7 +57,7 @@ fn table(entries: &[ListedEntry], has_statuses: bool) -> Table {
     let outcome = Column::status("outcome");
     let when = Column::time("when");
     let price = Column::number("price");
-    let what = Column::text("what");
+    let what = Column::whole("what");
     let key = Column::whole("key");
     let mut table = match has_statuses {
         true => {

@@ -225,6 +225,7 @@ async fn run_on<S: EstimateSource>(
                     "next poll",
                     status
                         .poll_after
+                        .filter(|_| status.terminal != Some(true))
                         .map(|hint| format!("in {} s", hint.as_secs_f64())),
                 );
                 table

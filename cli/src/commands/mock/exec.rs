@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 use serde_json::Value;
-use svc_mock_server::program::MockOptions;
+use svc_mock_server::program::{MockOptions, request_line};
 use svc_mock_server::serve::Server;
 
 use super::child::{Ended, run_child};
@@ -73,10 +73,7 @@ pub(super) async fn run(session: &Session, args: Exec) -> Result<(), Failure> {
 
 /// Lists the last requests that the mock received.
 fn report(session: &Session, requests: &[Value], what: &str) {
-    let requests: Vec<&Value> = requests
-        .iter()
-        .filter(|request| request.get("surface").and_then(Value::as_str) != Some("control"))
-        .collect();
+    let requests: Vec<String> = requests.iter().filter_map(request_line).collect();
     let printer = &session.printer;
     let last = requests.get(requests.len().saturating_sub(LISTED_REQUESTS)..);
     let last = last.unwrap_or_default();
@@ -92,45 +89,6 @@ fn report(session: &Session, requests: &[Value], what: &str) {
         )),
     }
     for request in last {
-        printer.note(&line(request));
-    }
-}
-
-/// Formats a request: method, path, status, and the error code.
-fn line(request: &Value) -> String {
-    let text = |name: &str| {
-        request
-            .get(name)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let status = match request.get("status").and_then(Value::as_u64) {
-        Some(status) => status.to_string(),
-        None => "no response".to_owned(),
-    };
-    let line = format!(
-        "  {:<6} {}  {status}  {}",
-        text("method"),
-        text("path"),
-        text("code")
-    );
-    sanitize(line.trim_end())
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_line_has_method_path_status_and_code() {
-        let request =
-            json!({"method": "POST", "path": "/v1/x", "status": 402, "code": "insufficient_funds"});
-        assert_eq!(line(&request), "  POST   /v1/x  402  insufficient_funds");
-        let request = json!({"method": "GET", "path": "/v1/y", "status": 200, "code": null});
-        assert_eq!(line(&request), "  GET    /v1/y  200");
-        let dropped = json!({"method": "GET", "path": "/v1/y", "status": null, "code": null});
-        assert_eq!(line(&dropped), "  GET    /v1/y  no response");
+        printer.note(&format!("  {}", sanitize(request)));
     }
 }

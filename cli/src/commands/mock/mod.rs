@@ -11,13 +11,19 @@ use svc_mock_server::program;
 
 use crate::error::Failure;
 use crate::session::Session;
+use crate::text::sanitize;
 
 /// The subcommands of `svc mock`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Mock {
     /// Run a local mock of the service until interrupted
     ///
-    /// Prints its URLs and API keys when it is ready.
+    /// Prints its URLs and API keys when it is ready, and logs each request with -v. Jobs, balances
+    /// and keys are lost when it ends, unless the control API exports them.
+    ///
+    /// Words in a prompt decide how a job ends: [mock:fail], [mock:fail=CODE], [mock:stuck],
+    /// [mock:seconds=N]. The control API makes requests fail (POST /faults), moves the clock, ends
+    /// jobs and more; its root lists the endpoints, and shows a dashboard in a browser.
     Serve(Box<program::Options>),
     /// Run a command against a mock of the service, and stop the mock when it ends
     ///
@@ -31,7 +37,10 @@ pub(crate) enum Mock {
 /// Runs the command.
 pub(crate) async fn run(session: &Session, mock: Mock) -> Result<(), Failure> {
     match mock {
-        Mock::Serve(options) => serve(*options).await,
+        Mock::Serve(mut options) => {
+            options.log_requests |= session.global.verbose > 0;
+            serve(*options).await
+        }
         Mock::Exec(args) => exec::run(session, *args).await,
     }
 }
@@ -53,5 +62,5 @@ async fn serve(options: program::Options) -> Result<(), Failure> {
 
 fn log(line: &str) {
     // A closed stderr must not stop the mock.
-    let _ = writeln!(io::stderr(), "svc mock: {line}");
+    let _ = writeln!(io::stderr(), "svc mock: {}", sanitize(line));
 }

@@ -17,9 +17,9 @@ pub(super) const EXAMPLES: &[Examples] = &[
         "svc video generate",
         &[
             "svc video generate \"a red fox in snow\" --download out",
-            "# From a still image, in the background: prints the job's id and exits",
+            "# From a still image; prints the job's id and does not wait",
             "svc video generate \"it turns around\" --image-url https://example.com/fox.png --no-wait",
-            "# Show the request and its price, and send nothing that costs money",
+            "# Show the request and its price, and submit nothing",
             "svc video generate @prompt.txt --model video-f --duration 5 --resolution 720p --dry-run",
         ],
     ),

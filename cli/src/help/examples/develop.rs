@@ -106,7 +106,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
         "svc api",
         &[
             "svc api get /v1/jobs --query status=failed",
-            "svc api post /v1/open/estimate --body '{\"model\": \"video-f\", \"input\": {\"prompt\": \"a fox\"}}'",
+            "svc api post /v1/open/estimate --body @estimate.json",
         ],
     ),
     (
@@ -136,6 +136,8 @@ pub(super) const EXAMPLES: &[Examples] = &[
             "svc mock serve",
             "# On free ports, with a clock that runs 60 times as fast",
             "svc mock serve --port-base 0 --speed 60",
+            "# In another terminal: the next submit of an image fails with 503",
+            "curl 127.0.0.1:4013/faults -d '{\"operation\": \"image_generate\", \"kind\": \"status_503\"}'",
         ],
     ),
     (

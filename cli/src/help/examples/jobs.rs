@@ -136,7 +136,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
         "svc batch run",
         &[
             "svc batch run prompts.jsonl --max-spend 5 --download out",
-            "# Columns are the fields of the body; run it again to continue after an interruption",
+            "# Columns are fields of the body; run it again to resume it",
             "svc batch run prompts.csv --operation image_generate --concurrency 8 --yes",
         ],
     ),
@@ -151,7 +151,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
         "svc history",
         &[
             "svc history --limit 10 --refresh",
-            "# Requests that may have been paid for, but whose answer never arrived",
+            "# Requests whose outcome is not known: they may have been charged",
             "svc history --open",
         ],
     ),

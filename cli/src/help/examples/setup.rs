@@ -8,7 +8,7 @@ pub(super) const EXAMPLES: &[Examples] = &[
         &[
             "svc init",
             "svc init --profile work",
-            "# Without a terminal; the other URLs and keys from the environment, if they are set",
+            "# Without a terminal; other URLs and keys are taken from the environment",
             "svc init --base-url https://api.example.com --open-key-file key.txt",
         ],
     ),
