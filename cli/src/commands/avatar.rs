@@ -11,7 +11,7 @@ use crate::args::{
 use crate::error::Failure;
 use crate::listing::Listing;
 use crate::output::{Column, Table};
-use crate::request_body::RequestBody;
+use crate::request_body::{RequestBody, search_query};
 use crate::session::Session;
 use crate::submit;
 use crate::types::SubmitRequest;
@@ -104,7 +104,8 @@ pub(crate) async fn run(session: &Session, avatar: Avatar) -> Result<(), Failure
         }
         Avatar::Search(args) => {
             let client = session.access::<Developer>()?.client;
-            let call = || client.avatars().search(args.body());
+            let body = search_query(&args)?;
+            let call = || client.avatars().search(body.clone());
             let listing = Listing::new(session, &args.list, "avatars").without_limit_parameter();
             listing.print(call, avatars_table).await
         }

@@ -4,10 +4,11 @@ use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::types::{MusicCategory, MusicPick, MusicTrack};
 
-use crate::args::ListArgs;
+use crate::args::{BodyArgs, ListArgs};
 use crate::error::Failure;
 use crate::listing::Listing;
 use crate::output::{Column, Table};
+use crate::request_body::RequestBody;
 use crate::session::Session;
 
 /// The subcommands of `svc bgm`.
@@ -30,6 +31,8 @@ pub(crate) struct Pick {
     /// Only tracks with this mood
     #[arg(long)]
     mood: Option<String>,
+    #[command(flatten)]
+    body: BodyArgs,
 }
 
 /// Runs the command.
@@ -47,13 +50,15 @@ pub(crate) async fn run(session: &Session, bgm: Bgm) -> Result<(), Failure> {
             listing.print(call, categories_table).await
         }
         Bgm::Pick(args) => {
-            let mut body = MusicPick::new();
-            if let Some(category) = args.category {
-                body = body.category(category);
-            }
-            if let Some(mood) = args.mood {
-                body = body.mood(mood);
-            }
+            let fields = RequestBody::read(&args.body)?
+                .with("category", args.category)?
+                .with("mood", args.mood)?
+                .finish()?;
+            let body = fields
+                .into_iter()
+                .fold(MusicPick::new(), |body, (name, value)| {
+                    body.field(name, value)
+                });
             let track = client.background_music().pick(&body).await?;
             session.printer.print_item(&track, track_table)
         }

@@ -9,7 +9,7 @@ use svc_sdk::handle::{TopUpHandle, TopUpResource};
 use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpId, Usd};
 use svc_sdk::{Call, Open};
 
-use crate::args::{BodyArgs, JournalArgs, JsonField, SurfaceChoice, Timeout, headings};
+use crate::args::{BodyArgs, JournalArgs, SurfaceChoice, Timeout, headings};
 use crate::error::{Exit, Failure};
 use crate::journal::OpenIntent;
 use crate::output::Table;
@@ -50,7 +50,7 @@ pub(crate) enum TopUp {
 #[derive(Args, Debug)]
 pub(crate) struct Create {
     /// Amount in whole US cents, 500 to 1000000 (required)
-    #[arg(long, value_name = "N", required_unless_present = "input", help_heading = headings::INPUT)]
+    #[arg(long, value_name = "N", required_unless_present_any = ["params", "input"], help_heading = headings::INPUT)]
     amount_usd_cents: Option<u64>,
     /// URL to redirect to after the payment (HTTPS)
     #[arg(long, value_name = "URL", help_heading = headings::REQUEST)]
@@ -58,12 +58,8 @@ pub(crate) struct Create {
     /// URL to redirect to if the payment is canceled (HTTPS)
     #[arg(long, value_name = "URL", help_heading = headings::REQUEST)]
     cancel_url: Option<String>,
-    /// Any other field, as JSON; repeatable
-    #[arg(long = "param", value_name = "KEY=JSON", help_heading = headings::REQUEST)]
-    params: Vec<JsonField>,
-    /// JSON file with the whole body, or - for stdin; flags override its fields
-    #[arg(long, value_name = "FILE|-", help_heading = headings::REQUEST)]
-    input: Option<std::path::PathBuf>,
+    #[command(flatten)]
+    body: BodyArgs,
     /// Idempotency key: the same key returns the same top-up [default: generated]
     #[arg(long, value_name = "KEY", help_heading = headings::REPETITION)]
     idempotency_key: Option<IdempotencyKey>,
@@ -90,11 +86,7 @@ pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result<(), Failure>
 }
 
 async fn create(session: &Session, args: Create) -> Result<(), Failure> {
-    let common = BodyArgs {
-        params: args.params,
-        input: args.input,
-    };
-    let mut body = RequestBody::read(&common)?;
+    let mut body = RequestBody::read(&args.body)?;
     body.set("amount_usd_cents", args.amount_usd_cents)?;
     body.set("success_url", args.success_url)?;
     body.set("cancel_url", args.cancel_url)?;

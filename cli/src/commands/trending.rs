@@ -8,6 +8,7 @@ use crate::args::SearchArgs;
 use crate::error::Failure;
 use crate::listing::Listing;
 use crate::output::{Column, Table};
+use crate::request_body::search_query;
 use crate::session::Session;
 
 /// The subcommands of `svc trending`.
@@ -23,7 +24,8 @@ pub(crate) async fn run(
     Trending::Search(args): Trending,
 ) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
-    let call = || client.trending().search(args.body());
+    let body = search_query(&args)?;
+    let call = || client.trending().search(body.clone());
     let listing = Listing::new(session, &args.list, "videos").without_limit_parameter();
     listing.print(call, table).await
 }

@@ -97,6 +97,9 @@ fn every_field_of_a_request_has_a_flag() {
             let command = command(&root, *operation);
             missing.extend(missing_flags(&document, command, *operation, fields));
             bodies += usize::from(!fields.is_empty());
+            for field in ["param", "input"].iter().filter(|_| !fields.is_empty()) {
+                assert!(accepts(command, field), "{}: --{field}", operation.name());
+            }
         }
     }
     assert!(bodies > 25, "{bodies} operations have fields");

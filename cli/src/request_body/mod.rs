@@ -2,6 +2,8 @@
 
 mod builder;
 pub(crate) mod run;
+mod search;
 mod validation;
 
 pub(crate) use builder::RequestBody;
+pub(crate) use search::search_query;

@@ -68,6 +68,22 @@ impl RequestBody {
             })
     }
 
+    /// Returns the text of a required field, and the other fields.
+    ///
+    /// # Errors
+    ///
+    /// As [`finish`](Self::finish), and if the field is missing or not a text.
+    pub(crate) fn finish_with_text(
+        self,
+        name: &str,
+    ) -> Result<(String, Map<String, Value>), Failure> {
+        let mut fields = self.finish()?;
+        match fields.remove(name) {
+            Some(Value::String(text)) => Ok((text, fields)),
+            _ => Err(Failure::usage(format!("`{name}` must be a text"))),
+        }
+    }
+
     /// Validates and returns the body.
     ///
     /// # Errors

@@ -168,6 +168,8 @@ fn trending_videos_are_searched() {
     let words = "trending search dance --limit 3";
     let found = env.developer(words).assert_exit(0).json();
     assert!(found.as_array().unwrap().len() <= 3);
+    let words = r#"trending search --param 'query="dance"' --limit 3"#;
+    assert_eq!(env.developer(words).assert_exit(0).json(), found);
 }
 
 #[test]
