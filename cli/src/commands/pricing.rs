@@ -48,7 +48,7 @@ fn rates<'a>(models: impl Iterator<Item = &'a CatalogModel>) -> Table {
         Column::whole("type"),
         Column::whole("resolution"),
         Column::number("price"),
-        Column::text("per"),
+        Column::required("per"),
     ]);
     for model in models {
         let kind = model.model_type.as_deref().unwrap_or_default();

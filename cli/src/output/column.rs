@@ -69,6 +69,9 @@ impl From<&str> for Column {
 }
 
 impl ColumnKind {
+    /// The rank of the columns that are dropped first.
+    pub(super) const MAX_DROP_RANK: u8 = 4;
+
     /// Returns how early the column is dropped on a narrow terminal, or `None` for never.
     pub(super) const fn drop_rank(self) -> Option<u8> {
         match self {
@@ -76,7 +79,7 @@ impl ColumnKind {
             Self::Status => Some(1),
             Self::Number | Self::Time => Some(2),
             Self::Whole => Some(3),
-            Self::Text => Some(4),
+            Self::Text => Some(Self::MAX_DROP_RANK),
         }
     }
 }

@@ -8,7 +8,8 @@ const MIN_TEXT_WIDTH: usize = 8;
 /// Returns the width of each column, or `None` for those that are dropped.
 ///
 /// Text is truncated first. If that is not enough, columns are dropped: text before identifiers,
-/// these before numbers and times, the status last, and of equals the rightmost.
+/// these before numbers and times, the status last, and of equals the rightmost. What then fits is
+/// shown again.
 pub(super) fn fit(
     columns: &[Column],
     natural_widths: &[usize],
@@ -16,14 +17,7 @@ pub(super) fn fit(
     available: usize,
 ) -> Vec<Option<usize>> {
     let mut widths: Vec<Option<usize>> = natural_widths.iter().copied().map(Some).collect();
-    loop {
-        let minimum = columns.iter().zip(&widths).map(|(column, width)| {
-            let width = (*width)?;
-            Some(minimum_width(column.kind, width))
-        });
-        if total(minimum, gap) <= available {
-            break;
-        }
+    while minimum(columns, &widths, gap) > available {
         let candidates = columns.iter().zip(&mut widths);
         let dropped = candidates
             .filter(|(_, width)| width.is_some())
@@ -32,6 +26,21 @@ pub(super) fn fit(
         match dropped {
             Some((_, width)) => *width = None,
             None => break,
+        }
+    }
+    for rank in 1..=ColumnKind::MAX_DROP_RANK {
+        for (index, column) in columns.iter().enumerate() {
+            let mut wider = widths.clone();
+            let (Some(width), Some(natural)) = (wider.get_mut(index), natural_widths.get(index))
+            else {
+                continue;
+            };
+            if width.is_none() && column.kind.drop_rank() == Some(rank) {
+                *width = Some(*natural);
+                if minimum(columns, &wider, gap) <= available {
+                    widths = wider;
+                }
+            }
         }
     }
     while total(widths.iter().copied(), gap) > available {
@@ -49,11 +58,16 @@ pub(super) fn fit(
     widths
 }
 
-fn minimum_width(kind: ColumnKind, natural_width: usize) -> usize {
-    match kind {
-        ColumnKind::Text => natural_width.min(MIN_TEXT_WIDTH),
-        _ => natural_width,
-    }
+/// Returns the width of the table when all text is truncated.
+fn minimum(columns: &[Column], widths: &[Option<usize>], gap: usize) -> usize {
+    let widths = columns.iter().zip(widths).map(|(column, width)| {
+        let width = (*width)?;
+        Some(match column.kind {
+            ColumnKind::Text => width.min(MIN_TEXT_WIDTH),
+            _ => width,
+        })
+    });
+    total(widths, gap)
 }
 
 fn total(widths: impl Iterator<Item = Option<usize>>, gap: usize) -> usize {
@@ -94,9 +108,22 @@ mod tests {
         let (id, status, price, job) = (Some(12), Some(9), Some(6), Some(12));
         assert_eq!(fitted(63), [id, status, Some(7), None, price, job]);
         assert_eq!(fitted(53), [id, status, None, None, price, job]);
-        assert_eq!(fitted(40), [id, status, None, None, price, None]);
+        assert_eq!(fitted(39), [id, status, None, None, price, None]);
         assert_eq!(fitted(30), [id, status, None, None, None, None]);
-        assert_eq!(fitted(20), [id, None, None, None, None, None]);
+        assert_eq!(fitted(19), [id, None, None, None, None, None]);
         assert_eq!(fitted(5), [id, None, None, None, None, None]);
+    }
+
+    #[test]
+    fn text_is_shown_again_if_a_wider_column_was_dropped() {
+        let columns = [
+            Column::required("id"),
+            Column::text("name"),
+            Column::whole("url"),
+        ];
+        assert_eq!(
+            fit(&columns, &[12, 9, 80], 2, 80),
+            [Some(12), Some(9), None]
+        );
     }
 }

@@ -105,7 +105,7 @@ fn totals(entries: &[UsageEntry]) -> Vec<Total> {
 fn total_table(totals: &[Total]) -> Table {
     let mut table = Table::new([
         Column::required("day"),
-        Column::whole("kind"),
+        Column::required("kind"),
         Column::number("count"),
         Column::number("amount"),
     ]);
@@ -123,7 +123,7 @@ fn total_table(totals: &[Total]) -> Table {
 fn entry_table(entries: &[UsageEntry]) -> Table {
     let mut table = Table::new([
         Column::required("id"),
-        Column::whole("kind"),
+        Column::required("kind"),
         Column::number("amount"),
         Column::time("created"),
         Column::whole("for"),

@@ -12,7 +12,7 @@ pub(crate) fn list(jobs: &[Job]) -> Table {
     let mut table = Table::new([
         Column::required("id"),
         Column::status("status"),
-        Column::text("model"),
+        Column::whole("model"),
         Column::text("type"),
         Column::number("price"),
         Column::time("created"),
