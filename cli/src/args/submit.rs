@@ -84,6 +84,9 @@ pub(crate) struct WaitArgs {
 pub(crate) fn parse_usd(text: &str) -> Result<Usd, String> {
     let amount = text.parse().ok().filter(|amount| *amount >= Usd::ZERO);
     amount.ok_or_else(|| {
-        format!("invalid amount `{text}`: expected dollars of at least 0, such as 0.50")
+        format!(
+            "invalid amount `{text}`: expected dollars of at least 0 with at most six decimals, \
+             such as 0.50"
+        )
     })
 }

@@ -200,7 +200,7 @@ fn negative_amounts_are_rejected() {
                 env.developer(format!("{words} {flag}{separator}{amount}"))
                     .assert_exit(2)
                     .assert_stderr(&format!(
-                        "invalid amount `{amount}`: expected dollars of at least 0, such as 0.50"
+                        "invalid amount `{amount}`: expected dollars of at least 0 with at most six decimals, such as 0.50"
                     ));
             }
         }

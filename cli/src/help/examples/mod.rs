@@ -24,11 +24,11 @@ pub(super) fn all() -> impl Iterator<Item = &'static Examples> {
     .flatten()
 }
 
-/// The number of subcommands of which the help of a group shows an example.
+/// The number of examples in the help of a group.
 const GROUP_EXAMPLES: usize = 3;
 
-/// Returns the section with the examples of the command at a path, such as `svc job get`. A group of
-/// commands shows the first example of its first commands.
+/// Returns the section with the examples of the command at a path, such as `svc job get`. A group
+/// shows the first example of its first commands, or those of its only command.
 pub(super) fn section(path: &str) -> Option<String> {
     let lines: Vec<&str> = match all().find(|(command, _)| *command == path) {
         Some((_, lines)) => lines.to_vec(),
@@ -38,10 +38,17 @@ pub(super) fn section(path: &str) -> Option<String> {
                     .strip_prefix(path)
                     .is_some_and(|rest| rest.starts_with(' '))
             };
-            let commands = all().filter(|(command, _)| is_subcommand(command));
-            let first = |lines: &'static [&str]| lines.iter().find(|line| !line.starts_with('#'));
-            let examples = commands.filter_map(|(_, lines)| first(lines).copied());
-            examples.take(GROUP_EXAMPLES).collect()
+            let commands: Vec<_> = all()
+                .filter(|(command, _)| is_subcommand(command))
+                .map(|(_, lines)| lines.iter().copied().filter(|line| !line.starts_with('#')))
+                .collect();
+            match <[_; 1]>::try_from(commands) {
+                Ok([only]) => only.take(GROUP_EXAMPLES).collect(),
+                Err(commands) => {
+                    let first = commands.into_iter().filter_map(|mut lines| lines.next());
+                    first.take(GROUP_EXAMPLES).collect()
+                }
+            }
         }
     };
     if lines.is_empty() {
