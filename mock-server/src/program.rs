@@ -156,7 +156,10 @@ fn host(text: &str) -> Result<Host, String> {
 fn balance(text: &str) -> Result<Usd, String> {
     let balance = text.parse().ok().filter(|balance| *balance >= Usd::ZERO);
     balance.ok_or_else(|| {
-        format!("invalid amount `{text}`: expected dollars of at least 0, such as 0.50")
+        format!(
+            "invalid amount `{text}`: expected dollars of at least 0 with at most six decimals, \
+             such as 0.50"
+        )
     })
 }
 

@@ -73,7 +73,8 @@ fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Usd>, D::
     let amount = text.parse().ok().filter(|amount| *amount >= Usd::ZERO);
     let invalid = || {
         D::Error::custom(format!(
-            "invalid amount `{text}`: expected dollars of at least 0, such as 0.50"
+            "invalid amount `{text}`: expected dollars of at least 0 with at most six decimals, \
+             such as 0.50"
         ))
     };
     amount.map(Some).ok_or_else(invalid)
