@@ -10,6 +10,7 @@ mod plan;
 mod prices;
 mod progress;
 mod quote;
+mod reasons;
 mod report;
 mod request_failure;
 mod requests;

@@ -1,6 +1,6 @@
 //! What is left to do of a batch: the manifest's lines, with what the journal says about them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use sha2::{Digest, Sha256};
 use svc_sdk::contract::{Operation, Surface};
@@ -11,6 +11,7 @@ use super::manifest::{Line, LinePosition, Manifest};
 use super::options::BatchOptions;
 use super::scheduler::Account;
 use crate::error::Failure;
+use crate::session::Session;
 
 /// The records of a journal, by the hashes of their ids.
 #[derive(Debug, Default)]
@@ -78,28 +79,34 @@ impl Plan {
     /// Returns an error if a line is not valid, if an id is a duplicate, or if a line has changed
     /// after it was submitted.
     pub(super) fn new(
-        manifest: &mut Manifest,
+        session: &Session,
+        manifest: &Manifest,
         mut records: Records,
         options: &BatchOptions,
     ) -> Result<Self, Failure> {
-        let (mut items, mut seen) = (Vec::new(), HashSet::new());
+        let (mut items, mut seen) = (Vec::new(), HashMap::new());
         let mut totals = Totals::default();
         let path = options.manifest.display().to_string();
-        let mut duplicate = None;
+        let mut other_operation = None;
         let read = manifest.for_each(|position, line| {
             let id_hash = hash_id(&line.id);
-            let number = items.len();
-            if !seen.insert(id_hash) {
-                duplicate = Some(position);
-                return Err(Failure::usage("duplicate id"));
+            let number = manifest.number_at(position);
+            if let Some(first) = seen.insert(id_hash, number) {
+                let (place, first) = (manifest.place(number), manifest.place(first));
+                return Err(duplicate_id(&path, &place, &first, &line));
             }
-            if u32::try_from(number).is_err() {
+            if u32::try_from(items.len()).is_err() {
                 return Err(Failure::usage(format!("{path}: too many lines")));
             }
             let record = records.0.remove(&id_hash).unwrap_or_default();
             let hash = line.hash();
             let next_step = next_step(&record, options);
             if record.hash.is_some_and(|submitted| submitted != hash) {
+                let submitted = record.operation.filter(|it| *it != line.operation);
+                if let (Some(submitted), false) = (submitted, line.names_operation) {
+                    other_operation.get_or_insert((line.id, submitted));
+                    return Ok(());
+                }
                 return Err(changed(&path, &line));
             }
             totals.add(&record);
@@ -113,9 +120,8 @@ impl Plan {
             });
             Ok(())
         });
-        if let Some(position) = duplicate {
-            let line = manifest.line_at(position)?;
-            return Err(duplicate_id(&path, manifest.number_at(position), &line));
+        if let Some((id, submitted)) = other_operation {
+            return Err(submitted_as(session, &path, &id, submitted, options));
         }
         read?;
         let mut missing_spent = Usd::ZERO;
@@ -186,9 +192,32 @@ fn next_step(record: &Record, options: &BatchOptions) -> NextStep {
     }
 }
 
-fn duplicate_id(path: &str, number: u32, line: &Line) -> Failure {
-    Failure::usage(format!("{path}: line {number}: duplicate id `{}`", line.id))
-        .hint("a line without an id has the number of the line as its id")
+fn duplicate_id(path: &str, place: &str, first: &str, line: &Line) -> Failure {
+    let id = &line.id;
+    Failure::usage(format!(
+        "{path}: {place}: duplicate id `{id}`: {first} has it too"
+    ))
+    .hint("a line without an id has the number of the line as its id")
+}
+
+/// Returns the failure of a batch that was submitted with another `--operation`.
+fn submitted_as(
+    session: &Session,
+    path: &str,
+    id: &str,
+    submitted: Operation,
+    options: &BatchOptions,
+) -> Failure {
+    let options = BatchOptions {
+        operation: Some(submitted),
+        ..options.clone()
+    };
+    let command = options.command(session, &[]);
+    let name = submitted.name();
+    Failure::usage(format!(
+        "{path}: item `{id}` was submitted with --operation {name}"
+    ))
+    .hint(format!("continue the batch with: {command}"))
 }
 
 fn changed(path: &str, line: &Line) -> Failure {

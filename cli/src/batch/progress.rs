@@ -13,6 +13,7 @@ pub(super) struct Counts {
     pub(super) ended: usize,
     pub(super) in_flight: usize,
     pub(super) failed: usize,
+    pub(super) canceled: usize,
     pub(super) ambiguous: usize,
     pub(super) spent: Usd,
     pub(super) is_slowed: bool,
@@ -63,7 +64,11 @@ impl Progress {
 
 fn describe(counts: &Counts) -> String {
     let mut parts = vec![format!("{} in flight", counts.in_flight)];
-    for (count, what) in [(counts.failed, "failed"), (counts.ambiguous, "ambiguous")] {
+    for (count, what) in [
+        (counts.failed, "failed"),
+        (counts.canceled, "canceled"),
+        (counts.ambiguous, "ambiguous"),
+    ] {
         if count > 0 {
             parts.push(format!("{count} {what}"));
         }
@@ -87,11 +92,11 @@ mod tests {
             ..Counts::default()
         };
         assert_eq!(describe(&counts), "8 in flight, 0.7035 USD");
-        counts.failed = 2;
+        (counts.failed, counts.canceled) = (2, 1);
         counts.is_slowed = true;
         assert_eq!(
             describe(&counts),
-            "8 in flight, 2 failed, 0.7035 USD, service busy, slowing down"
+            "8 in flight, 2 failed, 1 canceled, 0.7035 USD, service busy, slowing down"
         );
     }
 }

@@ -3,20 +3,23 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
-use svc_sdk::Open;
 use svc_sdk::types::Usd;
+use svc_sdk::{Client, Open};
 
-use super::manifest::Manifest;
+use super::manifest::{LinePosition, Manifest};
 use super::options::BatchOptions;
 use super::plan::{NextStep, Plan};
 use super::prices::{PriceSource, Shape, price_source};
 use crate::error::{Exit, Failure};
 use crate::output::Table;
-use crate::pricing::fetch_estimate;
+use crate::pricing::{EstimateSource, estimate_request};
 use crate::session::Session;
+use crate::text::{counted, sanitize};
 
 /// The maximum number of estimates that are fetched for a quote.
 const MAX_ESTIMATES: usize = 200;
+/// The maximum number of reasons for missing prices that are shown.
+const MAX_REASONS: usize = 3;
 
 /// The price of the items that are to be submitted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,6 +32,28 @@ pub(super) struct Quote {
     /// The number of items that the service rejects. They cost nothing.
     rejected: usize,
     by_operation: Map<String, Value>,
+    /// Some reasons for missing prices.
+    reasons: Vec<Reason>,
+}
+
+/// Why items have no price.
+#[derive(Clone, Debug, PartialEq)]
+struct Reason {
+    text: String,
+    /// How a message names the first item.
+    first: String,
+    /// The number of items.
+    count: usize,
+}
+
+/// Items with the same price.
+#[derive(Debug)]
+struct Group {
+    count: usize,
+    /// The first item.
+    position: LinePosition,
+    id: String,
+    body: Map<String, Value>,
 }
 
 impl Quote {
@@ -39,13 +64,14 @@ impl Quote {
     /// Returns an error if an estimate cannot be fetched.
     pub(super) async fn new(
         session: &Session,
-        manifest: &mut Manifest,
+        manifest: &Manifest,
         plan: &Plan,
     ) -> Result<Self, Failure> {
         let mut quote = Self::default();
-        let mut shapes: HashMap<Shape, (usize, Map<String, Value>)> = HashMap::new();
+        let mut groups: Vec<Group> = Vec::new();
+        let mut by_shape: HashMap<Shape, usize> = HashMap::new();
         let mut items = plan.items.iter();
-        manifest.for_each(|_, line| {
+        manifest.for_each(|position, line| {
             let Some(item) = items.next() else {
                 return Ok(());
             };
@@ -59,12 +85,26 @@ impl Quote {
             quote.by_operation.insert(name.to_owned(), count.into());
             match price_source(line.operation, &line.body) {
                 PriceSource::Known(price) => quote.add(price, 1),
-                PriceSource::Unknown => quote.unpriced += 1,
+                PriceSource::Unknown => {
+                    quote.unpriced += 1;
+                    quote.add_reason(format!("the service does not estimate {name}"), 1, || {
+                        item_name(manifest, position, &line.id)
+                    });
+                }
                 PriceSource::Estimate(shape) => {
-                    if let Some((count, _)) = shapes.get_mut(&shape) {
-                        *count += 1;
-                    } else if shapes.len() < MAX_ESTIMATES {
-                        shapes.insert(shape, (1, line.body));
+                    let known = by_shape
+                        .get(&shape)
+                        .and_then(|index| groups.get_mut(*index));
+                    if let Some(group) = known {
+                        group.count += 1;
+                    } else if groups.len() < MAX_ESTIMATES {
+                        by_shape.insert(shape, groups.len());
+                        groups.push(Group {
+                            count: 1,
+                            position,
+                            id: line.id,
+                            body: line.body,
+                        });
                     } else {
                         quote.unpriced += 1;
                     }
@@ -72,18 +112,82 @@ impl Quote {
             }
             Ok(())
         })?;
-        if !shapes.is_empty() {
+        if !groups.is_empty() {
             let access = session.access::<Open>()?;
-            for (count, body) in shapes.into_values() {
-                match fetch_estimate(&access.client, &body).await {
-                    Ok(Some(estimate)) => quote.add(estimate.price_usd, count),
-                    Ok(None) => quote.unpriced += count,
-                    Err(failure) if failure.exit() == Exit::Failure => quote.rejected += count,
-                    Err(failure) => return Err(failure),
-                }
+            for group in groups {
+                quote.estimate(&access.client, manifest, group).await?;
             }
         }
         Ok(quote)
+    }
+
+    /// Fetches the estimate of a group of items.
+    async fn estimate(
+        &mut self,
+        client: &Client<Open>,
+        manifest: &Manifest,
+        group: Group,
+    ) -> Result<(), Failure> {
+        let Some(call) = Open::estimate(client, estimate_request(&group.body)) else {
+            self.unpriced += group.count;
+            return Ok(());
+        };
+        let error = match call.await {
+            Ok(estimate) => {
+                self.add(estimate.price_usd, group.count);
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        let has_none = error.is_decode() || error.is_not_found();
+        let failure = Failure::from(error);
+        match failure.exit() {
+            _ if has_none => self.unpriced += group.count,
+            Exit::Failure => self.rejected += group.count,
+            _ => return Err(failure.context("cannot get the price; nothing was submitted")),
+        }
+        // The estimate has the fields of the body in the field `input`.
+        let reason = failure.headline().replace("`input.", "`");
+        self.add_reason(reason, group.count, || {
+            item_name(manifest, group.position, &group.id)
+        });
+        Ok(())
+    }
+
+    fn add_reason(&mut self, text: String, count: usize, first: impl FnOnce() -> String) {
+        if let Some(reason) = self.reasons.iter_mut().find(|it| it.text == text) {
+            reason.count += count;
+        } else if self.reasons.len() < MAX_REASONS {
+            let first = first();
+            self.reasons.push(Reason { text, first, count });
+        }
+    }
+
+    /// Says which items have no price, and why.
+    pub(super) fn warn_about_missing_prices(&self, session: &Session) {
+        let missing = self.unpriced + self.rejected;
+        if missing == 0 {
+            return;
+        }
+        let verb = if missing == 1 { "has" } else { "have" };
+        let items = counted(self.items, "item");
+        let start = format!("{missing} of {items} {verb} no price");
+        let shown: usize = self.reasons.iter().map(|reason| reason.count).sum();
+        let line = |reason: &Reason| match reason.count {
+            1 => format!("{}: {}", reason.first, reason.text),
+            count => {
+                let others = counted(count - 1, "more item");
+                format!("{} and {others}: {}", reason.first, reason.text)
+            }
+        };
+        let mut reasons: Vec<String> = self.reasons.iter().map(line).collect();
+        if shown < missing {
+            reasons.push(format!("and {}", counted(missing - shown, "more item")));
+        }
+        session.printer.warn(&match reasons.as_slice() {
+            [reason] => format!("{start}: {reason}"),
+            reasons => format!("{start}:\n  {}", reasons.join("\n  ")),
+        });
     }
 
     fn add(&mut self, price: Usd, count: usize) {
@@ -98,12 +202,11 @@ impl Quote {
 
     /// Describes the price in words.
     pub(super) fn describe(&self) -> String {
-        match (self.items - self.unpriced, self.unpriced) {
-            (_, 0) => format!("{} USD", self.total),
-            (0, _) => "an unknown price".to_owned(),
-            (_, unpriced) => {
-                format!("{} USD and {unpriced} items of unknown price", self.total)
-            }
+        let missing = self.unpriced + self.rejected;
+        match missing {
+            0 => format!("{} USD", self.total),
+            _ if missing == self.items => "an unknown price".to_owned(),
+            _ => format!("{} USD and {missing} without a price", self.total),
         }
     }
 
@@ -148,6 +251,7 @@ impl Quote {
             table.field("sent", Some("no (dry run)"));
             table
         })?;
+        self.warn_about_missing_prices(session);
         let Some(limit) = options.max_spend else {
             return Ok(());
         };
@@ -161,10 +265,21 @@ impl Quote {
                 self.describe()
             ),
             count => format!(
-                "the price of {count} items is unknown, and --max-spend requires known prices"
+                "the price of {} is unknown, and --max-spend requires known prices",
+                counted(count, "item")
             ),
         };
         let code = Some("over_budget".to_owned());
         Err(Failure::new(Exit::Funds, why).with_response(code, None, None, None))
+    }
+}
+
+/// Returns how a warning names an item: its line, and its id if it has one.
+fn item_name(manifest: &Manifest, position: LinePosition, id: &str) -> String {
+    let number = manifest.number_at(position);
+    let place = manifest.place(number);
+    match id == number.to_string() {
+        true => place,
+        false => format!("{place}, item {}", sanitize(id)),
     }
 }

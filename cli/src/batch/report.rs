@@ -6,7 +6,8 @@ use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use serde_json::{Value, json};
 use svc_sdk::types::Usd;
 
-use super::journal::{DOWNLOAD_FAILED, Status};
+use super::journal::{Status, status_words};
+use super::reasons::Reasons;
 use crate::args::Format;
 use crate::download::StoredFile;
 use crate::error::Failure;
@@ -171,9 +172,11 @@ impl<'a> Report<'a> {
         lines: impl Iterator<Item = std::io::Result<String>>,
     ) -> Result<(), Failure> {
         let (mut rows, mut count) = (Vec::new(), 0_usize);
+        let mut reasons = Reasons::default();
         for line in lines {
             let item = parse(&line.map_err(|error| spool_failure(&error))?)?;
             count += 1;
+            reasons.add(&item);
             let is_completed = item.get("status") == Some(&json!(Status::Completed));
             if count == MAX_TABLE_ROWS + 1 {
                 rows.retain(|item: &Value| item.get("status") != Some(&json!(Status::Completed)));
@@ -191,12 +194,30 @@ impl<'a> Report<'a> {
         if rows.is_empty() {
             return Ok(());
         }
-        self.printer.print_list(&rows, items_table)
+        print_items(self.printer, &rows, &reasons)
     }
 }
 
+/// Prints a table of items, and below it why some did not complete.
+///
+/// # Errors
+///
+/// Returns an error if it cannot be written.
+pub(super) fn print_items(
+    printer: &Printer,
+    items: &[Value],
+    reasons: &Reasons,
+) -> Result<(), Failure> {
+    printer.print_list(items, items_table)?;
+    let lines = reasons.lines();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    printer.print_bytes(format!("\n{}\n", lines.join("\n")).as_bytes())
+}
+
 /// Returns the table of items.
-pub(super) fn items_table(items: &[Value]) -> Table {
+fn items_table(items: &[Value]) -> Table {
     let mut table = Table::new([
         Column::required("id"),
         Column::status("status"),
@@ -210,7 +231,7 @@ pub(super) fn items_table(items: &[Value]) -> Table {
         let price = text("price_usd").parse().ok();
         table.row([
             text("id"),
-            text("status"),
+            &status_words(text("status")),
             &job,
             &optional_money(price),
             &result_of(item),
@@ -219,7 +240,7 @@ pub(super) fn items_table(items: &[Value]) -> Table {
     table
 }
 
-/// Describes the files, the URLs or the error of an item.
+/// Returns the files or the URLs of an item, or the code of its error.
 fn result_of(item: &Value) -> String {
     let strings = |name: &str, field: &str| -> Vec<String> {
         let values = item.get(name).and_then(Value::as_array);
@@ -231,13 +252,8 @@ fn result_of(item: &Value) -> String {
     };
     let error = item.get("error").filter(|error| !error.is_null());
     if let Some(error) = error {
-        let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
-        let (code, message) = (text("code"), text("message"));
-        return match (code, text("idempotency_key")) {
-            (_, "") if message.contains(code) => message.to_owned(),
-            (DOWNLOAD_FAILED, _) | (_, "") => format!("{message} ({code})"),
-            (_, key) => format!("{message} (idempotency key {key})"),
-        };
+        let code = error.get("code").and_then(Value::as_str);
+        return code.unwrap_or_default().to_owned();
     }
     let files = strings("files", "path");
     match files.is_empty() {

@@ -124,6 +124,10 @@ pub(super) fn error_json(failure: &Failure, code: &str) -> Value {
         ] {
             fields.remove(name);
         }
+        // A failed item can be submitted again, whatever its job or run allows.
+        if fields.get("next_action").is_some_and(|it| it == "none") {
+            fields.remove("next_action");
+        }
         fields
             .entry("code")
             .or_insert_with(|| Value::String(code.to_owned()));

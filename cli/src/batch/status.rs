@@ -7,13 +7,14 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::{Operation, Surface};
 use svc_sdk::types::Usd;
 
-use super::journal::{self, Entry, Record, Status};
-use super::report::items_table;
+use super::journal::{self, Entry, Record, Status, status_words};
+use super::reasons::Reasons;
+use super::report::print_items;
 use crate::download::StoredFile;
 use crate::error::Failure;
 use crate::output::Table;
 use crate::session::Session;
-use crate::text::shell_quote;
+use crate::text::{counted, sanitize, shell_quote};
 use crate::types::ResourceId;
 
 /// The maximum number of items in the table. Items that are not completed come first.
@@ -43,15 +44,30 @@ pub(crate) fn status(
     let path = journal.map_or_else(|| journal::default_path(manifest), Path::to_owned);
     let (mut total, mut items) = (0_usize, Vec::<JournalItem>::new());
     let mut places = HashMap::new();
+    let file = shell_quote(&manifest.display().to_string()).into_owned();
+    let mut command = format!("svc batch run {file}");
     if !path.exists() {
-        let manifest = shell_quote(&manifest.display().to_string()).into_owned();
-        return Err(Failure::usage(format!("{} does not exist", path.display()))
-            .hint(format!("start the batch with: svc batch run {manifest}")));
+        let (path, manifest_path) = (path.display(), manifest.display());
+        return Err(match manifest.exists() {
+            true => Failure::usage(format!("{path} does not exist"))
+                .hint(format!("start the batch with: {command}")),
+            false => Failure::usage(format!(
+                "{path} does not exist, and neither does {manifest_path}"
+            ))
+            .hint("pass the file that the batch was started with, or its journal with --journal"),
+        });
     }
     journal::read(&path, |entry| {
         let id = match &entry {
-            Entry::Batch { total: now, .. } => {
+            Entry::Batch {
+                total: now,
+                command: recorded,
+                ..
+            } => {
                 total = usize::try_from(*now).unwrap_or(usize::MAX);
+                if let Some(recorded) = recorded {
+                    command.clone_from(recorded);
+                }
                 return;
             }
             Entry::Intent(intent) => &intent.id,
@@ -70,7 +86,50 @@ pub(crate) fn status(
             item.apply(entry);
         }
     })?;
-    print(session, total.max(items.len()), &items)
+    print(session, total.max(items.len()), &items)?;
+    if let Some(next) = next_step(&items, total, &command) {
+        session.printer.note(&format!("next: {}", sanitize(&next)));
+    }
+    Ok(())
+}
+
+/// Says how to continue a batch, unless all its items completed.
+fn next_step(items: &[JournalItem], total: usize, command: &str) -> Option<String> {
+    let count = |is_counted: &dyn Fn(&JournalItem) -> bool| {
+        items.iter().filter(|item| is_counted(item)).count()
+    };
+    let has_code = |item: &JournalItem, code: &str| {
+        let error = item.error.as_ref();
+        error.is_some_and(|error| error.get("code").is_some_and(|it| it == code))
+    };
+    let failed = [Some(Status::Failed), Some(Status::Canceled)];
+    if count(&|item| failed.contains(&item.record.status)) > 0 {
+        let retry = format!("submit the failed items again with: {command} --retry-failed");
+        let corrections = items.iter().filter(|item| item.record.needs_correction);
+        let ids: Vec<&str> = corrections.map(|item| item.id.as_str()).collect();
+        return Some(match ids.as_slice() {
+            [] => retry,
+            [id] => format!("correct item {id}, then {retry}"),
+            [id, others @ ..] => {
+                let others = counted(others.len(), "other item");
+                format!("correct item {id} and {others}, then {retry}")
+            }
+        });
+    }
+    let over_budget = count(&|item| {
+        item.record.status == Some(Status::NotSubmitted) && has_code(item, "over_budget")
+    });
+    let completed = count(&|item| item.record.status == Some(Status::Completed));
+    if over_budget > 0 && over_budget + completed == total {
+        return Some(format!(
+            "submit the rest with a higher --max-spend: {command}"
+        ));
+    }
+    if completed < total {
+        return Some(format!("resume with: {command}"));
+    }
+    let missing_files = count(&|item| item.record.attempt.is_some());
+    (missing_files > 0).then(|| format!("download the missing files with: {command}"))
 }
 
 fn print(session: &Session, total: usize, items: &[JournalItem]) -> Result<(), Failure> {
@@ -102,7 +161,7 @@ fn print(session: &Session, total: usize, items: &[JournalItem]) -> Result<(), F
         let mut table = Table::key_value();
         table.field("items", Some(total));
         for (status, count) in &by_status {
-            table.field(&status.replace('_', " "), Some(count));
+            table.field(&status_words(status), Some(count));
         }
         table.field("spent", Some(format!("{spent} USD")));
         table
@@ -110,15 +169,18 @@ fn print(session: &Session, total: usize, items: &[JournalItem]) -> Result<(), F
     let unfinished = items
         .iter()
         .filter(|item| item.record.status != Some(Status::Completed) || item.error.is_some());
-    let rows: Vec<Value> = unfinished
-        .take(MAX_TABLE_ROWS)
-        .map(JournalItem::to_json)
-        .collect();
+    let (mut rows, mut reasons) = (Vec::new(), Reasons::default());
+    for item in unfinished.map(JournalItem::to_json) {
+        reasons.add(&item);
+        if rows.len() < MAX_TABLE_ROWS {
+            rows.push(item);
+        }
+    }
     if rows.is_empty() {
         return Ok(());
     }
     printer.print_bytes(b"\n")?;
-    printer.print_list(&rows, items_table)
+    print_items(printer, &rows, &reasons)
 }
 
 impl JournalItem {

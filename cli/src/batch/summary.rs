@@ -2,19 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Value, json};
+use svc_sdk::contract::NextAction;
 use svc_sdk::types::Usd;
 
-use super::journal::Status;
+use super::journal::{DOWNLOAD_FAILED, Status};
+use super::manifest::Manifest;
 use super::options::BatchOptions;
 use super::scheduler::DropReason;
 use crate::error::{Exit, Failure};
 use crate::session::Session;
+use crate::text::counted;
 
 /// The maximum number of ambiguous items that are listed with their keys.
 const MAX_LISTED_KEYS: usize = 1000;
 /// The maximum number of keys in the text of an error.
 const MAX_SHOWN_KEYS: usize = 20;
+/// The maximum number of lines in the hint to correct them.
+const MAX_SHOWN_CORRECTIONS: usize = 5;
 
 /// The state of a batch at the end of a run.
 #[derive(Debug, Default)]
@@ -28,8 +33,15 @@ pub(super) struct Summary {
     pub(super) spent: Usd,
     /// The ids and idempotency keys of ambiguous items.
     pub(super) ambiguous: Vec<(String, String)>,
-    /// The code of the first failed item.
-    pub(super) failed_code: Option<String>,
+    /// The code of the first item that failed in this run.
+    failed_code: Option<String>,
+    /// Whether items failed in this run with different codes.
+    has_other_codes: bool,
+    /// Why the service rejected the first request that has to be corrected, in this run.
+    rejection: Option<String>,
+    /// The numbers of the first lines that have to be corrected.
+    corrections: Vec<u32>,
+    correction_count: usize,
 }
 
 impl Summary {
@@ -54,27 +66,60 @@ impl Summary {
         }
     }
 
+    /// Adds the error of an item that failed.
+    pub(super) fn add_failure(&mut self, error: Option<&Value>) {
+        let text = |name: &str| error.and_then(|it| it.get(name)?.as_str());
+        if let Some(code) = text("code") {
+            let first = self.failed_code.get_or_insert(code.to_owned());
+            self.has_other_codes |= first != code;
+        }
+        if text("next_action") == Some(NextAction::FixInput.as_str()) && self.rejection.is_none() {
+            self.rejection = text("message").map(str::to_owned);
+        }
+    }
+
+    /// Adds the number of a line that has to be corrected.
+    pub(super) fn add_correction(&mut self, number: u32) {
+        self.correction_count += 1;
+        if self.corrections.len() < MAX_SHOWN_CORRECTIONS {
+            self.corrections.push(number);
+        }
+    }
+
     /// Returns the counts in words.
     pub(super) fn sentence(&self) -> String {
+        self.sentence_with(None)
+    }
+
+    /// Returns the counts in words, with the code of the failure next to what it is about.
+    fn sentence_with(&self, failure: Option<(Cause, &str)>) -> String {
         let total: usize = self.counts.values().sum();
         let completed = self.count(Status::Completed);
-        let mut parts = vec![format!("{completed} of {total} items completed")];
-        let rows = [
-            (Status::Failed, "failed"),
-            (Status::Canceled, "canceled"),
-            (Status::Ambiguous, "ambiguous"),
-            (Status::TimedOut, "still running"),
-            (Status::NotSubmitted, "not submitted"),
-        ];
-        for (status, words) in rows {
-            match self.count(status) {
-                0 => {}
-                count => parts.push(format!("{count} {words}")),
+        let items = counted(total, "item");
+        let mut parts = vec![format!("{completed} of {items} completed")];
+        let mut add = |count: usize, words: String, cause: Cause| {
+            let code = failure.filter(|(it, code)| *it == cause && words != *code);
+            let others = match self.has_other_codes && cause == Cause::Status(Status::Failed) {
+                true => " and others",
+                false => "",
+            };
+            let code = code.map(|(_, code)| format!(" ({code}{others})"));
+            let code = code.unwrap_or_default();
+            if count > 0 {
+                parts.push(format!("{count} {words}{code}"));
             }
+        };
+        for status in [
+            Status::Failed,
+            Status::Canceled,
+            Status::Ambiguous,
+            Status::TimedOut,
+            Status::NotSubmitted,
+        ] {
+            add(self.count(status), status.words(), Cause::Status(status));
         }
-        if self.missing_files > 0 {
-            parts.push(format!("{} without their files", self.missing_files));
-        }
+        let words = "without all files".to_owned();
+        add(self.missing_files, words, Cause::MissingFiles);
         format!("{}; spent {} USD", parts.join(", "), self.spent)
     }
 
@@ -84,12 +129,13 @@ impl Summary {
         &self,
         session: &Session,
         options: &BatchOptions,
+        manifest: &Manifest,
         stopped: Option<Failure>,
     ) -> Option<Failure> {
-        let sentence = self.sentence();
-        let new = |exit: Exit, code: &str| {
+        let new = |exit: Exit, cause: Cause, code: &str| {
+            let sentence = self.sentence_with(Some((cause, code)));
             let code = Some(code.to_owned());
-            Failure::new(exit, sentence.clone()).with_response(code, None, None, None)
+            Failure::new(exit, sentence).with_response(code, None, None, None)
         };
         let again = options.command(session, &[]);
         let ambiguous = self.count(Status::Ambiguous);
@@ -98,26 +144,41 @@ impl Summary {
         let unfinished = self.count(Status::TimedOut) + self.count(Status::NotSubmitted);
         let is_funds = stopped.as_ref().is_some_and(|it| it.exit() == Exit::Funds);
         if ambiguous > 0 {
-            return Some(self.ambiguous_failure(new(Exit::Ambiguous, "ambiguous"), &again));
+            let cause = Cause::Status(Status::Ambiguous);
+            let failure = new(Exit::Ambiguous, cause, "ambiguous");
+            return Some(self.ambiguous_failure(failure, &again));
         }
         let stopped = stopped.map(|failure| {
-            let context = format!("the batch was stopped ({sentence})");
+            let context = format!("the batch was stopped ({})", self.sentence());
             failure.context(context).with_resume(again.clone())
         });
         if stopped.is_some() && !is_funds {
             return stopped;
         }
         if failed > 0 {
-            let code = self.failed_code.as_deref().unwrap_or("failed");
             let retry = options.command(session, &["--retry-failed"]);
-            let failure = new(Exit::JobFailed, code);
-            return Some(failure.hint(format!("submit the failed items again with: {retry}")));
+            let retry = format!("submit the failed items again with: {retry}");
+            let (status, code) = match self.count(Status::Failed) {
+                0 => (Status::Canceled, "canceled"),
+                _ => (
+                    Status::Failed,
+                    self.failed_code.as_deref().unwrap_or("failed"),
+                ),
+            };
+            let failure = new(Exit::JobFailed, Cause::Status(status), code);
+            return Some(
+                failure.hint(match self.correction(session, options, manifest) {
+                    Some(correction) => format!("{correction}, then {retry}"),
+                    None => retry,
+                }),
+            );
         }
         if stopped.is_some() {
             return stopped;
         }
         if over_budget > 0 {
-            let failure = new(Exit::Funds, "over_budget");
+            let cause = Cause::Status(Status::NotSubmitted);
+            let failure = new(Exit::Funds, cause, "over_budget");
             let hint = match self.dropped(DropReason::Unpriced) {
                 0 => {
                     let unlimited = BatchOptions {
@@ -134,16 +195,41 @@ impl Summary {
             return Some(failure.hint(hint));
         }
         if unfinished > 0 {
-            return Some(new(Exit::StillRunning, "timed_out").with_resume(again));
+            let status = match self.count(Status::TimedOut) {
+                0 => Status::NotSubmitted,
+                _ => Status::TimedOut,
+            };
+            let failure = new(Exit::StillRunning, Cause::Status(status), "timed_out");
+            return Some(failure.with_resume(again));
         }
         let is_missing = self.missing_files > 0;
         is_missing.then(|| {
-            let failure = new(Exit::Failure, "download_failed");
+            let failure = new(Exit::Failure, Cause::MissingFiles, DOWNLOAD_FAILED);
             match &options.download.download {
                 Some(_) => failure.hint(format!("download the missing files with: {again}")),
                 None => failure.hint("pass --download to download the missing files"),
             }
         })
+    }
+
+    /// Says which lines have to be corrected, if any.
+    fn correction(
+        &self,
+        session: &Session,
+        options: &BatchOptions,
+        manifest: &Manifest,
+    ) -> Option<String> {
+        if self.correction_count == 0 {
+            return None;
+        }
+        let places = manifest.places(&self.corrections, self.correction_count);
+        let path = options.manifest.display();
+        let reason = match (&self.rejection, self.correction_count) {
+            (Some(reason), 1) => format!(" ({reason})"),
+            (Some(_), _) => String::new(),
+            (None, _) => format!(" (see {})", options.status_command(session)),
+        };
+        Some(format!("correct {places} of {path}{reason}"))
     }
 
     fn ambiguous_failure(&self, failure: Failure, again: &str) -> Failure {
@@ -170,6 +256,13 @@ impl Summary {
             ))
             .hint("check the jobs with svc job list, and submit what is missing in another batch")
     }
+}
+
+/// What the code of a failure is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    Status(Status),
+    MissingFiles,
 }
 
 const fn reason_name(reason: DropReason) -> &'static str {

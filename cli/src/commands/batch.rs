@@ -16,8 +16,18 @@ use crate::session::Session;
 pub(crate) enum Batch {
     /// Submit the requests of a file, wait for all results, and print them as they end
     ///
-    /// A line of a JSONL file is {"id"?, "operation"?, "body": {…}}. In a CSV file the columns are the
-    /// fields of the body, and `id`.
+    /// A JSONL file has an object per line: the fields of the request in `body`, an `id` (otherwise the
+    /// number of the line), and an `operation` (otherwise that of --operation):
+    ///
+    /// {"id": "fox", "operation": "image_generate", "body": {"model": "image-i", "prompt": "a fox"}}
+    ///
+    /// A CSV file has the fields of the request as columns, and `id`:
+    ///
+    /// id,model,prompt
+    ///
+    /// fox,image-i,a red fox
+    ///
+    /// A generate command with --dry-run shows the fields of its request.
     ///
     /// What was sent is recorded in a journal next to the file. If the command is interrupted, the same
     /// command continues: nothing is submitted twice, and finished items are neither submitted nor

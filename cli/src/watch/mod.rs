@@ -1,9 +1,10 @@
 //! `svc job watch`: the status of jobs as it changes, on a live screen or as lines.
 //!
 //! `feed` polls the jobs. On a terminal, `screen` shows them: `model` is what is shown and what
-//! the keys do to it, `view` draws it, `tasks` cancels, downloads and opens. Elsewhere, `lines`
+//! the keys do to it, `view` and `bars` draw it, `tasks` cancels, downloads and opens. Elsewhere, `lines`
 //! prints a line for each change.
 
+mod bars;
 mod feed;
 mod lines;
 mod model;

@@ -1,6 +1,7 @@
 //! What the screen shows, and what the keys do to it. No I/O, no terminal.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use svc_sdk::types::{Job, JobId, Usd};
@@ -42,7 +43,7 @@ pub(super) enum DownloadState {
         total: Option<u64>,
     },
     Done {
-        files: Vec<std::path::PathBuf>,
+        files: Vec<PathBuf>,
     },
     Failed,
 }
@@ -100,6 +101,15 @@ impl Model {
     pub(super) fn row_mut(&mut self, id: &JobId) -> Option<&mut Row> {
         let index = *self.by_id.get(id)?;
         self.rows.get_mut(index)
+    }
+
+    /// Returns the files that were downloaded.
+    pub(super) fn downloaded_files(&self) -> impl Iterator<Item = &Path> {
+        let files = self.rows.iter().flat_map(|row| match &row.download {
+            DownloadState::Done { files } => files.as_slice(),
+            _ => &[],
+        });
+        files.map(PathBuf::as_path)
     }
 
     /// Returns the sum of the prices, without those of failed and canceled jobs, which are refunded.

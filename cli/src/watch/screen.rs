@@ -25,6 +25,7 @@ use crate::error::{Exit, Failure};
 use crate::interrupt::terminated;
 use crate::output::values::time_ago;
 use crate::session::{Access, Session, surface_choice};
+use crate::text::sanitize;
 
 /// The time between two drawings while nothing but the ages changes.
 const REDRAW_INTERVAL: Duration = Duration::from_secs(1);
@@ -70,21 +71,22 @@ pub(super) async fn run<S: Surface>(
     redraw.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut table = TableState::new();
     let mut is_feed_open = true;
+    let mut missing = Vec::new();
 
     // Dropped after the screen, so that the lines appear below what it covered.
     let _held = session.printer.hold_messages();
     let mut screen = Screen::open().map_err(terminal_failure)?;
     let mut keys = screen.keys();
-    loop {
+    let ended = loop {
         let drawn = screen
             .terminal
             .draw(|frame| view::draw(frame, &model, &mut table, &context));
         let height = drawn.map_err(terminal_failure)?.area.height;
         tokio::select! {
             biased;
-            () = &mut interrupted => return Err(interrupted_failure::<S>(session, &options)),
-            () = &mut terminated => return Err(Failure::already_reported(Exit::Interrupted)),
-            () = &mut timeout => return Err(timed_out::<S>(session, &options)),
+            () = &mut interrupted => break Err(interrupted_failure::<S>(session, &options)),
+            () = &mut terminated => break Err(Failure::already_reported(Exit::Interrupted)),
+            () = &mut timeout => break Err(timed_out::<S>(session, &options)),
             event = keys.recv() => {
                 let action = match event {
                     Some(Event::Key(key)) if key.kind != KeyEventKind::Release => {
@@ -97,8 +99,8 @@ pub(super) async fn run<S: Surface>(
                 };
                 match action {
                     Action::None => {}
-                    Action::Quit => return Ok(()),
-                    Action::Interrupt => return Err(interrupted_failure::<S>(session, &options)),
+                    Action::Quit => break Ok(()),
+                    Action::Interrupt => break Err(interrupted_failure::<S>(session, &options)),
                     Action::Cancel(id) => {
                         model.set_message(format!("canceling {id}…"), false);
                         running.spawn(tasks::cancel(access.client.clone(), id, reports.clone()));
@@ -127,10 +129,13 @@ pub(super) async fn run<S: Surface>(
             }
             event = feed.events.recv(), if is_feed_open => match event {
                 Some(event) => {
-                    apply_feed_event(&mut model, event);
+                    missing.extend(apply_feed_event(&mut model, event));
                     // Hundreds of jobs arrive at once: they are drawn once.
                     while let Ok(event) = feed.events.try_recv() {
-                        apply_feed_event(&mut model, event);
+                        missing.extend(apply_feed_event(&mut model, event));
+                    }
+                    if !missing.is_empty() && missing.len() == options.ids.len() {
+                        break Err(none_found(session, missing));
                     }
                 }
                 None => is_feed_open = false,
@@ -138,7 +143,27 @@ pub(super) async fn run<S: Surface>(
             _ = redraw.tick() => {}
         }
         while running.try_join_next().is_some() {}
+    };
+    for file in model.downloaded_files() {
+        session.printer.note(&format!(
+            "downloaded {}",
+            sanitize(&file.display().to_string())
+        ));
     }
+    ended
+}
+
+/// Reports that none of the jobs exists.
+fn none_found(session: &Session, mut missing: Vec<Failure>) -> Failure {
+    if missing.len() > 1 {
+        for failure in &missing {
+            session.printer.print_failure(failure);
+        }
+        return Failure::already_reported(Exit::NotFound);
+    }
+    missing
+        .pop()
+        .unwrap_or(Failure::already_reported(Exit::NotFound))
 }
 
 fn start_download(model: &mut Model, id: &JobId) {
@@ -157,19 +182,26 @@ fn downloaded_files(model: &mut Model, id: &JobId) -> Option<Vec<std::path::Path
     }
 }
 
-fn apply_feed_event(model: &mut Model, event: FeedEvent) {
+/// Shows an event of the feed. Returns the failure of a job that does not exist.
+fn apply_feed_event(model: &mut Model, event: FeedEvent) -> Option<Failure> {
     match event {
         FeedEvent::Job(job) => model.update(*job),
         FeedEvent::JobError(id, error) => {
-            if let Some(row) = model.row_mut(&id) {
-                row.error = Some(error.to_string());
+            let is_missing = error.is_not_found();
+            let failure = Failure::from(*error);
+            let reason = failure.headline();
+            model.set_message(format!("cannot read the status of {id}: {reason}"), true);
+            let row = model.row_mut(&id)?;
+            row.error = Some(reason);
+            if is_missing && row.job.is_none() {
+                return Some(failure.for_job(id.as_str()));
             }
-            model.set_message(format!("cannot read the status of {id}: {error}"), true);
         }
         FeedEvent::ListError(error) => {
-            model.set_message(format!("cannot list jobs: {error}"), true);
+            model.set_message(format!("cannot list jobs: {}", tasks::reason(*error)), true);
         }
     }
+    None
 }
 
 fn interrupted_failure<S: Surface>(session: &Session, options: &WatchOptions) -> Failure {

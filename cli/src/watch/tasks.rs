@@ -8,6 +8,8 @@ use svc_sdk::{Client, Surface};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::download::open_file;
+use crate::error::Failure;
+use crate::text::counted;
 
 use super::model::{DownloadState, Model};
 
@@ -32,6 +34,11 @@ pub(super) enum TaskEvent {
     Failed(String),
 }
 
+/// Returns why a request failed, as other commands say it.
+pub(super) fn reason(error: svc_sdk::Error) -> String {
+    Failure::from(error).headline()
+}
+
 /// Cancels a job.
 pub(super) async fn cancel<S: Surface>(
     client: Client<S>,
@@ -40,7 +47,7 @@ pub(super) async fn cancel<S: Surface>(
 ) {
     let event = match client.jobs().handle(&id).cancel().await {
         Ok(job) => TaskEvent::Canceled(Box::new(job)),
-        Err(error) => TaskEvent::Failed(format!("could not cancel {id}: {error}")),
+        Err(error) => TaskEvent::Failed(format!("could not cancel {id}: {}", reason(error))),
     };
     let _ = sender.send(event);
 }
@@ -70,7 +77,7 @@ pub(super) async fn download<S: Surface>(
             TaskEvent::Downloaded { id, files, opens }
         }
         Err(error) => {
-            let reason = error.to_string();
+            let reason = reason(error);
             TaskEvent::DownloadFailed { id, reason }
         }
     };
@@ -100,7 +107,10 @@ pub(super) fn apply_task_event(model: &mut Model, event: TaskEvent, folder: &Pat
         TaskEvent::Downloaded { id, files, opens } => {
             let folder = folder.display();
             model.set_message(
-                format!("downloaded {} files of {id} to {folder}", files.len()),
+                format!(
+                    "downloaded {} of {id} to {folder}",
+                    counted(files.len(), "file")
+                ),
                 false,
             );
             if let Some(row) = model.row_mut(&id) {

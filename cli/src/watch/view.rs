@@ -10,19 +10,11 @@ use ratatui::widgets::{
 use svc_sdk::contract::JobStatus;
 use unicode_width::UnicodeWidthStr;
 
+use super::bars;
 use super::model::{DownloadState, Model, Row};
+use crate::output::values::date_and_time;
 use crate::tables::error_text;
-use crate::text::sanitize;
-
-/// The keys, from the most to the least important one, as the bottom line shows them.
-const KEYS: [&str; 6] = [
-    "q quit",
-    "enter details",
-    "d download",
-    "o open",
-    "c cancel",
-    "↑↓ move",
-];
+use crate::text::{counted, sanitize};
 
 /// The width from which the details stand beside the list.
 const MIN_WIDTH_FOR_SIDE_PANEL: u16 = 120;
@@ -76,19 +68,22 @@ pub(super) fn draw(
     table: &mut TableState,
     context: &Context,
 ) {
+    let width = frame.area().width;
+    let bottom_lines = bars::bottom_lines(model, context, width);
+    let height = u16::try_from(bottom_lines.len()).unwrap_or(1);
     let [title, body, bottom] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Min(1),
-        Constraint::Length(1),
+        Constraint::Length(height),
     ])
     .areas(frame.area());
-    frame.render_widget(Line::from(title_text(model)).style(bold()), title);
+    frame.render_widget(Line::from(bars::title(model, width)).style(bold()), title);
     let (list, details) = split(body, model.shows_details);
     draw_list(frame, list, model, table, context);
     if let Some(area) = details {
         draw_details(frame, area, model, context);
     }
-    frame.render_widget(bottom_line(model, context, bottom.width), bottom);
+    frame.render_widget(Paragraph::new(bottom_lines), bottom);
 }
 
 /// Returns the number of rows that fit on a screen of that height.
@@ -106,21 +101,6 @@ fn split(body: Rect, shows_details: bool) -> (Rect, Option<Rect>) {
         false => Layout::vertical(halves).areas(body),
     };
     (list, Some(details))
-}
-
-fn title_text(model: &Model) -> String {
-    let count = |is_counted: fn(&JobStatus) -> bool| {
-        let jobs = model.rows().iter().filter_map(|row| row.job.as_ref());
-        jobs.filter(|job| is_counted(&job.status)).count()
-    };
-    let active = count(|status| !status.is_terminal());
-    let completed = count(|status| *status == JobStatus::Completed);
-    let failed = count(|status| matches!(status, JobStatus::Failed | JobStatus::Canceled));
-    format!(
-        "{} jobs  ${} spent  {active} active  {completed} completed  {failed} failed or canceled",
-        model.rows().len(),
-        model.total_spent(),
-    )
 }
 
 fn draw_list(
@@ -212,7 +192,7 @@ fn draw_details(frame: &mut Frame<'_>, area: Rect, model: &Model, context: &Cont
                 "created",
                 job.created_at
                     .as_ref()
-                    .map(|at| at.as_str().to_owned())
+                    .map(|at| format!("{} UTC", date_and_time(at)))
                     .unwrap_or_default(),
             ),
         ];
@@ -257,35 +237,7 @@ fn detail(name: &str, text: String) -> Line<'static> {
     ])
 }
 
-fn bottom_line(model: &Model, context: &Context, width: u16) -> Line<'static> {
-    if let Some(id) = &model.confirming {
-        let text = format!("Cancel {}? y/n", sanitize(id.as_str()));
-        return Line::from(text).style(bold());
-    }
-    if let Some(message) = &model.message {
-        let style = match (message.is_error, context.is_colored) {
-            (true, true) => Style::new().fg(Color::Red),
-            _ => Style::new(),
-        };
-        return Line::from(sanitize(&message.text)).style(style);
-    }
-    let mut text = String::new();
-    for key in KEYS {
-        let separator = if text.is_empty() { "" } else { "  " };
-        if text.width() + separator.len() + key.width() > usize::from(width) {
-            break;
-        }
-        text.push_str(separator);
-        text.push_str(key);
-    }
-    let folder = format!("  downloads to {}", context.folder);
-    if text.width() + folder.width() <= usize::from(width) {
-        text.push_str(&folder);
-    }
-    Line::from(text).style(Style::new().add_modifier(Modifier::DIM))
-}
-
-fn bold() -> Style {
+pub(super) fn bold() -> Style {
     Style::new().add_modifier(Modifier::BOLD)
 }
 
@@ -340,10 +292,7 @@ fn files(row: &Row) -> String {
             format!("{} %", bytes.saturating_mul(100) / total)
         }
         DownloadState::Running { bytes, .. } => format!("{bytes} bytes"),
-        DownloadState::Done { files } => match files.len() {
-            1 => "1 file".to_owned(),
-            count => format!("{count} files"),
-        },
+        DownloadState::Done { files } => counted(files.len(), "file"),
         DownloadState::Failed => "download failed".to_owned(),
     }
 }
@@ -396,14 +345,13 @@ mod tests {
         assert_eq!(
             screen(&model(3), 40, 6),
             [
-                "3 jobs  $0.8670 spent  2 active  1 compl",
+                "3 jobs  2 active  $0.8670",
                 "JOB                       STATUS",
                 "job_00000000000000000002  queued",
                 "job_00000000000000000001  processing",
                 "job_00000000000000000000  completed",
-                "q quit  enter details  d download  o",
+                "q quit  ⏎ details  c cancel  d download",
             ]
-            .map(|line| line.replace("  o", ""))
         );
     }
 
@@ -445,8 +393,47 @@ mod tests {
         for (width, height) in [(40, 30), (200, 12)] {
             let lines = screen(&model, width, height).join("\n");
             assert!(lines.contains("created"), "{lines}");
-            assert!(lines.contains("2026-01-01T00:00:00Z"), "{lines}");
+            assert!(lines.contains("2026-01-01 00:00:00 UTC"), "{lines}");
         }
+    }
+
+    #[test]
+    fn a_narrow_title_has_what_needs_attention() {
+        let mut model = model(4);
+        assert_eq!(
+            screen(&model, 40, 6)[0],
+            "4 jobs  2 active  1 failed  $0.8670"
+        );
+        assert_eq!(screen(&model, 20, 6)[0], "4 jobs  2 active");
+        let job = json!({"id": "job_c", "status": "canceled"});
+        model.update(serde_json::from_value(job).unwrap());
+        assert_eq!(
+            screen(&model, 80, 6)[0],
+            "5 jobs  $0.8670 spent  2 active  1 completed  1 failed  1 canceled"
+        );
+    }
+
+    #[test]
+    fn a_long_message_takes_more_lines() {
+        let mut model = model(1);
+        let id = "job_00000000000000000000";
+        model.set_message(
+            format!("could not cancel {id}: generation has already started"),
+            true,
+        );
+        assert_eq!(
+            screen(&model, 40, 8)[5..],
+            [
+                "could not cancel",
+                "job_00000000000000000000: generation has",
+                "already started"
+            ]
+        );
+        model.set_message("x".repeat(500), true);
+        assert_eq!(
+            screen(&model, 40, 8)[5..],
+            ["x".repeat(40), "x".repeat(40), "x".repeat(40)]
+        );
     }
 
     #[test]
@@ -454,6 +441,7 @@ mod tests {
         let mut model = model(5);
         for shows_details in [false, true] {
             model.shows_details = shows_details;
+            model.set_message("a message that is long", false);
             for (width, height) in [(1, 1), (2, 2), (5, 3), (39, 1), (1, 50)] {
                 screen(&model, width, height);
             }

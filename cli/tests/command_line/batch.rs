@@ -10,7 +10,7 @@ use svc_sdk::contract::Plan;
 use crate::test_env::{CommandOutput, FakeServer, TestEnv, interrupt, start, wait_until};
 
 /// Writes a manifest with a line for each JSON value.
-fn write(env: &TestEnv, name: &str, lines: &[Value]) {
+pub(crate) fn write(env: &TestEnv, name: &str, lines: &[Value]) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     std::fs::write(env.path(name), text).unwrap();
 }
@@ -20,7 +20,7 @@ fn video(prompt: &str) -> Value {
     json!({"body": {"model": "video-f", "prompt": prompt, "duration": 4}})
 }
 
-fn image(prompt: &str) -> Value {
+pub(crate) fn image(prompt: &str) -> Value {
     json!({"operation": "image_generate", "body": {"model": "image-i", "prompt": prompt}})
 }
 
@@ -28,13 +28,13 @@ fn music(prompt: &str) -> Value {
     json!({"operation": "music_1_generate", "body": {"prompt": prompt}})
 }
 
-fn with_id(id: &str, mut line: Value) -> Value {
+pub(crate) fn with_id(id: &str, mut line: Value) -> Value {
     line["id"] = id.into();
     line
 }
 
 /// Creates a `svc batch run` that is configured for both surfaces.
-fn batch(env: &TestEnv, flags: &[&str]) -> Command {
+pub(crate) fn batch(env: &TestEnv, flags: &[&str]) -> Command {
     let mut command = env.open_surface("batch run m.jsonl");
     command
         .env("SVC_DEVELOPER_BASE_URL", env.mock.developer_base_url())
@@ -43,7 +43,7 @@ fn batch(env: &TestEnv, flags: &[&str]) -> Command {
     command
 }
 
-fn run(env: &TestEnv, flags: &[&str]) -> CommandOutput {
+pub(crate) fn run(env: &TestEnv, flags: &[&str]) -> CommandOutput {
     CommandOutput::of(&mut batch(env, flags))
 }
 

@@ -10,6 +10,7 @@
 
 mod accounts;
 mod batch;
+mod batch_messages;
 mod bulk;
 mod completion;
 mod developer;

@@ -38,6 +38,19 @@ impl Status {
             Self::TimedOut => "timed_out",
         }
     }
+
+    /// Returns the status in text for people.
+    pub(in crate::batch) fn words(self) -> String {
+        status_words(self.as_str())
+    }
+}
+
+/// Returns a status of the output as text for people.
+pub(in crate::batch) fn status_words(status: &str) -> String {
+    match status {
+        "submitted" => "in flight".to_owned(),
+        status => status.replace('_', " "),
+    }
 }
 
 /// A request that is about to be sent.
@@ -94,6 +107,9 @@ pub(in crate::batch) enum Entry {
         version: u32,
         /// The number of items in the manifest.
         total: u32,
+        /// The command that continues the batch.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        command: Option<String>,
         at: Timestamp,
     },
     /// A request is about to be sent.

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-pub(super) use self::entry::{Entry, Intent, Outcome, Receipt, Status};
+pub(super) use self::entry::{Entry, Intent, Outcome, Receipt, Status, status_words};
 pub(super) use self::record::{Attempt, DOWNLOAD_FAILED, Record};
 use crate::clock;
 use crate::error::Failure;
@@ -80,11 +80,12 @@ impl Journal {
         })
     }
 
-    /// Adds the entry that begins a run of the batch.
-    pub(super) fn begin(&mut self, total: u32) {
+    /// Adds the entry that begins a run of the batch, with the command that continues it.
+    pub(super) fn begin(&mut self, total: u32, command: String) {
         self.add(&Entry::Batch {
             version: entry::VERSION,
             total,
+            command: Some(command),
             at: clock::now(),
         });
     }

@@ -1,7 +1,7 @@
 //! What the journal says about an item.
 
 use jiff::Timestamp;
-use svc_sdk::contract::Operation;
+use svc_sdk::contract::{NextAction, Operation};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
 use super::entry::{Entry, Intent, Status};
@@ -16,6 +16,10 @@ pub(in crate::batch) struct Record {
     pub(in crate::batch) attempt: Option<Box<Attempt>>,
     /// The hash of the body that was submitted.
     pub(in crate::batch) hash: Option<u64>,
+    /// The operation of the latest submit.
+    pub(in crate::batch) operation: Option<Operation>,
+    /// Whether the service rejected the request for an error that a correction of the line removes.
+    pub(in crate::batch) needs_correction: bool,
     /// What the finished attempts cost.
     pub(in crate::batch) finished_cost: Usd,
     /// Whether a receipt was above its estimate.
@@ -75,6 +79,8 @@ impl Record {
             Entry::Intent(intent) => {
                 self.status = None;
                 self.hash = Some(intent.hash);
+                self.operation = Operation::from_name(&intent.operation);
+                self.needs_correction = false;
                 self.attempt = Some(Box::new(Attempt::new(*intent)));
             }
             Entry::Released { .. } => {
@@ -93,6 +99,10 @@ impl Record {
             }
             Entry::Outcome(outcome) => {
                 self.status = Some(outcome.status);
+                let attempt = self.attempt.as_ref();
+                self.needs_correction = outcome.status == Status::Failed
+                    && attempt.is_none_or(|it| it.resource.is_none())
+                    && is_correctable(outcome.error.as_ref());
                 match outcome.status {
                     Status::Completed | Status::Failed | Status::Canceled => {
                         self.finish_attempt(
@@ -145,6 +155,12 @@ impl Record {
             .checked_add(charge)
             .unwrap_or(self.finished_cost)
     }
+}
+
+/// Returns whether the service says that the request has to be corrected.
+fn is_correctable(error: Option<&serde_json::Value>) -> bool {
+    let action = error.and_then(|error| error.get("next_action")?.as_str());
+    action == Some(NextAction::FixInput.as_str())
 }
 
 /// The code of an error about files that could not be downloaded.

@@ -77,7 +77,7 @@ fn a_journal_that_is_cut_off_at_any_byte_is_continued() {
         outcome("a", Status::Completed, Some("0.70")),
     ];
     let mut journal = Journal::open(&path, |_| {}).unwrap();
-    journal.begin(2);
+    journal.begin(2, "svc batch run m.jsonl".to_owned());
     entries.iter().for_each(|entry| journal.add(entry));
     journal.sync().unwrap();
     drop(journal);
@@ -107,7 +107,7 @@ fn a_journal_that_is_cut_off_at_any_byte_is_continued() {
             assert_eq!(found, expected(id), "{id}, cut at {cut}");
         }
         // What is appended after the cut is read as well.
-        journal.begin(2);
+        journal.begin(2, "svc batch run m.jsonl".to_owned());
         journal.add(&intent("c", "k3", None));
         journal.sync().unwrap();
         drop(journal);

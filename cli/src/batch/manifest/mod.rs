@@ -4,6 +4,7 @@
 //! when a request is about to be submitted. At no time is more than one line in memory.
 
 mod columns;
+mod problems;
 mod records;
 
 use std::fs::File;
@@ -15,6 +16,7 @@ use serde_json::{Map, Value};
 use svc_sdk::contract::{Auth, Operation, Surface};
 
 use self::columns::Columns;
+use self::problems::Problems;
 use self::records::{RecordFormat, RecordPosition, RecordReader};
 use crate::error::Failure;
 use crate::journal::RequestHash;
@@ -26,6 +28,8 @@ pub(super) struct Line {
     /// The id: as given, or the number of the line.
     pub(super) id: String,
     pub(super) operation: Operation,
+    /// Whether the line itself names its operation.
+    pub(super) names_operation: bool,
     pub(super) body: Map<String, Value>,
 }
 
@@ -46,8 +50,11 @@ pub(super) struct Manifest {
     file: File,
 }
 
-/// The id of a line, if it has one, its operation and its body.
-type Parsed = (Option<String>, Operation, Map<String, Value>);
+/// The id and the operation of a line, if it has them, and its body.
+type Parsed = (Option<String>, Option<Operation>, Map<String, Value>);
+
+/// The least similarity of an unknown operation to the one that is suggested, from 0 to 1.
+const MIN_SIMILARITY: f64 = 0.8;
 
 /// A line as it is written in JSONL.
 #[derive(Deserialize)]
@@ -94,13 +101,13 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Calls a function with every line, in order.
+    /// Calls a function with every valid line, in order.
     ///
     /// # Errors
     ///
-    /// Returns an error if a line is not valid, and the first error of the function.
+    /// Returns the problems of all lines: those that are not valid, and the errors of the function.
     pub(super) fn for_each(
-        &mut self,
+        &self,
         mut visit: impl FnMut(LinePosition, Line) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut reader = self.records(RecordPosition { offset: 0, line: 1 })?;
@@ -108,10 +115,23 @@ impl Manifest {
         if self.columns.is_some() {
             reader.read(&mut record).map_err(|it| self.failure(&it))?;
         }
-        while let Some(position) = reader.read(&mut record).map_err(|it| self.failure(&it))? {
-            visit(LinePosition(position), self.parse(position, &record)?)?;
+        let mut problems = Problems::default();
+        loop {
+            let position = match reader.read(&mut record) {
+                Ok(Some(position)) => position,
+                Ok(None) => break,
+                Err(error) => {
+                    problems.add(self.failure(&error));
+                    break;
+                }
+            };
+            let line = self.parse(position, &record);
+            let visited = line.and_then(|line| visit(LinePosition(position), line));
+            if let Err(problem) = visited {
+                problems.add(problem);
+            }
         }
-        Ok(())
+        problems.into_result()
     }
 
     /// Reads the line at a position.
@@ -136,11 +156,40 @@ impl Manifest {
         self.number(position)
     }
 
+    /// Returns how messages name a line: `line 2`, or `row 2 (line 3)` where a header precedes it.
+    pub(super) fn place(&self, number: u32) -> String {
+        match self.format {
+            RecordFormat::Jsonl => format!("line {number}"),
+            RecordFormat::Csv => {
+                let line = number.saturating_add(self.header_lines);
+                format!("row {number} (line {line})")
+            }
+        }
+    }
+
+    /// Returns how messages name several lines, of which the first numbers are given.
+    pub(super) fn places(&self, numbers: &[u32], total: usize) -> String {
+        if let ([number], 1) = (numbers, total) {
+            return self.place(*number);
+        }
+        let noun = match self.format {
+            RecordFormat::Jsonl => "lines",
+            RecordFormat::Csv => "rows",
+        };
+        let shown: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+        let shown = shown.join(", ");
+        match total.saturating_sub(numbers.len()) {
+            0 => format!("{noun} {shown}"),
+            hidden => format!("{noun} {shown} and {hidden} more"),
+        }
+    }
+
     /// Returns the failure of a manifest that changes while the batch runs.
-    pub(super) fn changed(&self, line: u32) -> Failure {
+    pub(super) fn changed(&self, number: u32) -> Failure {
         Failure::usage(format!(
-            "{}: line {line} has changed while the batch was running",
-            self.path.display()
+            "{}: {} has changed while the batch was running",
+            self.path.display(),
+            self.place(number)
         ))
     }
 
@@ -170,18 +219,20 @@ impl Manifest {
     fn parse(&self, position: RecordPosition, record: &[u8]) -> Result<Line, Failure> {
         let number = self.number(position);
         let path = self.path.display();
-        let invalid = |why: String| Failure::usage(format!("{path}: line {number}: {why}"));
+        let place = self.place(number);
+        let invalid = |why: String| Failure::usage(format!("{path}: {place}: {why}"));
         let parsed = match &self.columns {
-            Some(columns) => self.parse_csv(columns, record),
+            Some(columns) => columns.record(record).map(|(id, body)| (id, None, body)),
             None => {
                 let line: JsonLine = serde_json::from_slice(record).map_err(|error| {
                     let (column, why) = (error.column(), json_problem(&error));
-                    Failure::usage(format!("{path}: line {number}, column {column}: {why}"))
+                    Failure::usage(format!("{path}: {place}, column {column}: {why}"))
                 })?;
-                self.parse_json(line)
+                line.parse()
             }
         };
-        let (id, operation, body) = parsed.map_err(invalid)?;
+        let (id, named, body) = parsed.map_err(invalid)?;
+        let operation = named.unwrap_or(self.default_operation);
         let id = id.unwrap_or_else(|| number.to_string());
         if id.is_empty() {
             return Err(invalid("`id` is empty".to_owned()));
@@ -190,30 +241,9 @@ impl Manifest {
         Ok(Line {
             id,
             operation,
+            names_operation: named.is_some(),
             body,
         })
-    }
-
-    fn parse_csv(&self, columns: &Columns, record: &[u8]) -> Result<Parsed, String> {
-        let (id, body) = columns.record(record)?;
-        Ok((id, self.default_operation, body))
-    }
-
-    fn parse_json(&self, line: JsonLine) -> Result<Parsed, String> {
-        let id = match line.id {
-            None => None,
-            Some(Value::String(id)) => Some(id),
-            Some(Value::Number(id)) => Some(id.to_string()),
-            Some(other) => return Err(format!("invalid id {other}: expected a string")),
-        };
-        let operation = match &line.operation {
-            Some(name) => parse_operation(name)?,
-            None => self.default_operation,
-        };
-        let body = line
-            .body
-            .ok_or("`body` is missing: expected {\"id\"?, \"operation\"?, \"body\": {…}}")?;
-        Ok((id, operation, body))
     }
 
     fn number(&self, position: RecordPosition) -> u32 {
@@ -222,6 +252,23 @@ impl Manifest {
 
     fn failure(&self, error: &io::Error) -> Failure {
         Failure::usage(format!("cannot read {}: {error}", self.path.display()))
+    }
+}
+
+impl JsonLine {
+    fn parse(self) -> Result<Parsed, String> {
+        let id = match self.id {
+            None => None,
+            Some(Value::String(id)) => Some(id),
+            Some(Value::Number(id)) => Some(id.to_string()),
+            Some(other) => return Err(format!("invalid id {other}: expected a string")),
+        };
+        let operation = self.operation.as_deref().map(parse_operation);
+        let operation = operation.transpose()?;
+        let body = self
+            .body
+            .ok_or("`body` is missing: expected {\"id\"?, \"operation\"?, \"body\": {…}}")?;
+        Ok((id, operation, body))
     }
 }
 
@@ -241,7 +288,11 @@ fn json_problem(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
     let text = text.strip_suffix(&position).unwrap_or(&text);
-    text.replacen(", expected ", ": expected ", 1)
+    let text = text.replacen(", expected ", ": expected ", 1);
+    match text.starts_with("unknown field") {
+        true => format!("{text} (the fields of the request belong into \"body\")"),
+        false => text,
+    }
 }
 
 /// Parses the name of an operation that a batch can submit.
@@ -254,10 +305,21 @@ pub(crate) fn parse_operation(name: &str) -> Result<Operation, String> {
         Some(operation) => Ok(operation),
         None => {
             let names: Vec<_> = operations().map(Operation::name).collect();
-            let names = names.join(", ");
-            Err(format!(
-                "invalid operation `{name}`: expected one of {names}"
-            ))
+            let similar = names
+                .iter()
+                .copied()
+                .map(|it| (strsim::jaro_winkler(name, it), it));
+            let nearest = similar.max_by(|a, b| a.0.total_cmp(&b.0));
+            let guess = nearest.filter(|(similarity, _)| *similarity >= MIN_SIMILARITY);
+            Err(match guess {
+                Some((_, guess)) => {
+                    format!("invalid operation `{name}`: did you mean `{guess}`?")
+                }
+                None => {
+                    let names = names.join(", ");
+                    format!("invalid operation `{name}`: expected one of {names}")
+                }
+            })
         }
     }
 }
@@ -365,7 +427,8 @@ mod tests {
             ),
             (
                 "{\"prompt\": \"x\"}",
-                "line 1, column 9: unknown field `prompt`: expected one of",
+                "line 1, column 9: unknown field `prompt`: expected one of `id`, `operation`, \
+                `body` (the fields of the request belong into \"body\")",
             ),
             (
                 "7",
@@ -376,7 +439,11 @@ mod tests {
             ("{\"id\": [], \"body\": {}}", "invalid id []"),
             (
                 "{\"operation\": \"jobs_list\", \"body\": {}}",
-                "invalid operation `jobs_list`",
+                "invalid operation `jobs_list`: expected one of",
+            ),
+            (
+                "{\"operation\": \"image-generat\", \"body\": {}}",
+                "invalid operation `image-generat`: did you mean `image_generate`?",
             ),
             (
                 "{\"operation\": \"alias_image_1_0\", \"body\": {}}",
@@ -401,8 +468,33 @@ mod tests {
             let headline = failure.headline();
             assert!(headline.contains(expected), "{headline}");
         }
+        let row = lines("m.csv", "id,prompt\na,x\nb,x,y\n").unwrap_err();
+        let headline = row.headline();
+        assert!(
+            headline.contains("row 2 (line 3): it has 3 cells"),
+            "{headline}"
+        );
+        let quote = lines("m.csv", "id,prompt\na,\"x\n").unwrap_err();
+        let headline = quote.headline();
+        assert!(
+            headline.contains("the record in line 2 has a quote that is not closed"),
+            "{headline}"
+        );
         let (_folder, empty) = manifest("m.csv", "\n");
         assert!(empty.unwrap_err().headline().contains("no header line"));
+    }
+
+    #[test]
+    fn the_problems_of_several_lines_are_reported_at_once() {
+        let failure = lines("m.jsonl", &"7\n".repeat(13)).unwrap_err();
+        assert!(failure.headline().contains("line 1, column 1"));
+        let others = failure.detail_lines();
+        assert_eq!(others.len(), 10);
+        assert!(
+            others[8].contains("line 10, column 1: invalid type"),
+            "{others:?}"
+        );
+        assert_eq!(others[9], "and 3 more problems");
     }
 
     #[test]

@@ -48,7 +48,8 @@ impl<R: BufRead> RecordReader<R> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the input cannot be read, or if the record is too long.
+    /// Returns an error if the input cannot be read, if the record is too long, or if a quoted field
+    /// has no end.
     pub(super) fn read(&mut self, record: &mut Vec<u8>) -> io::Result<Option<RecordPosition>> {
         loop {
             let position = RecordPosition {
@@ -57,13 +58,20 @@ impl<R: BufRead> RecordReader<R> {
             };
             record.clear();
             let mut quotes = QuoteState::default();
+            let mut is_open = false;
             loop {
                 let start = record.len();
                 if self.read_line(record)? == 0 {
+                    if is_open {
+                        let line = position.line;
+                        let why =
+                            format!("the record in line {line} has a quote that is not closed");
+                        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+                    }
                     break;
                 }
                 let added = record.get(start..).unwrap_or_default();
-                let is_open = self.format == RecordFormat::Csv && quotes.scan(added);
+                is_open = self.format == RecordFormat::Csv && quotes.scan(added);
                 if !is_open {
                     break;
                 }

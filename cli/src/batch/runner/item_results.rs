@@ -158,9 +158,8 @@ impl Runner<'_> {
             files: files.clone(),
             error: error.clone(),
         };
-        if status == Status::Failed && self.summary.failed_code.is_none() {
-            let code = error.as_ref().and_then(|it| it.get("code")?.as_str());
-            self.summary.failed_code = code.map(str::to_owned);
+        if status == Status::Failed {
+            self.summary.add_failure(error.as_ref());
         }
         let is_repeated =
             status == Status::NotSubmitted && item.record.status == Some(Status::NotSubmitted);
@@ -181,7 +180,8 @@ impl Runner<'_> {
         self.add_spend_change(after, before);
         self.counts.ended += 1;
         match status {
-            Status::Failed | Status::Canceled => self.counts.failed += 1,
+            Status::Failed => self.counts.failed += 1,
+            Status::Canceled => self.counts.canceled += 1,
             Status::Ambiguous => self.counts.ambiguous += 1,
             Status::Completed | Status::NotSubmitted | Status::TimedOut => {}
         }

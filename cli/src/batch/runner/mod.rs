@@ -51,7 +51,7 @@ const ANSWER_GRACE: Duration = Duration::from_secs(5);
 ///
 /// Returns an error if the batch cannot start, and unless all items completed.
 pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), Failure> {
-    let mut manifest = Manifest::open(&options.manifest, options.default_operation())?;
+    let manifest = Manifest::open(&options.manifest, options.default_operation())?;
     let downloads = DownloadPlan::from_args(session, &options.download)
         .map_err(|failure| failure.context("not submitted"))?
         .map(Arc::new);
@@ -63,9 +63,10 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
             journal::read(&path, |entry| records.apply(entry))?;
         }
         // Without a journal this only checks the manifest, before a journal is created.
-        let plan = Plan::new(&mut manifest, records, &options)?;
+        let plan = Plan::new(session, &manifest, records, &options)?;
         if options.dry_run {
-            let quote = Quote::new(session, &mut manifest, &plan).await?;
+            setup::warn_if_empty(session, &plan, &options);
+            let quote = Quote::new(session, &manifest, &plan).await?;
             return quote.print(session, &plan, &options);
         }
     }
@@ -74,13 +75,14 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
         true => Journal::temporary()?,
         false => Journal::open(&path, |entry| records.apply(entry))?,
     };
-    let plan = Plan::new(&mut manifest, records, &options)?;
+    let plan = Plan::new(session, &manifest, records, &options)?;
+    setup::warn_if_empty(session, &plan, &options);
     if let Some(downloads) = &downloads {
         downloads.check_names_of(plan.items.len())?;
     }
     let clients = setup::clients(session, &plan, downloads)?;
     setup::check_account(&plan, &clients)?;
-    setup::confirm(session, &mut manifest, &plan, &options).await?;
+    setup::confirm(session, &manifest, &plan, &options).await?;
     setup::note_start(session, &plan, &options);
     let runner = Runner::new(session, &options, manifest, plan, journal, clients)?;
     runner.run().await
@@ -170,8 +172,9 @@ impl<'a> Runner<'a> {
             .filter(|it| it.next_step == NextStep::Done)
         {
             counts.ended += 1;
-            let is_failed = matches!(item.record.status, Some(Status::Failed | Status::Canceled));
-            counts.failed += usize::from(is_failed);
+            let has_status = |status| usize::from(item.record.status == Some(status));
+            counts.failed += has_status(Status::Failed);
+            counts.canceled += has_status(Status::Canceled);
         }
         Ok(Self {
             progress: Progress::new(&session.printer, plan.items.len()),
@@ -203,8 +206,9 @@ impl<'a> Runner<'a> {
     }
 
     async fn run(mut self) -> Result<(), Failure> {
-        self.journal
-            .begin(u32::try_from(self.items.len()).unwrap_or(u32::MAX));
+        let total = u32::try_from(self.items.len()).unwrap_or(u32::MAX);
+        let command = self.options.command(self.session, &[]);
+        self.journal.begin(total, command);
         self.enqueue()?;
         let finished = self.drive().await;
         self.tasks.abort_all();
@@ -385,6 +389,10 @@ impl<'a> Runner<'a> {
                 (Some(Status::Completed), Some(_)) => self.summary.missing_files += 1,
                 _ => {}
             }
+            if item.record.needs_correction {
+                self.summary
+                    .add_correction(self.manifest.number_at(item.position));
+            }
         }
         for (index, key) in ambiguous {
             let id = self.load(index)?.id;
@@ -394,7 +402,7 @@ impl<'a> Runner<'a> {
         self.report.finish()?;
         match self
             .summary
-            .failure(self.session, self.options, self.stopped)
+            .failure(self.session, self.options, &self.manifest, self.stopped)
         {
             Some(failure) => Err(failure),
             None => {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use svc_sdk::types::Usd;
 use svc_sdk::{Developer, Open};
 
 use crate::batch::manifest::Manifest;
@@ -11,8 +12,9 @@ use crate::batch::quote::Quote;
 use crate::batch::requests::Clients;
 use crate::batch::scheduler::Account;
 use crate::download::DownloadPlan;
-use crate::error::Failure;
+use crate::error::{ClientCode, Failure};
 use crate::session::Session;
+use crate::text::counted;
 
 /// Creates the clients of the surfaces that are needed.
 pub(super) fn clients(
@@ -66,7 +68,7 @@ pub(super) fn check_account(plan: &Plan, clients: &Clients) -> Result<(), Failur
 /// Asks for confirmation on a terminal.
 pub(super) async fn confirm(
     session: &Session,
-    manifest: &mut Manifest,
+    manifest: &Manifest,
     plan: &Plan,
     options: &BatchOptions,
 ) -> Result<(), Failure> {
@@ -75,19 +77,32 @@ pub(super) async fn confirm(
         return Ok(());
     }
     let quote = Quote::new(session, manifest, plan).await?;
-    let items = quote.items;
-    let question = match options.max_spend {
-        Some(limit) => format!(
-            "Submit {items} items for {}, within a limit of {limit} USD?",
-            quote.describe()
+    quote.warn_about_missing_prices(session);
+    let (items, price) = (counted(quote.items, "item"), quote.describe());
+    let question = match (options.max_spend, plan.committed) {
+        (Some(limit), Usd::ZERO) => {
+            format!("Submit {items} for {price}, within a limit of {limit} USD?")
+        }
+        (Some(limit), committed) => format!(
+            "Submit {items} for {price}, within a limit of {limit} USD, of which {committed} USD are \
+            already spent or reserved?"
         ),
-        None => format!("Submit {items} items for {}?", quote.describe()),
+        (None, _) => format!("Submit {items} for {price}?"),
     };
     match printer.confirm(&question)? {
         true => Ok(()),
         false => Err(Failure::other(
             "not confirmed: nothing was submitted and nothing was charged",
-        )),
+        )
+        .with_client_code(ClientCode::Canceled)),
+    }
+}
+
+/// Warns about a manifest without items, which is rarely meant.
+pub(super) fn warn_if_empty(session: &Session, plan: &Plan, options: &BatchOptions) {
+    if plan.items.is_empty() {
+        let path = options.manifest.display();
+        session.printer.warn(&format!("{path} has no items"));
     }
 }
 
@@ -98,12 +113,12 @@ pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions)
     if finished + in_flight > 0 {
         let submitted = match in_flight {
             0 => String::new(),
-            count => format!(", {count} are submitted"),
+            count => format!(", {count} in flight"),
         };
         printer.note(&format!(
-            "Resuming {}: {finished} of {} items are finished{submitted}",
+            "Resuming {}: {finished} of {} finished{submitted}",
             options.manifest.display(),
-            plan.items.len()
+            counted(plan.items.len(), "item")
         ));
     }
     let is_watched = |item: &&Item| item.next_step != NextStep::Done && !item.is_run;
@@ -119,9 +134,9 @@ pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions)
     }
     if plan.missing > 0 {
         printer.warn(&format!(
-            "{} items in the journal are no longer in the manifest: their cost counts towards \
-            --max-spend, but their results are not fetched",
-            plan.missing
+            "the journal has {} that the manifest no longer has: the cost counts towards \
+            --max-spend, but the results are not fetched",
+            counted(plan.missing, "item")
         ));
     }
 }

@@ -1,0 +1,117 @@
+//! The first line of the screen, with the totals, and the last ones, with the keys or a message.
+
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Line;
+use svc_sdk::contract::JobStatus;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::model::Model;
+use super::view::{Context, bold};
+use crate::text::{counted, sanitize};
+
+/// The keys, from the most to the least important one.
+const KEYS: [&str; 6] = [
+    "q quit",
+    "enter details",
+    "c cancel",
+    "d download",
+    "o open",
+    "↑↓ move",
+];
+
+/// The maximum number of lines of a message.
+const MAX_MESSAGE_LINES: usize = 3;
+
+/// Returns the totals. On a narrow screen the words around them are left out, and then the last ones.
+pub(super) fn title(model: &Model, width: u16) -> String {
+    let count = |is_counted: fn(&JobStatus) -> bool| {
+        let jobs = model.rows().iter().filter_map(|row| row.job.as_ref());
+        jobs.filter(|job| is_counted(&job.status)).count()
+    };
+    let jobs = counted(model.rows().len(), "job");
+    let spent = format!("${}", model.total_spent());
+    let active = count(|status| !status.is_terminal());
+    let active = format!("{active} active");
+    let completed = count(|status| *status == JobStatus::Completed);
+    let rows = [
+        (count(|status| *status == JobStatus::Failed), "failed"),
+        (count(|status| *status == JobStatus::Canceled), "canceled"),
+    ];
+    let ended = rows.into_iter().filter(|(count, _)| *count > 0);
+    let ended: Vec<String> = ended
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+
+    let mut full = vec![jobs.clone(), format!("{spent} spent"), active.clone()];
+    full.push(format!("{completed} completed"));
+    full.extend(ended.iter().cloned());
+    let full = full.join("  ");
+    if full.width() <= usize::from(width) {
+        return full;
+    }
+    let parts = [jobs, active].into_iter().chain(ended).chain([spent]);
+    join_fitting(parts, width)
+}
+
+/// Returns the keys, or the question or the message in their place.
+pub(super) fn bottom_lines(model: &Model, context: &Context, width: u16) -> Vec<Line<'static>> {
+    if let Some(id) = &model.confirming {
+        let text = format!("Cancel {}? y/n", sanitize(id.as_str()));
+        return vec![Line::from(text).style(bold())];
+    }
+    if let Some(message) = &model.message {
+        let style = match (message.is_error, context.is_colored) {
+            (true, true) => Style::new().fg(Color::Red),
+            _ => Style::new(),
+        };
+        let lines = wrap(&sanitize(&message.text), usize::from(width));
+        let lines = lines.into_iter().take(MAX_MESSAGE_LINES);
+        return lines.map(|line| Line::from(line).style(style)).collect();
+    }
+    let mut text = KEYS.join("  ");
+    if text.width() > usize::from(width) {
+        let keys = KEYS.iter().map(|key| key.replace("enter", "⏎"));
+        text = join_fitting(keys, width);
+    }
+    let folder = format!("  downloads to {}", context.folder);
+    if text.width() + folder.width() <= usize::from(width) {
+        text.push_str(&folder);
+    }
+    vec![Line::from(text).style(Style::new().add_modifier(Modifier::DIM))]
+}
+
+/// Joins as many of the first parts as fit.
+fn join_fitting(parts: impl Iterator<Item = String>, width: u16) -> String {
+    let mut text = String::new();
+    for part in parts {
+        let separator = if text.is_empty() { "" } else { "  " };
+        if text.width() + separator.len() + part.width() > usize::from(width) {
+            break;
+        }
+        text.push_str(separator);
+        text.push_str(&part);
+    }
+    text
+}
+
+/// Breaks text into lines, between words where they fit.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.pop().unwrap_or_default();
+        match line.as_str() {
+            "" => lines.push(String::new()),
+            line if line.width() + 1 + word.width() <= width => lines.push(format!("{line} ")),
+            line => lines.extend([line.to_owned(), String::new()]),
+        }
+        for character in word.chars() {
+            let mut line = lines.pop().unwrap_or_default();
+            if !line.is_empty() && line.width() + character.width().unwrap_or(0) > width {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push(character);
+            lines.push(line);
+        }
+    }
+    lines
+}
