@@ -2,27 +2,44 @@
 
 use std::cell::OnceCell;
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use tokio::sync::watch;
 
 use crate::error::Exit;
 
-/// A lazily installed Ctrl-C handler.
+/// The Ctrl-C handler.
 ///
-/// Until [`first`](Self::first) is called for the first time, Ctrl-C ends the program by default,
-/// also at a prompt.
+/// Until [`first`](Self::first) is called for the first time, Ctrl-C ends the program, also at a
+/// prompt: with a message after [`report_with`](Self::report_with), and by default without.
 #[derive(Debug, Default)]
 pub(crate) struct Interrupts {
-    receiver: OnceCell<Option<watch::Receiver<bool>>>,
+    handler: OnceCell<Option<Handler>>,
+}
+
+#[derive(Debug)]
+struct Handler {
+    /// Whether the command reacts to Ctrl-C.
+    is_handled: Arc<AtomicBool>,
+    interrupted: watch::Receiver<bool>,
 }
 
 impl Interrupts {
+    /// Makes Ctrl-C call a function before it ends the program.
+    pub(crate) fn report_with(&self, report: impl FnOnce() + Send + 'static) {
+        self.handler.get_or_init(|| listen(report).ok());
+    }
+
     /// Waits for the first Ctrl-C.
     pub(crate) async fn first(&self) {
         // If the handler cannot be installed, Ctrl-C keeps its default behavior.
-        let Some(mut interrupted) = self.receiver.get_or_init(|| listen().ok()).clone() else {
+        let Some(handler) = self.handler.get_or_init(|| listen(|| ()).ok()) else {
             return std::future::pending().await;
         };
+        handler.is_handled.store(true, Ordering::Release);
+        let mut interrupted = handler.interrupted.clone();
         if interrupted.wait_for(|is_set| *is_set).await.is_err() {
             std::future::pending::<()>().await;
         }
@@ -49,16 +66,71 @@ pub(crate) fn terminated() -> io::Result<impl Future<Output = ()>> {
     Ok(std::future::pending())
 }
 
-fn listen() -> io::Result<watch::Receiver<bool>> {
-    let mut signal = Signal::new()?;
-    let (sender, receiver) = watch::channel(false);
-    tokio::spawn(async move {
-        signal.next().await;
-        sender.send_replace(true);
-        signal.next().await;
-        std::process::exit(i32::from(Exit::Interrupted.code()));
-    });
-    Ok(receiver)
+/// Listens on a thread, because the command may block its own, for example at a prompt.
+fn listen(report: impl FnOnce() + Send + 'static) -> io::Result<Handler> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    let mut signal = {
+        let _context = runtime.enter();
+        Signal::new()?
+    };
+    let terminal = TerminalModes::current();
+    let is_handled = Arc::new(AtomicBool::new(false));
+    let (sender, interrupted) = watch::channel(false);
+    let handler = Handler {
+        is_handled: Arc::clone(&is_handled),
+        interrupted,
+    };
+    thread::Builder::new().spawn(move || {
+        runtime.block_on(async {
+            signal.next().await;
+            if is_handled.load(Ordering::Acquire) {
+                sender.send_replace(true);
+                signal.next().await;
+            } else {
+                report();
+            }
+            terminal.restore();
+            std::process::exit(i32::from(Exit::Interrupted.code()));
+        });
+    })?;
+    Ok(handler)
+}
+
+/// The modes of the terminal, which a prompt may change.
+#[cfg(unix)]
+struct TerminalModes(Option<rustix::termios::Termios>);
+
+#[cfg(unix)]
+impl TerminalModes {
+    fn current() -> Self {
+        Self(rustix::termios::tcgetattr(io::stdin()).ok())
+    }
+
+    fn restore(self) {
+        use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+
+        // A process in the background may not set them, and has not changed them.
+        if let (Some(modes), Ok(current)) = (self.0, tcgetattr(io::stdin()))
+            && current.local_modes != modes.local_modes
+        {
+            // Nothing can be done about a terminal that is gone.
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, &modes);
+        }
+    }
+}
+
+#[cfg(windows)]
+struct TerminalModes;
+
+#[cfg(windows)]
+impl TerminalModes {
+    const fn current() -> Self {
+        Self
+    }
+
+    const fn restore(self) {}
 }
 
 #[cfg(unix)]

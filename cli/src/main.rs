@@ -39,6 +39,7 @@ mod wait;
 mod watch;
 mod webhook;
 
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches};
@@ -46,9 +47,9 @@ use svc_sdk::contract::RetryClass;
 
 use crate::args::{Color, Format};
 use crate::cli::{Cli, Command};
-use crate::error::{Exit, Failure, requests_json, usage_failure};
+use crate::error::{Exit, Failure, requested_color, requests_json, usage_failure};
 use crate::operation_commands::command_of;
-use crate::output::{Printer, PrinterOptions};
+use crate::output::{Printer, PrinterOptions, write_stdout};
 use crate::session::Session;
 
 fn main() -> ExitCode {
@@ -84,6 +85,10 @@ fn main() -> ExitCode {
             return failure.exit().into();
         }
     };
+    // The mock and its child processes handle signals themselves.
+    if !matches!(command, Command::Mock(_)) {
+        session.report_interrupts();
+    }
     let exit = match runtime.block_on(cli::run(&session, command)) {
         Ok(()) => Exit::Done,
         Err(failure) => report_failure(&session, &matches, session.explain_rejected_key(failure)),
@@ -123,18 +128,32 @@ fn report_failure(session: &Session, matches: &ArgMatches, failure: Failure) -> 
 /// Prints help to standard output, and usage errors to standard error: as JSON if the arguments
 /// request it.
 fn report_usage_error(error: &clap::Error) -> Exit {
+    let arguments = || std::env::args_os().skip(1);
+    let color = requested_color(arguments());
     if !error.use_stderr() {
-        return match error.print() {
-            // A closed pipe, as after `| head`, is not an error.
-            Err(cause) if cause.kind() != std::io::ErrorKind::BrokenPipe => Exit::Failure,
-            _ => Exit::Done,
+        let text = styled_text(error, color.applies(io::stdout().is_terminal()));
+        return match write_stdout(text.as_bytes()) {
+            Ok(()) => Exit::Done,
+            Err(failure) => failure.exit(),
         };
     }
-    if requests_json(std::env::args_os().skip(1)) {
+    if requests_json(arguments()) {
         return report_without_session(Some(Format::Json), &usage_failure(error));
     }
-    let _ = error.print();
+    let text = styled_text(error, color.applies(io::stderr().is_terminal()));
+    // There is nowhere to report that standard error cannot be written.
+    let _ = io::stderr().write_all(text.as_bytes());
     Exit::Usage
+}
+
+/// Returns the text of help or of a usage error. The parser would not decide about colors as the
+/// printer does.
+fn styled_text(error: &clap::Error, is_colored: bool) -> String {
+    let text = error.render();
+    match is_colored {
+        true => text.ansi().to_string(),
+        false => text.to_string(),
+    }
 }
 
 fn report_without_session(format: Option<Format>, failure: &Failure) -> Exit {

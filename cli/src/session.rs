@@ -292,6 +292,12 @@ impl Session {
         }
     }
 
+    /// Makes Ctrl-C end the program with a message, unless the command reacts to it.
+    pub(crate) fn report_interrupts(&self) {
+        let report = self.printer.failure_report(&Failure::interrupted());
+        self.interrupts.report_with(report);
+    }
+
     /// Sends a write request, unless it is interrupted by Ctrl-C.
     ///
     /// # Errors

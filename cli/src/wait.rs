@@ -153,47 +153,56 @@ impl<R: Resource> Waiter<'_, R> {
     }
 }
 
-/// Merges the failures of several waits that were interrupted or timed out into one, with a command
-/// that resumes all of them. The command is created from their ids.
-pub(crate) fn merge_unfinished<T>(
-    results: &mut [Result<T, Failure>],
-    ids: &[String],
+/// Merges the failures of the waits for several resources into one, with a command that resumes those
+/// that were interrupted or timed out. The command is created from their ids.
+pub(crate) fn merge_failures(
+    failures: Vec<(&str, Failure)>,
+    total: usize,
     (nouns, args, download): (&str, &WaitArgs, Option<&DownloadPlan>),
     resume: impl FnOnce(&[&str]) -> String,
 ) -> Option<Failure> {
-    let exit_of = |result: &Result<T, Failure>| {
-        let failure = result.as_ref().err().filter(|failure| failure.has_resume());
-        let exit = failure.map(Failure::exit);
-        exit.filter(|exit| matches!(exit, Exit::Interrupted | Exit::StillRunning))
+    let is_unfinished = |failure: &Failure| {
+        failure.has_resume() && matches!(failure.exit(), Exit::Interrupted | Exit::StillRunning)
     };
-    // An interrupt ends all waits that have not timed out before.
-    let is_interrupted = results
+    let is_interrupted = failures
         .iter()
-        .any(|it| exit_of(it) == Some(Exit::Interrupted));
-    let unfinished = results.iter_mut().zip(ids).filter_map(|(result, id)| {
-        let exit = exit_of(result)?;
-        Some((result, exit, id.as_str()))
-    });
-    let unfinished: Vec<_> = unfinished.collect();
-    // With --cancel-on-interrupt each failure says why it could not be canceled.
-    if unfinished.len() < 2 || (is_interrupted && args.cancel_on_interrupt) {
-        return None;
+        .any(|(_, failure)| failure.exit() == Exit::Interrupted);
+    let count = failures.len();
+    let unfinished = failures.iter().filter(|(_, it)| is_unfinished(it));
+    let unfinished: Vec<&str> = unfinished.map(|(id, _)| *id).collect();
+    if count < 2 {
+        return failures.into_iter().map(|(_, failure)| failure).next();
     }
-    let (count, mut ids) = (unfinished.len(), Vec::with_capacity(unfinished.len()));
-    for (result, exit, id) in unfinished {
-        *result = Err(Failure::already_reported(exit));
-        ids.push(id);
+    let mut merged = if unfinished.len() == count && !(is_interrupted && args.cancel_on_interrupt) {
+        // An interrupt ends all waits that have not timed out before.
+        let (exit, what) = match is_interrupted {
+            true => (Exit::Interrupted, "interrupted"),
+            false => (Exit::StillRunning, "timed out"),
+        };
+        let why = match download {
+            None if is_interrupted => format!("{what}; {count} {nouns} keep running"),
+            None => format!("{what}; {count} {nouns} have not ended"),
+            Some(_) => format!("{what}; {count} {nouns} are running or not downloaded"),
+        };
+        Failure::new(exit, why)
+    } else {
+        let what = match download {
+            None => "did not complete",
+            Some(_) => "did not complete, or were not downloaded",
+        };
+        let parts = failures.into_iter().map(|(_, failure)| match () {
+            () if is_unfinished(&failure) => failure.without_resume(),
+            () => failure,
+        });
+        Failure::several(
+            format!("{count} of {total} {nouns} {what}"),
+            parts.collect(),
+        )
+    };
+    if !unfinished.is_empty() {
+        merged = merged.with_resume(resume(&unfinished));
     }
-    let (exit, what) = match is_interrupted {
-        true => (Exit::Interrupted, "interrupted"),
-        false => (Exit::StillRunning, "timed out"),
-    };
-    let why = match download {
-        None if is_interrupted => format!("{what}; {count} {nouns} keep running"),
-        None => format!("{what}; {count} {nouns} have not ended"),
-        Some(_) => format!("{what}; {count} {nouns} are running or not downloaded"),
-    };
-    Some(Failure::new(exit, why).with_resume(resume(&ids)))
+    Some(merged)
 }
 
 /// Returns the failure of a wait for jobs or runs without ids.

@@ -36,13 +36,18 @@ pub(crate) struct Api {
     surface: SurfaceArg,
 }
 
-/// The HTTP methods that the service uses.
+/// The HTTP methods. The service's operations use the first two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum MethodChoice {
     /// Read
     Get,
     /// Write
     Post,
+    Put,
+    Patch,
+    Delete,
+    Head,
+    Options,
 }
 
 impl From<MethodChoice> for Method {
@@ -50,6 +55,11 @@ impl From<MethodChoice> for Method {
         match method {
             MethodChoice::Get => Self::Get,
             MethodChoice::Post => Self::Post,
+            MethodChoice::Put => Self::Put,
+            MethodChoice::Patch => Self::Patch,
+            MethodChoice::Delete => Self::Delete,
+            MethodChoice::Head => Self::Head,
+            MethodChoice::Options => Self::Options,
         }
     }
 }
@@ -81,7 +91,7 @@ pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
     }
     let retry_class = match operation {
         Some(operation) => operation.retry(),
-        None if args.method == MethodChoice::Get => RetryClass::Safe,
+        None if Method::from(args.method).is_read() => RetryClass::Safe,
         None => RetryClass::Never,
     };
     // Generated here rather than by the SDK, so that failure messages can include it.

@@ -58,6 +58,34 @@ impl Exit {
         }
     }
 
+    /// Returns the more important of the exit statuses of two parts of a command, such as the waits
+    /// for two jobs.
+    pub(crate) fn most_important(self, other: Self) -> Self {
+        if other.importance() > self.importance() {
+            other
+        } else {
+            self
+        }
+    }
+
+    const fn importance(self) -> u8 {
+        match self {
+            Self::Interrupted => 12,
+            Self::Ambiguous => 11,
+            Self::JobFailed => 10,
+            Self::JobCanceled => 9,
+            Self::Skipped => 8,
+            Self::Funds => 7,
+            Self::StillRunning => 6,
+            Self::NotAllowed => 5,
+            Self::NotFound => 4,
+            Self::Overloaded => 3,
+            Self::Unreachable => 2,
+            Self::Failure | Self::Usage | Self::Command(_) => 1,
+            Self::Done => 0,
+        }
+    }
+
     /// Returns the exit status for an HTTP status without an error body.
     pub(crate) const fn from_status(status: u16) -> Self {
         match status {
@@ -80,6 +108,24 @@ impl From<Exit> for ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failed_job_outweighs_a_canceled_one_and_a_timeout() {
+        let in_order = [
+            Exit::Interrupted,
+            Exit::Ambiguous,
+            Exit::JobFailed,
+            Exit::JobCanceled,
+            Exit::StillRunning,
+            Exit::NotFound,
+            Exit::Failure,
+            Exit::Done,
+        ];
+        for pair in in_order.windows(2) {
+            assert_eq!(pair[0].most_important(pair[1]), pair[0]);
+            assert_eq!(pair[1].most_important(pair[0]), pair[0]);
+        }
+    }
 
     #[test]
     fn exit_codes_are_stable() {

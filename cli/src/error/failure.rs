@@ -39,6 +39,8 @@ struct Inner {
     files: Option<Value>,
     /// The individual problems, one line each.
     issues: Vec<String>,
+    /// The failures that this one consists of, or that occurred besides.
+    parts: Vec<Failure>,
     resource: Option<ResourceId>,
     /// Whether the service rejected the API key of the request.
     key_rejected: bool,
@@ -70,6 +72,7 @@ impl Failure {
             field: None,
             files: None,
             issues: Vec::new(),
+            parts: Vec::new(),
             resource: None,
             key_rejected: false,
             api_keys: Vec::new(),
@@ -120,6 +123,28 @@ impl Failure {
         let message =
             "interrupted before the service responded: the request may have been processed";
         Self::new(Exit::Ambiguous, message)
+    }
+
+    /// Creates the failure of a command of which several parts failed. The most important one decides
+    /// the exit status.
+    pub(crate) fn several(message: impl Into<String>, parts: Vec<Self>) -> Self {
+        let exits = parts.iter().map(Self::exit);
+        let exit = exits.reduce(Exit::most_important).unwrap_or(Exit::Failure);
+        let mut failure = Self::new(exit, message);
+        if let Some((first, others)) = parts.split_first()
+            && others.iter().all(|it| it.json_code() == first.json_code())
+        {
+            failure.0.code.clone_from(&first.0.code);
+            failure.0.client_code = Some(first.client_code());
+        }
+        failure.0.parts = parts;
+        failure
+    }
+
+    /// Adds a failure that occurred besides.
+    pub(crate) fn with_part(mut self, part: Self) -> Self {
+        self.0.parts.push(part);
+        self
     }
 
     /// Creates a silent failure, for one that was reported before.
@@ -288,6 +313,18 @@ impl Failure {
         self
     }
 
+    /// Sets the id of the request that is to be given to the service's support, unless it is set.
+    pub(crate) fn with_request_id(mut self, id: impl Into<String>) -> Self {
+        self.0.request_id.get_or_insert(id.into());
+        self
+    }
+
+    /// Removes the command that resumes the work, for a part of a failure that has one for all.
+    pub(crate) fn without_resume(mut self) -> Self {
+        self.0.resume = None;
+        self
+    }
+
     /// Returns whether a command resumes the work.
     pub(crate) fn has_resume(&self) -> bool {
         self.0.resume.is_some()
@@ -303,6 +340,16 @@ impl Failure {
         self.0.code.as_deref()
     }
 
+    /// Returns the code in JSON: that of the service, or else the stable name of the kind of failure.
+    fn json_code(&self) -> &str {
+        self.code().unwrap_or(self.client_code().as_str())
+    }
+
+    fn client_code(&self) -> ClientCode {
+        let implied = ClientCode::from_exit(self.0.exit);
+        self.0.client_code.unwrap_or(implied)
+    }
+
     /// Returns the HTTP status of the response.
     pub(crate) fn status(&self) -> Option<u16> {
         self.0.status
@@ -311,6 +358,9 @@ impl Failure {
     /// Replaces the exit status.
     pub(crate) fn with_exit(mut self, exit: Exit) -> Self {
         self.0.exit = exit;
+        if exit == Exit::Ambiguous {
+            self.0.client_code = Some(ClientCode::Ambiguous);
+        }
         self
     }
 

@@ -10,4 +10,4 @@ pub(crate) use code::ClientCode;
 pub(crate) use exit::Exit;
 pub(crate) use failure::Failure;
 pub(crate) use sdk_error::with_causes;
-pub(crate) use usage::{requests_json, usage_failure};
+pub(crate) use usage::{requested_color, requests_json, usage_failure};

@@ -2,11 +2,18 @@
 
 use std::ffi::OsString;
 
+use clap::ValueEnum;
+use clap::error::ErrorKind;
+
+use crate::args::Color;
 use crate::error::Failure;
 
 /// Returns the failure for a usage error: the whole message on one line, and the tips as hints.
 pub(crate) fn usage_failure(error: &clap::Error) -> Failure {
     let text = error.to_string();
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return missing_subcommand(&text);
+    }
     let text = text.strip_prefix("error: ").unwrap_or(&text);
     let mut blocks = text.split("\n\n").map(join_lines);
     let message = blocks.next().unwrap_or_default();
@@ -15,33 +22,58 @@ pub(crate) fn usage_failure(error: &clap::Error) -> Failure {
         .fold(Failure::usage(message), Failure::hint)
 }
 
+/// Returns the failure for a group of commands without a subcommand, given its help.
+fn missing_subcommand(help: &str) -> Failure {
+    let usage = help.lines().find_map(|line| line.strip_prefix("Usage: "));
+    let command = usage.and_then(|usage| usage.split(['[', '<']).next());
+    let command = command.unwrap_or("svc").trim();
+    Failure::usage(format!(
+        "'{command}' requires a subcommand but one was not provided"
+    ))
+    .hint(format!("list the subcommands with: {command} --help"))
+}
+
 fn join_lines(block: &str) -> String {
     let lines: Vec<&str> = block.lines().map(str::trim).collect();
     lines.join(" ").trim().to_owned()
 }
 
-/// Returns whether the arguments request JSON. They could not be parsed, so this looks for the flag
-/// alone.
+/// Returns whether the arguments request JSON.
 pub(crate) fn requests_json(arguments: impl Iterator<Item = OsString>) -> bool {
+    let format = last_value(arguments, &["--output=", "-o=", "-o"], &["--output", "-o"]);
+    matches!(format.as_deref(), Some("json" | "jsonl"))
+}
+
+/// Returns the value of `--color`.
+pub(crate) fn requested_color(arguments: impl Iterator<Item = OsString>) -> Color {
+    let color = last_value(arguments, &["--color="], &["--color"]);
+    let color = color.and_then(|color| Color::from_str(&color, false).ok());
+    color.unwrap_or_default()
+}
+
+/// Returns the last value of a flag. The arguments could not be parsed, so this looks for the flag
+/// alone, whose value follows one of the prefixes, or one of the names as the next argument.
+fn last_value(
+    arguments: impl Iterator<Item = OsString>,
+    prefixes: &[&str],
+    names: &[&str],
+) -> Option<String> {
     let mut words = arguments
         .map(|word| word.to_string_lossy().into_owned())
         .take_while(|word| word != "--")
         .peekable();
-    let mut requested = false;
+    let mut last = None;
     while let Some(word) = words.next() {
-        let value = match word.as_str() {
-            "-o" | "--output" => words.peek().cloned(),
-            _ => word
-                .strip_prefix("--output=")
-                .or_else(|| word.strip_prefix("-o="))
-                .or_else(|| word.strip_prefix("-o"))
+        let value = match names.contains(&word.as_str()) {
+            true => words.peek().cloned(),
+            false => prefixes
+                .iter()
+                .find_map(|prefix| word.strip_prefix(prefix))
                 .map(str::to_owned),
         };
-        if let Some(value) = value {
-            requested = matches!(value.as_str(), "json" | "jsonl");
-        }
+        last = value.or(last);
     }
-    requested
+    last
 }
 
 #[cfg(test)]
@@ -66,6 +98,11 @@ mod tests {
             let failure = usage_failure(&error.unwrap_err());
             assert_eq!(failure.headline(), message);
         }
+        // The parser shows the help here, although the subcommand is missing.
+        let error = command_line().try_get_matches_from(["svc", "-o", "json", "job"]);
+        let failure = usage_failure(&error.unwrap_err());
+        let message = "'svc job' requires a subcommand but one was not provided";
+        assert_eq!(failure.headline(), message);
         let error = command_line().try_get_matches_from(["svc", "balanse"]);
         let json = usage_failure(&error.unwrap_err()).to_json();
         assert_eq!(

@@ -23,11 +23,12 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// Returns an error if the filter fails.
+    /// Returns an error if the filter fails. It is not one of usage, which would say that nothing was
+    /// sent.
     pub(crate) fn apply(&self, value: &impl Serialize) -> Result<Vec<String>, Failure> {
         let json = serde_json::to_vec(value)
             .map_err(|error| Failure::other(format!("cannot write the output as JSON: {error}")))?;
-        engine::run(&self.0, &json).map_err(|why| Failure::usage(format!("--jq: {why}")))
+        engine::run(&self.0, &json).map_err(|why| Failure::other(format!("--jq: {why}")))
     }
 }
 
@@ -45,13 +46,18 @@ mod engine {
 
     pub(super) type Compiled = jaq_core::Filter<data::JustLut<Val>>;
 
+    /// The functions that would end this process, with an exit code of their own.
+    const ENDING_FUNCTIONS: [&str; 2] = ["halt", "halt_error"];
+
     pub(super) fn compile(expression: &str) -> Result<Compiled, String> {
         let defs = jaq_core::defs()
             .chain(jaq_std::defs())
-            .chain(jaq_json::defs());
+            .chain(jaq_json::defs())
+            .filter(|def| !ENDING_FUNCTIONS.contains(&def.name));
         let funs = jaq_core::funs()
             .chain(jaq_std::funs())
-            .chain(jaq_json::funs());
+            .chain(jaq_json::funs())
+            .filter(|(name, ..)| !ENDING_FUNCTIONS.contains(name));
         let arena = Arena::default();
         let program = File {
             code: expression,
@@ -123,8 +129,15 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_or_failing_filter_is_a_usage_error() {
-        for bad in [".[", "nosuchfilter", "|"] {
+    fn an_invalid_filter_is_a_usage_error_and_a_failing_one_is_not() {
+        for bad in [
+            ".[",
+            "nosuchfilter",
+            "|",
+            "halt",
+            "halt_error",
+            "halt_error(3)",
+        ] {
             assert_eq!(
                 Filter::compile(bad).unwrap_err().exit(),
                 Exit::Usage,
@@ -132,6 +145,6 @@ mod tests {
             );
         }
         let fails = Filter::compile(".a.b").unwrap().apply(&[1]);
-        assert_eq!(fails.unwrap_err().exit(), Exit::Usage);
+        assert_eq!(fails.unwrap_err().exit(), Exit::Failure);
     }
 }

@@ -7,10 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use svc_sdk::Update;
+use svc_sdk::contract::ErrorCode;
 use svc_sdk::download::DownloadProgress;
+use svc_sdk::{Error, Update};
 
 use super::download_bars::DownloadBars;
+use super::log::MIN_SHOWN_PAUSE;
+use super::log_line::retry_reason;
 use super::printer::Printer;
 use crate::clock;
 use crate::text::sanitize;
@@ -73,18 +76,24 @@ impl<'a> ProgressLine<'a> {
             ),
             None => String::new(),
         };
-        match (
-            &update.poll_error,
-            self.is_failing.replace(update.poll_error.is_some()),
-        ) {
-            (Some(error), false) => {
+        let was_failing = self.is_failing.replace(update.poll_error.is_some());
+        match (&update.poll_error, was_failing, update.next_poll) {
+            (Some(error), _, Some(pause)) if pause >= MIN_SHOWN_PAUSE => {
+                self.printer.note(&format!(
+                    "{}: {}, retrying in {}",
+                    self.name,
+                    reason_of_pause(error),
+                    clock::format_duration(pause)
+                ));
+            }
+            (Some(error), false, _) => {
                 self.printer.note(&format!(
                     "{}: status check failed ({}); retrying",
                     self.name,
                     sanitize(&error.to_string())
                 ));
             }
-            (None, true) => self
+            (None, true, _) => self
                 .printer
                 .note(&format!("{}: status check succeeded", self.name)),
             _ => {}
@@ -149,6 +158,19 @@ impl Drop for ProgressLine<'_> {
             bar.finish_and_clear();
         }
     }
+}
+
+/// Returns why a poll is repeated, in the words of the line that announces the retry of a request.
+fn reason_of_pause(error: &Error) -> String {
+    let status = error.status().map(|status| status.to_string());
+    let kind = match () {
+        () if error.is_decode() => "invalid_response",
+        () if error.is_timeout() => "timeout",
+        () if error.may_have_been_sent() => "connection_lost",
+        () => "connection_failed",
+    };
+    let code = error.code().map(ErrorCode::as_str);
+    retry_reason(status.as_deref(), Some(kind), code)
 }
 
 /// Returns the rows that fit, with a count of the others.

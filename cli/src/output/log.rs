@@ -14,7 +14,7 @@ use crate::error::Failure;
 /// The variable that holds a log filter.
 pub(crate) const LOG_VARIABLE: &str = "SVC_LOG";
 /// The shortest pause before a retry that is shown without `-v`.
-const MIN_SHOWN_PAUSE: Duration = Duration::from_secs(2);
+pub(super) const MIN_SHOWN_PAUSE: Duration = Duration::from_secs(2);
 const RETRY: &str = "svc_sdk::retry";
 
 /// Which events are logged.

@@ -68,25 +68,11 @@ impl LogLine {
 
     /// `service busy (503 database_busy), retrying in 10 s (attempt 2 of 6)`
     fn write_retry(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let status = self.get("http.response.status_code");
-        let reason = match (status, self.get("error.type")) {
-            (Some("503"), _) => "service busy",
-            (Some("429"), _) => "rate limited",
-            (Some("502"), _) => "bad gateway",
-            (_, Some("invalid_response")) => "unreadable response",
-            (Some(_), _) => "service error",
-            (None, Some("timeout")) => "no response in time",
-            (None, Some("connection_failed")) => "cannot connect",
-            (None, _) => "connection lost",
-        };
-        f.write_str(reason)?;
-        if let Some(status) = status {
-            write!(f, " ({status}")?;
-            if let Some(code) = self.get("svc.error_code") {
-                write!(f, " {}", sanitize(code))?;
-            }
-            f.write_char(')')?;
-        }
+        f.write_str(&retry_reason(
+            self.get("http.response.status_code"),
+            self.get("error.type"),
+            self.get("svc.error_code"),
+        ))?;
         let delay = self.delay().unwrap_or_default();
         let delay = match delay.as_secs() {
             0 => format!("{} ms", delay.as_millis()),
@@ -138,6 +124,29 @@ impl LogLine {
 
     fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
+    }
+}
+
+/// Returns why a request is repeated: `service busy (503 database_busy)`.
+pub(super) fn retry_reason(
+    status: Option<&str>,
+    error_type: Option<&str>,
+    code: Option<&str>,
+) -> String {
+    let reason = match (status, error_type) {
+        (Some("503"), _) => "service busy",
+        (Some("429"), _) => "rate limited",
+        (Some("502"), _) => "bad gateway",
+        (_, Some("invalid_response")) => "unreadable response",
+        (Some(_), _) => "service error",
+        (None, Some("timeout")) => "no response in time",
+        (None, Some("connection_failed")) => "cannot connect",
+        (None, _) => "connection lost",
+    };
+    let code = code.map(|code| format!(" {}", sanitize(code)));
+    match status {
+        Some(status) => format!("{reason} ({status}{})", code.unwrap_or_default()),
+        None => reason.to_owned(),
     }
 }
 

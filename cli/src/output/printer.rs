@@ -210,8 +210,8 @@ impl Printer {
         })
     }
 
-    /// Prints a document of the service: unchanged in a pipe, indented on a terminal. With
-    /// `--output json` it ends with a line break.
+    /// Prints a document of the service: unchanged in a pipe but for a line break at its end, indented
+    /// on a terminal.
     pub(crate) fn print_document(
         &self,
         value: &serde_json::Value,
@@ -221,16 +221,18 @@ impl Printer {
             (Some(filter), _) => self.filtered(filter, value),
             (None, Format::Jsonl) => self.json(&compact(value)?),
             (None, _) if self.stdout.terminal => self.json(&pretty(value)?),
-            (None, _) if self.has_json_errors && !bytes.ends_with(b"\n") => {
-                self.write(&[bytes, b"\n"].concat())
-            }
+            (None, _) if !bytes.ends_with(b"\n") => self.write(&[bytes, b"\n"].concat()),
             (None, _) => self.write(bytes),
         }
     }
 
-    /// Prints bytes: unchanged in a pipe, without control characters on a terminal.
+    /// Prints bytes: unchanged in a pipe, without control characters on a terminal. If JSON is
+    /// requested they end with a line break, as JSON does.
     pub(crate) fn print_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
         if !self.stdout.terminal {
+            if self.has_json_errors && !bytes.is_empty() && !bytes.ends_with(b"\n") {
+                return self.write(&[bytes, b"\n"].concat());
+            }
             return self.write(bytes);
         }
         let text = String::from_utf8_lossy(bytes);
@@ -245,8 +247,11 @@ impl Printer {
         }
     }
 
-    /// Prints a warning to standard error, also with `--quiet`.
+    /// Prints a warning to standard error, unless `--quiet` is given.
     pub(crate) fn warn(&self, text: &str) {
+        if self.quiet {
+            return;
+        }
         let label = style("warning:")
             .yellow()
             .bold()
@@ -256,25 +261,41 @@ impl Printer {
 
     /// Prints a failure to standard error.
     pub(crate) fn print_failure(&self, failure: &Failure) {
-        if failure.is_silent() {
-            return;
+        if !failure.is_silent() {
+            self.write_stderr(&self.failure_text(failure));
         }
+    }
+
+    fn failure_text(&self, failure: &Failure) -> String {
         if self.has_json_errors {
             let json = failure.to_json().to_string();
-            return self.write_stderr(&if self.stderr.terminal {
+            return if self.stderr.terminal {
                 escape_json(&json)
             } else {
                 json
-            });
+            };
         }
         let label = style("error:")
             .red()
             .bold()
             .force_styling(self.stderr.colored);
-        self.write_stderr(&format!("{label} {}", failure.headline()));
+        let mut text = format!("{label} {}", failure.headline());
         for line in failure.detail_lines() {
-            self.write_stderr(&format!("  {line}"));
+            text.push_str("\n  ");
+            text.push_str(&line);
         }
+        text
+    }
+
+    /// Returns a function that prints a failure from another thread.
+    pub(crate) fn failure_report(&self, failure: &Failure) -> impl FnOnce() + Send + 'static {
+        let mut text = self.failure_text(failure);
+        if self.stderr.terminal {
+            // The terminal shows Ctrl-C as `^C`, on the line of the cursor.
+            text.insert(0, '\n');
+        }
+        let messages = Arc::clone(&self.messages);
+        move || messages.write_line(&text)
     }
 
     /// Returns whether the user can be prompted: standard input and standard error are terminals.
@@ -306,9 +327,10 @@ impl Printer {
         self.stdout.colored
     }
 
-    /// Returns whether live progress is shown: standard error is a terminal, and not `--quiet`.
+    /// Returns whether live progress is shown: standard error is a terminal that can move its cursor,
+    /// and not `--quiet`.
     pub(crate) fn shows_progress(&self) -> bool {
-        self.stderr.terminal && !self.quiet
+        self.stderr.terminal && !self.quiet && !is_dumb_terminal()
     }
 
     /// Holds messages for the terminal back, while a screen covers it, until the result is dropped.
@@ -418,12 +440,13 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
 }
 
 impl Color {
-    fn applies(self, terminal: bool) -> bool {
+    /// Returns whether the output to a stream is colored, given whether that is a terminal.
+    pub(crate) fn applies(self, terminal: bool) -> bool {
         let set = |name: &str| {
             std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0")
         };
         self.decide(
-            terminal,
+            terminal && !is_dumb_terminal(),
             std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
             set("CLICOLOR_FORCE"),
         )
@@ -436,6 +459,11 @@ impl Color {
             Self::Auto => !no_color && (forced || terminal),
         }
     }
+}
+
+/// Returns whether the terminal cannot move its cursor or show colors.
+fn is_dumb_terminal() -> bool {
+    std::env::var_os("TERM").is_some_and(|name| name == "dumb")
 }
 
 fn pretty(value: &impl Serialize) -> Result<String, Failure> {

@@ -78,16 +78,28 @@ pub(crate) async fn run<R: Resource>(
         );
     }
     let noun = R::NOUN;
-    let finished =
-        submit
-            .finish(resource, download.as_ref())
-            .await
-            .map_err(|failure| match failure.exit() {
-                Exit::NotFound => failure.hint(format!(
-                    "if the service has lost the {noun}, submit a new one with --new"
-                )),
-                _ => failure,
-            });
+    let key = match &intent {
+        Some(intent) => Some(intent.entry().intent.idempotency_key.clone()),
+        None => resource.idempotency_key().cloned(),
+    };
+    let request_id = R::request_id(&resource).map(str::to_owned);
+    let finished = submit
+        .finish(resource, download.as_ref())
+        .await
+        .map_err(|failure| match failure.exit() {
+            Exit::NotFound => failure.hint(format!(
+                "if the service has lost the {noun}, submit a new one with --new"
+            )),
+            _ => failure,
+        })
+        .map_err(|failure| match &key {
+            Some(key) => failure.with_idempotency_key(key.as_str()),
+            None => failure,
+        })
+        .map_err(|failure| match request_id {
+            Some(id) => failure.with_request_id(id),
+            None => failure,
+        });
     let outcome = match wait::outcome_of(&finished) {
         Some(Outcome::Completed) if options.no_wait => Some(Outcome::Submitted),
         outcome => outcome,
@@ -212,7 +224,8 @@ impl<R: Resource> Submission<'_, R> {
         if self.options.no_wait {
             let receipt = R::shown_receipt(&resource).await?;
             let printer = &self.session.printer;
-            return printer.print_item(&receipt, R::receipt_table);
+            let printed = printer.print_item(&receipt, R::receipt_table);
+            return printed.map_err(|failure| self.with_resume(failure, &resource, download));
         }
         let waiter = Waiter {
             session: self.session,
@@ -223,6 +236,21 @@ impl<R: Resource> Submission<'_, R> {
         let finished = waiter.wait().await?;
         let resource = &waiter.resource;
         R::print_result(resource, self.session, finished, self.receipt_mode)
-            .map_err(|failure| failure.for_resource(R::resource_id(resource)))
+            .map_err(|failure| self.with_resume(failure, resource, download))
+    }
+
+    /// Adds to a failure the resource, and if its result could not be printed, the command that prints
+    /// it.
+    fn with_resume(
+        &self,
+        failure: Failure,
+        resource: &Handle<R>,
+        download: Option<&DownloadPlan>,
+    ) -> Failure {
+        let failure = failure.for_resource(R::resource_id(resource));
+        if failure.exit() != Exit::Failure || self.session.is_sandbox() {
+            return failure;
+        }
+        failure.with_resume(R::wait_command(resource, self.session, download))
     }
 }

@@ -28,7 +28,8 @@ struct StatusLine<'a> {
 ///
 /// # Errors
 ///
-/// Returns the failure of the first job, in the given order, that did not complete.
+/// Returns an error if a job did not complete. If several did not, the most important failure decides
+/// the exit code.
 pub(super) async fn run<S: Surface>(
     session: &Session,
     access: &Access<S>,
@@ -71,16 +72,21 @@ pub(super) async fn run<S: Surface>(
     }
     let in_order = options.ids.iter().filter_map(|id| failures.remove(id));
     let in_order: Vec<Failure> = in_order.collect();
+    let (count, has_resume) = (in_order.len(), in_order.iter().any(Failure::has_resume));
     let resume = || resume_command::<S>(session, &options.ids, &statuses);
     let mut in_order = merge_timed_out(in_order, resume);
     if in_order.len() <= 1 {
         return in_order.pop().map_or(Ok(()), Err);
     }
-    for failure in &in_order {
-        session.printer.print_failure(failure);
-    }
-    let first = in_order.first().map_or(Exit::Failure, Failure::exit);
-    Err(Failure::already_reported(first))
+    let total = options.ids.len();
+    let failure = Failure::several(
+        format!("{count} of {total} jobs did not complete"),
+        in_order.into_iter().map(Failure::without_resume).collect(),
+    );
+    Err(match has_resume {
+        true => failure.with_resume(resume()),
+        false => failure,
+    })
 }
 
 /// Replaces the failures of several jobs that have not ended in time by one, in the place of the

@@ -96,7 +96,7 @@ impl Request {
         match (self.retry_class, self.operation) {
             (Some(class), _) => class,
             (None, Some(operation)) => operation.retry(),
-            (None, None) if self.method == Method::Get => RetryClass::Safe,
+            (None, None) if self.method.is_read() => RetryClass::Safe,
             (None, None) => RetryClass::Never,
         }
     }
@@ -113,7 +113,7 @@ impl Request {
     pub(crate) fn bucket(&self) -> RateLimitBucket {
         match self.operation {
             Some(operation) => operation.rate_limit_bucket(),
-            None if self.method == Method::Get => RateLimitBucket::Read,
+            None if self.method.is_read() => RateLimitBucket::Read,
             None => RateLimitBucket::Write,
         }
     }
@@ -167,5 +167,10 @@ fn http_method(method: Method) -> http::Method {
     match method {
         Method::Get => http::Method::GET,
         Method::Post => http::Method::POST,
+        Method::Put => http::Method::PUT,
+        Method::Patch => http::Method::PATCH,
+        Method::Delete => http::Method::DELETE,
+        Method::Head => http::Method::HEAD,
+        Method::Options => http::Method::OPTIONS,
     }
 }

@@ -1,13 +1,23 @@
 //! Attributes of an operation: method, surface, credential, rate-limit bucket and retry class.
 
-/// The HTTP method of an operation.
+/// An HTTP method. The service's operations use only `GET` and `POST`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
     /// Reads without changing anything.
     Get,
-    /// All other requests. The service does not use `PUT`, `PATCH` or `DELETE`.
+    /// All other operations.
     Post,
+    /// Of raw requests only.
+    Put,
+    /// Of raw requests only.
+    Patch,
+    /// Of raw requests only.
+    Delete,
+    /// Of raw requests only: reads the status and headers.
+    Head,
+    /// Of raw requests only: reads which methods are allowed.
+    Options,
 }
 
 impl Method {
@@ -17,7 +27,18 @@ impl Method {
         match self {
             Self::Get => "GET",
             Self::Post => "POST",
+            Self::Put => "PUT",
+            Self::Patch => "PATCH",
+            Self::Delete => "DELETE",
+            Self::Head => "HEAD",
+            Self::Options => "OPTIONS",
         }
+    }
+
+    /// Returns whether requests with this method change nothing.
+    #[must_use]
+    pub const fn is_read(self) -> bool {
+        matches!(self, Self::Get | Self::Head | Self::Options)
     }
 }
 

@@ -6,7 +6,8 @@ use rmcp::service::{ClientInitializeError, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use super::response::Envelope;
-use crate::contract::ErrorCode;
+use crate::contract::{ErrorCode, Operation};
+use crate::error::Kind;
 use crate::transport::TransportError;
 use crate::types::{ErrorBody, IdempotencyKey};
 
@@ -87,6 +88,7 @@ impl Error {
         match error {
             ServiceError::McpError(error) => Self::from_json_rpc_error(error),
             ServiceError::TransportSend(error) => Self::from_transport_error(error.error),
+            ServiceError::UnexpectedResponse => Self::unexpected_result("the request"),
             other => Self::connection_failed(other),
         }
     }
@@ -99,6 +101,10 @@ impl Error {
             }
             ClientInitializeError::LegacyFallbackFailed { fallback, .. } => {
                 Self::from_initialize_error(*fallback)
+            }
+            ClientInitializeError::ExpectedInitResponse(_)
+            | ClientInitializeError::ExpectedInitResult(_) => {
+                Self::unexpected_result("the initialization")
             }
             other => Self::connection_failed(other),
         }
@@ -120,6 +126,17 @@ impl Error {
             },
             Err(error) => Self::connection_failed(error),
         }
+    }
+
+    /// Returns the error of a reply that `rmcp` could not use.
+    fn unexpected_result(request: &str) -> Self {
+        let kind = Kind::Decode {
+            status: 200,
+            path: "result".to_owned(),
+            reason: format!("not a result of {request}"),
+            snippet: String::new(),
+        };
+        Self::Request(crate::Error::new(kind).with_operation(Some(Operation::Mcp)))
     }
 
     fn connection_failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {

@@ -2,9 +2,10 @@
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName};
-use rmcp::model::ServerJsonRpcMessage;
+use rmcp::model::{CallToolResult, InitializeResult, ListToolsResult, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::StreamableHttpPostResponse;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::call::RawResponse;
@@ -47,21 +48,33 @@ pub(super) fn decode(
     if is_probe && matches!(response.status, 400 | 404 | 405) {
         replies = vec![probe_error(message, replies.pop())];
     }
-    if let Some(error) = replies
-        .iter()
+    let is_empty = replies.is_empty();
+    let reply = reply_to(message, replies);
+    if let Some(error) = reply
+        .as_ref()
         .filter(|_| has_effects)
-        .find_map(|reply| call_error(reply, &response))
+        .and_then(|reply| call_error(reply, &response))
     {
         return Err(error);
     }
-    let reply = replies
-        .into_iter()
-        .find_map(|reply| serde_json::from_value::<ServerJsonRpcMessage>(reply).ok());
-    // A JSON-RPC error is a reply whatever the HTTP status is.
-    if let Some(reply) = reply {
-        return Ok(StreamableHttpPostResponse::Json(reply, session_id));
-    }
+    let problem = match reply {
+        // `rmcp` waits without a limit for the reply with the id of its request, so no other is
+        // passed on.
+        None => ("id", "no reply has the id of the request".to_owned()),
+        Some(reply) => match check_result(message, &reply) {
+            Err(reason) => ("result", reason),
+            Ok(()) => match serde_json::from_value::<ServerJsonRpcMessage>(reply) {
+                // A JSON-RPC error is a reply whatever the HTTP status is.
+                Ok(reply) => return Ok(StreamableHttpPostResponse::Json(reply, session_id)),
+                Err(error) => ("result", error.to_string()),
+            },
+        },
+    };
     let response = response.into_success()?;
+    if !is_empty {
+        let (path, reason) = problem;
+        return Err(unclear(&response, path, &reason));
+    }
     let kind = Kind::NotJson {
         status: response.status,
         snippet: snippet(&response.body),
@@ -70,12 +83,55 @@ pub(super) fn decode(
     Err(Error::new(kind).with_request_id(request_id))
 }
 
+/// Returns the reply to a message: the one with its id, or an error without an id, which an endpoint
+/// sends if it could not read the message.
+fn reply_to(message: &Value, replies: Vec<Value>) -> Option<Value> {
+    let id = message.get("id")?;
+    let mut without_id = None;
+    for mut reply in replies {
+        match reply.get("id") {
+            Some(reply_id) if reply_id == id => return Some(reply),
+            None | Some(Value::Null) if reply.pointer("/error/code").is_some_and(Value::is_i64) => {
+                if let Some(members) = reply.as_object_mut() {
+                    members.insert("id".to_owned(), id.clone());
+                }
+                without_id = Some(reply);
+            }
+            _ => {}
+        }
+    }
+    without_id
+}
+
+/// Checks that the result in a reply has the shape of the results of the message's method.
+fn check_result(message: &Value, reply: &Value) -> std::result::Result<(), String> {
+    fn check<T: DeserializeOwned>(result: &Value) -> std::result::Result<(), String> {
+        T::deserialize(result)
+            .map(drop)
+            .map_err(|error| error.to_string())
+    }
+
+    if reply.get("error").is_some() {
+        return Ok(());
+    }
+    let result = reply.get("result").unwrap_or(&Value::Null);
+    match message.get("method").and_then(Value::as_str) {
+        // A result of another type than `complete` is one that `rmcp` replies to.
+        Some("tools/call") if result.get("resultType").is_none_or(|it| it == "complete") => {
+            check::<CallToolResult>(result)
+        }
+        Some("tools/list") => check::<ListToolsResult>(result),
+        Some("initialize") => check::<InitializeResult>(result),
+        _ => Ok(()),
+    }
+}
+
 /// Returns the reply of a tool that rejected its call, or the error if it does not say so.
-pub(super) fn into_reply(error: Error) -> Result<StreamableHttpPostResponse> {
+pub(super) fn into_reply(message: &Value, error: Error) -> Result<StreamableHttpPostResponse> {
     let is_rejection = matches!(error.kind(), Kind::Api { .. }) && !error.is_ambiguous();
     let response = error.response().filter(|_| is_rejection);
     let reply = response.filter(|it| it.is_success()).and_then(|response| {
-        let reply = replies(&response.headers, &response.body).pop()?;
+        let reply = reply_to(message, replies(&response.headers, &response.body))?;
         let reply = serde_json::from_value(reply).ok()?;
         let session_id = header(&response.headers, &SESSION_ID);
         Some(StreamableHttpPostResponse::Json(reply, session_id))
@@ -210,6 +266,51 @@ mod tests {
     }
 
     #[test]
+    fn only_the_reply_to_the_request_is_passed_on() {
+        let call = request("tools/call");
+        let list = request("tools/list");
+        let result = json!({"content": []});
+        // (request, reply, what the error says of it)
+        let rows = [
+            (&call, json!({"id": "zz", "result": result}), "at id"),
+            (&call, json!({"result": result}), "at id"),
+            (&call, json!({"id": 1, "result": {}}), "at result"),
+            (&call, json!({"id": 1, "result": null}), "at result"),
+            (
+                &call,
+                json!({"id": 1, "result": {"content": 7}}),
+                "at result",
+            ),
+            (
+                &list,
+                json!({"id": 1, "result": {"content": []}}),
+                "at result",
+            ),
+            (&list, json!({"id": 2, "result": {"tools": []}}), "at id"),
+        ];
+        for (request, mut reply, expected) in rows {
+            reply["jsonrpc"] = json!("2.0");
+            let body: &'static str = Box::leak(reply.to_string().into_boxed_str());
+            for has_effects in [false, true] {
+                let decoded = decode(
+                    request,
+                    has_effects,
+                    response(200, "application/json", body),
+                );
+                let error = decoded.err().unwrap();
+                assert!(error.is_decode() && error.is_ambiguous(), "{body}: {error}");
+                assert!(error.to_string().contains(expected), "{body}: {error}");
+            }
+        }
+        let no_id = r#"{"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "x"}}"#;
+        let reply = decode(&list, false, response(400, "application/json", no_id)).unwrap();
+        let StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), _) = reply else {
+            panic!("not an error: {reply:?}");
+        };
+        assert_eq!(serde_json::to_value(error.id).unwrap(), 1);
+    }
+
+    #[test]
     fn notification_is_accepted_without_a_reply() {
         let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         let result = decode(&notification, false, response(202, "text/plain", ""));
@@ -286,7 +387,7 @@ mod tests {
             };
             let judged = decode(&call, true, reply()).or_else(|error| {
                 let error = error.with_retry_class(crate::contract::RetryClass::Never);
-                into_reply(error)
+                into_reply(&call, error)
             });
             match judged {
                 Ok(_) => assert!(!is_ambiguous, "{body}"),

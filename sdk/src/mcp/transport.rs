@@ -97,7 +97,7 @@ impl McpTransport {
                 decode(message, has_effects, response)
             })
             .await
-            .or_else(into_reply)
+            .or_else(|error| into_reply(message, error))
             .map_err(|error| error.with_key(idempotency_key(message).as_ref()))
     }
 

@@ -30,7 +30,8 @@ pub(super) fn check_ids(ids: &[String]) -> Result<(), Failure> {
 ///
 /// # Errors
 ///
-/// Returns the failure of the first job, in the given order, that has no result.
+/// Returns an error if a job has no result. If several have none, the most important failure decides
+/// the exit code.
 pub(super) async fn wait_for_all<S: EstimateSource>(
     session: &Session,
     access: &Access<S>,
@@ -52,31 +53,29 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
         };
         Box::pin(async move { waiter.wait().await })
     });
-    let mut results = join_all(waiters.collect()).await;
-    let unfinished = wait::merge_unfinished(&mut results, &ids, ("jobs", args, download), |ids| {
+    let results = join_all(waiters.collect()).await;
+    let outcomes: Vec<Option<Outcome>> = results.iter().map(outcome_of).collect();
+    let mut all_finished = Vec::new();
+    let mut failures = Vec::new();
+    for (result, id) in results.into_iter().zip(&ids) {
+        match result {
+            Ok(mut finished) => {
+                let failure = finished.failure.take();
+                failures.extend(failure.map(|failure| (id.as_str(), failure)));
+                all_finished.push(finished);
+            }
+            Err(failure) => failures.push((id.as_str(), failure)),
+        }
+    }
+    let options = ("jobs", args, download);
+    let failure = wait::merge_failures(failures, ids.len(), options, |ids| {
         let words = [&["job", "wait"], ids].concat();
         let words = with_download_flags(&words, "--download", download);
         session.resume_command_on(surface_choice::<S>(), &words)
     });
-    let outcomes: Vec<Option<Outcome>> = results.iter().map(outcome_of).collect();
-    let single = results.len() == 1;
-    let mut all_finished = Vec::new();
-    let mut failures = Vec::new();
-    for result in results {
-        match result {
-            Ok(mut finished) => {
-                failures.extend(finished.failure.take());
-                all_finished.push(finished);
-            }
-            Err(failure) => failures.push(failure),
-        }
-    }
-    if let Some(failure) = &unfinished {
-        session.printer.print_failure(failure);
-    }
     match all_finished.as_slice() {
         [] => {}
-        [finished] if single => session.printer.print_item(finished, tables::finished)?,
+        [finished] if ids.len() == 1 => session.printer.print_item(finished, tables::finished)?,
         finished => session
             .printer
             .print_list(finished, tables::finished_list)?,
@@ -84,18 +83,7 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
     for (id, outcome) in ids.into_iter().zip(outcomes) {
         session.close_intent(&access.base_url, &ResourceId::Job(id), outcome);
     }
-    let first = failures.first().map(Failure::exit);
-    match (first, failures.pop()) {
-        (Some(_), Some(failure)) if single => Err(failure),
-        (Some(exit), Some(last)) => {
-            failures.push(last);
-            for failure in &failures {
-                session.printer.print_failure(failure);
-            }
-            Err(Failure::already_reported(exit))
-        }
-        _ => Ok(()),
-    }
+    failure.map_or(Ok(()), Err)
 }
 
 /// Returns the outcome to record in the journal. It stays open while files are missing.

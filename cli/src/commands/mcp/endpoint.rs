@@ -16,10 +16,15 @@ pub(crate) struct EndpointArgs {
 
 /// Converts an error of a request without side effects, which is never ambiguous.
 pub(super) fn read_failure(error: mcp::Error) -> Failure {
-    if error.is_ambiguous() {
-        return Failure::new(Exit::Unreachable, error.to_string());
+    if !error.is_ambiguous() {
+        return call_failure(error);
     }
-    call_failure(error)
+    match &error {
+        mcp::Error::Request(request) if request.is_decode() => {
+            Failure::other(error.to_string()).with_client_code(ClientCode::UnreadableResponse)
+        }
+        _ => Failure::new(Exit::Unreachable, error.to_string()),
+    }
 }
 
 /// Converts an error of a call.

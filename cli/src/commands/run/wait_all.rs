@@ -28,7 +28,8 @@ pub(super) struct WaitRequest<'a> {
 ///
 /// # Errors
 ///
-/// Returns the failure of the first run, in the given order, that did not complete.
+/// Returns an error if a run did not complete. If several did not, the most important failure decides
+/// the exit code.
 pub(super) async fn wait_for_all(
     session: &Session,
     access: &Access<Developer>,
@@ -51,16 +52,7 @@ pub(super) async fn wait_for_all(
             })
         })
     });
-    let mut results = join_all(waiters.collect()).await;
-    let options = ("runs", wait_request.args, wait_request.download);
-    let unfinished = wait::merge_unfinished(&mut results, &wait_request.ids, options, |ids| {
-        let mut words = [&["run", "wait"], ids].concat();
-        if let Some(kind) = wait_request.kind {
-            words.extend(["--kind", kind.as_str()]);
-        }
-        let words = with_download_flags(&words, "--download", wait_request.download);
-        session.resume_command(SurfaceChoice::Developer, &words)
-    });
+    let results = join_all(waiters.collect()).await;
     let outcomes: Vec<Option<Outcome>> = results.iter().map(outcome).collect();
     let printed = match (
         <[_; 1]>::try_from(results),
@@ -72,11 +64,8 @@ pub(super) async fn wait_for_all(
         }
         (Ok([Err(failure)]), ..) => Err(failure),
         (Ok([Ok(_)]), ..) => Ok(()),
-        (Err(results), kinds, _) => print_all(session, results, &wait_request.ids, kinds),
+        (Err(results), kinds, _) => print_all(session, results, &wait_request, kinds),
     };
-    if let Some(failure) = &unfinished {
-        session.printer.print_failure(failure);
-    }
     for (id, outcome) in wait_request.ids.into_iter().zip(outcomes) {
         session.close_intent(&access.base_url, &ResourceId::Run(id), outcome);
     }
@@ -86,38 +75,49 @@ pub(super) async fn wait_for_all(
 fn print_all(
     session: &Session,
     results: Vec<Result<FinishedRun, Failure>>,
-    ids: &[String],
+    wait_request: &WaitRequest<'_>,
     kinds: &[RunKindChoice],
 ) -> Result<(), Failure> {
     let mut all_finished = Vec::new();
     let mut failures = Vec::new();
-    for ((result, id), kind) in results.into_iter().zip(ids).zip(kinds) {
+    for ((result, id), kind) in results.into_iter().zip(&wait_request.ids).zip(kinds) {
+        let id = id.as_str();
         match result {
             Ok(mut finished) => {
-                failures.extend(finished.failure.take());
+                let mut download_failure = finished.failure.take();
                 let stored = finished.files.is_some();
                 match summary::summarize(session, id, &finished.result, kind.as_str(), stored) {
                     RunSummary::Completed(sentence) => session.printer.note(&sentence),
                     RunSummary::Degraded(sentence, _) => session.printer.warn(&sentence),
-                    RunSummary::Failed(failure) => failures.push(failure),
+                    RunSummary::Failed(failure) => {
+                        let failure = match download_failure.take() {
+                            Some(download) => failure.with_part(download),
+                            None => failure,
+                        };
+                        failures.push((id, failure));
+                    }
                 }
+                failures.extend(download_failure.map(|failure| (id, failure)));
                 all_finished.push(finished);
             }
-            Err(failure) => failures.push(failure),
+            Err(failure) => failures.push((id, failure)),
         }
     }
+    let options = ("runs", wait_request.args, wait_request.download);
+    let failure = wait::merge_failures(failures, wait_request.ids.len(), options, |ids| {
+        let mut words = [&["run", "wait"], ids].concat();
+        if let Some(kind) = wait_request.kind {
+            words.extend(["--kind", kind.as_str()]);
+        }
+        let words = with_download_flags(&words, "--download", wait_request.download);
+        session.resume_command(SurfaceChoice::Developer, &words)
+    });
     if !all_finished.is_empty() {
         session
             .printer
             .print_list(&all_finished, tables::finished_list)?;
     }
-    for failure in &failures {
-        session.printer.print_failure(failure);
-    }
-    let first = failures.first();
-    first.map_or(Ok(()), |failure| {
-        Err(Failure::already_reported(failure.exit()))
-    })
+    failure.map_or(Ok(()), Err)
 }
 
 /// Returns the outcome to record in the journal.

@@ -3,7 +3,6 @@
 use serde_json::{Map, Value, json};
 
 use super::Failure;
-use crate::error::ClientCode;
 use crate::text::sanitize;
 
 impl Failure {
@@ -45,12 +44,18 @@ impl Failure {
             .as_ref()
             .map(|resource| format!("{}: {}", resource.noun(), sanitize(resource.id())));
         let issues = inner.issues.iter().map(|issue| sanitize(issue));
+        let parts = inner.parts.iter().flat_map(|part| {
+            let lines = part.detail_lines();
+            let lines = lines.into_iter().map(|line| format!("  {line}"));
+            std::iter::once(part.headline()).chain(lines)
+        });
         let api_keys = inner
             .api_keys
             .iter()
             .map(|(redacted, origin)| format!("API key: {redacted} from {}", sanitize(origin)));
         issues
             .chain(details)
+            .chain(parts)
             .chain(api_keys)
             .chain(
                 inner
@@ -67,6 +72,10 @@ impl Failure {
 
     /// Returns the failure as a JSON object.
     pub(crate) fn to_json(&self) -> Value {
+        Value::Object(Map::from_iter([("error".to_owned(), self.error_json())]))
+    }
+
+    fn error_json(&self) -> Value {
         let inner = &*self.0;
         let mut error = Map::new();
         let mut put = |name: &str, value: Option<Value>| {
@@ -75,18 +84,15 @@ impl Failure {
             }
         };
         let text = |value: &Option<String>| value.clone().map(Value::from);
-        put("what", text(&inner.context));
-        let client_code = inner
-            .client_code
-            .unwrap_or(ClientCode::from_exit(inner.exit));
-        let code = inner.code.as_deref().unwrap_or(client_code.as_str());
-        put("code", Some(code.into()));
-        put("message", Some(inner.message.clone().into()));
+        put("code", Some(self.json_code().into()));
+        let message = match &inner.context {
+            Some(context) => format!("{context}: {}", inner.message),
+            None => inner.message.clone(),
+        };
+        put("message", Some(message.into()));
         put("status", inner.status.map(Value::from));
         put("request_id", text(&inner.request_id));
-        let issues =
-            || Some(json!({ "issues": inner.issues })).filter(|_| !inner.issues.is_empty());
-        put("details", inner.details.clone().or_else(issues));
+        put("details", self.details_json());
         put("files", inner.files.clone());
         let api_keys = inner
             .api_keys
@@ -107,6 +113,23 @@ impl Failure {
         put("idempotency_key", text(&inner.idempotency_key));
         put("resume", text(&inner.resume));
         put("exit_code", Some(inner.exit.code().into()));
-        Value::Object(Map::from_iter([("error".to_owned(), Value::Object(error))]))
+        Value::Object(error)
+    }
+
+    /// Returns the service's details or else the issues, with the errors of the parts.
+    fn details_json(&self) -> Option<Value> {
+        let inner = &*self.0;
+        let issues =
+            || Some(json!({ "issues": inner.issues })).filter(|_| !inner.issues.is_empty());
+        let details = inner.details.clone().or_else(issues);
+        if inner.parts.is_empty() {
+            return details;
+        }
+        let mut details = details.unwrap_or_else(|| json!({}));
+        let errors = inner.parts.iter().map(Self::error_json);
+        if let Some(members) = details.as_object_mut() {
+            members.insert("errors".to_owned(), errors.collect());
+        }
+        Some(details)
     }
 }

@@ -161,10 +161,10 @@ impl<K: RunKind> Resource for K {
             }
             // The result of the run decides the exit code, even if printing failed.
             RunSummary::Failed(failure) => {
-                if let Some(download) = &finished.failure {
-                    printer.print_failure(download);
-                }
-                return Err(failure);
+                return Err(match finished.failure {
+                    Some(download) => failure.with_part(download),
+                    None => failure,
+                });
             }
         }
         finished.failure.map_or(printed, Err)
