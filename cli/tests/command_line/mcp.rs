@@ -441,6 +441,42 @@ fn a_call_without_idempotency_is_not_resent() {
     assert_eq!(env.open_intents().len(), 1);
 }
 
+#[test]
+fn a_reply_of_another_shape_is_an_error() {
+    let env = TestEnv::new();
+    // (reply to the call, exit code and code of the error)
+    let rows = [
+        (
+            json!({"id": "zz", "result": {"content": []}}),
+            11,
+            "ambiguous",
+        ),
+        (json!({"result": {}}), 11, "ambiguous"),
+        (json!({"result": null}), 11, "ambiguous"),
+    ];
+    for (reply, exit, code) in rows {
+        let service = FakeServer::answering_each(move |message| {
+            answer_without_keys(message, "200 OK", &reply)
+        });
+        let words = "mcp call image_generate --arg prompt=x --max-price 1 --new -o json";
+        let mut command = env.developer_surface(words);
+        command.env("SVC_MCP_URL", format!("{}/mcp", service.url));
+        let error = CommandOutput::of(&mut command).assert_exit(exit).error();
+        assert_eq!(error["code"], code, "{error}");
+    }
+    let service = FakeServer::answering_each(|message| {
+        let (status, mut answer) = answer_without_keys(message, "200 OK", &Value::Null);
+        if message.contains("tools/list") {
+            answer = answer.replace("\"id\":", "\"other_id\":");
+        }
+        (status, answer)
+    });
+    let mut command = env.developer_surface("mcp tools -o json");
+    command.env("SVC_MCP_URL", format!("{}/mcp", service.url));
+    let error = CommandOutput::of(&mut command).assert_exit(1).error();
+    assert_eq!(error["code"], "unreadable_response", "{error}");
+}
+
 /// Answers a message to an MCP endpoint whose paid tool accepts no idempotency key. Its calls are
 /// answered with `reply`.
 fn answer_without_keys(
@@ -468,7 +504,9 @@ fn answer_without_keys(
                 .is_none_or(|error| error["code"].is_i64())
             {
                 reply["jsonrpc"] = json!("2.0");
-                reply["id"] = message["id"].clone();
+                if reply["id"].is_null() {
+                    reply["id"] = message["id"].clone();
+                }
             }
             return (status, reply.to_string());
         }

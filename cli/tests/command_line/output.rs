@@ -56,6 +56,76 @@ fn jq_filters_the_output_and_prints_unquoted_strings() {
     assert_eq!(run.out, "video-f\n");
 }
 
+#[cfg(feature = "jq")]
+#[test]
+fn a_filter_that_fails_after_a_submit_is_not_a_usage_error() {
+    let env = TestEnv::new();
+    for flags in [&[][..], &["--no-wait"]] {
+        let words = [&["--jq", "error(\"boom\")", "-o", "json", "--new"], flags].concat();
+        let run = env.generate_image("[mock:seconds=0.1]", &words);
+        let error = run.assert_exit(1).error();
+        let id = error["job_id"].as_str().unwrap();
+        assert_eq!(error["message"], "--jq: boom");
+        assert_eq!(
+            error["resume"],
+            format!("svc job wait {id} --surface open"),
+            "{error}"
+        );
+        assert!(error["idempotency_key"].is_string(), "{error}");
+    }
+    // These would end the process.
+    env.generate_image("a fox", &["--jq", "halt_error"])
+        .assert_exit(2)
+        .assert_stderr("halt_error is not defined");
+    assert_eq!(env.job_count(), 2);
+}
+
+#[test]
+fn help_and_usage_errors_are_colored_as_other_output() {
+    let env = TestEnv::new();
+    for words in ["job --help", "job list --nope"] {
+        for (flag, forced, is_colored) in [
+            ("", "0", false),
+            ("", "1", true),
+            ("--color always", "", true),
+            ("--color=never", "1", false),
+        ] {
+            let mut command = env.open_surface(format!("{words} {flag}"));
+            let run = CommandOutput::of(command.env("CLICOLOR_FORCE", forced));
+            let text = run.out + &run.err;
+            assert_eq!(
+                text.contains('\u{1b}'),
+                is_colored,
+                "{words} {flag}: {text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn quiet_suppresses_warnings() {
+    let env = TestEnv::new();
+    let server = FakeServer::answering("200 OK", r#"{"data": [{"odd": 1}]}"#);
+    for (flags, is_warned) in [("", true), ("--quiet", false)] {
+        let mut command = env.open_surface(format!("job list {flags}"));
+        let run = CommandOutput::of(command.env("SVC_BASE_URL", &server.url)).assert_exit(0);
+        assert_eq!(run.err.contains("warning:"), is_warned, "{}", run.err);
+    }
+}
+
+#[test]
+fn raw_requests_have_any_method() {
+    let env = TestEnv::new();
+    let server = FakeServer::answering("200 OK", "{}");
+    for method in ["put", "PATCH", "delete", "head", "options"] {
+        let mut command = env.open_surface(["api", method, "/v1/things/1"]);
+        CommandOutput::of(command.env("SVC_BASE_URL", &server.url)).assert_exit(0);
+        let head = server.heads.lock().unwrap().pop().unwrap();
+        let line = format!("{} /v1/things/1 HTTP/1.1", method.to_uppercase());
+        assert!(head.starts_with(&line), "{head}");
+    }
+}
+
 #[test]
 fn prices_and_estimates_are_exact() {
     let env = TestEnv::new();

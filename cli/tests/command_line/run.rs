@@ -129,6 +129,26 @@ fn several_runs_of_different_kinds_are_waited_for() {
         "{}",
         run.err
     );
+    let words = ["run", "wait", &ids[2], &ids[1], "-o", "json"];
+    let error = env.developer(words).assert_exit(7).only_error();
+    assert_eq!(error["message"], "2 of 2 runs did not complete");
+    assert_eq!(error["details"]["errors"][0]["code"], "skipped");
+    assert_eq!(error["details"]["errors"][1]["run_id"], ids[1]);
+}
+
+#[test]
+fn a_run_that_did_not_complete_is_reported_with_its_key_and_request() {
+    let env = TestEnv::new();
+    for (words, exit) in [
+        ("agent run --instruction [mock:fail] --cap 1", 7),
+        ("action run act_daily --instruction [mock:skip]", 8),
+    ] {
+        let run = env.developer(format!("{words} -o json")).assert_exit(exit);
+        let error = run.error();
+        for member in ["run_id", "idempotency_key", "request_id"] {
+            assert!(error[member].is_string(), "{member}: {error}");
+        }
+    }
 }
 
 #[test]

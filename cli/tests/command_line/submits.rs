@@ -183,12 +183,27 @@ fn ctrl_c_during_a_wait_keeps_the_job_and_prints_the_resume_command() {
     run.assert_stderr(&format!(
         "svc job wait {} --surface open",
         job["id"].as_str().unwrap()
-    ));
+    ))
+    .assert_stderr("idempotency key: ");
     assert_ne!(job["status"], "canceled");
     CommandOutput::of(env.open_surface(words).args(["--timeout", "1"]))
         .assert_exit(9)
         .assert_stderr("Resuming job_");
     assert_eq!(env.charge_count(), 1);
+}
+
+#[test]
+fn ctrl_c_during_a_read_ends_with_an_error() {
+    let env = TestEnv::new();
+    for (flags, words) in [("", "error: interrupted\n"), ("-o json", "\"interrupted\"")] {
+        env.add_delay("jobs_list", 60_000);
+        let child = start(&mut env.open_surface(format!("job list {flags}")));
+        wait_until("the request is received", || env.mock.faults().is_empty());
+        interrupt(&child);
+        let run = child.end().assert_exit(130);
+        assert_eq!(run.out, "");
+        run.assert_stderr(words);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Prompts and progress on a terminal.
 
 use crate::pty::{Terminal, configured_svc, svc};
-use crate::test_env::{CommandOutput, FakeServer, TestEnv};
+use crate::test_env::{CommandOutput, FakeServer, TestEnv, wait_until};
 
 /// Runs a command on a terminal, and types after the prompt.
 fn at_a_terminal(
@@ -42,6 +42,42 @@ pub(crate) fn dialogue(
         terminal.type_text(answer);
     }
     terminal.end()
+}
+
+#[test]
+fn ctrl_c_during_a_read_leaves_a_clean_terminal() {
+    let env = TestEnv::new();
+    env.add_delay("jobs_list", 60_000);
+    let mut terminal = Terminal::start(configured_svc(&env, "job list --color never"), 80);
+    wait_until("the request is received", || env.mock.faults().is_empty());
+    terminal.type_text("\x03");
+    terminal.wait_for("error: interrupted");
+    assert_eq!(terminal.screen(), "^C\nerror: interrupted\n");
+    terminal.end().assert_exit(130);
+    assert!(terminal.is_restored());
+
+    // The prompt hides the input.
+    let mut terminal = Terminal::start(svc(&env, "auth login --base-url http://127.0.0.1:9"), 80);
+    terminal.wait_for_hidden_input();
+    terminal.type_text("\x03");
+    terminal.end().assert_exit(130);
+    assert!(terminal.is_restored());
+}
+
+#[test]
+fn a_dumb_terminal_shows_lines_without_colors() {
+    let env = TestEnv::new();
+    let id = env.submit_image("[mock:seconds=10]");
+    for words in ["job wait", "job get", "job get --nope"] {
+        let mut command = configured_svc(&env, &format!("{words} {id}"));
+        command.env("TERM", "dumb");
+        let run = Terminal::start(command, 80).end();
+        assert!(!run.out.contains('\u{1b}'), "{}", run.out);
+        if words == "job wait" {
+            let line = format!("{id}: processing after ");
+            assert!(run.out.contains(&line), "{}", run.out);
+        }
+    }
 }
 
 #[test]

@@ -374,6 +374,14 @@ impl CommandOutput {
             serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {}", self.err));
         value["error"].clone()
     }
+
+    /// Parses standard error as a single JSON error, apart from lines of progress.
+    #[track_caller]
+    pub(crate) fn only_error(&self) -> Value {
+        let errors = self.err.lines().filter(|line| line.starts_with('{'));
+        assert_eq!(errors.count(), 1, "{}", self.err);
+        self.error()
+    }
 }
 
 impl From<Output> for CommandOutput {

@@ -126,5 +126,12 @@ fn raw_answers_end_with_a_line_break() {
     for words in ["api get /v1/health --surface developer", "schema fetch"] {
         let run = CommandOutput::of(&mut command(&env, &server, words, "json")).assert_exit(0);
         assert!(run.out.ends_with('\n'), "{run:?}");
+        let mut command = env.developer_surface(words);
+        let run = CommandOutput::of(command.env("SVC_DEVELOPER_BASE_URL", &server.url));
+        assert_eq!(run.out, "{\"data\": {}}\n");
     }
+    server.answer("200 OK", "<html>");
+    let words = "api get /v1/health --surface developer";
+    let run = CommandOutput::of(&mut command(&env, &server, words, "json"));
+    assert_eq!(run.out, "<html>\n");
 }

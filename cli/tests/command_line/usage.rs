@@ -107,6 +107,9 @@ fn a_raw_path_stays_on_the_configured_host() {
 #[test]
 fn usage_errors_are_json_with_json_output() {
     let env = TestEnv::new();
+    let run = env.run("-o json job").assert_exit(2);
+    let message = "'svc job' requires a subcommand but one was not provided";
+    assert_eq!(run.error()["message"], message);
     for words in [
         ["job", "get", "-o", "json"],
         ["job", "frobnicate", "--output", "json"],

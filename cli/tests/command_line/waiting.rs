@@ -25,7 +25,7 @@ fn several_jobs_are_waited_for_and_printed_in_the_given_order() {
 }
 
 #[test]
-fn the_first_job_without_a_result_decides_the_exit_code() {
+fn the_most_important_failure_decides_the_exit_code() {
     let env = TestEnv::new();
     let ids = [
         "[mock:seconds=0.1]",
@@ -40,11 +40,26 @@ fn the_first_job_without_a_result_decides_the_exit_code() {
         "{}",
         run.err
     );
-    CommandOutput::of(
-        env.open_surface("job wait --timeout 1")
-            .args([&ids[2], &ids[1]]),
+    let run = CommandOutput::of(
+        env.open_surface("job wait --timeout 1 -o json")
+            .args([&ids[2], &ids[1], "job_none"]),
     )
-    .assert_exit(9);
+    .assert_exit(7);
+    let error = run.only_error();
+    assert_eq!(error["message"], "3 of 3 jobs did not complete");
+    assert_eq!(
+        error["resume"],
+        format!("svc job wait {} --surface open", ids[2])
+    );
+    let parts = error["details"]["errors"].as_array().unwrap();
+    let codes: Vec<_> = parts.iter().map(|part| &part["exit_code"]).collect();
+    assert_eq!(codes, [9, 7, 4]);
+    assert_eq!(parts[1]["job_id"], ids[1]);
+    assert!(parts.iter().all(|part| part["resume"].is_null()));
+    let run = env
+        .run("job wait job_none job_nowhere -o json")
+        .assert_exit(4);
+    assert_eq!(run.only_error()["code"], "job_not_found");
 }
 
 #[test]
@@ -74,6 +89,12 @@ fn watch_prints_a_line_for_each_change_of_status() {
         );
     }
     assert!(run.err.contains(&ids[1]), "{}", run.err);
+
+    let canceled = env.submit_image("[mock:stuck]");
+    env.run(["job", "cancel", &canceled]).assert_exit(0);
+    let words = ["job", "watch", &canceled, &ids[1], "-o", "json"];
+    let error = env.run(words).assert_exit(7).only_error();
+    assert_eq!(error["message"], "2 of 2 jobs did not complete");
 }
 
 #[test]
@@ -213,4 +234,32 @@ fn several_interrupted_waits_print_one_command_that_resumes_all() {
     let resume = format!("svc job wait {} {} --surface open", jobs[0], jobs[1]);
     assert_eq!(error["resume"], resume);
     assert_eq!(error["message"], "interrupted; 2 jobs keep running");
+
+    let mut command = env.open_surface("job wait --cancel-on-interrupt -o json");
+    let requests = env.requests("jobs_status").len();
+    let child = start(command.args(&jobs));
+    wait_until("both jobs are polled", || {
+        let requests = env.requests("jobs_status").split_off(requests);
+        let paths = requests.iter().map(|it| it["path"].to_string());
+        paths.collect::<BTreeSet<_>>().len() == 2
+    });
+    interrupt(&child);
+    let error = child.end().assert_exit(130).only_error();
+    assert_eq!(error["message"], "2 of 2 jobs did not complete");
+    assert_eq!(error["details"]["errors"][1]["job_id"], jobs[1]);
+}
+
+#[test]
+fn each_long_pause_between_failed_polls_is_a_line() {
+    let env = TestEnv::new();
+    let id = env.submit_image("[mock:seconds=9000]");
+    let busy = serde_json::json!({"operation": "jobs_status", "kind": "status_503", "times": 2, "retry_after_seconds": 2});
+    env.mock
+        .add_fault(serde_json::from_value(busy).unwrap())
+        .unwrap();
+    let run = env
+        .run(["job", "wait", &id, "--timeout", "5"])
+        .assert_exit(9);
+    let line = format!("{id}: service busy (503 database_busy), retrying in ");
+    assert_eq!(run.err.matches(&line).count(), 2, "{}", run.err);
 }
