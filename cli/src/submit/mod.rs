@@ -96,9 +96,11 @@ pub(crate) async fn run<R: Resource>(
             Some(key) => failure.with_idempotency_key(key.as_str()),
             None => failure,
         })
-        .map_err(|failure| match request_id {
-            Some(id) => failure.with_request_id(id),
-            None => failure,
+        .map_err(|failure| match (failure.exit(), request_id) {
+            (Exit::JobFailed | Exit::JobCanceled | Exit::Skipped, Some(id)) => {
+                failure.with_request_id(id)
+            }
+            _ => failure,
         });
     let outcome = match wait::outcome_of(&finished) {
         Some(Outcome::Completed) if options.no_wait => Some(Outcome::Submitted),

@@ -414,7 +414,10 @@ fn a_rejected_field_is_reported_by_its_flag() {
     let env = TestEnv::new();
     let run = env.developer("avatar generate 'a chef' --yes -o json");
     let error = run.assert_exit(1).error();
-    assert_eq!(error["message"], "--avatar-handle is required");
+    assert_eq!(
+        error["message"],
+        "cannot submit the avatar: --avatar-handle is required"
+    );
     assert_eq!(error["details"]["field"], "avatar_handle");
     env.run("video generate fox --model video-f --duration 99")
         .assert_exit(1)

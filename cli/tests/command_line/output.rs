@@ -65,7 +65,7 @@ fn a_filter_that_fails_after_a_submit_is_not_a_usage_error() {
         let run = env.generate_image("[mock:seconds=0.1]", &words);
         let error = run.assert_exit(1).error();
         let id = error["job_id"].as_str().unwrap();
-        assert_eq!(error["message"], "--jq: boom");
+        assert_eq!(error["message"], "--jq: \"boom\"");
         assert_eq!(
             error["resume"],
             format!("svc job wait {id} --surface open"),
@@ -105,10 +105,13 @@ fn help_and_usage_errors_are_colored_as_other_output() {
 #[test]
 fn quiet_suppresses_warnings() {
     let env = TestEnv::new();
-    let server = FakeServer::answering("200 OK", r#"{"data": [{"odd": 1}]}"#);
+    let body = r#"{"data": {"run_id": "run_1", "status": "completed", "terminal": true,
+        "output": null, "output_error": {"code": "odd", "message": "Odd."}, "artifacts": []}}"#;
+    let server = FakeServer::answering("200 OK", body);
     for (flags, is_warned) in [("", true), ("--quiet", false)] {
-        let mut command = env.open_surface(format!("job list {flags}"));
-        let run = CommandOutput::of(command.env("SVC_BASE_URL", &server.url)).assert_exit(0);
+        let mut command = env.developer_surface(format!("run wait run_1 --kind agent {flags}"));
+        command.env("SVC_DEVELOPER_BASE_URL", &server.url);
+        let run = CommandOutput::of(&mut command).assert_exit(0);
         assert_eq!(run.err.contains("warning:"), is_warned, "{}", run.err);
     }
 }

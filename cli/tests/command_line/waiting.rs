@@ -90,7 +90,7 @@ fn watch_prints_a_line_for_each_change_of_status() {
     }
     assert!(run.err.contains(&ids[1]), "{}", run.err);
 
-    let canceled = env.submit_image("[mock:stuck]");
+    let canceled = env.submit_image("[mock:seconds=9000]");
     env.run(["job", "cancel", &canceled]).assert_exit(0);
     let words = ["job", "watch", &canceled, &ids[1], "-o", "json"];
     let error = env.run(words).assert_exit(7).only_error();
