@@ -11,7 +11,7 @@ use crate::test_env::TestEnv;
 
 /// What differs from run to run, and what stands for it. Ids keep their length, so that lines are
 /// wrapped as before.
-const FILTERS: [(&str, &str); 9] = [
+const FILTERS: [(&str, &str); 10] = [
     (
         r"\b(job|art|req|run|evt)_[0-9a-z]{20}\b",
         "${1}_00000000000000000000",
@@ -23,6 +23,11 @@ const FILTERS: [(&str, &str); 9] = [
     (
         r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
         "00000000-0000-0000-0000-000000000000",
+    ),
+    // On a terminal of 40 columns.
+    (
+        r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{2}\n[0-9a-f]{2}-[0-9a-f]{12}",
+        "00000000-0000-0000-00\n00-000000000000",
     ),
     (r"(, next poll in \d+ s|, polling)", ", next poll in 1 s"),
     (
