@@ -60,20 +60,20 @@ pub(super) fn decode(
     let problem = match reply {
         // `rmcp` waits without a limit for the reply with the id of its request, so no other is
         // passed on.
-        None => ("id", "no reply has the id of the request".to_owned()),
+        None => ("id", "no reply has the id of the request"),
         Some(reply) => match check_result(message, &reply) {
             Err(reason) => ("result", reason),
             Ok(()) => match serde_json::from_value::<ServerJsonRpcMessage>(reply) {
                 // A JSON-RPC error is a reply whatever the HTTP status is.
                 Ok(reply) => return Ok(StreamableHttpPostResponse::Json(reply, session_id)),
-                Err(error) => ("result", error.to_string()),
+                Err(_) => ("result", "not a JSON-RPC message"),
             },
         },
     };
     let response = response.into_success()?;
     if !is_empty {
         let (path, reason) = problem;
-        return Err(unclear(&response, path, &reason));
+        return Err(unclear(&response, path, reason));
     }
     let kind = Kind::NotJson {
         status: response.status,
@@ -104,11 +104,12 @@ fn reply_to(message: &Value, replies: Vec<Value>) -> Option<Value> {
 }
 
 /// Checks that the result in a reply has the shape of the results of the message's method.
-fn check_result(message: &Value, reply: &Value) -> std::result::Result<(), String> {
-    fn check<T: DeserializeOwned>(result: &Value) -> std::result::Result<(), String> {
-        T::deserialize(result)
-            .map(drop)
-            .map_err(|error| error.to_string())
+fn check_result(message: &Value, reply: &Value) -> std::result::Result<(), &'static str> {
+    fn check<T: DeserializeOwned>(
+        result: &Value,
+        reason: &'static str,
+    ) -> std::result::Result<(), &'static str> {
+        T::deserialize(result).map(drop).map_err(|_| reason)
     }
 
     if reply.get("error").is_some() {
@@ -118,10 +119,10 @@ fn check_result(message: &Value, reply: &Value) -> std::result::Result<(), Strin
     match message.get("method").and_then(Value::as_str) {
         // A result of another type than `complete` is one that `rmcp` replies to.
         Some("tools/call") if result.get("resultType").is_none_or(|it| it == "complete") => {
-            check::<CallToolResult>(result)
+            check::<CallToolResult>(result, "not the result of a tool, which has `content`")
         }
-        Some("tools/list") => check::<ListToolsResult>(result),
-        Some("initialize") => check::<InitializeResult>(result),
+        Some("tools/list") => check::<ListToolsResult>(result, "not a list of `tools`"),
+        Some("initialize") => check::<InitializeResult>(result, "not the result of `initialize`"),
         _ => Ok(()),
     }
 }
