@@ -6,29 +6,44 @@ use sha2::{Digest, Sha256};
 use svc_sdk::contract::{Operation, Surface};
 use svc_sdk::types::Usd;
 
-use super::journal::{Entry, Record, Status};
+use super::journal::{Entry, Quota, Record, Status};
 use super::manifest::{Line, LinePosition, Manifest};
 use super::options::BatchOptions;
 use super::scheduler::Account;
 use crate::error::Failure;
 use crate::session::Session;
 
-/// The records of a journal, by the hashes of their ids.
+/// What a journal says: records of items, by the hashes of their ids, and write quotas.
 #[derive(Debug, Default)]
-pub(super) struct Records(HashMap<u128, Record>);
+pub(super) struct Records {
+    items: HashMap<u128, Record>,
+    quotas: Vec<Quota>,
+}
 
 impl Records {
     /// Takes in an entry of the journal.
     pub(super) fn apply(&mut self, entry: Entry) {
         let id = match &entry {
             Entry::Batch { .. } => return,
+            Entry::Quota(quota) => {
+                self.quotas.retain(|it| it.surface() != quota.surface());
+                self.quotas.push(quota.clone());
+                return;
+            }
             Entry::Intent(intent) => &intent.id,
             Entry::Released { id } => id,
             Entry::Receipt(receipt) => &receipt.id,
             Entry::Outcome(outcome) => &outcome.id,
         };
+        if let Entry::Intent(intent) = &entry {
+            let surface = Operation::from_name(&intent.operation).map(Operation::surface);
+            let quotas = self.quotas.iter_mut();
+            for quota in quotas.filter(|it| it.surface() == surface) {
+                quota.remaining = quota.remaining.saturating_sub(1);
+            }
+        }
         let hash = hash_id(id);
-        self.0.entry(hash).or_default().apply(entry);
+        self.items.entry(hash).or_default().apply(entry);
     }
 }
 
@@ -69,6 +84,8 @@ pub(super) struct Plan {
     /// The number of items in the journal that the manifest does not have, and what they spent.
     pub(super) missing: usize,
     pub(super) missing_spent: Usd,
+    /// The write quotas that the journal knows.
+    pub(super) quotas: Vec<Quota>,
 }
 
 impl Plan {
@@ -98,7 +115,7 @@ impl Plan {
             if u32::try_from(items.len()).is_err() {
                 return Err(Failure::usage(format!("{path}: too many lines")));
             }
-            let record = records.0.remove(&id_hash).unwrap_or_default();
+            let record = records.items.remove(&id_hash).unwrap_or_default();
             let hash = line.hash();
             let next_step = next_step(&record, options);
             if record.hash.is_some_and(|submitted| submitted != hash) {
@@ -125,7 +142,7 @@ impl Plan {
         }
         read?;
         let mut missing_spent = Usd::ZERO;
-        for record in records.0.values() {
+        for record in records.items.values() {
             totals.add(record);
             missing_spent = missing_spent
                 .checked_add(record.spent())
@@ -136,8 +153,9 @@ impl Plan {
             items,
             committed: totals.committed,
             is_overcharged: totals.is_overcharged,
-            missing: records.0.len(),
+            missing: records.items.len(),
             missing_spent,
+            quotas: records.quotas,
         })
     }
 
@@ -168,7 +186,12 @@ impl Totals {
 
 /// Returns the key that pays for an operation.
 pub(super) fn account_of(operation: Operation) -> Account {
-    match operation.surface() {
+    account_on(operation.surface())
+}
+
+/// Returns the account of a surface.
+pub(super) fn account_on(surface: Surface) -> Account {
+    match surface {
         Surface::Developer => Account::Developer,
         _ => Account::Open,
     }
@@ -238,7 +261,7 @@ fn hash_id(id: &str) -> u128 {
 mod tests {
     use super::*;
     use crate::args::DownloadArgs;
-    use crate::batch::journal::Attempt;
+    use crate::batch::journal::{Attempt, Intent};
     use crate::types::ResourceId;
 
     fn options(retry_failed: bool, download: bool) -> BatchOptions {
@@ -257,6 +280,40 @@ mod tests {
             dry_run: false,
             yes: true,
         }
+    }
+
+    #[test]
+    fn requests_after_the_last_response_count_towards_the_quota() {
+        let quota = |remaining| {
+            Entry::Quota(Quota {
+                operation: "image_generate".to_owned(),
+                limit: 60,
+                remaining,
+                resets_at: jiff::Timestamp::UNIX_EPOCH,
+            })
+        };
+        let intent = |operation: &str| {
+            Entry::Intent(Box::new(Intent {
+                id: "1".to_owned(),
+                hash: 1,
+                operation: operation.to_owned(),
+                idempotency_key: "k".parse().unwrap(),
+                price_usd: None,
+                base_url: "https://a".to_owned(),
+                key_fingerprint: "f".to_owned(),
+                at: jiff::Timestamp::UNIX_EPOCH,
+            }))
+        };
+        let mut records = Records::default();
+        let entries = [
+            quota(9),
+            quota(3),
+            intent("video_generate"),
+            intent("music_1_generate"),
+        ];
+        entries.into_iter().for_each(|entry| records.apply(entry));
+        let left: Vec<u32> = records.quotas.iter().map(|quota| quota.remaining).collect();
+        assert_eq!(left, [2]);
     }
 
     fn record(status: Option<Status>, is_accepted: Option<bool>) -> Record {

@@ -74,6 +74,7 @@ pub(crate) fn status(
             Entry::Released { id } => id,
             Entry::Receipt(receipt) => &receipt.id,
             Entry::Outcome(outcome) => &outcome.id,
+            Entry::Quota(_) => return,
         };
         let place = *places.entry(id.clone()).or_insert_with(|| {
             items.push(JournalItem {
@@ -199,7 +200,7 @@ impl JournalItem {
                 self.files.clone_from(&outcome.files);
                 self.error.clone_from(&outcome.error);
             }
-            Entry::Batch { .. } | Entry::Released { .. } => {}
+            Entry::Batch { .. } | Entry::Released { .. } | Entry::Quota(_) => {}
         }
         self.record.apply(entry);
     }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use svc_sdk::contract::{Operation, Surface};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
 use crate::download::StoredFile;
@@ -83,6 +84,24 @@ pub(in crate::batch) struct Receipt {
     pub(in crate::batch) request_id: Option<String>,
 }
 
+/// What is left of the write quota of an API key, so that a process that is killed does not leave the
+/// next one without that knowledge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::batch) struct Quota {
+    /// The operation whose response said so.
+    pub(in crate::batch) operation: String,
+    pub(in crate::batch) limit: u32,
+    pub(in crate::batch) remaining: u32,
+    pub(in crate::batch) resets_at: Timestamp,
+}
+
+impl Quota {
+    /// Returns the surface whose API key has the quota.
+    pub(in crate::batch) fn surface(&self) -> Option<Surface> {
+        Operation::from_name(&self.operation).map(Operation::surface)
+    }
+}
+
 /// The end of an item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(in crate::batch) struct Outcome {
@@ -120,6 +139,8 @@ pub(in crate::batch) enum Entry {
     Receipt(Box<Receipt>),
     /// The item ended.
     Outcome(Box<Outcome>),
+    /// A response said how many requests are left.
+    Quota(Quota),
 }
 
 /// The version of the format that this program writes.

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-pub(super) use self::entry::{Entry, Intent, Outcome, Receipt, Status, status_words};
+pub(super) use self::entry::{Entry, Intent, Outcome, Quota, Receipt, Status, status_words};
 pub(super) use self::record::{Attempt, DOWNLOAD_FAILED, Record};
 use crate::clock;
 use crate::error::Failure;

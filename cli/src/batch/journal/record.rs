@@ -75,7 +75,7 @@ impl Record {
     /// Takes in an entry about this item.
     pub(in crate::batch) fn apply(&mut self, entry: Entry) {
         match entry {
-            Entry::Batch { .. } => {}
+            Entry::Batch { .. } | Entry::Quota(_) => {}
             Entry::Intent(intent) => {
                 self.status = None;
                 self.hash = Some(intent.hash);

@@ -54,7 +54,7 @@ fn replay(path: &Path) -> Result<(Journal, HashMap<String, Record>), Failure> {
     let mut records: HashMap<String, Record> = HashMap::new();
     let journal = Journal::open(path, |entry| {
         let id = match &entry {
-            Entry::Batch { .. } => return,
+            Entry::Batch { .. } | Entry::Quota(_) => return,
             Entry::Intent(it) => it.id.clone(),
             Entry::Released { id } => id.clone(),
             Entry::Receipt(it) => it.id.clone(),

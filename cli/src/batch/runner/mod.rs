@@ -158,6 +158,7 @@ impl<'a> Runner<'a> {
             );
             scheduler.stop(DropReason::OverBudget);
         }
+        setup::resume_quotas(&mut scheduler, &plan);
         let mut spent = plan.missing_spent;
         for item in &plan.items {
             spent = spent.checked_add(item.record.spent()).unwrap_or(spent);

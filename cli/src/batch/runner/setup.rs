@@ -1,16 +1,18 @@
 //! What happens before a batch runs: clients, checks and the confirmation prompt.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use svc_sdk::types::Usd;
 use svc_sdk::{Developer, Open};
 
 use crate::batch::manifest::Manifest;
 use crate::batch::options::BatchOptions;
-use crate::batch::plan::{Item, NextStep, Plan};
+use crate::batch::plan::{Item, NextStep, Plan, account_on};
 use crate::batch::quote::Quote;
 use crate::batch::requests::Clients;
-use crate::batch::scheduler::Account;
+use crate::batch::scheduler::{Account, Scheduler, WriteLimit};
+use crate::clock;
 use crate::download::DownloadPlan;
 use crate::error::{ClientCode, Failure};
 use crate::session::Session;
@@ -63,6 +65,21 @@ pub(super) fn check_account(plan: &Plan, clients: &Clients) -> Result<(), Failur
         }
     }
     Ok(())
+}
+
+/// Tells the scheduler what is left of the write quotas, as far as the journal knows.
+pub(super) fn resume_quotas(scheduler: &mut Scheduler, plan: &Plan) {
+    for quota in &plan.quotas {
+        let left = quota.resets_at.duration_since(clock::now());
+        if let (Ok(reset_after), Some(surface)) = (Duration::try_from(left), quota.surface()) {
+            let known = WriteLimit {
+                limit: quota.limit,
+                remaining: quota.remaining,
+                reset_after,
+            };
+            scheduler.resume_quota(account_on(surface), known);
+        }
+    }
 }
 
 /// Asks for confirmation on a terminal.

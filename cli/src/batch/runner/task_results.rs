@@ -1,15 +1,17 @@
 //! What the answers of the service mean for the items.
 
+use jiff::SignedDuration;
 use svc_sdk::Error;
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 
 use super::{Runner, TaskResult, to_usize};
-use crate::batch::journal::{Entry, Receipt, Status};
+use crate::batch::journal::{Entry, Quota, Receipt, Status};
 use crate::batch::prices::Shape;
 use crate::batch::request_failure::{FailureClass, RequestFailure, default_code, error_json};
 use crate::batch::requests::{EstimateResult, ItemResult, SubmitReceipt, is_idempotent};
-use crate::batch::scheduler::{DropReason, Event, Index};
+use crate::batch::scheduler::{DropReason, Event, Index, WriteLimit};
+use crate::clock;
 use crate::error::Failure;
 
 impl Runner<'_> {
@@ -22,11 +24,13 @@ impl Runner<'_> {
             Ok(TaskResult::Priced(shape, priced)) => self.on_priced(shape, priced),
             Ok(TaskResult::Submitted(index, operation, Ok(accepted))) => {
                 self.submitting.remove(&index);
+                self.record_quota(operation, accepted.writes);
                 self.on_accepted(index, operation, accepted);
                 Ok(())
             }
             Ok(TaskResult::Submitted(index, operation, Err(failed))) => {
                 self.submitting.remove(&index);
+                self.record_quota(operation, failed.writes);
                 self.on_rejected(index, operation, failed)
             }
             Ok(TaskResult::Followed(index, ended)) => {
@@ -39,6 +43,22 @@ impl Runner<'_> {
             // The task of an item that was given up.
             Err(error) if error.is_cancelled() => Ok(()),
             Err(error) => Err(Failure::other(format!("a task failed: {error}"))),
+        }
+    }
+
+    /// Adds the write quota to the journal once half of it is used.
+    fn record_quota(&mut self, operation: Operation, reported: Option<WriteLimit>) {
+        let Some(writes) = reported.filter(|it| it.remaining <= it.limit / 2) else {
+            return;
+        };
+        let reset_after = SignedDuration::try_from(writes.reset_after).unwrap_or_default();
+        if let Ok(resets_at) = clock::now().checked_add(reset_after) {
+            self.journal.add(&Entry::Quota(Quota {
+                operation: operation.name().to_owned(),
+                limit: writes.limit,
+                remaining: writes.remaining,
+                resets_at,
+            }));
         }
     }
 

@@ -82,6 +82,11 @@ impl Scheduler {
         }
     }
 
+    /// Starts with the write quota of a key that an earlier run knew.
+    pub(super) fn resume_quota(&mut self, account: Account, known: WriteLimit) {
+        self.writes(account == Account::Developer).resume(known);
+    }
+
     /// Adds an item that is to be submitted.
     pub(super) fn add(&mut self, index: Index, account: Account) {
         self.set_account(index, account);

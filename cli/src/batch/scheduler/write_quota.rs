@@ -26,7 +26,12 @@ pub(super) struct WriteQuota {
 }
 
 impl WriteQuota {
-    /// Takes a to_usize, or returns when to try again. `None` is after the next response.
+    /// Starts with what an earlier process learned.
+    pub(super) fn resume(&mut self, known: WriteLimit) {
+        self.window = Some((known, known.reset_after));
+    }
+
+    /// Takes a place, or returns when to try again. `None` is after the next response.
     ///
     /// The first request is sent alone: another process may have used the budget up.
     pub(super) fn acquire(&mut self, now: Duration) -> Result<(), Option<Duration>> {
@@ -94,6 +99,16 @@ mod tests {
             remaining,
             reset_after: Duration::from_secs(10),
         })
+    }
+
+    #[test]
+    fn a_window_that_an_earlier_process_used_up_is_waited_for() {
+        let mut quota = WriteQuota::default();
+        quota.resume(reported(0).unwrap());
+        let ends = Duration::from_secs(10);
+        assert_eq!(quota.acquire(Duration::ZERO), Err(Some(ends)));
+        assert_eq!(quota.acquire(ends), Ok(()));
+        assert_eq!(quota.acquire(ends), Err(None), "sent alone");
     }
 
     #[test]
