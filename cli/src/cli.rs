@@ -102,6 +102,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Mcp(Deferred<commands::mcp::Mcp>),
     /// List requests submitted from this machine, newest first
+    ///
+    /// Batches are not among them: they have a journal of their own, which `svc batch status MANIFEST`
+    /// shows.
     History(commands::history::History),
     /// Fetch the service's OpenAPI schema, or compare it (no key)
     #[command(subcommand)]

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::error::Failure;
+use crate::text::json_error;
 
 /// Reads `TEXT`, `@FILE`, or `-` for standard input. `@@TEXT` is text that starts with `@`.
 pub(crate) fn read_text(flag: &str, given: &str) -> Result<String, Failure> {
@@ -26,8 +27,9 @@ pub(crate) fn read_text(flag: &str, given: &str) -> Result<String, Failure> {
 /// Reads a JSON value: inline, `@FILE`, or `-` for standard input.
 pub(crate) fn read_json(flag: &str, given: &str) -> Result<Value, Failure> {
     let text = read_text(flag, given)?;
-    serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("{flag} is not valid JSON: {error}")))
+    serde_json::from_str(&text).map_err(|error| {
+        Failure::usage(format!("{flag} is not valid JSON: {}", json_error(&error)))
+    })
 }
 
 /// Reads a JSON value: inline if it starts with `{`, `@FILE`, `FILE`, or `-` for standard input.

@@ -47,7 +47,7 @@ use svc_sdk::contract::RetryClass;
 
 use crate::args::{Color, Format};
 use crate::cli::{Cli, Command};
-use crate::error::{Exit, Failure, requested_color, requests_json, usage_failure};
+use crate::error::{Exit, Failure, plain_words, requested_color, requests_json, usage_failure};
 use crate::operation_commands::command_of;
 use crate::output::{Printer, PrinterOptions, write_stdout};
 use crate::session::Session;
@@ -91,7 +91,7 @@ fn main() -> ExitCode {
     }
     let exit = match runtime.block_on(cli::run(&session, command)) {
         Ok(()) => Exit::Done,
-        Err(failure) => report_failure(&session, &matches, session.explain_rejected_key(failure)),
+        Err(failure) => report_failure(&session, &matches, session.explain(failure)),
     };
     // Do not wait for blocking tasks, such as a keyring that does not respond.
     runtime.shutdown_background();
@@ -121,6 +121,10 @@ fn report_failure(session: &Session, matches: &ArgMatches, failure: Failure) -> 
         }
         None => failure.with_field_flag(|field| help::flag_of_field(command, field)),
     };
+    let failure = match &session.global.profile {
+        Some(profile) => failure.map_hints(|hint| help::with_profile(&root, hint, profile)),
+        None => failure,
+    };
     session.printer.print_failure(&failure);
     failure.exit()
 }
@@ -142,7 +146,7 @@ fn report_usage_error(error: &clap::Error) -> Exit {
     }
     let text = styled_text(error, color.applies(io::stderr().is_terminal()));
     // There is nowhere to report that standard error cannot be written.
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = io::stderr().write_all(plain_words(&text).as_bytes());
     Exit::Usage
 }
 

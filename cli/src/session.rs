@@ -1,5 +1,6 @@
 //! The session of a command: the printer, the configuration and the clients.
 
+mod explain;
 mod keys;
 
 use std::cell::{OnceCell, RefCell};
@@ -8,7 +9,7 @@ use svc_sdk::{ApiKey, Client, RetryPolicy, Surface, contract};
 
 use crate::args::{Global, JournalArgs, SurfaceChoice};
 use crate::config::{ConfiguredKey, Environment, Settings, config_file, state_dir};
-use crate::error::{Exit, Failure};
+use crate::error::{ClientCode, Exit, Failure};
 use crate::interrupt::Interrupts;
 use crate::journal::{Journal, key_fingerprint};
 use crate::output::{LOG_VARIABLE, LogFilter, Printer, PrinterOptions};
@@ -16,6 +17,7 @@ use crate::sandbox::Sandbox;
 use crate::text::{sanitize, shell_quote};
 use crate::types::{Outcome, ResourceId};
 
+pub(crate) use self::explain::EMPTY_SANDBOX;
 pub(crate) use self::keys::key_variable;
 
 /// The state that is shared by all parts of a command.
@@ -31,7 +33,9 @@ pub(crate) struct Session {
     settings: OnceCell<Settings>,
     sandbox: OnceCell<Sandbox>,
     /// The API keys that this command used.
-    used_keys: RefCell<Vec<ConfiguredKey>>,
+    used_keys: RefCell<Vec<(SurfaceChoice, ConfiguredKey)>>,
+    /// The surface and the URL of the newest client.
+    used_url: RefCell<Option<(SurfaceChoice, String)>>,
 }
 
 /// A client, with the values that the journal records.
@@ -96,6 +100,7 @@ impl Session {
             settings: OnceCell::new(),
             sandbox: OnceCell::new(),
             used_keys: RefCell::default(),
+            used_url: RefCell::default(),
         })
     }
 
@@ -179,6 +184,7 @@ impl Session {
         base_url: String,
         key: Option<&ApiKey>,
     ) -> Result<Access<S>, Failure> {
+        self.record_url(surface_choice::<S>(), &base_url);
         let mut builder = Client::<S>::builder()
             .base_url(base_url.clone())
             .allow_private_artifact_hosts(self.global.allow_private_artifact_hosts)
@@ -232,6 +238,7 @@ impl Session {
     #[cfg(feature = "mcp")]
     pub(crate) fn mcp_with(&self, url: String, key: ApiKey) -> McpAccess {
         self.printer.redact(&key);
+        self.record_url(SurfaceChoice::Developer, &url);
         let key_fingerprint = key_fingerprint(&key);
         let mut builder = svc_sdk::mcp::Client::builder()
             .url(url.clone())
@@ -298,6 +305,35 @@ impl Session {
         self.interrupts.report_with(report);
     }
 
+    /// Asks for confirmation on the terminal. `nothing_done` ends the message of everything except `y`
+    /// and `yes`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the user does not confirm, also with Ctrl-C.
+    pub(crate) async fn confirm(&self, question: &str, nothing_done: &str) -> Result<(), Failure> {
+        let question = question.to_owned();
+        // It is asked on another thread once Ctrl-C is handled here.
+        let asked =
+            async { tokio::task::spawn_blocking(move || Printer::confirm(&question)).await };
+        let answer = tokio::select! {
+            biased;
+            () = self.interrupts.first() => {
+                self.printer.end_prompt();
+                let why = format!("interrupted: {nothing_done}");
+                return Err(Failure::new(Exit::Interrupted, why));
+            }
+            answer = asked => answer,
+        };
+        match answer {
+            Ok(Ok(true)) => Ok(()),
+            Ok(Ok(false)) => Err(Failure::other(format!("not confirmed: {nothing_done}"))
+                .with_client_code(ClientCode::Canceled)),
+            Ok(Err(error)) => Err(cannot_prompt(&error)),
+            Err(error) => Err(cannot_prompt(&error)),
+        }
+    }
+
     /// Sends a write request, unless it is interrupted by Ctrl-C.
     ///
     /// # Errors
@@ -350,6 +386,10 @@ impl Session {
         sanitize(&command.join(" "))
     }
 
+    fn record_url(&self, surface: SurfaceChoice, url: &str) {
+        *self.used_url.borrow_mut() = Some((surface, url.to_owned()));
+    }
+
     fn retry_policy(&self) -> Option<RetryPolicy> {
         let retries = self.global.retries?;
         Some(RetryPolicy::default().max_retries(retries))
@@ -390,6 +430,10 @@ impl Session {
             Sandbox::start()
         })
     }
+}
+
+fn cannot_prompt(error: &dyn std::fmt::Display) -> Failure {
+    Failure::other(format!("cannot prompt for confirmation: {error}"))
 }
 
 /// Returns the surface of a client.

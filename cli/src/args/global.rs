@@ -78,6 +78,14 @@ pub(crate) enum SurfaceChoice {
 }
 
 impl SurfaceChoice {
+    /// Returns the other surface.
+    pub(crate) const fn other(self) -> Self {
+        match self {
+            Self::Open => Self::Developer,
+            Self::Developer => Self::Open,
+        }
+    }
+
     /// Returns the value of `--surface`.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::text::json_error;
+
 /// A time to wait: `30s`, `5m`, `1h`, a number of seconds, or `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timeout(pub(crate) Option<Duration>);
@@ -56,7 +58,8 @@ impl FromStr for JsonField {
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, json) = split(text, "KEY=JSON, such as 'style=\"film\"'")?;
         let value = serde_json::from_str(json).map_err(|error| {
-            format!("invalid JSON `{json}`: {error}; quote text as '{name}=\"…\"'")
+            let why = json_error(&error);
+            format!("invalid JSON `{json}`: {why}; quote text as '{name}=\"…\"'")
         })?;
         Ok(Self { name, value })
     }

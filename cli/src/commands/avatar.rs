@@ -119,7 +119,8 @@ async fn generate(session: &Session, args: &Generate) -> Result<(), Failure> {
         .props(args.props.as_deref())?
         .with_nested("input", "image_url", args.image_url.clone())?
         .require_prompt(
-            "PROMPT (or --prompt), --props or --image-url",
+            "a prompt, --props or --image-url, for example: svc avatar generate \"a \
+            friendly chef\" --avatar-handle chef",
             &args.submit.options.download,
         )?
         .communication(&args.submit.communication)?

@@ -32,7 +32,10 @@ pub(crate) struct Generate {
 pub(crate) async fn run(session: &Session, Image::Generate(args): Image) -> Result<(), Failure> {
     let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .image(&args.fields)?
-        .require_prompt("PROMPT (or --prompt)", &args.submit.options.download)?
+        .require_prompt(
+            "a prompt, for example: svc image generate \"a red fox\" --model image-i",
+            &args.submit.options.download,
+        )?
         .communication(&args.submit.communication)?
         .finish()?;
     let surface = session.surface(args.submit.surface.surface)?;

@@ -137,8 +137,8 @@ fn alias_body(args: &Run) -> Result<Map<String, Value>, Failure> {
             .moved_into("image_url", "input")?,
         _ => body,
     };
-    let flags = "PROMPT (or --prompt), or what the alias takes, such as --script";
-    body.require_prompt(flags, &args.submit.options.download)?
+    let what_to_pass = "a prompt, or what the alias takes, such as --script";
+    body.require_prompt(what_to_pass, &args.submit.options.download)?
         .communication(&args.submit.communication)?
         .finish()
 }

@@ -33,7 +33,10 @@ pub(crate) struct Generate {
 pub(crate) async fn run(session: &Session, Music::Generate(args): Music) -> Result<(), Failure> {
     let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .with("duration", args.duration)?
-        .require_prompt("PROMPT (or --prompt)", &args.submit.options.download)?
+        .require_prompt(
+            "a prompt, for example: svc music generate \"calm piano\"",
+            &args.submit.options.download,
+        )?
         .communication(&args.submit.communication)?
         .finish()?;
     let request = SubmitRequest {

@@ -33,7 +33,7 @@ pub(crate) async fn run(session: &Session, Video::Generate(args): Video) -> Resu
     let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .video(&args.fields)?
         .require_prompt(
-            "PROMPT (or --prompt), or a media URL such as --image-url",
+            "a prompt or a media URL such as --image-url, for example: svc video generate \"a red fox\"",
             &args.submit.options.download,
         )?
         .communication(&args.submit.communication)?;

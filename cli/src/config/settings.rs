@@ -143,6 +143,14 @@ impl Settings {
         }
     }
 
+    /// Returns where a URL comes from, if it is one of the settings.
+    pub(crate) fn origin_of_url(&self, url: &str) -> Option<&Origin> {
+        let urls = [&self.base_url, &self.developer_base_url, &self.mcp_url];
+        let mut urls = urls.into_iter().flatten();
+        urls.find(|setting| setting.value == url)
+            .map(|setting| &setting.origin)
+    }
+
     /// Returns the URL of a surface.
     ///
     /// # Errors
@@ -157,9 +165,9 @@ impl Settings {
             };
             let name = surface.as_str();
             Failure::configuration(format!("no URL of the {name} surface is configured"))
-                .hint(format!("set {variable}, or pass {flag} URL"))
-                .hint("or store it together with a key: svc init")
+                .hint("set it up together with an API key: svc init")
                 .hint("or try it without the service: pass --sandbox, or run `svc mock serve`")
+                .hint(format!("or set {variable}, or pass {flag} URL"))
         })
     }
 

@@ -1,5 +1,6 @@
 //! Opening files with the platform's default applications.
 
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -33,7 +34,63 @@ pub(crate) async fn open_file(path: &Path) -> Result<(), String> {
     });
     match opened.await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(error)) => Err(error.to_string()),
+        Ok(Err(error)) => Err(reason_of(&error)),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Describes a launcher that failed, whose error is the debug form of a command and of its status.
+fn reason_of(error: &io::Error) -> String {
+    let text = error.to_string();
+    let program = text
+        .strip_prefix("Launcher \"")
+        .and_then(|rest| rest.split_once('"'));
+    let Some((program, rest)) = program else {
+        return match error.kind() {
+            io::ErrorKind::NotFound => "no program that opens files was found".to_owned(),
+            _ => text,
+        };
+    };
+    let status = rest
+        .rsplit(|c: char| !c.is_ascii_digit())
+        .find(|digits| !digits.is_empty());
+    // On Unix, the lowest byte of a wait status is a signal.
+    let code = status
+        .and_then(|digits| digits.parse::<u32>().ok())
+        .map(|status| match cfg!(unix) {
+            true => status >> 8,
+            false => status,
+        });
+    match code {
+        Some(code) if code > 0 => format!("{program} failed with exit code {code}"),
+        _ => format!("{program} failed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_launcher_is_named_with_its_exit_code() {
+        let reason = |text: &str| reason_of(&io::Error::other(text.to_owned()));
+        let status = if cfg!(unix) {
+            "unix_wait_status(768)"
+        } else {
+            "3"
+        };
+        assert_eq!(
+            reason(&format!(
+                "Launcher \"xdg-open\" \"pics/4.png\" failed with ExitStatus({status})"
+            )),
+            "xdg-open failed with exit code 3"
+        );
+        assert_eq!(
+            reason("Launcher \"open\" \"a\" failed with ?"),
+            "open failed"
+        );
+        assert_eq!(reason("out of memory"), "out of memory");
+        let missing = io::Error::from(io::ErrorKind::NotFound);
+        assert_eq!(reason_of(&missing), "no program that opens files was found");
     }
 }

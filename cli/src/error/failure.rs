@@ -15,6 +15,18 @@ use svc_sdk::contract::{NextAction, Operation};
 use crate::error::{ClientCode, Exit};
 use crate::types::{Outcome, ResourceId};
 
+/// What the configuration may have to do with a failure. The session, which knows the configuration,
+/// adds the hints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SetupProblem {
+    /// The service rejected the API key.
+    KeyRejected,
+    /// The service could not be reached.
+    Unreachable,
+    /// A web page came in place of a response of the API.
+    WebPage,
+}
+
 /// The failure of a command.
 #[derive(Debug)]
 pub(crate) struct Failure(Box<Inner>);
@@ -42,8 +54,7 @@ struct Inner {
     /// The failures that this one consists of, or that occurred besides.
     parts: Vec<Failure>,
     resource: Option<ResourceId>,
-    /// Whether the service rejected the API key of the request.
-    key_rejected: bool,
+    setup_problem: Option<SetupProblem>,
     /// The API keys that the command used: the redacted form and the origin.
     api_keys: Vec<(String, String)>,
     idempotency_key: Option<String>,
@@ -74,7 +85,7 @@ impl Failure {
             issues: Vec::new(),
             parts: Vec::new(),
             resource: None,
-            key_rejected: false,
+            setup_problem: None,
             api_keys: Vec::new(),
             idempotency_key: None,
             next_action: None,
@@ -136,6 +147,7 @@ impl Failure {
         {
             failure.0.code.clone_from(&first.0.code);
             failure.0.client_code = Some(first.client_code());
+            failure.0.setup_problem = first.0.setup_problem;
         }
         failure.0.parts = parts;
         failure
@@ -231,15 +243,15 @@ impl Failure {
         self
     }
 
-    /// Marks the failure as the service's rejection of the API key.
-    pub(crate) fn with_key_rejected(mut self, rejected: bool) -> Self {
-        self.0.key_rejected = rejected;
+    /// Sets what the configuration may have to do with the failure.
+    pub(crate) fn with_setup_problem(mut self, problem: Option<SetupProblem>) -> Self {
+        self.0.setup_problem = problem;
         self
     }
 
-    /// Returns whether the service rejected the API key of the request.
-    pub(crate) fn is_key_rejected(&self) -> bool {
-        self.0.key_rejected
+    /// Returns what the configuration may have to do with the failure.
+    pub(crate) fn setup_problem(&self) -> Option<SetupProblem> {
+        self.0.setup_problem
     }
 
     /// Adds an API key that the command used, in its redacted form, with its origin.
@@ -268,6 +280,27 @@ impl Failure {
     /// Adds a hint about what to do next.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.next.push(hint.into());
+        self
+    }
+
+    /// Replaces each hint.
+    pub(crate) fn map_hints(mut self, replace: impl Fn(&str) -> String) -> Self {
+        self.replace_hints(&replace);
+        self
+    }
+
+    fn replace_hints(&mut self, replace: &impl Fn(&str) -> String) {
+        for hint in &mut self.0.next {
+            *hint = replace(hint);
+        }
+        for part in &mut self.0.parts {
+            part.replace_hints(replace);
+        }
+    }
+
+    /// Removes the hints.
+    pub(crate) fn without_hints(mut self) -> Self {
+        self.0.next.clear();
         self
     }
 

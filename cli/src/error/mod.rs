@@ -8,6 +8,6 @@ mod usage;
 
 pub(crate) use code::ClientCode;
 pub(crate) use exit::Exit;
-pub(crate) use failure::Failure;
-pub(crate) use sdk_error::with_causes;
-pub(crate) use usage::{requested_color, requests_json, usage_failure};
+pub(crate) use failure::{Failure, SetupProblem};
+pub(crate) use sdk_error::message;
+pub(crate) use usage::{plain_words, requested_color, requests_json, usage_failure};

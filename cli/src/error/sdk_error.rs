@@ -4,11 +4,13 @@ use std::error::Error as _;
 
 use serde_json::{Value, json};
 use svc_sdk::Error;
+use svc_sdk::contract::limits::TOP_UP_CENTS_RANGE;
 use svc_sdk::contract::{ErrorCode, NextAction, Operation};
 use svc_sdk::download::DownloadedFile;
-use svc_sdk::types::ErrorBody;
+use svc_sdk::transport::TransportError;
+use svc_sdk::types::{ErrorBody, Usd};
 
-use crate::error::{ClientCode, Exit, Failure};
+use crate::error::{ClientCode, Exit, Failure, SetupProblem};
 use crate::text::shell_quote;
 use crate::types::ResourceId;
 
@@ -28,8 +30,7 @@ impl From<Error> for Failure {
                     .filter(|details| !details.is_empty())
                     .and_then(|details| serde_json::to_value(details).ok()),
             );
-        // Files are downloaded without a key.
-        failure = failure.with_key_rejected(error.is_unauthorized() && !error.is_download());
+        failure = failure.with_setup_problem(setup_problem(&error, exit));
         failure =
             failure.with_next_action(error.next_action().map(|action| action.as_str().to_owned()));
         if let Some(resource) = resource_of(&error) {
@@ -164,8 +165,28 @@ fn is_overload(code: &ErrorCode) -> bool {
     )
 }
 
+/// Returns what the configuration may have to do with an error.
+fn setup_problem(error: &Error, exit: Exit) -> Option<SetupProblem> {
+    // Files are downloaded from other hosts, and without a key.
+    if error.is_download() {
+        return None;
+    }
+    if error.snippet().is_some_and(is_web_page) {
+        return Some(SetupProblem::WebPage);
+    }
+    if error.is_unauthorized() {
+        return Some(SetupProblem::KeyRejected);
+    }
+    (exit == Exit::Unreachable).then_some(SetupProblem::Unreachable)
+}
+
+fn is_web_page(snippet: &str) -> bool {
+    let text = snippet.trim_start().to_ascii_lowercase();
+    text.starts_with("<!doctype html") || text.starts_with("<html")
+}
+
 /// Returns the message of an error, with its sources.
-fn message(error: &Error) -> String {
+pub(crate) fn message(error: &Error) -> String {
     // A rejected poll is reported with the service's message, not as a failed status check.
     let is_rejected = error.is_not_found() || error.is_unauthorized() || error.is_forbidden();
     if let Some(body) = error.body()
@@ -182,8 +203,9 @@ fn message(error: &Error) -> String {
     with_causes(text, error)
 }
 
-/// Appends the sources of an error to its text, unless the text contains them.
-pub(crate) fn with_causes(mut text: String, error: &Error) -> String {
+/// Appends the sources of an error to its text, unless the text contains them. What is behind the
+/// first one that is not of the SDK are details of other libraries.
+fn with_causes(mut text: String, error: &Error) -> String {
     let mut source = error.source();
     while let Some(cause) = source {
         let cause_text = cause.to_string();
@@ -191,9 +213,24 @@ pub(crate) fn with_causes(mut text: String, error: &Error) -> String {
             text.push_str(": ");
             text.push_str(&cause_text);
         }
-        source = cause.source();
+        let is_of_sdk = cause.is::<Error>() || cause.is::<TransportError>();
+        source = cause.source().filter(|_| is_of_sdk);
     }
     text
+}
+
+/// Returns the amount of a top-up that pays for the request, as far as the service says it.
+fn missing_cents(error: &Error) -> u64 {
+    const MICROS_PER_CENT: u64 = 10_000;
+
+    let details = error.body().map(ErrorBody::details);
+    let missing = details.and_then(|details| {
+        let available = details.available_usd.unwrap_or(Usd::from_micros(0));
+        details.required_usd?.checked_sub(available)
+    });
+    let micros = missing.and_then(|usd| u64::try_from(usd.micros()).ok());
+    let cents = micros.unwrap_or_default().div_ceil(MICROS_PER_CENT);
+    cents.clamp(*TOP_UP_CENTS_RANGE.start(), *TOP_UP_CENTS_RANGE.end())
 }
 
 fn is_about_model(error: &Error) -> bool {
@@ -222,15 +259,23 @@ fn hint_for(error: &Error, exit: Exit) -> Option<String> {
         (_, Some(NextAction::Authenticate)) if error.is_forbidden() => {
             "use an API key with the required scope: scopes are fixed when a key is created"
         }
-        (_, Some(NextAction::Authenticate)) => {
-            "store a valid API key with `svc auth login`; check it with `svc auth status`"
-        }
+        // The session adds the hints, as it knows where the key comes from.
+        (_, Some(NextAction::Authenticate)) => return None,
         (_, Some(NextAction::AddFunds)) => {
-            "add funds with `svc top-up create --amount-usd-cents N`, then retry"
+            return Some(format!(
+                "add funds, then retry: svc top-up create --amount-usd-cents {}",
+                missing_cents(error)
+            ));
         }
         // Reads are never charged, so the hint for a missing resource does not mention charges.
         (Exit::NotFound, Some(NextAction::FixInput)) if !is_write(error) => {
-            "check the id, and that the API key belongs to the same workspace"
+            match error.operation() {
+                Some(operation) if operation.path().contains('{') => {
+                    "check the id, and that the API key belongs to the same workspace"
+                }
+                Some(_) => "check the URL: `svc config show --origin` shows where it is configured",
+                None => "list the paths of the API with: svc operations",
+            }
         }
         (_, Some(NextAction::FixInput)) if is_about_model(error) => match error.operation() {
             Some(Operation::ImageGenerate) => {
@@ -263,13 +308,8 @@ fn hint_for(error: &Error, exit: Exit) -> Option<String> {
         (_, Some(NextAction::ContactSupport)) => {
             "contact the service's support with the request id"
         }
-        (Exit::Unreachable, _) => {
-            "check the network and the URL: `svc config show --origin` shows where the URL is configured"
-        }
         (Exit::Overloaded, _) => "retry later",
-        (Exit::NotAllowed, _) => {
-            "store a valid API key with `svc auth login`; see `svc auth status`"
-        }
+        (Exit::NotAllowed, _) if error.is_forbidden() => "check the API key: svc auth status",
         _ if error
             .status()
             .is_some_and(|status| (300..400).contains(&status)) =>

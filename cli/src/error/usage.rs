@@ -10,7 +10,7 @@ use crate::error::Failure;
 
 /// Returns the failure for a usage error: the whole message on one line, and the tips as hints.
 pub(crate) fn usage_failure(error: &clap::Error) -> Failure {
-    let text = error.to_string();
+    let text = plain_words(&error.to_string());
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return missing_subcommand(&text);
     }
@@ -31,6 +31,21 @@ fn missing_subcommand(help: &str) -> Failure {
         "'{command}' requires a subcommand but one was not provided"
     ))
     .hint(format!("list the subcommands with: {command} --help"))
+}
+
+/// Replaces what the standard library says about a text that is not a number.
+pub(crate) fn plain_words(text: &str) -> String {
+    [
+        ("invalid digit found in string", "expected a whole number"),
+        (
+            "cannot parse integer from empty string",
+            "expected a whole number",
+        ),
+        ("invalid float literal", "expected a number"),
+        ("cannot parse float from empty string", "expected a number"),
+    ]
+    .into_iter()
+    .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 fn join_lines(block: &str) -> String {
@@ -91,6 +106,10 @@ mod tests {
             (
                 "svc balance -o yaml",
                 "invalid value 'yaml' for '--output <FORMAT>' [possible values: table, json, jsonl]",
+            ),
+            (
+                "svc balance --retries few",
+                "invalid value 'few' for '--retries <N>': expected a whole number",
             ),
         ];
         for (words, message) in rows {

@@ -7,6 +7,7 @@ mod flags;
 mod groups;
 mod operations;
 mod pages;
+mod profile;
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +16,7 @@ use clap::{Arg, ArgAction, Command};
 pub(crate) use self::flags::{flag_of_field, given_command};
 pub(crate) use self::operations::calls;
 pub(crate) use self::pages::{topic_page, welcome_page};
+pub(crate) use self::profile::with_profile;
 
 /// The line that stands in the help of every command for the options that all of them have.
 const GLOBAL_OPTIONS_NOTE: &str =

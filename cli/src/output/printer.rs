@@ -304,13 +304,16 @@ impl Printer {
     }
 
     /// Asks for confirmation. Everything except `y` and `yes` is a no.
-    pub(crate) fn confirm(&self, question: &str) -> Result<bool, Failure> {
-        let prompted = write!(io::stderr().lock(), "{question} [y/N] ");
+    pub(crate) fn confirm(question: &str) -> io::Result<bool> {
+        write!(io::stderr().lock(), "{question} [y/N] ")?;
         let mut answer = String::new();
-        prompted
-            .and_then(|()| io::stdin().read_line(&mut answer))
-            .map_err(|error| Failure::other(format!("cannot prompt for confirmation: {error}")))?;
+        io::stdin().read_line(&mut answer)?;
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
+    /// Ends the line of a prompt that was not answered.
+    pub(crate) fn end_prompt(&self) {
+        self.write_stderr("");
     }
 
     /// Returns whether a full screen can be shown and controlled: all three streams are terminals, and

@@ -4,8 +4,11 @@ use svc_sdk::types::Usd;
 
 use super::price::Price;
 use crate::args::SpendingArgs;
-use crate::error::{ClientCode, Exit, Failure};
+use crate::error::{Exit, Failure};
 use crate::session::Session;
+
+/// What a submit that is not confirmed leaves behind.
+pub(crate) const NOTHING_CHARGED: &str = "nothing was submitted and nothing was charged";
 
 /// Checks a price against `--max-price`.
 ///
@@ -47,7 +50,7 @@ pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result<(), F
 /// # Errors
 ///
 /// Returns an error if the user does not confirm.
-pub(crate) fn confirm(
+pub(crate) async fn confirm(
     session: &Session,
     what: &str,
     price: &Price,
@@ -58,11 +61,8 @@ pub(crate) fn confirm(
         session.printer.note(&format!("price: {price}"));
         return Ok(());
     }
-    if session.printer.confirm(&format!("{what} for {price}?"))? {
-        return Ok(());
-    }
-    let why = "not confirmed: nothing was submitted and nothing was charged";
-    Err(Failure::other(why).with_client_code(ClientCode::Canceled))
+    let question = format!("{what} for {price}?");
+    session.confirm(&question, NOTHING_CHARGED).await
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 mod estimate;
 mod limit;
+mod model_kind;
 mod price;
 
 pub(crate) use estimate::{EstimateSource, estimate_request, fetch_estimate};
-pub(crate) use limit::{check_max_price, confirm};
+pub(crate) use limit::{NOTHING_CHARGED, check_max_price, confirm};
+pub(crate) use model_kind::check_model_kind;
 pub(crate) use price::{Price, SpendCap};

@@ -10,6 +10,7 @@ use crate::args::{
 };
 use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_file, read_json, read_text};
+use crate::text::json_error;
 
 /// A request body that is being built.
 #[derive(Debug, Default)]
@@ -50,7 +51,8 @@ impl RequestBody {
             Ok(Value::Object(fields)) => Ok(Self::from_fields(fields)),
             Ok(_) => Err(Failure::usage("--input must be a JSON object")),
             Err(error) => Err(Failure::usage(format!(
-                "--input is not valid JSON: {error}"
+                "--input is not valid JSON: {}",
+                json_error(&error)
             ))),
         }
     }

@@ -33,17 +33,22 @@ impl RequestBody {
     ///
     /// # Errors
     ///
-    /// Returns an error if there is no input. The hint names `flags`, which set one.
-    pub(crate) fn require_input(self, flags: &str) -> Result<Self, Failure> {
+    /// Returns an error if there is no input. The hint says what to pass.
+    pub(crate) fn require_input(self, what_to_pass: &str) -> Result<Self, Failure> {
+        self.require(
+            what_to_pass,
+            "the fields with --param KEY=JSON or --input FILE",
+        )
+    }
+
+    fn require(self, what_to_pass: &str, other_ways: &str) -> Result<Self, Failure> {
         let is_given = |name: &&str| self.fields.get(*name).is_some_and(has_content);
         if self.has_custom_fields || INPUT_FIELDS.iter().any(is_given) {
             return Ok(self);
         }
-        Err(
-            Failure::usage("the request has no input; nothing was sent").hint(format!(
-                "pass {flags}, or the fields with --param KEY=JSON or --input FILE"
-            )),
-        )
+        Err(Failure::usage("the request has no input; nothing was sent")
+            .hint(format!("pass {what_to_pass}"))
+            .hint(format!("or {other_ways}")))
     }
 
     /// Checks that the body says what to generate, as [`require_input`](Self::require_input) does, in
@@ -54,10 +59,11 @@ impl RequestBody {
     /// Returns an error if there is no input.
     pub(crate) fn require_prompt(
         self,
-        flags: &str,
+        what_to_pass: &str,
         download: &DownloadArgs,
     ) -> Result<Self, Failure> {
-        self.require_input(flags)
+        let other_ways = "--prompt TEXT, the fields with --param KEY=JSON, or --input FILE";
+        self.require(what_to_pass, other_ways)
             .map_err(|failure| match &download.download {
                 Some(folder) if folder != Path::new(".") => failure.hint(format!(
                     "--download took `{}` as its directory: put the prompt first, or write \

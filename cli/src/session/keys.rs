@@ -28,7 +28,7 @@ impl Session {
             self.printer.warn(&warning);
         }
         let key = found.key.clone();
-        self.record_key(found);
+        self.record_key(surface, found);
         Ok(Some(key))
     }
 
@@ -130,28 +130,11 @@ impl Session {
     }
 
     /// Remembers that the command used a key.
-    pub(crate) fn record_key(&self, used: ConfiguredKey) {
+    pub(crate) fn record_key(&self, surface: SurfaceChoice, used: ConfiguredKey) {
         let mut used_keys = self.used_keys.borrow_mut();
-        if used_keys.iter().all(|it| it.origin != used.origin) {
-            used_keys.push(used);
+        if used_keys.iter().all(|(_, it)| it.origin != used.origin) {
+            used_keys.push((surface, used));
         }
-    }
-
-    /// Adds to the failure of a rejected key which key was used, and where it came from.
-    pub(crate) fn explain_rejected_key(&self, failure: Failure) -> Failure {
-        if !failure.is_key_rejected() {
-            return failure;
-        }
-        let used_keys = self.used_keys.borrow();
-        used_keys.iter().fold(failure, |failure, used| {
-            let failure = failure.with_api_key(used.redacted(), used.origin.to_string());
-            match used.origin {
-                KeyOrigin::Variable(name) => failure.hint(format!(
-                    "correct or unset {name}, which overrides a stored key"
-                )),
-                _ => failure,
-            }
-        })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use console::Term;
 use dialoguer::Password;
 use svc_sdk::ApiKey;
 
@@ -16,12 +17,19 @@ use crate::input::read_file;
 ///
 /// Returns an error if the prompt is interrupted, or if the text is not a valid key.
 pub(crate) fn prompt_for_key(prompt: &str) -> Result<Option<ConfiguredKey>, Failure> {
+    let terminal = Term::stderr();
     let text = Password::new()
         .with_prompt(prompt)
         .allow_empty_password(true)
-        .interact()
+        .report(false)
+        .interact_on(&terminal)
         .map_err(prompt_failure)?;
-    match text.trim() {
+    let text = text.trim();
+    // It shows that a key was read.
+    let shown = if text.is_empty() { "" } else { " [hidden]" };
+    let written = terminal.write_line(&format!("{prompt}:{shown}"));
+    written.map_err(|error| prompt_failure(error.into()))?;
+    match text {
         "" => Ok(None),
         text => configured(text.to_owned(), "the prompt".to_owned()).map(Some),
     }

@@ -52,7 +52,7 @@ pub(crate) async fn verify(
     url: &str,
     key: &ConfiguredKey,
 ) -> Result<(), Failure> {
-    session.record_key(key.clone());
+    session.record_key(surface, key.clone());
     probe(session, surface, url, &key.key, None).await??;
     Ok(())
 }
@@ -75,7 +75,7 @@ pub(crate) async fn count_tools(
     url: &str,
     key: &ConfiguredKey,
 ) -> Result<usize, Failure> {
-    session.record_key(key.clone());
+    session.record_key(SurfaceChoice::Developer, key.clone());
     let access = session.mcp_with(url.to_owned(), key.key.clone());
     let client = access.builder.connect().await.map_err(mcp_failure)?;
     let tools = client.tools().await.map_err(mcp_failure)?;

@@ -129,6 +129,7 @@ impl<R: Resource> Submission<'_, R> {
     /// Prints the request and its price, without sending it (`--dry-run`).
     async fn dry_run(&self) -> Result<(), Failure> {
         let price = R::price(&self.access.client, self.request).await?;
+        pricing::check_model_kind(&price, self.request)?;
         pricing::check_max_price(&price, self.options.spending.max_price)?;
         let operation = self.request.operation;
         let path = operation
@@ -183,10 +184,11 @@ impl<R: Resource> Submission<'_, R> {
             return Ok(Price::Unknown);
         }
         let price = R::price(&self.access.client, self.request).await?;
+        pricing::check_model_kind(&price, self.request)?;
         pricing::check_max_price(&price, spending.max_price)?;
         if confirm {
             let what = format!("{} this {}", R::VERB, self.request.noun);
-            pricing::confirm(self.session, &what, &price, spending)?;
+            pricing::confirm(self.session, &what, &price, spending).await?;
         }
         Ok(price)
     }
@@ -227,7 +229,16 @@ impl<R: Resource> Submission<'_, R> {
             let receipt = R::shown_receipt(&resource).await?;
             let printer = &self.session.printer;
             let printed = printer.print_item(&receipt, R::receipt_table);
-            return printed.map_err(|failure| self.with_resume(failure, &resource, download));
+            printed.map_err(|failure| self.with_resume(failure, &resource, download))?;
+            if !self.session.is_sandbox() {
+                let command = R::wait_command(&resource, self.session, download);
+                let flag = match download {
+                    None => " --download",
+                    Some(_) => "",
+                };
+                printer.note(&format!("next: {command}{flag}"));
+            }
+            return Ok(());
         }
         let waiter = Waiter {
             session: self.session,

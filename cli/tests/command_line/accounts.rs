@@ -159,6 +159,46 @@ fn a_rejected_key_is_named_in_redacted_form_with_its_origin() {
 }
 
 #[test]
+fn hints_for_a_rejected_key_name_its_surface_and_its_profile() {
+    let env = TestEnv::new();
+    let url = env.mock.developer_base_url();
+    let words = ["--surface", "developer", "--developer-base-url", url];
+    let words = [&words[..], &["--profile", "work"]].concat();
+    login(&env, words, "svc_wrong")
+        .assert_exit(3)
+        .assert_stderr(&format!(
+            "next: store a valid API key of the developer surface: \
+         svc auth login --surface developer --profile work --developer-base-url {url}\n"
+        ));
+
+    let mut command = env.developer_surface("me");
+    command.env("SVC_DEVELOPER_API_KEY", "svc_wrong");
+    let run = CommandOutput::of(&mut command).assert_exit(3);
+    assert!(!run.err.contains("auth login"), "{}", run.err);
+    run.assert_stderr("next: correct or unset SVC_DEVELOPER_API_KEY");
+
+    // The surfaces are mistaken for each other.
+    command
+        .env("SVC_DEVELOPER_API_KEY", "svc_open_demo")
+        .env("SVC_OPEN_API_KEY", "svc_open_demo");
+    CommandOutput::of(&mut command)
+        .assert_exit(3)
+        .assert_stderr("the same key is configured for the open surface");
+    command
+        .env("SVC_DEVELOPER_API_KEY", "svc_dev_demo")
+        .env("SVC_DEVELOPER_BASE_URL", env.mock.base_url())
+        .env("SVC_BASE_URL", env.mock.base_url());
+    let run = CommandOutput::of(&mut command).assert_exit(3);
+    run.assert_stderr("is configured for both surfaces");
+
+    fs::create_dir_all(env.path("config")).unwrap();
+    fs::write(env.path("config/config.toml"), "[profiles.empty]\n").unwrap();
+    CommandOutput::of(&mut env.unconfigured("job list --profile empty"))
+        .assert_exit(2)
+        .assert_stderr("next: set it up together with an API key: svc init --profile empty\n");
+}
+
+#[test]
 fn login_verifies_a_developer_key_at_the_developer_host() {
     let env = TestEnv::new();
     let service = FakeServer::answering("200 OK", r#"{"data":{"key":{"id":"key_1"}}}"#);

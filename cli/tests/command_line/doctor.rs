@@ -48,7 +48,7 @@ fn everything_that_works_is_ok() {
         &run,
         "open_key",
         "ok",
-        "svc_open_… (environment SVC_OPEN_API_KEY)",
+        "accepted: svc_open_… from environment SVC_OPEN_API_KEY",
     );
     assert_check(
         &run,
@@ -93,7 +93,8 @@ fn problems_fail_with_what_to_do() {
     };
     let run = wrong(&[("SVC_OPEN_API_KEY", "svc_open_wrong")]).assert_exit(1);
     assert_check(&run, "open_surface", "ok", "responded");
-    assert_check(&run, "open_key", "failed", "is rejected");
+    assert_check(&run, "open_key", "failed", "rejected: svc_open_… from");
+    assert!(!run.out.contains("pricing_list"), "{}", run.out);
     assert!(
         check(&run, "open_key")["next"]
             .as_str()
@@ -105,6 +106,17 @@ fn problems_fail_with_what_to_do() {
     let run = wrong(&[("SVC_BASE_URL", "http://127.0.0.1:9")]).assert_exit(1);
     assert_check(&run, "open_surface", "failed", "http://127.0.0.1:9");
     assert_check(&run, "open_key", "skipped", "not checked");
+    let same = ("SVC_DEVELOPER_BASE_URL", env.mock.base_url());
+    let run = wrong(&[same]);
+    assert_check(
+        &run,
+        "developer_base_url",
+        "warning",
+        "the same as base_url",
+    );
+    let mut table = env.open_surface("doctor -o table");
+    let run = CommandOutput::of(table.env("SVC_OPEN_API_KEY", "svc_open_wrong"));
+    run.assert_exit(1).assert_stderr("1 problem");
     let run = wrong(&[("SVC_BASE_URL", "http://public.example")]).assert_exit(1);
     assert_check(&run, "open_surface", "failed", "http");
     let run = wrong(&[("SVC_PROFILE", "nowhere")]).assert_exit(1);

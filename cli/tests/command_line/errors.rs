@@ -217,6 +217,117 @@ fn an_unreachable_service_exits_with_10() {
 }
 
 #[test]
+fn a_failed_connection_names_the_url_and_where_it_comes_from() {
+    let env = TestEnv::new();
+    let words = "job list --retries 0 --base-url http://127.0.0.1:9";
+    let run = CommandOutput::of(&mut env.open_surface(words)).assert_exit(10);
+    run.assert_stderr("error: could not connect to http://127.0.0.1:9: connection refused\n")
+        .assert_stderr("start it: svc mock serve --port-base 9\n")
+        .assert_stderr("the URL that --base-url gives");
+    let mut command = env.developer_surface("health --retries 0");
+    command.env("SVC_DEVELOPER_BASE_URL", "http://127.0.0.1:9");
+    let run = CommandOutput::of(&mut command).assert_exit(10);
+    run.assert_stderr("svc mock serve --port-base 8\n")
+        .assert_stderr("comes from: svc config show --origin\n");
+
+    env.add_fault("jobs_list", "drop_after", 1);
+    let run = env.run("job list --retries 0");
+    assert!(!run.err.contains("error sending request"), "{}", run.err);
+}
+
+#[test]
+fn a_web_page_has_one_message_whatever_its_status() {
+    let env = TestEnv::new();
+    let page = "<!DOCTYPE HTML>\n<html><head><title>Error response</title></head></html>";
+    for (status, code) in [
+        ("404 Not Found", 404),
+        ("200 OK", 200),
+        ("502 Bad Gateway", 502),
+    ] {
+        let server = FakeServer::answering(status, page);
+        let mut command = env.open_surface("job list --retries 0");
+        let run = CommandOutput::of(command.env("SVC_BASE_URL", &server.url));
+        let url = &server.url;
+        run.assert_stderr(&format!(
+            "error: {url} answered with a web page instead of the API (status {code}): \
+             \"Error response\"\n"
+        ))
+        .assert_stderr("a proxy or a login page is in between: svc doctor\n");
+    }
+}
+
+#[test]
+fn hints_are_commands_that_work() {
+    let env = TestEnv::new();
+    let image = "svc image generate \"a red fox\" --model image-i";
+    env.run("image generate")
+        .assert_exit(2)
+        .assert_stderr(&format!("next: pass a prompt, for example: {image}\n"));
+    env.run("image generate fox")
+        .assert_exit(2)
+        .assert_stderr("svc model list --type image");
+    env.run("image generate fox --model video-f --dry-run")
+        .assert_exit(2)
+        .assert_stderr("`video-f` is a video model; nothing was sent")
+        .assert_stderr("next: use it with: svc video generate\n");
+    env.run("image generate fox --model nope --dry-run")
+        .assert_exit(1)
+        .assert_stderr("`nope` is not a known model");
+    env.run("job get job_none")
+        .assert_exit(4)
+        .assert_stderr("check the id")
+        .assert_stderr("list the jobs with: svc job list\n");
+    env.run("balance --retries few")
+        .assert_exit(2)
+        .assert_stderr("for '--retries <N>': expected a whole number");
+    env.run(["video", "generate", "--param", "a={"])
+        .assert_exit(2)
+        .assert_stderr("the text ends too early");
+
+    let words = ["generate", "[mock:seconds=1] fox", "--no-wait"];
+    let run = env.run([&["video"][..], &words].concat()).assert_exit(0);
+    let id = run.json()["job"]["id"].as_str().unwrap().to_owned();
+    let next = format!("next: svc job wait {id} --surface open --download\n");
+    run.assert_stderr(&next);
+    let quiet = env.run([&["video"][..], &words, &["--quiet"]].concat());
+    assert_eq!(quiet.assert_exit(0).err, "");
+
+    for words in ["--sandbox job get job_none", "--sandbox history -o table"] {
+        CommandOutput::of(&mut env.unconfigured(words))
+            .assert_stderr("each command with --sandbox starts with an empty mock");
+    }
+    let mut command = env.unconfigured("history -o table");
+    CommandOutput::of(command.env("SVC_STATE_DIR", env.path("empty")))
+        .assert_stderr("svc batch status MANIFEST");
+
+    // A path that the service does not have names no id.
+    let missing = r#"{"error":{"code":"not_found","message":"no resource at this path"}}"#;
+    let service = FakeServer::answering("404 Not Found", missing);
+    let mut command = env.open_surface("pricing list");
+    let run = CommandOutput::of(command.env("SVC_BASE_URL", &service.url)).assert_exit(4);
+    run.assert_stderr("check the URL: `svc config show --origin`");
+}
+
+#[test]
+fn the_hint_for_missing_funds_names_an_amount_that_pays() {
+    let env = TestEnv::new();
+    let body = |details: &str| {
+        let error = r#""code":"insufficient_funds","message":"the balance is too small""#;
+        format!(r#"{{"error":{{{error},"details":{details}}}}}"#)
+    };
+    for (details, cents) in [
+        (r#"{"required_usd":"0.7035","available_usd":"0.1"}"#, 500),
+        (r#"{"required_usd":"20.7035","available_usd":"0.1"}"#, 2061),
+        ("{}", 500),
+    ] {
+        let service = FakeServer::answering("402 Payment Required", &body(details));
+        let mut command = env.open_surface("video generate fox --new");
+        let run = CommandOutput::of(command.env("SVC_BASE_URL", &service.url)).assert_exit(5);
+        run.assert_stderr(&format!("svc top-up create --amount-usd-cents {cents}\n"));
+    }
+}
+
+#[test]
 fn an_ambiguous_request_exits_with_11_and_prints_the_idempotency_key() {
     let env = TestEnv::new();
     let words = [

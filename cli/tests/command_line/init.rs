@@ -138,12 +138,20 @@ mod terminal {
             ("API key of the open surface", "svc_open_wrong\n".to_owned()),
             ("URL of the open surface", format!("{url}\n")),
             ("API key of the open surface", "svc_open_demo\n".to_owned()),
-            ("URL of the developer surface", "\n".to_owned()),
+            (
+                "URL of the developer surface",
+                "http://127.0.0.1:9\n".to_owned(),
+            ),
+            ("API key of the developer surface", "\n".to_owned()),
             ("URL of the MCP endpoint", "\n".to_owned()),
         ];
         let run = dialogue(&env, "init --color never", &answers, &[]).assert_exit(0);
         assert!(run.out.contains("could not verify the key"), "{}", run.out);
         assert!(run.out.contains("works on the open surface"), "{}", run.out);
+        assert!(run.out.contains("One of them is enough"), "{}", run.out);
+        let skipped = "skipped: http://127.0.0.1:9 is not stored without a key";
+        assert!(run.out.contains(skipped), "{}", run.out);
+        assert_eq!(run.out.matches("[hidden]").count(), 2, "{}", run.out);
         assert!(run.out.contains("next: svc video generate"), "{}", run.out);
         assert!(!run.out.contains("svc_open_demo") && !run.out.contains("svc_open_wrong"));
         CommandOutput::of(&mut env.unconfigured("job list")).assert_exit(0);

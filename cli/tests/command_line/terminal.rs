@@ -109,6 +109,18 @@ fn a_submit_prompts_with_the_price() {
 }
 
 #[test]
+fn ctrl_c_at_a_prompt_says_that_nothing_was_submitted() {
+    let env = TestEnv::new();
+    let words = "video generate fox --model video-f";
+    let url = env.mock.base_url().to_owned();
+    let run = at_a_terminal(&env, words, "[y/N]", "\x03", &url).assert_exit(130);
+    let message = "interrupted: nothing was submitted and nothing was charged";
+    assert!(run.out.contains(message), "{}", run.out);
+    assert_eq!(env.job_count(), 0);
+    assert!(env.open_intents().is_empty());
+}
+
+#[test]
 fn a_run_prompts_with_its_cap_and_prints_json_on_a_terminal() {
     let env = TestEnv::new();
     let words = "format run demo/teaser --instruction hello";

@@ -51,7 +51,12 @@ pub(super) fn read(
             let known = models::for_router(router).find(|known| known.id == model);
             let model = known.ok_or_else(|| {
                 let given: String = model.chars().take(MAX_SHOWN_CHARS).collect();
-                ApiError::field("model", format!("`{given}` is not a model of this router"))
+                let expected = match (models::by_id(model), router) {
+                    (None, _) => "a known model",
+                    (Some(_), Router::Image) => "an image model",
+                    (Some(_), Router::Video) => "a video model",
+                };
+                ApiError::field("model", format!("`{given}` is not {expected}"))
             })?;
             validate(model, fields, has_model, false)?
         }

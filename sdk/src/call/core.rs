@@ -104,7 +104,7 @@ impl Core {
                     self.retry_budget.refund();
                     return Ok(value);
                 }
-                Some(Err(error)) => error,
+                Some(Err(error)) => error.with_base_url(&self.base_url),
                 None => {
                     let sent = attempt.sent || ambiguous_error.is_some();
                     let error = Error::new(Kind::Timeout {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Error, Kind, ResourceRef};
+use crate::transport::TransportError;
 use crate::types::ErrorBody;
 
 impl fmt::Display for Error {
@@ -24,17 +25,23 @@ impl Error {
             Kind::KeyProvider { .. } => f.write_str("the API key could not be read"),
             Kind::Invalid(field) => write!(f, "{field}"),
             Kind::Schema(error) => write!(f, "{error}"),
-            Kind::Transport(error) => write!(f, "{error}"),
+            Kind::Transport(error) => self.write_transport_error(f, error),
             Kind::Api { status, body, .. } => {
                 write!(f, "{} ({status} {})", shorten(&body.message), body.code)
             }
             Kind::NoEnvelope {
                 status, snippet, ..
             } => {
-                let body = html_page(snippet).unwrap_or_else(|| quote(snippet));
+                if let Some(page) = WebPage::parse(snippet) {
+                    return self.write_web_page(f, *status, &page);
+                }
+                let body = quote(snippet);
                 write!(f, "unexpected response with status {status}: {body}")
             }
             Kind::NotJson { status, snippet } => {
+                if let Some(page) = WebPage::parse(snippet) {
+                    return self.write_web_page(f, *status, &page);
+                }
                 let body = quote(snippet);
                 write!(
                     f,
@@ -119,6 +126,40 @@ impl Error {
             Kind::File { path, .. } => write!(f, "cannot write {}", path.display()),
             Kind::Write { .. } => f.write_str("cannot write the downloaded content"),
         }
+    }
+
+    /// Writes how far a request got, with the URL of the server.
+    fn write_transport_error(
+        &self,
+        f: &mut impl fmt::Write,
+        error: &TransportError,
+    ) -> fmt::Result {
+        match &self.inner.base_url {
+            Some(url) if error.is_setup() => {
+                write!(f, "the connection to {url} could not be set up")
+            }
+            Some(url) if error.may_have_been_sent() => write!(
+                f,
+                "the connection to {url} failed before the complete response was received"
+            ),
+            Some(url) => write!(f, "could not connect to {url}"),
+            None => write!(f, "{error}"),
+        }
+    }
+
+    /// Writes that a web page came in place of a response of the API.
+    fn write_web_page(
+        &self,
+        f: &mut impl fmt::Write,
+        status: u16,
+        page: &WebPage<'_>,
+    ) -> fmt::Result {
+        let server = self.inner.base_url.as_deref().unwrap_or("the server");
+        write!(
+            f,
+            "{server} answered with a web page instead of the API (status {status})"
+        )?;
+        write!(f, ": {}", quote(page.title))
     }
 
     /// Writes how the resource ended, and why.
@@ -225,17 +266,28 @@ fn quote(snippet: &str) -> String {
     }
 }
 
-/// Describes an HTML page by its title, such as that of a proxy. Returns `None` if it is none, or has
-/// no title.
-fn html_page(snippet: &str) -> Option<String> {
-    let page = snippet.trim_start();
-    let lower = page.to_ascii_lowercase();
-    if !lower.starts_with("<!doctype html") && !lower.starts_with("<html") {
-        return None;
+/// An HTML page, such as that of a proxy.
+struct WebPage<'a> {
+    /// The title, or the page if it has none.
+    title: &'a str,
+}
+
+impl<'a> WebPage<'a> {
+    /// Recognizes an HTML page by its beginning.
+    fn parse(snippet: &'a str) -> Option<Self> {
+        let page = snippet.trim_start();
+        let lower = page.to_ascii_lowercase();
+        if !lower.starts_with("<!doctype html") && !lower.starts_with("<html") {
+            return None;
+        }
+        let title = lower.find("<title>").and_then(|start| {
+            let rest = page.get(start + "<title>".len()..)?;
+            rest.split('<').next().map(str::trim)
+        });
+        Some(Self {
+            title: title.unwrap_or(page),
+        })
     }
-    let start = lower.find("<title>")? + "<title>".len();
-    let title = page.get(start..)?.split('<').next()?;
-    Some(format!("an HTML page, {}", quote(title.trim())))
 }
 
 #[cfg(test)]
@@ -267,11 +319,15 @@ mod tests {
         };
         assert_eq!(
             message("<!DOCTYPE html>\n<html><head><TITLE> 502 Bad Gateway</TITLE></head>"),
-            "unexpected response with status 502: an HTML page, \"502 Bad Gateway\""
+            "the server answered with a web page instead of the API (status 502): \"502 Bad Gateway\""
         );
         assert_eq!(
             message("<html>busy</html>"),
-            "unexpected response with status 502: \"<html>busy</html>\""
+            "the server answered with a web page instead of the API (status 502): \"<html>busy</html>\""
+        );
+        assert_eq!(
+            message("{\"busy\": 1}"),
+            "unexpected response with status 502: \"{\\\"busy\\\": 1}\""
         );
     }
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::call::base_url::BaseUrl;
 use crate::call::key_provider::KeyError;
 use crate::call::raw_response::RawResponse;
 use crate::contract::{ErrorCode, JobStatus, NextAction, Operation, PathError, RetryClass};
@@ -51,6 +52,8 @@ struct Inner {
     idempotency_key: Option<IdempotencyKey>,
     resource: Option<ResourceRef>,
     response: Option<RawResponse>,
+    /// The base URL that the request was sent to.
+    base_url: Option<String>,
     /// The retry class of the request that failed.
     retry_class: Option<RetryClass>,
     /// Whether it ended a wait, so that what was waited for is paid for.
@@ -161,6 +164,7 @@ impl Error {
                 idempotency_key: None,
                 resource: None,
                 response: None,
+                base_url: None,
                 retry_class: None,
                 ended_wait: false,
             }),
@@ -194,6 +198,11 @@ impl Error {
 
     pub(crate) fn with_request_id(mut self, id: Option<RequestId>) -> Self {
         self.inner.request_id = self.inner.request_id.or(id);
+        self
+    }
+
+    pub(crate) fn with_base_url(mut self, url: &BaseUrl) -> Self {
+        self.inner.base_url = Some(url.as_str().to_owned());
         self
     }
 

@@ -3,6 +3,8 @@
 //! It keeps two connection pools, one without TLS for http and one with TLS, and creates each on its
 //! first use.
 
+use std::error::Error as StdError;
+use std::fmt;
 #[cfg(feature = "_tls")]
 use std::sync::OnceLock;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -214,8 +216,7 @@ pub(super) fn execute(
         if expected_url.is_some_and(|url| url != *response.url()) {
             return Err(redirected(is_read));
         }
-        Ok(http::Response::from(response)
-            .map(|body| body.map_err(TransportError::maybe_sent).boxed_unsync()))
+        Ok(http::Response::from(response).map(|body| body.map_err(connection_lost).boxed_unsync()))
     })
 }
 
@@ -265,16 +266,74 @@ pub(super) fn into_transport_error(error: reqwest::Error) -> TransportError {
     } else if let Some(reason) = tls_failure(&error).filter(|_| error.is_connect()) {
         TransportError::setup(reason)
     } else if error.is_connect() {
-        TransportError::not_sent(error.without_url())
+        TransportError::not_sent(ConnectionFailure::from(error))
     } else {
-        TransportError::maybe_sent(error.without_url())
+        connection_lost(error)
     }
+}
+
+fn connection_lost(error: reqwest::Error) -> TransportError {
+    TransportError::maybe_sent(ConnectionFailure::from(error))
+}
+
+/// The failure of a connection, with its cause in plain words in front of the libraries' errors.
+#[derive(Debug)]
+struct ConnectionFailure {
+    reason: String,
+    source: reqwest::Error,
+}
+
+impl From<reqwest::Error> for ConnectionFailure {
+    fn from(error: reqwest::Error) -> Self {
+        let source = error.without_url();
+        Self {
+            reason: reason_of(&source),
+            source,
+        }
+    }
+}
+
+impl fmt::Display for ConnectionFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.reason)
+    }
+}
+
+impl StdError for ConnectionFailure {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// Returns the innermost cause, such as `connection refused`.
+fn reason_of(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "timed out".to_owned();
+    }
+    let mut cause: &dyn StdError = error;
+    let mut is_dns = false;
+    while let Some(source) = cause.source() {
+        cause = source;
+        is_dns |= cause.to_string() == "dns error";
+    }
+    if is_dns {
+        return "the host name could not be resolved".to_owned();
+    }
+    let text = cause.to_string();
+    let text = text.split(" (os error ").next().unwrap_or_default();
+    // These name the part of a library that failed, and no cause.
+    if text.is_empty() || text.starts_with("client error") || text.starts_with("error ") {
+        return "the connection was closed".to_owned();
+    }
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_lowercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// Describes a TLS handshake that failed by what either side said or showed, such as a certificate
 /// that is not trusted. The next one would fail too.
 #[cfg(feature = "_tls")]
-fn tls_failure(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+fn tls_failure(error: &(dyn StdError + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
         // An `io::Error` names the source of what it wraps in place of what it wraps.
@@ -305,7 +364,7 @@ fn tls_failure(error: &(dyn std::error::Error + 'static)) -> Option<String> {
 }
 
 #[cfg(not(feature = "_tls"))]
-fn tls_failure(_: &(dyn std::error::Error + 'static)) -> Option<String> {
+fn tls_failure(_: &(dyn StdError + 'static)) -> Option<String> {
     None
 }
 
@@ -357,6 +416,32 @@ mod tests {
         let request = http::Request::get(url).body(Bytes::new()).unwrap();
         let error = transport().send(request).await.unwrap_err();
         assert!(!error.may_have_been_sent(), "{error:?}");
+        assert_eq!(error.source().unwrap().to_string(), "connection refused");
+    }
+
+    #[tokio::test]
+    async fn the_cause_of_a_failed_connection_is_in_plain_words() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let closed = format!("http://{}/", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let _ = stream.unwrap().read(&mut [0; 4096]);
+            }
+        });
+        for (url, reason) in [
+            (
+                closed.as_str(),
+                "connection closed before message completed",
+            ),
+            (
+                "http://no-such-host.invalid/",
+                "the host name could not be resolved",
+            ),
+        ] {
+            let request = http::Request::get(url).body(Bytes::new()).unwrap();
+            let error = transport().send(request).await.unwrap_err();
+            assert_eq!(error.source().unwrap().to_string(), reason);
+        }
     }
 
     /// Answers requests on connections that are kept open, and counts those that were opened.

@@ -285,6 +285,9 @@ impl Line {
 
 /// Returns what is wrong with a JSON text, without the position, which is relative to the record.
 fn json_problem(error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        return "the JSON ends too early".to_owned();
+    }
     let text = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());
     let text = text.strip_suffix(&position).unwrap_or(&text);
@@ -423,7 +426,7 @@ mod tests {
         let rows = [
             (
                 "{\"body\":{}}\n{",
-                "line 2, column 1: EOF while parsing an object",
+                "line 2, column 1: the JSON ends too early",
             ),
             (
                 "{\"prompt\": \"x\"}",

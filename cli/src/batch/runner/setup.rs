@@ -14,7 +14,8 @@ use crate::batch::requests::Clients;
 use crate::batch::scheduler::{Account, Scheduler, WriteLimit};
 use crate::clock;
 use crate::download::DownloadPlan;
-use crate::error::{ClientCode, Failure};
+use crate::error::Failure;
+use crate::pricing::NOTHING_CHARGED;
 use crate::session::Session;
 use crate::text::counted;
 
@@ -106,13 +107,7 @@ pub(super) async fn confirm(
         ),
         (None, _) => format!("Submit {items} for {price}?"),
     };
-    match printer.confirm(&question)? {
-        true => Ok(()),
-        false => Err(Failure::other(
-            "not confirmed: nothing was submitted and nothing was charged",
-        )
-        .with_client_code(ClientCode::Canceled)),
-    }
+    session.confirm(&question, NOTHING_CHARGED).await
 }
 
 /// Warns about a manifest without items, which is rarely meant.

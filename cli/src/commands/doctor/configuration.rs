@@ -25,9 +25,17 @@ pub(super) fn check(session: &Session) -> Vec<Check> {
         Ok(settings) => settings,
         Err(failure) => return vec![invalid(session, &failure)],
     };
-    let mut checks = vec![file(settings)];
+    let mut checks = vec![file(session, settings)];
+    let open_url = settings.get("base_url").map(|url| &url.value);
     for name in SETTINGS {
         checks.push(match settings.get(name) {
+            Some(setting) if name == "developer_base_url" && open_url == Some(&setting.value) => {
+                let message = format!("{}, the same as base_url", with_origin(setting));
+                Check::warning(name, message).next(format!(
+                    "each surface has a URL of its own: {}",
+                    session.command(&["init"])
+                ))
+            }
             Some(setting) => Check::ok(name, with_origin(setting)),
             None => Check::skipped(name, "not configured"),
         });
@@ -45,7 +53,7 @@ fn invalid(session: &Session, failure: &Failure) -> Check {
     }
 }
 
-fn file(settings: &Settings) -> Check {
+fn file(session: &Session, settings: &Settings) -> Check {
     if let Err(failure) = settings.check_profile() {
         return Check::failed("configuration", failure.headline())
             .next(format!("svc init --profile {}", settings.profile.value));
@@ -65,8 +73,10 @@ fn file(settings: &Settings) -> Check {
     let surfaces = [SurfaceChoice::Open, SurfaceChoice::Developer];
     if surfaces.into_iter().all(|it| settings.url_of(it).is_none()) {
         let message = format!("{message}: no URL of either surface is configured");
-        return Check::failed("configuration", message)
-            .next("svc init, or try it without the service: svc --sandbox doctor");
+        return Check::failed("configuration", message).next(format!(
+            "{}, or try it without the service: svc --sandbox doctor",
+            session.command(&["init"])
+        ));
     }
     Check::ok("configuration", message)
 }

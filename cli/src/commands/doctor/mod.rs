@@ -10,6 +10,7 @@ use crate::args::SurfaceChoice;
 use crate::error::{Exit, Failure};
 use crate::output::Table;
 use crate::session::Session;
+use crate::text::counted;
 
 /// Runs the command. The exit code is 1 if a check failed.
 pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
@@ -34,9 +35,31 @@ pub(crate) async fn run(session: &Session) -> Result<(), Failure> {
     checks.push(keyring);
     checks.extend(journal);
     session.printer.print_list(&checks, table)?;
+    if session.printer.prints_tables() {
+        session.printer.note(&summary(&checks));
+    }
     match checks.iter().any(|check| check.status == Status::Failed) {
         true => Err(Failure::already_reported(Exit::Failure)),
         false => Ok(()),
+    }
+}
+
+/// Returns what the checks say together, such as `1 problem, 2 warnings`.
+fn summary(checks: &[Check]) -> String {
+    let count = |status| checks.iter().filter(|check| check.status == status).count();
+    let counts = [
+        (count(Status::Failed), "problem"),
+        (count(Status::Warning), "warning"),
+    ];
+    let words: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, noun)| counted(count, noun))
+        .collect();
+    match (words.join(", "), count(Status::Failed)) {
+        (words, 0) if words.is_empty() => "everything works".to_owned(),
+        (words, 0) => format!("everything works, with {words}"),
+        (words, _) => words,
     }
 }
 
@@ -50,4 +73,28 @@ fn table(checks: &[Check]) -> Table {
         }
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_counts_problems_and_warnings() {
+        let ok = || Check::ok("a", "");
+        let warning = || Check::warning("b", "");
+        let failed = || Check::failed("c", "");
+        assert_eq!(
+            summary(&[ok(), Check::skipped("d", "")]),
+            "everything works"
+        );
+        assert_eq!(
+            summary(&[ok(), warning()]),
+            "everything works, with 1 warning"
+        );
+        assert_eq!(
+            summary(&[failed(), warning(), warning()]),
+            "1 problem, 2 warnings"
+        );
+    }
 }

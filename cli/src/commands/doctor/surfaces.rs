@@ -9,7 +9,7 @@ use super::check::{CHECK_TIMEOUT, Check, blocking};
 use crate::args::SurfaceChoice;
 use crate::clock;
 use crate::config::{ConfiguredKey, KeyOrigin};
-use crate::error::{Failure, with_causes};
+use crate::error::{Failure, message};
 use crate::session::{Session, key_variable};
 use crate::setup;
 use crate::text::sanitize;
@@ -58,8 +58,7 @@ pub(super) async fn check(
         .await
         .unwrap_or_else(|_| SurfaceChecks {
             checks: [
-                Check::failed(names.reachable, "no response in time")
-                    .next("check the network and the URL: svc config show --origin"),
+                Check::failed(names.reachable, "no response in time").next(check_url(session)),
                 Check::skipped(names.key, "not checked: no response in time"),
             ],
             skew: None,
@@ -98,24 +97,22 @@ async fn check_within_limit(
     let sent_at = clock::now();
     let probed = setup::probe(session, surface, &url, &key.key, Some(REQUEST_TIMEOUT)).await;
     let round_trip = clock::elapsed(clock::now(), sent_at);
-    let shown = format!("{} ({})", key.redacted(), key.origin);
     let reached = format!("{url} responded in {} ms", round_trip.as_millis());
     let (checks, headers) = match &probed {
         Ok(Ok(headers)) => (
             [
                 Check::ok(names.reachable, reached),
-                Check::ok(names.key, format!("{shown} is accepted")),
+                Check::ok(names.key, format!("accepted: {}", with_origin(&key))),
             ],
             Some(headers),
         ),
         Ok(Err(error)) => (
-            failed_request(surface, &url, error, reached, &key),
+            failed_request(session, surface, &url, error, reached, &key),
             error.response().map(|response| &response.headers),
         ),
         Err(failure) => (
             [
-                Check::failed(names.reachable, failure.headline())
-                    .next("correct the URL: svc config show --origin"),
+                Check::failed(names.reachable, failure.headline()).next(check_url(session)),
                 Check::skipped(names.key, "not checked: the URL is not valid"),
             ],
             None,
@@ -136,7 +133,7 @@ async fn find_key(
     let (global, base_url) = (session.global.clone(), url.to_owned());
     let found =
         blocking(move || Session::without_logging(global)?.find_key(surface, &base_url)).await;
-    let login = format!("svc auth login --surface {}", surface.as_str());
+    let login = session.resume_command_on(surface, &["auth", "login"]);
     match found {
         Some(Ok(Some(key))) => Ok(key),
         Some(Ok(None)) => {
@@ -153,6 +150,7 @@ async fn find_key(
 }
 
 fn failed_request(
+    session: &Session,
     surface: SurfaceChoice,
     url: &str,
     error: &svc_sdk::Error,
@@ -160,34 +158,46 @@ fn failed_request(
     used: &ConfiguredKey,
 ) -> [Check; 2] {
     let names = names(surface);
-    let key = format!("{} ({})", used.redacted(), used.origin);
-    let failure = || sanitize(&with_causes(error.to_string(), error));
+    let key = with_origin(used);
+    let why = sanitize(&message(error));
     if error.is_unauthorized() {
         let next = match used.origin {
             KeyOrigin::Variable(name) => format!("correct or unset {name}"),
-            _ => format!("svc auth login --surface {}", surface.as_str()),
+            _ => session.resume_command_on(surface, &["auth", "login"]),
         };
-        let rejected = format!("{key} is rejected: {}", failure());
         return [
             Check::ok(names.reachable, reached),
-            Check::failed(names.key, rejected).next(next),
+            Check::failed(names.key, format!("rejected: {key}: {why}")).next(next),
         ];
     }
     if error.is_forbidden() {
-        let message = format!("{key} may not make this request: {}", failure());
+        let message = format!("without permission for this request: {key}: {why}");
         return [
             Check::ok(names.reachable, reached),
             Check::warning(names.key, message).next("use a key with the scopes that you need"),
         ];
     }
-    let unchecked = Check::skipped(names.key, format!("{key}: not checked"));
+    let unchecked = Check::skipped(names.key, format!("not checked: {key}"));
     if error.is_rate_limited() || error.is_overloaded() {
-        let check = Check::warning(names.reachable, format!("{url} is busy: {}", failure()));
-        return [check.next("svc doctor, a little later"), unchecked];
+        let check = Check::warning(names.reachable, format!("{url} is busy: {why}"));
+        let next = format!("{}, a little later", session.command(&["doctor"]));
+        return [check.next(next), unchecked];
     }
-    let check = Check::failed(names.reachable, format!("{url}: {}", failure()));
-    let next = "check the network and the URL: svc config show --origin";
-    [check.next(next), unchecked]
+    let message = match why.contains(url.trim_end_matches('/')) {
+        true => why,
+        false => format!("{url}: {why}"),
+    };
+    let check = Check::failed(names.reachable, message);
+    [check.next(check_url(session)), unchecked]
+}
+
+fn with_origin(key: &ConfiguredKey) -> String {
+    format!("{} from {}", key.redacted(), key.origin)
+}
+
+fn check_url(session: &Session) -> String {
+    let command = session.command(&["config", "show", "--origin"]);
+    format!("check the network, and where the URL comes from: {command}")
 }
 
 /// Returns the difference to the header `Date`, which has whole seconds.
@@ -240,10 +250,12 @@ pub(super) async fn check_mcp(session: &Session, is_configuration_valid: bool) -
     match limited.await {
         Ok(Ok(Some(count))) => Check::ok(NAME, format!("{url} has {count} tools")),
         Ok(Ok(None)) => Check::skipped(NAME, "not checked without a key of the developer surface"),
-        Ok(Err(failure)) => Check::failed(NAME, format!("{url}: {}", failure.headline()))
-            .next("check the URL: svc config show --origin"),
-        Err(_) => Check::failed(NAME, format!("{url}: no response in time"))
-            .next("check the network and the URL: svc config show --origin"),
+        Ok(Err(failure)) => {
+            Check::failed(NAME, format!("{url}: {}", failure.headline())).next(check_url(session))
+        }
+        Err(_) => {
+            Check::failed(NAME, format!("{url}: no response in time")).next(check_url(session))
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::args::parse_usd;
 use crate::error::Failure;
 use crate::input::read_file;
 use crate::request_body::run::usd_number;
+use crate::text::json_error;
 
 /// CSV columns that are text fields of a run.
 const TEXT_COLUMNS: [&str; 5] = [
@@ -54,8 +55,10 @@ pub(super) fn read(path: &Path) -> Result<(Map<String, Value>, Vec<Item>), Failu
 }
 
 fn json_body(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<Item>), Failure> {
-    let body = serde_json::from_slice(bytes)
-        .map_err(|error| Failure::usage(format!("--input is not valid JSON: {error}")))?;
+    let body = serde_json::from_slice(bytes).map_err(|error| {
+        let why = json_error(&error);
+        Failure::usage(format!("--input is not valid JSON: {why}"))
+    })?;
     let Value::Object(mut body) = body else {
         return Err(Failure::usage(
             "invalid --input: expected a JSON object with an array `items`",
@@ -103,7 +106,8 @@ fn jsonl(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
             }
             Err(error) => {
                 return Err(Failure::usage(format!(
-                    "--input, {location}: invalid JSON: {error}"
+                    "--input, {location}: invalid JSON: {}",
+                    json_error(&error)
                 )));
             }
         }
@@ -177,7 +181,8 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
                 fields.insert(name.clone(), usd_number(cap));
             } else if JSON_COLUMNS.contains(&name.as_str()) {
                 let json = serde_json::from_str(cell);
-                let json = json.map_err(|error| failure(&format!("invalid JSON: {error}")))?;
+                let json = json
+                    .map_err(|error| failure(&format!("invalid JSON: {}", json_error(&error))))?;
                 fields.insert(name.clone(), json);
             } else {
                 input.insert(name.clone(), cell.into());

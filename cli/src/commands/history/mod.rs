@@ -13,7 +13,7 @@ use crate::error::Failure;
 use crate::listing;
 use crate::output::values::{optional_money, seconds_ago};
 use crate::output::{Column, Table};
-use crate::session::Session;
+use crate::session::{EMPTY_SANDBOX, Session};
 use crate::types::{Outcome, ResourceId};
 
 /// The flags of `svc history`.
@@ -49,6 +49,12 @@ pub(crate) async fn run(session: &Session, args: &History) -> Result<(), Failure
         printer.print_list(&entries, |entries| table(entries, statuses))?;
     }
     rest.report(printer, entries.len(), "requests");
+    if entries.is_empty() {
+        printer.note(match session.is_sandbox() {
+            true => EMPTY_SANDBOX,
+            false => "batches have a journal of their own: svc batch status MANIFEST",
+        });
+    }
     Ok(())
 }
 

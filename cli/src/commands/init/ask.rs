@@ -11,6 +11,12 @@ use crate::setup::{self, prompt_failure};
 
 /// How often a URL and key that do not work can be corrected.
 const MAX_ATTEMPTS: usize = 3;
+/// What is asked for, and where it comes from.
+const INTRODUCTION: [&str; 3] = [
+    "The service has two APIs, called the open and the developer surface. One of them is enough.",
+    "Its provider gives you the URL and the API key of each.",
+    "Without an account, try it with: svc --sandbox video generate \"a red fox\", or svc mock serve",
+];
 /// The answer that skips a URL that has a default.
 const SKIP: &str = "-";
 
@@ -24,6 +30,9 @@ pub(super) async fn plan(session: &Session, args: &Init) -> Result<Plan, Failure
     ));
     if offers_mock(session)? {
         return given::from_environment(session, args).await;
+    }
+    for line in INTRODUCTION {
+        session.printer.note(line);
     }
     let mut surfaces = Vec::new();
     for surface in SURFACES {
@@ -49,10 +58,12 @@ fn offers_mock(session: &Session) -> Result<bool, Failure> {
     let Some(url) = url else {
         return Ok(false);
     };
+    // A prompt that is longer than the terminal is wide would be shown twice.
+    session
+        .printer
+        .note(&format!("The environment is that of a mock server: {url}"));
     Confirm::new()
-        .with_prompt(format!(
-            "The environment is that of a mock server ({url}). Use its URLs and keys?"
-        ))
+        .with_prompt("Use its URLs and keys?")
         .default(true)
         .wait_for_newline(true)
         .interact()
@@ -77,6 +88,11 @@ async fn ask_for_surface(
             return Ok(None);
         };
         let Some(key) = ask_for_key(session, args, surface, &url)? else {
+            let note = match configured.is_some_and(|configured| configured.value == url) {
+                true => format!("skipped: the {name} surface has no key"),
+                false => format!("skipped: {url} is not stored without a key"),
+            };
+            session.printer.note(&note);
             return Ok(None);
         };
         default = Some(url.clone());
@@ -115,9 +131,13 @@ fn ask_for_url(
     loop {
         let input = Input::<String>::new().allow_empty(true);
         let input = match default {
-            Some(url) => input
-                .with_prompt(format!("{what}, {SKIP} to skip"))
-                .default(url.to_owned()),
+            Some(url) => {
+                session
+                    .printer
+                    .note(&format!("Enter takes {url}, and {SKIP} skips it"));
+                let input = input.with_prompt(what).default(url.to_owned());
+                input.show_default(false)
+            }
             None => input.with_prompt(format!("{what}, Enter to skip")),
         };
         let answer = input.interact_text().map_err(prompt_failure)?;
@@ -152,11 +172,13 @@ fn ask_for_key(
     let configured = session.find_key(surface, url).ok().flatten();
     let name = surface.as_str();
     let prompt = match &configured {
-        Some(key) => format!(
-            "API key of the {name} surface, Enter for {} from {}",
-            key.redacted(),
-            key.origin
-        ),
+        Some(key) => {
+            let (redacted, origin) = (key.redacted(), &key.origin);
+            session
+                .printer
+                .note(&format!("Enter takes the key {redacted} from {origin}"));
+            format!("API key of the {name} surface")
+        }
         None => format!("API key of the {name} surface, Enter to skip"),
     };
     Ok(setup::prompt_for_key(&prompt)?.or(configured))

@@ -147,7 +147,7 @@ impl PaidCall<'_> {
             max_price: price.upper_bound(),
             is_idempotent: self.tool.has_argument(KEY),
         };
-        let (key, intent, is_retry) = self.begin(&paid, &price)?;
+        let (key, intent, is_retry) = self.begin(&paid, &price).await?;
         let sent = self.session.send(self.call(&request, &key)).await;
         match sent {
             Ok(result) => self.finish(&result, intent),
@@ -196,7 +196,7 @@ impl PaidCall<'_> {
 
     /// Returns the key to call with, with the intent in the journal, and whether an earlier attempt
     /// with that key may have been carried out.
-    fn begin(
+    async fn begin(
         &self,
         paid: &PaidRequest<'_>,
         price: &Price,
@@ -219,7 +219,7 @@ impl PaidCall<'_> {
                 return Ok((key, Some(intent), true));
             }
         }
-        self.confirm(price)?;
+        self.confirm(price).await?;
         let key = match paid.chosen_key {
             Some(key) => key.clone(),
             None => random::idempotency_key()?,
@@ -231,11 +231,11 @@ impl PaidCall<'_> {
         Ok((key, intent, false))
     }
 
-    fn confirm(&self, price: &Price) -> Result<(), Failure> {
+    async fn confirm(&self, price: &Price) -> Result<(), Failure> {
         pricing::check_max_price(price, self.spending.max_price)?;
         if self.session.printer.can_prompt() {
             let what = format!("Call {}", self.tool.name);
-            return pricing::confirm(self.session, &what, price, self.spending);
+            return pricing::confirm(self.session, &what, price, self.spending).await;
         }
         let is_approved = self.spending.yes || price.upper_bound().is_some();
         if is_approved || self.session.is_sandbox() {

@@ -5,7 +5,7 @@ use svc_sdk::Developer;
 use svc_sdk::types::{SigningSecret, Timestamp};
 
 use crate::clock;
-use crate::error::{ClientCode, Exit, Failure};
+use crate::error::{Exit, Failure};
 use crate::output::Table;
 use crate::session::Session;
 
@@ -57,12 +57,9 @@ async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
         )
         .hint(consequence)
         .hint("pass --yes to rotate without a prompt"));
-    } else if !session
-        .printer
-        .confirm(&format!("{consequence}\nRotate the signing secret?"))?
-    {
-        return Err(Failure::other("not confirmed; nothing was rotated")
-            .with_client_code(ClientCode::Canceled));
+    } else {
+        let question = format!("{consequence}\nRotate the signing secret?");
+        session.confirm(&question, "nothing was rotated").await?;
     }
     let sent = session
         .send(client.webhooks().rotate_signing_secret())

@@ -1,0 +1,194 @@
+//! Hints that depend on the configuration.
+
+use svc_sdk::contract::ErrorCode;
+use url::Url;
+
+use super::Session;
+use crate::args::SurfaceChoice;
+use crate::config::{ConfiguredKey, KeyOrigin, Origin};
+use crate::error::{Failure, SetupProblem};
+
+/// The first port of a mock server that is started without flags.
+const MOCK_PORT: u16 = 4010;
+
+impl Session {
+    /// Adds to the failure of a command what the configuration has to do with it, and commands that
+    /// keep its profile and its URLs.
+    pub(crate) fn explain(&self, failure: Failure) -> Failure {
+        let is_missing_job = failure.code() == Some(ErrorCode::JobNotFound.as_str());
+        match failure.setup_problem() {
+            Some(SetupProblem::KeyRejected) => self.explain_rejected_key(failure),
+            Some(SetupProblem::Unreachable) => self.explain_connection(failure),
+            Some(SetupProblem::WebPage) => {
+                let surface = self.used_url.borrow().as_ref().map(|(surface, _)| *surface);
+                let surface = surface.unwrap_or(SurfaceChoice::Open);
+                failure.hint(format!(
+                    "check the URL, and whether a proxy or a login page is in between: {}",
+                    self.resume_command(surface, &["doctor"])
+                ))
+            }
+            None if self.is_sandbox() && is_missing_resource(&failure) => {
+                failure.without_hints().hint(EMPTY_SANDBOX)
+            }
+            None => match self.used_url.borrow().as_ref() {
+                Some((surface, _)) if is_missing_job => {
+                    let words = ["job", "list"];
+                    let command = match self.surface(None) {
+                        Ok(default) if default == *surface => self.resume_command(*surface, &words),
+                        _ => self.resume_command_on(*surface, &words),
+                    };
+                    failure.hint(format!("list the jobs with: {command}"))
+                }
+                _ => failure,
+            },
+        }
+    }
+
+    /// Says which key was rejected and where it came from, and how to replace it.
+    fn explain_rejected_key(&self, failure: Failure) -> Failure {
+        let used_keys = self.used_keys.borrow();
+        let failure = used_keys.iter().fold(failure, |failure, (_, used)| {
+            failure.with_api_key(used.redacted(), used.origin.to_string())
+        });
+        if used_keys.is_empty() {
+            return failure.hint("store a valid API key: svc auth login");
+        }
+        used_keys.iter().fold(failure, |failure, (surface, used)| {
+            let failure = match self.confusion(*surface, used) {
+                Some(hint) => failure.hint(hint),
+                None => failure,
+            };
+            match &used.origin {
+                KeyOrigin::Variable(name) => failure
+                    .hint(format!(
+                        "correct or unset {name}, which overrides a stored key"
+                    ))
+                    .hint(format!(
+                        "or see which keys are configured: {}",
+                        self.command(&["auth", "status"])
+                    )),
+                KeyOrigin::Stored { .. } | KeyOrigin::Input(_) => failure.hint(format!(
+                    "store a valid API key of the {} surface: {}",
+                    surface.as_str(),
+                    self.resume_command_on(*surface, &["auth", "login"])
+                )),
+                KeyOrigin::Sandbox => failure,
+            }
+        })
+    }
+
+    /// Returns what shows that the surfaces were mistaken for each other, if anything does.
+    fn confusion(&self, surface: SurfaceChoice, used: &ConfiguredKey) -> Option<String> {
+        let other = surface.other();
+        let key = self.configured_key(other).ok().flatten();
+        if key.is_some_and(|key| key.key.expose() == used.key.expose()) {
+            return Some(format!(
+                "the same key is configured for the {} surface: each surface has keys of its own",
+                other.as_str()
+            ));
+        }
+        let settings = self.settings().ok()?;
+        let url = settings.url_of(surface)?;
+        (settings.url_of(other)?.value == url.value).then(|| {
+            format!(
+                "the URL {} is configured for both surfaces, but each has its own: {}",
+                url.value,
+                self.command(&["config", "show", "--origin"])
+            )
+        })
+    }
+
+    /// Says where the URL of a service that cannot be reached comes from.
+    fn explain_connection(&self, failure: Failure) -> Failure {
+        let used_url = self.used_url.borrow();
+        let Some((surface, url)) = used_url.as_ref() else {
+            return failure.hint("check the network");
+        };
+        let failure = match mock_command(*surface, url) {
+            Some(command) => failure.hint(format!(
+                "if a mock of the service should be running there, start it: {command}"
+            )),
+            None => failure,
+        };
+        let settings = self.settings().ok();
+        let origin = settings.and_then(|settings| settings.origin_of_url(url));
+        match origin {
+            Some(Origin::Flag(name)) => {
+                failure.hint(format!("check the network, and the URL that {name} gives"))
+            }
+            _ => failure.hint(format!(
+                "check the network, and where the URL comes from: {}",
+                self.command(&["config", "show", "--origin"])
+            )),
+        }
+    }
+
+    /// Returns a command with the profile of this one.
+    pub(crate) fn command(&self, words: &[&str]) -> String {
+        let mut command = format!("svc {}", words.join(" "));
+        if let Some(profile) = &self.global.profile {
+            let profile = crate::text::shell_quote(profile);
+            command.push_str(&format!(" --profile {profile}"));
+        }
+        command
+    }
+}
+
+/// Says why a job of an earlier command is missing in the sandbox.
+pub(crate) const EMPTY_SANDBOX: &str = "each command with --sandbox starts with an empty mock; to \
+    keep jobs between commands, run the mock in another terminal: svc mock serve";
+
+/// Returns whether a job, a run, a queue or a top-up does not exist.
+fn is_missing_resource(failure: &Failure) -> bool {
+    let codes = [
+        ErrorCode::JobNotFound,
+        ErrorCode::FormatRunNotFound,
+        ErrorCode::FormatRunQueueNotFound,
+        ErrorCode::ActionRunNotFound,
+        ErrorCode::AgentRunNotFound,
+        ErrorCode::TopUpNotFound,
+    ];
+    let code = failure.code();
+    codes.iter().any(|known| code == Some(known.as_str()))
+}
+
+/// Returns the command that starts a mock server with that URL, if it is one of this machine.
+fn mock_command(surface: SurfaceChoice, url: &str) -> Option<String> {
+    let url = Url::parse(url).ok()?;
+    let is_loopback = matches!(url.host_str()?, "127.0.0.1" | "localhost" | "[::1]");
+    if url.scheme() != "http" || !is_loopback {
+        return None;
+    }
+    let port = url.port_or_known_default()?;
+    let base = match surface {
+        SurfaceChoice::Open => port,
+        SurfaceChoice::Developer => port.checked_sub(1)?,
+    };
+    Some(match base {
+        MOCK_PORT => "svc mock serve".to_owned(),
+        base => format!("svc mock serve --port-base {base}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mock_is_started_on_the_port_of_the_url() {
+        use SurfaceChoice::{Developer, Open};
+
+        let command = |surface, url| mock_command(surface, url).unwrap_or_default();
+        assert_eq!(command(Open, "http://127.0.0.1:4010"), "svc mock serve");
+        assert_eq!(
+            command(Developer, "http://localhost:4011/"),
+            "svc mock serve"
+        );
+        assert_eq!(
+            command(Developer, "http://[::1]:5001"),
+            "svc mock serve --port-base 5000"
+        );
+        assert_eq!(command(Open, "https://api.example"), "");
+        assert_eq!(command(Open, "https://127.0.0.1:4010"), "");
+    }
+}
