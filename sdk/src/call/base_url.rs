@@ -51,11 +51,15 @@ impl BaseUrl {
         })
     }
 
-    /// Returns the URL of a path that begins with a slash, with or without a query.
+    /// Returns the URL of a path that begins with a slash, with or without a query. The empty path is
+    /// the base URL itself.
     pub(crate) fn join(&self, path: &str) -> Result<Uri, http::Error> {
         let mut target = String::with_capacity(self.path.len() + path.len());
         target.push_str(&self.path);
         target.push_str(path);
+        if target.is_empty() {
+            target.push('/');
+        }
         let mut parts = http::uri::Parts::default();
         parts.scheme = Some(self.scheme.clone());
         parts.authority = Some(self.authority.clone());
@@ -170,6 +174,17 @@ mod tests {
             "http://127.0.0.1.evil.example",
         ] {
             assert!(parse(invalid).is_err(), "{invalid}");
+        }
+    }
+
+    #[test]
+    fn the_empty_path_is_the_base_url() {
+        for (base, expected) in [
+            ("https://mcp.example", "https://mcp.example/"),
+            ("https://api.example/mcp", "https://api.example/mcp"),
+        ] {
+            let url = parse(base).unwrap().join("").unwrap();
+            assert_eq!(url.to_string(), expected);
         }
     }
 
