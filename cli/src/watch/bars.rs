@@ -5,8 +5,8 @@ use ratatui::text::Line;
 use svc_sdk::contract::JobStatus;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::model::Model;
-use super::view::{Context, bold};
+use super::model::{DownloadState, ListState, Message, Model, Row};
+use super::view::{Context, bold, files};
 use crate::text::{counted, sanitize};
 
 /// The keys, from the most to the least important one.
@@ -59,7 +59,7 @@ pub(super) fn bottom_lines(model: &Model, context: &Context, width: u16) -> Vec<
         let text = format!("Cancel {}? y/n", sanitize(id.as_str()));
         return vec![Line::from(text).style(bold())];
     }
-    if let Some(message) = &model.message {
+    if let Some(message) = model.message.clone().or_else(|| lasting_message(model)) {
         let style = match (message.is_error, context.is_colored) {
             (true, true) => Style::new().fg(Color::Red),
             _ => Style::new(),
@@ -78,6 +78,27 @@ pub(super) fn bottom_lines(model: &Model, context: &Context, width: u16) -> Vec<
         text.push_str(&folder);
     }
     vec![Line::from(text).style(Style::new().add_modifier(Modifier::DIM))]
+}
+
+/// Returns what a key does not remove: that the list cannot be read, or the running downloads.
+fn lasting_message(model: &Model) -> Option<Message> {
+    if let ListState::Failed(reason) = &model.list {
+        return Some(Message {
+            text: format!("cannot list jobs: {reason}"),
+            is_error: true,
+        });
+    }
+    let is_running = |row: &&Row| matches!(row.download, DownloadState::Running { .. });
+    let running: Vec<&Row> = model.rows().iter().filter(is_running).collect();
+    let text = match running.as_slice() {
+        [] => return None,
+        [row] => format!("downloading {}: {}", row.id, files(row)),
+        rows => format!("downloading {}", counted(rows.len(), "job")),
+    };
+    Some(Message {
+        text,
+        is_error: false,
+    })
 }
 
 /// Joins as many of the first parts as fit.

@@ -23,7 +23,9 @@ pub(super) enum FeedEvent {
     Job(Box<Job>),
     /// The status of a job can no longer be read, or has not been read in time.
     JobError(JobId, Box<Error>),
-    /// The list of jobs could not be read. It is read again.
+    /// The list of jobs was read.
+    ListRead,
+    /// The list of jobs could not be read. It is read again, unless the API key was rejected.
     ListError(Box<Error>),
 }
 
@@ -68,7 +70,10 @@ impl Feed {
             let mut active = None;
             loop {
                 match read_newest(&client, active.as_ref(), &sender).await {
-                    Ok(still_active) => active = Some(still_active),
+                    Ok(still_active) => {
+                        active = Some(still_active);
+                        let _ = sender.send(FeedEvent::ListRead);
+                    }
                     Err(error) if error.is_unauthorized() => {
                         let _ = sender.send(FeedEvent::ListError(Box::new(error)));
                         return;
@@ -94,27 +99,31 @@ async fn poll_job<S: Surface>(
     sender: &UnboundedSender<FeedEvent>,
 ) -> Result<(), Error> {
     let handle = client.jobs().handle(id);
-    let job = handle.get().await?;
-    let mut shown = job.status.clone();
-    let _ = sender.send(FeedEvent::Job(Box::new(job)));
-    if shown.is_terminal() {
-        return Ok(());
-    }
     let updates = handle.updates();
-    let mut updates = match timeout {
-        Some(timeout) => updates.timeout(timeout),
-        None => updates.no_timeout(),
+    // The time limit begins before the first read. If that takes too long, the first update is the
+    // error of the time limit.
+    let (mut updates, first) = match timeout {
+        Some(limit) => {
+            let read = tokio::time::timeout(limit, handle.get().into_future());
+            (updates.timeout(limit), read.await.ok())
+        }
+        None => (updates.no_timeout(), Some(handle.get().await)),
     };
+    let mut shown = None;
+    if let Some(job) = first.transpose()? {
+        shown = Some(job.status.clone());
+        let is_terminal = job.status.is_terminal();
+        let _ = sender.send(FeedEvent::Job(Box::new(job)));
+        if is_terminal {
+            return Ok(());
+        }
+    }
     while let Some(update) = updates.next().await {
         let update = update?;
-        let has_changed = update
-            .status
-            .status
-            .as_ref()
-            .is_some_and(|status| *status != shown);
+        let has_changed = update.status.status.is_some() && update.status.status != shown;
         if has_changed || update.is_finished() {
             let job = handle.get().await?;
-            shown = job.status.clone();
+            shown = Some(job.status.clone());
             let _ = sender.send(FeedEvent::Job(Box::new(job)));
         }
     }

@@ -67,6 +67,7 @@ pub(super) async fn run<S: Surface>(
                 }
                 failures.insert(id.to_string(), failure);
             }
+            Some(FeedEvent::ListRead) => {}
             Some(FeedEvent::ListError(error)) => return Err(Failure::from(*error)),
         }
     }

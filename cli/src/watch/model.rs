@@ -18,6 +18,8 @@ pub(super) struct Model {
     pub(super) shows_details: bool,
     /// The job that the user is asked about before it is canceled.
     pub(super) confirming: Option<JobId>,
+    /// Whether the list of jobs was read, if no ids were given.
+    pub(super) list: ListState,
     /// The last message, shown in the bottom line.
     pub(super) message: Option<Message>,
 }
@@ -46,6 +48,16 @@ pub(super) enum DownloadState {
         files: Vec<PathBuf>,
     },
     Failed,
+}
+
+/// Whether the list of jobs was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum ListState {
+    #[default]
+    Loading,
+    Read,
+    /// It could not be read, and why.
+    Failed(String),
 }
 
 /// A message in the bottom line.
@@ -237,10 +249,8 @@ impl Model {
         let is_running = matches!(row.download, DownloadState::Running { .. });
         let status = row.job.as_ref().map(|job| job.status.clone());
         match status {
-            _ if is_running => {
-                self.set_message(format!("{id} is being downloaded"), false);
-                Action::None
-            }
+            // The bottom line shows how far it is.
+            _ if is_running => Action::None,
             Some(svc_sdk::contract::JobStatus::Completed) => action(id),
             Some(status) => {
                 self.set_message(format!("{id} has no files: it is {status}"), true);

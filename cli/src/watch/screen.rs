@@ -18,7 +18,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::WatchOptions;
 use super::feed::{Feed, FeedEvent};
-use super::model::{Action, DownloadState, Model, Row};
+use super::model::{Action, DownloadState, ListState, Model, Row};
 use super::tasks;
 use super::view::{self, Context};
 use crate::error::{Exit, Failure};
@@ -197,8 +197,9 @@ fn apply_feed_event(model: &mut Model, event: FeedEvent) -> Option<Failure> {
                 return Some(failure.for_job(id.as_str()));
             }
         }
+        FeedEvent::ListRead => model.list = ListState::Read,
         FeedEvent::ListError(error) => {
-            model.set_message(format!("cannot list jobs: {}", tasks::reason(*error)), true);
+            model.list = ListState::Failed(tasks::reason(*error));
         }
     }
     None

@@ -11,7 +11,7 @@ use svc_sdk::contract::JobStatus;
 use unicode_width::UnicodeWidthStr;
 
 use super::bars;
-use super::model::{DownloadState, Model, Row};
+use super::model::{DownloadState, ListState, Model, Row};
 use crate::output::values::date_and_time;
 use crate::tables::error_text;
 use crate::text::{counted, sanitize};
@@ -111,7 +111,12 @@ fn draw_list(
     context: &Context,
 ) {
     if model.rows().is_empty() {
-        let text = "No jobs yet. New ones appear here.";
+        let text = match model.list {
+            ListState::Loading => "Loading jobs…",
+            ListState::Read => "No jobs yet. New ones appear here.",
+            // The bottom line says why.
+            ListState::Failed(_) => "The jobs are not known.",
+        };
         frame.render_widget(Paragraph::new(text), area);
         return;
     }
@@ -282,7 +287,8 @@ fn price(row: &Row) -> String {
     price.map(|price| format!("${price}")).unwrap_or_default()
 }
 
-fn files(row: &Row) -> String {
+/// Returns how far the download of a row's files is, or how it ended.
+pub(super) fn files(row: &Row) -> String {
     match &row.download {
         DownloadState::None => String::new(),
         DownloadState::Running {
@@ -434,6 +440,49 @@ mod tests {
             screen(&model, 40, 8)[5..],
             ["x".repeat(40), "x".repeat(40), "x".repeat(40)]
         );
+    }
+
+    #[test]
+    fn an_empty_list_says_whether_it_was_read() {
+        let mut model = Model::new(&[]);
+        assert_eq!(screen(&model, 80, 4)[1], "Loading jobs…");
+        model.list = ListState::Read;
+        assert_eq!(
+            screen(&model, 80, 4)[1],
+            "No jobs yet. New ones appear here."
+        );
+        model.list = ListState::Failed("invalid API key".to_owned());
+        // A key does not remove why nothing is shown.
+        model.press(ratatui::crossterm::event::KeyCode::Down.into(), 10);
+        assert_eq!(
+            screen(&model, 80, 4)[1..],
+            [
+                "The jobs are not known.",
+                "",
+                "cannot list jobs: invalid API key"
+            ]
+        );
+        model.update(serde_json::from_value(json!({"id": "job_1", "status": "queued"})).unwrap());
+        assert_eq!(
+            screen(&model, 80, 4)[3],
+            "cannot list jobs: invalid API key"
+        );
+    }
+
+    #[test]
+    fn a_narrow_screen_shows_the_progress_of_downloads() {
+        let mut model = model(5);
+        model.shows_details = true;
+        let mut download = |number: usize, bytes, total| {
+            let id = format!("job_{number:020}").into();
+            model.row_mut(&id).unwrap().download = DownloadState::Running { bytes, total };
+            screen(&model, 60, 20).pop().unwrap()
+        };
+        assert_eq!(
+            download(0, 1, Some(4)),
+            "downloading job_00000000000000000000: 25 %"
+        );
+        assert_eq!(download(4, 0, None), "downloading 2 jobs");
     }
 
     #[test]
