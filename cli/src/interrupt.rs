@@ -10,6 +10,9 @@ use tokio::sync::watch;
 
 use crate::error::Exit;
 
+/// The exit code that shells show for a process that SIGTERM ended.
+const TERMINATED: i32 = 143;
+
 /// The Ctrl-C handler.
 ///
 /// Until [`first`](Self::first) is called for the first time, Ctrl-C ends the program, also at a
@@ -64,6 +67,29 @@ pub(crate) fn terminated() -> io::Result<impl Future<Output = ()>> {
     }
     #[cfg(not(unix))]
     Ok(std::future::pending())
+}
+
+/// Restores the terminal before SIGTERM ends the program, as a prompt may have changed its modes. For
+/// commands that do not react to SIGTERM otherwise.
+///
+/// # Errors
+///
+/// Returns an error if the handler cannot be installed.
+pub(crate) fn restore_terminal_when_terminated() -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    let terminated = {
+        let _context = runtime.enter();
+        terminated()?
+    };
+    let terminal = TerminalModes::current();
+    thread::Builder::new().spawn(move || {
+        runtime.block_on(terminated);
+        terminal.restore();
+        std::process::exit(TERMINATED);
+    })?;
+    Ok(())
 }
 
 /// Listens on a thread, because the command may block its own, for example at a prompt.

@@ -70,6 +70,9 @@ pub(crate) async fn run(session: &Session, auth: Auth) -> Result<(), Failure> {
 
 async fn login(session: &Session, args: Login) -> Result<(), Failure> {
     let surface = args.surface.unwrap_or(SurfaceChoice::Open);
+    if session.printer.can_prompt() {
+        setup::prepare_prompts()?;
+    }
     let (url, is_new_url) = url_for(session, surface)?;
     let host = origin_of(&url)?;
     let key = read_key(session, surface, args.key_file.as_deref())?;

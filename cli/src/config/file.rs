@@ -35,11 +35,11 @@ impl ConfigFile {
             Failure::configuration(format!("cannot read the configuration {shown}: {error}"))
         })?;
         let document = text.parse().map_err(|error: toml_edit::TomlError| {
-            let why = error.message();
+            let line = line_of(&text, &error);
+            let why = error.message().replace('\n', ", ");
             Failure::configuration(format!(
-                "the configuration {shown} is not valid TOML: {why}"
+                "the configuration {shown} is not valid TOML in line {line}: {why}"
             ))
-            .hint(error.to_string().trim_end().to_owned())
         })?;
         let file = Self { path, document };
         file.check_profiles()?;
@@ -144,6 +144,13 @@ impl ConfigFile {
     }
 }
 
+/// Returns the number of the line that an error is in.
+fn line_of(text: &str, error: &toml_edit::TomlError) -> usize {
+    let start = error.span().map_or(0, |span| span.start);
+    let before = text.as_bytes().get(..start).unwrap_or(text.as_bytes());
+    before.iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
 /// Creates a table that is written only if it has values of its own.
 pub(super) fn implicit_table() -> Item {
     let mut table = Table::new();
@@ -199,10 +206,15 @@ mod tests {
     fn an_invalid_file_is_an_error_with_its_path() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
-        fs::write(&path, "[profiles").unwrap();
+        fs::write(&path, "# mine\n[profiles\n").unwrap();
         let failure = ConfigFile::load(path.clone()).unwrap_err();
         assert_eq!(failure.exit(), Exit::Usage);
-        assert!(failure.headline().contains("config.toml"));
+        let headline = failure.headline();
+        assert!(
+            headline.contains("config.toml is not valid TOML in line 2: "),
+            "{headline}"
+        );
+        assert!(failure.detail_lines().is_empty());
         for text in ["profiles = 5", "[profiles]\nbase_url = 'https://a.example'"] {
             fs::write(&path, text).unwrap();
             let failure = ConfigFile::load(path.clone()).unwrap_err();

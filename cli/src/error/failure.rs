@@ -23,7 +23,7 @@ pub(crate) enum SetupProblem {
     KeyRejected,
     /// The service could not be reached.
     Unreachable,
-    /// A web page came in place of a response of the API.
+    /// A web page, or another foreign answer, came in place of a response of the API.
     WebPage,
 }
 

@@ -10,6 +10,17 @@ use svc_sdk::ApiKey;
 use crate::config::{ConfiguredKey, KeyOrigin};
 use crate::error::Failure;
 use crate::input::read_file;
+use crate::interrupt::restore_terminal_when_terminated;
+
+/// Makes SIGTERM restore the modes of the terminal, which prompts change.
+///
+/// # Errors
+///
+/// Returns an error if the handler cannot be installed.
+pub(crate) fn prepare_prompts() -> Result<(), Failure> {
+    restore_terminal_when_terminated()
+        .map_err(|error| Failure::other(format!("cannot prompt: {error}")))
+}
 
 /// Prompts for a key without showing it. Returns `None` for an empty answer.
 ///

@@ -5,7 +5,9 @@ mod input;
 mod probe;
 mod store;
 
-pub(crate) use input::{key_from_file, key_from_stdin, prompt_failure, prompt_for_key};
+pub(crate) use input::{
+    key_from_file, key_from_stdin, prepare_prompts, prompt_failure, prompt_for_key,
+};
 #[cfg(feature = "mcp")]
 pub(crate) use probe::count_tools;
 pub(crate) use probe::{probe, verify};

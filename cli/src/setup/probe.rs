@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use http::HeaderMap;
-use svc_sdk::contract::Method;
+use svc_sdk::types::Me;
 use svc_sdk::{ApiKey, Call, Developer, Open};
 
 use crate::args::SurfaceChoice;
 use crate::config::ConfiguredKey;
 #[cfg(feature = "mcp")]
 use crate::error::Exit;
-use crate::error::Failure;
+use crate::error::{ClientCode, Failure, SetupProblem};
 use crate::session::Session;
 
 /// Sends a request that is free of charge and needs a key, and returns the headers of the response.
@@ -18,7 +18,8 @@ use crate::session::Session;
 ///
 /// # Errors
 ///
-/// The outer error is that of an invalid URL, the inner one that of the request.
+/// The outer error is that of a URL that is not valid, or not that of the service. The inner one is
+/// that of the request.
 pub(crate) async fn probe(
     session: &Session,
     surface: SurfaceChoice,
@@ -34,9 +35,19 @@ pub(crate) async fn probe(
             call.with_response().await.map(|response| response.headers)
         }
         SurfaceChoice::Developer => {
+            let me_url = format!("{}/v1/me", url.trim_end_matches('/'));
             let client = session.access_with::<Developer>(url, Some(key))?.client;
-            let call = limited(client.raw_request(Method::Get, "/v1/me"), limit);
-            call.await.map(|response| response.headers)
+            let call = limited(client.account().me(), limit);
+            match call.with_response().await {
+                // All of its fields are optional.
+                Ok(response) if response.value == Me::default() => {
+                    let why = format!("{me_url}: the response does not describe an API key");
+                    return Err(Failure::other(why)
+                        .with_client_code(ClientCode::UnreadableResponse)
+                        .with_setup_problem(Some(SetupProblem::WebPage)));
+                }
+                answered => answered.map(|response| response.headers),
+            }
         }
     })
 }

@@ -117,6 +117,16 @@ fn problems_fail_with_what_to_do() {
     let mut table = env.open_surface("doctor -o table");
     let run = CommandOutput::of(table.env("SVC_OPEN_API_KEY", "svc_open_wrong"));
     run.assert_exit(1).assert_stderr("1 problem");
+    #[cfg(feature = "mcp")]
+    {
+        let url = format!("{}/mcp", env.mock.developer_base_url());
+        let run = wrong(&[
+            ("SVC_MCP_URL", &url),
+            ("SVC_DEVELOPER_API_KEY", "svc_dev_wrong"),
+        ]);
+        let named = "rejected: svc_dev_… from environment SVC_DEVELOPER_API_KEY";
+        assert_check(&run, "mcp", "failed", named);
+    }
     let run = wrong(&[("SVC_BASE_URL", "http://public.example")]).assert_exit(1);
     assert_check(&run, "open_surface", "failed", "http");
     let run = wrong(&[("SVC_PROFILE", "nowhere")]).assert_exit(1);

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use crate::accounts::without_keyring;
-use crate::test_env::{CommandOutput, TestEnv, Words, start};
+use crate::test_env::{CommandOutput, FakeServer, TestEnv, Words, start};
 
 fn init(env: &TestEnv, words: impl Words) -> Command {
     let mut command = env.unconfigured("init");
@@ -124,10 +124,52 @@ fn nothing_is_stored_if_a_key_does_not_work() {
     assert!(!env.path("config").exists());
 }
 
+#[test]
+fn an_answer_that_is_not_the_services_does_not_verify_a_key() {
+    let env = TestEnv::new();
+    let page = FakeServer::answering("200 OK", "");
+    for body in ["<html>captive portal</html>", "{}", "null", "\"\"", "[]"] {
+        page.answer("200 OK", body);
+        let words = ["--developer-base-url", &page.url];
+        let run = with_stdin(&mut init(&env, words), "svc_dev_x").assert_exit(1);
+        run.assert_stderr("the key of the developer surface; nothing was stored");
+        let mut doctor = env.developer_surface("doctor -o json");
+        let run = CommandOutput::of(doctor.env("SVC_DEVELOPER_BASE_URL", &page.url));
+        let report = run.assert_exit(1).json();
+        let status = |name| {
+            let mut checks = report.as_array().unwrap().iter();
+            checks.find(|it| it["check"] == name).unwrap()["status"].clone()
+        };
+        assert_eq!(status("developer_surface"), "failed", "{body}: {report}");
+        assert_eq!(status("developer_key"), "skipped", "{body}: {report}");
+    }
+    assert!(!env.path("config").exists());
+}
+
 #[cfg(unix)]
 mod terminal {
+    use crate::pty::{Terminal, svc};
     use crate::terminal::dialogue;
     use crate::test_env::{CommandOutput, TestEnv};
+
+    #[test]
+    fn signals_at_a_prompt_leave_a_clean_terminal() {
+        let env = TestEnv::new();
+        let mut command = svc(&env, "init");
+        command.envs(env.mock.environment());
+        let mut terminal = Terminal::start(command, 80);
+        terminal.wait_for("[Y/n]");
+        terminal.type_text("\x03");
+        terminal.end().assert_exit(130);
+        assert!(terminal.is_restored());
+
+        let login = "auth login --base-url http://127.0.0.1:9";
+        let mut terminal = Terminal::start(svc(&env, login), 80);
+        terminal.wait_for_hidden_input();
+        terminal.terminate();
+        terminal.end().assert_exit(143);
+        assert!(terminal.is_restored());
+    }
 
     #[test]
     fn the_dialogue_asks_for_urls_and_keys_and_each_can_be_skipped() {

@@ -9,7 +9,9 @@ use super::check::{CHECK_TIMEOUT, Check, blocking};
 use crate::args::SurfaceChoice;
 use crate::clock;
 use crate::config::{ConfiguredKey, KeyOrigin};
-use crate::error::{Failure, message};
+#[cfg(feature = "mcp")]
+use crate::error::SetupProblem;
+use crate::error::message;
 use crate::session::{Session, key_variable};
 use crate::setup;
 use crate::text::sanitize;
@@ -113,7 +115,7 @@ async fn check_within_limit(
         Err(failure) => (
             [
                 Check::failed(names.reachable, failure.headline()).next(check_url(session)),
-                Check::skipped(names.key, "not checked: the URL is not valid"),
+                Check::skipped(names.key, "not checked: the URL is not that of the service"),
             ],
             None,
         ),
@@ -161,13 +163,10 @@ fn failed_request(
     let key = with_origin(used);
     let why = sanitize(&message(error));
     if error.is_unauthorized() {
-        let next = match used.origin {
-            KeyOrigin::Variable(name) => format!("correct or unset {name}"),
-            _ => session.resume_command_on(surface, &["auth", "login"]),
-        };
         return [
             Check::ok(names.reachable, reached),
-            Check::failed(names.key, format!("rejected: {key}: {why}")).next(next),
+            Check::failed(names.key, format!("rejected: {key}: {why}"))
+                .next(replace_key(session, surface, used)),
         ];
     }
     if error.is_forbidden() {
@@ -189,6 +188,13 @@ fn failed_request(
     };
     let check = Check::failed(names.reachable, message);
     [check.next(check_url(session)), unchecked]
+}
+
+fn replace_key(session: &Session, surface: SurfaceChoice, key: &ConfiguredKey) -> String {
+    match key.origin {
+        KeyOrigin::Variable(name) => format!("correct or unset {name}"),
+        _ => session.resume_command_on(surface, &["auth", "login"]),
+    }
 }
 
 fn with_origin(key: &ConfiguredKey) -> String {
@@ -237,24 +243,24 @@ pub(super) fn clock(surfaces: &[&SurfaceChecks]) -> Check {
     Check::ok(NAME, message)
 }
 
+/// The name of the check of the MCP endpoint.
+const MCP: &str = "mcp";
+
 /// Checks the MCP endpoint with the developer surface's key.
 pub(super) async fn check_mcp(session: &Session, is_configuration_valid: bool) -> Check {
-    const NAME: &str = "mcp";
     if !is_configuration_valid {
-        return Check::skipped(NAME, "the configuration is not valid");
+        return Check::skipped(MCP, "the configuration is not valid");
     }
     let Some(url) = mcp_url(session) else {
-        return Check::skipped(NAME, "no URL is configured");
+        return Check::skipped(MCP, "no URL is configured");
     };
     let limited = tokio::time::timeout(CHECK_TIMEOUT, try_mcp(session, &url));
     match limited.await {
-        Ok(Ok(Some(count))) => Check::ok(NAME, format!("{url} has {count} tools")),
-        Ok(Ok(None)) => Check::skipped(NAME, "not checked without a key of the developer surface"),
-        Ok(Err(failure)) => {
-            Check::failed(NAME, format!("{url}: {}", failure.headline())).next(check_url(session))
-        }
+        Ok(Ok(Some(count))) => Check::ok(MCP, format!("{url} has {count} tools")),
+        Ok(Ok(None)) => Check::skipped(MCP, "not checked without a key of the developer surface"),
+        Ok(Err(check)) => check,
         Err(_) => {
-            Check::failed(NAME, format!("{url}: no response in time")).next(check_url(session))
+            Check::failed(MCP, format!("{url}: no response in time")).next(check_url(session))
         }
     }
 }
@@ -269,16 +275,26 @@ fn mcp_url(session: &Session) -> Option<String> {
 }
 
 #[cfg(feature = "mcp")]
-async fn try_mcp(session: &Session, url: &str) -> Result<Option<usize>, Failure> {
-    let Ok(key) = find_key(session, SurfaceChoice::Developer, url).await else {
+async fn try_mcp(session: &Session, url: &str) -> Result<Option<usize>, Check> {
+    const SURFACE: SurfaceChoice = SurfaceChoice::Developer;
+    let Ok(key) = find_key(session, SURFACE, url).await else {
         return Ok(None);
     };
-    setup::count_tools(session, url, &key).await.map(Some)
+    let counted = setup::count_tools(session, url, &key).await;
+    counted.map(Some).map_err(|failure| {
+        let why = failure.headline();
+        if failure.setup_problem() == Some(SetupProblem::KeyRejected) {
+            let message = format!("{url}: rejected: {}: {why}", with_origin(&key));
+            return Check::failed(MCP, message).next(replace_key(session, SURFACE, &key));
+        }
+        Check::failed(MCP, format!("{url}: {why}")).next(check_url(session))
+    })
 }
 
 #[cfg(not(feature = "mcp"))]
-async fn try_mcp(_: &Session, _: &str) -> Result<Option<usize>, Failure> {
-    Err(Failure::other("this build does not support MCP"))
+async fn try_mcp(_: &Session, url: &str) -> Result<Option<usize>, Check> {
+    let why = "this build does not support MCP";
+    Err(Check::failed(MCP, format!("{url}: {why}")))
 }
 
 #[cfg(test)]

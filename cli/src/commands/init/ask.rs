@@ -1,6 +1,6 @@
 //! The setup with prompts.
 
-use dialoguer::{Confirm, Input};
+use dialoguer::Input;
 
 use super::{Init, Plan, SURFACES, SurfaceSetup, given, try_mcp, verified};
 use crate::args::SurfaceChoice;
@@ -22,6 +22,7 @@ const SKIP: &str = "-";
 
 /// Asks for the URLs and keys. What is returned is verified.
 pub(super) async fn plan(session: &Session, args: &Init) -> Result<Plan, Failure> {
+    setup::prepare_prompts()?;
     let settings = session.settings()?;
     session.printer.note(&format!(
         "Setting up profile {} in {}",
@@ -62,12 +63,23 @@ fn offers_mock(session: &Session) -> Result<bool, Failure> {
     session
         .printer
         .note(&format!("The environment is that of a mock server: {url}"));
-    Confirm::new()
-        .with_prompt("Use its URLs and keys?")
-        .default(true)
-        .wait_for_newline(true)
-        .interact()
-        .map_err(prompt_failure)
+    // Unlike a `Confirm`, an `Input` does not hide the cursor, which Ctrl-C would leave hidden.
+    let answer = Input::<String>::new()
+        .with_prompt("Use its URLs and keys? [Y/n]")
+        .allow_empty(true)
+        .validate_with(|answer: &String| is_yes(answer).map(|_| ()).ok_or("expected y or n"))
+        .interact_text()
+        .map_err(prompt_failure)?;
+    Ok(is_yes(&answer).unwrap_or_default())
+}
+
+/// Returns whether an answer is yes, which is the default, or `None` if it is neither yes nor no.
+fn is_yes(answer: &str) -> Option<bool> {
+    match answer.trim().to_lowercase().as_str() {
+        "" | "y" | "yes" => Some(true),
+        "n" | "no" => Some(false),
+        _ => None,
+    }
 }
 
 /// Asks for the URL and the key of a surface until they work. Returns `None` if it is skipped.
