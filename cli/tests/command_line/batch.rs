@@ -440,14 +440,15 @@ fn pushed_back_submits_are_repeated_until_they_are_accepted() {
 fn the_limit_of_jobs_slows_the_batch_down() {
     let setup = Setup::default()
         .speed("50".parse().unwrap())
-        .plan(Plan::Free);
+        .plan(Plan::Free)
+        .concurrent_jobs(Plan::Free, 10);
     let env = TestEnv::with(setup);
-    // Six seconds: long enough for 100 submits on a busy machine.
+    // Six seconds: long enough for ten submits on a busy machine.
     let line = |number| image(&format!("{number} [mock:seconds=300]"));
-    let lines: Vec<_> = (0..105).map(line).collect();
+    let lines: Vec<_> = (0..15).map(line).collect();
     write(&env, "m.jsonl", &lines);
     run(&env, &[]).assert_exit(0);
-    assert_eq!((env.job_count(), env.charge_count()), (105, 105));
+    assert_eq!((env.job_count(), env.charge_count()), (15, 15));
     let submits = env.requests("image_generate");
     assert!(submits.iter().any(|request| request["status"] == 400));
     assert!(submits.iter().all(|request| request["status"] != 429));

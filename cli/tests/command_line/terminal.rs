@@ -1,5 +1,9 @@
 //! Prompts and progress on a terminal.
 
+use std::time::Duration;
+
+use svc_mock_server::Setup;
+
 use crate::pty::{Terminal, configured_svc, svc};
 use crate::test_env::{CommandOutput, FakeServer, TestEnv, wait_until};
 
@@ -66,17 +70,18 @@ fn ctrl_c_during_a_read_leaves_a_clean_terminal() {
 
 #[test]
 fn a_dumb_terminal_shows_lines_without_colors() {
-    let env = TestEnv::new();
-    let id = env.submit_image("[mock:seconds=10]");
+    let env = TestEnv::with(Setup::default().clock_manual());
+    let id = env.submit_image("a fox");
     for words in ["job wait", "job get", "job get --nope"] {
         let mut command = configured_svc(&env, &format!("{words} {id}"));
         command.env("TERM", "dumb");
-        let run = Terminal::start(command, 80).end();
-        assert!(!run.out.contains('\u{1b}'), "{}", run.out);
+        let mut terminal = Terminal::start(command, 80);
         if words == "job wait" {
-            let line = format!("{id}: processing after ");
-            assert!(run.out.contains(&line), "{}", run.out);
+            terminal.wait_for(&format!("{id}: queued after "));
+            env.mock.advance(Duration::from_secs(600)).unwrap();
         }
+        let run = terminal.end();
+        assert!(!run.out.contains('\u{1b}'), "{}", run.out);
     }
 }
 
