@@ -109,16 +109,10 @@ fn report_failure(session: &Session, matches: &ArgMatches, failure: Failure) -> 
             && help::calls(&path, command_of(*operation))
     });
     let failure = match answer {
-        Some((_, answer)) => {
-            let printed = session.printer.print_unexpected(answer);
-            session
-                .printer
-                .note("the answer does not have the expected fields; it is shown as received");
-            match printed {
-                Ok(()) => return Exit::Done,
-                Err(failure) => failure,
-            }
-        }
+        Some((_, answer)) => match session.printer.print_unexpected(answer) {
+            Ok(()) => return Exit::Done,
+            Err(failure) => failure,
+        },
         None => failure.with_field_flag(|field| help::flag_of_field(command, field)),
     };
     let failure = match &session.global.profile {

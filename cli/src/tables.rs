@@ -10,6 +10,14 @@ pub(crate) fn artifact_label(artifact: &Artifact) -> &str {
     artifact.content_type.as_deref().unwrap_or("artifact")
 }
 
+/// Returns the code of an error, or its message if it has no code.
+pub(crate) fn error_label(error: &ErrorBody) -> &str {
+    match error.code.as_str() {
+        "" => &error.message,
+        code => code,
+    }
+}
+
 /// Returns the message and the code of an error.
 pub(crate) fn error_text(error: &ErrorBody) -> String {
     match error.message.as_str() {

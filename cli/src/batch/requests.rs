@@ -361,7 +361,7 @@ fn run_error_code(receipt: &RunReceipt, error: &Error) -> String {
         return "skipped".to_owned();
     }
     match &receipt.error {
-        Some(error) => error.code.as_str().to_owned(),
-        None => "failed".to_owned(),
+        Some(error) if !error.code.as_str().is_empty() => error.code.as_str().to_owned(),
+        _ => "failed".to_owned(),
     }
 }

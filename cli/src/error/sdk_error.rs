@@ -120,6 +120,10 @@ fn exit_of(error: &Error) -> Exit {
         Some(_) => return Exit::JobFailed,
         None => {}
     }
+    // The service was reached, but a file took too long.
+    if error.is_download() && error.is_timeout() {
+        return Exit::Failure;
+    }
     if error.is_ambiguous() && is_write(error) {
         return Exit::Ambiguous;
     }
@@ -252,6 +256,9 @@ fn hint_for(error: &Error, exit: Exit) -> Option<String> {
     // Files are downloaded without an API key, so another key would not help.
     if error.is_download() && matches!(exit, Exit::NotAllowed | Exit::NotFound) {
         return Some("the link may have expired: get a new one from the job's result".to_owned());
+    }
+    if error.is_download() && error.is_timeout() {
+        return Some("allow more time with --download-timeout".to_owned());
     }
     let text = match (exit, error.next_action()) {
         // The caller adds the command that finds out what happened.

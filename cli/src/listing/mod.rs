@@ -6,12 +6,14 @@ mod pages;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use svc_sdk::Call;
 use svc_sdk::types::Page;
 
 pub(crate) use self::continuation::Continuation;
 pub(crate) use self::local::select;
-use self::pages::{ListItem, PageReader};
+pub(crate) use self::pages::ListItem;
+use self::pages::PageReader;
 use crate::args::ListArgs;
 use crate::error::Failure;
 use crate::output::Table;
@@ -100,9 +102,17 @@ impl<'a> Listing<'a> {
             (true, _) => {}
             (false, false) => printer.print_list(&items, |_| Table::default())?,
             (false, true) => {
-                let items = self.decoded_items(items);
+                let (items, others) = split(items);
                 if !items.is_empty() {
                     printer.print_list(&items, table)?;
+                }
+                if !others.is_empty() {
+                    printer.warn(&format!(
+                        "{} of {count} {} could not be decoded; they are shown as received",
+                        others.len(),
+                        self.nouns
+                    ));
+                    printer.print_received(&Value::Array(others))?;
                 }
             }
         }
@@ -110,7 +120,7 @@ impl<'a> Listing<'a> {
         Ok(())
     }
 
-    /// Reads the items of a list, without those that cannot be decoded.
+    /// Reads the items of a list.
     ///
     /// # Errors
     ///
@@ -118,7 +128,7 @@ impl<'a> Listing<'a> {
     pub(crate) async fn collect<T>(
         self,
         call: impl Fn() -> Call<Page<T>>,
-    ) -> Result<(Vec<T>, Continuation), Failure>
+    ) -> Result<(Vec<ListItem<T>>, Continuation), Failure>
     where
         T: DeserializeOwned + Send + Unpin + 'static,
     {
@@ -129,7 +139,7 @@ impl<'a> Listing<'a> {
                 Ok(())
             })
             .await?;
-        Ok((self.decoded_items(items), continuation))
+        Ok((items, continuation))
     }
 
     async fn read<T>(
@@ -156,18 +166,16 @@ impl<'a> Listing<'a> {
         }
         Ok(Continuation::None)
     }
+}
 
-    /// Returns the items that could be decoded, and warns about the others.
-    fn decoded_items<T>(&self, items: Vec<ListItem<T>>) -> Vec<T> {
-        let all = items.len();
-        let items: Vec<T> = items.into_iter().filter_map(ListItem::decoded).collect();
-        match all - items.len() {
-            0 => {}
-            count => self.session.printer.warn(&format!(
-                "{count} of {all} {} could not be decoded; -o json shows them",
-                self.nouns
-            )),
+/// Returns the items that were decoded, and the JSON of the others.
+fn split<T>(items: Vec<ListItem<T>>) -> (Vec<T>, Vec<Value>) {
+    let (mut decoded, mut others) = (Vec::new(), Vec::new());
+    for item in items {
+        match item {
+            ListItem::Decoded(item) => decoded.push(item),
+            ListItem::Undecoded(json) => others.push(json),
         }
-        items
     }
+    (decoded, others)
 }

@@ -18,7 +18,7 @@ const MAX_PAGE_SIZE: u64 = 100;
 /// An item of a list.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum ListItem<T> {
+pub(crate) enum ListItem<T> {
     /// An item that was decoded.
     Decoded(T),
     /// The JSON of an item that could not be decoded.
@@ -27,7 +27,7 @@ pub(super) enum ListItem<T> {
 
 impl<T> ListItem<T> {
     /// Returns the item, if it could be decoded.
-    pub(super) fn decoded(self) -> Option<T> {
+    pub(crate) fn decoded(&self) -> Option<&T> {
         match self {
             Self::Decoded(item) => Some(item),
             Self::Undecoded(_) => None,
@@ -146,7 +146,11 @@ mod tests {
         let page: Page<u32> = serde_json::from_value(json.clone()).unwrap();
         let items = in_order(page);
         assert_eq!(serde_json::to_value(&items).unwrap(), json["data"]);
-        let decoded: Vec<u32> = items.into_iter().filter_map(ListItem::decoded).collect();
+        let decoded: Vec<u32> = items
+            .iter()
+            .filter_map(ListItem::decoded)
+            .copied()
+            .collect();
         assert_eq!(decoded, [1, 2]);
     }
 }

@@ -88,7 +88,15 @@ impl Printer {
     ) -> Result<(), Failure> {
         match (&self.filter, self.format) {
             (Some(filter), _) => self.filtered(filter, value),
-            (None, Format::Table) => self.table(&table(value)),
+            (None, Format::Table) => {
+                let table = table(value);
+                if table.is_empty() {
+                    let received = serde_json::to_value(value);
+                    let received = received.map_err(|error| serialize_failure(&error))?;
+                    return self.print_unexpected(&received);
+                }
+                self.table(&table)
+            }
             (None, Format::Json) => self.json(&pretty(value)?),
             (None, Format::Jsonl) => self.json(&compact(value)?),
         }
@@ -190,24 +198,42 @@ impl Printer {
         }
     }
 
-    /// Prints an answer of the service whose fields are not the expected ones.
+    /// Prints an answer of the service whose fields are not the expected ones, and says so.
     pub(crate) fn print_unexpected(&self, answer: &serde_json::Value) -> Result<(), Failure> {
-        if let Some(items) = answer.as_array() {
-            return self.print_list(items, |items| {
+        let printed = self.print_received(answer);
+        self.note("the answer does not have the expected fields; it is shown as received");
+        printed
+    }
+
+    /// Prints JSON of the service. A table has the fields of an object, or the items of a list.
+    pub(crate) fn print_received(&self, json: &serde_json::Value) -> Result<(), Failure> {
+        use serde_json::Value;
+
+        let text = |value: &Value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        match json {
+            Value::Array(items) => self.print_list(items, |items| {
                 let mut table = Table::new(["item"]);
                 for item in items {
-                    table.row([&item.to_string()]);
+                    table.row([&text(item)]);
                 }
                 table
-            });
+            }),
+            Value::Object(fields) if !fields.is_empty() => self.print_item(json, |_| {
+                let mut table = Table::key_value();
+                for (name, value) in fields {
+                    table.field(name, Some(text(value)));
+                }
+                table
+            }),
+            other => self.print_value(other, || {
+                let mut table = Table::new(["answer"]);
+                table.row([&text(other)]);
+                table
+            }),
         }
-        self.print_item(answer, |answer| {
-            let mut table = Table::key_value();
-            for (name, value) in answer.as_object().into_iter().flatten() {
-                table.field(name, Some(value));
-            }
-            table
-        })
     }
 
     /// Prints a document of the service: unchanged in a pipe but for a line break at its end, indented

@@ -43,6 +43,11 @@ impl Table {
         Self::default()
     }
 
+    /// Returns whether the table has no rows.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Adds a row. Control characters are removed.
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
         let cells = cells.iter().enumerate().map(|(index, text)| {
@@ -65,8 +70,8 @@ impl Table {
 
     /// Adds a field whose value is a status, which is colored, if there is one.
     pub(crate) fn status_field(&mut self, name: &str, status: Option<impl ToString>) {
-        if let Some(status) = status {
-            let status = status.to_string();
+        let status = status.map(|status| status.to_string());
+        if let Some(status) = status.filter(|status| !status.is_empty()) {
             let style = status_style(&status);
             self.rows
                 .push(vec![Cell::new(name, None), Cell::new(&status, style)]);

@@ -1,6 +1,7 @@
 //! Finished jobs and runs.
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 use svc_sdk::download::Download;
 use svc_sdk::handle::Handle;
 
@@ -14,6 +15,9 @@ use crate::session::Session;
 pub(crate) struct Finished<T> {
     #[serde(flatten)]
     pub(crate) result: T,
+    /// The other resources that the receipt of the submit names, such as a preview, with their ids.
+    #[serde(flatten)]
+    pub(crate) created: Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) files: Option<Vec<StoredFile>>,
     /// Why not all of its files were downloaded.
@@ -25,6 +29,7 @@ impl<T> Finished<T> {
     pub(crate) fn new(result: T) -> Self {
         Self {
             result,
+            created: Map::new(),
             files: None,
             failure: None,
         }

@@ -83,15 +83,10 @@ pub(crate) async fn run<R: Resource>(
         None => resource.idempotency_key().cloned(),
     };
     let request_id = R::request_id(&resource).map(str::to_owned);
+    let request_id = request_id.or_else(|| intent.as_ref()?.entry().request_id.clone());
     let finished = submit
         .finish(resource, download.as_ref())
         .await
-        .map_err(|failure| match failure.exit() {
-            Exit::NotFound => failure.hint(format!(
-                "if the service has lost the {noun}, submit a new one with --new"
-            )),
-            _ => failure,
-        })
         .map_err(|failure| match &key {
             Some(key) => failure.with_idempotency_key(key.as_str()),
             None => failure,
@@ -226,7 +221,8 @@ impl<R: Resource> Submission<'_, R> {
         download: Option<&DownloadPlan>,
     ) -> Result<(), Failure> {
         if self.options.no_wait {
-            let receipt = R::shown_receipt(&resource).await?;
+            let receipt = R::shown_receipt(&resource).await;
+            let receipt = receipt.map_err(|error| lost_hint::<R>(error.into()))?;
             let printer = &self.session.printer;
             let printed = printer.print_item(&receipt, R::receipt_table);
             printed.map_err(|failure| self.with_resume(failure, &resource, download))?;
@@ -246,7 +242,7 @@ impl<R: Resource> Submission<'_, R> {
             args: &self.options.wait,
             download,
         };
-        let finished = waiter.wait().await?;
+        let finished = waiter.wait().await.map_err(lost_hint::<R>)?;
         let resource = &waiter.resource;
         R::print_result(resource, self.session, finished, self.receipt_mode)
             .map_err(|failure| self.with_resume(failure, resource, download))
@@ -265,5 +261,16 @@ impl<R: Resource> Submission<'_, R> {
             return failure;
         }
         failure.with_resume(R::wait_command(resource, self.session, download))
+    }
+}
+
+/// Adds what to do if a resource that was submitted is not found.
+fn lost_hint<R: Resource>(failure: Failure) -> Failure {
+    match failure.exit() {
+        Exit::NotFound => failure.hint(format!(
+            "if the service has lost the {}, submit a new one with --new",
+            R::NOUN
+        )),
+        _ => failure,
     }
 }

@@ -413,7 +413,7 @@ fn an_api_key_in_a_response_is_redacted() {
                     .env("SVC_OPEN_API_KEY", "canary_k3y_0f_mine"),
             );
             assert!(!run.err.contains("canary"), "{}", run.err);
-            run.assert_stderr("Bearer [key]");
+            run.assert_stderr("Bearer [redacted]");
         }
     }
 }

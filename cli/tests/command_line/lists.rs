@@ -202,7 +202,7 @@ fn items_that_cannot_be_decoded_are_listed_as_they_are() {
     assert_eq!(run.json()[0], 7);
     assert_eq!(run.json()[1]["id"], "job_1");
     let run = list("table").assert_stderr("1 of 2 jobs could not be decoded");
-    assert_eq!(run.out.lines().count(), 2);
+    assert_eq!(run.out.lines().count(), 4);
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod examples;
 mod files;
 mod format;
 mod inbox;
+mod incomplete_answers;
 mod init;
 mod listen;
 mod listen_env;

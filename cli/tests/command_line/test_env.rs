@@ -235,9 +235,17 @@ impl FakeServer {
     pub(crate) fn answering_each(
         respond: impl Fn(&str) -> (&'static str, String) + Send + 'static,
     ) -> Self {
+        Self::answering_requests(move |request| {
+            respond(request.split_once("\r\n\r\n").map_or("", |(_, body)| body))
+        })
+    }
+
+    /// Answers each request with the status and the body that a function returns for it.
+    pub(crate) fn answering_requests(
+        respond: impl Fn(&str) -> (&'static str, String) + Send + 'static,
+    ) -> Self {
         Self::start(Arc::default(), move |request| {
-            let body = request.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-            let (status, body) = respond(body);
+            let (status, body) = respond(request);
             response(status, &body)
         })
     }

@@ -104,7 +104,9 @@ impl Core {
                     self.retry_budget.refund();
                     return Ok(value);
                 }
-                Some(Err(error)) => error.with_base_url(&self.base_url),
+                Some(Err(error)) => {
+                    without_key(error, key.as_ref(), &decode).with_base_url(&self.base_url)
+                }
                 None => {
                     let sent = attempt.sent || ambiguous_error.is_some();
                     let error = Error::new(Kind::Timeout {
@@ -332,6 +334,21 @@ async fn receive(sending: ResponseFuture) -> Result<RawResponse> {
         head.headers,
         body.to_bytes(),
     ))
+}
+
+/// Returns the error without the API key of the request, which a proxy's page may repeat. It is the
+/// error of the response without the key, so that none of what it quotes cuts the key in two.
+fn without_key<T>(
+    error: Error,
+    key: Option<&HeaderValue>,
+    decode: impl Fn(RawResponse) -> Result<T>,
+) -> Error {
+    let response = key.zip(error.response());
+    let redacted = response.and_then(|(key, response)| response.without_key(key));
+    match redacted.map(decode) {
+        Some(Err(redacted)) => redacted,
+        _ => error,
+    }
 }
 
 /// Whether the service itself rejected the API key, not a proxy in front of it.

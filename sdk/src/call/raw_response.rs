@@ -3,8 +3,9 @@
 use std::fmt;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
+use crate::observe::redact::body_without_key;
 use crate::types::RequestId;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-svc-request-id");
@@ -36,6 +37,14 @@ impl RawResponse {
     #[must_use]
     pub fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
+    }
+
+    /// Returns the response without the key of an `Authorization` header, or `None` if the body does
+    /// not contain it.
+    pub(crate) fn without_key(&self, key: &HeaderValue) -> Option<Self> {
+        let body = body_without_key(&self.body, key)?;
+        let headers = self.headers.clone();
+        Some(Self::new(self.status, headers, body.into()))
     }
 
     /// Returns the request's id, to be given to the service's support.

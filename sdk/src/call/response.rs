@@ -84,7 +84,8 @@ impl RawResponse {
                 status: self.status,
                 snippet: snippet(&self.body),
             })
-            .with_request_id(self.request_id())),
+            .with_request_id(self.request_id())
+            .with_response(self.clone())),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Error, Kind, ResourceRef};
+use crate::observe::redact::redact_urls_and_signing_secrets;
 use crate::transport::TransportError;
 use crate::types::ErrorBody;
 
@@ -87,13 +88,14 @@ impl Error {
                 let noun = self.noun();
                 write!(f, "the {noun} has no result yet: its status is {status}")
             }
-            Kind::WaitTimeout { timeout } => {
+            Kind::WaitTimeout { timeout, last_poll } => {
                 let seconds = timeout.as_secs();
                 self.write_resource(f)?;
-                write!(
-                    f,
-                    " has not ended after {seconds} s; it is still in progress"
-                )
+                write!(f, " has not ended after {seconds} s; ")?;
+                f.write_str(match last_poll {
+                    Some(_) => "its status could not be read",
+                    None => "it is still in progress",
+                })
             }
             Kind::PollFailed { .. } => {
                 f.write_str("cannot read the status of ")?;
@@ -176,6 +178,9 @@ impl Error {
             status => write!(f, " ended with status {status}")?,
         }
         match body {
+            Some(body) if body.code.as_str().is_empty() => {
+                write!(f, ": {}", shorten(&body.message))
+            }
             Some(body) => write!(f, ": {} ({})", shorten(&body.message), body.code),
             None => Ok(()),
         }
@@ -223,6 +228,10 @@ impl std::error::Error for Error {
             Kind::Timeout {
                 last: Some(last), ..
             } => Some(last.as_ref()),
+            Kind::WaitTimeout {
+                last_poll: Some(last),
+                ..
+            } => Some(last.as_ref()),
             Kind::PollFailed { source } => Some(source.as_ref()),
             Kind::Download {
                 source: Some(source),
@@ -258,11 +267,13 @@ fn shorten(message: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
+/// Quotes the start of a body, without the queries of signed URLs.
 fn quote(snippet: &str) -> String {
     if snippet.is_empty() {
         "(empty)".to_owned()
     } else {
-        format!("{:?}", snippet.chars().take(80).collect::<String>())
+        let shown = redact_urls_and_signing_secrets(snippet);
+        format!("{:?}", shown.chars().take(80).collect::<String>())
     }
 }
 

@@ -128,7 +128,11 @@ pub(crate) enum Kind {
     /// The status was terminal, but the result says that the job or run is still in progress.
     NotFinished { status: String },
     /// The time limit of the wait passed; the resource goes on.
-    WaitTimeout { timeout: Duration },
+    WaitTimeout {
+        timeout: Duration,
+        /// Why the latest poll failed, if it did.
+        last_poll: Option<Arc<Error>>,
+    },
     /// The status could not be read.
     PollFailed { source: Box<Error> },
     /// An artifact could not be downloaded.
@@ -266,7 +270,8 @@ impl Error {
     /// Returns the service's error code: of the request, or of the job or run that failed.
     #[must_use]
     pub fn code(&self) -> Option<&ErrorCode> {
-        self.body().map(|body| &body.code)
+        let code = self.body().map(|body| &body.code);
+        code.filter(|code| !code.as_str().is_empty())
     }
 
     /// Returns the HTTP status of the response, if one came.

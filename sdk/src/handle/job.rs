@@ -200,7 +200,10 @@ impl<S: Surface> Resource for JobResource<S> {
     }
 
     fn salvage_id(receipt: &Value) -> Option<JobId> {
-        let text = |value: Option<&Value>| value?.as_str().map(str::to_owned);
+        let text = |value: Option<&Value>| {
+            let text = value?.as_str().filter(|text| !text.is_empty());
+            text.map(str::to_owned)
+        };
         let job = receipt.get("job").unwrap_or(receipt);
         text(job.get("id"))
             .or_else(|| text(receipt.get("job_id")))
@@ -216,7 +219,7 @@ impl<S: Surface> Resource for JobResource<S> {
     fn initial_status(receipt: &SubmitReceipt) -> JobStatusPayload {
         JobStatusPayload {
             job_id: Some(receipt.job.id.clone()),
-            status: Some(receipt.job.status.clone()),
+            status: Some(receipt.job.status.clone()).filter(|it| !it.as_str().is_empty()),
             poll_after: receipt.poll_after,
             ..JobStatusPayload::default()
         }

@@ -125,7 +125,8 @@ pub struct Handle<R: Resource> {
 /// What a handle keeps of the submit that returned it.
 #[derive(Debug)]
 struct Submission<T> {
-    receipt: Arc<T>,
+    /// The receipt, unless it has other fields than expected.
+    receipt: Option<Arc<T>>,
     idempotency_key: Option<IdempotencyKey>,
     is_replay: bool,
 }
@@ -145,10 +146,11 @@ impl<R: Resource> Handle<R> {
         &self.id
     }
 
-    /// Returns the response to the submit, or `None` if the handle was rebuilt from an id.
+    /// Returns the response to the submit, or `None` if the handle was rebuilt from an id, or if
+    /// nothing but the id could be read of the response.
     #[must_use]
     pub fn receipt(&self) -> Option<&R::Receipt> {
-        Some(&self.submission.as_ref()?.receipt)
+        self.submission.as_ref()?.receipt.as_deref()
     }
 
     /// Returns the idempotency key of the submit, or `None` if the handle was rebuilt from an id.
@@ -239,7 +241,8 @@ impl<R: Resource> Handle<R> {
     }
 
     pub(crate) fn resource_ref(&self) -> ResourceRef {
-        R::resource_ref(&self.id, self.submission.as_ref().map(|it| &it.receipt))
+        let submission = self.submission.as_ref();
+        R::resource_ref(&self.id, submission.and_then(|it| it.receipt.as_ref()))
     }
 
     /// Adds to an error what must not be lost: the id, the receipt and the idempotency key.
@@ -260,7 +263,7 @@ impl<R: Resource> Clone for Handle<R> {
             core: Arc::clone(&self.core),
             id: self.id.clone(),
             submission: self.submission.as_ref().map(|it| Submission {
-                receipt: Arc::clone(&it.receipt),
+                receipt: it.receipt.clone(),
                 idempotency_key: it.idempotency_key.clone(),
                 is_replay: it.is_replay,
             }),
@@ -297,23 +300,23 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
     }
 }
 
-/// Decodes the response to a submit. What was paid for is named even if the receipt cannot be
-/// decoded.
+/// Decodes the response to a submit. A receipt that cannot be decoded is left out if it has an id,
+/// which is all that a wait needs.
 fn decode_handle<R: Resource>(
     context: &DecodeContext<'_>,
     response: &RawResponse,
 ) -> Result<Handle<R>> {
-    let receipt = response.decode(context.core.wrapping).map_err(|error| {
-        let Some(body) = parse_lenient(&response.body) else {
-            return error;
-        };
-        match R::salvage_id(body.get("data").unwrap_or(&body)) {
-            Some(id) => error.with_resource(R::resource_ref(&id, None)),
-            None => error,
-        }
+    let receipt = response.decode(context.core.wrapping);
+    let decoded = receipt.and_then(|Shared::<R::Receipt>(receipt)| {
+        let id = R::receipt_id(&receipt).ok_or_else(|| response.missing_id())?;
+        Ok((id, Some(receipt)))
+    });
+    let (id, receipt) = decoded.or_else(|error| {
+        let body = parse_lenient(&response.body);
+        let id = body.and_then(|body| R::salvage_id(body.get("data").unwrap_or(&body)));
+        let id = id.filter(|id| !id.as_ref().is_empty());
+        id.map(|id| (id, None)).ok_or(error)
     })?;
-    let Shared::<R::Receipt>(receipt) = receipt;
-    let id = R::receipt_id(&receipt).ok_or_else(|| response.missing_id())?;
     let span = Span::current();
     if !span.is_disabled() {
         trace::record_resource(&span, &R::resource_ref(&id, None));
@@ -322,7 +325,10 @@ fn decode_handle<R: Resource>(
         core: Arc::clone(context.core),
         id,
         submission: Some(Submission {
-            is_replay: response.status == 200 && R::is_replay(&receipt),
+            is_replay: response.status == 200
+                && receipt
+                    .as_deref()
+                    .is_none_or(|receipt| R::is_replay(receipt)),
             receipt,
             idempotency_key: context.request.idempotency_key.clone(),
         }),

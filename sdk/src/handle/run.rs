@@ -125,10 +125,10 @@ macro_rules! run_resource {
 
             async fn output(
                 handle: &Handle<Self>,
-                _: RunStatusPayload,
+                status: RunStatusPayload,
                 retry: ResultRetry,
             ) -> Result<RunReceipt> {
-                handle.read_output(retry).await
+                handle.read_output(status.status, retry).await
             }
         }
     };
@@ -163,7 +163,7 @@ fn initial_status(receipt: &RunReceipt) -> RunStatusPayload {
     RunStatusPayload {
         run_id: receipt.id(),
         kind: receipt.kind.clone(),
-        status: Some(receipt.status.clone()),
+        status: Some(receipt.status.clone()).filter(|it| !it.as_str().is_empty()),
         poll_after: receipt.poll_after,
         usage: receipt.usage.clone(),
         ..RunStatusPayload::default()
@@ -219,11 +219,21 @@ impl<K: RunResource> Handle<K> {
         ArtifactDownload::new(artifact, self.download_options())
     }
 
-    async fn read_output(&self, mut retry: ResultRetry) -> Result<RunReceipt> {
+    async fn read_output(
+        &self,
+        status: Option<RunStatus>,
+        mut retry: ResultRetry,
+    ) -> Result<RunReceipt> {
         let mut pending_reads = 0;
         let mut last_receipt = None;
         loop {
-            let result = match retry.limit(self.result(), self).await {
+            let mut result = retry.limit(self.result(), self).await;
+            if let (Ok(receipt), Some(status)) = (&mut result, &status)
+                && receipt.status.as_str().is_empty()
+            {
+                receipt.status = status.clone();
+            }
+            let result = match result {
                 // The replica that answers is behind the one that said that the run has ended.
                 Ok(receipt) if matches!(receipt.status, RunStatus::Queued | RunStatus::Running) => {
                     let status = receipt.status.to_string();
@@ -252,8 +262,8 @@ impl<K: RunResource> Handle<K> {
         let is_success = match receipt.status {
             RunStatus::Completed => true,
             RunStatus::Failed | RunStatus::Skipped | RunStatus::Canceled => false,
-            // For a terminal status that this build does not know, the error decides.
-            _ => receipt.error.is_none(),
+            // For a terminal status that this build does not know, the output decides.
+            _ => receipt.error.is_none() && receipt.output.is_some(),
         };
         if is_success {
             return Ok(receipt);

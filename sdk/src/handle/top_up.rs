@@ -67,7 +67,8 @@ impl Resource for TopUpResource {
     }
 
     fn salvage_id(receipt: &Value) -> Option<TopUpId> {
-        Some(receipt.get("id")?.as_str()?.to_owned().into())
+        let top_up = receipt.get("top_up").unwrap_or(receipt);
+        Some(top_up.get("id")?.as_str()?.to_owned().into())
     }
 
     fn initial_status(receipt: &TopUp) -> TopUp {

@@ -80,7 +80,9 @@ pub(super) fn decode(
         snippet: snippet(&response.body),
     };
     let request_id = response.request_id();
-    Err(Error::new(kind).with_request_id(request_id))
+    Err(Error::new(kind)
+        .with_request_id(request_id)
+        .with_response(response))
 }
 
 /// Returns the reply to a message: the one with its id, or an error without an id, which an endpoint

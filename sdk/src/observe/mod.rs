@@ -80,7 +80,7 @@
 pub(crate) mod call;
 mod error_type;
 mod observer;
-mod redact;
+pub(crate) mod redact;
 pub(crate) mod trace;
 
 pub use self::observer::{AttemptEnd, AttemptStart, CallEnd, CallOutcome, Observer};

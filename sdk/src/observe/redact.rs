@@ -1,4 +1,4 @@
-//! Removal of secrets from what is traced.
+//! Removal of secrets from what is traced and from what errors show.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -70,12 +70,24 @@ pub(super) fn redact(text: &str, key: Option<&HeaderValue>) -> String {
 }
 
 fn without_key(text: String, key: Option<&HeaderValue>) -> String {
-    let key = key.and_then(|key| std::str::from_utf8(key.as_bytes()).ok());
-    match key.and_then(|key| key.strip_prefix("Bearer ")) {
-        // A shorter key could be part of ordinary words.
-        Some(key) if key.len() >= 8 && text.contains(key) => text.replace(key, REDACTED),
+    match key.and_then(|key| key_in(key)) {
+        Some(key) if text.contains(key) => text.replace(key, REDACTED),
         _ => text,
     }
+}
+
+/// Returns a body without the key of an `Authorization` header, or `None` if it does not contain it.
+pub(crate) fn body_without_key(body: &[u8], key: &HeaderValue) -> Option<String> {
+    let key = key_in(key)?;
+    let text = String::from_utf8_lossy(body);
+    text.contains(key).then(|| text.replace(key, REDACTED))
+}
+
+/// Returns the key in an `Authorization` header.
+fn key_in(header: &HeaderValue) -> Option<&str> {
+    let key = std::str::from_utf8(header.as_bytes()).ok()?;
+    // A shorter key could be part of ordinary words.
+    key.strip_prefix("Bearer ").filter(|key| key.len() >= 8)
 }
 
 fn is_secret_field(name: &str) -> bool {
@@ -99,7 +111,8 @@ fn redact_json(json: &mut Value) {
     }
 }
 
-fn redact_urls_and_signing_secrets(text: &str) -> String {
+/// Returns text without signing secrets and the queries of URLs.
+pub(crate) fn redact_urls_and_signing_secrets(text: &str) -> String {
     // Lower-casing ASCII changes no offset.
     let lower = text.to_ascii_lowercase();
     let mut redacted = String::with_capacity(text.len());
@@ -111,6 +124,8 @@ fn redact_urls_and_signing_secrets(text: &str) -> String {
         let word = found.get(..length).unwrap_or_default();
         match kind {
             Secret::Url => redacted.push_str(&redact_url(word)),
+            Secret::Query if word.contains('=') => redacted.push_str("?…"),
+            Secret::Query => redacted.push_str(word),
             Secret::SigningSecret => redacted.push_str("whsec_…"),
         }
         end = start + length;
@@ -122,6 +137,8 @@ fn redact_urls_and_signing_secrets(text: &str) -> String {
 #[derive(Clone, Copy)]
 enum Secret {
     Url,
+    /// The query of a relative URL.
+    Query,
     SigningSecret,
 }
 
@@ -131,6 +148,7 @@ fn next_secret(lower: &str, from: usize) -> Option<(usize, Secret)> {
     for (prefix, kind) in [
         ("http://", Secret::Url),
         ("https://", Secret::Url),
+        ("?", Secret::Query),
         (SIGNING_SECRET_PREFIX, Secret::SigningSecret),
     ] {
         if let Some(start) = rest.find(prefix)
@@ -191,6 +209,8 @@ mod tests {
                 r#"{"url":"https://a/x?s=1\u0026t=canary"}"#,
                 r#"{"url":"https://a/x?…"}"#,
             ),
+            ("denied /m/a.mp4?sig=canary", "denied /m/a.mp4?…"),
+            ("what? why?", "what? why?"),
             ("secret whsec_canary.", "secret whsec_…"),
             ("https://a/whsec_canary", "https://a/…"),
             ("İ https://a/?canary", "İ https://a/?…"),

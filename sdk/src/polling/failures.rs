@@ -1,5 +1,6 @@
 //! Polls that fail, one after the other.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::call::clock::Instant;
@@ -16,12 +17,23 @@ const MIN_PAUSE: Duration = Duration::from_millis(250);
 pub(crate) struct PollFailures {
     since: Option<Instant>,
     count: u32,
+    last: Option<Arc<Error>>,
 }
 
 impl PollFailures {
     /// Ends the series after a poll that succeeded.
     pub(crate) fn reset(&mut self) {
         *self = Self::default();
+    }
+
+    /// Keeps the error of the latest poll.
+    pub(crate) fn keep(&mut self, error: Error) -> Arc<Error> {
+        Arc::clone(self.last.insert(Arc::new(error)))
+    }
+
+    /// Returns the error of the latest poll, if it failed.
+    pub(crate) fn last(&self) -> Option<Arc<Error>> {
+        self.last.clone()
     }
 
     /// Counts a failed poll, and returns the pause before the next one.

@@ -230,7 +230,8 @@ impl<R: Resource> Updates<R> {
     fn timed_out(&mut self) -> Error {
         self.state = State::Finished;
         let timeout = self.options.timeout.unwrap_or_default();
-        let error = Error::new(Kind::WaitTimeout { timeout });
+        let last_poll = self.failures.last();
+        let error = Error::new(Kind::WaitTimeout { timeout, last_poll });
         trace::record_error(&self.span, &error);
         self.handle.annotate(error)
     }
@@ -313,7 +314,10 @@ impl<R: Resource> Updates<R> {
                 let timeout = self.options.poll_failure_timeout;
                 let jitter = self.handle.core.random.fraction();
                 match self.failures.pause(&error, now, timeout, jitter) {
-                    Some(pause) => Ok(self.update(now, Some(Arc::new(error)), Some(pause))),
+                    Some(pause) => {
+                        let error = self.failures.keep(error);
+                        Ok(self.update(now, Some(error), Some(pause)))
+                    }
                     None => {
                         self.state = State::Finished;
                         trace::record_error(&self.span, &error);

@@ -125,8 +125,8 @@ response_body! {
     pub struct TopUp {
         /// The top-up's identifier. Assumed.
         required id: TopUpId,
-        /// The top-up's status.
-        required status: TopUpStatus,
+        /// The top-up's status, empty if the service did not send it.
+        text status: TopUpStatus,
         /// The URL of the hosted checkout, to be opened in a browser.
         optional checkout_url: String,
         /// The requested amount in cents.

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::response::response_body;
-use super::{ErrorDetails, RequestId};
+use super::{ErrorDetails, Extra, RequestId};
 use crate::contract::{ErrorCategory, ErrorCode, NextAction};
 
 response_body! {
@@ -36,6 +38,34 @@ response_body! {
 }
 
 impl ErrorBody {
+    /// Returns the error with an empty code and the message of an error that is not an object with a
+    /// code, or `None` if there is nothing in it.
+    pub(super) fn from_other_form(json: &Value) -> Option<Self> {
+        let message = match json {
+            Value::String(text) => text.clone(),
+            Value::Null => return None,
+            Value::Array(items) if items.is_empty() => return None,
+            Value::Object(fields) if fields.is_empty() => return None,
+            other => match other.get("message").and_then(Value::as_str) {
+                Some(message) => message.to_owned(),
+                None => other.to_string(),
+            },
+        };
+        (!message.is_empty()).then(|| Self {
+            code: ErrorCode::Other(String::new()),
+            message,
+            request_id: None,
+            category: None,
+            stage: None,
+            public_reason: None,
+            retryable: None,
+            retry_after: None,
+            next_action: None,
+            details: None,
+            extra: Extra::default(),
+        })
+    }
+
     /// Returns the recommended next action: the one in the body, or else the default of the code.
     #[must_use]
     pub fn next_action(&self) -> Option<NextAction> {
@@ -62,11 +92,27 @@ impl ErrorBody {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
+    fn an_error_in_another_form_is_the_message() {
+        let read = |json: serde_json::Value| {
+            let body = ErrorBody::from_other_form(&json);
+            body.map(|body| body.message)
+        };
+        assert_eq!(read(json!("boom")).unwrap(), "boom");
+        assert_eq!(read(json!({"code": 7, "message": "boom"})).unwrap(), "boom");
+        assert_eq!(read(json!({"code": 7})).unwrap(), r#"{"code":7}"#);
+        for nothing in [json!(null), json!(""), json!([]), json!({})] {
+            assert_eq!(read(nothing), None);
+        }
+    }
+
+    #[test]
     fn unexpected_fields_do_not_hide_the_code() {
-        let json = serde_json::json!({
+        let json = json!({
             "code": "insufficient_funds", "message": null, "details": ["too", "little"],
             "retryable": "no", "next_action": "add_funds", "retry_after_seconds": -1
         });

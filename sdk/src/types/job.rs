@@ -34,8 +34,8 @@ response_body! {
     pub struct Job {
         /// The job's identifier.
         required id: JobId,
-        /// The job's status.
-        required status: JobStatus,
+        /// The job's status, empty if the service did not send it.
+        text status: JobStatus,
         /// The type of the job.
         optional job_type as "type": JobType,
         /// The model that the job uses. Assumed.
@@ -43,7 +43,7 @@ response_body! {
         /// The result of a completed job.
         optional result: JobOutput,
         /// Why the job failed. Assumed.
-        optional error: ErrorBody,
+        failure error: ErrorBody,
         /// The price of the job; open surface. Assumed.
         optional price_usd: Usd,
         /// The caller's key-value data.
@@ -174,7 +174,7 @@ response_body! {
         /// The result object, if the files are in one. Assumed.
         optional result: JobOutput,
         /// Why the job failed. Assumed.
-        optional error: ErrorBody,
+        failure error: ErrorBody,
     }
 }
 

@@ -15,8 +15,8 @@ use serde_json::Value;
 
 pub(in crate::types) use self::json::{Json, Text};
 
-use super::Extra;
 use super::seconds::Seconds;
+use super::{ErrorBody, Extra};
 
 /// Declares a response body.
 ///
@@ -25,7 +25,8 @@ use super::seconds::Seconds;
 /// - `required name: T` is a `T`. Decoding fails if the field is missing or is not a `T`.
 /// - `optional name: T` is an `Option<T>`.
 /// - `list name: T` is a `Vec<T>` with the items that are a `T`.
-/// - `text name: String` is a `String`, empty if the field is missing.
+/// - `text name: T` is a `String` or an open enum, empty if the field is missing.
+/// - `failure name: ErrorBody` is an `Option<ErrorBody>`, also of an error in another form.
 /// - `seconds name: Duration` is an `Option<Duration>`, in JSON a number of seconds.
 ///
 /// `as "wire"` after the name sets the name in JSON; `or "other"` adds a name that is read if the
@@ -169,6 +170,7 @@ macro_rules! response_body {
     (@type required $type:ty) => { $type };
     (@type optional $type:ty) => { Option<$type> };
     (@type seconds $type:ty) => { Option<$type> };
+    (@type failure $type:ty) => { Option<$type> };
     (@type list $type:ty) => { Vec<$type> };
     (@type text $type:ty) => { $type };
 
@@ -177,6 +179,9 @@ macro_rules! response_body {
     };
     (@read required [$($alias:literal)+] $type:ty, $field:ident $map:ident $extra:ident $name:ident) => {
         $field = crate::types::response::optional::<$type>(&mut $extra, $name, $map.next_value()?)
+    };
+    (@read text [] $type:ty, $field:ident $map:ident $extra:ident $name:ident) => {
+        $field = Some(crate::types::response::text::<$type>(&mut $extra, $name, $map.next_value()?))
     };
     (@read $kind:ident [$($alias:literal)*] $type:ty, $field:ident $map:ident $extra:ident $name:ident) => {
         $field = crate::types::response::$kind(&mut $extra, $name, $map.next_value()?)
@@ -192,11 +197,18 @@ macro_rules! response_body {
     (@finish required $field:ident $name:expr) => {
         $field.ok_or_else(|| serde::de::Error::missing_field($name))?
     };
+    (@finish text $field:ident $name:expr) => { $field.unwrap_or_else(|| String::new().into()) };
     (@finish $kind:ident $field:ident $name:expr) => { $field };
 
     (@write required $fields:ident $name:ident $value:expr) => { $fields.write($name, $value)? };
     (@write optional $fields:ident $name:ident $value:expr) => {
         if let Some(value) = $value { $fields.write($name, value)?; }
+    };
+    (@write failure $fields:ident $name:ident $value:expr) => {
+        if let Some(value) = $value { $fields.write($name, value)?; }
+    };
+    (@write text $fields:ident $name:ident $value:expr) => {
+        if !$value.as_str().is_empty() { $fields.write($name, $value)?; }
     };
     (@write seconds $fields:ident $name:ident $value:expr) => {
         if let Some(value) = $value {
@@ -254,14 +266,34 @@ pub(in crate::types) fn list<T: DeserializeOwned>(
 }
 
 /// Decodes a `text` field.
-pub(in crate::types) fn text(extra: &mut Extra, name: Text<'_>, json: Json<'_>) -> String {
+pub(in crate::types) fn text<T: From<String>>(
+    extra: &mut Extra,
+    name: Text<'_>,
+    json: Json<'_>,
+) -> T {
     match json {
-        Json::Text(text) if !text.is_empty() => text.into_owned(),
+        Json::Text(text) if !text.is_empty() => text.into_owned().into(),
         json => {
             extra.insert(name.0.into_owned(), json.into());
-            String::new()
+            String::new().into()
         }
     }
+}
+
+/// Decodes a `failure` field.
+pub(in crate::types) fn failure(
+    extra: &mut Extra,
+    name: Text<'_>,
+    json: Json<'_>,
+) -> Option<ErrorBody> {
+    let decoded = json.decode();
+    if decoded.is_some() {
+        return decoded;
+    }
+    let json = Value::from(json);
+    let read = ErrorBody::from_other_form(&json);
+    extra.insert(name.0.into_owned(), json);
+    read
 }
 
 /// Decodes a `seconds` field.

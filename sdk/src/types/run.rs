@@ -43,8 +43,8 @@ response_body! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct RunReceipt {
-        /// The run's status.
-        required status: RunStatus,
+        /// The run's status, empty if the service did not send it.
+        text status: RunStatus,
         /// The run's identifier, if the receipt has it; see [`id`](Self::id). Assumed.
         optional run_id: RunId,
         /// The request that was answered with the receipt.
@@ -58,9 +58,9 @@ response_body! {
         /// The URL of the run's timeline. It is always null for runs of Actions.
         optional events_url: String,
         /// Why the run failed.
-        optional error: ErrorBody,
+        failure error: ErrorBody,
         /// Why the output is missing or partial; usually present if the run failed.
-        optional output_error: ErrorBody,
+        failure output_error: ErrorBody,
         /// The output that matches the requested `output_schema`, or a part of it.
         optional output: Value,
         /// All generated files, also of a failed run.
@@ -106,11 +106,9 @@ impl RunReceipt {
             .or_else(|| in_urls().map(RunId::from))
     }
 
-    /// Returns the run's identifier in the JSON of a receipt, even if the receipt has no status.
+    /// Returns the run's identifier in the JSON of a receipt.
     pub(crate) fn id_in(receipt: &Value) -> Option<RunId> {
-        let mut fields = receipt.as_object()?.clone();
-        fields.insert("status".to_owned(), "".into());
-        Self::deserialize(Value::Object(fields)).ok()?.id()
+        Self::deserialize(receipt).ok()?.id()
     }
 
     /// Deserializes the output. A missing output is deserialized from `null`.

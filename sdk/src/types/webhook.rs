@@ -117,7 +117,9 @@ impl WebhookEvent {
     /// exceeds 1 MiB.
     #[must_use]
     pub fn run_receipt(&self) -> Option<RunReceipt> {
-        RunReceipt::deserialize(self.payload.as_ref()?).ok()
+        let receipt = RunReceipt::deserialize(self.payload.as_ref()?).ok();
+        // The payload of another event has no status.
+        receipt.filter(|receipt| !receipt.status.as_str().is_empty())
     }
 
     /// Returns the run's identifier, from the body, the receipt or the receipt's URL.

@@ -14,7 +14,7 @@ use svc_sdk::types::{JobId, RunId, TopUpId, UsageEntry, UsageKind, Usd};
 use self::net_spend::{day_of, net_spend};
 use crate::args::ListArgs;
 use crate::error::Failure;
-use crate::listing::Listing;
+use crate::listing::{ListItem, Listing};
 use crate::output::values::{money, time_ago};
 use crate::output::{Column, Table};
 use crate::session::Session;
@@ -52,7 +52,7 @@ struct Total {
 #[derive(Debug, Serialize)]
 struct Report {
     totals: Vec<Total>,
-    entries: Vec<UsageEntry>,
+    entries: Vec<ListItem<UsageEntry>>,
 }
 
 /// Runs the command.
@@ -64,26 +64,30 @@ pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> 
         return listing.print(call, entry_table).await;
     }
     let (entries, rest) = listing.default_limit(DEFAULT_ENTRIES).collect(call).await?;
-    let count = entries.len();
-    let report = Report {
-        totals: totals(&entries),
-        entries,
-    };
-    let printer = &session.printer;
+    let (count, printer) = (entries.len(), &session.printer);
+    let decoded: Vec<&UsageEntry> = entries.iter().filter_map(ListItem::decoded).collect();
+    if decoded.len() < count {
+        let others = count - decoded.len();
+        printer.warn(&format!(
+            "{others} of {count} entries do not have the expected fields and are not in the totals; -o json shows them"
+        ));
+    }
+    let totals = totals(decoded.iter().copied());
     if args.chart && !printer.is_json_requested() {
-        let spends = net_spend(&report.entries);
+        let spends = net_spend(decoded);
         let models = models::of_jobs(session, &client, &spends).await;
         printer.print_text_for_width(|width, colored| {
             chart::render(&spends, &models, width, colored)
         })?;
     } else {
+        let report = Report { totals, entries };
         printer.print_item(&report, |report| total_table(&report.totals))?;
     }
     rest.report_totals(printer, count);
     Ok(())
 }
 
-fn totals(entries: &[UsageEntry]) -> Vec<Total> {
+fn totals<'a>(entries: impl IntoIterator<Item = &'a UsageEntry>) -> Vec<Total> {
     let mut sums: BTreeMap<(String, UsageKind), (u64, Usd)> = BTreeMap::new();
     for entry in entries {
         let day = day_of(entry).to_owned();

@@ -38,10 +38,12 @@ struct Account {
 /// Returns what was spent, oldest first.
 ///
 /// A refund returns what is reserved first, which was not spent, and then what was captured.
-pub(super) fn net_spend(newest_first: &[UsageEntry]) -> Vec<Spend> {
+pub(super) fn net_spend<'a>(
+    newest_first: impl IntoIterator<Item = &'a UsageEntry, IntoIter: DoubleEndedIterator>,
+) -> Vec<Spend> {
     let mut accounts: HashMap<&str, Account> = HashMap::new();
     let mut spends = Vec::new();
-    for entry in newest_first.iter().rev() {
+    for entry in newest_first.into_iter().rev() {
         let job = entry.job_id.as_ref().map(JobId::as_str);
         let run = entry.run_id.as_ref().map(RunId::as_str);
         let account = accounts.entry(job.or(run).unwrap_or_default()).or_default();

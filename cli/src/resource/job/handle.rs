@@ -1,6 +1,7 @@
 //! Handles of jobs, as resources.
 
 use serde::Serialize;
+use serde_json::json;
 use svc_sdk::contract::JobStatus;
 use svc_sdk::handle::{Handle, JobResource};
 use svc_sdk::types::{Job, JobStatusPayload, RequestId, SubmitReceipt, Usd};
@@ -80,9 +81,19 @@ impl<S: EstimateSource> Resource for JobResource<S> {
         live.update(update, update.status.status.as_ref().map(JobStatus::as_str));
     }
 
-    async fn result(_: &Handle<Self>, updates: Updates<Self>) -> Result<FinishedJob, Failure> {
+    async fn result(handle: &Handle<Self>, updates: Updates<Self>) -> Result<FinishedJob, Failure> {
         let result = updates.result().await?;
-        Ok(FinishedJob::new(result))
+        let mut finished = FinishedJob::new(result);
+        // The result does not name what the job created besides its files.
+        for (name, resource) in handle.receipt().iter().flat_map(|it| it.extra.iter()) {
+            let id = resource.get("id").filter(|id| id.is_string());
+            if let (Some(id), None) = (id, finished.result.extra.get(name)) {
+                finished
+                    .created
+                    .insert(name.to_owned(), json!({ "id": id }));
+            }
+        }
+        Ok(finished)
     }
 
     async fn download(

@@ -1,9 +1,10 @@
 //! Tables of jobs.
 
+use serde_json::Value;
 use svc_sdk::types::{Job, JobEvent, SubmitReceipt};
 
 use super::FinishedJob;
-use crate::output::values::{date_and_time, money, optional_money, time_ago, time_ago_and_date};
+use crate::output::values::{date_and_time, money, time_ago, time_ago_and_date};
 use crate::output::{Column, Table};
 use crate::tables::{add_artifacts, artifact_label, error_text};
 
@@ -25,7 +26,7 @@ pub(crate) fn list(jobs: &[Job]) -> Table {
             job.job_type
                 .as_ref()
                 .map_or("", |job_type| job_type.as_str()),
-            &optional_money(job.price_usd),
+            &price(job).unwrap_or_default(),
             &time_ago(job.created_at.as_ref()),
         ]);
     }
@@ -68,7 +69,7 @@ pub(crate) fn envelope(job: &Job) -> Table {
     table.status_field("status", Some(&job.status));
     table.field("type", job.job_type.as_ref());
     table.field("model", job.model.as_ref());
-    table.field("price", job.price_usd.map(money));
+    table.field("price", price(job));
     table.field("created", time_ago_and_date(job.created_at.as_ref()));
     table.field("updated", time_ago_and_date(job.updated_at.as_ref()));
     add_artifacts(
@@ -105,6 +106,10 @@ pub(crate) fn finished(finished: &FinishedJob) -> Table {
     let mut table = Table::key_value();
     table.field("job", result.job_id.as_ref());
     table.status_field("status", result.status.as_ref());
+    for (name, resource) in &finished.created {
+        let id = resource.get("id").and_then(Value::as_str);
+        table.field(name, id);
+    }
     add_artifacts(&mut table, result.artifacts());
     for file in finished.files.iter().flatten() {
         table.field("file", Some(file));
@@ -120,9 +125,19 @@ pub(crate) fn receipt(receipt: &SubmitReceipt) -> Table {
     let mut table = Table::key_value();
     table.field("job", Some(&receipt.job.id));
     table.status_field("status", Some(&receipt.job.status));
-    table.field("price", receipt.job.price_usd.map(money));
+    table.field("price", price(&receipt.job));
     table.field("status url", receipt.status_url.as_ref());
     table.field("result url", receipt.result_url.as_ref());
     table.field("request", receipt.request_id.as_ref());
     table
+}
+
+/// Returns the price of a job, as received if it is not an amount.
+fn price(job: &Job) -> Option<String> {
+    let received = || match job.extra.get("price_usd")? {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    job.price_usd.map(money).or_else(received)
 }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use serde_json::json;
+use serde::ser::Error;
+use serde_json::{Value, json};
 use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{QueueCounts, QueueItem, RunReceipt};
 
@@ -57,34 +58,33 @@ impl FinishedItem {
 impl Serialize for FinishedItem {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Line<'a, T> {
+        struct Line<'a> {
             index: u64,
             #[serde(flatten)]
-            run: &'a T,
+            run: &'a Value,
             #[serde(skip_serializing_if = "Option::is_none")]
             files: Option<&'a Vec<StoredFile>>,
+            /// What this program could not read or download, unless the run has an error.
             #[serde(skip_serializing_if = "Option::is_none")]
-            #[serde(rename = "trouble")]
-            failure: Option<String>,
+            error: Option<Value>,
         }
-        let failure = self.failure.as_ref().map(Failure::headline);
-        let files = self.files.as_ref();
-        match &self.receipt {
-            Some(run) => Line {
-                index: self.index,
-                run,
-                files,
-                failure,
-            }
-            .serialize(serializer),
-            None => Line {
-                index: self.index,
-                run: &json!({"run_id": self.item.run_id, "status": self.item.status}),
-                files,
-                failure,
-            }
-            .serialize(serializer),
+        let mut run = match &self.receipt {
+            Some(receipt) => serde_json::to_value(receipt).map_err(S::Error::custom)?,
+            None => json!({"run_id": self.item.run_id, "status": self.item.status}),
+        };
+        let failure = self.failure.as_ref();
+        let failure = failure.filter(|_| run.get("error").is_none_or(Value::is_null));
+        if let (Some(_), Some(fields)) = (failure, run.as_object_mut()) {
+            fields.remove("error");
         }
+        let error = failure.map(Failure::to_json);
+        Line {
+            index: self.index,
+            run: &run,
+            files: self.files.as_ref(),
+            error: error.and_then(|mut json| Some(json.get_mut("error")?.take())),
+        }
+        .serialize(serializer)
     }
 }
 

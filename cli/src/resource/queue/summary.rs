@@ -6,9 +6,10 @@ use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{RunReceipt, Usd};
 
 use super::finished::{FinishedItem, FinishedQueue};
-use crate::error::{Exit, Failure};
+use crate::error::{ClientCode, Exit, Failure};
 use crate::resource::run::summary::download_command;
 use crate::session::Session;
+use crate::text::shell_quote;
 use crate::types::ResourceId;
 
 /// Prints the summary of a finished queue.
@@ -47,6 +48,16 @@ pub(super) fn summarize(
     let degraded = receipts().filter(|it| it.is_degraded()).count();
     let total = usize::try_from(counts.total).unwrap_or(usize::MAX);
     let total = total.max(finished.items.len());
+    if total == 0 {
+        let why = "the queue ended, but the answer has neither its runs nor their number";
+        return Err(Failure::other(why)
+            .with_client_code(ClientCode::UnreadableResponse)
+            .for_resource(ResourceId::Queue(queue.to_owned()))
+            .hint(format!(
+                "show the answer: svc queue get {} -o json",
+                shell_quote(queue)
+            )));
+    }
     let spent: Usd = receipts().filter_map(RunReceipt::billable_amount).sum();
     let is_unread = |item: &&FinishedItem| {
         let spent = item.receipt.as_ref().and_then(RunReceipt::billable_amount);
@@ -82,12 +93,19 @@ pub(super) fn summarize(
     };
     let mut failure =
         Failure::new(exit, sentence).for_resource(ResourceId::Queue(queue.to_owned()));
+    if exit == Exit::Failure && item_failure.is_none() {
+        // The statuses are none that this build knows.
+        failure = failure.with_client_code(ClientCode::UnreadableResponse);
+    }
     for item in &finished.items {
         let index = item.index;
         if let Some(item_failure) = &item.failure {
             failure = failure.issue(format!("item {index}: {}", item_failure.headline()));
         } else if *item.status() != RunStatus::Completed {
-            let status = item.status();
+            let status = match item.status().as_str() {
+                "" => "has no status",
+                status => status,
+            };
             let run = item.item.run_id.as_ref();
             let run = run.map(|id| format!(", {id}")).unwrap_or_default();
             let error = item

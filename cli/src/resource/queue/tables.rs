@@ -15,7 +15,8 @@ pub(crate) fn queue(queue: &Queue) -> Table {
     table.field("queue", queue.id());
     table.field("format", queue.format_id.as_ref());
     table.status_field("status", queue.status.as_ref());
-    table.field("runs", Some(progress(&queue.counts())));
+    let counts = queue.counts();
+    table.field("runs", (counts.total > 0).then(|| progress(&counts)));
     table.field("concurrency", queue.concurrency);
     table.field("created", time_ago_and_date(queue.created_at.as_ref()));
     for (position, item) in queue.items.iter().enumerate() {

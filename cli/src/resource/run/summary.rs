@@ -52,6 +52,10 @@ pub(crate) fn summarize(
         (RunStatus::Failed, _) | (RunStatus::Other(_), Some(_)) => {
             RunSummary::Failed(failed(session, run, receipt, kind, is_downloaded))
         }
+        // A terminal status that this build does not know.
+        (RunStatus::Other(_), None) if receipt.output.is_none() => {
+            RunSummary::Failed(failed(session, run, receipt, kind, is_downloaded))
+        }
         _ if receipt.is_output_pending() => RunSummary::Degraded(
             format!(
                 "run {id} completed, but its output is not available yet: {spend}; retry with: {}",
@@ -125,9 +129,15 @@ fn failed(
     let code = receipt.error.as_ref().map(|error| &error.code);
     let details = receipt.error.as_ref().and_then(|it| it.details.as_ref());
     let failure = for_run(run, Failure::new(Exit::JobFailed, why))
-        .context("the run failed")
+        .context(match &receipt.status {
+            RunStatus::Other(status) if !status.is_empty() => {
+                format!("the run ended with status {}", sanitize(status))
+            }
+            _ => "the run failed".to_owned(),
+        })
         .with_response(
-            code.map(|code| code.as_str().to_owned()),
+            code.map(|code| code.as_str().to_owned())
+                .filter(|code| !code.is_empty()),
             None,
             receipt.request_id.as_ref().map(|id| id.as_str().to_owned()),
             details

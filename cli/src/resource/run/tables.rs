@@ -6,7 +6,7 @@ use super::FinishedRun;
 use super::finished::spend;
 use crate::output::values::{date_and_time, money, time_ago, time_ago_and_date};
 use crate::output::{Column, Table};
-use crate::tables::{add_artifacts, artifact_label, error_text};
+use crate::tables::{add_artifacts, artifact_label, error_label, error_text};
 
 /// Returns the table of a list of runs.
 pub(crate) fn list(runs: &[RunReceipt]) -> Table {
@@ -26,7 +26,7 @@ pub(crate) fn list(runs: &[RunReceipt]) -> Table {
             &spent.map_or_else(|| "unknown".to_owned(), money),
             &run.artifacts.len().to_string(),
             &time_ago(run.created_at.as_ref()),
-            run.error.as_ref().map_or("", |error| error.code.as_str()),
+            run.error.as_ref().map_or("", error_label),
         ]);
     }
     table
@@ -60,7 +60,7 @@ pub(crate) fn finished_list(finished: &[FinishedRun]) -> Table {
         }
         if receipt.output.is_none() && receipt.artifacts.is_empty() {
             let error = receipt.error.as_ref();
-            row("", error.map_or("", |error| error.code.as_str()));
+            row("", error.map_or("", error_label));
         }
     }
     table

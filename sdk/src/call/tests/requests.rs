@@ -27,14 +27,54 @@ async fn a_receipt_that_cannot_be_decoded_still_names_the_job() {
         r#"{"data": {"job_id": "job_1"}}"#,
         r#"{"id": "job_1", "status": "queued"}"#,
     ] {
-        let error = open_client(&Script::new([json(202, body)]))
+        let result = r#"{"data": {"job_id": "job_1", "status": "completed", "artifacts": []}}"#;
+        let status = r#"{"data": {"status": "completed", "terminal": true}}"#;
+        let script = Script::new([json(202, body), json(200, status), json(200, result)]);
+        let job = open_client(&script)
             .videos()
             .generate(video())
             .await
-            .unwrap_err();
-        assert!(error.is_decode() && error.idempotency_key().is_some());
-        assert_eq!(error.job_id().unwrap().as_str(), "job_1", "{body}");
+            .unwrap();
+        assert!(job.idempotency_key().is_some() && !job.is_replay());
+        assert_eq!(job.id().as_str(), "job_1", "{body}");
+        assert!(job.wait().await.is_ok(), "{body}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_error_carries_the_api_key() {
+    let key = "canary-key";
+    let page = format!("{}Bearer {key}", "x".repeat(505));
+    let short = format!("{}Bearer {key}", "x".repeat(70));
+    let reason = format!(r#"{{"data": {{"id": ["{key}"]}}}}"#);
+    let envelope = format!(r#"{{"error": {{"code": "odd", "message": "no {key}"}}}}"#);
+    for (status, body) in [
+        (200, &page),
+        (200, &short),
+        (200, &reason),
+        (400, &page),
+        (400, &short),
+        (400, &envelope),
+    ] {
+        let script = Script::new([json(status, body)]);
+        let job = open_client(&script).jobs().handle("job_1");
+        let error = job.get().max_retries(0).await.unwrap_err();
+        let snippet = error.snippet().unwrap_or_default();
+        let body = &error.response().unwrap().body;
+        let body = String::from_utf8_lossy(body);
+        for text in [&*error.to_string(), &format!("{error:?}"), snippet, &*body] {
+            assert!(!text.contains("canary"), "{text}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quoted_body_is_shown_without_the_queries_of_urls() {
+    let body = "denied /m/a.mp4?X-Amz-Signature=canary";
+    let script = Script::new([json(400, body)]);
+    let job = open_client(&script).jobs().handle("job_1");
+    let error = job.get().await.unwrap_err().to_string();
+    assert!(error.contains("denied /m/a.mp4?…"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -102,7 +102,7 @@ async fn the_error_of_a_run_that_did_not_complete_has_its_receipt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_terminal_status_is_judged_by_its_error() {
+async fn an_unknown_terminal_status_is_judged_by_its_error_and_output() {
     let well = Script::new([
         json(200, r#"{"data": {"status": "archived", "terminal": true}}"#),
         receipt("archived", r#", "output": {"title": "Fox"}"#),
@@ -116,16 +116,29 @@ async fn an_unknown_terminal_status_is_judged_by_its_error() {
         receipt_of.unwrap().status,
         RunStatus::Other("archived".into())
     );
-    let badly = Script::new([
-        json(200, r#"{"data": {"status": "expired", "terminal": true}}"#),
-        receipt("expired", r#", "error": {"code": "too_old"}"#),
-    ]);
-    let error = developer_client(&badly)
-        .agent_runs()
-        .handle("run_1")
-        .wait()
-        .await;
-    assert!(error.unwrap_err().is_run_failed());
+    for fields in [
+        r#", "error": {"code": "too_old"}"#,
+        r#", "error": "too old""#,
+        "",
+    ] {
+        let badly = Script::new([
+            json(200, r#"{"data": {"status": "expired", "terminal": true}}"#),
+            receipt("expired", fields),
+        ]);
+        let error = developer_client(&badly)
+            .agent_runs()
+            .handle("run_1")
+            .wait()
+            .await;
+        assert!(error.unwrap_err().is_run_failed(), "{fields}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_without_a_status_has_that_of_the_poll() {
+    let script = Script::new([poll("completed"), json(200, r#"{"data": {"output": 7}}"#)]);
+    let run = developer_client(&script).agent_runs().handle("run_1");
+    assert_eq!(run.wait().await.unwrap().status, RunStatus::Completed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -181,10 +194,9 @@ async fn a_receipt_that_cannot_be_decoded_still_names_the_run_and_the_key() {
         .run(completion)
         .max_retries(0);
     let key = start.request().unwrap().idempotency_key.clone();
-    let error = start.await.unwrap_err();
-    assert_eq!(error.run_id(), Some(&"run_7".into()));
-    assert_eq!(error.idempotency_key(), key.as_ref());
-    assert!(error.is_ambiguous());
+    let run = start.await.unwrap();
+    assert_eq!(run.id().as_str(), "run_7");
+    assert_eq!(run.idempotency_key(), key.as_ref());
 }
 
 #[tokio::test(start_paused = true)]
@@ -377,17 +389,15 @@ async fn a_damaged_receipt_still_names_the_run() {
         let completion = AgentCompletionCreate::new("x", Usd::from_micros(1));
         let start = developer_client(&script).agent().run(completion);
         let key = start.request().unwrap().idempotency_key.clone();
-        let error = start.await.unwrap_err();
-        assert_eq!(error.run_id(), Some(&"run_7".into()), "{body}");
-        assert_eq!(error.idempotency_key(), key.as_ref());
-        assert!(error.is_ambiguous());
+        let run = start.await.unwrap();
+        assert_eq!(run.id().as_str(), "run_7", "{body}");
+        assert_eq!(run.idempotency_key(), key.as_ref());
     }
     let queue = r#"{"data": {"queue_id": "frq_7", "later": 1e999}}"#;
     let script = Script::new([json(202, queue)]);
     let bulk = BulkRunCreate::new([body()]);
     let start = developer_client(&script).formats().bulk_run("fmt_1", bulk);
-    let error = start.await.unwrap_err();
-    assert_eq!(error.queue_id(), Some("frq_7".into()));
+    assert_eq!(start.await.unwrap().id().as_str(), "frq_7");
 }
 
 #[tokio::test(start_paused = true)]

@@ -193,8 +193,8 @@ impl QueueCounts {
 response_body! {
     /// A run of a queue.
     pub struct QueueItem {
-        /// The run's status.
-        required status: RunStatus,
+        /// The run's status, empty if the service did not send it.
+        text status: RunStatus,
         /// The position in the queue, from 0.
         optional index: u64,
         /// The run's identifier, after the run started.

@@ -44,7 +44,7 @@ const BODIES: &[(&str, RoundTrip, &str, &[&str])] = table! {
     AvatarVideo {"id": "a"} ["status", "avatar_handle", "job_id", "artifacts"],
     VideoCaptions {"id": "c"} ["status", "video_url", "job_id", "artifacts"],
     Estimate {"price_usd": "0.5000"} ["model", "currency", "unit", "unit_price_usd", "units"],
-    TopUp {"id": "t", "status": "paid"} ["checkout_url", "amount_usd_cents"],
+    TopUp {"id": "t"} ["status", "checkout_url", "amount_usd_cents"],
     ServiceCatalog {} ["capabilities", "endpoints", "runtime", "models", "pricing"],
     MusicTrack {} ["id", "title", "category", "mood", "url", "duration_seconds"],
     MusicCategory {} ["id", "name"],
@@ -71,8 +71,9 @@ const BODIES: &[(&str, RoundTrip, &str, &[&str])] = table! {
         "queue_id", "request_id", "format_id", "status", "terminal", "concurrency", "counts",
         "items", "created_at", "status_url", "next_poll_after_seconds",
     ],
-    QueueItem {"status": "running"} ["index", "run_id"],
-    Job {"id": "j", "status": "queued"} [
+    QueueItem {} ["status", "index", "run_id"],
+    Job {"id": "j"} [
+        "status",
         "type", "model", "result", "error", "price_usd", "metadata", "created_at", "updated_at",
         "webhook_delivery",
     ],
@@ -93,7 +94,8 @@ const BODIES: &[(&str, RoundTrip, &str, &[&str])] = table! {
     CatalogModel {"id": "m"} ["name", "type", "pricing", "model", "model_id"],
     CatalogPricing {"unit": "second"} ["currency", "rates"],
     CatalogRate {"unit_price_usd": "0.1000"} ["resolution"],
-    RunReceipt {"status": "queued"} [
+    RunReceipt {} [
+        "status",
         "run_id", "request_id", "kind", "status_url", "result_url", "events_url", "error",
         "output_error", "output", "artifacts", "primary_output_url", "primary_output_key", "usage",
         "webhook_delivery", "next_poll_after_seconds", "created_at", "format_id", "action_id",
