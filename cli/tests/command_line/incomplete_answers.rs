@@ -169,7 +169,7 @@ fn the_reason_of_a_failure_is_shown_in_any_form() {
         assert_eq!(failed["request_id"], "req_7");
         let output = run(&env, &server, "run wait run_7 --kind agent -o json").assert_exit(7);
         assert_eq!(output.json()["error"], reason);
-        assert_eq!(error(&output)["message"], "boom");
+        assert_eq!(error(&output)["message"], "the run failed: boom");
     }
     let body = r#"{"error": {"code": "database_busy", "message": "too busy"}}"#;
     let server = FakeServer::answering("503 Service Unavailable", body);
