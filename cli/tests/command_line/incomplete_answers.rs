@@ -167,6 +167,9 @@ fn the_reason_of_a_failure_is_shown_in_any_form() {
             (&json!("boom"), &json!("failed"))
         );
         assert_eq!(failed["request_id"], "req_7");
+        let output = run(&env, &server, "job wait job_7 job_8 -o json").assert_exit(7);
+        assert_eq!(output.json()[1]["job_id"], "job_8");
+        assert_eq!(output.json()[1]["error"]["message"], "boom");
         let output = run(&env, &server, "run wait run_7 --kind agent -o json").assert_exit(7);
         assert_eq!(output.json()["error"], reason);
         assert_eq!(error(&output)["message"], "the run failed: boom");

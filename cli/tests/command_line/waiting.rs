@@ -35,7 +35,8 @@ fn the_most_important_failure_decides_the_exit_code() {
     ]
     .map(|prompt| env.submit_image(prompt));
     let run = CommandOutput::of(env.open_surface("job wait --timeout 1").args(&ids)).assert_exit(7);
-    assert_eq!(run.json().as_array().unwrap().len(), 1);
+    assert_eq!(run.json().as_array().unwrap().len(), 2);
+    assert_eq!(run.json()[1]["status"], "failed");
     assert!(
         run.err.contains(&ids[1]) && run.err.contains(&format!("svc job wait {}", ids[2])),
         "{}",

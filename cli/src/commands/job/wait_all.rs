@@ -1,10 +1,11 @@
 //! Waiting for several jobs concurrently.
 
+use serde_json::json;
 use svc_sdk::contract::Operation;
 
 use crate::args::WaitArgs;
 use crate::download::DownloadPlan;
-use crate::error::Failure;
+use crate::error::{Exit, Failure};
 use crate::join_all::join_all;
 use crate::pricing::EstimateSource;
 use crate::resource::job::{FinishedJob, tables};
@@ -64,7 +65,12 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
                 failures.extend(failure.map(|failure| (id.as_str(), failure)));
                 all_finished.push(finished);
             }
-            Err(failure) => failures.push((id.as_str(), failure)),
+            Err(failure) => {
+                if ids.len() > 1 {
+                    all_finished.extend(ended(id, &failure));
+                }
+                failures.push((id.as_str(), failure));
+            }
         }
     }
     let options = ("jobs", args, download);
@@ -84,6 +90,21 @@ pub(super) async fn wait_for_all<S: EstimateSource>(
         session.close_intent(&access.base_url, &ResourceId::Job(id), outcome);
     }
     failure.map_or(Ok(()), Err)
+}
+
+/// Returns a job that ended without a result, to be printed beside the others.
+fn ended(id: &str, failure: &Failure) -> Option<FinishedJob> {
+    let status = match failure.exit() {
+        Exit::JobFailed => "failed",
+        Exit::JobCanceled => "canceled",
+        _ => return None,
+    };
+    let json = failure.to_json();
+    let member = |name: &str| json.pointer(&format!("/error/{name}"));
+    let error = json!({"code": member("code"), "message": member("message")});
+    let result = json!({"job_id": id, "status": status, "artifacts": [], "error": error});
+    let result = serde_json::from_value(result).ok()?;
+    Some(FinishedJob::new(result))
 }
 
 /// Returns the outcome to record in the journal. It stays open while files are missing.

@@ -6,7 +6,7 @@ use svc_sdk::types::{Job, JobEvent, SubmitReceipt};
 use super::FinishedJob;
 use crate::output::values::{date_and_time, money, time_ago, time_ago_and_date};
 use crate::output::{Column, Table};
-use crate::tables::{add_artifacts, artifact_label, error_text};
+use crate::tables::{add_artifacts, artifact_label, error_label, error_text};
 
 /// Returns the table of a list of jobs.
 pub(crate) fn list(jobs: &[Job]) -> Table {
@@ -57,6 +57,10 @@ pub(crate) fn finished_list(finished: &[FinishedJob]) -> Table {
                     artifact.url.as_deref().unwrap_or("-"),
                 ]);
             }),
+        }
+        if result.artifacts().is_empty() {
+            let error = result.error.as_ref();
+            table.row([id, status, "", error.map_or("", error_label)]);
         }
     }
     table
