@@ -123,10 +123,10 @@ pub(crate) fn redact_urls_and_signing_secrets(text: &str) -> String {
         let length = found.find(ends_word).unwrap_or(found.len());
         let word = found.get(..length).unwrap_or_default();
         match kind {
-            Secret::Url => redacted.push_str(&redact_url(word)),
-            Secret::Query if word.contains('=') => redacted.push_str("?…"),
-            Secret::Query => redacted.push_str(word),
-            Secret::SigningSecret => redacted.push_str("whsec_…"),
+            Sensitive::Url => redacted.push_str(&redact_url(word)),
+            Sensitive::Query if word.contains('=') => redacted.push_str("?…"),
+            Sensitive::Query => redacted.push_str(word),
+            Sensitive::SigningSecret => redacted.push_str("whsec_…"),
         }
         end = start + length;
     }
@@ -135,21 +135,21 @@ pub(crate) fn redact_urls_and_signing_secrets(text: &str) -> String {
 }
 
 #[derive(Clone, Copy)]
-enum Secret {
+enum Sensitive {
     Url,
     /// The query of a relative URL.
     Query,
     SigningSecret,
 }
 
-fn next_secret(lower: &str, from: usize) -> Option<(usize, Secret)> {
+fn next_secret(lower: &str, from: usize) -> Option<(usize, Sensitive)> {
     let rest = lower.get(from..)?;
     let mut next = None;
     for (prefix, kind) in [
-        ("http://", Secret::Url),
-        ("https://", Secret::Url),
-        ("?", Secret::Query),
-        (SIGNING_SECRET_PREFIX, Secret::SigningSecret),
+        ("http://", Sensitive::Url),
+        ("https://", Sensitive::Url),
+        ("?", Sensitive::Query),
+        (SIGNING_SECRET_PREFIX, Sensitive::SigningSecret),
     ] {
         if let Some(start) = rest.find(prefix)
             && next.is_none_or(|(earlier, _)| from + start < earlier)
