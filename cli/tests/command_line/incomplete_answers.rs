@@ -1,8 +1,8 @@
 //! Answers that lack what a command needs: receipts without a status, results without a reason, and
 //! files that cannot be downloaded.
 
+use std::net::TcpListener;
 use std::process::Command;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -41,13 +41,8 @@ fn service(receipt: &Value, status: &'static str, fields: &Value) -> FakeServer 
     FakeServer::answering_requests(move |request| {
         let line = request.lines().next().unwrap();
         let path = line.split(' ').nth(1).unwrap();
-        if path.starts_with("/slow") {
-            std::thread::sleep(Duration::from_secs(3));
-        }
         match line {
-            _ if path.starts_with("/slow") || path.starts_with("/gone") => {
-                ("404 Not Found", "no".to_owned())
-            }
+            _ if path.starts_with("/gone") => ("404 Not Found", "no".to_owned()),
             line if line.starts_with("POST") => ("202 Accepted", receipt.clone()),
             _ if path.ends_with("/status") => ("200 OK", poll.clone()),
             _ => {
@@ -136,8 +131,11 @@ fn the_result_names_what_the_job_created() {
 fn a_file_that_is_missing_is_no_reason_to_pay_again() {
     let env = TestEnv::new();
     let receipt = json!({"request_id": "req_7", "job": {"id": "job_7", "status": "queued"}});
-    for (path, exit) in [("gone", 4), ("slow", 1)] {
-        let artifacts = json!([{"id": "art_7", "url": format!("http://HOST/{path}")}]);
+    // It accepts connections, and does not answer.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = format!("http://{}/slow", listener.local_addr().unwrap());
+    for (url, exit) in [("http://HOST/gone", 4), (&*silent, 1)] {
+        let artifacts = json!([{"id": "art_7", "url": url}]);
         let server = service(&receipt, "completed", &json!({ "artifacts": artifacts }));
         let words = "music generate fox --yes --new --download --download-timeout 1 \
             --allow-private-artifact-hosts -o json";
