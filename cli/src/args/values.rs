@@ -29,9 +29,11 @@ impl FromStr for Timeout {
             .then(|| number.parse::<u64>().ok()?.checked_mul(factor))
             .flatten();
         match seconds {
-            Some(0) => {
-                Err("expected a time above 0; to return without waiting, use --no-wait".to_owned())
-            }
+            Some(0) => Err(
+                "expected a time above 0 (a command that has --no-wait returns at once with \
+                    it)"
+                .to_owned(),
+            ),
             Some(seconds) if seconds <= 366 * 86_400 => {
                 Ok(Self(Some(Duration::from_secs(seconds))))
             }

@@ -29,6 +29,8 @@ pub(super) struct Quote {
     pub(super) total: Usd,
     /// The number of items whose price is unknown.
     pub(super) unpriced: usize,
+    /// The number of items whose price was not asked for, as too many prices differ.
+    not_estimated: usize,
     /// The number of items that the service rejects. They cost nothing.
     rejected: usize,
     by_operation: Map<String, Value>,
@@ -106,7 +108,9 @@ impl Quote {
                             body: line.body,
                         });
                     } else {
-                        quote.unpriced += 1;
+                        quote.not_estimated += 1;
+                        let why = format!("only {MAX_ESTIMATES} different prices are estimated");
+                        quote.add_reason(why, 1, || item_name(manifest, position, &line.id));
                     }
                 }
             }
@@ -165,7 +169,7 @@ impl Quote {
 
     /// Says which items have no price, and why.
     pub(super) fn warn_about_missing_prices(&self, session: &Session) {
-        let missing = self.unpriced + self.rejected;
+        let missing = self.missing();
         if missing == 0 {
             return;
         }
@@ -190,6 +194,11 @@ impl Quote {
         });
     }
 
+    /// Returns the number of items whose price is not part of the total.
+    fn missing(&self) -> usize {
+        self.unpriced + self.not_estimated + self.rejected
+    }
+
     fn add(&mut self, price: Usd, count: usize) {
         let sum = i64::try_from(count)
             .ok()
@@ -202,7 +211,7 @@ impl Quote {
 
     /// Describes the price in words.
     pub(super) fn describe(&self) -> String {
-        let missing = self.unpriced + self.rejected;
+        let missing = self.missing();
         match missing {
             0 => format!("{} USD", self.total),
             _ if missing == self.items => "an unknown price".to_owned(),
@@ -229,7 +238,7 @@ impl Quote {
             "finished": plan.count(|item| item.next_step == NextStep::Done),
             "by_operation": self.by_operation,
             "estimate_usd": self.total,
-            "unpriced": self.unpriced,
+            "unpriced": self.unpriced + self.not_estimated,
             "rejected": self.rejected,
             "committed_usd": plan.committed,
             "max_spend_usd": options.max_spend,

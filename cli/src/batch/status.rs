@@ -27,6 +27,8 @@ struct JournalItem {
     record: Record,
     is_run: bool,
     resource: Option<ResourceId>,
+    /// The price of the latest attempt, if it is known.
+    price: Option<Usd>,
     files: Vec<StoredFile>,
     error: Option<Value>,
 }
@@ -46,17 +48,23 @@ pub(crate) fn status(
     let mut places = HashMap::new();
     let file = shell_quote(&manifest.display().to_string()).into_owned();
     let mut command = format!("svc batch run {file}");
+    let missing = || {
+        let (shown, manifest_path) = (path.display(), manifest.display());
+        let why = match (path.exists(), manifest.exists()) {
+            (true, _) => "is empty: the batch has not started".to_owned(),
+            (false, true) => "does not exist".to_owned(),
+            (false, false) => format!("does not exist, and neither does {manifest_path}"),
+        };
+        Failure::usage(format!("{shown} {why}")).hint(match manifest.exists() {
+            true => format!("start the batch with: svc batch run {file}"),
+            false => "pass the file that the batch was started with, or its journal with --journal"
+                .to_owned(),
+        })
+    };
     if !path.exists() {
-        let (path, manifest_path) = (path.display(), manifest.display());
-        return Err(match manifest.exists() {
-            true => Failure::usage(format!("{path} does not exist"))
-                .hint(format!("start the batch with: {command}")),
-            false => Failure::usage(format!(
-                "{path} does not exist, and neither does {manifest_path}"
-            ))
-            .hint("pass the file that the batch was started with, or its journal with --journal"),
-        });
+        return Err(missing());
     }
+    let mut has_begun = false;
     journal::read(&path, |entry| {
         let id = match &entry {
             Entry::Batch {
@@ -64,6 +72,7 @@ pub(crate) fn status(
                 command: recorded,
                 ..
             } => {
+                has_begun = true;
                 total = usize::try_from(*now).unwrap_or(usize::MAX);
                 if let Some(recorded) = recorded {
                     command.clone_from(recorded);
@@ -87,6 +96,9 @@ pub(crate) fn status(
             item.apply(entry);
         }
     })?;
+    if !has_begun {
+        return Err(missing());
+    }
     print(session, total.max(items.len()), &items)?;
     if let Some(next) = next_step(&items, total, &command) {
         session.printer.note(&format!("next: {}", sanitize(&next)));
@@ -121,6 +133,13 @@ fn next_step(items: &[JournalItem], total: usize, command: &str) -> Option<Strin
         item.record.status == Some(Status::NotSubmitted) && has_code(item, "over_budget")
     });
     let completed = count(&|item| item.record.status == Some(Status::Completed));
+    let is_overcharged = count(&|item| item.record.is_overcharged) > 0;
+    if over_budget > 0 && over_budget + completed == total && is_overcharged {
+        return Some(format!(
+            "check the charges, as one was above its estimate; then submit the rest without \
+            --max-spend: {command}"
+        ));
+    }
     if over_budget > 0 && over_budget + completed == total {
         return Some(format!(
             "submit the rest with a higher --max-spend: {command}"
@@ -192,11 +211,16 @@ impl JournalItem {
                 self.is_run = operation == Some(Operation::AgentCompletionsCreate)
                     && operation.map(Operation::surface) == Some(Surface::Developer);
                 self.resource = None;
+                self.price = None;
                 self.files.clear();
                 self.error = None;
             }
-            Entry::Receipt(receipt) => self.resource = Some(receipt.resource.clone()),
+            Entry::Receipt(receipt) => {
+                self.resource = Some(receipt.resource.clone());
+                self.price = receipt.price_usd;
+            }
             Entry::Outcome(outcome) => {
+                self.price = outcome.price_usd;
                 self.files.clone_from(&outcome.files);
                 self.error.clone_from(&outcome.error);
             }
@@ -217,11 +241,10 @@ impl JournalItem {
     fn to_json(&self) -> Value {
         let attempt = self.record.attempt.as_ref();
         let unknown = attempt.filter(|it| it.resource.is_none());
-        let is_known = self.record.status.is_some() || self.resource.is_some();
         let mut item = json!({
             "id": self.id,
             "status": self.status(),
-            "price_usd": is_known.then(|| self.record.spent()),
+            "price_usd": self.price,
             "files": self.files,
             "error": self.error,
         });

@@ -30,6 +30,8 @@ pub(super) struct Summary {
     pub(super) missing_files: usize,
     /// The number of items that this run gave up, by reason.
     pub(super) dropped: BTreeMap<&'static str, usize>,
+    /// The number of items that failed in this run because the service does not know their jobs.
+    pub(super) unknown: usize,
     pub(super) spent: Usd,
     /// The ids and idempotency keys of ambiguous items.
     pub(super) ambiguous: Vec<(String, String)>,
@@ -140,20 +142,23 @@ impl Summary {
         let again = options.command(session, &[]);
         let ambiguous = self.count(Status::Ambiguous);
         let failed = self.count(Status::Failed) + self.count(Status::Canceled);
-        let over_budget = self.dropped(DropReason::OverBudget) + self.dropped(DropReason::Unpriced);
+        let overcharged = self.dropped(DropReason::Overcharged);
+        let over_budget =
+            self.dropped(DropReason::OverBudget) + self.dropped(DropReason::Unpriced) + overcharged;
         let unfinished = self.count(Status::TimedOut) + self.count(Status::NotSubmitted);
         let is_funds = stopped.as_ref().is_some_and(|it| it.exit() == Exit::Funds);
         if ambiguous > 0 {
             let cause = Cause::Status(Status::Ambiguous);
             let failure = new(Exit::Ambiguous, cause, "ambiguous");
-            return Some(self.ambiguous_failure(failure, &again));
+            let failure = self.ambiguous_failure(failure, &again);
+            return Some(with_stop(failure, stopped));
         }
-        let stopped = stopped.map(|failure| {
+        let stop = |failure: Failure| {
             let context = format!("the batch was stopped ({})", self.sentence());
             failure.context(context).with_resume(again.clone())
-        });
-        if stopped.is_some() && !is_funds {
-            return stopped;
+        };
+        if !is_funds && let Some(stopped) = stopped {
+            return Some(stop(stopped));
         }
         if failed > 0 {
             let retry = options.command(session, &["--retry-failed"]);
@@ -165,7 +170,15 @@ impl Summary {
                     self.failed_code.as_deref().unwrap_or("failed"),
                 ),
             };
-            let failure = new(Exit::JobFailed, Cause::Status(status), code);
+            let mut failure = new(Exit::JobFailed, Cause::Status(status), code);
+            if self.unknown > 0 {
+                failure = failure.issue(format!(
+                    "{} may have been charged although the service does not know the job or run: \
+                    --retry-failed submits and pays again",
+                    counted(self.unknown, "failed item")
+                ));
+            }
+            let failure = with_stop(failure, stopped);
             return Some(
                 failure.hint(match self.correction(session, options, manifest) {
                     Some(correction) => format!("{correction}, then {retry}"),
@@ -173,18 +186,25 @@ impl Summary {
                 }),
             );
         }
-        if stopped.is_some() {
-            return stopped;
+        if let Some(stopped) = stopped {
+            return Some(stop(stopped));
         }
         if over_budget > 0 {
             let cause = Cause::Status(Status::NotSubmitted);
             let failure = new(Exit::Funds, cause, "over_budget");
+            let unlimited = BatchOptions {
+                max_spend: None,
+                ..options.clone()
+            };
             let hint = match self.dropped(DropReason::Unpriced) {
+                _ if overcharged > 0 => {
+                    let command = unlimited.command(session, &[]);
+                    format!(
+                        "check the charges, as one was above its estimate; then submit the rest \
+                        without a limit: {command}"
+                    )
+                }
                 0 => {
-                    let unlimited = BatchOptions {
-                        max_spend: None,
-                        ..options.clone()
-                    };
                     let command = unlimited.command(session, &["--max-spend", "USD"]);
                     format!("submit the rest with a higher limit: {command}")
                 }
@@ -258,6 +278,14 @@ impl Summary {
     }
 }
 
+/// Adds why the batch was stopped to a failure that is more important.
+fn with_stop(failure: Failure, stopped: Option<Failure>) -> Failure {
+    match stopped {
+        Some(stopped) => failure.with_part(stopped.context("the batch was stopped")),
+        None => failure,
+    }
+}
+
 /// What the code of a failure is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
@@ -268,6 +296,7 @@ enum Cause {
 const fn reason_name(reason: DropReason) -> &'static str {
     match reason {
         DropReason::OverBudget => "over_budget",
+        DropReason::Overcharged => "overcharged",
         DropReason::Unpriced => "unpriced",
         DropReason::Stopped => "stopped",
         DropReason::NoAnswer => "no_answer",

@@ -352,6 +352,12 @@ impl Failure {
         self
     }
 
+    /// Removes the idempotency key, for a request that was not carried out and is not repeated.
+    pub(crate) fn without_idempotency_key(mut self) -> Self {
+        self.0.idempotency_key = None;
+        self
+    }
+
     /// Removes the command that resumes the work, for a part of a failure that has one for all.
     pub(crate) fn without_resume(mut self) -> Self {
         self.0.resume = None;

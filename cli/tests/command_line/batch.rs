@@ -351,10 +351,18 @@ fn a_charge_above_its_estimate_stops_the_batch() {
             ("3", "not_submitted")
         ])
     );
-    output.assert_stderr("more than its estimate");
+    let next = "check the charges, as one was above its estimate; then submit the rest without a \
+        limit: svc batch run m.jsonl --concurrency 1";
+    let output = output.assert_stderr("more than its estimate");
+    output.assert_stderr(next);
     // A later run does not go on either.
-    CommandOutput::of(&mut command).assert_exit(5);
+    let again = CommandOutput::of(&mut command).assert_exit(5);
+    let message = items(&again)["2"]["error"]["message"].to_string();
+    assert!(message.contains("more than its estimate"), "{message}");
     assert_eq!(submit_count(), 1);
+    env.run("batch status m.jsonl")
+        .assert_exit(0)
+        .assert_stderr("then submit the rest without --max-spend: svc batch run m.jsonl");
     assert_eq!(status_json(&env)["spent_usd"], "0.6000");
 }
 
@@ -398,6 +406,7 @@ fn a_rejected_key_or_an_empty_balance_stops_the_batch() {
             assert_eq!(item["error"]["code"], code);
         }
         assert_eq!(output.error()["code"], code);
+        assert_eq!(output.error()["idempotency_key"], Value::Null);
         assert_eq!(service.heads.lock().unwrap().len(), 1);
         // With a valid key the same batch goes on.
         run(&env, &[]).assert_exit(0);
@@ -423,6 +432,16 @@ fn an_empty_balance_in_the_middle_leaves_what_is_paid_for() {
     };
     assert_eq!((count("completed"), count("not_submitted")), (2, 2));
     assert_eq!(output.error()["code"], "insufficient_funds");
+    // A failed item is more important, but not the only thing to be said.
+    let mut invalid = video("x");
+    invalid["body"]["duration"] = 99.into();
+    write(&env, "m.jsonl", &[invalid, video("y"), video("z")]);
+    let output = run(&env, &["--journal", "j", "-o", "jsonl"]).assert_exit(7);
+    assert_eq!(
+        output.error()["details"]["errors"][0]["code"],
+        "insufficient_funds"
+    );
+    output.assert_stderr("the batch was stopped: ");
 }
 
 #[test]

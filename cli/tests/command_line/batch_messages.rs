@@ -1,10 +1,12 @@
 //! What `svc batch` says about prices, mistakes and what to do next.
 
 use serde_json::json;
+use svc_mock_server::Setup;
+use svc_sdk::contract::Plan;
 
 use crate::batch::{batch, image, run, with_id, write};
 use crate::pty::{Terminal, configured_svc};
-use crate::test_env::{CommandOutput, TestEnv, start, wait_until};
+use crate::test_env::{CommandOutput, TestEnv, interrupt, start, wait_until};
 
 #[test]
 fn items_without_a_price_are_named_before_anything_is_submitted() {
@@ -173,4 +175,135 @@ fn a_manifest_without_items_is_warned_about() {
         let output = output.assert_exit(0);
         output.assert_stderr(&format!("warning: {name} has no items"));
     }
+}
+
+#[test]
+fn an_unknown_price_is_none_in_the_status_as_well() {
+    let env = TestEnv::new();
+    let music = json!({"operation": "music_1_generate", "body": {"prompt": "x"}});
+    write(&env, "m.jsonl", &[music.clone(), music]);
+    env.add_fault("music_1_generate", "drop_after", 1);
+    let output = run(&env, &["--concurrency", "1", "-o", "json"]).assert_exit(11);
+    let status = env.run("batch status m.jsonl -o json").assert_exit(0);
+    for items in [output.json(), status.json()["items"].clone()] {
+        let of = |status: &str| {
+            let mut items = items.as_array().unwrap().iter();
+            items.find(|it| it["status"] == status).unwrap().clone()
+        };
+        assert_eq!(of("ambiguous")["price_usd"], json!(null));
+        assert_eq!(of("completed")["price_usd"], json!(null));
+    }
+}
+
+#[test]
+fn a_job_that_the_service_does_not_know_has_failed_and_is_not_paid_again() {
+    let env = TestEnv::new();
+    let forget_jobs = || {
+        for operation in ["jobs_get", "jobs_status"] {
+            let fault = json!({"kind": "error", "code": "job_not_found", "operation": operation});
+            let fault = serde_json::from_value(fault).unwrap();
+            env.mock.add_fault(fault).unwrap();
+        }
+    };
+    write(&env, "m.jsonl", &[image("[mock:stuck]")]);
+    run(&env, &["--timeout", "3"]).assert_exit(9);
+    forget_jobs();
+    let output = run(&env, &["-o", "jsonl"]).assert_exit(7);
+    let item: serde_json::Value = serde_json::from_str(output.out.trim()).unwrap();
+    assert_eq!(item["status"], "failed");
+    assert_eq!(item["error"]["code"], "job_not_found");
+    let why = "the service does not know the job, which may have been charged";
+    assert_eq!(item["error"]["message"], why);
+    assert_eq!(output.error()["code"], "job_not_found");
+    output.assert_stderr("--retry-failed submits and pays again");
+    let status = env.run("batch status m.jsonl -o table").assert_exit(0);
+    assert!(status.out.contains(why), "{}", status.out);
+    assert_eq!(run(&env, &[]).assert_exit(7).out, "");
+    assert_eq!(env.job_count(), 1);
+
+    // Another API key may know it.
+    let journal = std::fs::read_to_string(env.path("m.jsonl.journal.jsonl")).unwrap();
+    let failed = journal.lines().filter(|line| !line.contains("failed"));
+    let other = |line: &str| line.replace("key_fingerprint\":\"", "key_fingerprint\":\"other-");
+    let submitted: String = failed.map(|line| format!("{}\n", other(line))).collect();
+    std::fs::write(env.path("k"), submitted).unwrap();
+    env.mock.clear_faults();
+    forget_jobs();
+    let output = run(&env, &["--journal", "k", "--timeout", "60", "-o", "json"]).assert_exit(9);
+    let error = output.json()[0]["error"]["message"].to_string();
+    assert!(error.contains("for this API key"), "{error}");
+
+    // A job whose files are missing has completed nevertheless.
+    env.mock.clear_faults();
+    write(&env, "m.jsonl", &[image("x")]);
+    env.add_fault("artifact", "status_404", 1);
+    let flags = ["--journal", "j", "--download", "out", "-o", "json"];
+    run(&env, &flags).assert_exit(1);
+    forget_jobs();
+    let output = run(&env, &flags).assert_exit(1);
+    assert_eq!(output.json()[0]["status"], "completed");
+    assert_eq!(output.json()[0]["error"]["code"], "download_failed");
+    output.assert_stderr("Resuming m.jsonl: 0 of 1 item finished, 1 to download");
+}
+
+#[test]
+fn a_batch_that_did_not_start_has_no_status() {
+    let env = TestEnv::new();
+    write(&env, "m.jsonl", &[image("x")]);
+    let mut terminal = Terminal::start(configured_svc(&env, "batch run m.jsonl"), 100);
+    terminal.wait_for("[y/N]");
+    terminal.type_text("n\n");
+    terminal.end().assert_exit(1);
+    env.run("batch status m.jsonl")
+        .assert_exit(2)
+        .assert_stderr("m.jsonl.journal.jsonl is empty: the batch has not started")
+        .assert_stderr("next: start the batch with: svc batch run m.jsonl");
+    run(&env, &[]).assert_exit(0);
+}
+
+#[test]
+fn an_interrupted_retry_is_resumed_as_a_retry() {
+    let env = TestEnv::new();
+    let mut invalid = image("[mock:stuck]");
+    invalid["body"]["promt"] = "x".into();
+    write(&env, "m.jsonl", &[invalid]);
+    run(&env, &[]).assert_exit(7);
+    write(&env, "m.jsonl", &[image("[mock:stuck]")]);
+    let child = start(&mut batch(&env, &["--retry-failed"]));
+    wait_until("the job is submitted", || env.job_count() == 1);
+    interrupt(&child);
+    let output = child.end().assert_exit(130);
+    output.assert_stderr("resume with: svc batch run m.jsonl --retry-failed\n");
+}
+
+#[test]
+fn a_line_is_an_object_and_not_an_array() {
+    let env = TestEnv::new();
+    let text = " [\"a\", \"image_generate\", {\"model\": \"image-i\", \"prompt\": \"x\"}]\n";
+    std::fs::write(env.path("m.jsonl"), text).unwrap();
+    run(&env, &[])
+        .assert_exit(2)
+        .assert_stderr("m.jsonl: line 1, column 2: invalid type: sequence: expected an object");
+    run(&env, &["--timeout", "0"])
+        .assert_exit(2)
+        .assert_stderr("expected a time above 0");
+    assert_eq!(env.job_count(), 0);
+}
+
+#[test]
+fn a_dry_run_with_too_many_different_prices_is_not_over_the_limit() {
+    let setup = Setup::default()
+        .speed("50".parse().unwrap())
+        .plan(Plan::Scale);
+    let env = TestEnv::with(setup);
+    let line = |number: u32| {
+        let url = format!("https://example.com/{number}.png");
+        json!({"body": {"model": "video-f", "prompt": "x", "duration": 4, "image_url": url}})
+    };
+    let lines: Vec<_> = (0..201).map(line).collect();
+    write(&env, "m.jsonl", &lines);
+    let shown = run(&env, &["--dry-run", "--max-spend", "1000", "-o", "json"]).assert_exit(0);
+    assert_eq!(shown.json()["unpriced"], 1);
+    shown.assert_stderr("1 of 201 items has no price: line 201: only 200 different prices are");
+    run(&env, &["--dry-run", "--max-spend", "1"]).assert_exit(5);
 }

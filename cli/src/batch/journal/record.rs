@@ -147,7 +147,7 @@ impl Record {
             .unwrap_or(self.finished_cost)
     }
 
-    /// Returns what is spent, as far as the service has said so.
+    /// Returns what is spent. A finished run whose spend cannot be read counts with its cap.
     pub(in crate::batch) fn spent(&self) -> Usd {
         let attempt = self.attempt.as_ref().filter(|it| !it.is_cost_counted);
         let charge = attempt.and_then(|it| it.charge).unwrap_or(Usd::ZERO);

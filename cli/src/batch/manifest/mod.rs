@@ -224,6 +224,13 @@ impl Manifest {
         let parsed = match &self.columns {
             Some(columns) => columns.record(record).map(|(id, body)| (id, None, body)),
             None => {
+                // An array would be read as the fields in their order.
+                if let Some(at) = array_start(record) {
+                    let column = at + 1;
+                    return Err(Failure::usage(format!(
+                        "{path}: {place}, column {column}: invalid type: sequence: expected an object"
+                    )));
+                }
                 let line: JsonLine = serde_json::from_slice(record).map_err(|error| {
                     let (column, why) = (error.column(), json_problem(&error));
                     Failure::usage(format!("{path}: {place}, column {column}: {why}"))
@@ -281,6 +288,12 @@ impl Line {
             .and_then(|prefix| u64::from_str_radix(prefix, 16).ok())
             .unwrap_or_default()
     }
+}
+
+/// Returns where an array starts, if the record is one.
+fn array_start(record: &[u8]) -> Option<usize> {
+    let at = record.iter().position(|byte| !byte.is_ascii_whitespace())?;
+    (record.get(at) == Some(&b'[')).then_some(at)
 }
 
 /// Returns what is wrong with a JSON text, without the position, which is relative to the record.

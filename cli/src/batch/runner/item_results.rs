@@ -206,6 +206,12 @@ impl Runner<'_> {
                 "over_budget",
                 format!("the price does not fit into --max-spend {limit}"),
             ),
+            DropReason::Overcharged => (
+                "over_budget",
+                "an item was charged more than its estimate, so the price may not fit into \
+                --max-spend"
+                    .to_owned(),
+            ),
             DropReason::Unpriced => (
                 "over_budget",
                 "the price is unknown, and --max-spend requires a known price".to_owned(),

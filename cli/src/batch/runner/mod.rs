@@ -156,7 +156,7 @@ impl<'a> Runner<'a> {
             session.printer.warn(
                 "an item was charged more than its estimate, so no further items are submitted",
             );
-            scheduler.stop(DropReason::OverBudget);
+            scheduler.stop(DropReason::Overcharged);
         }
         setup::resume_quotas(&mut scheduler, &plan);
         let mut spent = plan.missing_spent;
@@ -219,7 +219,11 @@ impl<'a> Runner<'a> {
         if is_interrupted {
             self.flush()?;
             self.report.finish()?;
-            let again = self.options.command(self.session, &[]);
+            let flags: &[&str] = match self.options.retry_failed {
+                true => &["--retry-failed"],
+                false => &[],
+            };
+            let again = self.options.command(self.session, flags);
             let why = "interrupted; submitted jobs and runs continue";
             let code = Some("interrupted".to_owned());
             return Err(Failure::new(Exit::Interrupted, why)
@@ -422,9 +426,10 @@ impl<'a> Runner<'a> {
         self.counts.spent = spent.unwrap_or(self.counts.spent);
     }
 
-    /// Stops the batch: no further request would succeed.
+    /// Stops the batch: no further request would succeed. The one that failed was not carried out.
     fn stop(&mut self, failure: Failure) {
         self.scheduler.stop(DropReason::Stopped);
+        let failure = failure.without_idempotency_key();
         self.stopped.get_or_insert(failure);
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use svc_sdk::types::Usd;
 use svc_sdk::{Developer, Open};
 
+use crate::batch::journal::Status;
 use crate::batch::manifest::Manifest;
 use crate::batch::options::BatchOptions;
 use crate::batch::plan::{Item, NextStep, Plan, account_on};
@@ -121,12 +122,18 @@ pub(super) fn warn_if_empty(session: &Session, plan: &Plan, options: &BatchOptio
 pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions) {
     let printer = &session.printer;
     let finished = plan.count(|item| item.next_step == NextStep::Done);
-    let in_flight = plan.count(|item| matches!(item.next_step, NextStep::Wait | NextStep::Resolve));
-    if finished + in_flight > 0 {
-        let submitted = match in_flight {
-            0 => String::new(),
-            count => format!(", {count} in flight"),
-        };
+    let is_completed = |item: &Item| item.record.status == Some(Status::Completed);
+    let to_download = plan.count(|item| item.next_step == NextStep::Wait && is_completed(item));
+    let in_flight = plan.count(|item| {
+        matches!(item.next_step, NextStep::Wait | NextStep::Resolve) && !is_completed(item)
+    });
+    if finished + in_flight + to_download > 0 {
+        let mut submitted = String::new();
+        for (count, words) in [(in_flight, "in flight"), (to_download, "to download")] {
+            if count > 0 {
+                submitted.push_str(&format!(", {count} {words}"));
+            }
+        }
         printer.note(&format!(
             "Resuming {}: {finished} of {} finished{submitted}",
             options.manifest.display(),

@@ -6,7 +6,7 @@ use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 
 use super::{Runner, TaskResult, to_usize};
-use crate::batch::journal::{Entry, Quota, Receipt, Status};
+use crate::batch::journal::{DOWNLOAD_FAILED, Entry, Quota, Receipt, Status};
 use crate::batch::prices::Shape;
 use crate::batch::request_failure::{FailureClass, RequestFailure, default_code, error_json};
 use crate::batch::requests::{EstimateResult, ItemResult, SubmitReceipt, is_idempotent};
@@ -280,19 +280,59 @@ impl Runner<'_> {
             return Ok(());
         }
         let failure = Failure::from(error);
-        let error = error_json(&failure, default_code(failure.exit()));
+        let mut error = error_json(&failure, default_code(failure.exit()));
         if is_fatal {
             self.stop(failure);
         }
         self.event(index, Event::Finished { cost: None });
         let charge = self.attempt(index).and_then(|it| it.charge);
-        self.end(
-            index,
-            Status::TimedOut,
-            charge,
-            Vec::new(),
-            Vec::new(),
-            Some(error),
-        )
+        let (status, changed) = self.end_of_unread(index, is_lost);
+        if let (Some(fields), Some((name, text))) = (error.as_object_mut(), changed) {
+            fields.insert(name.to_owned(), text.into());
+        }
+        if status == Status::Failed {
+            self.summary.unknown += 1;
+        }
+        self.end(index, status, charge, Vec::new(), Vec::new(), Some(error))
+    }
+
+    /// Returns how an item ends whose job or run could not be read, and the field of its error that
+    /// says so. `is_lost` is whether the service does not know it.
+    fn end_of_unread(
+        &self,
+        index: Index,
+        is_lost: bool,
+    ) -> (Status, Option<(&'static str, String)>) {
+        let Some(item) = self.item(index) else {
+            return (Status::TimedOut, None);
+        };
+        if item.record.status == Some(Status::Completed) {
+            // Only its files are missing.
+            return (
+                Status::Completed,
+                Some(("code", DOWNLOAD_FAILED.to_owned())),
+            );
+        }
+        if !is_lost {
+            return (Status::TimedOut, None);
+        }
+        let noun = if item.is_run { "run" } else { "job" };
+        let submitted = item.record.attempt.as_ref();
+        let submitted = submitted.map(|it| (it.base_url.as_str(), it.key_fingerprint.as_str()));
+        match submitted == self.clients.url_and_fingerprint(item.account) {
+            true => {
+                let why =
+                    format!("the service does not know the {noun}, which may have been charged");
+                (Status::Failed, Some(("message", why)))
+            }
+            // It may be known to the API key that has submitted it.
+            false => {
+                let why = format!(
+                    "the service does not know the {noun} for this API key, but another one \
+                    submitted it: continue the batch with that one"
+                );
+                (Status::TimedOut, Some(("message", why)))
+            }
+        }
     }
 }

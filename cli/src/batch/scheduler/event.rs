@@ -90,6 +90,8 @@ pub(in crate::batch) enum Action {
 pub(in crate::batch) enum DropReason {
     /// It does not fit into the budget.
     OverBudget,
+    /// A charge was above its estimate, so that the other estimates may be too low as well.
+    Overcharged,
     /// Its price is unknown, so that it may not fit.
     Unpriced,
     /// The batch was stopped.

@@ -22,6 +22,8 @@ pub(super) enum Phase {
     Unfunded,
     Pricing,
     Submitting,
+    /// An earlier run has submitted it, and it is not followed yet.
+    Submitted,
     Following,
 }
 

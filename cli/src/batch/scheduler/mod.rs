@@ -25,6 +25,9 @@ use self::write_quota::WriteQuota;
 
 /// The maximum number of requests under way that submit or estimate.
 const MAX_REQUESTS: usize = 16;
+/// The number of jobs of an earlier run that are followed at once, whatever the concurrency is: a
+/// lower one may begin with jobs that take long, and those behind them would not be reported.
+const MIN_FOLLOWED: usize = 500;
 /// The pause before a submit is tried again while the workspace is at its limit of jobs, unless one
 /// of the batch ends before.
 const CAPACITY_DELAY: Duration = Duration::from_secs(2);
@@ -38,6 +41,8 @@ pub(super) struct Scheduler {
     /// first.
     ready: BTreeSet<(Priority, Index)>,
     unfunded: BTreeSet<(Priority, Index)>,
+    /// The items that an earlier run submitted, and that are not followed yet.
+    submitted: VecDeque<Index>,
     delayed: BinaryHeap<Reverse<(Duration, Index)>>,
     actions: VecDeque<Action>,
     jobs: AdaptiveWindow,
@@ -64,6 +69,7 @@ impl Scheduler {
             items: vec![Item::default(); len],
             ready: BTreeSet::new(),
             unfunded: BTreeSet::new(),
+            submitted: VecDeque::new(),
             delayed: BinaryHeap::new(),
             actions: VecDeque::new(),
             jobs: AdaptiveWindow::new(limits.concurrency),
@@ -110,7 +116,7 @@ impl Scheduler {
         self.set_ready(index);
     }
 
-    /// Adds an item that an earlier run has submitted. `reserved_or_charged` is its charge.
+    /// Adds an item that an earlier run has submitted. `reserved_or_charged` is what it costs.
     pub(super) fn add_submitted(
         &mut self,
         index: Index,
@@ -121,7 +127,8 @@ impl Scheduler {
         if let Some(item) = self.item(index) {
             item.reserved_or_charged = reserved_or_charged;
         }
-        self.follow(index);
+        self.set_phase(index, Phase::Submitted);
+        self.submitted.push_back(index);
     }
 
     /// Gives up all items that are not submitted. Those in flight are followed to their end.
@@ -133,6 +140,7 @@ impl Scheduler {
     pub(super) fn is_done(&self) -> bool {
         self.starting == 0
             && self.following == 0
+            && self.submitted.is_empty()
             && self.ready.is_empty()
             && self.delayed.is_empty()
             && self.unfunded.is_empty()
@@ -146,7 +154,7 @@ impl Scheduler {
 
     /// Returns the number of jobs in flight.
     pub(super) fn in_flight(&self) -> usize {
-        self.following
+        self.following + self.submitted.len()
     }
 
     /// Returns whether submits are paused because the service pushes back.
@@ -160,6 +168,7 @@ impl Scheduler {
             self.time_out();
         }
         self.wake(now);
+        self.follow_submitted();
         match self.stop {
             Some(reason) => self.drop_waiting(reason),
             None => self.start(now),
@@ -186,6 +195,9 @@ impl Scheduler {
             return;
         }
         self.stop = Some(DropReason::TimedOut);
+        for index in std::mem::take(&mut self.submitted) {
+            self.drop_item(index, DropReason::TimedOut);
+        }
         let items = self.items.iter().zip(0..);
         let in_flight: Vec<Index> = items
             .filter(|(item, _)| matches!(item.phase, Phase::Following | Phase::FollowDelayed))
@@ -203,6 +215,16 @@ impl Scheduler {
     fn drop_in_flight(&mut self, index: Index) {
         self.following -= 1;
         self.drop_item(index, DropReason::TimedOut);
+    }
+
+    /// Follows the items of an earlier run, not all at once: each takes memory until its end.
+    fn follow_submitted(&mut self) {
+        let max = self.limits.concurrency.max(MIN_FOLLOWED);
+        while self.following < max
+            && let Some(index) = self.submitted.pop_front()
+        {
+            self.follow(index);
+        }
     }
 
     /// Makes the items ready whose time has come.
@@ -280,12 +302,14 @@ impl Scheduler {
             .iter()
             .map(|Reverse((_, index))| *index)
             .collect();
-        let mut queued = std::mem::take(&mut self.ready);
-        queued.append(&mut self.unfunded);
+        for (_, index) in std::mem::take(&mut self.unfunded) {
+            self.drop_item(index, DropReason::OverBudget);
+        }
+        let queued = std::mem::take(&mut self.ready);
         let queued = queued.into_iter().map(|(_, index)| index);
         for index in delayed.into_iter().chain(queued) {
             let phase = self.item(index).map(|item| item.phase);
-            if matches!(phase, Some(Phase::Ready | Phase::Delayed | Phase::Unfunded)) {
+            if matches!(phase, Some(Phase::Ready | Phase::Delayed)) {
                 self.drop_item(index, reason);
             }
         }

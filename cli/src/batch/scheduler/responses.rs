@@ -173,7 +173,7 @@ impl Scheduler {
         let reserved_or_charged = reserved_or_charged.unwrap_or(Usd::ZERO);
         self.budget.replace(reserved_or_charged, charge);
         if self.budget.is_limited() && charge > reserved_or_charged {
-            self.stop(DropReason::OverBudget);
+            self.stop(DropReason::Overcharged);
         }
     }
 

@@ -137,7 +137,7 @@ fn a_charge_above_the_estimate_stops_the_batch() {
     assert_eq!(scheduler.next(now), [Action::Submit(0)]);
     scheduler.handle(0, accepted(Some("1.01")), now, 0.0);
     let actions = scheduler.next(now);
-    let dropped = |index| Action::Drop(index, DropReason::OverBudget);
+    let dropped = |index| Action::Drop(index, DropReason::Overcharged);
     assert_eq!(actions, [Action::Follow(0), dropped(1), dropped(2)]);
     scheduler.handle(0, cost("1.01"), now, 0.0);
     assert!(scheduler.is_done());
@@ -254,6 +254,49 @@ fn at_the_deadline_what_runs_is_left_and_the_rest_dropped() {
     let actions = scheduler.next(seconds(11));
     assert!(actions.contains(&timed_out(1)), "{actions:?}");
     assert!(scheduler.is_done());
+}
+
+#[test]
+fn what_does_not_fit_is_over_budget_at_the_deadline_as_well() {
+    let limits = Limits {
+        deadline: Some(seconds(10)),
+        ..limits(9, Some("1.5"))
+    };
+    let mut scheduler = scheduler(3, limits);
+    assert_eq!(submit_all(&mut scheduler, seconds(0), "0.7"), [0, 1]);
+    let dropped = scheduler.next(seconds(10));
+    let expected = [
+        Action::Drop(0, DropReason::TimedOut),
+        Action::Drop(1, DropReason::TimedOut),
+        Action::Drop(2, DropReason::OverBudget),
+    ];
+    assert_eq!(dropped, expected);
+}
+
+#[test]
+fn the_jobs_of_an_earlier_run_are_not_followed_all_at_once() {
+    let scheduler = |deadline| {
+        let limits = Limits {
+            deadline,
+            ..limits(1, None)
+        };
+        let mut scheduler = Scheduler::new(502, limits);
+        (0..502).for_each(|index| scheduler.add_submitted(index, Account::Open, None));
+        assert_eq!(scheduler.next(seconds(0)).len(), 500);
+        assert_eq!(scheduler.in_flight(), 502);
+        scheduler
+    };
+    let mut followed = scheduler(None);
+    followed.handle(7, cost("1"), seconds(1), 0.0);
+    assert_eq!(followed.next(seconds(1)), [Action::Follow(500)]);
+    for index in (0..500).filter(|index| *index != 7) {
+        followed.handle(index, cost("1"), seconds(2), 0.0);
+    }
+    assert_eq!(followed.next(seconds(2)), [Action::Follow(501)]);
+    assert!(!followed.is_done());
+    let mut timed_out = scheduler(Some(seconds(9)));
+    assert_eq!(timed_out.next(seconds(9)).len(), 502);
+    assert!(timed_out.is_done());
 }
 
 #[test]
