@@ -8,7 +8,6 @@ use svc_sdk::contract::{ErrorCode, NextAction};
 
 use super::scheduler::{Backpressure, WriteLimit};
 use crate::error::{Exit, Failure};
-use crate::types::ResourceId;
 
 /// A failed request.
 #[derive(Debug)]
@@ -19,8 +18,6 @@ pub(super) struct RequestFailure {
     pub(super) writes: Option<WriteLimit>,
     /// Whether the service says that the idempotency key belongs to another request.
     pub(super) is_conflict: bool,
-    /// The resource, if only the rest of the receipt could not be read.
-    pub(super) resource: Option<ResourceId>,
 }
 
 impl RequestFailure {
@@ -31,7 +28,6 @@ impl RequestFailure {
             retry_after: None,
             writes: None,
             is_conflict: false,
-            resource: None,
         }
     }
 
@@ -44,14 +40,11 @@ impl RequestFailure {
                 reset_after: Duration::from_secs(header("ratelimit-reset")?.into()),
             })
         };
-        let job = error.job_id().map(|id| ResourceId::Job(id.to_string()));
-        let run = || error.run_id().map(|id| ResourceId::Run(id.to_string()));
         Self {
             class: classify(&error),
             retry_after: error.retry_after(),
             writes: writes(),
             is_conflict: error.is_idempotency_conflict(),
-            resource: job.or_else(run).filter(|_| error.is_decode()),
             failure: Failure::from(error),
         }
     }

@@ -13,8 +13,8 @@ impl<S: Surface> Client<S> {
     /// Makes a request of any path, whether or not this build knows it.
     ///
     /// The retry rules of the operation apply if the path is a known one; otherwise a `GET`, `HEAD` or
-    /// `OPTIONS` is retried and anything else is not. The path is sent as it is: it must begin with exactly one
-    /// slash, and have no query.
+    /// `OPTIONS` is retried and anything else is not. The path is sent as it is: it must begin with
+    /// exactly one slash, and have no query.
     ///
     /// ```no_run
     /// use svc_sdk::contract::Method;

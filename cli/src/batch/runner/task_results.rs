@@ -179,18 +179,6 @@ impl Runner<'_> {
         operation: Operation,
         failed: RequestFailure,
     ) -> Result<(), Failure> {
-        if let Some(resource) = &failed.resource
-            && let Some(submitted) = self.clients.handle(operation, resource)
-        {
-            let accepted = SubmitReceipt {
-                submitted,
-                charge: None,
-                request_id: None,
-                writes: failed.writes,
-            };
-            self.on_accepted(index, operation, accepted);
-            return Ok(());
-        }
         let is_unknown = self.attempt(index).is_some_and(|it| it.is_unknown);
         let failure = failed.failure;
         match failed.class {
