@@ -113,19 +113,23 @@ fn a_video_in_the_sandbox() {
 fn a_wait_for_a_job() {
     let env = still();
     let words = "image generate 'a red fox in snow' --model image-i --yes";
-    let mut terminal = Terminal::start(configured_svc(&env, words), 80);
-    terminal.wait_for("queued");
-    assert_screen!("wait_queued_80", terminal.screen());
-    env.mock.advance(Duration::from_secs(600)).unwrap();
-    terminal.end().assert_exit(0);
-    assert_screen!("wait_completed_80", terminal.screen());
+    for columns in [40, 80, 200] {
+        let mut terminal = Terminal::start(configured_svc(&env, words), columns);
+        terminal.wait_for("queued");
+        assert_screen!(format!("wait_queued_{columns}"), terminal.screen());
+        env.mock.advance(Duration::from_secs(600)).unwrap();
+        terminal.end().assert_exit(0);
+        assert_screen!(format!("wait_completed_{columns}"), terminal.screen());
+        let lines = markup(&terminal.styled_lines());
+        assert_screen!(format!("wait_completed_{columns}_color"), lines);
+    }
 }
 
 #[test]
 fn an_interrupted_wait() {
     let env = still();
     let words = "image generate 'a red fox in snow' --model image-i --yes";
-    for columns in [40, 80] {
+    for columns in [40, 80, 200] {
         let mut terminal =
             Terminal::start(configured_svc(&env, &format!("{words} --new")), columns);
         terminal.wait_for("queued");
@@ -174,7 +178,7 @@ fn the_status_of_jobs_in_color() {
 #[test]
 fn errors() {
     let env = still();
-    for columns in [40, 80] {
+    for columns in [40, 80, 200] {
         let unknown = answered(&env, "job get job_unknown", columns, 4);
         let lines = markup(&unknown.styled_lines());
         assert_screen!(format!("error_not_found_{columns}_color"), lines);
@@ -200,14 +204,17 @@ fn errors() {
 fn a_pause_before_a_retry() {
     let env = still();
     let busy = serde_json::json!({"operation": "jobs_list", "kind": "status_503", "times": 1, "retry_after_seconds": 2});
-    env.mock
-        .add_fault(serde_json::from_value(busy).unwrap())
-        .unwrap();
-    let mut terminal = Terminal::start(configured_svc(&env, "job list"), 80);
-    terminal.wait_for("retrying in");
-    assert_screen!("retry_pause_80", terminal.screen());
-    terminal.end().assert_exit(0);
-    assert_screen!("retry_done_80", terminal.screen());
+    for columns in [40, 80, 200] {
+        let busy = serde_json::from_value(busy.clone()).unwrap();
+        env.mock.add_fault(busy).unwrap();
+        let mut terminal = Terminal::start(configured_svc(&env, "job list"), columns);
+        terminal.wait_for("service busy");
+        assert_screen!(format!("retry_pause_{columns}"), terminal.screen());
+        terminal.end().assert_exit(0);
+        assert_screen!(format!("retry_done_{columns}"), terminal.screen());
+        let lines = markup(&terminal.styled_lines());
+        assert_screen!(format!("retry_done_{columns}_color"), lines);
+    }
 }
 
 /// A manifest of four images, of which one fails.
@@ -376,28 +383,35 @@ fn a_watched_terminal_is_restored_after_signals() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_first_run() {
-    let env = still();
-    let home = env.path("").display().to_string();
-    let svc = |words: &str| {
-        let mut command = svc(&env, words);
-        command.env("PATH", "/nonexistent");
-        command
-    };
-    let mut init = Terminal::start(svc("init"), 200);
-    init.wait_for("URL of the open surface");
-    init.type_text(&format!("{}\n", env.mock.base_url()));
-    init.wait_for("API key of the open surface");
-    init.wait_for_hidden_input();
-    init.type_text("svc_open_demo\n");
-    for prompt in ["URL of the developer surface", "URL of the MCP endpoint"] {
-        init.wait_for(prompt);
-        init.type_text("\n");
+    for columns in [80, 200] {
+        let env = still();
+        let svc = |words: &str| {
+            let mut command = svc(&env, words);
+            // A path of the same length on every machine.
+            command
+                .env("PATH", "/nonexistent")
+                .env("SVC_CONFIG", "svc.toml");
+            command
+        };
+        let mut init = Terminal::start(svc("init"), columns);
+        init.wait_for("URL of the open surface");
+        init.type_text(&format!("{}\n", env.mock.base_url()));
+        init.wait_for("API key of the open surface");
+        init.wait_for_hidden_input();
+        init.type_text("svc_open_demo\n");
+        for prompt in ["URL of the developer surface", "URL of the MCP endpoint"] {
+            init.wait_for(prompt);
+            init.type_text("\n");
+        }
+        init.end().assert_exit(0);
+        assert!(init.is_restored());
+        assert_screen!(format!("init_{columns}"), init.screen());
+        if columns == 200 {
+            let home = env.path("").display().to_string();
+            let mut doctor = Terminal::start(svc("doctor"), columns);
+            doctor.end().assert_exit(0);
+            let lines = markup(&doctor.styled_lines());
+            assert_screen!("doctor_200_color", lines.replace(&home, "HOME/"));
+        }
     }
-    init.end().assert_exit(0);
-    assert!(init.is_restored());
-    assert_screen!("init_200", init.screen().replace(&home, "HOME/"));
-    let mut doctor = Terminal::start(svc("doctor"), 200);
-    doctor.end().assert_exit(0);
-    let lines = markup(&doctor.styled_lines());
-    assert_screen!("doctor_200_color", lines.replace(&home, "HOME/"));
 }

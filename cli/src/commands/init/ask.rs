@@ -13,9 +13,9 @@ use crate::setup::{self, prompt_failure};
 const MAX_ATTEMPTS: usize = 3;
 /// What is asked for, and where it comes from.
 const INTRODUCTION: [&str; 3] = [
-    "The service has two APIs, called the open and the developer surface. One of them is enough.",
-    "Its provider gives you the URL and the API key of each.",
-    "Without an account, try it with: svc --sandbox video generate \"a red fox\", or svc mock serve",
+    "The service has two APIs, the open and the developer surface. One is enough.",
+    "Its provider gives you a URL and an API key for each.",
+    "Without an account: svc --sandbox video generate \"a fox\", or svc mock serve",
 ];
 /// The answer that skips a URL that has a default.
 const SKIP: &str = "-";
