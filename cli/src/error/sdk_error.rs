@@ -276,12 +276,13 @@ fn hint_for(error: &Error, exit: Exit) -> Option<String> {
         }
         // Reads are never charged, so the hint for a missing resource does not mention charges.
         (Exit::NotFound, Some(NextAction::FixInput)) if !is_write(error) => {
+            let has_id = error.job_id().is_some() || error.run_id().is_some();
             match error.operation() {
-                Some(operation) if operation.path().contains('{') => {
-                    "check the id, and that the API key belongs to the same workspace"
+                Some(operation) if !operation.path().contains('{') => {
+                    "check the URL: `svc config show --origin` shows where it is configured"
                 }
-                Some(_) => "check the URL: `svc config show --origin` shows where it is configured",
-                None => "list the paths of the API with: svc operations",
+                None if !has_id => "list the paths of the API with: svc operations",
+                _ => "check the id, and that the API key belongs to the same workspace",
             }
         }
         (_, Some(NextAction::FixInput)) if is_about_model(error) => match error.operation() {

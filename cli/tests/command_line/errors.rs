@@ -273,10 +273,16 @@ fn hints_are_commands_that_work() {
     env.run("image generate fox --model nope --dry-run")
         .assert_exit(1)
         .assert_stderr("`nope` is not a known model");
-    env.run("job get job_none")
-        .assert_exit(4)
-        .assert_stderr("check the id")
-        .assert_stderr("list the jobs with: svc job list\n");
+    for words in [
+        "job get job_none",
+        "job wait job_none",
+        "job download job_none",
+    ] {
+        env.run(words)
+            .assert_exit(4)
+            .assert_stderr("check the id")
+            .assert_stderr("list the jobs with: svc job list\n");
+    }
     env.run("balance --retries few")
         .assert_exit(2)
         .assert_stderr("for '--retries <N>': expected a whole number");

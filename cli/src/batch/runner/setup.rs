@@ -124,12 +124,15 @@ pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions)
     let finished = plan.count(|item| item.next_step == NextStep::Done);
     let is_completed = |item: &Item| item.record.status == Some(Status::Completed);
     let to_download = plan.count(|item| item.next_step == NextStep::Wait && is_completed(item));
-    let in_flight = plan.count(|item| {
-        matches!(item.next_step, NextStep::Wait | NextStep::Resolve) && !is_completed(item)
-    });
-    if finished + in_flight + to_download > 0 {
+    let in_flight = plan.count(|item| item.next_step == NextStep::Wait && !is_completed(item));
+    let unknown = plan.count(|item| item.next_step == NextStep::Resolve);
+    if finished + in_flight + to_download + unknown > 0 {
         let mut submitted = String::new();
-        for (count, words) in [(in_flight, "in flight"), (to_download, "to download")] {
+        for (count, words) in [
+            (in_flight, "in flight"),
+            (to_download, "to download"),
+            (unknown, "with an unknown outcome"),
+        ] {
             if count > 0 {
                 submitted.push_str(&format!(", {count} {words}"));
             }
