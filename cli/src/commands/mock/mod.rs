@@ -21,8 +21,8 @@ pub(crate) enum Mock {
     /// Prints its URLs and API keys when it is ready, and logs each request with -v. Jobs, balances
     /// and keys are lost when it ends, unless the control API exports them.
     ///
-    /// Words in a prompt decide how a job ends: [mock:fail], [mock:fail=CODE], [mock:stuck],
-    /// [mock:seconds=N]. The control API makes requests fail (POST /faults), moves the clock, ends
+    /// Words in a prompt decide how a job ends: `[mock:fail]`, `[mock:fail=CODE]`, `[mock:stuck]`,
+    /// `[mock:seconds=N]`. The control API makes requests fail (POST /faults), moves the clock, ends
     /// jobs and more; its root lists the endpoints, and shows a dashboard in a browser.
     Serve(Box<program::Options>),
     /// Run a command against a mock of the service, and stop the mock when it ends
