@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use svc_sdk::observe::{AttemptEnd, Observer};
-use svc_sdk::{ApiKey, KeyError, Result, RetryPolicy, developer, open};
+use svc_sdk::{ApiKey, KeyProviderError, Result, RetryPolicy, developer, open};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -47,7 +47,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 /// Reads the key where it is rotated: here in the environment, elsewhere in a mounted file or a secret
 /// manager.
-async fn current_key() -> Result<ApiKey, KeyError> {
+async fn current_key() -> Result<ApiKey, KeyProviderError> {
     Ok(ApiKey::new(std::env::var("SVC_DEVELOPER_API_KEY")?)?)
 }
 

@@ -36,9 +36,6 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // The reqwest of this workspace, which the exporter uses, comes without a TLS provider. It fails if
-    // one is already installed, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let mut exporter = SpanExporter::builder().with_http();
     let collector = match std::env::var_os("OTEL_EXPORTER_OTLP_ENDPOINT") {
         Some(_) => None,

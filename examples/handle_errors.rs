@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, reason = "an example that prints")]
 
 use svc_sdk::types::VideoGenerate;
-use svc_sdk::{Error, Result, open};
+use svc_sdk::{Error, ErrorKind, Result, open};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
@@ -33,9 +33,9 @@ async fn generate(client: &open::Client, body: VideoGenerate) -> Result<usize> {
 }
 
 fn explain(error: &Error) -> String {
-    if error.is_invalid() {
+    if error.kind() == ErrorKind::InvalidRequest {
         format!("nothing was sent: {error}")
-    } else if error.is_job_failed() {
+    } else if error.kind() == ErrorKind::JobFailed {
         format!("refunded: {error}")
     } else if error.is_insufficient_funds() {
         format!("top up first: {error}")

@@ -28,7 +28,7 @@ async fn main() -> Result<()> {
 
     let body = FormatRunCreate::new("a red fox")
         .output_schema(OutputSchema::for_type::<Shot>()?)
-        .generation_spend_cap(Usd::from_micros(2_000_000));
+        .generation_spend_cap_usd(Usd::from_micros(2_000_000));
     let run = client.formats().run(format.to_ref(), body).await?;
     println!("{} runs as {}", format.to_ref(), run.id());
 

@@ -3,8 +3,7 @@
 //!
 //! Nothing has to be detected by the program. A wait that the computer slept through polls as soon as
 //! it wakes, on new connections, and the time limits of calls do not count the sleep. To see it, run
-//! the example against a mock with a long job, and suspend the computer or stop the process
-//! (Ctrl-Z, then `fg`).
+//! the example against a mock with a long job, and suspend the computer.
 
 #![allow(clippy::print_stdout, reason = "an example that prints")]
 
@@ -12,7 +11,7 @@ use std::time::Duration;
 
 use svc_sdk::observe::{AttemptEnd, Observer};
 use svc_sdk::types::VideoGenerate;
-use svc_sdk::{Error, Result, open};
+use svc_sdk::{Error, ErrorKind, Result, open};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
@@ -30,7 +29,7 @@ async fn main() -> Result<()> {
     // The id is enough to wait again, from any process.
     println!("submitted {}", job.id());
     loop {
-        // The limit of the wait is the time that the program runs: a night in sleep does not end it.
+        // The limit of the wait does not count sleep: a night does not end it.
         let wait = job.wait().timeout(Duration::from_secs(30 * 60));
         match wait.await {
             Ok(result) => {
@@ -46,7 +45,7 @@ async fn main() -> Result<()> {
 /// Returns whether the job is still running as far as is known: the network was away for longer than
 /// the wait accepts.
 fn is_worth_another_wait(error: &Error) -> bool {
-    error.is_poll_failure() && error.is_unreachable()
+    error.kind() == ErrorKind::PollFailed && error.is_unreachable()
 }
 
 /// Prints the attempts that got no response, after which the client opens new connections.

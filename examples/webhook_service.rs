@@ -75,7 +75,7 @@ async fn handle(database: Pool, event: StoredEvent) -> Result<(), HandlerError> 
     Ok(())
 }
 
-/// Returns the numbers to watch. `503` if the store is down.
+/// Returns the counts of events for monitoring, or `503` if the store is down.
 async fn health(State(inbox): State<Inbox>) -> (StatusCode, Json<Value>) {
     let Ok(stats) = inbox.store().stats().await else {
         return (

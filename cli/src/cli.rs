@@ -1,13 +1,12 @@
 //! The command-line parser and the dispatch of commands.
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::builder::Resettable;
+use clap::{ArgMatches, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
 use crate::args::Global;
-use crate::commands;
-use crate::deferred::Deferred;
 use crate::error::Failure;
-use crate::help;
 use crate::session::Session;
+use crate::{commands, completion, help, setup};
 
 /// Generate images, videos and music, and run agents
 #[derive(Debug, Parser)]
@@ -24,31 +23,31 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Generate images
     #[command(subcommand)]
-    Image(Deferred<commands::image::Image>),
+    Image(Deferred<commands::media::Image>),
     /// Generate videos
     #[command(subcommand)]
-    Video(Deferred<commands::video::Video>),
+    Video(Deferred<commands::media::Video>),
     /// Generate music
     #[command(subcommand)]
-    Music(Deferred<commands::music::Music>),
+    Music(Deferred<commands::media::Music>),
     /// Generate avatars, and videos in which they speak
     #[command(subcommand)]
     Avatar(Deferred<commands::avatar::Avatar>),
     /// List and show avatar videos
     #[command(subcommand)]
-    AvatarVideo(Deferred<commands::avatar_video::AvatarVideo>),
+    AvatarVideo(Deferred<commands::avatar::AvatarVideo>),
     /// Create previews of avatar videos
     #[command(subcommand)]
-    Preview(Deferred<commands::preview::Preview>),
+    Preview(Deferred<commands::avatar::Preview>),
     /// Add captions to videos
     #[command(subcommand)]
-    Caption(Deferred<commands::caption::Caption>),
+    Caption(Deferred<commands::media::Caption>),
     /// List and run Actions (scheduled agent tasks)
     #[command(subcommand)]
-    Action(Deferred<commands::action::Action>),
+    Action(Deferred<commands::agent::ActionCommand>),
     /// List and run Formats (reusable agent recipes), singly or in bulk
     #[command(subcommand)]
-    Format(Deferred<commands::format::Format>),
+    Format(Deferred<commands::format::FormatCommand>),
     /// Run the agent with an instruction
     #[command(subcommand)]
     Agent(Deferred<commands::agent::Agent>),
@@ -71,7 +70,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Pricing(Deferred<commands::pricing::Pricing>),
     /// Estimate the price of an image or video
-    Estimate(Box<commands::estimate::Estimate>),
+    Estimate(Box<commands::pricing::Estimate>),
     /// Add funds to the balance
     #[command(subcommand)]
     TopUp(Deferred<commands::top_up::TopUp>),
@@ -88,10 +87,10 @@ pub(crate) enum Command {
     Catalog,
     /// List and pick background music (no key)
     #[command(subcommand)]
-    Bgm(Deferred<commands::bgm::Bgm>),
+    Bgm(Deferred<commands::catalog::Bgm>),
     /// Search trending videos
     #[command(subcommand)]
-    Trending(Deferred<commands::trending::Trending>),
+    Trending(Deferred<commands::catalog::Trending>),
     /// Check whether the developer surface is up (no key)
     Health,
     /// Receive, verify, sign and test webhooks
@@ -114,22 +113,22 @@ pub(crate) enum Command {
     /// List API operations and the commands that call them
     Operations(commands::operations::Operations),
     /// Set up URLs and API keys: ask for them, verify and store them
-    Init(commands::init::Init),
+    Init(setup::plan::Init),
     /// Store, show and remove API keys
     #[command(subcommand)]
-    Auth(Deferred<commands::auth::Auth>),
+    Auth(Deferred<setup::auth::Auth>),
     /// Show and change the configuration
     #[command(subcommand)]
-    Config(Deferred<commands::config::Config>),
+    Config(Deferred<setup::config::Config>),
     /// Check the configuration, API keys, network and journal
     Doctor,
     /// Run a local mock of the service
     #[command(subcommand)]
     Mock(Deferred<commands::mock::Mock>),
     /// Print a shell completion script
-    Completions(commands::completions::Completions),
+    Completions(completion::Completions),
     /// Write the manual pages to a directory
-    Man(commands::man::Man),
+    Man(help::Man),
     /// Show the help of a command or of a topic
     #[command(hide = true)]
     Help {
@@ -157,22 +156,26 @@ pub(crate) fn full_command_line() -> clap::Command {
 /// Each future is boxed: inline, their sizes would add up in this one.
 pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failure> {
     match command {
-        Command::Image(Deferred(image)) => Box::pin(commands::image::run(session, image)).await,
-        Command::Video(Deferred(video)) => Box::pin(commands::video::run(session, video)).await,
-        Command::Music(Deferred(music)) => Box::pin(commands::music::run(session, music)).await,
-        Command::Avatar(Deferred(avatar)) => Box::pin(commands::avatar::run(session, avatar)).await,
+        Command::Image(Deferred(image)) => Box::pin(commands::media::image(session, image)).await,
+        Command::Video(Deferred(video)) => Box::pin(commands::media::video(session, video)).await,
+        Command::Music(Deferred(music)) => Box::pin(commands::media::music(session, music)).await,
+        Command::Avatar(Deferred(avatar)) => {
+            Box::pin(commands::avatar::avatar(session, avatar)).await
+        }
         Command::AvatarVideo(Deferred(video)) => {
-            Box::pin(commands::avatar_video::run(session, video)).await
+            Box::pin(commands::avatar::avatar_video(session, video)).await
         }
         Command::Preview(Deferred(preview)) => {
-            Box::pin(commands::preview::run(session, preview)).await
+            Box::pin(commands::avatar::preview(session, preview)).await
         }
         Command::Caption(Deferred(caption)) => {
-            Box::pin(commands::caption::run(session, caption)).await
+            Box::pin(commands::media::caption(session, caption)).await
         }
-        Command::Action(Deferred(action)) => Box::pin(commands::action::run(session, action)).await,
+        Command::Action(Deferred(action)) => {
+            Box::pin(commands::agent::action(session, action)).await
+        }
         Command::Format(Deferred(format)) => Box::pin(commands::format::run(session, format)).await,
-        Command::Agent(Deferred(agent)) => Box::pin(commands::agent::run(session, agent)).await,
+        Command::Agent(Deferred(agent)) => Box::pin(commands::agent::agent(session, agent)).await,
         Command::Run(Deferred(run)) => Box::pin(commands::run::run(session, run)).await,
         Command::Queue(Deferred(queue)) => Box::pin(commands::queue::run(session, queue)).await,
         Command::Batch(Deferred(batch)) => Box::pin(commands::batch::run(session, batch)).await,
@@ -180,17 +183,19 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failu
         Command::Balance => Box::pin(commands::account::balance(session)).await,
         Command::Usage(usage) => Box::pin(commands::usage::run(session, &usage)).await,
         Command::Catalog => Box::pin(commands::account::catalog(session)).await,
-        Command::Bgm(Deferred(bgm)) => Box::pin(commands::bgm::run(session, bgm)).await,
+        Command::Bgm(Deferred(bgm)) => Box::pin(commands::catalog::bgm(session, bgm)).await,
         Command::Trending(Deferred(trending)) => {
-            Box::pin(commands::trending::run(session, trending)).await
+            Box::pin(commands::catalog::trending(session, trending)).await
         }
         Command::Health => Box::pin(commands::account::health(session)).await,
         Command::Job(Deferred(job)) => Box::pin(commands::job::run(session, job)).await,
         Command::Model(Deferred(model)) => Box::pin(commands::model::run(session, model)).await,
         Command::Pricing(Deferred(pricing)) => {
-            Box::pin(commands::pricing::run(session, pricing)).await
+            Box::pin(commands::pricing::pricing(session, pricing)).await
         }
-        Command::Estimate(estimate) => Box::pin(commands::estimate::run(session, *estimate)).await,
+        Command::Estimate(estimate) => {
+            Box::pin(commands::pricing::estimate(session, *estimate)).await
+        }
         Command::TopUp(Deferred(top_up)) => Box::pin(commands::top_up::run(session, top_up)).await,
         Command::Webhook(Deferred(webhook)) => {
             Box::pin(commands::webhook::run(session, webhook)).await
@@ -199,26 +204,74 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failu
         #[cfg(feature = "mcp")]
         Command::Mcp(Deferred(mcp)) => Box::pin(commands::mcp::run(session, mcp)).await,
         Command::Api(api) => Box::pin(commands::api::run(session, api)).await,
-        Command::Init(init) => Box::pin(commands::init::run(session, init)).await,
-        Command::Doctor => Box::pin(commands::doctor::run(session)).await,
-        Command::Auth(Deferred(auth)) => Box::pin(commands::auth::run(session, auth)).await,
+        Command::Init(init) => Box::pin(setup::init::init(session, init)).await,
+        Command::Doctor => Box::pin(setup::doctor::doctor(session)).await,
+        Command::Auth(Deferred(auth)) => Box::pin(setup::auth::auth(session, auth)).await,
         Command::Mock(Deferred(mock)) => Box::pin(commands::mock::run(session, mock)).await,
         Command::History(history) => Box::pin(commands::history::run(session, &history)).await,
         Command::Operations(operations) => commands::operations::run(session, &operations),
-        Command::Config(Deferred(config)) => commands::config::run(session, &config),
-        Command::Completions(completions) => commands::completions::run(session, &completions),
-        Command::Man(man) => commands::man::run(session, &man, command_line()),
+        Command::Config(Deferred(config)) => setup::config::config(session, &config),
+        Command::Completions(completions) => completion::print_script(session, &completions),
+        Command::Man(man) => help::write_manual(session, &man, command_line()),
         // `main` shows the help without a session, so that a wrong configuration does not matter.
         Command::Help { .. } => Ok(()),
     }
 }
 
+/// The subcommands of a command, which are added to the parser when it reaches that command. Most of
+/// the time that `svc` needs to start would otherwise be spent on the options of other commands.
+#[derive(Debug)]
+pub(crate) struct Deferred<T>(pub(crate) T);
+
+impl<T: Subcommand> Subcommand for Deferred<T> {
+    fn augment_subcommands(command: clap::Command) -> clap::Command {
+        command.defer(|command| {
+            // The definition of the subcommands would replace the description by its own.
+            let about = command.get_about().cloned();
+            let long_about = command.get_long_about().cloned();
+            let command = T::augment_subcommands(command);
+            help::annotate_command(
+                command
+                    .about(Resettable::from(about))
+                    .long_about(Resettable::from(long_about)),
+                "svc",
+            )
+        })
+    }
+
+    fn augment_subcommands_for_update(command: clap::Command) -> clap::Command {
+        T::augment_subcommands_for_update(command)
+    }
+
+    fn has_subcommand(name: &str) -> bool {
+        T::has_subcommand(name)
+    }
+}
+
+impl<T: FromArgMatches> FromArgMatches for Deferred<T> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        T::from_arg_matches(matches).map(Self)
+    }
+
+    fn from_arg_matches_mut(matches: &mut ArgMatches) -> Result<Self, Error> {
+        T::from_arg_matches_mut(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+
+    fn update_from_arg_matches_mut(&mut self, matches: &mut ArgMatches) -> Result<(), Error> {
+        self.0.update_from_arg_matches_mut(matches)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::operation_commands::command_of;
+    use super::*;
     use svc_sdk::contract::Operation;
 
-    use super::*;
+    use crate::commands::operations::command_of;
 
     #[test]
     fn parser_definition_is_valid() {

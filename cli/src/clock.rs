@@ -1,8 +1,11 @@
-//! Wall-clock time.
+//! Wall-clock time and randomness: nothing else asks the operating system for either.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
+use svc_sdk::types::IdempotencyKey;
+
+use crate::error::Failure;
 
 /// Returns the current time.
 #[expect(clippy::disallowed_methods, reason = "this is the clock module")]
@@ -38,6 +41,20 @@ pub(crate) fn format_duration(duration: Duration) -> String {
         86_400..172_800 => "1 day".to_owned(),
         _ => format!("{} days", seconds / 86_400),
     }
+}
+
+/// Returns the given number of random bytes in hexadecimal.
+pub(crate) fn random_hex(bytes: usize) -> Result<String, Failure> {
+    let mut random = vec![0; bytes];
+    getrandom::fill(&mut random)
+        .map_err(|error| Failure::other(format!("cannot get random bytes: {error}")))?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+pub(crate) fn idempotency_key() -> Result<IdempotencyKey, Failure> {
+    random_hex(16)?
+        .parse()
+        .map_err(|error: svc_sdk::types::InvalidField| Failure::other(error.to_string()))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Flag values that are given as text, a file or standard input.
+//! Files that are read and written, and flag values that are text, a file or standard input.
 
-use std::fs;
-use std::io::{self, Read};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use serde_json::Value;
@@ -63,9 +63,68 @@ pub(crate) fn check_single_stdin_reader(given: &[(&str, Option<&str>)]) -> Resul
     }
 }
 
+/// Returns the folder of a file.
+pub(crate) fn parent_dir(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Reads a text file. A missing file is empty.
+pub(crate) fn read_or_empty(path: &Path) -> io::Result<String> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        read => read,
+    }
+}
+
+/// Replaces a file atomically with one that only its owner can read (mode 0600).
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A symbolic link is kept: its target is replaced.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = parent_dir(path);
+    fs::create_dir_all(folder)?;
+    // `NamedTempFile` creates files with mode 0600.
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Returns the options of a file that is read and appended to, and that only its owner can read.
+pub(crate) fn private_append() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Locks a file for this process. Returns `false` if another process has locked it.
+pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Flushes a folder to the disk, so that its new and renamed files survive a crash.
+pub(crate) fn sync_dir(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
     use super::*;
+
     use crate::error::Exit;
 
     #[test]
@@ -82,5 +141,25 @@ mod tests {
         let missing = read_text("--prompt", "@/no/such/file").unwrap_err();
         assert_eq!(missing.exit(), Exit::Usage);
         assert!(missing.headline().contains("/no/such/file"));
+    }
+
+    #[test]
+    fn a_symbolic_link_is_kept_when_its_target_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        fs::write(&real, "old").unwrap();
+        symlink(&real, &link).unwrap();
+        write_private(&link, b"new").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&real).unwrap(), "new");
+    }
+
+    #[test]
+    fn a_private_file_has_mode_0600() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        write_private(&path, b"x").unwrap();
+        let mode = fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
     }
 }

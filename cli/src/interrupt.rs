@@ -50,10 +50,6 @@ impl Interrupts {
 }
 
 /// Installs a handler for SIGTERM and returns a future that waits for it.
-///
-/// # Errors
-///
-/// Returns an error if the handler cannot be installed.
 pub(crate) fn terminated() -> io::Result<impl Future<Output = ()>> {
     #[cfg(unix)]
     {
@@ -71,10 +67,6 @@ pub(crate) fn terminated() -> io::Result<impl Future<Output = ()>> {
 
 /// Restores the terminal before SIGTERM ends the program, as a prompt may have changed its modes. For
 /// commands that do not react to SIGTERM otherwise.
-///
-/// # Errors
-///
-/// Returns an error if the handler cannot be installed.
 pub(crate) fn restore_terminal_when_terminated() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()

@@ -11,30 +11,22 @@ mod clock;
 mod commands;
 mod completion;
 mod config;
-mod deferred;
 mod download;
 mod error;
-mod files;
 mod help;
 mod input;
 mod interrupt;
-mod join_all;
 mod journal;
 mod listen;
 mod listing;
-mod operation_commands;
 mod output;
 mod pricing;
-mod random;
 mod request_body;
 mod resource;
-mod sandbox;
 mod session;
 mod setup;
 mod submit;
-mod tables;
 mod text;
-mod types;
 mod wait;
 mod watch;
 mod webhook;
@@ -47,8 +39,10 @@ use svc_sdk::contract::RetryClass;
 
 use crate::args::{Color, Format};
 use crate::cli::{Cli, Command};
-use crate::error::{Exit, Failure, plain_words, requested_color, requests_json, usage_failure};
-use crate::operation_commands::command_of;
+use crate::commands::operations::command_of;
+use crate::error::{
+    Exit, Failure, plain_number_error, requested_color, requests_json, usage_failure,
+};
 use crate::output::{Printer, PrinterOptions, write_stdout};
 use crate::session::Session;
 
@@ -98,27 +92,26 @@ fn main() -> ExitCode {
     exit.into()
 }
 
-/// Prints the failure of a command. A read whose answer does not have the expected fields shows the
-/// answer instead.
+/// Prints the failure of a command. If a read failed only because its response lacks expected
+/// fields, prints the response instead.
 fn report_failure(session: &Session, matches: &ArgMatches, failure: Failure) -> Exit {
     let root = cli::full_command_line();
     let (command, path) = help::given_command(&root, matches);
     let answer = failure.unexpected_answer().filter(|(operation, _)| {
         let retry = operation.retry();
         matches!(retry, RetryClass::Safe | RetryClass::Idempotent)
-            && help::calls(&path, command_of(*operation))
+            && help::is_command_line_of(&path, command_of(*operation))
     });
-    let failure = match answer {
+    let mut failure = match answer {
         Some((_, answer)) => match session.printer.print_unexpected(answer) {
             Ok(()) => return Exit::Done,
             Err(failure) => failure,
         },
         None => failure.with_field_flag(|field| help::flag_of_field(command, field)),
     };
-    let failure = match &session.global.profile {
-        Some(profile) => failure.map_hints(|hint| help::with_profile(&root, hint, profile)),
-        None => failure,
-    };
+    if let Some(profile) = &session.global.profile {
+        failure.keep_profile(profile);
+    }
     session.printer.print_failure(&failure);
     failure.exit()
 }
@@ -140,7 +133,7 @@ fn report_usage_error(error: &clap::Error) -> Exit {
     }
     let text = styled_text(error, color.applies(io::stderr().is_terminal()));
     // There is nowhere to report that standard error cannot be written.
-    let _ = io::stderr().write_all(plain_words(&text).as_bytes());
+    let _ = io::stderr().write_all(plain_number_error(&text).as_bytes());
     Exit::Usage
 }
 

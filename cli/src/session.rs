@@ -5,27 +5,26 @@ mod keys;
 
 use std::cell::{OnceCell, RefCell};
 
-use svc_sdk::{ApiKey, Client, RetryPolicy, Surface, contract};
+use svc_sdk::{ApiKey, Client, ClientBuilder, ClientSurface, RetryPolicy, contract};
 
 use crate::args::{Global, JournalArgs, SurfaceChoice};
 use crate::config::{ConfiguredKey, Environment, Settings, config_file, state_dir};
-use crate::error::{ClientCode, Exit, Failure};
+use crate::error::{ClientCode, Exit, Failure, Suggestion};
 use crate::interrupt::Interrupts;
-use crate::journal::{Journal, key_fingerprint};
+use crate::journal::{self, Entry, Submissions, key_fingerprint};
 use crate::output::{LOG_VARIABLE, LogFilter, Printer, PrinterOptions};
-use crate::sandbox::Sandbox;
+use crate::resource::id::{Outcome, ResourceId};
+use crate::session::keys::Sandbox;
 use crate::text::{sanitize, shell_quote};
-use crate::types::{Outcome, ResourceId};
 
-pub(crate) use self::explain::EMPTY_SANDBOX;
-pub(crate) use self::keys::key_variable;
+pub(crate) use crate::session::explain::EMPTY_SANDBOX;
+pub(crate) use crate::session::keys::key_variable;
 
 /// The state that is shared by all parts of a command.
 #[derive(Debug)]
 pub(crate) struct Session {
     /// The writer of both streams.
     pub(crate) printer: Printer,
-    /// The global flags.
     pub(crate) global: Global,
     /// The Ctrl-C handler.
     pub(crate) interrupts: Interrupts,
@@ -41,9 +40,7 @@ pub(crate) struct Session {
 /// A client, with the values that the journal records.
 #[derive(Debug)]
 pub(crate) struct Access<S> {
-    /// The client.
     pub(crate) client: Client<S>,
-    /// The base URL.
     pub(crate) base_url: String,
     /// The fingerprint of the API key, or empty without one.
     pub(crate) key_fingerprint: String,
@@ -53,20 +50,14 @@ pub(crate) struct Access<S> {
 #[cfg(feature = "mcp")]
 #[derive(Debug)]
 pub(crate) struct McpAccess {
-    /// The builder of the client.
     pub(crate) builder: svc_sdk::mcp::ClientBuilder,
     /// The URL of the endpoint.
     pub(crate) url: String,
-    /// The fingerprint of the API key.
     pub(crate) key_fingerprint: String,
 }
 
 impl Session {
     /// Creates the session of a command.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the `--jq` filter or the log filter in `SVC_LOG` is invalid.
     pub(crate) fn new(global: Global) -> Result<Self, Failure> {
         let session = Self::without_logging(global)?;
         let process = Environment::from_process();
@@ -76,10 +67,6 @@ impl Session {
     }
 
     /// Creates a session that logs nothing by itself, such as that of a completion.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the `--jq` filter is invalid.
     pub(crate) fn without_logging(global: Global) -> Result<Self, Failure> {
         let printer = Printer::new(&PrinterOptions {
             format: global.output,
@@ -105,10 +92,6 @@ impl Session {
     }
 
     /// Returns the settings, which are loaded on first use.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the configuration is invalid.
     pub(crate) fn settings(&self) -> Result<&Settings, Failure> {
         if let Some(settings) = self.settings.get() {
             return Ok(settings);
@@ -117,7 +100,6 @@ impl Session {
         Ok(self.settings.get_or_init(|| settings))
     }
 
-    /// Returns the environment variables.
     pub(crate) fn environment(&self) -> &Environment {
         &self.environment
     }
@@ -150,11 +132,15 @@ impl Session {
     }
 
     /// Returns a client with an API key.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the URL or the key is not configured.
-    pub(crate) fn access<S: Surface>(&self) -> Result<Access<S>, Failure> {
+    pub(crate) fn access<S: ClientSurface>(&self) -> Result<Access<S>, Failure> {
+        self.access_by(|builder| builder)
+    }
+
+    /// Returns a client with an API key, which a function configures.
+    pub(crate) fn access_by<S: ClientSurface>(
+        &self,
+        configure: impl FnOnce(ClientBuilder<S>) -> ClientBuilder<S>,
+    ) -> Result<Access<S>, Failure> {
         let surface = surface_choice::<S>();
         let base_url = self.base_url(surface)?;
         let key = self.key(surface, &base_url)?.ok_or_else(|| {
@@ -163,26 +149,38 @@ impl Session {
                 Exit::NotAllowed,
                 format!("no API key for the {name} surface is configured"),
             )
-            .hint(format!(
-                "set up URLs and keys with svc init, or store this key with svc auth login --surface {name}"
-            ))
+            .hint(
+                Suggestion::from("set up URLs and keys with ")
+                    .svc(["init"])
+                    .then(", or store this key with ")
+                    .svc(["auth", "login", "--surface", name]),
+            )
             .hint(format!("or set {}", key_variable(surface)))
         })?;
-        self.access_with(base_url, Some(&key))
+        self.configured(base_url, Some(&key), configure)
     }
 
     /// Returns a client with an API key if there is one, for operations that need none.
-    pub(crate) fn access_without_key<S: Surface>(&self) -> Result<Access<S>, Failure> {
+    pub(crate) fn access_without_key<S: ClientSurface>(&self) -> Result<Access<S>, Failure> {
         let base_url = self.base_url(surface_choice::<S>())?;
         let key = self.key(surface_choice::<S>(), &base_url)?;
         self.access_with(base_url, key.as_ref())
     }
 
     /// Returns a client with the given base URL and API key.
-    pub(crate) fn access_with<S: Surface>(
+    pub(crate) fn access_with<S: ClientSurface>(
         &self,
         base_url: String,
         key: Option<&ApiKey>,
+    ) -> Result<Access<S>, Failure> {
+        self.configured(base_url, key, |builder| builder)
+    }
+
+    fn configured<S: ClientSurface>(
+        &self,
+        base_url: String,
+        key: Option<&ApiKey>,
+        configure: impl FnOnce(ClientBuilder<S>) -> ClientBuilder<S>,
     ) -> Result<Access<S>, Failure> {
         self.record_url(surface_choice::<S>(), &base_url);
         let mut builder = Client::<S>::builder()
@@ -201,7 +199,7 @@ impl Session {
         }
         let key_fingerprint = key.map(key_fingerprint).unwrap_or_default();
         Ok(Access {
-            client: builder.build()?,
+            client: configure(builder).build()?,
             base_url,
             key_fingerprint,
         })
@@ -220,13 +218,13 @@ impl Session {
                 None => configured()?.map(|url| url.value).ok_or_else(|| {
                     Failure::configuration("no MCP URL is configured")
                         .hint("pass --mcp-url URL, or set SVC_MCP_URL or the profile's mcp_url")
-                        .hint("or set up URLs and keys with svc init")
+                        .hint(Suggestion::from("or set up URLs and keys with ").svc(["init"]))
                 })?,
             };
             let key = self.key(SurfaceChoice::Developer, &url)?.ok_or_else(|| {
                 let why = "no API key for the developer surface is configured";
                 Failure::new(Exit::NotAllowed, why)
-                    .hint("set up URLs and keys with svc init")
+                    .hint(Suggestion::from("set up URLs and keys with ").svc(["init"]))
                     .hint(format!("or set {}", key_variable(SurfaceChoice::Developer)))
             })?;
             (url, key)
@@ -272,30 +270,48 @@ impl Session {
         }
     }
 
-    /// Returns the journal of this machine, or `None` in the sandbox.
-    pub(crate) fn journal(&self) -> Result<Option<Journal>, Failure> {
-        if self.is_sandbox() {
-            return Ok(None);
+    /// Returns the folder of the journal, or `None` in the sandbox.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn state_dir(&self) -> Result<Option<std::path::PathBuf>, Failure> {
+        match self.is_sandbox() {
+            true => Ok(None),
+            false => state_dir(&self.environment).map(Some),
         }
-        Ok(Some(Journal::at(&state_dir(&self.environment)?)))
     }
 
-    /// Returns the journal for a paid request, or `None` if it is not recorded.
-    pub(crate) fn journal_for(&self, args: JournalArgs) -> Result<Option<Journal>, Failure> {
-        match args.no_journal {
-            true => Ok(None),
-            false => self.journal(),
+    /// Opens the journal of submits, or returns `None` if this one is not recorded.
+    pub(crate) async fn submissions(
+        &self,
+        args: JournalArgs,
+    ) -> Result<Option<Submissions>, Failure> {
+        if args.no_journal || self.is_sandbox() {
+            return Ok(None);
+        }
+        let state_dir = state_dir(&self.environment)?;
+        Submissions::create(&state_dir).await.map(Some)
+    }
+
+    /// Returns what this machine has submitted, newest first.
+    pub(crate) async fn submitted(&self) -> Result<Vec<Entry>, Failure> {
+        match self.is_sandbox() {
+            true => Ok(Vec::new()),
+            false => journal::entries(&state_dir(&self.environment)?).await,
         }
     }
 
     /// Closes the open intent of a resource, if the outcome is known.
     ///
     /// The outcome has been reported, so the submit command does not need to resume the resource.
-    pub(crate) fn close_intent(&self, base_url: &str, id: &ResourceId, outcome: Option<Outcome>) {
-        if let Some(outcome) = outcome
-            && let Ok(Some(journal)) = self.journal()
+    pub(crate) async fn close_intent(
+        &self,
+        base_url: &str,
+        id: &ResourceId,
+        outcome: Option<Outcome>,
+    ) {
+        if let Some(outcome) = outcome.filter(|_| !self.is_sandbox())
+            && let Ok(state_dir) = state_dir(&self.environment)
         {
-            journal.close_matching(base_url, id, outcome);
+            journal::close_matching(&state_dir, base_url, id, outcome).await;
         }
     }
 
@@ -307,10 +323,6 @@ impl Session {
 
     /// Asks for confirmation on the terminal. `nothing_done` ends the message of everything except `y`
     /// and `yes`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the user does not confirm, also with Ctrl-C.
     pub(crate) async fn confirm(&self, question: &str, nothing_done: &str) -> Result<(), Failure> {
         let question = question.to_owned();
         // It is asked on another thread once Ctrl-C is handled here.
@@ -335,10 +347,6 @@ impl Session {
     }
 
     /// Sends a write request, unless it is interrupted by Ctrl-C.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the request fails. An interrupted request is an ambiguous failure.
     pub(crate) async fn send<T, E: Into<Failure>>(
         &self,
         request: impl IntoFuture<Output = Result<T, E>>,
@@ -395,11 +403,6 @@ impl Session {
         Some(RetryPolicy::default().max_retries(retries))
     }
 
-    /// Returns the URL of a surface.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if no URL is configured.
     pub(crate) fn base_url(&self, surface: SurfaceChoice) -> Result<String, Failure> {
         if self.is_sandbox() {
             return Ok(self.sandbox().base_url(surface));
@@ -436,8 +439,7 @@ fn cannot_prompt(error: &dyn std::fmt::Display) -> Failure {
     Failure::other(format!("cannot prompt for confirmation: {error}"))
 }
 
-/// Returns the surface of a client.
-pub(crate) fn surface_choice<S: Surface>() -> SurfaceChoice {
+pub(crate) fn surface_choice<S: ClientSurface>() -> SurfaceChoice {
     match S::SURFACE {
         contract::Surface::Developer => SurfaceChoice::Developer,
         _ => SurfaceChoice::Open,

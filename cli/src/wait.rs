@@ -6,35 +6,31 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use futures_util::future::join_all;
+use serde::Serialize;
 use svc_sdk::handle::Handle;
 use tokio::sync::mpsc;
 
 use crate::args::{Timeout, WaitArgs};
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
-use crate::output::ProgressLine;
-use crate::resource::{Resource, Stopped, with_retry_command};
+use crate::output::{ProgressLine, Table};
+use crate::resource::{Finished, Outcome, ResourceId, ResourceKind, Stopped, with_retry_command};
 use crate::session::Session;
 use crate::text::sanitize;
-use crate::types::Outcome;
 
 /// A resource to wait for, and what to do with its result.
 #[derive(Debug)]
-pub(crate) struct Waiter<'a, R: Resource> {
+pub(crate) struct Waiter<'a, R: ResourceKind> {
     pub(crate) session: &'a Session,
     pub(crate) resource: Handle<R>,
     pub(crate) args: &'a WaitArgs,
     pub(crate) download: Option<&'a DownloadPlan>,
 }
 
-impl<R: Resource> Waiter<'_, R> {
+impl<R: ResourceKind> Waiter<'_, R> {
     /// Waits for the result, then downloads the files if there is a plan for that. A failed download
     /// is part of the result.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the wait fails, times out or is interrupted. It contains the command that
-    /// continues, if there is one.
     pub(crate) async fn wait(&self) -> Result<R::Finished, Failure> {
         let live = ProgressLine::new(&self.session.printer, R::resource_id(&self.resource).id());
         let mut finished = tokio::select! {
@@ -153,12 +149,140 @@ impl<R: Resource> Waiter<'_, R> {
     }
 }
 
+/// The options of a wait for several resources.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaitOptions<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) args: &'a WaitArgs,
+    pub(crate) download: Option<&'a DownloadPlan>,
+}
+
+impl<'a> WaitOptions<'a> {
+    pub(crate) async fn wait<R: ResourceKind>(
+        self,
+        resource: Handle<R>,
+    ) -> Result<R::Finished, Failure> {
+        let Self {
+            session,
+            args,
+            download,
+        } = self;
+        let waiter = Waiter {
+            session,
+            resource,
+            args,
+            download,
+        };
+        waiter.wait().await
+    }
+}
+
+/// Resources of one noun that a command waits for together: jobs of a surface, or runs.
+pub(crate) trait WaitGroup {
+    type Result: Serialize;
+
+    const NOUNS: &'static str;
+
+    fn resource_id(id: String) -> ResourceId;
+
+    async fn wait(&self, id: &str) -> Result<Finished<Self::Result>, Failure>;
+
+    /// Returns the outcome that the journal records for a result.
+    fn outcome(result: &Self::Result) -> Option<Outcome>;
+
+    /// Prints the result of the only resource.
+    fn print_one(&self, id: &str, finished: Finished<Self::Result>) -> Result<(), Failure>;
+
+    /// Says how one of several resources ended. Returns the failure of one that did not complete.
+    fn report(&self, _: &str, _: &Finished<Self::Result>) -> Option<Failure> {
+        None
+    }
+
+    /// Returns a resource that ended without a result, to be printed beside the others.
+    fn ended(_: &str, _: &Failure) -> Option<Finished<Self::Result>> {
+        None
+    }
+
+    /// Returns the table of several results.
+    fn table(finished: &[Finished<Self::Result>]) -> Table;
+
+    fn wait_command(&self, ids: &[&str]) -> String;
+}
+
+/// Waits for resources concurrently, and prints their results. If several did not complete, the most
+/// important failure decides the exit code.
+pub(crate) async fn wait_for_all<G: WaitGroup>(
+    group: &G,
+    ids: Vec<String>,
+    options: WaitOptions<'_>,
+    base_url: &str,
+) -> Result<(), Failure> {
+    if let Some(plan) = options.download {
+        plan.check_names_of(ids.len())?;
+    }
+    let results = join_all(ids.iter().map(|id| Box::pin(group.wait(id)))).await;
+    let outcome = |result: &Result<Finished<G::Result>, Failure>| match result {
+        // The intent stays open while files are missing.
+        Ok(finished) if finished.failure.is_some() => None,
+        Ok(finished) => G::outcome(&finished.result),
+        Err(failure) => outcome_of_failure(failure),
+    };
+    let outcomes: Vec<Option<Outcome>> = results.iter().map(outcome).collect();
+    let printed = match (<[_; 1]>::try_from(results), ids.as_slice()) {
+        (Ok([result]), [id]) => result.and_then(|finished| group.print_one(id, finished)),
+        (Ok(results), _) => print_all(group, results.into(), &ids, options),
+        (Err(results), _) => print_all(group, results, &ids, options),
+    };
+    for (id, outcome) in ids.into_iter().zip(outcomes) {
+        let id = G::resource_id(id);
+        options.session.close_intent(base_url, &id, outcome).await;
+    }
+    printed
+}
+
+fn print_all<G: WaitGroup>(
+    group: &G,
+    results: Vec<Result<Finished<G::Result>, Failure>>,
+    ids: &[String],
+    options: WaitOptions<'_>,
+) -> Result<(), Failure> {
+    let mut all_finished = Vec::new();
+    let mut failures = Vec::new();
+    for (result, id) in results.into_iter().zip(ids) {
+        let failure = match result {
+            Ok(mut finished) => {
+                let failure = group.report(id, &finished);
+                let failure = match (failure, finished.failure.take()) {
+                    (Some(failure), Some(download)) => Some(failure.with_part(download)),
+                    (failure, download) => failure.or(download),
+                };
+                all_finished.push(finished);
+                failure
+            }
+            Err(failure) => {
+                all_finished.extend(G::ended(id, &failure));
+                Some(failure)
+            }
+        };
+        failures.extend(failure.map(|failure| (id.as_str(), failure)));
+    }
+    let failure = merge_failures(failures, ids.len(), G::NOUNS, options, |ids| {
+        group.wait_command(ids)
+    });
+    if !all_finished.is_empty() {
+        let printer = &options.session.printer;
+        printer.print_list(&all_finished, G::table)?;
+    }
+    failure.map_or(Ok(()), Err)
+}
+
 /// Merges the failures of the waits for several resources into one, with a command that resumes those
 /// that were interrupted or timed out. The command is created from their ids.
-pub(crate) fn merge_failures(
+fn merge_failures(
     failures: Vec<(&str, Failure)>,
     total: usize,
-    (nouns, args, download): (&str, &WaitArgs, Option<&DownloadPlan>),
+    nouns: &str,
+    WaitOptions { args, download, .. }: WaitOptions<'_>,
     resume: impl FnOnce(&[&str]) -> String,
 ) -> Option<Failure> {
     let is_unfinished = |failure: &Failure| {
@@ -212,23 +336,28 @@ pub(crate) fn no_ids(noun: &str) -> Failure {
     ))
 }
 
-/// Removes repeated ids and keeps the first of each.
-pub(crate) fn remove_duplicates(ids: &mut Vec<String>) {
+/// Returns the ids without repetitions, the first of each.
+pub(crate) fn without_duplicates(mut ids: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     ids.retain(|id| seen.insert(id.clone()));
+    ids
 }
 
 /// Returns the outcome that the journal records for the result of a command.
 pub(crate) fn outcome_of<T>(finished: &Result<T, Failure>) -> Option<Outcome> {
     match finished {
         Ok(_) => Some(Outcome::Completed),
-        Err(failure) => match failure.exit() {
-            // The reader of standard output has closed it, after the resource completed.
-            Exit::Done => Some(Outcome::Completed),
-            Exit::JobFailed => Some(Outcome::Failed),
-            Exit::JobCanceled => Some(Outcome::Canceled),
-            Exit::Skipped => Some(Outcome::Skipped),
-            _ => failure.outcome(),
-        },
+        Err(failure) => outcome_of_failure(failure),
+    }
+}
+
+fn outcome_of_failure(failure: &Failure) -> Option<Outcome> {
+    match failure.exit() {
+        // The reader of standard output has closed it, after the resource completed.
+        Exit::Done => Some(Outcome::Completed),
+        Exit::JobFailed => Some(Outcome::Failed),
+        Exit::JobCanceled => Some(Outcome::Canceled),
+        Exit::Skipped => Some(Outcome::Skipped),
+        _ => failure.outcome(),
     }
 }

@@ -111,7 +111,6 @@ impl Clock {
         }
     }
 
-    /// Returns the initial time of the clock.
     #[must_use]
     pub(crate) const fn epoch(&self) -> Time {
         self.epoch
@@ -133,11 +132,6 @@ impl Clock {
         }
     }
 
-    /// Returns the time of a manual clock after an advance by `span`.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`NotManual`] if the clock runs in real time.
     pub(crate) fn after(&self, span: Duration) -> Result<Time, NotManual> {
         match self.clock_mode {
             ClockMode::Manual => Ok(self.anchor.after(span)),

@@ -9,11 +9,11 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response};
 use serde_json::{Map, Value, json};
 
-use crate::engine::journal::redact_headers;
-use crate::engine::{Call, Reply, Transmission};
+use crate::engine::request_log::redact_headers;
+use crate::engine::{HostRequest, Reply, Transmission};
 use crate::simulator::CallerView;
 
-/// The maximum number of stored exchanges, as in the journal.
+/// The maximum number of stored exchanges, as in the request log.
 const MAX_EXCHANGES: usize = 10_000;
 /// The maximum number of bytes stored of all bodies and response headers.
 const MAX_TOTAL_BYTES: usize = 32 * 1024 * 1024;
@@ -41,8 +41,8 @@ pub(crate) struct ExchangeId {
 #[derive(Debug)]
 struct Exchange {
     seq: u64,
-    /// The body of the request, whose headers are in the journal.
-    request: Body,
+    /// The body of the request, whose headers are in the request log.
+    request: BodyExcerpt,
     /// `None` until the response is sent, and if none is sent.
     response: Option<StoredResponse>,
     duration: Option<Duration>,
@@ -53,13 +53,13 @@ struct Exchange {
 #[derive(Debug)]
 struct StoredResponse {
     headers: Vec<(HeaderName, HeaderValue)>,
-    body: Body,
+    body: BodyExcerpt,
 }
 
 #[derive(Debug)]
-struct Body {
+struct BodyExcerpt {
     size: usize,
-    /// The beginning of a body of text.
+    /// The beginning of the body, if it is text.
     text: Option<String>,
 }
 
@@ -73,12 +73,12 @@ impl Exchanges {
         self.enabled
     }
 
-    /// Stores a request that was started at a real time and has the sequence number in the journal.
+    /// Stores a request that was started at a real time and has the sequence number in the request log.
     pub(crate) fn start(
         &mut self,
         generation: u64,
         seq: u64,
-        call: &Call,
+        call: &HostRequest,
         account: Option<CallerView>,
         started: Duration,
     ) -> ExchangeId {
@@ -89,7 +89,7 @@ impl Exchanges {
         }
         let exchange = Exchange {
             seq,
-            request: Body::new(call.request.body()),
+            request: BodyExcerpt::new(call.request.body()),
             response: None,
             duration: None,
             account,
@@ -121,7 +121,7 @@ impl Exchanges {
     }
 
     /// Returns what is stored of the exchange with the sequence number. `headers` are those of the
-    /// request in the journal.
+    /// request in the request log.
     pub(crate) fn view(&self, seq: u64, headers: &Value) -> Option<Value> {
         let exchange = self.stored.get(self.position(seq)?)?;
         Some(json!({
@@ -177,7 +177,7 @@ impl StoredResponse {
             headers: headers
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect(),
-            body: Body::new(response.body()),
+            body: BodyExcerpt::new(response.body()),
         }
     }
 
@@ -199,7 +199,7 @@ impl StoredResponse {
     }
 }
 
-impl Body {
+impl BodyExcerpt {
     fn new(body: &Bytes) -> Self {
         Self {
             size: body.len(),
@@ -223,7 +223,6 @@ impl Body {
     }
 }
 
-/// Returns the beginning of a body if it is text.
 fn text(body: &Bytes) -> Option<String> {
     let stored = body.get(..MAX_BODY_BYTES).unwrap_or(body);
     let valid = match std::str::from_utf8(stored) {
@@ -242,13 +241,13 @@ mod tests {
     use super::*;
     use crate::engine::Host;
 
-    fn call(body: &str) -> Call {
+    fn call(body: &str) -> HostRequest {
         let request = http::Request::post("/v1/jobs")
             .header("authorization", "Bearer svc_open_demo")
             .header("content-type", "application/json")
             .body(Bytes::copy_from_slice(body.as_bytes()))
             .unwrap();
-        Call {
+        HostRequest {
             host: Host::Open,
             peer: [127, 0, 0, 1].into(),
             request,

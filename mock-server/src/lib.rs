@@ -147,9 +147,9 @@
 //!
 //! # Idempotency keys
 //!
-//! A key is valid for a workspace and an operation, for 24 hours of service time. The key of a
-//! top-up stays valid for as long as the top-up exists. A malformed `Idempotency-Key` is an error
-//! (`400`) for every operation that takes a body.
+//! A key is valid for a workspace and an operation, for 24 hours of service time, which is assumed.
+//! The key of a top-up stays valid for as long as the top-up exists. A malformed `Idempotency-Key` is
+//! an error (`400`) for every operation that takes a body.
 //!
 //! Submits whose idempotency is not documented (the retry class `unsent`) ignore the key: a repeated
 //! submit creates and charges a second job. A lenient mock honors these keys as well
@@ -256,6 +256,7 @@ pub mod media;
 mod mock_state;
 #[cfg(feature = "program")]
 pub mod program;
+mod rng;
 #[cfg(feature = "frontend")]
 mod service;
 #[cfg(feature = "frontend")]

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use crate::clock::Clock;
-use crate::engine::{Call, Delivery, DeliveryOutcome, Time};
+use crate::engine::{Delivery, DeliveryOutcome, HostRequest, Time};
 use crate::exchanges::{ExchangeId, Exchanges};
 use crate::simulator::Simulator;
 use crate::webhook_route::{Target, WebhookRoute};
@@ -74,7 +74,11 @@ impl WebhookDispatch {
 
 impl MockState {
     /// Stores the request that was handled last, if exchanges are stored.
-    pub(crate) fn start_exchange(&mut self, call: &Call, started: Duration) -> Option<ExchangeId> {
+    pub(crate) fn start_exchange(
+        &mut self,
+        call: &HostRequest,
+        started: Duration,
+    ) -> Option<ExchangeId> {
         if !self.exchanges.is_enabled() {
             return None;
         }
@@ -106,7 +110,7 @@ impl MockState {
             dispatch,
             ..
         } = self;
-        let mark = Some(simulator.delivery_mark());
+        let mark = Some(simulator.delivery_version());
         if dispatch.settled_mark == mark {
             return;
         }

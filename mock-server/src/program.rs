@@ -253,7 +253,7 @@ pub async fn run(
         .map_err(Error::Output)?;
     #[cfg(feature = "dashboard")]
     log(&format!("dashboard: {}/", server.control_url()));
-    let mut requests = RequestLog::new(&server);
+    let mut requests = RequestLogger::new(&server);
     let mut shutdown = pin!(shutdown);
     loop {
         tokio::select! {
@@ -268,13 +268,13 @@ pub async fn run(
     Ok(())
 }
 
-/// Which requests were logged.
-struct RequestLog {
+/// Logs each request once. Holds the position in the request log.
+struct RequestLogger {
     last: u64,
     generation: u64,
 }
 
-impl RequestLog {
+impl RequestLogger {
     fn new(service: &Service) -> Self {
         Self {
             last: 0,

@@ -14,8 +14,8 @@ use crate::engine::page::Page;
 use crate::engine::snapshot::{self, Snapshot};
 use crate::engine::timers::TimerEvent;
 use crate::engine::{
-    AddedKey, Call, ControlError, Delivery, DeliveryId, DeliveryOutcome, Fault, Hosts, NewKey,
-    PendingReply, Reply, RestoreError, Settings, State, Time, jobs,
+    AddedKey, ControlError, Delivery, DeliveryId, DeliveryOutcome, Fault, HostRequest, Hosts,
+    NewKey, PendingReply, Reply, RestoreError, Settings, State, Time, jobs,
 };
 #[cfg(feature = "frontend")]
 use crate::media;
@@ -34,14 +34,14 @@ pub(crate) use self::inspection::CallerView;
 /// ```
 /// use bytes::Bytes;
 /// use svc_mock_server::Simulator;
-/// use svc_mock_server::engine::{Call, Host, Settings};
+/// use svc_mock_server::engine::{HostRequest, Host, Settings};
 ///
 /// let settings = Settings::default();
 /// let (mut simulator, now) = (Simulator::new(settings.clone()), settings.epoch);
 /// let request = http::Request::get("/v1/jobs")
 ///     .header("x-api-key", "svc_open_demo")
 ///     .body(Bytes::new())?;
-/// let call = Call { host: Host::Open, peer: [127, 0, 0, 1].into(), request };
+/// let call = HostRequest { host: Host::Open, peer: [127, 0, 0, 1].into(), request };
 /// let reply = simulator.handle(now, &call);
 /// assert_eq!(reply.response.status(), 200);
 /// assert_eq!(reply.response.body().as_ref(), br#"{"data":[],"next_cursor":null}"#);
@@ -69,14 +69,14 @@ impl Simulator {
     }
 
     /// Handles a request to any host except the control API.
-    pub fn handle(&mut self, now: Time, call: &Call) -> Reply {
+    pub fn handle(&mut self, now: Time, call: &HostRequest) -> Reply {
         self.advance(now);
         api::handle(&mut self.state, &self.settings.hosts, call)
     }
 
     /// Returns the specification of the file that a request is for, unless it is rendered already.
     #[cfg(feature = "frontend")]
-    pub(crate) fn file_to_render(&self, call: &Call) -> Option<media::Spec> {
+    pub(crate) fn file_to_render(&self, call: &HostRequest) -> Option<media::Spec> {
         let file = api::requested_file(&self.state, &self.settings.hosts, call)?;
         (!media::is_rendered(&file)).then_some(file)
     }
@@ -245,7 +245,7 @@ impl Simulator {
 
     /// Returns a value that changes whenever further webhook attempts become due.
     #[cfg(feature = "frontend")]
-    pub(crate) fn delivery_mark(&self) -> (u64, u64) {
+    pub(crate) fn delivery_version(&self) -> (u64, u64) {
         (self.generation, self.state.webhook_queue.due_count())
     }
 
@@ -343,11 +343,11 @@ impl Simulator {
         Ok(self.view(job))
     }
 
-    /// Returns the requests after the sequence number, oldest first. The journal stores the newest
+    /// Returns the requests after the sequence number, oldest first. The request log stores the newest
     /// 10,000 requests.
     #[must_use]
-    pub fn journal(&self, since: u64) -> Vec<Value> {
-        self.state.journal.since(since)
+    pub fn requests(&self, since: u64) -> Vec<Value> {
+        self.state.request_log.since(since)
     }
 
     /// Returns all ledger entries with their workspaces, oldest first. Opening balances are not

@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 pub use self::builder::ClientBuilder;
 use crate::call::Core;
+use crate::call::api_key::ApiKey;
+use crate::call::credentials::Credentials;
 use crate::error::Result;
-use crate::surface::Surface;
+use crate::surface::ClientSurface;
 use crate::transport::Transport;
 
 /// A client of one surface of the service.
@@ -24,7 +26,7 @@ pub struct Client<S> {
     surface: PhantomData<S>,
 }
 
-impl<S: Surface> Client<S> {
+impl<S: ClientSurface> Client<S> {
     /// Returns a builder of a client.
     ///
     /// ```no_run
@@ -66,6 +68,47 @@ impl<S: Surface> Client<S> {
     #[must_use]
     pub fn transport(&self) -> Arc<dyn Transport> {
         Arc::clone(&self.core.transport)
+    }
+
+    /// Returns a client of another API key with the same settings, transport and connections.
+    ///
+    /// It has a rate limit and a poll schedule of its own, as the service counts by key; the retry
+    /// budget and [`max_in_flight`](ClientBuilder::max_in_flight) are shared. An idle client takes
+    /// less than 3 kB, so that a program can have one for each of its users.
+    ///
+    /// ```no_run
+    /// use svc_sdk::{ApiKey, open};
+    ///
+    /// # fn run() -> svc_sdk::Result<()> {
+    /// let client = open::Client::builder().base_url("https://api.example.com").build()?;
+    /// let alice = client.with_api_key(ApiKey::new("svc_open_alice")?)?;
+    /// let bob = client.with_api_key(ApiKey::new("svc_open_bob")?)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the key is not a valid header.
+    pub fn with_api_key(&self, key: ApiKey) -> Result<Self> {
+        let credentials = Credentials::fixed(&key)?;
+        let account = Arc::clone(&self.core.account);
+        let core = Core::new(Arc::clone(&self.core.shared), credentials, account);
+        Ok(Self::from_core(Arc::new(core)))
+    }
+
+    /// Returns a client of the same API key whose submissions belong to that account.
+    ///
+    /// The label is the application's own, such as the id of a tenant. Together with the journal's
+    /// namespace it identifies submissions: the same submission id of another account is another
+    /// submission, and an API key that was rotated makes no difference.
+    #[must_use]
+    pub fn with_account(&self, label: impl Into<String>) -> Self {
+        Self::from_core(Arc::new(Core {
+            shared: Arc::clone(&self.core.shared),
+            key: Arc::clone(&self.core.key),
+            account: Arc::from(label.into()),
+        }))
     }
 
     pub(crate) fn from_core(core: Arc<Core>) -> Self {

@@ -24,6 +24,8 @@
 //! - [`Call`]: the options of a call, and the response beside its value.
 //! - [`JobHandle`], [`RunHandle`], [`QueueHandle`], [`TopUpHandle`]: wait for what was submitted,
 //!   cancel it, download its files.
+//! - [`journal`]: submits that are paid for once, also after a crash.
+//! - [`batch`]: many submits, a limited number of them in flight.
 //! - [`ClientBuilder`]: the configuration of a client, for production.
 //! - [`Error`]: what failed, whether the request may have been carried out, what to do.
 //! - [`types`]: the bodies of requests and responses.
@@ -38,7 +40,7 @@
 //! |---|---|
 //! | both | [`images()`](resources::Images), [`videos()`](resources::Videos), [`jobs()`](resources::Jobs) |
 //! | open | [`models()`](resources::Models), [`pricing()`](resources::Pricing), [`estimates()`](resources::Estimates), [`top_ups()`](resources::TopUps) |
-//! | developer | [`account()`](resources::Account), [`catalog()`](resources::Catalog), [`music()`](resources::Music), [`background_music()`](resources::BackgroundMusic), [`avatars()`](resources::Avatars), [`avatar_videos()`](resources::AvatarVideos), [`previews()`](resources::Previews), [`captions()`](resources::Captions), [`trending()`](resources::Trending), [`model_aliases()`](resources::ModelAliases), [`actions()`](resources::Actions), [`action_runs()`](resources::ActionRuns), [`formats()`](resources::Formats), [`format_runs()`](resources::FormatRuns), [`queues()`](resources::Queues), [`agent()`](resources::Agent), [`agent_runs()`](resources::AgentRuns), [`webhooks()`](resources::Webhooks), [`schema()`](resources::Schema) |
+//! | developer | [`account()`](resources::Account), [`catalog()`](resources::Catalog), [`music()`](resources::Music), [`background_music()`](resources::BackgroundMusic), [`avatars()`](resources::Avatars), [`avatar_videos()`](resources::AvatarVideos), [`previews()`](resources::Previews), [`captions()`](resources::Captions), [`trending()`](resources::Trending), [`model_aliases()`](resources::ModelAliases), [`actions()`](resources::Actions), [`action_runs()`](resources::ActionRuns), [`formats()`](resources::Formats), [`format_runs()`](resources::FormatRuns), [`queues()`](resources::Queues), [`agents()`](resources::Agents), [`agent_runs()`](resources::AgentRuns), [`webhooks()`](resources::Webhooks), [`schema()`](resources::Schema) |
 //!
 //! # Guarantees
 //!
@@ -46,6 +48,8 @@
 //!   retries. One that is not documented as idempotent is not sent again once it may have arrived.
 //! - **Nothing is lost.** Every later error carries the id of the job or run, if it is known, and the
 //!   idempotency key.
+//! - **A crash changes neither**, with a [`journal`]: a submit with a submission id (such as an order
+//!   number) is sent and paid for once, even if another process runs the same code again.
 //! - **No credential leaves its host.** Requests with a key go to the configured URL only, never to
 //!   one that a response named, and redirects are not followed.
 //! - **A newer service does not break callers.** Unknown fields, statuses, types and codes are kept. A
@@ -59,23 +63,27 @@
 //! - **No WebAssembly, no other runtime than tokio.** Timers and files are tokio's. `types` and `contract` need
 //!   no runtime (`default-features = false`).
 //! - **No uploads.** Media are given as public HTTPS URLs, as the service takes them.
-//! - **No storage of its own.** The id of a job and its idempotency key are the caller's to store; `svc` does so
-//!   in its journal.
+//! - **No storage that is not asked for.** Without a [`journal`], the id of a job and its idempotency key are
+//!   the caller's to store.
 //!
 //! # Features
 //!
 //! | feature | default | what it adds |
 //! |---|---|---|
 //! | `client` | yes | the async client, over any [`transport::Transport`] |
-//! | `reqwest` | yes | the default transport |
-//! | `reqwest-client` | no | [`transport`]`::from_reqwest_client`: a `reqwest::Client` of your own. With this feature alone, reqwest 0.13 is part of the public API |
+//! | `hyper` | yes | the default transport |
+//! | `reqwest-client` | no | [`transport`]`::from_reqwest_client`: a `reqwest::Client` of your own. With this feature alone, reqwest 0.13 is part of the public API. No feature of this crate changes the features of reqwest |
 //! | `rustls` | yes | TLS by rustls with ring and the platform's certificates |
 //! | `rustls-aws-lc` | no | TLS by rustls with aws-lc-rs |
 //! | `mcp` | no | `mcp::Client`, on the official `rmcp` |
+//! | `opentelemetry` | no | `observe::OpenTelemetryMetrics`. With this feature alone, opentelemetry 0.33 is part of the public API |
+//! | `testing` | no | `testing::ScriptedService`: scripted answers for the tests of applications |
 //! | `schemars` | no | `types::OutputSchema::for_type`, and `schemars::JsonSchema` for the bodies |
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "client")]
+pub mod batch;
 pub mod contract;
 mod open_enum;
 pub mod types;
@@ -90,6 +98,8 @@ pub mod download;
 mod error;
 #[cfg(feature = "client")]
 pub mod handle;
+#[cfg(feature = "client")]
+pub mod journal;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 #[cfg(feature = "client")]
@@ -102,23 +112,27 @@ pub mod resources;
 mod sealed;
 #[cfg(feature = "client")]
 mod surface;
+#[cfg(all(feature = "client", any(test, feature = "testing")))]
+pub mod testing;
 #[cfg(feature = "client")]
 pub mod transport;
 
 #[cfg(feature = "client")]
 pub use self::{
     call::api_key::ApiKey,
-    call::key_provider::{KeyError, KeyFuture, KeyProvider},
+    call::key_provider::{KeyFuture, KeyProvider, KeyProviderError},
     call::retry::RetryPolicy,
-    call::{
-        Call, CallFuture, CallWithResponse, Items, Pages, RateLimit, RawResponse, Request, Response,
-    },
+    call::{Call, CallWithResponse, Items, Pages, RateLimit, RawResponse, Request, Response},
     client::{Client, ClientBuilder},
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     handle::{ActionRun, AgentRun, FormatRun, JobHandle, QueueHandle, RunHandle, TopUpHandle},
     polling::{PollStatus, Update, Updates, Wait, WebhookNotifier},
-    surface::{Developer, Open, Surface},
+    surface::{ClientSurface, Developer, Open},
 };
+
+#[cfg(feature = "client")]
+#[doc(hidden)]
+pub use self::call::task::TaskGroup;
 
 /// The open pay-as-you-go surface: images, videos, prices, top-ups, jobs.
 #[cfg(feature = "client")]

@@ -1,3 +1,3 @@
-//! What lets only this crate implement a public trait, so that the trait can grow.
+//! Sealing of public traits: only this crate implements them, so they can grow.
 
 pub trait Sealed {}

@@ -9,7 +9,7 @@ use crate::sealed::Sealed;
 /// A surface of the service: [`Open`] or [`Developer`].
 ///
 /// This trait is sealed.
-pub trait Surface: Sealed + Copy + fmt::Debug + Send + Sync + Unpin + 'static {
+pub trait ClientSurface: Sealed + Copy + fmt::Debug + Send + Sync + Unpin + 'static {
     /// The surface, as the table of operations names it.
     const SURFACE: contract::Surface;
     #[doc(hidden)]
@@ -29,19 +29,19 @@ pub struct Developer;
 impl Sealed for Open {}
 impl Sealed for Developer {}
 
-impl Surface for Open {
+impl ClientSurface for Open {
     const SURFACE: contract::Surface = contract::Surface::Open;
     const BASE_URL_VARIABLE: &'static str = "SVC_BASE_URL";
     const API_KEY_VARIABLE: &'static str = "SVC_OPEN_API_KEY";
 }
 
-impl Surface for Developer {
+impl ClientSurface for Developer {
     const SURFACE: contract::Surface = contract::Surface::Developer;
     const BASE_URL_VARIABLE: &'static str = "SVC_DEVELOPER_BASE_URL";
     const API_KEY_VARIABLE: &'static str = "SVC_DEVELOPER_API_KEY";
 }
 
-pub(crate) fn wrapping<S: Surface>() -> Wrapping {
+pub(crate) fn wrapping<S: ClientSurface>() -> Wrapping {
     match S::SURFACE {
         contract::Surface::Open => Wrapping::Required,
         _ => Wrapping::Optional,

@@ -106,18 +106,12 @@ class Worker:
             self.seconds[kind] = measured.seconds
 
     def journal(self):
-        """Returns the complete lines of each entry that is not known from earlier rounds.
-
-        A file is renamed when it moves to the history, which may be in a later round if the command
-        was killed after it had recorded the outcome. The intent's ID in the name does not change.
-        """
-        entries = {}
-        for path in self.state.glob("*/*.jsonl"):
-            intent = path.stem.split("-", 1)[-1]
-            if not path.name.startswith(".") and intent not in self.known_intents:
-                lines = path.read_bytes().split(b"\n")[:-1]
-                entries[intent] = b"\n".join(lines).decode()
-        return entries
+        """Returns the entries of the history that are not known from earlier rounds, by their ids."""
+        listed = subprocess.run([self.options.svc, "history", "--all", "-o", "json"], env=self.environment,
+                                capture_output=True, timeout=TIMEOUT)
+        check(listed.returncode == 0, f"svc history ended with {listed.returncode}: {listed.stderr}")
+        entries = {it["id"]: it for it in json.loads(listed.stdout)}
+        return {name: it for name, it in entries.items() if name not in self.known_intents}
 
     def final_checks(self):
         ledger = self.control("/ledger")
@@ -221,13 +215,14 @@ class Round:
             return "downloading" if files else "requesting"
         entries = list(self.worker.journal().values())
         check(len(entries) <= 1, f"two journal entries for one intent: {entries}")
-        if not entries or not entries[0]:
+        if not entries:
             return "starting"
-        if '{"outcome"' in entries[0]:
+        entry, names = entries[0], ("job_id", "run_id", "queue_id")
+        if entry["outcome"] is not None:
             # It is complete: starting the command again would be a new request.
             check(self.is_complete(), "the outcome was recorded before the result was printed")
             return "finished"
-        if '{"receipt"' not in entries[0]:
+        if not any(it in entry for it in names):
             return "submitting"
         return "downloading" if files else "waiting"
 

@@ -5,6 +5,7 @@ use std::format;
 use std::string::String;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
@@ -25,9 +26,8 @@ use crate::dedupe_key::DedupeKey;
 /// ```
 ///
 /// Parse an event only after the delivery has been verified. It contains what routing and
-/// deduplication need. For the other fields, such as the artifacts of a job or the receipt
-/// of a run, parse the same body as a `WebhookEvent` of the `svc-sdk` crate, which this
-/// crate does not depend on.
+/// deduplication need. [`parse_as`](Event::parse_as) reads the other fields, such as the
+/// artifacts of a job or the receipt of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     event_type: EventType,
@@ -55,6 +55,17 @@ impl Event {
             run_id: body.run_id.or(payload.run_id),
             result_url: error.result_url,
         })
+    }
+
+    /// Parses the body of a delivery as another type, such as the `WebhookEvent` of the
+    /// `svc-sdk` crate, which has all fields. This crate does not depend on it, so that a
+    /// receiver need not build it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the body is not a JSON object, or not a `T`.
+    pub fn parse_as<T: DeserializeOwned>(body: impl AsRef<[u8]>) -> Result<T, EventError> {
+        parse_object(body.as_ref())
     }
 
     /// Returns the type of the event.

@@ -12,7 +12,7 @@ const TIMESTAMP: HeaderName = HeaderName::from_static(header::TIMESTAMP);
 const SIGNATURE: HeaderName = HeaderName::from_static(header::SIGNATURE);
 const FINGERPRINT: HeaderName = HeaderName::from_static(header::FINGERPRINT);
 
-/// Fingerprints have 16 digits today.
+/// The maximum length of a fingerprint header. Fingerprints have 16 digits today.
 const MAX_FINGERPRINT_BYTES: usize = 64;
 
 impl Verifier {

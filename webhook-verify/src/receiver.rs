@@ -12,6 +12,7 @@ use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http_body::Body;
 use http_body_util::BodyExt;
+use serde::de::DeserializeOwned;
 
 use crate::clock;
 use crate::event::{Event, EventError};
@@ -271,6 +272,15 @@ impl Webhook {
     /// [`ReceiveError`] that is a `400`.
     pub fn event(&self) -> Result<Event, EventError> {
         Event::parse(&self.body)
+    }
+
+    /// Parses the body as another type, such as the `WebhookEvent` of the `svc-sdk` crate.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the body is not a `T`, although its signature is valid.
+    pub fn event_as<T: DeserializeOwned>(&self) -> Result<T, EventError> {
+        Event::parse_as(&self.body)
     }
 }
 

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use serde::Serialize;
 
-use super::{JsonField, Pair, headings};
+use crate::args::{JsonField, Pair, headings};
 
 /// The prompt, as an argument or as a flag.
 #[derive(Args, Clone, Debug, Default)]
@@ -38,11 +39,12 @@ pub(crate) struct BodyArgs {
 }
 
 /// Flags for how the service responds, and for the caller's own data.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, Serialize)]
 #[command(next_help_heading = headings::REQUEST)]
 pub(crate) struct CommunicationFields {
     /// Your own data, stored with the job and never sent to the model; repeatable
     #[arg(long = "metadata", value_name = "KEY=VALUE")]
+    #[serde(skip)]
     pub(crate) metadata: Vec<Pair>,
     /// Webhook URL to notify when the job ends (public HTTPS); sets --mode webhook
     #[arg(long, value_name = "URL")]
@@ -57,7 +59,7 @@ pub(crate) struct CommunicationFields {
 }
 
 /// Flags for the media that a video is made from.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, Serialize)]
 #[command(next_help_heading = headings::INPUT)]
 pub(crate) struct VideoMedia {
     /// Image for the first frame (public HTTPS)
@@ -81,7 +83,7 @@ pub(crate) struct VideoMedia {
 }
 
 /// Flags for the properties of a video.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, Serialize)]
 #[command(next_help_heading = headings::GENERATION)]
 pub(crate) struct VideoProperties {
     /// Length in seconds, in the range that the model supports
@@ -99,19 +101,21 @@ pub(crate) struct VideoProperties {
 }
 
 /// Flags for the fields of a video.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, Serialize)]
 pub(crate) struct VideoFields {
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) media: VideoMedia,
     /// Model id, or auto to let the service choose [default: auto]
     #[arg(long, value_name = "MODEL_ID", help_heading = headings::GENERATION)]
     pub(crate) model: Option<String>,
     #[command(flatten)]
+    #[serde(flatten)]
     pub(crate) properties: VideoProperties,
 }
 
 /// Flags for the fields of an image.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, Serialize)]
 #[command(next_help_heading = headings::GENERATION)]
 pub(crate) struct ImageFields {
     /// Model id, from `svc model list --type image` (required on the open surface)
@@ -126,4 +130,53 @@ pub(crate) struct ImageFields {
     /// Number of images
     #[arg(long, value_name = "N")]
     pub(crate) num_images: Option<u64>,
+}
+
+/// Flags for the speaker, the script and the quality of an avatar video.
+#[derive(Args, Clone, Debug, Default, Serialize)]
+#[command(next_help_heading = headings::INPUT)]
+pub(crate) struct SpeechFields {
+    /// Handle of the avatar that speaks, from `svc avatar list` (required)
+    #[arg(long, value_name = "HANDLE")]
+    pub(crate) avatar_handle: Option<String>,
+    /// Script: TEXT, @FILE, or - for stdin (required, unless --video-inputs)
+    #[arg(long, value_name = "TEXT|@FILE|-", conflicts_with = "video_inputs")]
+    #[serde(skip)]
+    pub(crate) script: Option<String>,
+    /// Script by scene: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    #[serde(skip)]
+    pub(crate) video_inputs: Option<String>,
+    /// Quality: standard, plus or max [default: plus]
+    #[arg(long, help_heading = headings::GENERATION)]
+    pub(crate) quality: Option<String>,
+}
+
+/// Flags for what an avatar video shows besides the avatar.
+#[derive(Args, Clone, Debug, Default, Serialize)]
+#[command(next_help_heading = headings::INPUT)]
+pub(crate) struct SceneFields {
+    /// Image of a product to show (public HTTPS)
+    #[arg(long, value_name = "URL")]
+    pub(crate) product_image: Option<String>,
+    /// Image of the scene (scene.image_url; public HTTPS)
+    #[arg(long, value_name = "URL")]
+    #[serde(skip)]
+    pub(crate) scene_image_url: Option<String>,
+    /// Scene: JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON|@FILE|-")]
+    #[serde(skip)]
+    pub(crate) scene: Option<String>,
+}
+
+/// Flags for the fields of all avatar operations.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct AvatarFields {
+    #[command(flatten)]
+    pub(crate) speech: SpeechFields,
+    #[command(flatten)]
+    pub(crate) scene: SceneFields,
+    /// Traits of a new avatar (input.props): JSON, @FILE, or - for stdin
+    #[arg(long, value_name = "JSON|@FILE|-", help_heading = headings::INPUT)]
+    pub(crate) props: Option<String>,
 }

@@ -78,7 +78,6 @@ pub(crate) enum SurfaceChoice {
 }
 
 impl SurfaceChoice {
-    /// Returns the other surface.
     pub(crate) const fn other(self) -> Self {
         match self {
             Self::Open => Self::Developer,

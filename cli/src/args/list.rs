@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use clap::Args;
 use svc_sdk::Call;
 
-use super::{Pair, headings};
+use crate::args::{BodyArgs, Pair, headings};
 
 /// The flag for query parameters that have no flag of their own.
 #[derive(Args, Clone, Debug, Default)]
@@ -90,4 +90,16 @@ impl PageArgs {
 fn parse_limit(text: &str) -> Result<NonZeroU64, String> {
     let limit = text.parse();
     limit.map_err(|_| "expected an integer of at least 1".to_owned())
+}
+
+/// Flags of a search command.
+#[derive(Args, Debug)]
+pub(crate) struct SearchArgs {
+    /// Search query
+    #[arg(value_name = "QUERY", required_unless_present_any = ["params", "input"])]
+    pub(crate) query: Option<String>,
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+    #[command(flatten)]
+    pub(crate) body: BodyArgs,
 }

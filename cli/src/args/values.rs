@@ -1,10 +1,14 @@
 //! Types of flag values.
 
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::Args;
 use serde_json::Value;
 
+use crate::error::Failure;
+use crate::input::check_single_stdin_reader;
 use crate::text::json_error;
 
 /// A time to wait: `30s`, `5m`, `1h`, a number of seconds, or `none`.
@@ -30,9 +34,8 @@ impl FromStr for Timeout {
             .flatten();
         match seconds {
             Some(0) => Err(
-                "expected a time above 0 (a command that has --no-wait returns at once with \
-                    it)"
-                .to_owned(),
+                "expected a time above 0; commands that have --no-wait return at once with it"
+                    .to_owned(),
             ),
             Some(seconds) if seconds <= 366 * 86_400 => {
                 Ok(Self(Some(Duration::from_secs(seconds))))
@@ -90,6 +93,28 @@ fn split<'a>(text: &'a str, expected: &str) -> Result<(String, &'a str), String>
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value)),
         _ => Err(format!("expected {expected}")),
+    }
+}
+
+/// The flag `--secret-file`.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct SecretArgs {
+    /// File with the signing secrets, or - for stdin: one per line, the newest first [env:
+    /// SVC_WEBHOOK_SECRET, with the secrets themselves]
+    #[arg(long, value_name = "FILE|-")]
+    pub(crate) secret_file: Option<PathBuf>,
+}
+
+impl SecretArgs {
+    /// Checks that the secrets and another file are not both read from standard input.
+    pub(crate) fn check_stdin(&self, flag: &str, file: Option<&Path>) -> Result<(), Failure> {
+        check_single_stdin_reader(&[
+            (
+                "--secret-file",
+                self.secret_file.as_deref().and_then(Path::to_str),
+            ),
+            (flag, file.and_then(Path::to_str)),
+        ])
     }
 }
 

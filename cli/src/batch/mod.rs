@@ -1,21 +1,22 @@
 //! Batches: the requests of a manifest, submitted within limits and resumed after interruptions.
 //!
-//! The [`scheduler`] decides what to do and when; it is pure. The [`runner`] does it: it reads the
-//! [`manifest`], writes the [`journal`], sends requests and prints what came of them.
+//! The SDK's batch decides what is submitted and when, and its journal what is sent again. This is
+//! what a person sees of it: the [`manifest`], the [`quote`], and the [`runner`], which prints and notes
+//! how the items end.
 
+mod item_ends;
 mod journal;
 mod manifest;
 mod options;
 mod plan;
-mod prices;
 mod progress;
 mod quote;
 mod reasons;
 mod report;
-mod request_failure;
 mod requests;
 mod runner;
-mod scheduler;
+mod setup;
+mod source;
 mod status;
 mod summary;
 

@@ -1,53 +1,106 @@
-//! What is left to do of a batch: the manifest's lines, with what the journal says about them.
+//! The plan of a batch: the lines of the manifest, each with its next step according to the journal.
 
 use std::collections::HashMap;
 
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use svc_sdk::contract::{Operation, Surface};
+use svc_sdk::journal::{self, EntryState};
 use svc_sdk::types::Usd;
 
-use super::journal::{Entry, Quota, Record, Status};
-use super::manifest::{Line, LinePosition, Manifest};
-use super::options::BatchOptions;
-use super::scheduler::Account;
+use crate::batch::journal::{BUDGET, Journal, Note, Quota, Record, Status, Stored};
+use crate::batch::manifest::{Line, LinePosition, Manifest};
+use crate::batch::options::BatchOptions;
 use crate::error::Failure;
 use crate::session::Session;
 
-/// What a journal says: records of items, by the hashes of their ids, and write quotas.
+/// The index of an item.
+pub(super) type Index = u32;
+
+/// The key that pays for an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Account {
+    Open,
+    Developer,
+}
+
+/// The contents of a journal: records of items, by the hashes of their ids, and write quotas.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     items: HashMap<u128, Record>,
-    quotas: Vec<Quota>,
+    quotas: HashMap<Account, Quota>,
+    /// The intents whose requests were never sent, or proved that nothing ran.
+    not_sent: Vec<journal::IntentId>,
+    /// Whether a charge was above its estimate while there was a limit.
+    is_overcharged: bool,
 }
 
 impl Records {
-    /// Takes in an entry of the journal.
-    pub(super) fn apply(&mut self, entry: Entry) {
-        let id = match &entry {
-            Entry::Batch { .. } => return,
-            Entry::Quota(quota) => {
-                self.quotas.retain(|it| it.surface() != quota.surface());
-                self.quotas.push(quota.clone());
-                return;
+    /// Reads a journal.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it cannot be read.
+    pub(super) async fn read(journal: &Journal) -> Result<Self, Failure> {
+        let mut records = Self::default();
+        journal.read(|stored| records.apply(stored)).await?;
+        records.is_overcharged |= journal.submissions.budget(BUDGET).await?.is_stopped;
+        Ok(records)
+    }
+
+    /// Frees the items whose requests were never carried out, so that their lines may change.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the journal cannot be written.
+    pub(super) async fn release_not_sent(&mut self, journal: &Journal) -> Result<(), Failure> {
+        for id in self.not_sent.drain(..) {
+            let settled = journal::Settled::NotExecuted;
+            journal.submissions.settle(&id, settled).await?;
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, stored: Stored) {
+        match stored {
+            Stored::Note(Note::Outcome(outcome)) => {
+                let record = self.items.entry(hash_id(&outcome.id)).or_default();
+                record.apply_outcome(&outcome);
             }
-            Entry::Intent(intent) => &intent.id,
-            Entry::Released { id } => id,
-            Entry::Receipt(receipt) => &receipt.id,
-            Entry::Outcome(outcome) => &outcome.id,
-        };
-        if let Entry::Intent(intent) = &entry {
-            let surface = Operation::from_name(&intent.operation).map(Operation::surface);
-            let quotas = self.quotas.iter_mut();
-            for quota in quotas.filter(|it| it.surface() == surface) {
+            Stored::Note(Note::Quota(quota)) => {
+                if let Some(account) = Operation::from_name(&quota.operation).map(account_of) {
+                    self.quotas.insert(account, quota);
+                }
+            }
+            Stored::Note(Note::Overcharged {}) => self.is_overcharged = true,
+            Stored::Note(Note::Batch { .. }) => {}
+            Stored::Submission(entry) => {
+                self.count_request(&entry);
+                if entry.state == EntryState::NotSent {
+                    self.not_sent.push(entry.id.clone());
+                }
+                let id = entry.submission_id.as_deref().unwrap_or_default();
+                let record = self.items.entry(hash_id(id)).or_default();
+                record.apply_submission(&entry);
+            }
+        }
+    }
+
+    /// Counts a request that may have been sent after the response with the quota.
+    fn count_request(&mut self, entry: &journal::Entry) {
+        if let Some(account) = entry.operation.map(account_of)
+            && let Some(quota) = self.quotas.get_mut(&account)
+            && let Some(at) = quota.at
+        {
+            let is_later = Timestamp::try_from(entry.begun_at).is_ok_and(|begun| begun >= at);
+            if is_later || matches!(entry.state, EntryState::Undecided(_) | EntryState::NotSent) {
                 quota.remaining = quota.remaining.saturating_sub(1);
             }
         }
-        let hash = hash_id(id);
-        self.items.entry(hash).or_default().apply(entry);
     }
 }
 
-/// What is to be done with an item.
+/// The next step of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextStep {
     /// It is finished.
@@ -79,13 +132,15 @@ pub(super) struct Plan {
     pub(super) items: Vec<Item>,
     /// What is spent and reserved by all items in the journal.
     pub(super) committed: Usd,
+    /// The part of it that the budget does not know.
+    pub(super) unlimited: Usd,
     /// Whether a charge was above its estimate.
     pub(super) is_overcharged: bool,
     /// The number of items in the journal that the manifest does not have, and what they spent.
     pub(super) missing: usize,
     pub(super) missing_spent: Usd,
-    /// The write quotas that the journal knows.
-    pub(super) quotas: Vec<Quota>,
+    /// What is left of the write quotas, as far as the journal knows.
+    pub(super) quotas: HashMap<Account, Quota>,
 }
 
 impl Plan {
@@ -117,7 +172,13 @@ impl Plan {
             }
             let record = records.items.remove(&id_hash).unwrap_or_default();
             let hash = line.hash();
-            let next_step = next_step(&record, options);
+            let attempt = record.attempt.as_ref();
+            let next_step = next_step(
+                record.status(),
+                attempt.map(|attempt| attempt.resource.is_some()),
+                options.retry_failed,
+                options.download.download.is_some(),
+            );
             if record.hash.is_some_and(|submitted| submitted != hash) {
                 let submitted = record.operation.filter(|it| *it != line.operation);
                 if let (Some(submitted), false) = (submitted, line.names_operation) {
@@ -145,14 +206,15 @@ impl Plan {
         for record in records.items.values() {
             totals.add(record);
             missing_spent = missing_spent
-                .checked_add(record.spent())
+                .checked_add(record.spent)
                 .unwrap_or(missing_spent);
         }
         items.shrink_to_fit();
         Ok(Self {
             items,
             committed: totals.committed,
-            is_overcharged: totals.is_overcharged,
+            unlimited: totals.unlimited,
+            is_overcharged: records.is_overcharged,
             missing: records.items.len(),
             missing_spent,
             quotas: records.quotas,
@@ -173,42 +235,42 @@ impl Plan {
 #[derive(Debug, Default)]
 struct Totals {
     committed: Usd,
-    is_overcharged: bool,
+    unlimited: Usd,
 }
 
 impl Totals {
     fn add(&mut self, record: &Record) {
-        let committed = self.committed.checked_add(record.committed());
-        self.committed = committed.unwrap_or(self.committed);
-        self.is_overcharged |= record.is_overcharged;
+        for (sum, amount) in [
+            (&mut self.committed, record.committed),
+            (&mut self.unlimited, record.unlimited),
+        ] {
+            *sum = sum.checked_add(amount).unwrap_or(*sum);
+        }
     }
 }
 
 /// Returns the key that pays for an operation.
 pub(super) fn account_of(operation: Operation) -> Account {
-    account_on(operation.surface())
-}
-
-/// Returns the account of a surface.
-pub(super) fn account_on(surface: Surface) -> Account {
-    match surface {
+    match operation.surface() {
         Surface::Developer => Account::Developer,
         _ => Account::Open,
     }
 }
 
-fn next_step(record: &Record, options: &BatchOptions) -> NextStep {
-    let is_accepted = record
-        .attempt
-        .as_ref()
-        .map(|attempt| attempt.resource.is_some());
-    match (record.status, is_accepted) {
-        (Some(Status::Failed | Status::Canceled), _) if options.retry_failed => NextStep::Submit,
+/// Returns what is to be done with an item of that status, whose latest submission is accepted or not.
+fn next_step(
+    status: Option<Status>,
+    is_accepted: Option<bool>,
+    retries_failed: bool,
+    has_download: bool,
+) -> NextStep {
+    match (status, is_accepted) {
+        (Some(Status::Failed | Status::Canceled), _) if retries_failed => NextStep::Submit,
         (Some(Status::Failed | Status::Canceled), _) | (Some(Status::Completed), None) => {
             NextStep::Done
         }
         // Its files are missing.
-        (Some(Status::Completed), Some(_)) if options.download.download.is_none() => NextStep::Done,
+        (Some(Status::Completed), Some(_)) if !has_download => NextStep::Done,
         (_, Some(true)) => NextStep::Wait,
         (_, Some(false)) => NextStep::Resolve,
         (_, None) => NextStep::Submit,
@@ -260,83 +322,6 @@ fn hash_id(id: &str) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::DownloadArgs;
-    use crate::batch::journal::{Attempt, Intent};
-    use crate::types::ResourceId;
-
-    fn options(retry_failed: bool, download: bool) -> BatchOptions {
-        BatchOptions {
-            manifest: "m.jsonl".into(),
-            operation: None,
-            concurrency: None,
-            max_spend: None,
-            download: DownloadArgs {
-                download: download.then(|| "out".into()),
-                ..DownloadArgs::default()
-            },
-            retry_failed,
-            journal: None,
-            timeout: None,
-            dry_run: false,
-            yes: true,
-        }
-    }
-
-    #[test]
-    fn requests_after_the_last_response_count_towards_the_quota() {
-        let quota = |remaining| {
-            Entry::Quota(Quota {
-                operation: "image_generate".to_owned(),
-                limit: 60,
-                remaining,
-                resets_at: jiff::Timestamp::UNIX_EPOCH,
-            })
-        };
-        let intent = |operation: &str| {
-            Entry::Intent(Box::new(Intent {
-                id: "1".to_owned(),
-                hash: 1,
-                operation: operation.to_owned(),
-                idempotency_key: "k".parse().unwrap(),
-                price_usd: None,
-                base_url: "https://a".to_owned(),
-                key_fingerprint: "f".to_owned(),
-                at: jiff::Timestamp::UNIX_EPOCH,
-            }))
-        };
-        let mut records = Records::default();
-        let entries = [
-            quota(9),
-            quota(3),
-            intent("video_generate"),
-            intent("music_1_generate"),
-        ];
-        entries.into_iter().for_each(|entry| records.apply(entry));
-        let left: Vec<u32> = records.quotas.iter().map(|quota| quota.remaining).collect();
-        assert_eq!(left, [2]);
-    }
-
-    fn record(status: Option<Status>, is_accepted: Option<bool>) -> Record {
-        let attempt = is_accepted.map(|is_accepted| {
-            Box::new(Attempt {
-                operation: Some(Operation::VideoGenerate),
-                key: "k".parse().unwrap(),
-                base_url: "https://a".to_owned(),
-                key_fingerprint: "f".to_owned(),
-                at: jiff::Timestamp::UNIX_EPOCH,
-                price: None,
-                charge: None,
-                resource: is_accepted.then(|| ResourceId::Job("job_1".into())),
-                is_unknown: true,
-                is_cost_counted: false,
-            })
-        });
-        Record {
-            status,
-            attempt,
-            ..Record::default()
-        }
-    }
 
     #[test]
     fn what_is_left_follows_from_the_journal() {
@@ -355,18 +340,17 @@ mod tests {
             (Some(Completed), Some(true), NextStep::Done),
         ];
         for (status, is_accepted, expected) in rows {
-            let record = record(status, is_accepted);
-            let step = next_step(&record, &options(false, false));
+            let step = next_step(status, is_accepted, false, false);
             assert_eq!(step, expected, "{status:?}, {is_accepted:?}");
         }
-        let of = |status, accepted, retry, download| {
-            next_step(&record(status, accepted), &options(retry, download))
-        };
-        assert_eq!(of(Some(Failed), None, true, false), NextStep::Submit);
+        assert_eq!(next_step(Some(Failed), None, true, false), NextStep::Submit);
         assert_eq!(
-            of(Some(Ambiguous), Some(false), true, false),
+            next_step(Some(Ambiguous), Some(false), true, false),
             NextStep::Resolve
         );
-        assert_eq!(of(Some(Completed), Some(true), false, true), NextStep::Wait);
+        assert_eq!(
+            next_step(Some(Completed), Some(true), false, true),
+            NextStep::Wait
+        );
     }
 }

@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
+use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 use svc_sdk::{Client, Open};
 
 use super::manifest::{LinePosition, Manifest};
 use super::options::BatchOptions;
-use super::plan::{NextStep, Plan};
-use super::prices::{PriceSource, Shape, price_source};
+use super::plan::{Account, NextStep, Plan, account_of};
 use crate::error::{Exit, Failure};
+use crate::journal::RequestHash;
 use crate::output::Table;
-use crate::pricing::{EstimateSource, estimate_request};
+use crate::pricing::{EstimateSource, SpendCap, estimate_request, has_no_price};
 use crate::session::Session;
 use crate::text::{counted, sanitize};
 
@@ -143,7 +144,7 @@ impl Quote {
             }
             Err(error) => error,
         };
-        let has_none = error.is_decode() || error.is_not_found();
+        let has_none = has_no_price(&error);
         let failure = Failure::from(error);
         match failure.exit() {
             _ if has_none => self.unpriced += group.count,
@@ -283,6 +284,49 @@ impl Quote {
     }
 }
 
+/// The shape of a request: what its price depends on.
+type Shape = u128;
+
+/// How the price of a request is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PriceSource {
+    /// It is known.
+    Known(Usd),
+    /// The service estimates it.
+    Estimate(Shape),
+    /// There is none.
+    Unknown,
+}
+
+/// Returns how the price of a request is found.
+fn price_source(operation: Operation, body: &Map<String, Value>) -> PriceSource {
+    match account_of(operation) {
+        Account::Open => PriceSource::Estimate(shape(body)),
+        Account::Developer if operation == Operation::AgentCompletionsCreate => {
+            let cap = SpendCap::from_body(body);
+            cap.map_or(PriceSource::Unknown, |cap| PriceSource::Known(cap.max_usd))
+        }
+        Account::Developer => PriceSource::Unknown,
+    }
+}
+
+/// Returns the shape of a body. The text of a prompt does not change the price.
+fn shape(body: &Map<String, Value>) -> Shape {
+    let mut request = estimate_request(body);
+    if let Some(prompt) = request.input.get_mut("prompt")
+        && prompt.as_str().is_some_and(|prompt| !prompt.is_empty())
+    {
+        *prompt = Value::Bool(true);
+    }
+    let mut input = request.input;
+    input.insert("model".to_owned(), Value::String(request.model));
+    let input = Value::Object(input);
+    let hash = RequestHash::new("", "", Operation::OpenEstimate, &[], &input, None).to_string();
+    hash.get(..32)
+        .and_then(|prefix| u128::from_str_radix(prefix, 16).ok())
+        .unwrap_or_default()
+}
+
 /// Returns how a warning names an item: its line, and its id if it has one.
 fn item_name(manifest: &Manifest, position: LinePosition, id: &str) -> String {
     let number = manifest.number_at(position);
@@ -290,5 +334,49 @@ fn item_name(manifest: &Manifest, position: LinePosition, id: &str) -> String {
     match id == number.to_string() {
         true => place,
         false => format!("{place}, item {}", sanitize(id)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn source(operation: Operation, body: Value) -> PriceSource {
+        price_source(operation, body.as_object().unwrap())
+    }
+
+    #[test]
+    fn the_text_of_a_prompt_does_not_change_the_price() {
+        let video = |body| source(Operation::VideoGenerate, body);
+        let first = video(json!({"model": "video-f", "prompt": "a", "duration": 5}));
+        let same = [
+            json!({"duration": 5, "prompt": "b", "model": "video-f"}),
+            json!({"model": "video-f", "prompt": "a", "duration": 5, "metadata": {"a": "b"}}),
+        ];
+        let others = [
+            json!({"model": "video-f", "prompt": "a", "duration": 6}),
+            json!({"model": "video-l", "prompt": "a", "duration": 5}),
+            json!({"model": "video-f", "duration": 5}),
+            json!({"model": "video-f", "prompt": "a", "duration": 5, "image_url": "https://a/1"}),
+        ];
+        for body in same {
+            assert_eq!(video(body), first);
+        }
+        for body in others {
+            assert_ne!(video(body), first);
+        }
+    }
+
+    #[test]
+    fn the_price_of_a_run_is_its_cap() {
+        let run = json!({"instruction": "x", "generation_spend_cap_usd": 1.5});
+        assert_eq!(
+            source(Operation::AgentCompletionsCreate, run),
+            PriceSource::Known("1.5".parse().unwrap())
+        );
+        let music = source(Operation::Music1Generate, json!({"prompt": "x"}));
+        assert_eq!(music, PriceSource::Unknown);
     }
 }

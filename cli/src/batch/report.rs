@@ -1,4 +1,4 @@
-//! What a batch prints: a line for each item that ends, or an array or a table at the end.
+//! The output of a batch: a line for each item that ends, or an array or a table at the end.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
@@ -6,15 +6,15 @@ use std::io::{BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use serde_json::{Value, json};
 use svc_sdk::types::Usd;
 
-use super::journal::{Status, status_words};
-use super::reasons::Reasons;
 use crate::args::Format;
+use crate::batch::journal::{Status, status_words};
+use crate::batch::reasons::Reasons;
 use crate::download::StoredFile;
 use crate::error::Failure;
 use crate::output::values::optional_money;
 use crate::output::{Column, Printer, Table};
+use crate::resource::ResourceId;
 use crate::session::Session;
-use crate::types::ResourceId;
 
 /// The maximum number of rows in the table. Beyond it, only items that did not complete are listed.
 const MAX_TABLE_ROWS: usize = 500;

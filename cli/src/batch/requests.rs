@@ -1,28 +1,32 @@
-//! The requests of a batch.
+//! The submits of a batch, and what follows them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use serde_json::{Map, Value, json};
-use svc_sdk::contract::{Operation, RetryClass, RunStatus};
+use serde_json::{Value, json};
+use svc_sdk::batch::Submission;
+use svc_sdk::contract::{Operation, RunStatus};
 use svc_sdk::download::Download;
 use svc_sdk::handle::{AgentRun, Handle, JobResource, RunHandle};
-use svc_sdk::types::{IdempotencyKey, RunReceipt, Usd};
-use svc_sdk::{Client, Developer, Error, JobHandle, Open, RateLimit};
+use svc_sdk::journal::Reuse;
+use svc_sdk::types::{RunReceipt, Usd};
+use svc_sdk::{Call, Developer, Error, ErrorKind, JobHandle, Open};
 use tokio::sync::Semaphore;
 
-use super::journal::{DOWNLOAD_FAILED, Status};
-use super::plan::account_of;
-use super::request_failure::{FailureClass, RequestFailure, error_json};
-use super::scheduler::{Account, WriteLimit};
-use crate::download::{DownloadPlan, StoredFile};
-use crate::error::Failure;
-use crate::pricing::{EstimateSource, estimate_request};
-use crate::resource::Resource;
+use crate::batch::journal::{DOWNLOAD_FAILED, Status, notes_of};
+use crate::batch::manifest::Line;
+use crate::batch::plan::{Account, account_of};
+use crate::clock;
+use crate::download::{DownloadPlan, StoredFile, prompt_of};
+use crate::error::{Exit, Failure};
+use crate::pricing::EstimateSource;
+use crate::resource::ResourceKind;
 use crate::session::Access;
-use crate::types::ResourceId;
 
 /// The maximum number of jobs whose files are downloaded at the same time.
 const MAX_DOWNLOADS: usize = 8;
+/// The pause before a job whose status could not be read is waited for again.
+const POLL_AGAIN: Duration = Duration::from_secs(10);
 
 /// The clients of the surfaces that a batch needs.
 #[derive(Clone, Debug)]
@@ -33,22 +37,8 @@ pub(super) struct Clients {
     downloads: Arc<Semaphore>,
 }
 
-/// A job or run that was submitted.
-#[derive(Clone, Debug)]
-pub(super) enum SubmittedHandle {
-    OpenJob(JobHandle<Open>),
-    DeveloperJob(JobHandle<Developer>),
-    Run(RunHandle<AgentRun>),
-}
-
-/// The receipt of a submit.
-#[derive(Debug)]
-pub(super) struct SubmitReceipt {
-    pub(super) submitted: SubmittedHandle,
-    pub(super) charge: Option<Usd>,
-    pub(super) request_id: Option<String>,
-    pub(super) writes: Option<WriteLimit>,
-}
+/// How a job or run ended, or why that cannot be found out.
+pub(super) type Followed = Result<ItemResult, Box<Error>>;
 
 /// How a job or run ended.
 #[derive(Debug)]
@@ -60,6 +50,9 @@ pub(super) struct ItemResult {
     pub(super) files: Vec<StoredFile>,
     pub(super) error: Option<Value>,
 }
+
+/// A function that is called with the charge of what was submitted now.
+pub(super) type OnAccepted = Arc<dyn Fn(Option<Usd>) + Send + Sync>;
 
 impl Clients {
     pub(super) fn new(download: Option<Arc<DownloadPlan>>) -> Self {
@@ -85,112 +78,88 @@ impl Clients {
         }
     }
 
-    /// Returns a handle of what an earlier run submitted.
-    pub(super) fn handle(&self, operation: Operation, id: &ResourceId) -> Option<SubmittedHandle> {
-        let (account, id) = (account_of(operation), id.id());
-        Some(match account {
-            Account::Open => SubmittedHandle::OpenJob(self.open.as_ref()?.client.jobs().handle(id)),
-            Account::Developer if operation == Operation::AgentCompletionsCreate => {
-                let client = &self.developer.as_ref()?.client;
-                SubmittedHandle::Run(client.agent_runs().handle(id))
+    /// Waits until the requests in flight are answered.
+    pub(super) async fn drain(&self) {
+        if let Some(access) = &self.open {
+            access.client.drain().await;
+        }
+        if let Some(access) = &self.developer {
+            access.client.drain().await;
+        }
+    }
+
+    /// Returns the submission of a line.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the batch has no client for its surface.
+    pub(super) fn submission(
+        &self,
+        line: Line,
+        reuse: Reuse,
+        on_accepted: OnAccepted,
+    ) -> Result<Submission<Followed>, Failure> {
+        let plan = self.download.as_ref();
+        let prompt = plan.filter(|plan| plan.has_template());
+        let prompt = prompt.and_then(|_| prompt_of(&line.body));
+        let missing = || Failure::other("no client for this operation");
+        let clients = self.clone();
+        let is_run = line.operation == Operation::AgentCompletionsCreate;
+        Ok(match account_of(line.operation) {
+            Account::Open => {
+                let access = self.open.as_ref().ok_or_else(missing)?;
+                let call = call::<JobResource<Open>>(access, line, reuse)?;
+                call.followed_by(move |job| {
+                    note_accepted(&job, &on_accepted);
+                    let (clients, prompt) = (clients.clone(), prompt.clone());
+                    async move { clients.follow_job(job, prompt.as_deref()).await }
+                })
+            }
+            Account::Developer if is_run => {
+                let access = self.developer.as_ref().ok_or_else(missing)?;
+                let call = call::<AgentRun>(access, line, reuse)?;
+                call.followed_by(move |run| {
+                    note_accepted(&run, &on_accepted);
+                    let (clients, prompt) = (clients.clone(), prompt.clone());
+                    async move { clients.follow_run(run, prompt.as_deref()).await }
+                })
             }
             Account::Developer => {
-                SubmittedHandle::DeveloperJob(self.developer.as_ref()?.client.jobs().handle(id))
+                let access = self.developer.as_ref().ok_or_else(missing)?;
+                let call = call::<JobResource<Developer>>(access, line, reuse)?;
+                call.followed_by(move |job| {
+                    note_accepted(&job, &on_accepted);
+                    let (clients, prompt) = (clients.clone(), prompt.clone());
+                    async move { clients.follow_job(job, prompt.as_deref()).await }
+                })
             }
         })
-    }
-
-    /// Submits a request, in a single attempt.
-    pub(super) async fn submit(
-        self,
-        operation: Operation,
-        body: Map<String, Value>,
-        key: IdempotencyKey,
-    ) -> Result<SubmitReceipt, RequestFailure> {
-        let body = Value::Object(body);
-        match (account_of(operation), &self.open, &self.developer) {
-            (Account::Open, Some(access), _) => {
-                let sent = submit::<JobResource<Open>>(&access.client, operation, &body, key);
-                sent.await.map(|it| it.map(SubmittedHandle::OpenJob))
-            }
-            (Account::Developer, _, Some(access))
-                if operation == Operation::AgentCompletionsCreate =>
-            {
-                let sent = submit::<AgentRun>(&access.client, operation, &body, key);
-                sent.await.map(|it| it.map(SubmittedHandle::Run))
-            }
-            (Account::Developer, _, Some(access)) => {
-                let sent = submit::<JobResource<Developer>>(&access.client, operation, &body, key);
-                sent.await.map(|it| it.map(SubmittedHandle::DeveloperJob))
-            }
-            _ => Err(RequestFailure::new(
-                Failure::other("no client for this operation"),
-                FailureClass::StopsBatch,
-            )),
-        }
-        .map(ResponseWithQuota::into_receipt)
-    }
-
-    /// Fetches the estimate of a request, in a single attempt. Returns `None` if there is none.
-    pub(super) async fn estimate(
-        self,
-        body: Map<String, Value>,
-    ) -> Result<EstimateResult, RequestFailure> {
-        let access = self.open.as_ref();
-        let call = access.and_then(|it| Open::estimate(&it.client, estimate_request(&body)));
-        let Some(call) = call else {
-            return Ok((None, None));
-        };
-        match call.max_retries(0).with_response().await {
-            Ok(response) => {
-                let writes = response.rate_limit().map(WriteLimit::from);
-                Ok((Some(response.value.price_usd), writes))
-            }
-            Err(error) if error.is_decode() || error.is_not_found() => Ok((None, None)),
-            Err(error) => Err(RequestFailure::of(error)),
-        }
-    }
-
-    /// Waits for the end of a job or run, and downloads its files, whose names may contain the
-    /// prompt.
-    pub(super) async fn follow(
-        self,
-        submitted: SubmittedHandle,
-        prompt: Option<String>,
-    ) -> Result<ItemResult, Box<Error>> {
-        let prompt = prompt.as_deref();
-        match submitted {
-            SubmittedHandle::OpenJob(job) => self.follow_job(job, prompt).await,
-            SubmittedHandle::DeveloperJob(job) => self.follow_job(job, prompt).await,
-            SubmittedHandle::Run(run) => self.follow_run(run, prompt).await,
-        }
-        .map_err(Box::new)
     }
 
     async fn follow_job<S: EstimateSource>(
         self,
         job: JobHandle<S>,
         prompt: Option<&str>,
-    ) -> Result<ItemResult, Error> {
-        let result = match job.wait().no_timeout().await {
+    ) -> Followed {
+        let result = match until_known(|| job.wait().no_timeout()).await {
             Ok(result) => result,
-            Err(error) if error.is_job_failed() || error.is_job_canceled() => {
-                let status = match error.is_job_canceled() {
-                    true => Status::Canceled,
-                    false => Status::Failed,
+            Err(error) if error.terminal_status().is_some() => {
+                let status = match error.kind() {
+                    ErrorKind::JobCanceled => Status::Canceled,
+                    _ => Status::Failed,
                 };
+                let is_refunded = error.kind() != ErrorKind::UnknownStatus;
                 let code = error.code().map(|code| code.as_str().to_owned());
                 let code = code.unwrap_or_else(|| status.as_str().to_owned());
                 return Ok(ItemResult {
                     status,
-                    // The charge is refunded.
-                    cost: Some(Usd::ZERO),
+                    cost: is_refunded.then_some(Usd::ZERO),
                     artifacts: Vec::new(),
                     files: Vec::new(),
                     error: Some(error_json(&Failure::from(error), &code)),
                 });
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(Box::new(error)),
         };
         let artifacts = result.artifacts().iter().map(|it| json!(it)).collect();
         let (files, error) = match &self.download {
@@ -209,19 +178,14 @@ impl Clients {
         })
     }
 
-    async fn follow_run(
-        self,
-        run: RunHandle<AgentRun>,
-        prompt: Option<&str>,
-    ) -> Result<ItemResult, Error> {
-        let (receipt, error) = match run.wait().no_timeout().await {
+    async fn follow_run(self, run: RunHandle<AgentRun>, prompt: Option<&str>) -> Followed {
+        let (receipt, error) = match until_known(|| run.wait().no_timeout()).await {
             Ok(receipt) => (receipt, None),
             Err(error) => {
-                let ended =
-                    error.is_run_failed() || error.is_run_canceled() || error.is_run_skipped();
+                let has_ended = error.terminal_status().is_some();
                 match error.run_receipt().cloned() {
-                    Some(receipt) if ended => (receipt, Some(error)),
-                    _ => return Err(error),
+                    Some(receipt) if has_ended => (receipt, Some(error)),
+                    _ => return Err(Box::new(error)),
                 }
             }
         };
@@ -274,94 +238,100 @@ impl Clients {
     }
 }
 
-impl SubmittedHandle {
-    /// Returns the id.
-    pub(super) fn resource_id(&self) -> ResourceId {
-        match self {
-            Self::OpenJob(job) => <JobResource<Open> as Resource>::resource_id(job),
-            Self::DeveloperJob(job) => <JobResource<Developer> as Resource>::resource_id(job),
-            Self::Run(run) => <AgentRun as Resource>::resource_id(run),
+fn call<R: ResourceKind>(
+    access: &Access<R::Surface>,
+    line: Line,
+    reuse: Reuse,
+) -> Result<Call<Handle<R>>, Failure> {
+    let notes = notes_of(line.hash(), &access.base_url, &access.key_fingerprint);
+    let body = Value::Object(line.body);
+    let call = access
+        .client
+        .submit_json::<R>(line.operation, &[], &body)
+        // Another batch may have an item with the same id.
+        .idempotency_key(clock::idempotency_key()?)
+        .submission_id(line.id)
+        .reuse(reuse);
+    Ok(notes
+        .into_iter()
+        .fold(call, |call, (name, value)| call.note(name, value)))
+}
+
+fn note_accepted<R: ResourceKind>(handle: &Handle<R>, on_accepted: &OnAccepted) {
+    if !handle.is_resumed() {
+        on_accepted(R::charge(handle));
+    }
+}
+
+/// Waits again until the outcome is known, or cannot be found out.
+async fn until_known<T, F>(wait: impl Fn() -> F) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, Error>>,
+{
+    loop {
+        match wait().await {
+            Err(error) if error.terminal_status().is_none() && !is_lost(&error) => {
+                let pause = error.retry_after().unwrap_or_default();
+                tokio::time::sleep(pause.max(POLL_AGAIN)).await;
+            }
+            ended => return ended,
         }
     }
 }
 
-/// The price, if there is one, and what is left of the write quota.
-pub(super) type EstimateResult = (Option<Usd>, Option<WriteLimit>);
-
-impl From<RateLimit> for WriteLimit {
-    fn from(limit: RateLimit) -> Self {
-        Self {
-            limit: limit.limit,
-            remaining: limit.remaining,
-            reset_after: limit.reset_after,
-        }
-    }
+/// Returns whether it is of no use to ask again.
+fn is_lost(error: &Error) -> bool {
+    error.is_not_found() || stops_polling(error)
 }
 
-struct ResponseWithQuota<T> {
-    handle: T,
-    charge: Option<Usd>,
-    request_id: Option<String>,
-    rate_limit: Option<RateLimit>,
-}
-
-impl<T> ResponseWithQuota<T> {
-    fn map<U>(self, into: impl FnOnce(T) -> U) -> ResponseWithQuota<U> {
-        ResponseWithQuota {
-            handle: into(self.handle),
-            charge: self.charge,
-            request_id: self.request_id,
-            rate_limit: self.rate_limit,
-        }
-    }
-}
-
-impl ResponseWithQuota<SubmittedHandle> {
-    fn into_receipt(self) -> SubmitReceipt {
-        SubmitReceipt {
-            submitted: self.handle,
-            charge: self.charge,
-            request_id: self.request_id,
-            writes: self.rate_limit.map(WriteLimit::from),
-        }
-    }
-}
-
-async fn submit<R: Resource>(
-    client: &Client<R::Surface>,
-    operation: Operation,
-    body: &Value,
-    key: IdempotencyKey,
-) -> Result<ResponseWithQuota<Handle<R>>, RequestFailure> {
-    let call = client
-        .submit_json::<R>(operation, &[], body)
-        .idempotency_key(key)
-        .max_retries(0);
-    match call.with_response().await {
-        Ok(response) => Ok(ResponseWithQuota {
-            rate_limit: response.rate_limit(),
-            charge: R::charge(&response.value),
-            request_id: R::request_id(&response.value).map(str::to_owned),
-            handle: response.value,
-        }),
-        Err(error) => Err(RequestFailure::of(error)),
-    }
-}
-
-/// Returns whether a request of that operation can be sent again with its key.
-pub(super) fn is_idempotent(operation: Operation) -> bool {
-    operation.retry() == RetryClass::Key
+/// Returns whether no status can be read any more.
+pub(super) fn stops_polling(error: &Error) -> bool {
+    matches!(error.status(), Some(401 | 403)) || error.is_unreachable()
 }
 
 fn run_error_code(receipt: &RunReceipt, error: &Error) -> String {
-    if error.is_run_canceled() {
-        return "canceled".to_owned();
-    }
-    if error.is_run_skipped() {
-        return "skipped".to_owned();
+    match error.kind() {
+        ErrorKind::RunCanceled => return "canceled".to_owned(),
+        ErrorKind::RunSkipped => return "skipped".to_owned(),
+        _ => {}
     }
     match &receipt.error {
         Some(error) if !error.code.as_str().is_empty() => error.code.as_str().to_owned(),
         _ => "failed".to_owned(),
+    }
+}
+
+/// Returns the error of an item as JSON. It always has a code.
+pub(super) fn error_json(failure: &Failure, code: &str) -> Value {
+    let mut error = match failure.to_json() {
+        Value::Object(mut fields) => fields.remove("error").unwrap_or_default(),
+        _ => Value::Null,
+    };
+    if let Some(fields) = error.as_object_mut() {
+        for name in ["exit_code", "resume", "job_id", "run_id", "idempotency_key"] {
+            fields.remove(name);
+        }
+        // A failed item can be submitted again, whatever its job or run allows.
+        if fields.get("next_action").is_some_and(|it| it == "none") {
+            fields.remove("next_action");
+        }
+        fields
+            .entry("code")
+            .or_insert_with(|| Value::String(code.to_owned()));
+    }
+    error
+}
+
+/// Returns the code of a failure that is not the service's.
+pub(super) fn default_code(exit: Exit) -> &'static str {
+    match exit {
+        Exit::Ambiguous => "ambiguous",
+        Exit::Unreachable => "connection_failed",
+        Exit::Overloaded => "bad_gateway",
+        Exit::Usage => "usage",
+        Exit::StillRunning => "timed_out",
+        Exit::Funds => "over_budget",
+        Exit::NotFound => "not_found",
+        _ => "http_error",
     }
 }

@@ -4,18 +4,19 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use svc_sdk::contract::{Operation, Surface};
+use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 
-use super::journal::{self, Entry, Record, Status, status_words};
-use super::reasons::Reasons;
-use super::report::print_items;
-use crate::download::StoredFile;
-use crate::error::Failure;
+use crate::batch::journal::{
+    self, BUDGET, Journal, Note, Outcome, Record, Status, Stored, resource_id, status_words,
+};
+use crate::batch::reasons::Reasons;
+use crate::batch::report::print_items;
+use crate::error::{Failure, Suggestion};
 use crate::output::Table;
+use crate::resource::ResourceId;
 use crate::session::Session;
 use crate::text::{counted, sanitize, shell_quote};
-use crate::types::ResourceId;
 
 /// The maximum number of items in the table. Items that are not completed come first.
 const MAX_TABLE_ROWS: usize = 50;
@@ -29,8 +30,8 @@ struct JournalItem {
     resource: Option<ResourceId>,
     /// The price of the latest attempt, if it is known.
     price: Option<Usd>,
-    files: Vec<StoredFile>,
-    error: Option<Value>,
+    /// The outcome that was noted last.
+    outcome: Option<Box<Outcome>>,
 }
 
 /// Prints the status of a batch.
@@ -38,7 +39,7 @@ struct JournalItem {
 /// # Errors
 ///
 /// Returns an error if there is no journal, or if it cannot be read.
-pub(crate) fn status(
+pub(crate) async fn status(
     session: &Session,
     manifest: &Path,
     journal: Option<&Path>,
@@ -56,69 +57,94 @@ pub(crate) fn status(
             (false, false) => format!("does not exist, and neither does {manifest_path}"),
         };
         Failure::usage(format!("{shown} {why}")).hint(match manifest.exists() {
-            true => format!("start the batch with: svc batch run {file}"),
+            true => Suggestion::from("start the batch with: ").svc([
+                "batch",
+                "run",
+                &manifest.display().to_string(),
+            ]),
             false => "pass the file that the batch was started with, or its journal with --journal"
-                .to_owned(),
+                .into(),
         })
     };
     if !path.exists() {
         return Err(missing());
     }
     let mut has_begun = false;
-    journal::read(&path, |entry| {
-        let id = match &entry {
-            Entry::Batch {
-                total: now,
-                command: recorded,
-                ..
-            } => {
-                has_begun = true;
-                total = usize::try_from(*now).unwrap_or(usize::MAX);
-                if let Some(recorded) = recorded {
-                    command.clone_from(recorded);
-                }
-                return;
-            }
-            Entry::Intent(intent) => &intent.id,
-            Entry::Released { id } => id,
-            Entry::Receipt(receipt) => &receipt.id,
-            Entry::Outcome(outcome) => &outcome.id,
-            Entry::Quota(_) => return,
-        };
-        let place = *places.entry(id.clone()).or_insert_with(|| {
+    if path.metadata().is_ok_and(|file| file.len() == 0) {
+        return Err(missing());
+    }
+    let journal = Journal::read_only(&path).await?;
+    let mut of = |items: &mut Vec<JournalItem>, id: &str| {
+        *places.entry(id.to_owned()).or_insert_with(|| {
             items.push(JournalItem {
-                id: id.clone(),
+                id: id.to_owned(),
                 ..JournalItem::default()
             });
             items.len() - 1
-        });
-        if let Some(item) = items.get_mut(place) {
-            item.apply(entry);
+        })
+    };
+    let mut was_overcharged = false;
+    let read = journal.read(|stored| match stored {
+        Stored::Note(Note::Batch {
+            total: now,
+            command: recorded,
+            ..
+        }) => {
+            has_begun = true;
+            total = usize::try_from(now).unwrap_or(usize::MAX);
+            if let Some(recorded) = recorded {
+                command = recorded;
+            }
         }
-    })?;
+        Stored::Note(Note::Outcome(outcome)) => {
+            let place = of(&mut items, &outcome.id);
+            if let Some(item) = items.get_mut(place) {
+                item.record.apply_outcome(&outcome);
+                item.outcome = Some(outcome);
+            }
+        }
+        Stored::Note(Note::Overcharged {}) => was_overcharged = true,
+        Stored::Note(Note::Quota(_)) => {}
+        Stored::Submission(entry) => {
+            let place = of(
+                &mut items,
+                entry.submission_id.as_deref().unwrap_or_default(),
+            );
+            if let Some(item) = items.get_mut(place) {
+                item.apply(&entry);
+            }
+        }
+    });
+    read.await?;
     if !has_begun {
         return Err(missing());
     }
     print(session, total.max(items.len()), &items)?;
-    if let Some(next) = next_step(&items, total, &command) {
+    let is_overcharged = was_overcharged || journal.submissions.budget(BUDGET).await?.is_stopped;
+    if let Some(next) = next_step(&items, total, &command, is_overcharged) {
         session.printer.note(&format!("next: {}", sanitize(&next)));
     }
     Ok(())
 }
 
 /// Says how to continue a batch, unless all its items completed.
-fn next_step(items: &[JournalItem], total: usize, command: &str) -> Option<String> {
+fn next_step(
+    items: &[JournalItem],
+    total: usize,
+    command: &str,
+    is_overcharged: bool,
+) -> Option<String> {
     let count = |is_counted: &dyn Fn(&JournalItem) -> bool| {
         items.iter().filter(|item| is_counted(item)).count()
     };
     let has_code = |item: &JournalItem, code: &str| {
-        let error = item.error.as_ref();
-        error.is_some_and(|error| error.get("code").is_some_and(|it| it == code))
+        item.error()
+            .is_some_and(|error| error.get("code").is_some_and(|it| it == code))
     };
     let failed = [Some(Status::Failed), Some(Status::Canceled)];
-    if count(&|item| failed.contains(&item.record.status)) > 0 {
+    if count(&|item| failed.contains(&item.record.status())) > 0 {
         let retry = format!("submit the failed items again with: {command} --retry-failed");
-        let corrections = items.iter().filter(|item| item.record.needs_correction);
+        let corrections = items.iter().filter(|item| item.record.needs_correction());
         let ids: Vec<&str> = corrections.map(|item| item.id.as_str()).collect();
         return Some(match ids.as_slice() {
             [] => retry,
@@ -130,10 +156,9 @@ fn next_step(items: &[JournalItem], total: usize, command: &str) -> Option<Strin
         });
     }
     let over_budget = count(&|item| {
-        item.record.status == Some(Status::NotSubmitted) && has_code(item, "over_budget")
+        item.record.status() == Some(Status::NotSubmitted) && has_code(item, "over_budget")
     });
-    let completed = count(&|item| item.record.status == Some(Status::Completed));
-    let is_overcharged = count(&|item| item.record.is_overcharged) > 0;
+    let completed = count(&|item| item.record.status() == Some(Status::Completed));
     if over_budget > 0 && over_budget + completed == total && is_overcharged {
         return Some(format!(
             "check the charges, as one was above its estimate; then submit the rest without \
@@ -148,7 +173,7 @@ fn next_step(items: &[JournalItem], total: usize, command: &str) -> Option<Strin
     if completed < total {
         return Some(format!("resume with: {command}"));
     }
-    let missing_files = count(&|item| item.record.attempt.is_some());
+    let missing_files = count(&|item| item.record.has_missing_files());
     (missing_files > 0).then(|| format!("download the missing files with: {command}"))
 }
 
@@ -162,7 +187,7 @@ fn print(session: &Session, total: usize, items: &[JournalItem]) -> Result<(), F
     };
     for item in items {
         add(item.status(), 1);
-        spent = spent.checked_add(item.record.spent()).unwrap_or(spent);
+        spent = spent.checked_add(item.record.spent).unwrap_or(spent);
     }
     if total > items.len() {
         add(Status::NotSubmitted.as_str(), total - items.len());
@@ -188,7 +213,7 @@ fn print(session: &Session, total: usize, items: &[JournalItem]) -> Result<(), F
     })?;
     let unfinished = items
         .iter()
-        .filter(|item| item.record.status != Some(Status::Completed) || item.error.is_some());
+        .filter(|item| item.status() != Status::Completed.as_str() || item.error().is_some());
     let (mut rows, mut reasons) = (Vec::new(), Reasons::default());
     for item in unfinished.map(JournalItem::to_json) {
         reasons.add(&item);
@@ -204,33 +229,25 @@ fn print(session: &Session, total: usize, items: &[JournalItem]) -> Result<(), F
 }
 
 impl JournalItem {
-    fn apply(&mut self, entry: Entry) {
-        match &entry {
-            Entry::Intent(intent) => {
-                let operation = Operation::from_name(&intent.operation);
-                self.is_run = operation == Some(Operation::AgentCompletionsCreate)
-                    && operation.map(Operation::surface) == Some(Surface::Developer);
-                self.resource = None;
-                self.price = None;
-                self.files.clear();
-                self.error = None;
-            }
-            Entry::Receipt(receipt) => {
-                self.resource = Some(receipt.resource.clone());
-                self.price = receipt.price_usd;
-            }
-            Entry::Outcome(outcome) => {
-                self.price = outcome.price_usd;
-                self.files.clone_from(&outcome.files);
-                self.error.clone_from(&outcome.error);
-            }
-            Entry::Batch { .. } | Entry::Released { .. } | Entry::Quota(_) => {}
-        }
-        self.record.apply(entry);
+    fn apply(&mut self, entry: &svc_sdk::journal::Entry) {
+        self.is_run = entry.operation == Some(Operation::AgentCompletionsCreate);
+        self.resource = resource_id(entry);
+        self.price = entry.charge_usd;
+        self.record.apply_submission(entry);
+    }
+
+    /// Returns the outcome, unless the item was submitted again since.
+    fn outcome(&self) -> Option<&Outcome> {
+        let outcome = self.outcome.as_deref();
+        outcome.filter(|_| self.record.status().is_some())
+    }
+
+    fn error(&self) -> Option<&Value> {
+        self.outcome()?.error.as_ref()
     }
 
     fn status(&self) -> &'static str {
-        match (&self.record.status, &self.record.attempt) {
+        match (self.record.status(), &self.record.attempt) {
             (Some(status), _) => status.as_str(),
             (None, Some(attempt)) if attempt.resource.is_some() => "submitted",
             (None, Some(_)) => Status::Ambiguous.as_str(),
@@ -239,14 +256,14 @@ impl JournalItem {
     }
 
     fn to_json(&self) -> Value {
-        let attempt = self.record.attempt.as_ref();
+        let (outcome, attempt) = (self.outcome(), self.record.attempt.as_ref());
         let unknown = attempt.filter(|it| it.resource.is_none());
         let mut item = json!({
             "id": self.id,
             "status": self.status(),
-            "price_usd": self.price,
-            "files": self.files,
-            "error": self.error,
+            "price_usd": outcome.map_or(self.price, |outcome| outcome.price_usd),
+            "files": outcome.map(|outcome| outcome.files.as_slice()).unwrap_or_default(),
+            "error": self.error(),
         });
         if let Some(fields) = item.as_object_mut() {
             let field = match &self.resource {

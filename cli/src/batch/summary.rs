@@ -9,10 +9,24 @@ use svc_sdk::types::Usd;
 use super::journal::{DOWNLOAD_FAILED, Status};
 use super::manifest::Manifest;
 use super::options::BatchOptions;
-use super::scheduler::DropReason;
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, Suggestion};
 use crate::session::Session;
 use crate::text::counted;
+
+/// Why an item is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DropReason {
+    /// It does not fit into the budget.
+    OverBudget,
+    /// A charge was above its estimate, so that the other estimates may be too low as well.
+    Overcharged,
+    /// Its price is unknown, so that it may not fit.
+    Unpriced,
+    /// The batch was stopped.
+    Stopped,
+    /// The time of the batch is over.
+    TimedOut,
+}
 
 /// The maximum number of ambiguous items that are listed with their keys.
 const MAX_LISTED_KEYS: usize = 1000;
@@ -274,7 +288,11 @@ impl Summary {
                 "resume with: {again} (only requests whose idempotency key the service honors are \
                  sent again)"
             ))
-            .hint("check the jobs with svc job list, and submit what is missing in another batch")
+            .hint(
+                Suggestion::from("check the jobs with ")
+                    .svc(["job", "list"])
+                    .then(", and submit what is missing in another batch"),
+            )
     }
 }
 
@@ -286,7 +304,7 @@ fn with_stop(failure: Failure, stopped: Option<Failure>) -> Failure {
     }
 }
 
-/// What the code of a failure is about.
+/// The subject of a failure's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
     Status(Status),
@@ -299,8 +317,6 @@ const fn reason_name(reason: DropReason) -> &'static str {
         DropReason::Overcharged => "overcharged",
         DropReason::Unpriced => "unpriced",
         DropReason::Stopped => "stopped",
-        DropReason::NoAnswer => "no_answer",
-        DropReason::Unreachable => "unreachable",
         DropReason::TimedOut => "timed_out",
     }
 }

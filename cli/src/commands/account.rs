@@ -5,8 +5,8 @@ use svc_sdk::Developer;
 use svc_sdk::contract::{Operation, Scope};
 use svc_sdk::types::{Me, ServiceCatalog};
 
+use crate::commands::operations::command_of;
 use crate::error::Failure;
-use crate::operation_commands::command_of;
 use crate::output::values::{money, time_ago_and_date};
 use crate::output::{Column, Table};
 use crate::session::Session;
@@ -81,7 +81,7 @@ fn me_table(me: &Me) -> Table {
         table.field("workspace", Some(&workspace.id));
         table.field("plan", workspace.plan.as_ref());
     }
-    table.field("owner", me.owner.as_ref().map(owner));
+    table.field("owner", me.owner.as_ref().map(format_owner));
     if let Some(limits) = me.generation_limits.as_ref() {
         let count = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |n| n.to_string());
         let in_flight = count(limits.in_flight);
@@ -107,7 +107,7 @@ fn me_table(me: &Me) -> Table {
 }
 
 /// Returns the name and the id of an owner, or all its fields if it has neither.
-fn owner(owner: &Value) -> String {
+fn format_owner(owner: &Value) -> String {
     let text = |name: &str| owner.get(name).and_then(Value::as_str);
     match (text("name"), text("id")) {
         (Some(name), Some(id)) => format!("{name} ({id})"),

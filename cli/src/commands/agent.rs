@@ -1,34 +1,35 @@
-//! `svc agent`: the agent, run with an instruction and without a saved recipe.
+//! `svc agent` and `svc action`: runs of the agent without a saved recipe, and Actions.
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
-use svc_sdk::handle::AgentRun;
+use svc_sdk::handle::{ActionRun, AgentRun};
+use svc_sdk::types::{Action, ActionTrigger};
 
-use crate::args::{CapArg, InstructionArgs, ListArgs, RunArgs};
+use crate::args::{CapArg, InstructionArgs, ListArgs, RunArgs, headings};
 use crate::error::Failure;
 use crate::listing::Listing;
+use crate::output::values::time_ago_and_date;
+use crate::output::{Column, Table};
 use crate::request_body::run as run_body;
-use crate::resource::run::tables;
+use crate::resource::SubmitRequest;
+use crate::resource::run::{FinishedRun, report};
 use crate::session::Session;
 use crate::submit;
-use crate::types::SubmitRequest;
 
-/// The subcommands of `svc agent`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Agent {
     /// Run the agent with an instruction, wait, and print the output
     ///
     /// The instruction and --cap are required. Prints the receipt if the run has no output.
-    Run(Box<Start>),
+    Run(Box<StartAgent>),
     /// List agent runs, newest first
     Runs(ListArgs),
 }
 
-/// The flags of `svc agent run`.
 #[derive(Args, Debug)]
-pub(crate) struct Start {
+pub(crate) struct StartAgent {
     #[command(flatten)]
     instruction: InstructionArgs,
     #[command(flatten)]
@@ -37,21 +38,20 @@ pub(crate) struct Start {
     start: RunArgs,
 }
 
-/// Runs the command.
-pub(crate) async fn run(session: &Session, agent: Agent) -> Result<(), Failure> {
+pub(crate) async fn agent(session: &Session, agent: Agent) -> Result<(), Failure> {
     match agent {
         Agent::Run(args) => start(session, &args).await,
         Agent::Runs(args) => {
             let client = session.access::<Developer>()?.client;
             let listing = Listing::new(session, &args, "runs");
             listing
-                .print(|| client.agent_runs().list(), tables::list)
+                .print(|| client.agent_runs().list(), report::list)
                 .await
         }
     }
 }
 
-async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
+async fn start(session: &Session, args: &StartAgent) -> Result<(), Failure> {
     let cap = args.cap.cap.map(run_body::usd_number);
     let body = run_body::from_args(&args.start, &args.instruction)?
         .with("generation_spend_cap_usd", cap)?
@@ -66,12 +66,160 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
         return Err(Failure::usage("--instruction is required")
             .hint("pass it as the argument INSTRUCTION, or with --instruction"));
     }
-    let request = SubmitRequest {
-        noun: "agent run",
-        operation: Operation::AgentCompletionsCreate,
-        segments: Vec::new(),
-        body,
-    };
+    let request = SubmitRequest::new("agent run", Operation::AgentCompletionsCreate, body);
     let receipt_mode = args.start.receipt_mode.into();
     submit::run::<AgentRun>(session, request, &args.start.options, receipt_mode).await
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ActionCommand {
+    /// List Actions
+    List(ListActions),
+    /// Show an Action
+    Get {
+        /// Action id
+        #[arg(value_name = "ACTION_ID")]
+        id: String,
+    },
+    /// List the runs of an Action
+    Runs {
+        /// Action id
+        #[arg(value_name = "ACTION_ID")]
+        id: String,
+        #[command(flatten)]
+        list: ListArgs,
+    },
+    /// Run an Action that has an `api_call` trigger, wait, and print the output
+    ///
+    /// Prints the receipt if the run has no output.
+    Run(Box<StartAction>),
+    /// Show a run of an Action
+    RunGet {
+        /// Action id
+        #[arg(value_name = "ACTION_ID")]
+        id: String,
+        /// Run id
+        #[arg(value_name = "RUN_ID")]
+        run_id: String,
+    },
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListActions {
+    /// Only Actions with this status, such as active
+    #[arg(long, help_heading = headings::FILTERS)]
+    status: Option<String>,
+    /// Only Actions with this type of trigger, such as `api_call`
+    #[arg(long, value_name = "TYPE", help_heading = headings::FILTERS)]
+    trigger_type: Option<String>,
+    #[command(flatten)]
+    list: ListArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct StartAction {
+    /// Action id
+    #[arg(value_name = "ACTION_ID")]
+    id: String,
+    #[command(flatten)]
+    instruction: InstructionArgs,
+    #[command(flatten)]
+    start: RunArgs,
+}
+
+pub(crate) async fn action(session: &Session, action: ActionCommand) -> Result<(), Failure> {
+    match action {
+        ActionCommand::List(args) => list(session, args).await,
+        ActionCommand::Get { id } => {
+            let client = session.access::<Developer>()?.client;
+            let action = client.actions().get(id).await?;
+            session.printer.print_item(&action, entry_table)
+        }
+        ActionCommand::Runs { id, list } => {
+            let client = session.access::<Developer>()?.client;
+            let call = || client.actions().list_runs(id.as_str());
+            let listing = Listing::new(session, &list, "runs");
+            listing.print(call, report::list).await
+        }
+        ActionCommand::Run(args) => {
+            let body = run_body::from_args(&args.start, &args.instruction)?.finish()?;
+            run_body::validate_cap(&body)?;
+            let request = SubmitRequest {
+                noun: "Action run",
+                operation: Operation::ActionsRunsCreate,
+                segments: vec![args.id],
+                body,
+            };
+            let receipt_mode = args.start.receipt_mode.into();
+            submit::run::<ActionRun>(session, request, &args.start.options, receipt_mode).await
+        }
+        ActionCommand::RunGet { id, run_id } => {
+            let client = session.access::<Developer>()?.client;
+            let call = client.actions().get_run(id, run_id);
+            let finished = FinishedRun::new(call.await?);
+            session.printer.print_item(&finished, report::finished)
+        }
+    }
+}
+
+async fn list(session: &Session, args: ListActions) -> Result<(), Failure> {
+    let client = session.access::<Developer>()?.client;
+    let call = || {
+        let mut call = client.actions().list();
+        if let Some(status) = &args.status {
+            call = call.status(status);
+        }
+        if let Some(trigger) = &args.trigger_type {
+            call = call.trigger_type(trigger);
+        }
+        call
+    };
+    let listing = Listing::new(session, &args.list, "Actions");
+    listing.print(call, list_table).await
+}
+
+fn list_table(actions: &[Action]) -> Table {
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::status("status"),
+        Column::text("name"),
+        Column::text("triggers"),
+    ]);
+    for action in actions {
+        table.row([
+            action.id.as_str(),
+            action.status.as_deref().unwrap_or_default(),
+            action.name.as_deref().unwrap_or_default(),
+            &triggers(action),
+        ]);
+    }
+    table
+}
+
+fn triggers(action: &Action) -> String {
+    let of = |trigger: &ActionTrigger| {
+        let kind = trigger.trigger_type.clone().unwrap_or_default();
+        match &trigger.schedule {
+            Some(schedule) => format!("{kind} ({schedule})"),
+            None => kind,
+        }
+    };
+    action
+        .triggers
+        .iter()
+        .map(of)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn entry_table(action: &Action) -> Table {
+    let mut table = Table::key_value();
+    table.field("id", Some(&action.id));
+    table.field("name", action.name.as_ref());
+    table.field("description", action.description.as_ref());
+    table.status_field("status", action.status.as_ref());
+    table.field("triggers", Some(triggers(action)));
+    table.field("created", time_ago_and_date(action.created_at.as_ref()));
+    table.field("updated", time_ago_and_date(action.updated_at.as_ref()));
+    table
 }

@@ -1,20 +1,17 @@
 //! `svc api`: raw requests, sent to the surface that the path belongs to.
 
-use std::future::IntoFuture;
-
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use svc_sdk::contract::{Auth, Method, Operation, RetryClass, Surface as Host};
 use svc_sdk::types::IdempotencyKey;
-use svc_sdk::{Call, Developer, Open, RawResponse, Surface};
+use svc_sdk::{Call, ClientSurface, Developer, Open, RawResponse};
 
 use crate::args::{Pair, SurfaceArg, SurfaceChoice};
-use crate::error::{Exit, Failure};
+use crate::clock;
+use crate::error::{Exit, Failure, Suggestion};
 use crate::input::read_json;
-use crate::random;
 use crate::session::Session;
 
-/// The flags of `svc api`.
 #[derive(Args, Debug)]
 pub(crate) struct Api {
     /// HTTP method
@@ -64,7 +61,6 @@ impl From<MethodChoice> for Method {
     }
 }
 
-/// Runs the command.
 pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
     let (path, query) = split_target(&args.path)?;
     let (surface, operation) = route(session, &args, path)?;
@@ -96,7 +92,7 @@ pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
     };
     // Generated here rather than by the SDK, so that failure messages can include it.
     let key = match args.idempotency_key {
-        None if retry_class.sends_idempotency_key() => Some(random::idempotency_key()?),
+        None if retry_class.sends_idempotency_key() => Some(clock::idempotency_key()?),
         given => given,
     };
     if let Some(key) = &key {
@@ -104,8 +100,8 @@ pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
     }
     let sent = tokio::select! {
         biased;
-        sent = raw.into_future() => sent,
-        () = session.interrupts.first() => return Err(with_key(interrupted(retry_class), key.as_ref())),
+        sent = raw => sent,
+        () = session.interrupts.first() => return Err(with_key(interrupt_failure(retry_class), key.as_ref())),
     };
     let (response, failure) = match sent {
         Ok(response) => {
@@ -134,7 +130,7 @@ fn with_key(failure: Failure, key: Option<&IdempotencyKey>) -> Failure {
     }
 }
 
-fn prepare<S: Surface>(
+fn prepare<S: ClientSurface>(
     session: &Session,
     method: Method,
     path: &str,
@@ -150,11 +146,6 @@ fn prepare<S: Surface>(
 type Query = Vec<(String, String)>;
 
 /// Splits a target into its path and query.
-///
-/// # Errors
-///
-/// Returns an error if the path could lead to another host or to another path than it says. This is
-/// checked before the API key is read.
 fn split_target(target: &str) -> Result<(&str, Query), Failure> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let dots = |part: &str| {
@@ -172,8 +163,10 @@ fn split_target(target: &str) -> Result<(&str, Query), Failure> {
         let why = format!(
             "invalid path `{target}`: expected exactly one slash at the start and no `.` or `..` segments"
         );
-        return Err(Failure::usage(why)
-            .hint("the host is taken from the configuration: svc config show --origin"));
+        return Err(Failure::usage(why).hint(
+            Suggestion::from("the host is taken from the configuration: ")
+                .svc(["config", "show", "--origin"]),
+        ));
     }
     Ok((
         path,
@@ -224,7 +217,7 @@ fn check_body(response: &RawResponse, retry_class: RetryClass) -> Option<Failure
 }
 
 /// Returns the failure for Ctrl-C, which is ambiguous for requests with side effects.
-fn interrupted(retry_class: RetryClass) -> Failure {
+fn interrupt_failure(retry_class: RetryClass) -> Failure {
     match retry_class {
         RetryClass::Safe | RetryClass::Idempotent => Failure::interrupted(),
         _ => mark_ambiguous(Failure::interrupted_in_flight(), true, retry_class),

@@ -1,22 +1,21 @@
-//! `svc avatar`: avatars, and videos in which they speak.
+//! `svc avatar`, `svc avatar-video` and `svc preview`: avatars, and videos in which they speak.
 
 use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::contract::Operation;
-use svc_sdk::types::Avatar as Entry;
+use svc_sdk::types::{Avatar as AvatarEntry, AvatarVideo as AvatarVideoEntry};
 
 use crate::args::{
     ListArgs, PromptArgs, SceneFields, SearchArgs, SpeechFields, SubmitArgs, headings,
 };
 use crate::error::Failure;
 use crate::listing::Listing;
-use crate::output::{Column, Table};
+use crate::output::{Column, Table, values};
 use crate::request_body::{RequestBody, search_query};
+use crate::resource::SubmitRequest;
 use crate::session::Session;
 use crate::submit;
-use crate::types::SubmitRequest;
 
-/// The subcommands of `svc avatar`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Avatar {
     /// Generate an avatar from a prompt, traits or a photo
@@ -44,7 +43,6 @@ pub(crate) enum Avatar {
     Search(SearchArgs),
 }
 
-/// The flags of `svc avatar generate`.
 #[derive(Args, Debug)]
 pub(crate) struct Generate {
     #[command(flatten)]
@@ -62,7 +60,6 @@ pub(crate) struct Generate {
     submit: SubmitArgs,
 }
 
-/// The flags of `svc avatar talking-video`.
 #[derive(Args, Debug)]
 pub(crate) struct TalkingVideo {
     #[command(flatten)]
@@ -73,8 +70,7 @@ pub(crate) struct TalkingVideo {
     submit: SubmitArgs,
 }
 
-/// Runs the command.
-pub(crate) async fn run(session: &Session, avatar: Avatar) -> Result<(), Failure> {
+pub(crate) async fn avatar(session: &Session, avatar: Avatar) -> Result<(), Failure> {
     match avatar {
         Avatar::Generate(args) => generate(session, &args).await,
         Avatar::TalkingVideo(args) => talking_video(session, &args).await,
@@ -125,12 +121,7 @@ async fn generate(session: &Session, args: &Generate) -> Result<(), Failure> {
         )?
         .communication(&args.submit.communication)?
         .finish()?;
-    let request = SubmitRequest {
-        noun: "avatar",
-        operation: Operation::AvatarGenerate,
-        segments: Vec::new(),
-        body,
-    };
+    let request = SubmitRequest::new("avatar", Operation::AvatarGenerate, body);
     submit::developer(session, request, &args.submit).await
 }
 
@@ -141,16 +132,11 @@ async fn talking_video(session: &Session, args: &TalkingVideo) -> Result<(), Fai
         .require_input("--script or --video-inputs")?
         .communication(&args.submit.communication)?
         .finish()?;
-    let request = SubmitRequest {
-        noun: "avatar video",
-        operation: Operation::AvatarTalkingVideo,
-        segments: Vec::new(),
-        body,
-    };
+    let request = SubmitRequest::new("avatar video", Operation::AvatarTalkingVideo, body);
     submit::developer(session, request, &args.submit).await
 }
 
-fn avatars_table(avatars: &[Entry]) -> Table {
+fn avatars_table(avatars: &[AvatarEntry]) -> Table {
     let mut table = Table::new([
         Column::required("id"),
         Column::whole("handle"),
@@ -166,4 +152,127 @@ fn avatars_table(avatars: &[Entry]) -> Table {
         ]);
     }
     table
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AvatarVideo {
+    /// List avatar videos
+    List(ListArgs),
+    /// Show an avatar video
+    Get {
+        /// Avatar video id
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+}
+
+pub(crate) async fn avatar_video(session: &Session, video: AvatarVideo) -> Result<(), Failure> {
+    let client = session.access::<Developer>()?.client;
+    match video {
+        AvatarVideo::List(list) => {
+            let listing = Listing::new(session, &list, "avatar videos");
+            let call = || client.avatar_videos().list();
+            listing.print(call, videos_table).await
+        }
+        AvatarVideo::Get { id } => {
+            let video = client.avatar_videos().get(&id).await?;
+            session.printer.print_item(&video, values::avatar_video)
+        }
+    }
+}
+
+fn videos_table(videos: &[AvatarVideoEntry]) -> Table {
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::status("status"),
+        Column::whole("avatar"),
+        Column::whole("job"),
+    ]);
+    for video in videos {
+        table.row([
+            &video.id,
+            video.status.as_deref().unwrap_or_default(),
+            video.avatar_handle.as_deref().unwrap_or_default(),
+            video.job_id.as_ref().map_or("", |id| id.as_str()),
+        ]);
+    }
+    table
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Preview {
+    /// Create a preview of an avatar video
+    Create(Box<CreatePreview>),
+    /// Show a preview
+    Get {
+        /// Preview id
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Regenerate a preview
+    Regenerate(Box<PreviewIdArgs>),
+    /// Generate the full video of a preview
+    GenerateVideo(Box<PreviewIdArgs>),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CreatePreview {
+    #[command(flatten)]
+    speech: SpeechFields,
+    #[command(flatten)]
+    submit: SubmitArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PreviewIdArgs {
+    /// Preview id
+    #[arg(value_name = "ID")]
+    id: String,
+    #[command(flatten)]
+    submit: SubmitArgs,
+}
+
+pub(crate) async fn preview(session: &Session, preview: Preview) -> Result<(), Failure> {
+    match preview {
+        Preview::Create(args) => {
+            let body = RequestBody::read(&args.submit.body)?
+                .speech(&args.speech)?
+                .require_input("--script or --video-inputs")?
+                .communication(&args.submit.communication)?
+                .finish()?;
+            let request = SubmitRequest::new("preview", Operation::AvatarPreviewsCreate, body);
+            submit::developer(session, request, &args.submit).await
+        }
+        Preview::Get { id } => {
+            let client = session.access::<Developer>()?.client;
+            let preview = client.previews().get(&id).await?;
+            session.printer.print_item(&preview, values::avatar_video)
+        }
+        Preview::Regenerate(args) => {
+            let operation = Operation::AvatarPreviewsRegenerate;
+            submit_for_preview(session, "preview", operation, *args).await
+        }
+        Preview::GenerateVideo(args) => {
+            let operation = Operation::AvatarPreviewsGenerateVideo;
+            submit_for_preview(session, "avatar video", operation, *args).await
+        }
+    }
+}
+
+async fn submit_for_preview(
+    session: &Session,
+    noun: &'static str,
+    operation: Operation,
+    args: PreviewIdArgs,
+) -> Result<(), Failure> {
+    let body = RequestBody::read(&args.submit.body)?
+        .communication(&args.submit.communication)?
+        .finish()?;
+    let request = SubmitRequest {
+        noun,
+        operation,
+        segments: vec![args.id],
+        body,
+    };
+    submit::developer(session, request, &args.submit).await
 }

@@ -11,7 +11,6 @@ use crate::batch::{self, BatchOptions};
 use crate::error::Failure;
 use crate::session::Session;
 
-/// The subcommands of `svc batch`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Batch {
     /// Submit the requests of a file, wait for all results, and print them as they end
@@ -36,14 +35,13 @@ pub(crate) enum Batch {
     /// The exit code is 0 if all items completed; otherwise the first that applies: 130 interrupted,
     /// 11 ambiguous, 3 or 10 stopped (API key rejected, service unreachable), 7 failed, 5 over
     /// --max-spend or out of funds, 9 timed out, 1 files missing.
-    Run(Box<Run>),
+    Run(Box<RunBatch>),
     /// Show the progress of a batch from its journal, without contacting the service
-    Status(Status),
+    Status(BatchStatus),
 }
 
-/// The flags of `svc batch run`.
 #[derive(Args, Debug)]
-pub(crate) struct Run {
+pub(crate) struct RunBatch {
     /// JSONL or CSV file with one request per line
     #[arg(value_name = "MANIFEST")]
     manifest: PathBuf,
@@ -79,9 +77,8 @@ pub(crate) struct Run {
     yes: bool,
 }
 
-/// The flags of `svc batch status`.
 #[derive(Args, Debug)]
-pub(crate) struct Status {
+pub(crate) struct BatchStatus {
     /// File of the batch
     #[arg(value_name = "MANIFEST")]
     manifest: PathBuf,
@@ -90,7 +87,6 @@ pub(crate) struct Status {
     journal: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub(crate) async fn run(session: &Session, batch: Batch) -> Result<(), Failure> {
     match batch {
         Batch::Run(args) => {
@@ -109,7 +105,9 @@ pub(crate) async fn run(session: &Session, batch: Batch) -> Result<(), Failure> 
             };
             batch::run(session, options).await
         }
-        Batch::Status(args) => batch::status(session, &args.manifest, args.journal.as_deref()),
+        Batch::Status(args) => {
+            batch::status(session, &args.manifest, args.journal.as_deref()).await
+        }
     }
 }
 

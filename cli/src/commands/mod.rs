@@ -1,38 +1,24 @@
-//! The commands, one module for each top-level command.
+//! The commands, one module for each noun or group of related nouns.
 
 pub(crate) mod account;
-pub(crate) mod action;
 pub(crate) mod agent;
 pub(crate) mod api;
-pub(crate) mod auth;
 pub(crate) mod avatar;
-pub(crate) mod avatar_video;
 pub(crate) mod batch;
-pub(crate) mod bgm;
-pub(crate) mod caption;
-pub(crate) mod completions;
-pub(crate) mod config;
-pub(crate) mod doctor;
-pub(crate) mod estimate;
+pub(crate) mod catalog;
 pub(crate) mod format;
 pub(crate) mod history;
-pub(crate) mod image;
-pub(crate) mod init;
 pub(crate) mod job;
-pub(crate) mod man;
 #[cfg(feature = "mcp")]
 pub(crate) mod mcp;
+pub(crate) mod media;
 pub(crate) mod mock;
 pub(crate) mod model;
-pub(crate) mod music;
 pub(crate) mod operations;
-pub(crate) mod preview;
 pub(crate) mod pricing;
 pub(crate) mod queue;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod top_up;
-pub(crate) mod trending;
 pub(crate) mod usage;
-pub(crate) mod video;
 pub(crate) mod webhook;

@@ -9,16 +9,15 @@ use svc_sdk::types::Model as Entry;
 use crate::args::{
     AvatarFields, ListArgs, PromptArgs, SubmitArgs, VideoMedia, VideoProperties, headings,
 };
+use crate::commands::operations::command_of;
 use crate::error::Failure;
 use crate::listing::Listing;
-use crate::operation_commands::command_of;
 use crate::output::{Column, Table};
 use crate::request_body::RequestBody;
+use crate::resource::SubmitRequest;
 use crate::session::Session;
 use crate::submit;
-use crate::types::{Alias, SubmitRequest};
 
-/// The subcommands of `svc model`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Model {
     /// List models
@@ -39,12 +38,11 @@ pub(crate) enum Model {
         model_type: Option<ModelType>,
     },
     /// Submit a request through a compatibility alias; prefer the canonical command
-    Run(Box<Run>),
+    Run(Box<RunAlias>),
 }
 
-/// The flags of `svc model run`.
 #[derive(Args, Debug)]
-pub(crate) struct Run {
+pub(crate) struct RunAlias {
     /// Alias, such as image-1.0 or avatar/v1.0
     #[arg(value_name = "ALIAS", value_parser = parse_alias)]
     alias: Alias,
@@ -75,7 +73,7 @@ struct AliasFields {
 
 fn parse_alias(name: &str) -> Result<Alias, String> {
     Alias::from_name(name).ok_or_else(|| {
-        let known: Vec<_> = Alias::ALL.iter().map(|alias| alias.name()).collect();
+        let known: Vec<_> = Alias::all().map(Alias::name).collect();
         format!("expected one of {}", known.join(", "))
     })
 }
@@ -89,7 +87,6 @@ pub(crate) enum ModelType {
     Video,
 }
 
-/// Runs the command.
 pub(crate) async fn run(session: &Session, model: Model) -> Result<(), Failure> {
     match model {
         Model::List {
@@ -101,7 +98,7 @@ pub(crate) async fn run(session: &Session, model: Model) -> Result<(), Failure> 
     }
 }
 
-async fn run_alias(session: &Session, args: &Run) -> Result<(), Failure> {
+async fn run_alias(session: &Session, args: &RunAlias) -> Result<(), Failure> {
     let owner = session.first_party_owner(args.owner.as_deref())?;
     let body = alias_body(args)?;
     if let Some(canonical) = args.alias.canonical() {
@@ -120,16 +117,16 @@ async fn run_alias(session: &Session, args: &Run) -> Result<(), Failure> {
     submit::developer(session, request, &args.submit).await
 }
 
-fn alias_body(args: &Run) -> Result<Map<String, Value>, Failure> {
+fn alias_body(args: &RunAlias) -> Result<Map<String, Value>, Failure> {
     let fields = &args.fields;
     if fields.prompt.given().is_some() && !args.alias.has_prompt() {
         let why = format!("{} does not take a prompt", args.alias.name());
         return Err(Failure::usage(why));
     }
     let body = RequestBody::read_with_prompt(&args.submit.body, &fields.prompt)?
-        .video_media(&fields.media)?
+        .flags(&fields.media)?
         .avatar(&fields.avatar)?
-        .video_properties(&fields.properties)?
+        .flags(&fields.properties)?
         .with("num_images", fields.num_images)?;
     let body = match args.alias.canonical() {
         Some(Operation::AvatarGenerate) => body
@@ -225,4 +222,90 @@ fn seconds(model: &Entry) -> String {
             false => format!("{} to {}", bounds.min, bounds.max),
         })
         .unwrap_or_default()
+}
+
+/// A compatibility alias of an operation, under `/v1/models`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Alias(Operation);
+
+impl Alias {
+    /// Returns all aliases.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let all = Operation::ALL.iter().copied().map(Self);
+        all.filter(|alias| alias.segment().is_some())
+    }
+
+    pub(crate) const fn operation(self) -> Operation {
+        self.0
+    }
+
+    /// Returns the canonical operation, which is preferred, if there is one.
+    pub(crate) const fn canonical(self) -> Option<Operation> {
+        match self.0 {
+            Operation::AliasAvatarV10 | Operation::AliasAvatar10Generate => {
+                Some(Operation::AvatarGenerate)
+            }
+            Operation::AliasAvatar10TalkingVideo | Operation::AliasAvatarVideoV10 => {
+                Some(Operation::AvatarTalkingVideo)
+            }
+            Operation::AliasImage10 => Some(Operation::Image1Generate),
+            Operation::AliasVideo10 => Some(Operation::Video1Generate),
+            Operation::AliasMusic10 => Some(Operation::Music1Generate),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn has_prompt(self) -> bool {
+        self.canonical()
+            .is_some_and(|operation| operation != Operation::AvatarTalkingVideo)
+    }
+
+    /// Returns the name: the part of the path between the owner and `/runs`.
+    pub(crate) fn name(self) -> &'static str {
+        self.segment().unwrap_or_default()
+    }
+
+    fn segment(self) -> Option<&'static str> {
+        let path = self
+            .0
+            .path()
+            .strip_prefix("/v1/models/{first_party_owner}/");
+        path?.strip_suffix("/runs")
+    }
+
+    /// Returns the alias with that name, such as `image-1.0`.
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
+        Self::all().find(|alias| alias.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_alias_has_a_name_and_what_it_stands_for() {
+        let rows: Vec<_> = Alias::all()
+            .map(|alias| {
+                (
+                    alias.name(),
+                    alias.has_prompt(),
+                    alias.canonical().is_some(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            rows,
+            [
+                ("avatar/v1.0", true, true),
+                ("avatar-1.0/generate", true, true),
+                ("avatar-1.0/talking-video", false, true),
+                ("avatar-video/v1.0", false, true),
+                ("avatar-face-swap/v1.0", false, false),
+                ("image-1.0", true, true),
+                ("video-1.0", true, true),
+                ("music-1.0", true, true),
+            ]
+        );
+    }
 }

@@ -1,17 +1,18 @@
 //! `svc pricing`: the prices of models.
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use svc_sdk::Open;
 use svc_sdk::types::CatalogModel;
 
-use crate::args::ListArgs;
+use crate::args::{BodyArgs, ListArgs, PromptArgs, VideoFields, headings};
 use crate::error::Failure;
 use crate::listing::Listing;
 use crate::output::values::money;
 use crate::output::{Column, Table};
+use crate::pricing;
+use crate::request_body::RequestBody;
 use crate::session::Session;
 
-/// The subcommands of `svc pricing`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Pricing {
     /// List models of the open surface with their prices
@@ -24,8 +25,7 @@ pub(crate) enum Pricing {
     },
 }
 
-/// Runs the command.
-pub(crate) async fn run(session: &Session, pricing: Pricing) -> Result<(), Failure> {
+pub(crate) async fn pricing(session: &Session, pricing: Pricing) -> Result<(), Failure> {
     let client = session.access::<Open>()?.client;
     match pricing {
         Pricing::List(list) => {
@@ -69,4 +69,39 @@ fn rates<'a>(models: impl Iterator<Item = &'a CatalogModel>) -> Table {
         }
     }
     table
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Estimate {
+    #[command(flatten)]
+    prompt: PromptArgs,
+    #[command(flatten)]
+    fields: VideoFields,
+    /// Number of images
+    #[arg(long, value_name = "N", help_heading = headings::GENERATION)]
+    num_images: Option<u64>,
+    #[command(flatten)]
+    body: BodyArgs,
+}
+
+pub(crate) async fn estimate(session: &Session, args: Estimate) -> Result<(), Failure> {
+    let mut body = RequestBody::read_with_prompt(&args.body, &args.prompt)?.flags(&args.fields)?;
+    body.set("num_images", args.num_images)?;
+    let body = body.with_default("model", "auto").finish()?;
+    let client = session.access::<Open>()?.client;
+    let estimate = client
+        .estimates()
+        .create(pricing::estimate_request(&body))
+        .await?;
+    session.printer.print_item(&estimate, |estimate| {
+        let mut table = Table::key_value();
+        table.field("price", Some(money(estimate.price_usd)));
+        if let (Some(units), Some(price)) = (estimate.units, estimate.unit_price_usd) {
+            let unit = estimate.unit.as_deref().unwrap_or("unit");
+            let text = format!("{units} × {} per {unit}", money(price));
+            table.field("for", Some(text));
+        }
+        table.field("model", estimate.model.as_ref());
+        table
+    })
 }

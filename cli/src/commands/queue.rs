@@ -4,17 +4,15 @@ use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::handle::QueueResource;
 
-use super::history::newest_entry;
 use crate::args::{DownloadArgs, WaitArgs, headings};
+use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
 use crate::error::Failure;
-use crate::resource::queue::tables;
-use crate::resource::{ReceiptMode, Resource};
+use crate::resource::queue::report;
+use crate::resource::{ReceiptMode, ResourceId, ResourceKind};
 use crate::session::Session;
-use crate::types::ResourceId;
 use crate::wait::{self, Waiter};
 
-/// The subcommands of `svc queue`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Queue {
     /// Show the status of a queue and of its items
@@ -27,12 +25,11 @@ pub(crate) enum Queue {
     ///
     /// With --download, the files of each item are stored in a subdirectory named by its index. The
     /// exit code is 7 if an item failed, or else 8 if one was canceled or skipped.
-    Wait(Wait),
+    Wait(WaitForQueue),
 }
 
-/// The flags of `svc queue wait`.
 #[derive(Args, Debug)]
-pub(crate) struct Wait {
+pub(crate) struct WaitForQueue {
     /// Queue id, such as frq_123 (required unless --last)
     #[arg(value_name = "QUEUE_ID")]
     id: Option<String>,
@@ -45,9 +42,8 @@ pub(crate) struct Wait {
     download: DownloadArgs,
 }
 
-/// Runs the command.
 pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> {
-    if let Queue::Wait(Wait {
+    if let Queue::Wait(WaitForQueue {
         id: None,
         last: false,
         ..
@@ -59,13 +55,13 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
     match queue {
         Queue::Get { id } => {
             let call = access.client.queues().handle(id).get();
-            session.printer.print_item(&call.await?, tables::queue)
+            session.printer.print_item(&call.await?, report::queue)
         }
         Queue::Wait(args) => {
             let plan = DownloadPlan::from_args(session, &args.download)?;
             let id = match args.id {
                 Some(id) => id,
-                None => newest_queue(session)?,
+                None => newest_queue(session).await?,
             };
             let waiter = Waiter {
                 session,
@@ -83,15 +79,16 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
                 Err(failure) => Err(failure),
             };
             let id = QueueResource::resource_id(&waiter.resource);
-            session.close_intent(&access.base_url, &id, wait::outcome_of(&printed));
+            let outcome = wait::outcome_of(&printed);
+            session.close_intent(&access.base_url, &id, outcome).await;
             printed
         }
     }
 }
 
 /// Returns the id of the newest queue in the journal.
-fn newest_queue(session: &Session) -> Result<String, Failure> {
+async fn newest_queue(session: &Session) -> Result<String, Failure> {
     let is_queue = |id: &ResourceId, _: &_| matches!(id, ResourceId::Queue(_));
-    let (id, _) = newest_entry(session, "queue", is_queue)?;
+    let (id, _) = newest_entry(session, "queue", is_queue).await?;
     Ok(id.id().to_owned())
 }

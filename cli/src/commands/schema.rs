@@ -13,7 +13,6 @@ use crate::error::{ClientCode, Failure};
 use crate::output::{Column, Table};
 use crate::session::Session;
 
-/// The subcommands of `svc schema`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Schema {
     /// Fetch the OpenAPI document
@@ -21,10 +20,9 @@ pub(crate) enum Schema {
     /// Compare the live schema (/reference/json) with that of this version
     ///
     /// The exit code is 1 if something that this build relies on was removed or changed.
-    Check(Check),
+    Check(CheckSchema),
 }
 
-/// The flags of `svc schema fetch`.
 #[derive(Args, Debug)]
 pub(crate) struct Fetch {
     /// Fetch /reference/json, which is authoritative, instead of /v1/openapi.json
@@ -35,16 +33,14 @@ pub(crate) struct Fetch {
     file: Option<PathBuf>,
 }
 
-/// The flags of `svc schema check`.
 #[derive(Args, Debug)]
-pub(crate) struct Check {
+pub(crate) struct CheckSchema {
     /// Document to compare with: a file, or a URL that is fetched without an API key [default: the
     /// live schema of the developer surface]
     #[arg(long, value_name = "URL|FILE")]
     against: Option<String>,
 }
 
-/// Runs the command.
 pub(crate) async fn run(session: &Session, schema: Schema) -> Result<(), Failure> {
     match schema {
         Schema::Fetch(args) => fetch(session, args).await,
@@ -72,7 +68,7 @@ async fn fetch(session: &Session, args: Fetch) -> Result<(), Failure> {
     }
 }
 
-async fn check(session: &Session, args: Check) -> Result<(), Failure> {
+async fn check(session: &Session, args: CheckSchema) -> Result<(), Failure> {
     let live_document = match args.against.as_deref() {
         None => {
             let client = session.access_without_key::<Developer>()?.client;

@@ -1,27 +1,28 @@
 //! `svc top-up`: funds added to the balance.
 
-use std::future::IntoFuture;
-
 use clap::{Args, Subcommand};
 use serde_json::Value;
+use svc_sdk::Open;
 use svc_sdk::contract::Operation;
 use svc_sdk::handle::{TopUpHandle, TopUpResource};
 use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpId, Usd};
-use svc_sdk::{Call, Open};
 
 use crate::args::{BodyArgs, JournalArgs, SurfaceChoice, Timeout, headings};
 use crate::error::{Exit, Failure};
-use crate::journal::OpenIntent;
+use crate::journal::{Orphan, Submissions};
 use crate::output::Table;
 use crate::output::values::money;
 use crate::request_body::RequestBody;
+use crate::resource::{Outcome, ResourceId, SubmitRequest};
 use crate::session::{Access, Session};
 use crate::submit::paid_request::{
-    PaidRequest, abandon, ambiguous_if_key_in_use, close, close_failed, note_resent, note_resumed,
-    prepare, same_key_hint,
+    PaidRequest, note_resent, note_resumed, prepare, same_key_hint, sent_failure,
 };
-use crate::types::{Outcome, ResourceId, SubmitRequest};
 use crate::wait;
+
+/// What can be done about a top-up whose outcome cannot be found out.
+const NEW_HINT: &str =
+    "to create another top-up, run the command with --new; one that is not paid costs nothing";
 
 /// The subcommands of `svc top-up`.
 #[derive(Debug, Subcommand)]
@@ -60,7 +61,7 @@ pub(crate) struct Create {
     cancel_url: Option<String>,
     #[command(flatten)]
     body: BodyArgs,
-    /// Idempotency key: the same key returns the same top-up [default: generated]
+    /// Idempotency key [default: generated]
     #[arg(long, value_name = "KEY", help_heading = headings::REPETITION)]
     idempotency_key: Option<IdempotencyKey>,
     #[command(flatten)]
@@ -108,16 +109,21 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
         request: &request,
         chosen_key: args.idempotency_key.as_ref(),
     };
-    let (top_up, intent) = submission.send(args.journal).await?;
+    let journal = session.submissions(args.journal).await?;
+    let top_up = submission.send(journal.as_ref(), args.journal.new).await?;
     let record = match top_up.receipt() {
         Some(record) => record.clone(),
         None => top_up.get().await?,
     };
     let printed = session.printer.print_item(&record, table);
-    if let Some(intent) = intent
+    if let (Some(journal), Some(intent)) = (journal, top_up.intent_id())
         && wait::outcome_of(&printed).is_some()
+        && let Err(failure) = journal.close(intent, Outcome::Submitted).await
     {
-        close(&session.printer, intent, Outcome::Submitted);
+        let why = failure.headline();
+        session.printer.warn(&format!(
+            "cannot write to the journal: {why}; the same command will resume this top-up"
+        ));
     }
     printed?;
     if session.is_sandbox() {
@@ -140,79 +146,55 @@ struct Submission<'a> {
 }
 
 impl Submission<'_> {
-    /// Returns the top-up, with its intent if it is recorded: a new one, or the one that an earlier
-    /// run of the same command created.
+    /// Returns the top-up: a new one, or the one that an earlier run of the same command created.
     async fn send(
         &self,
-        journal_args: JournalArgs,
-    ) -> Result<(TopUpHandle, Option<OpenIntent>), Failure> {
-        let Some(journal) = self.session.journal_for(journal_args)? else {
-            let (call, key) = self.prepare(None)?;
-            let sent = self.session.send(call).await;
-            let top_up = sent.map_err(|failure| submit_failure(failure, &key, false))?;
-            return Ok((top_up, None));
-        };
+        journal: Option<&Submissions>,
+        is_new: bool,
+    ) -> Result<TopUpHandle, Failure> {
+        let client = &self.access.client;
+        let client = client.with_account(self.access.key_fingerprint.as_str());
+        let (mut call, mut key) =
+            prepare::<TopUpResource>(&client, self.request, self.chosen_key.cloned())?;
         let paid = PaidRequest {
             chosen_key: self.chosen_key,
             ..PaidRequest::new(self.access, self.request)
         };
-        let hash = paid.hash();
-        if journal_args.new {
-            abandon(&journal, &hash)?;
+        if let Some(journal) = journal {
+            let orphan = paid.orphan(journal, is_new).await?;
+            call = journal.submission(call, &paid.intent(key.clone(), None));
+            if let Some(orphan) = orphan {
+                self.check_orphan(&paid, &orphan)?;
+                key = orphan.entry.intent.idempotency_key;
+            }
         }
-        let printer = &self.session.printer;
-        let (call, key, mut intent, is_retry) = match journal.reopen(&hash)? {
-            Some(intent) => {
-                if let Some(id) = &intent.entry().resource {
-                    note_resumed(printer, &intent, id);
-                    let top_up = self.access.client.top_ups().handle(id.id());
-                    return Ok((top_up, Some(intent)));
-                }
-                // The service keeps the key of a top-up for as long as the top-up exists, so the age
-                // of the intent does not matter.
-                note_resent(printer, &intent);
-                let (call, key) = self.prepare(Some(&intent.entry().intent.idempotency_key))?;
-                (call, key, intent, true)
-            }
-            None => {
-                let (call, key) = self.prepare(None)?;
-                let intent = journal.begin(paid.intent(hash, key.clone(), None))?;
-                (call, key, intent, false)
-            }
+        let sending = async { call.await.map_err(|error| sent_failure(error, journal)) };
+        let failure = match self.session.send(sending).await {
+            Ok(top_up) => return Ok(top_up),
+            Err(failure) => failure
+                .context("could not create the top-up")
+                .with_idempotency_key(key.as_str()),
         };
-        match self.session.send(call).await {
-            Ok(top_up) => {
-                let id = ResourceId::TopUp(top_up.id().as_str().to_owned());
-                if let Err(error) = intent.receipt(id, None, None) {
-                    printer.warn(&format!(
-                        "cannot write to the journal: {error}; keep the id of the top-up"
-                    ));
-                }
-                Ok((top_up, Some(intent)))
+        Err(match failure.exit() {
+            Exit::Ambiguous if paid.can_repeat(journal).await => {
+                failure.hint(same_key_hint(&key, journal.is_some()))
             }
-            Err(failure) => {
-                let failure = submit_failure(failure, &key, true);
-                Err(close_failed(printer, intent, failure, is_retry))
-            }
+            Exit::Ambiguous => failure.hint(NEW_HINT),
+            Exit::Interrupted if journal.is_some() => failure.with_unsettled_attempt(),
+            _ => failure,
+        })
+    }
+
+    /// Says what is done about what an earlier run left open. The service keeps the key of a top-up for
+    /// as long as the top-up exists, so its age does not matter.
+    fn check_orphan(&self, paid: &PaidRequest<'_>, orphan: &Orphan) -> Result<(), Failure> {
+        let printer = &self.session.printer;
+        match (&orphan.entry.resource, orphan.undecided) {
+            (Some(id), _) => note_resumed(printer, orphan.age(), id),
+            (None, Some(reason)) => return Err(paid.undecided(orphan, reason).hint(NEW_HINT)),
+            (None, None) => note_resent(printer, orphan.age()),
         }
-    }
-
-    fn prepare(
-        &self,
-        key: Option<&IdempotencyKey>,
-    ) -> Result<(Call<TopUpHandle>, IdempotencyKey), Failure> {
-        let key = key.or(self.chosen_key).cloned();
-        prepare::<TopUpResource>(&self.access.client, self.request, key)
-    }
-}
-
-fn submit_failure(failure: Failure, key: &IdempotencyKey, is_journaled: bool) -> Failure {
-    let failure = ambiguous_if_key_in_use(failure)
-        .context("could not create the top-up")
-        .with_idempotency_key(key.as_str());
-    match failure.exit() {
-        Exit::Ambiguous => failure.hint(same_key_hint(key, is_journaled)),
-        _ => failure,
+        Ok(())
     }
 }
 
@@ -245,7 +227,7 @@ async fn wait_until_paid(
         .note(&format!("Waiting for the payment of {id}…"));
     let paid = tokio::select! {
         biased;
-        paid = wait.into_future() => paid.map_err(Failure::from),
+        paid = wait => paid.map_err(Failure::from),
         () = session.interrupts.first() => {
             let why = format!("interrupted; the top-up {id} remains open");
             Err(Failure::new(Exit::Interrupted, why))

@@ -3,21 +3,22 @@
 //! It runs only if the variable `COMPLETE` names a shell. Nothing is printed but candidates, and
 //! whatever goes wrong means that there are none.
 
-mod attach;
-mod cache;
-mod candidates;
 mod remote;
-mod value;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::panic::{self, AssertUnwindSafe};
 
-use clap::{Command, FromArgMatches};
+use clap::{Arg, Args, Command, FromArgMatches, ValueEnum};
+use clap_complete::Shell;
+use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
+use serde::{Deserialize, Serialize};
 
-use self::attach::attach;
 use crate::args::Global;
-use crate::error::Exit;
+use crate::error::{Exit, Failure};
+use crate::resource::{Outcome, ResourceId};
+use crate::session::Session;
+use crate::text::sanitize;
 
 /// The variable that names the shell to complete for.
 const VARIABLE: &str = "COMPLETE";
@@ -38,10 +39,12 @@ pub(crate) fn complete(command_line: fn() -> Command) -> Option<Exit> {
     panic::set_hook(Box::new(|_| {}));
     let completed = panic::catch_unwind(AssertUnwindSafe(|| {
         let directory = std::env::current_dir().ok();
-        CompleteEnv::with_factory(|| attach(command_line(), &global_flags(command_line, &line)))
-            .var(VARIABLE)
-            .bin("svc")
-            .try_complete(words, directory.as_deref())
+        CompleteEnv::with_factory(|| {
+            add_completions(command_line(), &global_flags(command_line, &line))
+        })
+        .var(VARIABLE)
+        .bin("svc")
+        .try_complete(words, directory.as_deref())
     }));
     // Only the default hook is left to the rest of the program.
     let _ = panic::take_hook();
@@ -58,10 +61,6 @@ pub(crate) fn complete(command_line: fn() -> Command) -> Option<Exit> {
 
 /// Returns the script that makes a shell ask this program for completions, or `None` if the shell
 /// is not known.
-///
-/// # Errors
-///
-/// Returns an error if the script cannot be created.
 pub(crate) fn script(shell: &str) -> std::io::Result<Option<Vec<u8>>> {
     let shells = Shells::builtins();
     let Some(completer) = shells.completer(shell) else {
@@ -84,5 +83,222 @@ fn global_flags(command_line: fn() -> Command, line: &[OsString]) -> Global {
         output: None,
         jq: None,
         ..global.unwrap_or_default()
+    }
+}
+
+/// The values of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Values {
+    Jobs,
+    Runs,
+    Queues,
+    TopUps,
+    Models(ModelKind),
+    Formats,
+    Profiles,
+}
+
+/// Adds the values to the arguments of a command and its subcommands. They are recognized by the
+/// names of their values.
+fn add_completions(command: Command, global: &Global) -> Command {
+    add_completions_at(command, ModelKind::Any, global)
+}
+
+fn add_completions_at(command: Command, kind: ModelKind, global: &Global) -> Command {
+    let kind = match command.get_name() {
+        "image" => ModelKind::Image,
+        "video" => ModelKind::Video,
+        _ => kind,
+    };
+    // `mut_arg` would move the argument to the end, and so change the order of positionals.
+    let command = command.mut_args(|arg| match values_of(&arg, kind) {
+        Some(values) => add_candidates(arg, values, global.clone()),
+        None => arg,
+    });
+    let names: Vec<String> = command
+        .get_subcommands()
+        .map(|sub| sub.get_name().to_owned())
+        .collect();
+    names.into_iter().fold(command, |command, name| {
+        command.mut_subcommand(name, |sub| add_completions_at(sub, kind, global))
+    })
+}
+
+fn values_of(arg: &Arg, kind: ModelKind) -> Option<Values> {
+    if arg.get_long() == Some("profile") {
+        return Some(Values::Profiles);
+    }
+    match arg.get_value_names()?.first()?.as_str() {
+        "JOB_ID" => Some(Values::Jobs),
+        "RUN_ID" => Some(Values::Runs),
+        "QUEUE_ID" => Some(Values::Queues),
+        "TOP_UP_ID" => Some(Values::TopUps),
+        "MODEL_ID" => Some(Values::Models(kind)),
+        "FORMAT_ID|HANDLE/SLUG" => Some(Values::Formats),
+        _ => None,
+    }
+}
+
+fn add_candidates(arg: Arg, values: Values, global: Global) -> Arg {
+    let history = |field| {
+        let global = global.clone();
+        ArgValueCandidates::new(move || history(&global, field))
+    };
+    match values {
+        Values::Jobs => arg.add(history("job_id")),
+        Values::Runs => arg.add(history("run_id")),
+        Values::Queues => arg.add(history("queue_id")),
+        Values::TopUps => arg.add(history("top_up_id")),
+        Values::Models(kind) => arg.add(ArgValueCandidates::new(move || models(&global, kind))),
+        Values::Formats => arg.add(ArgValueCompleter::new(move |current: &OsStr| {
+            formats(&global, current)
+        })),
+        Values::Profiles => arg.add(ArgValueCandidates::new(move || profiles(&global))),
+    }
+}
+
+/// A value with a description.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Value {
+    value: String,
+    #[serde(default)]
+    help: String,
+    /// The type of a model, or whether a Format has only an id.
+    #[serde(default)]
+    kind: String,
+}
+
+/// The maximum number of entries of the history that are offered.
+const MAX_HISTORY: usize = 100;
+
+/// The type of the models that a command takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ModelKind {
+    /// Image models.
+    Image,
+    /// Video models.
+    Video,
+    /// All models.
+    Any,
+}
+
+/// Returns the ids in the history of this machine, newest first. `field` selects jobs or runs.
+fn history(global: &Global, field: &str) -> Vec<CompletionCandidate> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let entries = Session::without_logging(global.clone())
+        .ok()
+        .zip(runtime.ok())
+        .and_then(|(session, runtime)| runtime.block_on(session.submitted()).ok());
+    let values = entries.into_iter().flatten().filter_map(|entry| {
+        let resource = entry.resource.as_ref().filter(|it| it.field() == field)?;
+        let outcome = entry.outcome.map_or("open", Outcome::as_str);
+        Some(Value {
+            value: ResourceId::id(resource).to_owned(),
+            help: format!("{outcome}: {}", entry.intent.summary),
+            kind: String::new(),
+        })
+    });
+    candidates(values.take(MAX_HISTORY))
+}
+
+fn profiles(global: &Global) -> Vec<CompletionCandidate> {
+    let Ok(session) = Session::without_logging(global.clone()) else {
+        return Vec::new();
+    };
+    let settings = session.settings().ok();
+    let names = settings.map(|settings| settings.file.profiles());
+    candidates(names.into_iter().flatten().map(|name| Value {
+        value: name.to_owned(),
+        help: String::new(),
+        kind: String::new(),
+    }))
+}
+
+/// Returns the ids of the models of a type.
+fn models(global: &Global, kind: ModelKind) -> Vec<CompletionCandidate> {
+    let models = remote::fetch(global, remote::List::Models);
+    candidates(models.into_iter().filter(|model| match kind {
+        ModelKind::Any => true,
+        ModelKind::Image => model.kind.is_empty() || model.kind == "image",
+        ModelKind::Video => model.kind.is_empty() || model.kind == "video",
+    }))
+}
+
+/// Returns the Formats as `HANDLE/SLUG`, and also by their ids if that is what is being typed.
+fn formats(global: &Global, current: &OsStr) -> Vec<CompletionCandidate> {
+    let current = current.to_string_lossy();
+    let formats = remote::fetch(global, remote::List::Formats);
+    let matching = formats.into_iter().filter(|format| {
+        let is_address = format.value.contains('/') || format.kind == remote::ONLY_ID;
+        format.value.starts_with(&*current) && (is_address || !current.is_empty())
+    });
+    candidates(matching)
+}
+
+/// Converts values to candidates in their order. The shell inserts a value into its command line as
+/// it is, so that only values without special characters are offered.
+fn candidates(values: impl Iterator<Item = Value>) -> Vec<CompletionCandidate> {
+    values
+        .filter(|value| is_plain(&value.value))
+        .enumerate()
+        .map(|(order, value)| {
+            let help = sanitize(&value.help);
+            CompletionCandidate::new(value.value)
+                .help((!help.is_empty()).then(|| help.into()))
+                .display_order(Some(order))
+        })
+        .collect()
+}
+
+fn is_plain(value: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/+@".contains(c);
+    !value.is_empty() && !value.starts_with('-') && value.chars().all(is_plain)
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Completions {
+    /// Shell to print the script for
+    #[arg(value_name = "SHELL")]
+    shell: Shell,
+}
+
+pub(crate) fn print_script(session: &Session, args: &Completions) -> Result<(), Failure> {
+    let name = args.shell.to_possible_value();
+    let name = name.as_ref().map_or("", |value| value.get_name());
+    let script = script(name)
+        .map_err(|error| Failure::other(format!("cannot create the script: {error}")))?
+        .ok_or_else(|| Failure::usage(format!("no completions for `{name}`")))?;
+    session.printer.print_bytes(&script)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parser_is_valid_with_completions() {
+        let command = add_completions(crate::cli::full_command_line(), &Global::default());
+        command.debug_assert();
+    }
+
+    #[test]
+    fn values_that_a_shell_would_interpret_are_not_offered() {
+        for plain in ["video-f", "demo/teaser", "job_1", "image-1.0"] {
+            assert!(is_plain(plain), "{plain}");
+        }
+        for hostile in [
+            "",
+            "$(reboot)",
+            "a b",
+            "a;b",
+            "-rf",
+            "a\u{1b}",
+            "`x`",
+            "a'b",
+        ] {
+            assert!(!is_plain(hostile), "{hostile}");
+        }
     }
 }

@@ -1,32 +1,34 @@
-//! Lists of the service, fetched within the time that a person waits for a completion.
+//! Candidates from the service, within the time that a person waits, and their cache.
 
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
 use svc_sdk::{Developer, Open};
 
-use super::cache::Cache;
-use super::value::Value;
 use crate::args::{Global, SurfaceChoice};
+use crate::clock;
+use crate::completion::Value;
 use crate::config::state_dir;
 use crate::error::Failure;
+use crate::input::write_private;
 use crate::session::{Access, Session};
 
 /// The time limit of all requests of a completion.
 const NETWORK_TIMEOUT: Duration = Duration::from_millis(300);
-/// The time limit of a completion, with reading the key from a keyring.
+/// The time limit of a completion, including the time to read the key from a keyring.
 const TIMEOUT: Duration = Duration::from_millis(600);
 
-/// The kind of the id of a Format that has no address.
+/// The kind of a Format that has an id, but no handle and slug.
 pub(super) const ONLY_ID: &str = "only_id";
 
 /// A list of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum List {
-    /// The models.
     Models,
-    /// The Formats.
     Formats,
 }
 
@@ -53,7 +55,7 @@ pub(super) fn fetch(global: &Global, list: List) -> Vec<Value> {
 
 fn fetch_here(global: Global, list: List) -> Option<Vec<Value>> {
     let session = Session::without_logging(global).ok()?;
-    let source = Source::of(&session, list).ok()?;
+    let source = ListSource::of(&session, list).ok()?;
     let cache = match session.is_sandbox() {
         true => None,
         false => Some(Cache::new(
@@ -62,7 +64,7 @@ fn fetch_here(global: Global, list: List) -> Option<Vec<Value>> {
             source.identity(),
         )),
     };
-    if let Some(values) = cache.as_ref().and_then(Cache::fresh) {
+    if let Some(values) = cache.as_ref().and_then(Cache::fresh_values) {
         return Some(values);
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -80,17 +82,17 @@ fn fetch_here(global: Global, list: List) -> Option<Vec<Value>> {
             Some(values)
         }
         (Some(values), None) => Some(values),
-        (None, cache) => cache?.stale(),
+        (None, cache) => cache?.stored_values(),
     }
 }
 
 /// Where a list comes from. The clients send a stored key only to the host it belongs to.
-enum Source {
+enum ListSource {
     Open(Access<Open>),
     Developer(Access<Developer>),
 }
 
-impl Source {
+impl ListSource {
     fn of(session: &Session, list: List) -> Result<Self, Failure> {
         let surface = match list {
             List::Models => session.surface(None)?,
@@ -117,10 +119,8 @@ impl Source {
         match (self, list) {
             (Self::Open(access), _) => {
                 let models = access.client.models();
-                let (images, videos) = tokio::try_join!(
-                    models.list_images().into_future(),
-                    models.list_videos().into_future()
-                )?;
+                let (images, videos) =
+                    tokio::try_join!(models.list_images(), models.list_videos())?;
                 let images = images.items.into_iter().map(|model| (model, "image"));
                 let videos = videos.items.into_iter().map(|model| (model, "video"));
                 Ok(images
@@ -166,5 +166,75 @@ fn format_values(format: svc_sdk::types::Format) -> Vec<Value> {
             vec![value(format!("{handle}/{slug}"), ""), value(id, "")]
         }
         _ => vec![value(id, ONLY_ID)],
+    }
+}
+
+/// The age up to which a list is used without asking the service.
+const FRESH_FOR: Duration = Duration::from_secs(60);
+
+/// The cached list of one URL and API key.
+pub(super) struct Cache {
+    path: PathBuf,
+}
+
+impl Cache {
+    /// Creates the cache of a list that depends on `identity`.
+    pub(super) fn new(state_dir: &Path, list: &str, identity: [&str; 2]) -> Self {
+        let hash = Sha256::digest(identity.join("\n"));
+        let short: String = hash
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Self {
+            path: state_dir
+                .join("completions")
+                .join(format!("{list}-{short}.json")),
+        }
+    }
+
+    /// Returns the list if it is recent.
+    pub(super) fn fresh_values(&self) -> Option<Vec<Value>> {
+        let modified = fs::metadata(&self.path).ok()?.modified().ok()?;
+        let age = clock::elapsed(clock::now(), Timestamp::try_from(modified).ok()?);
+        (age < FRESH_FOR).then(|| self.stored_values())?
+    }
+
+    /// Returns the list, however old it is.
+    pub(super) fn stored_values(&self) -> Option<Vec<Value>> {
+        serde_json::from_slice(&fs::read(&self.path).ok()?).ok()
+    }
+
+    /// Stores the list. Without it the next completion asks the service again.
+    pub(super) fn store(&self, values: &[Value]) {
+        if let Ok(text) = serde_json::to_vec(values) {
+            let _ = write_private(&self.path, &text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_fresh_for_a_while_and_belongs_to_one_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::new(folder.path(), "models", ["https://a", "key 1"]);
+        assert_eq!(cache.fresh_values(), None);
+        let values = vec![Value {
+            value: "video-f".into(),
+            help: String::new(),
+            kind: "video".into(),
+        }];
+        cache.store(&values);
+        assert_eq!(cache.fresh_values(), Some(values.clone()));
+        let other = Cache::new(folder.path(), "models", ["https://a", "key 2"]);
+        assert_eq!(other.stored_values(), None);
+        let long_ago = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let file = fs::File::options().append(true).open(&cache.path).unwrap();
+        file.set_modified(long_ago).unwrap();
+        assert_eq!(cache.fresh_values(), None);
+        assert_eq!(cache.stored_values(), Some(values));
     }
 }

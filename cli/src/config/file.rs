@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::error::Failure;
-use crate::files::{read_or_empty, write_private};
+use crate::input::{read_or_empty, write_private};
 
 /// The keys of a profile that `svc config` shows and changes.
 pub(crate) const PROFILE_KEYS: [&str; 5] = [
@@ -25,10 +25,6 @@ pub(crate) struct ConfigFile {
 
 impl ConfigFile {
     /// Loads the file. A missing file is empty.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the file cannot be read or is not a valid configuration.
     pub(crate) fn load(path: PathBuf) -> Result<Self, Failure> {
         let shown = path.display();
         let text = read_or_empty(&path).map_err(|error| {
@@ -68,12 +64,10 @@ impl ConfigFile {
         ))
     }
 
-    /// Returns the path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the names of the profiles.
     pub(crate) fn profiles(&self) -> Vec<&str> {
         let profiles = self.document.get("profiles").and_then(Item::as_table_like);
         profiles
@@ -82,11 +76,6 @@ impl ConfigFile {
             .collect()
     }
 
-    /// Returns a value of a profile.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the value is not a string.
     pub(crate) fn get(&self, profile: &str, name: &str) -> Result<Option<String>, Failure> {
         let item = self
             .document
@@ -102,11 +91,6 @@ impl ConfigFile {
         }
     }
 
-    /// Sets a value of a profile.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the profile is not a table.
     pub(crate) fn set(&mut self, profile: &str, name: &str, text: &str) -> Result<(), Failure> {
         let profiles = self
             .document
@@ -134,10 +118,6 @@ impl ConfigFile {
     }
 
     /// Writes the file atomically.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the file cannot be written.
     pub(crate) fn save(&self) -> Result<(), Failure> {
         write_private(&self.path, self.document.to_string().as_bytes())
             .map_err(|error| Failure::file("cannot write the configuration", &self.path, &error))
@@ -163,6 +143,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+
     use crate::error::Exit;
 
     #[test]

@@ -23,22 +23,16 @@ pub(super) fn write(account: &str, key: &str) -> Result<(), String> {
     }
 }
 
-/// Reads a key.
 pub(super) fn read(account: &str) -> Result<String, String> {
     let at = account.to_owned();
     with_timeout(move || platform::read(&at))
 }
 
 /// Checks that the keyring responds, without changing it.
-///
-/// # Errors
-///
-/// Returns an error that says why the keyring cannot be used.
 pub(crate) fn probe() -> Result<(), String> {
     with_timeout(platform::probe)
 }
 
-/// Removes a key.
 pub(super) fn remove(account: &str) -> Result<(), String> {
     let at = account.to_owned();
     with_timeout(move || platform::remove(&at))

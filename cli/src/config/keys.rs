@@ -3,18 +3,18 @@
 //! For each profile and surface, `credentials.toml` contains the location of the key and the origin
 //! that it was verified with: a stored key is never sent to another host.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use svc_sdk::ApiKey;
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use super::file::implicit_table;
-use super::keyring;
 use crate::args::SurfaceChoice;
-use crate::error::{Exit, Failure};
-use crate::files::{read_or_empty, write_private};
+use crate::config::file::implicit_table;
+use crate::config::keyring;
+use crate::error::{Exit, Failure, Suggestion};
+use crate::input::{read_or_empty, write_private};
 
-/// The location of a stored key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyLocation {
     /// The platform's keyring.
@@ -28,7 +28,6 @@ pub(crate) enum KeyLocation {
 pub(crate) struct StoredKey {
     /// The scheme, host and port that it was verified with.
     pub(crate) origin: String,
-    /// The location of the key.
     pub(crate) location: KeyLocation,
 }
 
@@ -73,7 +72,6 @@ impl KeyStore {
         }))
     }
 
-    /// Reads the stored key of a profile and surface.
     pub(crate) fn read(
         &self,
         profile: &str,
@@ -85,12 +83,16 @@ impl KeyStore {
         };
         let text = match entry.get("key").and_then(Item::as_str) {
             Some(key) => key.to_owned(),
-            None => keyring::read(&account(profile, surface)).map_err(|why| {
+            None => keyring::read(&keyring_account(profile, surface)).map_err(|why| {
                 Failure::new(
                     Exit::NotAllowed,
                     format!("cannot read the key from the keyring: {why}"),
                 )
-                .hint("unlock the keyring, or log in again with `svc auth login`")
+                .hint(
+                    Suggestion::from("unlock the keyring, or log in again with `")
+                        .svc(["auth", "login"])
+                        .then("`"),
+                )
             })?,
         };
         let key = ApiKey::new(text).map_err(|error| {
@@ -109,7 +111,7 @@ impl KeyStore {
         key: &ApiKey,
         origin: &str,
     ) -> Result<(KeyLocation, Option<String>), Failure> {
-        let account = account(profile, surface);
+        let account = keyring_account(profile, surface);
         let keyring_error = keyring::write(&account, key.expose()).err();
         let mut document = self.load()?;
         let table = document.entry("profiles").or_insert_with(implicit_table);
@@ -134,7 +136,7 @@ impl KeyStore {
             return Ok(false);
         };
         if stored.location == KeyLocation::Keyring {
-            keyring::remove(&account(profile, surface)).map_err(|why| {
+            keyring::remove(&keyring_account(profile, surface)).map_err(|why| {
                 Failure::other(format!("cannot remove the key from the keyring: {why}"))
             })?;
         }
@@ -204,8 +206,83 @@ fn subtable<'a>(
         })
 }
 
-fn account(profile: &str, surface: SurfaceChoice) -> String {
+fn keyring_account(profile: &str, surface: SurfaceChoice) -> String {
     format!("{profile}/{}", surface.as_str())
+}
+
+/// The minimum length of a key whose last characters are shown in its redacted form.
+const MIN_LENGTH_WITH_TAIL: usize = 24;
+/// The maximum length of the prefix in the redacted form, such as `svc_open_`.
+const MAX_PREFIX: usize = 12;
+
+/// An API key and its origin.
+#[derive(Clone, Debug)]
+pub(crate) struct ConfiguredKey {
+    pub(crate) key: ApiKey,
+    pub(crate) origin: KeyOrigin,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum KeyOrigin {
+    Variable(&'static str),
+    /// The stored keys of a profile.
+    Stored {
+        /// The name of the profile.
+        profile: String,
+        location: KeyLocation,
+        /// The path of `credentials.toml`.
+        path: PathBuf,
+        /// The scheme, host and port that the key was verified with.
+        host: String,
+    },
+    /// Input of this command: a prompt, standard input or a file.
+    Input(String),
+    /// The sandbox.
+    Sandbox,
+}
+
+impl ConfiguredKey {
+    /// Returns the redacted form of the key: its prefix, and the last four characters of a long
+    /// key, such as `svc_open_…k3f9`.
+    pub(crate) fn redacted(&self) -> String {
+        redacted(self.key.expose())
+    }
+}
+
+fn redacted(key: &str) -> String {
+    let end = key
+        .match_indices('_')
+        .map(|(index, _)| index + 1)
+        .filter(|end| *end <= MAX_PREFIX.min(key.len().saturating_sub(4)))
+        .take(2)
+        .last();
+    let prefix = end.and_then(|end| key.get(..end)).unwrap_or_default();
+    let tail = match key.len() >= MIN_LENGTH_WITH_TAIL {
+        true => key.get(key.len() - 4..).unwrap_or_default(),
+        false => "",
+    };
+    format!("{prefix}…{tail}")
+}
+
+impl fmt::Display for KeyOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name) => write!(f, "environment {name}"),
+            Self::Stored {
+                profile,
+                location,
+                path,
+                host,
+            } => match location {
+                KeyLocation::Keyring => write!(f, "profile {profile} (keyring, for {host})"),
+                KeyLocation::File => {
+                    write!(f, "profile {profile} (file {}, for {host})", path.display())
+                }
+            },
+            Self::Input(name) => f.write_str(name),
+            Self::Sandbox => f.write_str("the sandbox"),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -223,39 +300,6 @@ mod tests {
         assert!(!format!("{failure:?}").contains("canary"));
     }
 
-    #[test]
-    fn a_key_in_the_file_can_be_read_and_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = KeyStore::next_to(&folder.path().join("config.toml"));
-        assert_eq!(store.find("default", SurfaceChoice::Open).unwrap(), None);
-        let toml =
-            "[profiles.default.open]\norigin = \"https://a.example\"\nkey = \"svc_open_x\"\n";
-        fs::write(store.path(), toml).unwrap();
-        let stored = store.find("default", SurfaceChoice::Open).unwrap().unwrap();
-        assert_eq!(
-            stored,
-            StoredKey {
-                origin: "https://a.example".into(),
-                location: KeyLocation::File
-            }
-        );
-        assert_eq!(
-            store
-                .read("default", SurfaceChoice::Open)
-                .unwrap()
-                .unwrap()
-                .expose(),
-            "svc_open_x"
-        );
-        assert!(store.remove("default", SurfaceChoice::Open).unwrap());
-        assert!(!store.remove("default", SurfaceChoice::Open).unwrap());
-        assert!(
-            !fs::read_to_string(store.path())
-                .unwrap()
-                .contains("svc_open_x")
-        );
-    }
-
     #[cfg(unix)]
     #[test]
     fn a_file_that_other_users_can_read_causes_a_warning() {
@@ -267,5 +311,21 @@ mod tests {
         assert_eq!(store.permission_warning(), None);
         fs::set_permissions(store.path(), fs::Permissions::from_mode(0o644)).unwrap();
         assert!(store.permission_warning().is_some());
+    }
+
+    #[test]
+    fn a_redacted_key_shows_its_prefix_and_the_end_of_a_long_key() {
+        let rows = [
+            ("svc_open_demo", "svc_open_…"),
+            ("svc_dev_demo", "svc_dev_…"),
+            ("svc_open_0123456789abcdef", "svc_open_…cdef"),
+            ("svc_open_a_b_c_d_e_f_g_h_i", "svc_open_…_h_i"),
+            ("0123456789abcdef0123456789", "…6789"),
+            ("a_bc", "…"),
+            ("x", "…"),
+        ];
+        for (key, expected) in rows {
+            assert_eq!(redacted(key), expected, "{key}");
+        }
     }
 }

@@ -1,26 +1,24 @@
-//! Settings with their origins.
+//! Settings with their origins: flags, environment variables and the configuration file.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use etcetera::{AppStrategy, AppStrategyArgs};
 use url::Url;
 
-use super::environment::Environment;
-use super::file::ConfigFile;
-use super::paths;
 use crate::args::{Global, SurfaceChoice};
-use crate::error::Failure;
+use crate::config::file::ConfigFile;
+use crate::error::{Failure, Suggestion};
 
 /// The profile that is used if none is named.
 const DEFAULT_PROFILE: &str = "default";
 
-/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A command-line flag.
     Flag(&'static str),
-    /// An environment variable.
     Variable(&'static str),
-    /// A profile.
     Profile(String),
-    /// The default.
     Default,
 }
 
@@ -38,18 +36,13 @@ impl std::fmt::Display for Origin {
 /// A value and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
-    /// The value.
     pub(crate) value: String,
-    /// The origin of the value.
     pub(crate) origin: Origin,
 }
 
-/// The settings of a command.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// The name of the profile.
     pub(crate) profile: Setting,
-    /// The configuration file.
     pub(crate) file: ConfigFile,
     base_url: Option<Setting>,
     developer_base_url: Option<Setting>,
@@ -60,12 +53,8 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Loads the configuration file and resolves each setting.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the configuration file is invalid.
     pub(crate) fn resolve(flags: &Global, environment: &Environment) -> Result<Self, Failure> {
-        let file = ConfigFile::load(paths::config_file(environment)?)?;
+        let file = ConfigFile::load(config_file(environment)?)?;
         let profile = flag_or_variable(
             flags.profile.as_ref(),
             "--profile",
@@ -123,7 +112,6 @@ impl Settings {
         })
     }
 
-    /// Returns the setting with that name.
     pub(crate) fn get(&self, name: &str) -> Option<&Setting> {
         match name {
             "base_url" => self.base_url.as_ref(),
@@ -135,7 +123,6 @@ impl Settings {
         }
     }
 
-    /// Returns the URL of a surface.
     pub(crate) fn url_of(&self, surface: SurfaceChoice) -> Option<&Setting> {
         match surface {
             SurfaceChoice::Open => self.base_url.as_ref(),
@@ -151,11 +138,6 @@ impl Settings {
             .map(|setting| &setting.origin)
     }
 
-    /// Returns the URL of a surface.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if no URL is configured.
     pub(crate) fn require_url(&self, surface: SurfaceChoice) -> Result<&Setting, Failure> {
         self.check_profile()?;
         self.url_of(surface).ok_or_else(|| {
@@ -165,7 +147,7 @@ impl Settings {
             };
             let name = surface.as_str();
             Failure::configuration(format!("no URL of the {name} surface is configured"))
-                .hint("set it up together with an API key: svc init")
+                .hint(Suggestion::from("set it up together with an API key: ").svc(["init"]))
                 .hint("or try it without the service: pass --sandbox, or run `svc mock serve`")
                 .hint(format!("or set {variable}, or pass {flag} URL"))
         })
@@ -182,10 +164,14 @@ impl Settings {
             profiles => format!("existing profiles: {}", profiles.join(", ")),
         };
         let path = self.file.path().display();
-        Err(Failure::configuration(format!("profile `{name}` not found in {path}: {known}"))
-        .hint(format!(
-        "create it with svc init --profile {name}, or svc config set --profile {name} KEY VALUE"
-        )))
+        Err(
+            Failure::configuration(format!("profile `{name}` not found in {path}: {known}")).hint(
+                Suggestion::from("create it with ")
+                    .svc(["init", "--profile", name])
+                    .then(", or ")
+                    .svc(["config", "set", "--profile", name, "KEY", "VALUE"]),
+            ),
+        )
     }
 }
 
@@ -223,12 +209,84 @@ pub(crate) fn origin_of(url: &str) -> Result<String, Failure> {
     Ok(parsed.origin().ascii_serialization())
 }
 
+/// The environment variables of the process or of a test.
+#[derive(Default)]
+pub(crate) struct Environment(pub(super) BTreeMap<String, String>);
+
+impl Environment {
+    /// Reads the `SVC_` variables of the process. Empty variables are ignored.
+    pub(crate) fn from_process() -> Self {
+        let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        Self(
+            std::env::vars_os()
+                .filter_map(text)
+                .filter(|(name, value)| name.starts_with("SVC_") && !value.is_empty())
+                .collect(),
+        )
+    }
+
+    /// Returns the value of a variable.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+}
+
+impl std::fmt::Debug for Environment {
+    /// Shows only the names, because some values are API keys.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl<const N: usize> From<[(&str, &str); N]> for Environment {
+    fn from(variables: [(&str, &str); N]) -> Self {
+        Self(
+            variables
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+        )
+    }
+}
+
+/// Returns the path of the configuration: `SVC_CONFIG`, or `config.toml` in the platform's folder.
+pub(crate) fn config_file(environment: &Environment) -> Result<PathBuf, Failure> {
+    match environment.get("SVC_CONFIG") {
+        Some(path) => Ok(path.into()),
+        None => Ok(directory_strategy("SVC_CONFIG")?
+            .config_dir()
+            .join("config.toml")),
+    }
+}
+
+/// Returns the folder of the journal: `SVC_STATE_DIR`, or the platform's folder.
+pub(crate) fn state_dir(environment: &Environment) -> Result<PathBuf, Failure> {
+    match environment.get("SVC_STATE_DIR") {
+        Some(path) => Ok(path.into()),
+        None => {
+            let strategy = directory_strategy("SVC_STATE_DIR")?;
+            Ok(strategy.state_dir().unwrap_or_else(|| strategy.data_dir()))
+        }
+    }
+}
+
+fn directory_strategy(variable: &str) -> Result<impl AppStrategy, Failure> {
+    let app = AppStrategyArgs {
+        app_name: "svc".to_owned(),
+        ..AppStrategyArgs::default()
+    };
+    etcetera::app_strategy::choose_native_strategy(app).map_err(|error| {
+        Failure::configuration(format!("cannot find the home directory: {error}"))
+            .hint(format!("set {variable}"))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use super::*;
-    use crate::error::Exit;
 
     fn settings(
         flags: &Global,
@@ -267,43 +325,11 @@ mod tests {
     }
 
     #[test]
-    fn the_error_for_a_missing_url_says_what_to_set() {
-        let settings = settings(&Global::default(), Environment::default(), "").unwrap();
-        let failure = settings.require_url(SurfaceChoice::Open).unwrap_err();
-        assert_eq!(failure.exit(), Exit::Usage);
-        let text = failure.detail_lines().join("\n");
-        for word in [
-            "SVC_BASE_URL",
-            "--base-url",
-            "svc init",
-            "--sandbox",
-            "svc mock serve",
-        ] {
-            assert!(text.contains(word), "{word}");
-        }
-    }
-
-    #[test]
     fn debug_output_hides_the_values_of_variables() {
         let shown = format!("{:?}", Environment::from([("SVC_OPEN_API_KEY", "canary")]));
         assert!(
             shown.contains("SVC_OPEN_API_KEY") && !shown.contains("canary"),
             "{shown}"
-        );
-    }
-
-    #[test]
-    fn a_named_profile_must_exist() {
-        let flags = Global {
-            profile: Some("home".into()),
-            ..Global::default()
-        };
-        let settings = settings(&flags, Environment::default(), TOML).unwrap();
-        let failure = settings.require_url(SurfaceChoice::Open).unwrap_err();
-        assert!(
-            failure
-                .headline()
-                .contains("existing profiles: default, work")
         );
     }
 

@@ -1,7 +1,6 @@
 //! Downloads: the folder, the names, and what is done with the files.
 
 mod open;
-mod preview;
 #[cfg(feature = "preview")]
 mod terminal_image;
 
@@ -13,11 +12,12 @@ use svc_sdk::Error;
 use svc_sdk::download::{Download, DownloadedFile, FileStatus, IfExists};
 use tempfile::TempDir;
 
-pub(crate) use self::open::open_file;
 use crate::args::{DownloadArgs, FileArgs, Timeout};
 use crate::error::Failure;
 use crate::session::Session;
 use crate::text::sanitize;
+
+pub(crate) use crate::download::open::open_file;
 
 /// Where files are downloaded to, how they are named, and what is done with them.
 #[derive(Debug)]
@@ -41,10 +41,6 @@ pub(crate) struct Delivery {
 
 impl DownloadPlan {
     /// Returns the plan for the flags of a command, or `None` if nothing is downloaded.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a flag requires `--download`, or if no file can be created in the folder.
     pub(crate) fn from_args(
         session: &Session,
         args: &DownloadArgs,
@@ -65,7 +61,7 @@ impl DownloadPlan {
         if let Some((flag, _)) = without_download.iter().find(|(_, is_given)| *is_given) {
             return Err(Failure::usage(format!("{flag} requires --download")));
         }
-        if !files.preview || !preview::is_possible(session)? {
+        if !files.preview || !open::can_show_images(session)? {
             return Ok(None);
         }
         let temporary = tempfile::tempdir().map_err(|error| {
@@ -79,11 +75,6 @@ impl DownloadPlan {
         }))
     }
 
-    /// Returns the plan of a download to a folder.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if no file can be created in the folder.
     pub(crate) fn to_folder(
         session: &Session,
         folder: &Path,
@@ -91,7 +82,7 @@ impl DownloadPlan {
     ) -> Result<Self, Failure> {
         check_writable(folder)?;
         let mut args = args.clone();
-        args.preview = args.preview && preview::is_possible(session)?;
+        args.preview = args.preview && open::can_show_images(session)?;
         Ok(Self {
             folder: folder.to_owned(),
             args,
@@ -101,10 +92,6 @@ impl DownloadPlan {
     }
 
     /// Checks that the names of several jobs or runs do not clash.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the files of one would replace those of another.
     pub(crate) fn check_names_of(&self, count: usize) -> Result<(), Failure> {
         let Some(template) = self.args.name.as_ref().filter(|_| self.args.overwrite) else {
             return Ok(());
@@ -134,13 +121,12 @@ impl DownloadPlan {
         self
     }
 
-    /// Returns the folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Returns the flags that repeat the download, with the folder as the value of `folder_flag`.
-    pub(crate) fn words(&self, folder_flag: &str) -> Vec<String> {
+    pub(crate) fn flags(&self, folder_flag: &str) -> Vec<String> {
         if self.temporary.is_some() {
             return vec!["--preview".to_owned()];
         }
@@ -199,7 +185,6 @@ impl DownloadPlan {
         self.temporary.is_some()
     }
 
-    /// Returns whether files are opened.
     pub(crate) fn opens_files(&self) -> bool {
         self.args.open
     }
@@ -207,7 +192,7 @@ impl DownloadPlan {
     /// Shows a file in the terminal, if images are to be shown and it is one.
     pub(crate) fn preview(&self, session: &Session, path: &Path) {
         if self.args.preview {
-            preview::show(session, path);
+            open::show(session, path);
         }
     }
 
@@ -241,7 +226,7 @@ impl DownloadPlan {
     }
 }
 
-/// Tells about files that were not simply created.
+/// Reports a file that already existed, was renamed, or replaced another.
 fn note_status(session: &Session, file: &DownloadedFile) {
     let path = sanitize(&file.path.display().to_string());
     let note = match file.status {
@@ -253,7 +238,6 @@ fn note_status(session: &Session, file: &DownloadedFile) {
     session.printer.note(&note);
 }
 
-/// Returns the prompt of a request body.
 pub(crate) fn prompt_of(body: &Map<String, Value>) -> Option<String> {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     text(body.get("prompt"))
@@ -276,7 +260,6 @@ fn check_writable(folder: &Path) -> Result<(), Failure> {
     }
 }
 
-/// A downloaded file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredFile {
     pub(crate) path: String,
@@ -312,9 +295,8 @@ impl From<DownloadedFile> for StoredFile {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn prompts_are_found_in_request_bodies() {

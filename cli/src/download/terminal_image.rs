@@ -57,10 +57,6 @@ impl Protocol {
 }
 
 /// Returns the sequences that show an image in this terminal, and end its line.
-///
-/// # Errors
-///
-/// Returns an error if the image cannot be encoded.
 pub(super) fn encode(image: &DynamicImage) -> Result<String, String> {
     let protocol = Protocol::detect(|name| std::env::var(name).ok());
     let (rows, columns) = console::Term::stdout().size();

@@ -3,8 +3,6 @@
 //! The conversion from SDK errors is in `sdk_error`.
 
 mod rendering;
-#[cfg(test)]
-mod tests;
 
 use std::io;
 use std::path::Path;
@@ -12,8 +10,8 @@ use std::path::Path;
 use serde_json::Value;
 use svc_sdk::contract::{NextAction, Operation};
 
-use crate::error::{ClientCode, Exit};
-use crate::types::{Outcome, ResourceId};
+use crate::error::{ClientCode, Exit, Suggestion};
+use crate::resource::id::{Outcome, ResourceId};
 
 /// What the configuration may have to do with a failure. The session, which knows the configuration,
 /// adds the hints.
@@ -45,7 +43,7 @@ struct Inner {
     status: Option<u16>,
     request_id: Option<String>,
     details: Option<Value>,
-    /// The field of the request that is not valid, if the service was not asked.
+    /// The invalid field of a request that was rejected before it was sent.
     field: Option<String>,
     /// The files that were delivered although others were not.
     files: Option<Value>,
@@ -59,7 +57,7 @@ struct Inner {
     api_keys: Vec<(String, String)>,
     idempotency_key: Option<String>,
     next_action: Option<String>,
-    next: Vec<String>,
+    next: Vec<Suggestion>,
     resume: Option<String>,
     /// The operation whose answer does not have the expected fields, and the answer.
     unexpected_answer: Option<(Operation, Value)>,
@@ -117,7 +115,8 @@ impl Failure {
         Self::other(format!("{context} {}: {error}", path.display()))
     }
 
-    /// Creates the silent result of a closed standard output, which is not an error.
+    /// Creates the result of a command whose standard output was closed: success, without a
+    /// message.
     pub(crate) fn broken_pipe() -> Self {
         let mut failure = Self::new(Exit::Done, "standard output is closed");
         failure.0.silent = true;
@@ -278,27 +277,21 @@ impl Failure {
     }
 
     /// Adds a hint about what to do next.
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<Suggestion>) -> Self {
         self.0.next.push(hint.into());
         self
     }
 
-    /// Replaces each hint.
-    pub(crate) fn map_hints(mut self, replace: impl Fn(&str) -> String) -> Self {
-        self.replace_hints(&replace);
-        self
-    }
-
-    fn replace_hints(&mut self, replace: &impl Fn(&str) -> String) {
+    /// Makes the commands of the hints use a profile.
+    pub(crate) fn keep_profile(&mut self, profile: &str) {
         for hint in &mut self.0.next {
-            *hint = replace(hint);
+            hint.keep_profile(profile);
         }
         for part in &mut self.0.parts {
-            part.replace_hints(replace);
+            part.keep_profile(profile);
         }
     }
 
-    /// Removes the hints.
     pub(crate) fn without_hints(mut self) -> Self {
         self.0.next.clear();
         self
@@ -358,7 +351,7 @@ impl Failure {
         self
     }
 
-    /// Removes the command that resumes the work, for a part of a failure that has one for all.
+    /// Removes the command that resumes the work, for a part of a failure whose whole has one.
     pub(crate) fn without_resume(mut self) -> Self {
         self.0.resume = None;
         self
@@ -369,7 +362,6 @@ impl Failure {
         self.0.resume.is_some()
     }
 
-    /// Returns the exit status.
     pub(crate) fn exit(&self) -> Exit {
         self.0.exit
     }
@@ -387,11 +379,6 @@ impl Failure {
     fn client_code(&self) -> ClientCode {
         let implied = ClientCode::from_exit(self.0.exit);
         self.0.client_code.unwrap_or(implied)
-    }
-
-    /// Returns the HTTP status of the response.
-    pub(crate) fn status(&self) -> Option<u16> {
-        self.0.status
     }
 
     /// Replaces the exit status.

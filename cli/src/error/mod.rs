@@ -1,13 +1,15 @@
 //! Failures of commands, and the exit codes that they end with.
 
-mod code;
 mod exit;
 mod failure;
 mod sdk_error;
+mod suggestion;
 mod usage;
 
-pub(crate) use code::ClientCode;
-pub(crate) use exit::Exit;
-pub(crate) use failure::{Failure, SetupProblem};
-pub(crate) use sdk_error::message;
-pub(crate) use usage::{plain_words, requested_color, requests_json, usage_failure};
+pub(crate) use crate::error::exit::{ClientCode, Exit};
+pub(crate) use crate::error::failure::{Failure, SetupProblem};
+pub(crate) use crate::error::sdk_error::message;
+pub(crate) use crate::error::suggestion::Suggestion;
+pub(crate) use crate::error::usage::{
+    plain_number_error, requested_color, requests_json, usage_failure,
+};

@@ -3,16 +3,15 @@
 use std::error::Error as _;
 
 use serde_json::{Value, json};
-use svc_sdk::Error;
 use svc_sdk::contract::limits::TOP_UP_CENTS_RANGE;
 use svc_sdk::contract::{ErrorCode, NextAction, Operation};
 use svc_sdk::download::DownloadedFile;
 use svc_sdk::transport::TransportError;
 use svc_sdk::types::{ErrorBody, Usd};
+use svc_sdk::{Error, ErrorKind};
 
-use crate::error::{ClientCode, Exit, Failure, SetupProblem};
-use crate::text::shell_quote;
-use crate::types::ResourceId;
+use crate::error::{ClientCode, Exit, Failure, SetupProblem, Suggestion};
+use crate::resource::id::ResourceId;
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
@@ -44,7 +43,7 @@ impl From<Error> for Failure {
         if let Some(key) = error.idempotency_key() {
             failure = failure.with_idempotency_key(key.as_str());
         }
-        if error.is_download() {
+        if error.kind() == ErrorKind::Download {
             failure = failure.with_files(error.downloaded_files().iter().map(file_json).collect());
         }
         match hint_for(&error, exit) {
@@ -72,7 +71,9 @@ fn resource_of(error: &Error) -> Option<ResourceId> {
 
 /// Returns the JSON of an answer that could not be decoded, without its envelope.
 fn unexpected_answer(error: &Error) -> Option<(Operation, Value)> {
-    let response = error.response().filter(|_| error.is_decode())?;
+    let response = error
+        .response()
+        .filter(|_| error.kind() == ErrorKind::InvalidResponse)?;
     let mut answer: Value = serde_json::from_slice(&response.body).ok()?;
     match answer.as_object_mut() {
         Some(envelope) if envelope.len() == 1 && envelope.contains_key("data") => {
@@ -98,39 +99,33 @@ fn issues(body: &ErrorBody) -> Vec<String> {
     issues
 }
 
-/// Returns the exit status of an error.
 fn exit_of(error: &Error) -> Exit {
-    if error.is_configuration() || error.is_invalid() {
-        return Exit::Usage;
+    match error.kind() {
+        ErrorKind::Configuration | ErrorKind::InvalidRequest => return Exit::Usage,
+        ErrorKind::WaitTimeout => return Exit::StillRunning,
+        ErrorKind::JobCanceled | ErrorKind::RunCanceled => return Exit::JobCanceled,
+        ErrorKind::RunSkipped => return Exit::Skipped,
+        ErrorKind::JobFailed | ErrorKind::RunFailed | ErrorKind::UnknownStatus => {
+            return Exit::JobFailed;
+        }
+        ErrorKind::TopUpEnded => {
+            return match error.terminal_status() {
+                Some("expired") => Exit::JobCanceled,
+                _ => Exit::JobFailed,
+            };
+        }
+        // The service was reached, but a file took too long.
+        ErrorKind::Download if error.is_timeout() => return Exit::Failure,
+        _ => {}
     }
-    if error.is_wait_timeout() {
-        return Exit::StillRunning;
-    }
-    if error.is_job_canceled() || error.is_run_canceled() {
-        return Exit::JobCanceled;
-    }
-    if error.is_run_skipped() {
-        return Exit::Skipped;
-    }
-    if error.is_job_failed() || error.is_run_failed() {
-        return Exit::JobFailed;
-    }
-    match error.top_up_status() {
-        Some("expired") => return Exit::JobCanceled,
-        Some(_) => return Exit::JobFailed,
-        None => {}
-    }
-    // The service was reached, but a file took too long.
-    if error.is_download() && error.is_timeout() {
-        return Exit::Failure;
-    }
-    if error.is_ambiguous() && is_write(error) {
+    // A refusal that says nothing of an earlier attempt still tells what to correct first.
+    if error.is_ambiguous() && !error.has_unsettled_attempt() && is_write(error) {
         return Exit::Ambiguous;
     }
     if error.is_insufficient_funds() {
         return Exit::Funds;
     }
-    if error.is_unauthorized() || error.is_forbidden() {
+    if matches!(error.status(), Some(401 | 403)) {
         return Exit::NotAllowed;
     }
     if error.is_not_found() {
@@ -138,7 +133,8 @@ fn exit_of(error: &Error) -> Exit {
     }
     // A 502 for a URL that the caller passed, such as an attachment, is not an overload.
     let correctable = error.next_action() == Some(NextAction::FixInput);
-    let overloaded = error.is_overloaded() || error.code().is_some_and(is_overload);
+    let overloaded =
+        matches!(error.status(), Some(502..=504)) || error.code().is_some_and(is_overload);
     if error.is_rate_limited() || (overloaded && !correctable) {
         return Exit::Overloaded;
     }
@@ -169,13 +165,13 @@ fn is_overload(code: &ErrorCode) -> bool {
     )
 }
 
-/// Returns what the configuration may have to do with an error.
+/// Returns the problem of the configuration that may have caused an error.
 fn setup_problem(error: &Error, exit: Exit) -> Option<SetupProblem> {
     // Files are downloaded from other hosts, and without a key.
-    if error.is_download() {
+    if error.kind() == ErrorKind::Download {
         return None;
     }
-    if error.snippet().is_some_and(is_web_page) {
+    if error.is_web_page() {
         return Some(SetupProblem::WebPage);
     }
     if error.is_unauthorized() {
@@ -184,18 +180,13 @@ fn setup_problem(error: &Error, exit: Exit) -> Option<SetupProblem> {
     (exit == Exit::Unreachable).then_some(SetupProblem::Unreachable)
 }
 
-fn is_web_page(snippet: &str) -> bool {
-    let text = snippet.trim_start().to_ascii_lowercase();
-    text.starts_with("<!doctype html") || text.starts_with("<html")
-}
-
 /// Returns the message of an error, with its sources.
 pub(crate) fn message(error: &Error) -> String {
     // A rejected poll is reported with the service's message, not as a failed status check.
-    let is_rejected = error.is_not_found() || error.is_unauthorized() || error.is_forbidden();
+    let is_rejected = matches!(error.status(), Some(401 | 403 | 404));
     if let Some(body) = error.body()
         && !body.message.is_empty()
-        && (is_rejected || !error.is_poll_failure())
+        && (is_rejected || error.kind() != ErrorKind::PollFailed)
     {
         return body.message.clone();
     }
@@ -232,7 +223,7 @@ fn missing_cents(error: &Error) -> u64 {
         let available = details.available_usd.unwrap_or(Usd::from_micros(0));
         details.required_usd?.checked_sub(available)
     });
-    let micros = missing.and_then(|usd| u64::try_from(usd.micros()).ok());
+    let micros = missing.and_then(|usd| u64::try_from(usd.as_micros()).ok());
     let cents = micros.unwrap_or_default().div_ceil(MICROS_PER_CENT);
     cents.clamp(*TOP_UP_CENTS_RANGE.start(), *TOP_UP_CENTS_RANGE.end())
 }
@@ -243,88 +234,96 @@ fn is_about_model(error: &Error) -> bool {
 }
 
 /// Returns what to do about an error.
-fn hint_for(error: &Error, exit: Exit) -> Option<String> {
-    let wait = error.retry_after().map(|after| after.as_secs().max(1));
-    if error.code() == Some(&ErrorCode::OpenKeyRequired) {
-        return Some(
-            "use an API key of the open surface: svc auth login --surface open".to_owned(),
-        );
-    }
-    if error.code() == Some(&ErrorCode::WorkspaceKeyRequired) {
-        return Some("use an API key of the workspace that owns it".to_owned());
+fn hint_for(error: &Error, exit: Exit) -> Option<Suggestion> {
+    let hint = |text: &str| Some(Suggestion::from(text));
+    let list_models = |words: &[&str]| {
+        let words = ["model", "list"].iter().chain(words).copied();
+        let list = Suggestion::from("list the models with: ").svc(words);
+        Some(list.then("; nothing was charged"))
+    };
+    let show_origin = |before: &str, after: &str| {
+        let command = Suggestion::from(before).svc(["config", "show", "--origin"]);
+        Some(command.then(after))
+    };
+    match error.code() {
+        Some(ErrorCode::OpenKeyRequired) => {
+            let login = ["auth", "login", "--surface", "open"];
+            return Some(Suggestion::from("use an API key of the open surface: ").svc(login));
+        }
+        Some(ErrorCode::WorkspaceKeyRequired) => {
+            return hint("use an API key of the workspace that owns it");
+        }
+        _ => {}
     }
     // Files are downloaded without an API key, so another key would not help.
-    if error.is_download() && matches!(exit, Exit::NotAllowed | Exit::NotFound) {
-        return Some("the link may have expired: get a new one from the job's result".to_owned());
+    if error.kind() == ErrorKind::Download && matches!(exit, Exit::NotAllowed | Exit::NotFound) {
+        return hint("the link may have expired: get a new one from the job's result");
     }
-    if error.is_download() && error.is_timeout() {
-        return Some("allow more time with --download-timeout".to_owned());
+    if error.kind() == ErrorKind::Download && error.is_timeout() {
+        return hint("allow more time with --download-timeout");
     }
-    let text = match (exit, error.next_action()) {
+    match (exit, error.next_action()) {
         // The caller adds the command that finds out what happened.
-        (Exit::Ambiguous, _) => return None,
-        (_, Some(NextAction::Authenticate)) if error.is_forbidden() => {
-            "use an API key with the required scope: scopes are fixed when a key is created"
+        (Exit::Ambiguous, _) => None,
+        (_, Some(NextAction::Authenticate)) if error.status() == Some(403) => {
+            hint("use an API key with the required scope: scopes are fixed when a key is created")
         }
         // The session adds the hints, as it knows where the key comes from.
-        (_, Some(NextAction::Authenticate)) => return None,
+        (_, Some(NextAction::Authenticate)) => None,
         (_, Some(NextAction::AddFunds)) => {
-            return Some(format!(
-                "add funds, then retry: svc top-up create --amount-usd-cents {}",
-                missing_cents(error)
-            ));
+            let cents = missing_cents(error).to_string();
+            let create = ["top-up", "create", "--amount-usd-cents", &cents];
+            Some(Suggestion::from("add funds, then retry: ").svc(create))
         }
         // Reads are never charged, so the hint for a missing resource does not mention charges.
         (Exit::NotFound, Some(NextAction::FixInput)) if !is_write(error) => {
             let has_id = error.job_id().is_some() || error.run_id().is_some();
             match error.operation() {
                 Some(operation) if !operation.path().contains('{') => {
-                    "check the URL: `svc config show --origin` shows where it is configured"
+                    show_origin("check the URL: `", "` shows where it is configured")
                 }
-                None if !has_id => "list the paths of the API with: svc operations",
-                _ => "check the id, and that the API key belongs to the same workspace",
+                None if !has_id => {
+                    Some(Suggestion::from("list the paths of the API with: ").svc(["operations"]))
+                }
+                _ => hint("check the id, and that the API key belongs to the same workspace"),
             }
         }
         (_, Some(NextAction::FixInput)) if is_about_model(error) => match error.operation() {
-            Some(Operation::ImageGenerate) => {
-                "list the models with: svc model list --type image; nothing was charged"
-            }
-            Some(Operation::VideoGenerate) => {
-                "list the models with: svc model list --type video; nothing was charged"
-            }
-            Some(Operation::OpenEstimate) => {
-                "list the models with: svc model list; nothing was charged"
-            }
-            _ => "correct the input; nothing was charged",
+            Some(Operation::ImageGenerate) => list_models(&["--type", "image"]),
+            Some(Operation::VideoGenerate) => list_models(&["--type", "video"]),
+            Some(Operation::OpenEstimate) => list_models(&[]),
+            _ => hint("correct the input; nothing was charged"),
         },
-        (_, Some(NextAction::FixInput)) => "correct the input; nothing was charged",
-        (_, Some(NextAction::RetryLater)) => {
-            return Some(match wait {
-                Some(seconds) => format!("retry in {seconds} s"),
-                None => "retry later".to_owned(),
-            });
-        }
+        (_, Some(NextAction::FixInput)) => hint("correct the input; nothing was charged"),
+        (_, Some(NextAction::RetryLater)) => match error.retry_after() {
+            Some(after) => hint(&format!("retry in {} s", after.as_secs().max(1))),
+            None => hint("retry later"),
+        },
         (_, Some(NextAction::PollStatus)) => {
-            let (command, id) = match resource_of(error)? {
-                ResourceId::Job(id) => ("svc job status", id),
-                ResourceId::Run(id) => ("svc run status", id),
-                ResourceId::Queue(id) => ("svc queue get", id),
-                ResourceId::TopUp(id) => ("svc top-up get", id),
+            let (noun, verb, id) = match resource_of(error)? {
+                ResourceId::Job(id) => ("job", "status", id),
+                ResourceId::Run(id) => ("run", "status", id),
+                ResourceId::Queue(id) => ("queue", "get", id),
+                ResourceId::TopUp(id) => ("top-up", "get", id),
             };
-            return Some(format!("check the status: {command} {}", shell_quote(&id)));
+            Some(Suggestion::from("check the status: ").svc([noun, verb, &id]))
         }
         (_, Some(NextAction::ContactSupport)) => {
-            "contact the service's support with the request id"
+            hint("contact the service's support with the request id")
         }
-        (Exit::Overloaded, _) => "retry later",
-        (Exit::NotAllowed, _) if error.is_forbidden() => "check the API key: svc auth status",
+        (Exit::Overloaded, _) => hint("retry later"),
+        (Exit::NotAllowed, _) if error.status() == Some(403) => {
+            Some(Suggestion::from("check the API key: ").svc(["auth", "status"]))
+        }
         _ if error
             .status()
             .is_some_and(|status| (300..400).contains(&status)) =>
         {
-            "check the URL: redirects are not followed, because the API key would be sent along; `svc config show --origin` shows where the URL is configured"
+            show_origin(
+                "check the URL: redirects are not followed, because the API key would be sent along; `",
+                "` shows where the URL is configured",
+            )
         }
-        _ => return None,
-    };
-    Some(text.to_owned())
+        _ => None,
+    }
 }

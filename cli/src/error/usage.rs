@@ -10,7 +10,7 @@ use crate::error::Failure;
 
 /// Returns the failure for a usage error: the whole message on one line, and the tips as hints.
 pub(crate) fn usage_failure(error: &clap::Error) -> Failure {
-    let text = plain_words(&error.to_string());
+    let text = plain_number_error(&error.to_string());
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return missing_subcommand(&text);
     }
@@ -33,8 +33,8 @@ fn missing_subcommand(help: &str) -> Failure {
     .hint(format!("list the subcommands with: {command} --help"))
 }
 
-/// Replaces what the standard library says about a text that is not a number.
-pub(crate) fn plain_words(text: &str) -> String {
+/// Replaces the standard library's messages about invalid numbers with plain ones.
+pub(crate) fn plain_number_error(text: &str) -> String {
     [
         ("invalid digit found in string", "expected a whole number"),
         (
@@ -53,7 +53,6 @@ fn join_lines(block: &str) -> String {
     lines.join(" ").trim().to_owned()
 }
 
-/// Returns whether the arguments request JSON.
 pub(crate) fn requests_json(arguments: impl Iterator<Item = OsString>) -> bool {
     let format = last_value(arguments, &["--output=", "-o=", "-o"], &["--output", "-o"]);
     matches!(format.as_deref(), Some("json" | "jsonl"))

@@ -8,7 +8,7 @@ use svc_openapi::{Servers, document};
 use svc_sdk::contract::Operation;
 
 use crate::cli::full_command_line;
-use crate::operation_commands::command_of;
+use crate::commands::operations::command_of;
 
 /// The fields of a request body.
 type Fields = Map<String, Value>;

@@ -1,22 +1,22 @@
 //! The help: groups of commands, examples, and the options of every command.
 
-mod examples;
 #[cfg(test)]
 mod fields_tests;
-mod flags;
-mod groups;
-mod operations;
 mod pages;
-mod profile;
 #[cfg(test)]
 mod tests;
 
-use clap::{Arg, ArgAction, Command};
+use std::fmt::Write;
 
-pub(crate) use self::flags::{flag_of_field, given_command};
-pub(crate) use self::operations::calls;
-pub(crate) use self::pages::{topic_page, welcome_page};
-pub(crate) use self::profile::with_profile;
+use clap::builder::StyledStr;
+use clap::{Arg, ArgAction, Command};
+use svc_sdk::contract::{Idempotency, Operation, Surface};
+
+use crate::commands::operations::command_of;
+
+pub(crate) use self::pages::{
+    Man, flag_of_field, given_command, topic_page, welcome_page, write_manual,
+};
 
 /// The line that stands in the help of every command for the options that all of them have.
 const GLOBAL_OPTIONS_NOTE: &str =
@@ -37,7 +37,7 @@ pub(crate) fn annotate(root: Command) -> Command {
         true => arg.hide_short_help(true),
         false => arg,
     });
-    let template = groups::root_template(&root);
+    let template = root_template(&root);
     let root = root.help_template(template);
     // Those with subcommands are annotated when these are added.
     root.mut_subcommands(|command| match command.is_subcommand_required_set() {
@@ -50,8 +50,8 @@ pub(crate) fn annotate(root: Command) -> Command {
 pub(crate) fn annotate_command(command: Command, parent: &str) -> Command {
     let path = format!("{parent} {}", command.get_name());
     let sections = [
-        examples::section(&path),
-        operations::section(&path),
+        examples_section(&path),
+        operations_section(&path),
         Some(GLOBAL_OPTIONS_NOTE.to_owned()),
     ];
     let sections: Vec<String> = sections.into_iter().flatten().collect();
@@ -74,7 +74,8 @@ pub(crate) fn annotate_command(command: Command, parent: &str) -> Command {
         ))
         // For the manual pages.
         .after_help(sections)
-        .mut_args(mark_required);
+        .mut_args(mark_required)
+        .mut_args(|arg| describe_idempotency(arg, &path));
     command.mut_subcommands(|sub| annotate_command(sub, &path))
 }
 
@@ -86,4 +87,195 @@ fn mark_required(arg: Arg) -> Arg {
         }
         _ => arg,
     }
+}
+
+/// Adds to the help of an idempotency key what the service does with it.
+fn describe_idempotency(arg: Arg, path: &str) -> Arg {
+    let Some(help) = arg.get_help().filter(|_| arg.get_id() == "idempotency_key") else {
+        return arg;
+    };
+    let texts: Vec<_> = operations_of(path)
+        .filter(|(operation, _)| operation.idempotency() != Idempotency::NoKey)
+        .map(|(operation, surface)| (operation.idempotency().description(), surface))
+        .collect();
+    let help = match texts.as_slice() {
+        [] => help.to_string(),
+        [(first, _), rest @ ..] if rest.iter().all(|(text, _)| text == first) => {
+            format!("{help}. {first}")
+        }
+        all => all.iter().fold(help.to_string(), |help, (text, surface)| {
+            format!("{help}. --surface {}: {text}", surface.unwrap_or_default())
+        }),
+    };
+    // Help has no full stop at its end.
+    let help = help.replace(".. ", ". ");
+    arg.help(help.trim_end_matches('.').to_owned())
+}
+
+/// The examples of the commands. The path of a command in brackets is followed by its examples; lines
+/// that begin with `#` say what the next line does.
+const EXAMPLES: &str = include_str!("examples.txt");
+/// The number of examples in the help of a group.
+const GROUP_EXAMPLES: usize = 3;
+
+/// Returns the paths of all commands, such as `svc job get`, with their examples.
+fn examples() -> impl Iterator<Item = (&'static str, std::str::Lines<'static>)> {
+    EXAMPLES.split("\n\n").filter_map(|section| {
+        let (path, lines) = section.strip_prefix('[')?.split_once("]\n")?;
+        Some((path, lines.lines()))
+    })
+}
+
+/// Returns the section with the examples of a command. A group shows the first example of its first
+/// commands, or those of its only command.
+fn examples_section(path: &str) -> Option<String> {
+    let lines: Vec<&str> = match examples().find(|(command, _)| *command == path) {
+        Some((_, lines)) => lines.collect(),
+        None => {
+            let group = format!("{path} ");
+            let commands: Vec<_> = examples()
+                .filter(|(command, _)| command.starts_with(&group))
+                .map(|(_, lines)| lines.filter(|line| !line.starts_with('#')))
+                .collect();
+            match <[_; 1]>::try_from(commands) {
+                Ok([only]) => only.take(GROUP_EXAMPLES).collect(),
+                Err(commands) => {
+                    let first = commands.into_iter().filter_map(|mut lines| lines.next());
+                    first.take(GROUP_EXAMPLES).collect()
+                }
+            }
+        }
+    };
+    let lines: Vec<String> = lines.iter().map(|line| format!("  {line}")).collect();
+    (!lines.is_empty()).then(|| format!("Examples:\n{}", lines.join("\n")))
+}
+
+/// The groups, and the names of their commands in the order in which they are shown.
+///
+/// A command that this build does not have is left out.
+const GROUPS: [(&str, &[&str]); 8] = [
+    (
+        "Create",
+        &[
+            "image",
+            "video",
+            "music",
+            "avatar",
+            "avatar-video",
+            "preview",
+            "caption",
+        ],
+    ),
+    (
+        "Jobs and runs",
+        &["job", "run", "queue", "batch", "history"],
+    ),
+    ("Agents", &["action", "format", "agent"]),
+    (
+        "Models and prices",
+        &["model", "pricing", "estimate", "catalog", "bgm", "trending"],
+    ),
+    ("Account", &["me", "balance", "usage", "top-up"]),
+    ("Webhooks and MCP", &["webhook", "mcp"]),
+    (
+        "Development",
+        &["api", "schema", "operations", "mock", "health"],
+    ),
+    (
+        "Setup",
+        &["init", "auth", "config", "doctor", "completions", "man"],
+    ),
+];
+
+/// The end of `svc --help`.
+const FOOTER: &str = "  svc help COMMAND      Show the options and examples of a command
+  svc help options      List the options of every command
+  svc help surfaces     Explain the two APIs of the service
+  svc help exit-codes   List the exit codes
+  svc help environment  List the environment variables
+  svc --version         Print the version
+";
+
+/// Returns the template of `svc --help`. clap shows subcommands as one list, so the groups are
+/// written out here.
+fn root_template(root: &Command) -> StyledStr {
+    let styles = root.get_styles();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let width = root
+        .get_subcommands()
+        .map(|command| command.get_name().len())
+        .max()
+        .unwrap_or_default();
+    let mut text = StyledStr::from("{about-with-newline}\n{usage-heading} svc COMMAND [OPTIONS]\n");
+    for (title, names) in GROUPS {
+        let _ = write!(text, "\n{header}{title}:{header:#}\n");
+        let commands = names.iter().filter_map(|name| root.find_subcommand(name));
+        for command in commands {
+            let name = command.get_name();
+            let about = command.get_about().cloned().unwrap_or_default();
+            let padding = width - name.len();
+            let _ = writeln!(text, "  {literal}{name}{literal:#}{:padding$}  {about}", "");
+        }
+    }
+    let _ = write!(text, "\n{header}Help:{header:#}\n{FOOTER}");
+    text
+}
+
+/// Returns the section that lists the operations that a command calls, if it calls any.
+fn operations_section(path: &str) -> Option<String> {
+    let operations: Vec<String> = operations_of(path)
+        .map(|(operation, surface)| {
+            let flag = surface.map_or(String::new(), |it| format!(", --surface {it}"));
+            format!(
+                "  {} {} ({}{flag})",
+                operation.method().as_str(),
+                operation.path(),
+                operation.name()
+            )
+        })
+        .collect();
+    (!operations.is_empty()).then(|| format!("Operations:\n{}", operations.join("\n")))
+}
+
+/// Returns the operations that a command calls, with the surface if the flag decides which of them.
+fn operations_of(path: &str) -> impl Iterator<Item = (Operation, Option<&'static str>)> {
+    let all = Operation::ALL.iter().copied();
+    let operations: Vec<_> = all
+        .filter(|it| is_command_line_of(path, command_of(*it)))
+        .collect();
+    let is_by_surface = operations
+        .iter()
+        .any(|it| command_of(*it).contains(" --surface "));
+    operations.into_iter().map(move |operation| {
+        let surface = match operation.surface() {
+            Surface::Open | Surface::Developer if is_by_surface => {
+                Some(operation.surface().as_str())
+            }
+            _ => None,
+        };
+        (operation, surface)
+    })
+}
+
+/// Returns whether `cli`, such as `svc job get JOB_ID`, is the command at `path`, such as
+/// `svc job get`.
+pub(crate) fn is_command_line_of(path: &str, cli: &str) -> bool {
+    cli.split(" | ").any(|cli| {
+        let rest = cli
+            .strip_prefix(path)
+            .map(|rest| rest.strip_prefix(' ').unwrap_or(rest));
+        rest.is_some_and(|rest| {
+            let next = rest.split(' ').next().unwrap_or_default();
+            let is_argument = |word: &str| {
+                !word.is_empty()
+                    && word
+                        .bytes()
+                        .all(|b| b.is_ascii_uppercase() || b"_/".contains(&b))
+            };
+            cli.len() == path.len()
+                || next.starts_with("--")
+                || is_argument(next)
+                || path == "svc model run" && cli.starts_with(path)
+        })
+    })
 }

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use clap::{CommandFactory, FromArgMatches};
+use svc_sdk::contract::Idempotency;
 
 use super::*;
 use crate::cli::{Cli, command_line, full_command_line};
@@ -31,13 +32,43 @@ fn is_command_line(line: &&&str) -> bool {
 #[test]
 fn every_command_has_two_or_three_examples() {
     for path in leaves(&full_command_line(), "svc") {
-        let examples = examples::all().filter(|(command, _)| *command == path);
-        let examples: Vec<_> = examples.flat_map(|(_, lines)| *lines).collect();
-        let count = examples.iter().copied().filter(is_command_line).count();
+        let examples = examples().filter(|(command, _)| *command == path);
+        let examples: Vec<_> = examples.flat_map(|(_, lines)| lines).collect();
+        let count = examples.iter().filter(is_command_line).count();
         assert!((2..=3).contains(&count), "{path}: {count} examples");
         let help = help_of(&path);
         for line in examples {
             assert!(help.contains(line), "{path}: {line}");
+        }
+    }
+}
+
+#[test]
+fn the_help_of_a_key_says_what_the_service_does_with_it() {
+    let squeeze = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for path in leaves(&full_command_line(), "svc") {
+        let help = squeeze(&help_of(&path));
+        if !help.contains("--idempotency-key <KEY>") {
+            continue;
+        }
+        for (operation, _) in operations_of(&path) {
+            if operation.idempotency() == Idempotency::NoKey {
+                continue;
+            }
+            let text = operation.idempotency().description();
+            assert!(help.contains(text.trim_end_matches('.')), "{path}: {help}");
+        }
+    }
+    for operation in Operation::ALL {
+        if operation.idempotency() != Idempotency::NoKey {
+            let command = command_of(*operation);
+            let path = leaves(&full_command_line(), "svc");
+            let path = path
+                .iter()
+                .find(|it| is_command_line_of(it, command))
+                .unwrap();
+            let help = help_of(path);
+            assert!(help.contains("--idempotency-key"), "{command}: {help}");
         }
     }
 }
@@ -62,8 +93,8 @@ fn a_group_of_commands_has_its_description_and_examples() {
 #[test]
 fn every_example_is_accepted_by_the_parser() {
     let known: BTreeSet<String> = leaves(&full_command_line(), "svc").into_iter().collect();
-    for (path, lines) in examples::all().filter(|(path, _)| known.contains(*path)) {
-        for line in lines.iter().filter(is_command_line) {
+    for (path, lines) in examples().filter(|(path, _)| known.contains(*path)) {
+        for line in lines.filter(|line| is_command_line(&line)) {
             assert!(line.starts_with(path), "{path}: {line}");
             let parsed = command_line()
                 .try_get_matches_from(shell_words::split(line).unwrap())
@@ -76,7 +107,7 @@ fn every_example_is_accepted_by_the_parser() {
 #[test]
 fn every_visible_command_is_in_one_group() {
     let root = command_line();
-    let grouped: Vec<&str> = groups::GROUPS
+    let grouped: Vec<&str> = GROUPS
         .iter()
         .flat_map(|(_, names)| names.iter().copied())
         .collect();
@@ -88,7 +119,7 @@ fn every_visible_command_is_in_one_group() {
         assert_eq!(times.count(), 1, "{}", command.get_name());
     }
     let help = help_of("svc");
-    for (title, _) in groups::GROUPS {
+    for (title, _) in GROUPS {
         assert!(help.contains(&format!("\n{title}:\n")), "{help}");
     }
     assert!(!help.contains(['{', '}']), "{help}");
@@ -158,4 +189,27 @@ fn help_topics_are_commands() {
         assert_eq!(page(&[topic]), text);
         assert!(root.contains(&format!("svc help {topic} ")), "{root}");
     }
+}
+
+#[test]
+fn command_path_matches_exactly() {
+    assert!(is_command_line_of("svc job get", "svc job get JOB_ID"));
+    assert!(is_command_line_of(
+        "svc model list",
+        "svc model list --type image"
+    ));
+    assert!(is_command_line_of(
+        "svc model run",
+        "svc model run image-1.0"
+    ));
+    assert!(is_command_line_of("svc estimate", "svc estimate"));
+    assert!(is_command_line_of(
+        "svc mcp call",
+        "svc mcp tools | svc mcp call TOOL"
+    ));
+    assert!(!is_command_line_of("svc job", "svc job get JOB_ID"));
+    assert!(!is_command_line_of(
+        "svc format run",
+        "svc format runs FORMAT_ID"
+    ));
 }

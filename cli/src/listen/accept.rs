@@ -16,8 +16,8 @@ use tokio::select;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
-use super::receive::Receiver;
-use super::shutdown::stopped;
+use crate::listen::receive::Receiver;
+use crate::listen::wait_for_stop;
 
 /// The maximum number of concurrent connections. Others wait in the system's queue.
 const MAX_CONNECTIONS: u32 = 256;
@@ -57,7 +57,7 @@ pub(super) async fn accept(
             (slot, listener.accept().await)
         };
         let (slot, accepted) = select! {
-            () = stopped(&mut stop) => break io::ErrorKind::Interrupted.into(),
+            () = wait_for_stop(&mut stop) => break io::ErrorKind::Interrupted.into(),
             next = next => next,
         };
         match (slot, accepted) {
@@ -103,7 +103,7 @@ async fn serve(stream: TcpStream, receiver: Arc<Receiver>, mut stop: watch::Rece
     select! {
         // Errors of a connection are the client's.
         _ = connection.as_mut() => {}
-        () = stopped(&mut stop) => {
+        () = wait_for_stop(&mut stop) => {
             connection.as_mut().graceful_shutdown();
             let _ = timeout(SHUTDOWN_GRACE, connection).await;
         }
@@ -114,12 +114,12 @@ async fn serve(stream: TcpStream, receiver: Arc<Receiver>, mut stop: watch::Rece
 mod tests {
     use std::sync::Mutex;
 
+    use super::*;
     use svc_webhook_inbox::{Inbox, MemoryStore};
     use tokio::sync::mpsc;
 
-    use super::super::keys::Keys;
-    use super::*;
-    use crate::webhook::{Secrets, Source};
+    use crate::listen::keys::Keys;
+    use crate::webhook::{SecretSource, Secrets};
 
     /// A listener that fails a number of times in a row.
     struct FailingListener {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     async fn gives_up(failures: u32, kind: io::ErrorKind) -> bool {
-        let secrets = Secrets::from_text("whsec_newest", Source::Service).unwrap();
+        let secrets = Secrets::from_text("whsec_newest", SecretSource::Service).unwrap();
         let keys = Arc::new(Keys::new(&secrets, Duration::from_secs(300), None));
         let (events, _received) = mpsc::channel(1);
         let inbox = Inbox::new(MemoryStore::new());

@@ -7,20 +7,19 @@ use std::time::{Duration, UNIX_EPOCH};
 use http::header::{HeaderMap, RETRY_AFTER};
 use http::{HeaderName, StatusCode};
 use svc_sdk::transport::Transport;
-use svc_webhook_inbox::{HandlerError, Inbox, RetryPolicy, StoredEvent, Worker};
+use svc_webhook_inbox::{EventRetryPolicy, HandlerError, Inbox, StoredEvent, Worker};
 use svc_webhook_verify::{Signer, header};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::event::ListenEvent;
-use super::keys::Keys;
-use super::{RETENTION, SHUTDOWN_GRACE};
 use crate::clock;
+use crate::listen::keys::Keys;
+use crate::listen::receive::ListenEvent;
+use crate::listen::{RETENTION, SHUTDOWN_GRACE};
 use crate::webhook::Target;
 
 /// The maximum number of concurrent attempts.
 const MAX_CONCURRENT: usize = 8;
-/// The timeout of one attempt.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The delay before the second attempt. It doubles with each attempt.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(250);
@@ -44,9 +43,8 @@ pub(super) struct Forwarder {
     store_error: Mutex<Option<String>>,
 }
 
-/// The outcome of an attempt.
 #[derive(Debug, PartialEq, Eq)]
-enum Attempt {
+enum ForwardOutcome {
     /// The target accepted the event.
     Delivered,
     /// The target rejected the event.
@@ -56,8 +54,8 @@ enum Attempt {
 }
 
 /// Returns the policy of an inbox whose events are retried until the forwarder gives them up.
-pub(super) fn unlimited_retries() -> RetryPolicy {
-    RetryPolicy {
+pub(super) fn unlimited_retries() -> EventRetryPolicy {
+    EventRetryPolicy {
         max_attempts: u32::MAX,
         initial_delay: INITIAL_BACKOFF,
         max_delay: MAX_BACKOFF,
@@ -100,11 +98,11 @@ impl Forwarder {
     /// Makes one attempt, and says what becomes of the event.
     async fn forward(&self, event: StoredEvent) -> Result<(), HandlerError> {
         *self.lock_store_error() = None;
-        let name = name(&event);
+        let name = event_label(&event);
         let attempts = event.attempts;
         let mut rejections = earlier_rejections(&event);
         match self.send(&event).await {
-            Attempt::Delivered => {
+            ForwardOutcome::Delivered => {
                 if attempts > 1 {
                     self.emit(ListenEvent::Note(format!(
                         "forwarded {name} at attempt {attempts}"
@@ -112,7 +110,7 @@ impl Forwarder {
                 }
                 Ok(())
             }
-            Attempt::Rejected(reason) => {
+            ForwardOutcome::Rejected(reason) => {
                 rejections = rejections.saturating_add(1);
                 if rejections >= self.max_rejections {
                     self.emit(ListenEvent::Warning(format!(
@@ -122,7 +120,7 @@ impl Forwarder {
                 }
                 Err(self.retry(&name, attempts, &reason, rejections, None))
             }
-            Attempt::Retry(reason, retry_after) => {
+            ForwardOutcome::Retry(reason, retry_after) => {
                 Err(self.retry(&name, attempts, &reason, rejections, retry_after))
             }
         }
@@ -146,10 +144,10 @@ impl Forwarder {
             0 => reason.to_owned(),
             times => format!("{reason}{REJECTION_COUNT}{times} times"),
         };
-        HandlerError::retry_after(delay(attempts, retry_after), error)
+        HandlerError::retry_after(retry_delay(attempts, retry_after), error)
     }
 
-    async fn send(&self, event: &StoredEvent) -> Attempt {
+    async fn send(&self, event: &StoredEvent) -> ForwardOutcome {
         let mut headers = event.headers.clone();
         let now = clock::unix_seconds();
         let received_at = event.received_at.duration_since(UNIX_EPOCH);
@@ -160,12 +158,14 @@ impl Forwarder {
         let mut request = self.target.post(event.body.clone());
         *request.headers_mut() = headers;
         match timeout(ATTEMPT_TIMEOUT, self.transport.send(request)).await {
-            Ok(Ok(response)) => Attempt::from_response(response.status(), response.headers()),
+            Ok(Ok(response)) => {
+                ForwardOutcome::from_response(response.status(), response.headers())
+            }
             Ok(Err(error)) => {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);
-                Attempt::Retry(cause.unwrap_or_else(|| error.to_string()), None)
+                ForwardOutcome::Retry(cause.unwrap_or_else(|| error.to_string()), None)
             }
-            Err(_) => Attempt::Retry("the request timed out".to_owned(), None),
+            Err(_) => ForwardOutcome::Retry("the request timed out".to_owned(), None),
         }
     }
 
@@ -214,7 +214,7 @@ impl fmt::Debug for Forwarder {
     }
 }
 
-impl Attempt {
+impl ForwardOutcome {
     fn from_response(status: StatusCode, headers: &HeaderMap) -> Self {
         let reason = format!("the target responded with {}", status.as_u16());
         match status.as_u16() {
@@ -231,7 +231,7 @@ impl Attempt {
 }
 
 /// Returns the name of an event in messages, such as `job.completed job_1`.
-fn name(event: &StoredEvent) -> String {
+fn event_label(event: &StoredEvent) -> String {
     let parsed = event.parse().ok();
     let id = parsed
         .as_ref()
@@ -249,8 +249,7 @@ fn earlier_rejections(event: &StoredEvent) -> u32 {
     count.unwrap_or_default()
 }
 
-/// Returns the delay after an attempt.
-fn delay(attempts: u32, retry_after: Option<Duration>) -> Duration {
+fn retry_delay(attempts: u32, retry_after: Option<Duration>) -> Duration {
     let backoff = unlimited_retries()
         .delay_after(attempts)
         .unwrap_or(MAX_BACKOFF);
@@ -258,4 +257,136 @@ fn delay(attempts: u32, retry_after: Option<Duration>) -> Duration {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::collections::VecDeque;
+    use std::time::SystemTime;
+
+    use super::*;
+    use bytes::Bytes;
+    use http::{HeaderValue, Request, Response};
+    use http_body_util::{BodyExt, Empty};
+    use svc_sdk::transport::{ResponseFuture, TransportError};
+    use svc_webhook_inbox::{Clock, MemoryStore, NewEvent, StoreStats};
+    use svc_webhook_verify::{Event, Verifier};
+    use tokio::time::sleep;
+
+    use crate::webhook::{SecretSource, Secrets};
+
+    const BODY: &str = "{ \"event\" : \"job.completed\", \"job_id\": \"job_1\" }";
+
+    /// A target that responds with a list of statuses, then with 200. Status 0 is a failed
+    /// connection.
+    #[derive(Clone, Default)]
+    struct Scripted {
+        statuses: Arc<Mutex<VecDeque<u16>>>,
+        seen: Arc<Mutex<Vec<Request<Bytes>>>>,
+    }
+
+    impl Transport for Scripted {
+        fn send(&self, request: Request<Bytes>) -> ResponseFuture {
+            self.seen.lock().unwrap().push(request);
+            let status = self.statuses.lock().unwrap().pop_front().unwrap_or(200);
+            Box::pin(async move {
+                if status == 0 {
+                    return Err(TransportError::not_sent("connection refused"));
+                }
+                let body = Empty::new().map_err(|never| match never {}).boxed_unsync();
+                let mut response = Response::new(body);
+                *response.status_mut() = StatusCode::from_u16(status).unwrap();
+                Ok(response)
+            })
+        }
+    }
+
+    struct Sent {
+        target: Scripted,
+        stats: StoreStats,
+        events: Vec<ListenEvent>,
+    }
+
+    /// Forwards an event of the given age for an hour, and returns what the target received.
+    async fn forward(statuses: &[u16], age: u64) -> Sent {
+        let target = Scripted::default();
+        target.statuses.lock().unwrap().extend(statuses);
+        let received_at = clock::unix_seconds() - age;
+        let start = clock::monotonic();
+        // Follows the paused clock of the runtime.
+        let now = move || -> SystemTime {
+            UNIX_EPOCH + Duration::from_secs(received_at) + (clock::monotonic() - start)
+        };
+        let inbox = Inbox::new(MemoryStore::new().clock(Clock::new(now)))
+            .retry_policy(unlimited_retries())
+            .forget_dead(true);
+        let mut headers = HeaderMap::new();
+        headers.insert(header::TIMESTAMP, HeaderValue::from(received_at));
+        headers.insert(header::SIGNATURE, HeaderValue::from_static("original"));
+        let event = NewEvent::new(&Event::parse(BODY).unwrap(), headers, BODY.into());
+        inbox.store().insert(event).await.unwrap();
+        let secrets = Secrets::from_text("whsec_newest", SecretSource::Service).unwrap();
+        let (events, mut received) = mpsc::channel(100);
+        let forwarder = Forwarder::new(
+            "http://127.0.0.1:1/in?a=b".parse().unwrap(),
+            Arc::new(target.clone()),
+            Arc::new(Keys::new(&secrets, Duration::from_secs(300), None)),
+            3,
+            events,
+        );
+        let hour = sleep(Duration::from_secs(3600));
+        forwarder.worker(inbox.clone()).run_until(hour).await;
+        let events = std::iter::from_fn(|| received.try_recv().ok()).collect();
+        Sent {
+            target,
+            stats: inbox.store().stats().await.unwrap(),
+            events,
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_unavailable_target_is_retried_until_it_accepts() {
+        let sent = forward(&[0, 0, 503, 429, 500, 408, 0, 0, 0, 0, 0], 0).await;
+        let seen = sent.target.seen.lock().unwrap();
+        assert_eq!(seen.len(), 12);
+        for request in seen.iter() {
+            assert_eq!(request.uri(), "http://127.0.0.1:1/in?a=b");
+            assert_eq!(request.body(), BODY);
+            assert_eq!(request.headers()[header::SIGNATURE], "original");
+        }
+        assert_eq!((sent.stats.handled, sent.stats.pending), (1, 0));
+        assert!(
+            matches!(&sent.events[..], [ListenEvent::Note(_), ListenEvent::Note(last)] if last.contains("12"))
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn forwarding_stops_after_the_maximum_number_of_rejections() {
+        let sent = forward(&[404, 503, 302, 400], 0).await;
+        assert_eq!(sent.target.seen.lock().unwrap().len(), 4);
+        assert_eq!((sent.stats.dead, sent.stats.pending), (1, 0));
+        assert!(
+            matches!(sent.events.last(), Some(ListenEvent::Warning(reason)) if reason.contains("job.completed job_1") && reason.contains("400"))
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_old_delivery_is_signed_again() {
+        let sent = forward(&[], RESIGN_AFTER_SECONDS + 60).await;
+        let seen = sent.target.seen.lock().unwrap();
+        let verifier = Verifier::new(svc_webhook_verify::Key::new("whsec_newest").unwrap());
+        let (headers, body) = (seen[0].headers(), seen[0].body());
+        verifier
+            .verify_with_headers(headers, body, clock::unix_seconds())
+            .unwrap();
+        assert_eq!(headers.len(), 3);
+    }
+
+    #[test]
+    fn delays_double_up_to_30_s_and_honor_retry_after() {
+        let millis = |attempts| retry_delay(attempts, None).as_millis();
+        assert_eq!([1, 2, 3].map(millis), [250, 500, 1000]);
+        assert_eq!(retry_delay(9, None), MAX_BACKOFF);
+        assert_eq!(retry_delay(u32::MAX - 1, None), MAX_BACKOFF);
+        let retry_after = |seconds| retry_delay(1, Some(Duration::from_secs(seconds)));
+        assert_eq!(retry_after(60), Duration::from_secs(60));
+        assert_eq!(retry_after(u64::MAX), MAX_RETRY_AFTER);
+    }
+}

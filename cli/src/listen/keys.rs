@@ -18,7 +18,7 @@ use svc_webhook_verify::{KeySet, ReceiveError, Verifier, VerifyError, Webhook, W
 
 use crate::clock;
 use crate::error::Failure;
-use crate::webhook::{Secrets, Source};
+use crate::webhook::{SecretSource, Secrets};
 
 /// The minimum time between requests to the service, because anyone can send unknown fingerprints.
 const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(2);
@@ -30,7 +30,7 @@ const MAX_WARNED_FINGERPRINTS: usize = 16;
 /// The secrets in use.
 pub(crate) struct Keys {
     receiver: WebhookReceiver,
-    source: Source,
+    source: SecretSource,
     warned: Mutex<HashSet<String>>,
 }
 
@@ -43,18 +43,18 @@ impl Keys {
     ) -> Self {
         let receiver = WebhookReceiver::new(secrets.verifier(tolerance)).clock(clock::unix_seconds);
         let receiver = match (secrets.source(), client) {
-            (Source::File(path), _) => {
+            (SecretSource::File(path), _) => {
                 let path = path.clone();
                 receiver.key_loader(move || std::future::ready(KeySet::from_file(&path).ok()))
             }
-            (Source::Service, Some(client)) => {
+            (SecretSource::Service, Some(client)) => {
                 let fetch = Arc::new(RateLimitedFetch {
                     client,
                     fetched_at: Mutex::default(),
                 });
                 receiver.key_loader(move || Arc::clone(&fetch).keys())
             }
-            (Source::Service | Source::Fixed(_), _) => receiver,
+            (SecretSource::Service | SecretSource::Fixed(_), _) => receiver,
         };
         Self {
             receiver,
@@ -63,7 +63,6 @@ impl Keys {
         }
     }
 
-    /// Returns the current verifier.
     pub(super) fn verifier(&self) -> Arc<Verifier> {
         self.receiver.verifier()
     }
@@ -140,17 +139,13 @@ impl RateLimitedFetch {
 }
 
 /// Fetches the signing secret from the service.
-///
-/// # Errors
-///
-/// Returns an error if the request fails, or if the service does not return the secret.
 pub(crate) async fn fetch_secrets(client: &developer::Client) -> Result<Secrets, Failure> {
     let response = client.webhooks().signing_secret().await?;
     let text = response.secret.ok_or_else(|| {
         Failure::other("the service did not return the signing secret")
             .hint("pass --secret-file FILE")
     })?;
-    Secrets::from_text(text.expose(), Source::Service)
+    Secrets::from_text(text.expose(), SecretSource::Service)
 }
 
 /// Locks a mutex. A panic of another thread leaves no partial change, so poisoning is ignored.
@@ -198,7 +193,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_fixed_secret_does_not_change() {
-        let fixed = Secrets::from_text("first", Source::Fixed("a test".into())).unwrap();
+        let fixed = Secrets::from_text("first", SecretSource::Fixed("a test".into())).unwrap();
         let keys = of(&fixed);
         verify(&keys, &["other"]).await.unwrap_err();
         assert!(verify(&keys, &["other", "first"]).await.unwrap().is_some());

@@ -6,11 +6,9 @@
 //! All of them report an `event`, which the loop in this module prints.
 
 mod accept;
-mod event;
 mod forward;
 mod keys;
 mod receive;
-mod shutdown;
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -24,16 +22,16 @@ use svc_webhook_inbox::{Inbox, MemoryStore, Worker};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
-use self::accept::accept;
-use self::event::{StdoutWriter, report};
-use self::forward::Forwarder;
-pub(crate) use self::keys::{Keys, fetch_secrets};
-use self::receive::Receiver;
 use crate::error::Failure;
 use crate::interrupt::terminated;
+use crate::listen::accept::accept;
+use crate::listen::forward::Forwarder;
+use crate::listen::receive::{Receiver, StdoutWriter, report};
 use crate::output::write_stdout;
 use crate::session::Session;
 use crate::webhook::{StoreAddress, Target, store_failure};
+
+pub(crate) use crate::listen::keys::{Keys, fetch_secrets};
 
 /// The time that open requests get to finish after a stop.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
@@ -45,7 +43,6 @@ const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// The time after which another listener takes over the events of one that was killed.
 const LEASE_DURATION: Duration = Duration::from_secs(15);
 
-/// The options of a listener.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// The address to listen on. Port 0 is any free port.
@@ -79,10 +76,6 @@ struct Ready {
 }
 
 /// Listens until the process is asked to stop.
-///
-/// # Errors
-///
-/// Returns an error if the listener cannot be started, or can no longer receive.
 pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> Result<(), Failure> {
     let inbox = match &options.store {
         Some(address) => Inbox::from_arc(address.open().await?),
@@ -125,7 +118,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
     let (stop, stopped_listener) = watch::channel(false);
     let stopped_worker = stopped_listener.clone();
     let (sender, mut events) = mpsc::channel(1024);
-    let pending = unfinished(&inbox).await?;
+    let pending = unfinished_count(&inbox).await?;
     let ready = Ready {
         ready: true,
         url: format!("http://{address}"),
@@ -141,7 +134,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         Some(target) => {
             let forwarder = Forwarder::new(
                 target,
-                transport::reqwest(),
+                transport::hyper(),
                 Arc::clone(&keys),
                 options.max_rejections,
                 sender.clone(),
@@ -159,7 +152,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
     write_stdout(session.printer.format_line(&ready, Ready::text)?.as_bytes())?;
     let working = worker.map(|worker| {
         let mut stop = stopped_worker;
-        tokio::spawn(worker.run_until(async move { shutdown::stopped(&mut stop).await }))
+        tokio::spawn(worker.run_until(async move { wait_for_stop(&mut stop).await }))
     });
 
     let mut stdout = StdoutWriter::default();
@@ -203,14 +196,14 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         }
     };
     let _ = tokio::time::timeout(SHUTDOWN_GRACE, finish_output).await;
-    if is_forwarding && let Ok(pending) = unfinished(&inbox).await {
+    if is_forwarding && let Ok(pending) = unfinished_count(&inbox).await {
         report_pending(session, pending, options.store.is_some());
     }
     result
 }
 
 /// Returns the number of events that are not handled yet.
-async fn unfinished(inbox: &Inbox) -> Result<u64, Failure> {
+async fn unfinished_count(inbox: &Inbox) -> Result<u64, Failure> {
     let stats = inbox.store().stats().await;
     let stats = stats.map_err(|error| store_failure(&error))?;
     Ok(stats.pending + stats.in_progress)
@@ -239,4 +232,10 @@ impl Ready {
         }
         text
     }
+}
+
+/// Waits for the stop signal.
+async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
+    // The sender is dropped only when the listener has ended.
+    let _ = stop.wait_for(|stop| *stop).await;
 }

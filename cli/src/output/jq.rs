@@ -8,11 +8,6 @@ use crate::error::Failure;
 pub(crate) struct Filter(engine::Compiled);
 
 impl Filter {
-    /// Compiles a filter.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the expression is invalid.
     pub(crate) fn compile(expression: &str) -> Result<Self, Failure> {
         let compiled = engine::compile(expression)
             .map_err(|why| Failure::usage(format!("invalid --jq filter `{expression}`: {why}")))?;
@@ -20,11 +15,6 @@ impl Filter {
     }
 
     /// Applies the filter. Returns one line per output; strings are not quoted.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the filter fails. It is not one of usage, which would say that nothing was
-    /// sent.
     pub(crate) fn apply(&self, value: &impl Serialize) -> Result<Vec<String>, Failure> {
         let json = serde_json::to_vec(value)
             .map_err(|error| Failure::other(format!("cannot write the output as JSON: {error}")))?;

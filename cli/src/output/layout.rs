@@ -1,9 +1,91 @@
-//! The layout of tables: which columns are shown, and how wide they are.
-
-use super::column::{Column, ColumnKind};
+//! The columns of tables: which are shown, and how wide they are.
 
 /// The width to which a column of text is truncated at most.
 const MIN_TEXT_WIDTH: usize = 8;
+
+/// A column of a table: its name, how its cells are shown, and what happens to it on a narrow
+/// terminal.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(super) name: String,
+    pub(super) kind: ColumnKind,
+}
+
+/// What a column contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ColumnKind {
+    /// The identifier of the row, or where its content is. Neither dropped nor truncated.
+    Required,
+    /// An identifier, path or URL that is dropped rather than truncated.
+    Whole,
+    /// A status, which is colored.
+    Status,
+    /// A number or an amount, aligned right.
+    Number,
+    /// A point in time.
+    Time,
+    /// Text, which is truncated before a column is dropped.
+    Text,
+}
+
+impl Column {
+    /// Creates a column that is neither dropped nor truncated, such as the id or the path of a file.
+    pub(crate) fn required(name: &str) -> Self {
+        Self::new(name, ColumnKind::Required)
+    }
+
+    /// Creates a column of identifiers, paths or URLs, which are dropped rather than truncated.
+    pub(crate) fn whole(name: &str) -> Self {
+        Self::new(name, ColumnKind::Whole)
+    }
+
+    /// Creates a column of statuses, which are colored.
+    pub(crate) fn status(name: &str) -> Self {
+        Self::new(name, ColumnKind::Status)
+    }
+
+    /// Creates a column of numbers or amounts, aligned right.
+    pub(crate) fn number(name: &str) -> Self {
+        Self::new(name, ColumnKind::Number)
+    }
+
+    /// Creates a column of points in time.
+    pub(crate) fn time(name: &str) -> Self {
+        Self::new(name, ColumnKind::Time)
+    }
+
+    /// Creates a column of text, which may be truncated.
+    pub(crate) fn text(name: &str) -> Self {
+        Self::new(name, ColumnKind::Text)
+    }
+
+    fn new(name: &str, kind: ColumnKind) -> Self {
+        let name = name.to_uppercase();
+        Self { name, kind }
+    }
+}
+
+impl From<&str> for Column {
+    fn from(name: &str) -> Self {
+        Self::text(name)
+    }
+}
+
+impl ColumnKind {
+    /// The rank of the columns that are dropped first.
+    pub(super) const MAX_DROP_RANK: u8 = 4;
+
+    /// Returns how early the column is dropped on a narrow terminal, or `None` for never.
+    pub(super) const fn drop_rank(self) -> Option<u8> {
+        match self {
+            Self::Required => None,
+            Self::Status => Some(1),
+            Self::Number | Self::Time => Some(2),
+            Self::Whole => Some(3),
+            Self::Text => Some(Self::MAX_DROP_RANK),
+        }
+    }
+}
 
 /// Returns the width of each column, or `None` for those that are dropped.
 ///
@@ -17,7 +99,7 @@ pub(super) fn fit(
     available: usize,
 ) -> Vec<Option<usize>> {
     let mut widths: Vec<Option<usize>> = natural_widths.iter().copied().map(Some).collect();
-    while minimum(columns, &widths, gap) > available {
+    while minimum_width(columns, &widths, gap) > available {
         let candidates = columns.iter().zip(&mut widths);
         let dropped = candidates
             .filter(|(_, width)| width.is_some())
@@ -37,13 +119,13 @@ pub(super) fn fit(
             };
             if width.is_none() && column.kind.drop_rank() == Some(rank) {
                 *width = Some(*natural);
-                if minimum(columns, &wider, gap) <= available {
+                if minimum_width(columns, &wider, gap) <= available {
                     widths = wider;
                 }
             }
         }
     }
-    while total(widths.iter().copied(), gap) > available {
+    while total_width(widths.iter().copied(), gap) > available {
         let texts = columns.iter().zip(&mut widths);
         let widest = texts
             .filter(|(column, _)| column.kind == ColumnKind::Text)
@@ -59,7 +141,7 @@ pub(super) fn fit(
 }
 
 /// Returns the width of the table when all text is truncated.
-fn minimum(columns: &[Column], widths: &[Option<usize>], gap: usize) -> usize {
+fn minimum_width(columns: &[Column], widths: &[Option<usize>], gap: usize) -> usize {
     let widths = columns.iter().zip(widths).map(|(column, width)| {
         let width = (*width)?;
         Some(match column.kind {
@@ -67,10 +149,10 @@ fn minimum(columns: &[Column], widths: &[Option<usize>], gap: usize) -> usize {
             _ => width,
         })
     });
-    total(widths, gap)
+    total_width(widths, gap)
 }
 
-fn total(widths: impl Iterator<Item = Option<usize>>, gap: usize) -> usize {
+fn total_width(widths: impl Iterator<Item = Option<usize>>, gap: usize) -> usize {
     let (count, sum) = widths
         .flatten()
         .fold((0_usize, 0_usize), |(count, sum), width| {

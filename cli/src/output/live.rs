@@ -1,6 +1,7 @@
-//! Progress of a wait: a live line on a terminal, occasional plain lines elsewhere.
+//! Progress of waits and downloads: live lines on a terminal, occasional plain lines elsewhere.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,14 +9,12 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use svc_sdk::contract::ErrorCode;
-use svc_sdk::download::DownloadProgress;
-use svc_sdk::{Error, Update};
+use svc_sdk::download::{DownloadEvent, DownloadProgress};
+use svc_sdk::{Error, ErrorKind, Update};
 
-use super::download_bars::DownloadBars;
-use super::log::MIN_SHOWN_PAUSE;
-use super::log_line::retry_reason;
-use super::printer::Printer;
 use crate::clock;
+use crate::output::log::{MIN_SHOWN_PAUSE, retry_reason};
+use crate::output::printer::Printer;
 use crate::text::sanitize;
 
 /// The minimum time between plain lines while the status does not change.
@@ -36,7 +35,6 @@ pub(crate) struct ProgressLine<'a> {
 }
 
 impl<'a> ProgressLine<'a> {
-    /// Creates a line with a name.
     pub(crate) fn new(printer: &'a Printer, name: &str) -> Self {
         let next_poll = NextPoll::default();
         let bar = printer.shows_progress().then(|| {
@@ -164,7 +162,7 @@ impl Drop for ProgressLine<'_> {
 fn reason_of_pause(error: &Error) -> String {
     let status = error.status().map(|status| status.to_string());
     let kind = match () {
-        () if error.is_decode() => "invalid_response",
+        () if error.kind() == ErrorKind::InvalidResponse => "invalid_response",
         () if error.is_timeout() => "timeout",
         () if error.may_have_been_sent() => "connection_lost",
         () => "connection_failed",
@@ -209,6 +207,85 @@ impl NextPoll {
             false => format!(", next poll in {}", clock::format_duration(whole)),
         }
     }
+}
+
+/// The bar of a file whose size is known, and that of any other.
+const WITH_TOTAL: &str = "  {prefix} [{bar:24}] {decimal_bytes} of {decimal_total_bytes}  {decimal_bytes_per_sec}  {msg}";
+const WITHOUT_TOTAL: &str = "  {prefix} {decimal_bytes}  {decimal_bytes_per_sec}  {msg}";
+
+/// The bars of the files that are under way, by their position.
+#[derive(Debug, Default)]
+pub(super) struct DownloadBars {
+    bars: BTreeMap<usize, ProgressBar>,
+    done: usize,
+}
+
+impl DownloadBars {
+    /// Shows an event, and returns how many files are complete.
+    pub(super) fn update(
+        &mut self,
+        progress: &DownloadProgress,
+        add_bar: impl FnOnce(ProgressBar) -> ProgressBar,
+    ) -> usize {
+        let index = progress.index;
+        match &progress.event {
+            DownloadEvent::Started { bytes, total, .. } => {
+                let bar = ProgressBar::hidden();
+                bar.set_prefix(format!("{} of {}", index + 1, progress.count));
+                set_total(&bar, *total);
+                bar.set_position(*bytes);
+                // What was there before says nothing about the rate.
+                bar.reset_eta();
+                self.bars.insert(index, add_bar(bar));
+            }
+            DownloadEvent::Advanced { bytes, total, .. } => {
+                if let Some(bar) = self.bars.get(&index) {
+                    if bar.length() != *total {
+                        set_total(bar, *total);
+                    }
+                    bar.set_message("");
+                    bar.set_position(*bytes);
+                }
+            }
+            DownloadEvent::Retrying { delay, .. } => {
+                if let Some(bar) = self.bars.get(&index) {
+                    bar.set_message(format!("retrying in {} s", delay.as_secs().max(1)));
+                }
+            }
+            DownloadEvent::Finished { .. } => {
+                self.done += 1;
+                self.remove(index);
+            }
+            _ => self.remove(index),
+        }
+        self.done
+    }
+
+    /// Removes all bars from the terminal.
+    pub(super) fn clear(&self) {
+        self.bars.values().for_each(ProgressBar::finish_and_clear);
+    }
+
+    fn remove(&mut self, index: usize) {
+        if let Some(bar) = self.bars.remove(&index) {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn set_total(bar: &ProgressBar, total: Option<u64>) {
+    let template = match total {
+        Some(total) => {
+            bar.set_length(total);
+            WITH_TOTAL
+        }
+        None => {
+            bar.unset_length();
+            WITHOUT_TOTAL
+        }
+    };
+    let style = ProgressStyle::with_template(template);
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
 }
 
 #[cfg(test)]

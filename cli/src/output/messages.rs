@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use indicatif::{MultiProgress, ProgressBar};
 use svc_sdk::ApiKey;
 
+use crate::args::Color;
+
 /// The maximum number of lines that are held while a screen is shown.
 const MAX_HELD_LINES: usize = 1000;
 
@@ -22,7 +24,7 @@ pub(crate) struct Messages {
 #[derive(Debug, Default)]
 struct HeldLines {
     newest: VecDeque<String>,
-    /// The number of older lines.
+    /// The number of older lines that were dropped.
     dropped: usize,
 }
 
@@ -95,5 +97,58 @@ impl Messages {
             .map(ApiKey::expose)
             .filter(|key| key.len() >= 8);
         long.fold(text.to_owned(), |text, key| text.replace(key, "[key]"))
+    }
+}
+
+impl Color {
+    /// Returns whether the output to a stream is colored, given whether that is a terminal.
+    pub(crate) fn applies(self, terminal: bool) -> bool {
+        let set = |name: &str| {
+            std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0")
+        };
+        self.decide(
+            terminal && !is_dumb_terminal(),
+            std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
+            set("CLICOLOR_FORCE"),
+        )
+    }
+
+    fn decide(self, terminal: bool, no_color: bool, forced: bool) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => !no_color && (forced || terminal),
+        }
+    }
+}
+
+/// Returns whether the terminal cannot move its cursor or show colors.
+pub(super) fn is_dumb_terminal() -> bool {
+    std::env::var_os("TERM").is_some_and(|name| name == "dumb")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colors_are_used_on_terminals_by_default() {
+        let rows = [
+            // --color, terminal, NO_COLOR, CLICOLOR_FORCE, expected
+            (Color::Auto, true, false, false, true),
+            (Color::Auto, false, false, false, false),
+            (Color::Auto, true, true, false, false),
+            (Color::Auto, false, false, true, true),
+            (Color::Auto, false, true, true, false),
+            (Color::Always, false, true, false, true),
+            (Color::Never, true, false, true, false),
+        ];
+        for (color, terminal, no_color, forced, expected) in rows {
+            assert_eq!(
+                color.decide(terminal, no_color, forced),
+                expected,
+                "{color:?}"
+            );
+        }
     }
 }

@@ -8,18 +8,17 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 use svc_sdk::ApiKey;
 
-use super::jq::Filter;
-use super::log::{self, LogFilter};
-use super::messages::{HeldMessages, Messages};
-use super::table::Table;
 use crate::args::{Color, Format};
 use crate::error::Failure;
+use crate::output::jq::Filter;
+use crate::output::log::{self, LogFilter};
+use crate::output::messages::{HeldMessages, Messages, is_dumb_terminal};
+use crate::output::table::Table;
 use crate::text::{escape_json, sanitize};
 
 /// The width of a terminal that does not report one.
 const DEFAULT_WIDTH: usize = 80;
 
-/// The options of a printer.
 #[derive(Debug, Default)]
 pub(crate) struct PrinterOptions<'a> {
     /// The value of `--output`.
@@ -53,10 +52,6 @@ struct Stream {
 
 impl Printer {
     /// Creates a printer for the streams of this process.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the `--jq` filter is invalid.
     pub(crate) fn new(options: &PrinterOptions<'_>) -> Result<Self, Failure> {
         let stream = |terminal| Stream {
             terminal,
@@ -102,7 +97,6 @@ impl Printer {
         }
     }
 
-    /// Prints a list of values.
     pub(crate) fn print_list<T: Serialize>(
         &self,
         values: &[T],
@@ -150,7 +144,6 @@ impl Printer {
         self.filter.is_none() && self.format == Format::Jsonl
     }
 
-    /// Returns whether values are printed as tables.
     pub(crate) fn prints_tables(&self) -> bool {
         self.filter.is_none() && self.format == Format::Table
     }
@@ -455,10 +448,6 @@ impl Printer {
 }
 
 /// Writes to standard output. Blocks while the reader of a pipe is slow.
-///
-/// # Errors
-///
-/// Returns a silent failure if the pipe is closed, and an error if the write fails otherwise.
 pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
@@ -466,33 +455,6 @@ pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
         io::ErrorKind::BrokenPipe => Failure::broken_pipe(),
         _ => Failure::other(format!("cannot write to standard output: {error}")),
     })
-}
-
-impl Color {
-    /// Returns whether the output to a stream is colored, given whether that is a terminal.
-    pub(crate) fn applies(self, terminal: bool) -> bool {
-        let set = |name: &str| {
-            std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0")
-        };
-        self.decide(
-            terminal && !is_dumb_terminal(),
-            std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
-            set("CLICOLOR_FORCE"),
-        )
-    }
-
-    fn decide(self, terminal: bool, no_color: bool, forced: bool) -> bool {
-        match self {
-            Self::Always => true,
-            Self::Never => false,
-            Self::Auto => !no_color && (forced || terminal),
-        }
-    }
-}
-
-/// Returns whether the terminal cannot move its cursor or show colors.
-fn is_dumb_terminal() -> bool {
-    std::env::var_os("TERM").is_some_and(|name| name == "dumb")
 }
 
 fn pretty(value: &impl Serialize) -> Result<String, Failure> {
@@ -505,30 +467,4 @@ fn compact(value: &impl Serialize) -> Result<String, Failure> {
 
 fn serialize_failure(error: &serde_json::Error) -> Failure {
     Failure::other(format!("cannot write the output as JSON: {error}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn colors_are_used_on_terminals_by_default() {
-        let rows = [
-            // --color, terminal, NO_COLOR, CLICOLOR_FORCE, expected
-            (Color::Auto, true, false, false, true),
-            (Color::Auto, false, false, false, false),
-            (Color::Auto, true, true, false, false),
-            (Color::Auto, false, false, true, true),
-            (Color::Auto, false, true, true, false),
-            (Color::Always, false, true, false, true),
-            (Color::Never, true, false, true, false),
-        ];
-        for (color, terminal, no_color, forced, expected) in rows {
-            assert_eq!(
-                color.decide(terminal, no_color, forced),
-                expected,
-                "{color:?}"
-            );
-        }
-    }
 }

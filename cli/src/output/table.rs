@@ -1,11 +1,9 @@
-//! Tables that are fitted to the terminal.
+//! Tables, their columns and the colors of statuses.
 
 use console::{Style, style};
 use unicode_width::UnicodeWidthStr;
 
-use super::column::{Column, ColumnKind};
-use super::layout;
-use super::status::status_style;
+use crate::output::layout::{self, Column, ColumnKind};
 use crate::text::sanitize;
 
 const GAP: &str = "  ";
@@ -61,7 +59,6 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// Adds a field, if there is a value.
     pub(crate) fn field(&mut self, name: &str, value: Option<impl ToString>) {
         if let Some(value) = value {
             self.row([name, &value.to_string()]);
@@ -182,6 +179,20 @@ fn truncate(text: &str, width: usize) -> String {
     }
     shown.push('…');
     shown
+}
+
+/// Returns the style of a status, or `None` for one that is shown as other text.
+pub(super) fn status_style(status: &str) -> Option<Style> {
+    let style = Style::new();
+    Some(match status {
+        "completed" | "succeeded" | "delivered" | "paid" | "active" | "ok" => style.green(),
+        "failed" | "error" => style.red(),
+        "canceled" | "skipped" | "expired" | "refused" | "abandoned" | "open" | "warning" => {
+            style.yellow()
+        }
+        "processing" | "running" | "pending" => style.cyan(),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

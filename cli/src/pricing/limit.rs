@@ -1,32 +1,32 @@
-//! The limit of `--max-price`, and the confirmation prompt.
+//! Limits before a submit: `--max-price`, the confirmation prompt, and the type of the model.
 
+use serde_json::Value;
+use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 
-use super::price::Price;
 use crate::args::SpendingArgs;
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, Suggestion};
+use crate::pricing::Price;
+use crate::resource::SubmitRequest;
 use crate::session::Session;
 
-/// What a submit that is not confirmed leaves behind.
+/// The consequence of a submit that was not confirmed, for messages.
 pub(crate) const NOTHING_CHARGED: &str = "nothing was submitted and nothing was charged";
 
 /// Checks a price against `--max-price`.
-///
-/// # Errors
-///
-/// Returns an error if the price is above the limit or unknown.
 pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result<(), Failure> {
     let Some(limit) = limit else { return Ok(()) };
     let (why, next) = match (price, price.upper_bound()) {
         (_, Some(max_usd)) if max_usd <= limit => return Ok(()),
         (Price::SpendCap(_), Some(max_usd)) => (
             format!("it may cost up to {max_usd} USD, above --max-price {limit}"),
-            "pass a lower --cap, or a higher --max-price",
+            "pass a lower --cap, or a higher --max-price".into(),
         ),
         (_, Some(max_usd)) => (
             format!("the price is {max_usd} USD, above --max-price {limit}"),
-            "pass a higher --max-price, or request less: a cheaper model (svc pricing list), fewer \
-             seconds or fewer images",
+            Suggestion::from("pass a higher --max-price, or request less: a cheaper model (")
+                .svc(["pricing", "list"])
+                .then("), fewer seconds or fewer images"),
         ),
         (Price::OwnerCap(..), None) => (
             format!(
@@ -34,11 +34,11 @@ pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result<(), F
                  requires a fixed one",
                 price.describe()
             ),
-            "pass --cap USD, the maximum cost of a run's generations",
+            "pass --cap USD, the maximum cost of a run's generations".into(),
         ),
         (_, None) => (
             "the price is unknown, and --max-price requires a known price".to_owned(),
-            "omit --max-price to submit at any price",
+            "omit --max-price to submit at any price".into(),
         ),
     };
     let failure = Failure::new(Exit::Funds, format!("{why}; nothing was charged"));
@@ -46,10 +46,6 @@ pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result<(), F
 }
 
 /// Prints the price, and asks for confirmation if the user can be prompted.
-///
-/// # Errors
-///
-/// Returns an error if the user does not confirm.
 pub(crate) async fn confirm(
     session: &Session,
     what: &str,
@@ -65,43 +61,63 @@ pub(crate) async fn confirm(
     session.confirm(&question, NOTHING_CHARGED).await
 }
 
+/// Checks that the price of an image is not that of seconds, and the price of a video not that of images.
+pub(crate) fn check_model_kind(price: &Price, request: &SubmitRequest) -> Result<(), Failure> {
+    let unit = price
+        .estimate()
+        .and_then(|estimate| estimate.unit.as_deref());
+    let kind = match (request.operation, unit) {
+        (Operation::ImageGenerate, Some("second")) => "video",
+        (Operation::VideoGenerate, Some("image")) => "image",
+        _ => return Ok(()),
+    };
+    let model = request.body.get("model").and_then(Value::as_str);
+    let model = model.unwrap_or_default();
+    let article = match kind {
+        "image" => "an",
+        _ => "a",
+    };
+    Err(Failure::usage(format!(
+        "`{model}` is {article} {kind} model; nothing was sent"
+    ))
+    .hint(Suggestion::from("use it with: ").svc([kind, "generate"]))
+    .hint(
+        Suggestion::from(format!("or list the {} models with: ", request.noun)).svc([
+            "model",
+            "list",
+            "--type",
+            request.noun,
+        ]),
+    ))
+}
+
 #[cfg(test)]
 mod tests {
+    use super::*;
     use serde_json::json;
 
-    use super::*;
-    use crate::pricing::SpendCap;
-
-    fn usd(text: &str) -> Usd {
-        text.parse().unwrap()
-    }
-
     #[test]
-    fn prices_above_the_limit_and_unknown_prices_are_rejected() {
-        let charge = |text: &str| {
-            let estimate = serde_json::from_value(json!({ "price_usd": text }));
-            Price::Estimate(estimate.unwrap())
+    fn a_model_of_the_other_kind_is_rejected() {
+        let check = |operation, noun, unit: Value| {
+            let estimate = json!({"price_usd": "1", "unit": unit});
+            let price = Price::Estimate(serde_json::from_value(estimate).unwrap());
+            let body = json!({"model": "video-h"});
+            let request = SubmitRequest {
+                noun,
+                operation,
+                segments: Vec::new(),
+                body: body.as_object().cloned().unwrap(),
+            };
+            check_model_kind(&price, &request).map_err(|failure| failure.headline())
         };
-        let cap = |text: &str| {
-            let max_usd = usd(text);
-            Price::SpendCap(SpendCap { max_usd, runs: 1 })
-        };
-        assert!(check_max_price(&charge("0.7035"), Some(usd("0.7035"))).is_ok());
-        assert!(check_max_price(&cap("2"), Some(usd("2"))).is_ok());
-        assert!(check_max_price(&Price::Unknown, None).is_ok());
-        for (price, limit) in [
-            (charge("0.7036"), "0.7035"),
-            (cap("2.000001"), "2"),
-            (Price::OwnerCap(usd("1"), 1), "2"),
-            (Price::Unknown, "1000"),
-            (charge("0.0001"), "0"),
-        ] {
-            assert_eq!(
-                check_max_price(&price, Some(usd(limit)))
-                    .unwrap_err()
-                    .exit(),
-                Exit::Funds
-            );
+        let image = |unit| check(Operation::ImageGenerate, "image", unit);
+        assert_eq!(
+            image(json!("second")),
+            Err("`video-h` is a video model; nothing was sent".to_owned())
+        );
+        assert!(check(Operation::VideoGenerate, "video", json!("image")).is_err());
+        for unit in [json!("image"), json!(null), json!("frame")] {
+            assert_eq!(image(unit), Ok(()));
         }
     }
 }

@@ -1,9 +1,315 @@
 //! Request bodies, built from flags and validated before they are sent.
 
-mod builder;
 pub(crate) mod run;
-mod search;
 mod validation;
 
-pub(crate) use builder::RequestBody;
-pub(crate) use search::search_query;
+use std::num::NonZero;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use svc_sdk::types::SearchQuery;
+
+use crate::args::{
+    AvatarFields, BodyArgs, CommunicationFields, JsonField, PromptArgs, SceneFields, SearchArgs,
+    SpeechFields,
+};
+use crate::error::Failure;
+use crate::input::{check_single_stdin_reader, read_file, read_json, read_text};
+use crate::text::json_error;
+
+/// A request body that is being built.
+#[derive(Debug, Default)]
+pub(crate) struct RequestBody {
+    fields: Map<String, Value>,
+    set_fields: Vec<String>,
+    /// Whether the caller has given fields with `--input` or `--param`.
+    has_custom_fields: bool,
+}
+
+impl RequestBody {
+    /// Starts with `--input`, the prompt and `--param`.
+    pub(crate) fn read_with_prompt(args: &BodyArgs, prompt: &PromptArgs) -> Result<Self, Failure> {
+        let prompt = prompt.given();
+        check_single_stdin_reader(&[
+            ("--input", args.input.as_deref().and_then(Path::to_str)),
+            ("--prompt", prompt),
+        ])?;
+        let mut body = Self::from_input(args.input.as_deref())?;
+        body.has_custom_fields = !body.fields.is_empty() || !args.params.is_empty();
+        let prompt = prompt.map(|text| read_text("--prompt", text)).transpose()?;
+        body.set("prompt", prompt)?;
+        body.params(&args.params)?;
+        Ok(body)
+    }
+
+    /// Creates a body from `--input` and `--param`, for operations without a prompt.
+    pub(crate) fn read(args: &BodyArgs) -> Result<Self, Failure> {
+        Self::read_with_prompt(args, &PromptArgs::default())
+    }
+
+    /// Creates a body from `--input`.
+    pub(crate) fn from_input(input: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = input else {
+            return Ok(Self::default());
+        };
+        match serde_json::from_slice(&read_file("--input", path)?) {
+            Ok(Value::Object(fields)) => Ok(Self::from_fields(fields)),
+            Ok(_) => Err(Failure::usage("--input must be a JSON object")),
+            Err(error) => Err(Failure::usage(format!(
+                "--input is not valid JSON: {}",
+                json_error(&error)
+            ))),
+        }
+    }
+
+    /// Starts with fields that do not count as set by a flag.
+    pub(crate) fn from_fields(fields: Map<String, Value>) -> Self {
+        Self {
+            fields,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) fn params(&mut self, params: &[JsonField]) -> Result<(), Failure> {
+        params
+            .iter()
+            .try_for_each(|param| self.set(&param.name, Some(param.value.clone())))
+    }
+
+    /// Adds the fields of flags that are named after them.
+    pub(crate) fn flags(mut self, flags: &impl Serialize) -> Result<Self, Failure> {
+        let fields = serde_json::to_value(flags);
+        let fields = fields.map_err(|error| Failure::usage(error.to_string()))?;
+        for (name, value) in fields.as_object().into_iter().flatten() {
+            if !value.is_null() && value.as_array().is_none_or(|items| !items.is_empty()) {
+                self.set(name, Some(value.clone()))?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// Adds the fields of an avatar's speech.
+    pub(crate) fn speech(self, args: &SpeechFields) -> Result<Self, Failure> {
+        let script = args.script.as_ref();
+        let script = script.map(|text| read_text("--script", text)).transpose()?;
+        let inputs = args.video_inputs.as_ref();
+        let inputs: Option<Value> = inputs
+            .map(|json| read_json("--video-inputs", json))
+            .transpose()?;
+        self.flags(args)?
+            .with("script", script)?
+            .with("video_inputs", inputs)
+    }
+
+    /// Adds what an avatar video shows besides the avatar.
+    pub(crate) fn scene(self, args: &SceneFields) -> Result<Self, Failure> {
+        let scene = args.scene.as_ref();
+        let scene = scene.map(|json| read_json("--scene", json)).transpose()?;
+        self.flags(args)?.with("scene", scene)?.with_nested(
+            "scene",
+            "image_url",
+            args.scene_image_url.clone(),
+        )
+    }
+
+    /// Adds the traits of a new avatar.
+    pub(crate) fn props(self, props: Option<&str>) -> Result<Self, Failure> {
+        let props = props.map(|json| read_json("--props", json)).transpose()?;
+        self.with_nested("input", "props", props)
+    }
+
+    /// Adds the fields of all avatar operations.
+    pub(crate) fn avatar(self, args: &AvatarFields) -> Result<Self, Failure> {
+        self.speech(&args.speech)?
+            .scene(&args.scene)?
+            .props(args.props.as_deref())
+    }
+
+    /// Adds the webhook, the mode and the metadata. A webhook implies `mode`.
+    pub(crate) fn communication(mut self, args: &CommunicationFields) -> Result<Self, Failure> {
+        self = self.flags(args)?;
+        if args.webhook_url.is_some() && args.mode.is_none() {
+            self.fields.insert("mode".to_owned(), "webhook".into());
+        }
+        if !args.metadata.is_empty() {
+            let metadata = self
+                .fields
+                .entry("metadata")
+                .or_insert_with(|| Value::Object(Map::new()));
+            let Some(metadata) = metadata.as_object_mut() else {
+                return Err(Failure::usage(
+                    "--metadata requires `metadata` in the body to be an object",
+                ));
+            };
+            for pair in &args.metadata {
+                metadata.insert(pair.name.clone(), pair.value.clone().into());
+            }
+        }
+        Ok(self)
+    }
+
+    /// Sets a field from a flag.
+    pub(crate) fn set(
+        &mut self,
+        name: &str,
+        value: Option<impl Into<Value>>,
+    ) -> Result<(), Failure> {
+        let Some(value) = value else { return Ok(()) };
+        if self.set_fields.iter().any(|set_fields| set_fields == name) {
+            return Err(Failure::usage(format!("`{name}` is set twice")));
+        }
+        self.set_fields.push(name.to_owned());
+        self.fields.insert(name.to_owned(), value.into());
+        Ok(())
+    }
+
+    /// Sets a field from a flag, for chaining.
+    pub(crate) fn with(
+        mut self,
+        name: &str,
+        value: Option<impl Into<Value>>,
+    ) -> Result<Self, Failure> {
+        self.set(name, value)?;
+        Ok(self)
+    }
+
+    /// Sets a field of an object in the body. The object is created if it is missing.
+    pub(crate) fn with_nested(
+        mut self,
+        object: &str,
+        name: &str,
+        value: Option<impl Into<Value>>,
+    ) -> Result<Self, Failure> {
+        let Some(value) = value else { return Ok(self) };
+        let fields = self
+            .fields
+            .entry(object)
+            .or_insert_with(|| Value::Object(Map::new()));
+        let Some(fields) = fields.as_object_mut() else {
+            let why = format!("`{object}` must be an object to set `{object}.{name}`");
+            return Err(Failure::usage(why));
+        };
+        fields.insert(name.to_owned(), value.into());
+        Ok(self)
+    }
+
+    /// Moves a field into an object of the body.
+    pub(crate) fn moved_into(mut self, name: &str, object: &str) -> Result<Self, Failure> {
+        let value = self.fields.remove(name);
+        self.with_nested(object, name, value)
+    }
+
+    /// Sets a field unless it is set.
+    pub(crate) fn with_default(mut self, name: &str, value: &str) -> Self {
+        self.fields.entry(name).or_insert_with(|| value.into());
+        self
+    }
+}
+
+/// Returns the body of a search. The limit is a field of it.
+pub(crate) fn search_query(args: &SearchArgs) -> Result<SearchQuery, Failure> {
+    let (query, fields) = RequestBody::read(&args.body)?
+        .with("query", args.query.clone())?
+        .with("limit", args.list.page.limit.map(NonZero::get))?
+        .finish_with_text("query")?;
+    let mut body = SearchQuery::new(query);
+    body.extra = fields.into();
+    Ok(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use serde_json::json;
+
+    use crate::args::{Pair, VideoFields, VideoMedia, VideoProperties};
+
+    fn param(text: &str) -> JsonField {
+        text.parse().unwrap()
+    }
+
+    fn prompt(text: &str) -> PromptArgs {
+        PromptArgs {
+            prompt: Some(text.into()),
+            ..PromptArgs::default()
+        }
+    }
+
+    fn seconds(duration: u64) -> VideoFields {
+        VideoFields {
+            properties: VideoProperties {
+                duration: Some(duration),
+                ..VideoProperties::default()
+            },
+            ..VideoFields::default()
+        }
+    }
+
+    #[test]
+    fn only_given_flags_become_fields() {
+        let body = BodyArgs {
+            params: vec![param("seed=7"), param("camera={\"pan\": 1.5}")],
+            input: None,
+        };
+        let video = VideoFields {
+            media: VideoMedia {
+                reference_image_urls: vec!["https://a/1".into(), "https://a/2".into()],
+                ..VideoMedia::default()
+            },
+            ..seconds(5)
+        };
+        let made = RequestBody::read_with_prompt(&body, &prompt("a fox"))
+            .unwrap()
+            .flags(&video)
+            .unwrap()
+            .with_default("model", "auto")
+            .finish();
+        assert_eq!(
+            Value::Object(made.unwrap()),
+            json!({
+                "model": "auto", "prompt": "a fox", "seed": 7, "camera": {"pan": 1.5}, "duration": 5,
+                "reference_image_urls": ["https://a/1", "https://a/2"]
+            })
+        );
+    }
+
+    #[test]
+    fn flags_override_the_fields_of_an_input_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("body.json");
+        fs::write(
+            &path,
+            r#"{"model": "video-f", "duration": 4, "metadata": {"a": 1}}"#,
+        )
+        .unwrap();
+        let args = BodyArgs {
+            input: Some(path),
+            ..BodyArgs::default()
+        };
+        let communication = CommunicationFields {
+            metadata: vec![Pair {
+                name: "order".into(),
+                value: "7".into(),
+            }],
+            webhook_url: Some("https://hooks.example/x".into()),
+            ..CommunicationFields::default()
+        };
+        let video = seconds(6);
+        let body = RequestBody::read(&args)
+            .unwrap()
+            .flags(&video)
+            .unwrap()
+            .communication(&communication)
+            .unwrap();
+        assert_eq!(
+            Value::Object(body.with_default("model", "auto").finish().unwrap()),
+            json!({
+                "model": "video-f", "duration": 6, "metadata": {"a": 1, "order": "7"},
+                "webhook_url": "https://hooks.example/x", "mode": "webhook"
+            })
+        );
+    }
+}

@@ -6,13 +6,12 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::limits::MAX_SPEND_CAP_USD;
 use svc_sdk::types::{OutputSchema, Usd};
 
-use super::builder::RequestBody;
-use super::validation::is_media_url;
 use crate::args::{FormatFields, InstructionArgs, RunArgs};
 use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_json_or_file, read_text};
+use crate::request_body::RequestBody;
+use crate::request_body::validation::is_media_url;
 
-/// The field of the spend cap.
 const CAP_FIELD: &str = "generation_spend_cap_usd";
 /// Fields of which a Format run needs at least one.
 const CONTENT_FIELDS: [&str; 4] = ["instruction", "input", "previous_run_id", "attachments"];
@@ -38,55 +37,40 @@ pub(crate) fn from_args(
     let communication = communication
         .map(|given| read_json_or_file("--communication", given))
         .transpose()?;
-    let fields = &args.communication;
-    body.with("webhook_url", fields.webhook_url.clone())?
-        .with("mode", fields.mode.clone())?
-        .with("wait_timeout_seconds", fields.wait_timeout_seconds)?
+    body.flags(&args.communication)?
         .with("communication", communication)
 }
 
 /// Returns the fields that are set by the flags of a Format run.
 pub(crate) fn format_fields(args: &FormatFields) -> Result<Map<String, Value>, Failure> {
-    let mut fields = Map::new();
-    let mut put = |name: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            fields.insert(name.to_owned(), value);
-        }
-    };
-    let attachments: Vec<Value> = args
-        .attachments
-        .iter()
-        .map(|attachment| match attachment.strip_prefix("asset:") {
-            Some(id) => json!({ "asset_id": id }),
-            None => json!({ "url": attachment }),
-        })
-        .collect();
-    let object = |flag: &str, given: &Option<String>| {
+    let attachments = args.attachments.iter();
+    let attachments = attachments.map(|attachment| match attachment.strip_prefix("asset:") {
+        Some(id) => json!({ "asset_id": id }),
+        None => json!({ "url": attachment }),
+    });
+    let attachments: Vec<Value> = attachments.collect();
+    let read = |flag: &str, given: &Option<String>| {
         let given = given.as_ref();
         given
             .map(|given| read_json_or_file(flag, given))
             .transpose()
     };
-    put(
-        "previous_run_id",
-        args.previous_run_id.clone().map(Value::from),
-    );
-    put(
-        "attachments",
-        (!attachments.is_empty()).then(|| attachments.into()),
-    );
-    put(
-        "output_schema",
-        object("--output-schema", &args.output_schema)?,
-    );
-    put(
-        "response_format",
-        object("--response-format", &args.response_format)?,
-    );
-    put("generation_spend_cap_usd", args.cap.cap.map(usd_number));
-    put("model", args.model.clone().map(Value::from));
-    put("on_active_run", args.on_active_run.clone().map(Value::from));
-    Ok(fields)
+    let body = RequestBody::default()
+        .flags(args)?
+        .with(
+            "attachments",
+            Some(attachments).filter(|items| !items.is_empty()),
+        )?
+        .with(
+            "output_schema",
+            read("--output-schema", &args.output_schema)?,
+        )?
+        .with(
+            "response_format",
+            read("--response-format", &args.response_format)?,
+        )?
+        .with(CAP_FIELD, args.cap.cap.map(usd_number))?;
+    Ok(body.fields)
 }
 
 /// Returns an amount as an exact JSON number.
@@ -96,11 +80,6 @@ pub(crate) fn usd_number(amount: Usd) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| amount.to_string().into())
 }
 
-/// Validates the body of a Format run.
-///
-/// # Errors
-///
-/// Returns an error if the service would reject the body.
 pub(crate) fn validate_format(body: &Map<String, Value>) -> Result<(), Failure> {
     if !CONTENT_FIELDS.iter().any(|name| body.contains_key(*name)) {
         return Err(Failure::usage("the run has no input")
@@ -121,11 +100,6 @@ pub(crate) fn validate_format(body: &Map<String, Value>) -> Result<(), Failure> 
     validate_cap(body)
 }
 
-/// Validates the spend cap in a body.
-///
-/// # Errors
-///
-/// Returns an error if the cap is out of range or not a number.
 pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
     let Some(cap) = body.get(CAP_FIELD) else {
         return Ok(());
@@ -183,11 +157,6 @@ fn validate_schema(schema: &Value) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Exit;
-
-    fn fields(json: Value) -> Map<String, Value> {
-        json.as_object().cloned().unwrap()
-    }
 
     #[test]
     fn flags_become_fields() {
@@ -225,65 +194,11 @@ mod tests {
     }
 
     #[test]
-    fn invalid_bodies_are_usage_errors() {
-        let rows = [
-            (json!({"model": "m"}), "no input"),
-            (
-                json!({"instruction": "x", "output_schema": {"type": "object"}, "response_format": {}}),
-                "cannot be used together",
-            ),
-            (
-                json!({"instruction": "x", "generation_spend_cap_usd": 0}),
-                "above 0",
-            ),
-            (
-                json!({"instruction": "x", "generation_spend_cap_usd": 500.000001}),
-                "at most 500",
-            ),
-            (
-                json!({"instruction": "x", "generation_spend_cap_usd": "2"}),
-                "a number",
-            ),
-            (json!({"attachments": [{"url": "http://a"}]}), "https://"),
-            (json!({"attachments": [{}]}), "asset:ID"),
-        ];
-        for (body, expected) in rows {
-            let failure = validate_format(&fields(body)).unwrap_err();
-            assert_eq!(failure.exit(), Exit::Usage);
-            assert!(
-                failure.headline().contains(expected),
-                "{}",
-                failure.headline()
-            );
-        }
-        let good = json!({"previous_run_id": "run_1", "generation_spend_cap_usd": 500});
-        assert!(validate_format(&fields(good)).is_ok());
-    }
-
-    #[test]
     fn only_one_flag_can_read_standard_input() {
         let flags =
             |one, other| check_single_stdin_reader(&[("--a", one), ("--b", None), ("--c", other)]);
         assert!(flags(Some("-"), Some("x")).is_ok());
         let failure = flags(Some("-"), Some("-")).unwrap_err();
         assert!(failure.headline().contains("--a - and --c -"));
-    }
-
-    #[test]
-    fn an_invalid_schema_is_rejected_with_all_violations() {
-        let schema = json!({"type": "array", "properties": {"a": {"pattern": "^F"}}});
-        let failure = validate_format(&fields(
-            json!({"instruction": "x", "output_schema": schema}),
-        ));
-        let failure = failure.unwrap_err();
-        assert_eq!(failure.exit(), Exit::Usage);
-        let text = failure.detail_lines().join("\n");
-        assert!(text.contains("the root must"), "{text}");
-        assert!(text.contains("/properties/a/pattern"), "{text}");
-        let json = failure.to_json();
-        assert_eq!(
-            json["error"]["details"]["violations"][1]["rule"],
-            "unsupported_keyword"
-        );
     }
 }

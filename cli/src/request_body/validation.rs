@@ -30,10 +30,6 @@ const INPUT_FIELDS: [&str; 12] = [
 impl RequestBody {
     /// Checks that the body says what to generate, because a generation of nothing in particular
     /// would be paid for as well.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is no input. The hint says what to pass.
     pub(crate) fn require_input(self, what_to_pass: &str) -> Result<Self, Failure> {
         self.require(
             what_to_pass,
@@ -53,10 +49,6 @@ impl RequestBody {
 
     /// Checks that the body says what to generate, as [`require_input`](Self::require_input) does, in
     /// a command whose prompt can be an argument: `--download` may have taken it as its directory.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is no input.
     pub(crate) fn require_prompt(
         self,
         what_to_pass: &str,
@@ -75,10 +67,6 @@ impl RequestBody {
     }
 
     /// Returns the text of a required field, and the other fields.
-    ///
-    /// # Errors
-    ///
-    /// As [`finish`](Self::finish), and if the field is missing or not a text.
     pub(crate) fn finish_with_text(
         self,
         name: &str,
@@ -91,10 +79,6 @@ impl RequestBody {
     }
 
     /// Validates and returns the body.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a field is null, if a URL is not https, or if a field is not allowed.
     pub(crate) fn finish(self) -> Result<Map<String, Value>, Failure> {
         for owner in OWNER_FIELDS {
             if self.fields.contains_key(owner) {

@@ -1,40 +1,38 @@
 //! The resources that a submit starts and a wait polls: jobs, runs and bulk queues.
 //!
-//! `submit` and `wait` handle all three alike. The [`Resource`] trait has what differs: the price,
+//! `submit` and `wait` handle all three alike. The [`ResourceKind`] trait has what differs: the price,
 //! the status, the result, and the commands that resume.
 
-mod finished;
+pub(crate) mod id;
 pub(crate) mod job;
 pub(crate) mod queue;
 pub(crate) mod run;
 
-pub(crate) use self::finished::Finished;
-
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::Value;
-use svc_sdk::download::DownloadProgress;
+use serde_json::{Map, Value};
+use svc_sdk::contract::Operation;
+use svc_sdk::download::{Download, DownloadProgress};
 use svc_sdk::handle::{self, Handle};
 use svc_sdk::types::Usd;
 use svc_sdk::{Client, Update, Updates};
 
+pub(crate) use self::id::{Outcome, ResourceId};
 use crate::args::ReceiptArgs;
-use crate::download::DownloadPlan;
+use crate::download::{DownloadPlan, StoredFile};
 use crate::error::Failure;
 use crate::output::{ProgressLine, Table};
 use crate::pricing::Price;
 use crate::session::Session;
-use crate::types::{ResourceId, SubmitRequest};
 
 /// A function that is called with the progress of a download.
 pub(crate) type OnProgress = Arc<dyn Fn(DownloadProgress) + Send + Sync>;
 
 /// A kind of resource that a submit starts and a wait polls.
-pub(crate) trait Resource: handle::Resource {
+pub(crate) trait ResourceKind: handle::Resource {
     /// The result, however the resource ended.
     type Finished;
-    /// The receipt, as it is printed.
     type ShownReceipt: Serialize;
 
     /// The noun in messages, such as `job`.
@@ -42,10 +40,6 @@ pub(crate) trait Resource: handle::Resource {
     /// The verb of the confirmation prompt, such as `Generate`.
     const VERB: &'static str;
 
-    /// Returns a handle of the resource with that id.
-    fn from_id(client: &Client<Self::Surface>, id: &str) -> Handle<Self>;
-
-    /// Returns the identifier.
     fn resource_id(handle: &Handle<Self>) -> ResourceId;
 
     /// Returns the id of the request that submitted it, if it is known.
@@ -57,10 +51,6 @@ pub(crate) trait Resource: handle::Resource {
     }
 
     /// Returns the price of a submit, before it is sent.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the price cannot be fetched.
     async fn price(
         client: &Client<Self::Surface>,
         request: &SubmitRequest,
@@ -81,10 +71,8 @@ pub(crate) trait Resource: handle::Resource {
         download: Option<&DownloadPlan>,
     ) -> String;
 
-    /// Returns the command that downloads its files.
     fn download_command(handle: &Handle<Self>, session: &Session, plan: &DownloadPlan) -> String;
 
-    /// Shows its status on the progress line.
     fn show_status(live: &ProgressLine<'_>, update: &Update<Self::Status>);
 
     /// Reads the result, after the last update.
@@ -116,13 +104,8 @@ pub(crate) trait Resource: handle::Resource {
     ) -> Result<(), Failure>;
 
     /// Returns the receipt. It is read from the service if this process has none.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it cannot be read.
     async fn shown_receipt(handle: &Handle<Self>) -> Result<Self::ShownReceipt, svc_sdk::Error>;
 
-    /// Returns the table of the receipt.
     fn receipt_table(receipt: &Self::ShownReceipt) -> Table;
 }
 
@@ -160,13 +143,12 @@ pub(crate) fn with_download_flags(
     folder_flag: &str,
     plan: Option<&DownloadPlan>,
 ) -> Vec<String> {
-    let flags = plan.map(|plan| plan.words(folder_flag));
+    let flags = plan.map(|plan| plan.flags(folder_flag));
     let words = words.iter().map(|word| (*word).to_owned());
     words.chain(flags.into_iter().flatten()).collect()
 }
 
-/// Adds to the failure of a download the resource and the command that retries it.
-pub(crate) fn with_retry_command<R: Resource>(
+pub(crate) fn with_retry_command<R: ResourceKind>(
     failure: Failure,
     handle: &Handle<R>,
     session: &Session,
@@ -178,4 +160,71 @@ pub(crate) fn with_retry_command<R: Resource>(
         return failure;
     }
     failure.with_resume(R::download_command(handle, session, plan))
+}
+
+/// The result of a job, or the receipt of a run, with its files if they were downloaded.
+#[derive(Debug, Serialize)]
+pub(crate) struct Finished<T> {
+    #[serde(flatten)]
+    pub(crate) result: T,
+    /// The other resources that the receipt of the submit names, such as a preview, with their ids.
+    #[serde(flatten)]
+    pub(crate) created: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) files: Option<Vec<StoredFile>>,
+    /// Why not all of its files were downloaded.
+    #[serde(skip)]
+    pub(crate) failure: Option<Failure>,
+}
+
+impl<T> Finished<T> {
+    pub(crate) fn new(result: T) -> Self {
+        Self {
+            result,
+            created: Map::new(),
+            files: None,
+            failure: None,
+        }
+    }
+
+    /// Downloads the files as planned, and adds them.
+    async fn download<R: ResourceKind>(
+        &mut self,
+        download: Download,
+        handle: &Handle<R>,
+        session: &Session,
+        plan: &DownloadPlan,
+        on_progress: OnProgress,
+    ) {
+        let download = download.on_progress(move |progress| on_progress(progress));
+        let files = plan.configure(0, download).await;
+        let delivery = plan.deliver(session, files).await;
+        self.files = delivery.files;
+        self.failure = delivery
+            .failure
+            .map(|failure| with_retry_command(failure, handle, session, plan));
+    }
+}
+
+/// A request that submits a job, a run or a queue.
+#[derive(Debug)]
+pub(crate) struct SubmitRequest {
+    /// The noun in messages, such as `video`.
+    pub(crate) noun: &'static str,
+    pub(crate) operation: Operation,
+    /// The values of the path's placeholders.
+    pub(crate) segments: Vec<String>,
+    pub(crate) body: Map<String, Value>,
+}
+
+impl SubmitRequest {
+    /// Creates a request of an operation whose path has no placeholders.
+    pub(crate) fn new(noun: &'static str, operation: Operation, body: Map<String, Value>) -> Self {
+        Self {
+            noun,
+            operation,
+            segments: Vec::new(),
+            body,
+        }
+    }
 }

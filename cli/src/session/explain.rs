@@ -6,7 +6,7 @@ use url::Url;
 use super::Session;
 use crate::args::SurfaceChoice;
 use crate::config::{ConfiguredKey, KeyOrigin, Origin};
-use crate::error::{Failure, SetupProblem};
+use crate::error::{Failure, SetupProblem, Suggestion};
 
 /// The first port of a mock server that is started without flags.
 const MOCK_PORT: u16 = 4010;
@@ -51,7 +51,8 @@ impl Session {
             failure.with_api_key(used.redacted(), used.origin.to_string())
         });
         if used_keys.is_empty() {
-            return failure.hint("store a valid API key: svc auth login");
+            return failure
+                .hint(Suggestion::from("store a valid API key: ").svc(["auth", "login"]));
         }
         used_keys.iter().fold(failure, |failure, (surface, used)| {
             let failure = match self.confusion(*surface, used) {

@@ -1,19 +1,18 @@
 //! The API keys of a session: where they come from, and which host they are sent to.
 
-use svc_sdk::ApiKey;
+use std::sync::Arc;
 
-use super::Session;
+use svc_mock_server::{DEVELOPER_API_KEY, InProcess, OPEN_API_KEY, Setup, Speed};
+use svc_sdk::ApiKey;
+use svc_sdk::transport::Transport;
+
 use crate::args::SurfaceChoice;
 use crate::config::{ConfiguredKey, KeyOrigin, KeyStore, origin_of};
-use crate::error::{Exit, Failure};
-use crate::sandbox::Sandbox;
+use crate::error::{Exit, Failure, Suggestion};
+use crate::session::Session;
 
 impl Session {
     /// Returns the API key for requests to a URL, if there is one, and remembers that it was used.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the key cannot be read, or if it was stored for another host.
     pub(super) fn key(
         &self,
         surface: SurfaceChoice,
@@ -33,10 +32,6 @@ impl Session {
     }
 
     /// Returns the API key for requests to a URL and its origin, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the key cannot be read, or if it was stored for another host.
     pub(crate) fn find_key(
         &self,
         surface: SurfaceChoice,
@@ -53,9 +48,14 @@ impl Session {
                     Exit::NotAllowed,
                     format!("the stored key belongs to {host} and is not sent to {requested}"),
                 )
-                .hint(format!(
-                    "store a key for that host: svc auth login --surface {name} --base-url {base_url}"
-                ))
+                .hint(Suggestion::from("store a key for that host: ").svc([
+                    "auth",
+                    "login",
+                    "--surface",
+                    name,
+                    "--base-url",
+                    base_url,
+                ]))
                 .hint(format!("or set {}", key_variable(surface))));
             }
         }
@@ -63,10 +63,6 @@ impl Session {
     }
 
     /// Returns the configured API key of a surface and its origin, whichever host it belongs to.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the key cannot be read.
     pub(crate) fn configured_key(
         &self,
         surface: SurfaceChoice,
@@ -77,11 +73,7 @@ impl Session {
         }
     }
 
-    /// Returns the origin of a surface's API key, if there is one. The keyring is not asked.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the configuration or the file of stored keys is invalid.
+    /// Returns the origin of a surface's API key, if there is one, without reading the keyring.
     pub(crate) fn key_origin(&self, surface: SurfaceChoice) -> Result<Option<KeyOrigin>, Failure> {
         if self.is_sandbox() {
             return Ok(Some(KeyOrigin::Sandbox));
@@ -120,11 +112,6 @@ impl Session {
         Ok(key.map(|key| ConfiguredKey { key, origin }))
     }
 
-    /// Returns the stored keys of the configuration.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the configuration is invalid.
     pub(crate) fn key_store(&self) -> Result<KeyStore, Failure> {
         Ok(KeyStore::next_to(self.settings()?.file.path()))
     }
@@ -143,5 +130,57 @@ pub(crate) const fn key_variable(surface: SurfaceChoice) -> &'static str {
     match surface {
         SurfaceChoice::Open => "SVC_OPEN_API_KEY",
         SurfaceChoice::Developer => "SVC_DEVELOPER_API_KEY",
+    }
+}
+
+/// How much faster than real time the mock runs. At 2, a video takes about four seconds, so that
+/// its progress is visible.
+const SPEED: &str = "2";
+
+/// A mock of the service for one invocation of the program.
+#[derive(Debug)]
+pub(crate) struct Sandbox {
+    mock: InProcess,
+}
+
+impl Sandbox {
+    /// The owner segment in the paths of the compatibility aliases.
+    pub(crate) const FIRST_PARTY_OWNER: &str = "studio";
+
+    /// Starts a mock with its default data.
+    pub(crate) fn start() -> Self {
+        let speed: Speed = SPEED.parse().unwrap_or_default();
+        Self {
+            mock: InProcess::new(Setup::default().speed(speed)),
+        }
+    }
+
+    /// Returns a transport that connects to the mock.
+    pub(crate) fn transport(&self) -> Arc<dyn Transport> {
+        Arc::new(self.mock.clone())
+    }
+
+    pub(crate) fn base_url(&self, surface: SurfaceChoice) -> String {
+        match surface {
+            SurfaceChoice::Open => self.mock.base_url().to_owned(),
+            SurfaceChoice::Developer => self.mock.developer_base_url().to_owned(),
+        }
+    }
+
+    #[cfg(feature = "mcp")]
+    pub(crate) fn mcp_url(&self) -> String {
+        self.mock.mcp_url().to_owned()
+    }
+
+    pub(crate) fn webhook_secret(&self) -> String {
+        self.mock.webhook_secret()
+    }
+
+    pub(crate) fn key(surface: SurfaceChoice) -> Result<ApiKey, Failure> {
+        let key = match surface {
+            SurfaceChoice::Open => OPEN_API_KEY,
+            SurfaceChoice::Developer => DEVELOPER_API_KEY,
+        };
+        ApiKey::new(key).map_err(|error| Failure::other(error.to_string()))
     }
 }

@@ -1,14 +1,251 @@
 //! Setting up access to the service: reading, verifying and storing API keys. Shared by `svc auth`,
 //! `svc init` and `svc doctor`.
 
-mod input;
-mod probe;
-mod store;
+pub(crate) mod auth;
+pub(crate) mod config;
+pub(crate) mod doctor;
+pub(crate) mod init;
+pub(crate) mod plan;
+mod questions;
 
-pub(crate) use input::{
-    key_from_file, key_from_stdin, prepare_prompts, prompt_failure, prompt_for_key,
-};
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use console::Term;
+use dialoguer::Password;
+use http::HeaderMap;
+use svc_sdk::types::Me;
+use svc_sdk::{ApiKey, Call, Developer, Open};
+
+use crate::args::SurfaceChoice;
+use crate::config::{ConfiguredKey, KeyLocation, KeyOrigin, origin_of};
 #[cfg(feature = "mcp")]
-pub(crate) use probe::count_tools;
-pub(crate) use probe::{probe, verify};
-pub(crate) use store::{note_unused_keyring, store_key, url_setting, warn_of_overrides};
+use crate::error::Exit;
+use crate::error::{ClientCode, Failure, SetupProblem};
+use crate::input::read_file;
+use crate::interrupt::restore_terminal_when_terminated;
+use crate::session::{Session, key_variable};
+
+/// Makes SIGTERM restore the modes of the terminal, which prompts change.
+pub(crate) fn prepare_prompts() -> Result<(), Failure> {
+    restore_terminal_when_terminated()
+        .map_err(|error| Failure::other(format!("cannot prompt: {error}")))
+}
+
+/// Prompts for a key without showing it. Returns `None` for an empty answer.
+pub(crate) fn prompt_for_key(prompt: &str) -> Result<Option<ConfiguredKey>, Failure> {
+    let terminal = Term::stderr();
+    let text = Password::new()
+        .with_prompt(prompt)
+        .allow_empty_password(true)
+        .report(false)
+        .interact_on(&terminal)
+        .map_err(prompt_failure)?;
+    let text = text.trim();
+    // It shows that a key was read.
+    let shown = if text.is_empty() { "" } else { " [hidden]" };
+    let written = terminal.write_line(&format!("{prompt}:{shown}"));
+    written.map_err(|error| prompt_failure(error.into()))?;
+    match text {
+        "" => Ok(None),
+        text => parse_key(text.to_owned(), "the prompt".to_owned()).map(Some),
+    }
+}
+
+/// Reads a key from a file, or from standard input for `-`.
+pub(crate) fn key_from_file(flag: &str, path: &Path) -> Result<ConfiguredKey, Failure> {
+    let text = key_text(read_file(flag, path)?)?;
+    let name = match path == Path::new("-") {
+        true => "standard input".to_owned(),
+        false => format!("file {}", path.display()),
+    };
+    parse_key(text, name)
+}
+
+/// Reads a key from standard input. Returns `None` if it is empty.
+pub(crate) fn key_from_stdin() -> Result<Option<ConfiguredKey>, Failure> {
+    let text = key_text(read_file("standard input", Path::new("-"))?)?;
+    match text.trim() {
+        "" => Ok(None),
+        _ => parse_key(text, "standard input".to_owned()).map(Some),
+    }
+}
+
+pub(crate) fn prompt_failure(error: dialoguer::Error) -> Failure {
+    let dialoguer::Error::IO(error) = error;
+    match error.kind() {
+        io::ErrorKind::Interrupted => Failure::interrupted(),
+        _ => Failure::other(format!("cannot prompt: {error}")),
+    }
+}
+
+fn parse_key(text: String, origin: String) -> Result<ConfiguredKey, Failure> {
+    let key = ApiKey::new(text).map_err(|error| Failure::usage(error.to_string()))?;
+    let origin = KeyOrigin::Input(origin);
+    Ok(ConfiguredKey { key, origin })
+}
+
+fn key_text(bytes: Vec<u8>) -> Result<String, Failure> {
+    String::from_utf8(bytes).map_err(|_| Failure::usage("invalid key: expected UTF-8 text"))
+}
+
+/// Sends a request that is free of charge and needs a key, and returns the headers of the response.
+/// With a time limit, it is sent once.
+pub(crate) async fn probe(
+    session: &Session,
+    surface: SurfaceChoice,
+    url: &str,
+    key: &ApiKey,
+    limit: Option<Duration>,
+) -> Result<Result<HeaderMap, svc_sdk::Error>, Failure> {
+    let url = url.to_owned();
+    Ok(match surface {
+        SurfaceChoice::Open => {
+            let client = session.access_with::<Open>(url, Some(key))?.client;
+            let call = with_time_limit(client.pricing().list(), limit);
+            call.with_response().await.map(|response| response.headers)
+        }
+        SurfaceChoice::Developer => {
+            let me_url = format!("{}/v1/me", url.trim_end_matches('/'));
+            let client = session.access_with::<Developer>(url, Some(key))?.client;
+            let call = with_time_limit(client.account().me(), limit);
+            match call.with_response().await {
+                // All of its fields are optional.
+                Ok(response) if response.value == Me::default() => {
+                    let why = format!("{me_url}: the response does not describe an API key");
+                    return Err(Failure::other(why)
+                        .with_client_code(ClientCode::UnreadableResponse)
+                        .with_setup_problem(Some(SetupProblem::WebPage)));
+                }
+                answered => answered.map(|response| response.headers),
+            }
+        }
+    })
+}
+
+/// Verifies a key with the service.
+pub(crate) async fn verify(
+    session: &Session,
+    surface: SurfaceChoice,
+    url: &str,
+    key: &ConfiguredKey,
+) -> Result<(), Failure> {
+    session.record_key(surface, key.clone());
+    probe(session, surface, url, &key.key, None).await??;
+    Ok(())
+}
+
+fn with_time_limit<T>(call: Call<T>, limit: Option<Duration>) -> Call<T> {
+    match limit {
+        Some(limit) => call.timeout(limit).max_retries(0),
+        None => call,
+    }
+}
+
+/// Connects to the MCP endpoint, and returns the number of its tools.
+#[cfg(feature = "mcp")]
+pub(crate) async fn count_tools(
+    session: &Session,
+    url: &str,
+    key: &ConfiguredKey,
+) -> Result<usize, Failure> {
+    session.record_key(SurfaceChoice::Developer, key.clone());
+    let access = session.mcp_with(url.to_owned(), key.key.clone());
+    let client = access.builder.connect().await.map_err(mcp_failure)?;
+    let tools = client.tools().await.map_err(mcp_failure)?;
+    Ok(tools.len())
+}
+
+#[cfg(feature = "mcp")]
+fn mcp_failure(error: svc_sdk::mcp::Error) -> Failure {
+    match error {
+        svc_sdk::mcp::Error::Request(error) => Failure::from(error),
+        // Listing tools has no side effects: an unknown outcome is a connection that failed.
+        error if error.is_ambiguous() => Failure::new(Exit::Unreachable, error.to_string()),
+        error => Failure::other(error.to_string()),
+    }
+}
+
+/// Stores a key in the keyring, or else in a file. Returns where it is stored, and why not in the
+/// keyring.
+pub(crate) fn store_key(
+    session: &Session,
+    surface: SurfaceChoice,
+    key: &ApiKey,
+    url: &str,
+) -> Result<(KeyOrigin, Option<String>), Failure> {
+    let profile = session.settings()?.profile.value.clone();
+    let store = session.key_store()?;
+    let host = origin_of(url)?;
+    let (location, why_not) = store.write(&profile, surface, key, &host)?;
+    let origin = KeyOrigin::Stored {
+        profile,
+        location,
+        path: store.path().to_owned(),
+        host,
+    };
+    Ok((origin, why_not))
+}
+
+/// Notes why the keyring was not used, if it was not.
+pub(crate) fn note_unused_keyring(session: &Session, why_not: Option<&str>) {
+    if let Some(why_not) = why_not {
+        session
+            .printer
+            .note(&format!("the keyring was not used: {why_not}"));
+    }
+}
+
+impl KeyOrigin {
+    /// Returns where a stored key is, such as `in the keyring`.
+    pub(crate) fn stored_location(&self) -> String {
+        match self {
+            Self::Stored {
+                location: KeyLocation::File,
+                path,
+                ..
+            } => format!("in {}", path.display()),
+            Self::Stored { .. } => "in the keyring".to_owned(),
+            other => format!("in {other}"),
+        }
+    }
+}
+
+/// Warns of environment variables that override a stored key or URL.
+pub(crate) fn warn_of_overrides(
+    session: &Session,
+    surface: SurfaceChoice,
+    key: &ApiKey,
+    url: &str,
+) {
+    let environment = session.environment();
+    let warn = |variable: &str, what: &str| {
+        session.printer.warn(&format!(
+            "the environment variable {variable} overrides the stored {what}: unset it to use what was stored"
+        ));
+    };
+    let variable = key_variable(surface);
+    match environment.get(variable) {
+        Some(text) if text.trim() == key.expose() => session.printer.note(&format!(
+            "{variable} is set to the same key, and overrides the stored one"
+        )),
+        Some(_) => warn(variable, "key"),
+        None => {}
+    }
+    let variable = match surface {
+        SurfaceChoice::Open => "SVC_BASE_URL",
+        SurfaceChoice::Developer => "SVC_DEVELOPER_BASE_URL",
+    };
+    if environment.get(variable).is_some_and(|text| text != url) {
+        warn(variable, "URL");
+    }
+}
+
+/// Returns the name of the setting of a surface's URL.
+pub(crate) const fn url_setting(surface: SurfaceChoice) -> &'static str {
+    match surface {
+        SurfaceChoice::Open => "base_url",
+        SurfaceChoice::Developer => "developer_base_url",
+    }
+}

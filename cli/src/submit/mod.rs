@@ -16,10 +16,9 @@ use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
 use crate::output::Table;
 use crate::pricing::{self, Price};
-use crate::resource::{ReceiptMode, Resource};
+use crate::resource::{Outcome, ReceiptMode, ResourceKind, SubmitRequest};
 use crate::session::{Access, Session};
 use crate::text::sanitize;
-use crate::types::{Outcome, SubmitRequest};
 use crate::wait::{self, Waiter};
 
 /// Submits a job on the open surface, waits for it, and prints the result.
@@ -50,7 +49,7 @@ pub(crate) async fn developer(
 /// # Errors
 ///
 /// Returns an error if the submit or the wait fails, or if the resource does not complete.
-pub(crate) async fn run<R: Resource>(
+pub(crate) async fn run<R: ResourceKind>(
     session: &Session,
     request: SubmitRequest,
     options: &SubmitOptions,
@@ -70,20 +69,19 @@ pub(crate) async fn run<R: Resource>(
     let download = DownloadPlan::from_args(session, &options.download)
         .map_err(|failure| failure.context("not submitted"))?
         .map(|plan| plan.with_prompts_of(&request.body));
-    let journal = session.journal_for(options.spending.journal)?;
-    let (resource, intent) = submit.send(journal.as_ref()).await?;
+    let journal = session.submissions(options.spending.journal).await?;
+    let sent = submit.send(journal.as_ref()).await?;
+    let resource = sent.resource;
     if options.no_wait && session.is_sandbox() {
         session.printer.note(
             "The sandbox and its jobs are gone when this command exits; to keep jobs, use `svc mock serve`",
         );
     }
     let noun = R::NOUN;
-    let key = match &intent {
-        Some(intent) => Some(intent.entry().intent.idempotency_key.clone()),
-        None => resource.idempotency_key().cloned(),
-    };
+    let key = resource.idempotency_key().cloned();
+    let intent = resource.intent_id().cloned();
     let request_id = R::request_id(&resource).map(str::to_owned);
-    let request_id = request_id.or_else(|| intent.as_ref()?.entry().request_id.clone());
+    let request_id = request_id.or(sent.request_id);
     let finished = submit
         .finish(resource, download.as_ref())
         .await
@@ -101,18 +99,19 @@ pub(crate) async fn run<R: Resource>(
         Some(Outcome::Completed) if options.no_wait => Some(Outcome::Submitted),
         outcome => outcome,
     };
-    if let (Some(intent), Some(outcome)) = (intent, outcome)
-        && let Err(error) = intent.close(outcome)
+    if let (Some(journal), Some(intent), Some(outcome)) = (journal, intent, outcome)
+        && let Err(failure) = journal.close(&intent, outcome).await
     {
         session.printer.warn(&format!(
-            "cannot write to the journal: {error}; the same command will resume this {noun}"
+            "cannot write to the journal: {}; the same command will resume this {noun}",
+            failure.headline()
         ));
     }
     finished
 }
 
 /// A request with everything that is needed to submit it.
-struct Submission<'a, R: Resource> {
+struct Submission<'a, R: ResourceKind> {
     session: &'a Session,
     access: &'a Access<R::Surface>,
     request: &'a SubmitRequest,
@@ -120,7 +119,7 @@ struct Submission<'a, R: Resource> {
     receipt_mode: ReceiptMode,
 }
 
-impl<R: Resource> Submission<'_, R> {
+impl<R: ResourceKind> Submission<'_, R> {
     /// Prints the request and its price, without sending it (`--dry-run`).
     async fn dry_run(&self) -> Result<(), Failure> {
         let price = R::price(&self.access.client, self.request).await?;
@@ -265,7 +264,7 @@ impl<R: Resource> Submission<'_, R> {
 }
 
 /// Adds what to do if a resource that was submitted is not found.
-fn lost_hint<R: Resource>(failure: Failure) -> Failure {
+fn lost_hint<R: ResourceKind>(failure: Failure) -> Failure {
     match failure.exit() {
         Exit::NotFound => failure.hint(format!(
             "if the service has lost the {}, submit a new one with --new",

@@ -5,25 +5,20 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use svc_sdk::contract::limits::IDEMPOTENCY_RETENTION;
 use svc_sdk::contract::{ErrorCode, Operation, RetryClass};
 use svc_sdk::handle::{self, Handle};
+use svc_sdk::journal::UndecidedReason;
 use svc_sdk::types::{IdempotencyKey, Usd};
-use svc_sdk::{Call, Client, Surface};
+use svc_sdk::{Call, Client, ClientSurface, Error};
 
 use crate::args::SurfaceChoice;
 use crate::clock;
 use crate::error::{Exit, Failure};
-use crate::journal::{Intent, Journal, OpenIntent, RequestHash};
+use crate::journal::{Intent, Orphan, RequestHash, Submissions};
 use crate::output::Printer;
+use crate::resource::{ResourceId, SubmitRequest};
 use crate::session::{Access, surface_choice};
 use crate::text::sanitize;
-use crate::types::{Outcome, ResourceId, SubmitRequest};
-
-/// How long the service is guaranteed to keep an idempotency key. The margin covers clock skew and
-/// the time of retries.
-pub(crate) const KEY_RETENTION: Duration =
-    IDEMPOTENCY_RETENTION.saturating_sub(Duration::from_secs(600));
 
 /// A request with the account that pays for it.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +37,7 @@ pub(crate) struct PaidRequest<'a> {
 
 impl<'a> PaidRequest<'a> {
     /// Creates a request to a surface.
-    pub(crate) fn new<S: Surface>(access: &'a Access<S>, request: &'a SubmitRequest) -> Self {
+    pub(crate) fn new<S: ClientSurface>(access: &'a Access<S>, request: &'a SubmitRequest) -> Self {
         Self {
             surface: surface_choice::<S>(),
             base_url: &access.base_url,
@@ -55,7 +50,7 @@ impl<'a> PaidRequest<'a> {
     }
 
     /// Returns the hash that identifies equal requests.
-    pub(crate) fn hash(&self) -> RequestHash {
+    fn hash(&self) -> RequestHash {
         RequestHash::new(
             self.base_url,
             self.key_fingerprint,
@@ -67,12 +62,7 @@ impl<'a> PaidRequest<'a> {
     }
 
     /// Returns the intent to be written to the journal before the request is sent.
-    pub(crate) fn intent(
-        &self,
-        hash: RequestHash,
-        key: IdempotencyKey,
-        price_usd: Option<Usd>,
-    ) -> Intent {
+    pub(crate) fn intent(&self, key: IdempotencyKey, price_usd: Option<Usd>) -> Intent {
         let key_part: String = key
             .as_str()
             .chars()
@@ -82,7 +72,7 @@ impl<'a> PaidRequest<'a> {
         let created_at = clock::now();
         Intent {
             id: format!("{:x}-{key_part}", created_at.as_nanosecond()),
-            request_hash: hash,
+            request_hash: self.hash(),
             surface: self.surface.as_str().to_owned(),
             base_url: self.base_url.to_owned(),
             key_fingerprint: self.key_fingerprint.to_owned(),
@@ -95,14 +85,62 @@ impl<'a> PaidRequest<'a> {
         }
     }
 
-    /// Returns whether the request of an open intent can be sent again without paying twice.
-    pub(crate) fn can_resend(&self, intent: &OpenIntent) -> bool {
-        self.is_idempotent && age(intent) < KEY_RETENTION
+    /// Returns what a process that is gone has left open of the request. With `is_new`, that is
+    /// abandoned, so that the request is a new one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the journal cannot be read or written.
+    pub(crate) async fn orphan(
+        &self,
+        journal: &Submissions,
+        is_new: bool,
+    ) -> Result<Option<Orphan>, Failure> {
+        let (hash, account) = (self.hash(), self.key_fingerprint);
+        if is_new {
+            journal.abandon(&hash, account).await?;
+        }
+        journal.orphan(&hash, account, self.is_idempotent).await
+    }
+
+    /// Returns whether the same request would be sent again with the same key, or is still under way.
+    pub(crate) async fn can_repeat(&self, journal: Option<&Submissions>) -> bool {
+        match journal {
+            Some(journal) if self.is_idempotent => {
+                let orphan = journal
+                    .orphan(&self.hash(), self.key_fingerprint, true)
+                    .await;
+                !orphan.is_ok_and(|it| it.is_some_and(|orphan| orphan.undecided.is_some()))
+            }
+            _ => self.is_idempotent,
+        }
+    }
+
+    /// Returns the failure of a request that an earlier run left open, and that cannot be sent again.
+    pub(crate) fn undecided(&self, orphan: &Orphan, reason: UndecidedReason) -> Failure {
+        let key = &orphan.entry.intent.idempotency_key;
+        let why = match reason {
+            UndecidedReason::AcceptedWithoutId => {
+                "the service accepted it with a response that has no readable id"
+            }
+            UndecidedReason::NewerVersion => "a newer version of svc has written its journal",
+            _ => return self.unresolved(orphan.age(), key),
+        };
+        let since = clock::format_duration(orphan.age());
+        Failure::new(
+            Exit::Ambiguous,
+            format!(
+                "the same command was run {since} ago and its outcome is unknown: {why}, so \
+                resending it could charge twice"
+            ),
+        )
+        .context("not submitted")
+        .with_idempotency_key(key.as_str())
     }
 
     /// Returns the failure of a request whose outcome is unknown, and that cannot be sent again.
-    pub(crate) fn unresolved(&self, intent: &OpenIntent) -> Failure {
-        let since = clock::format_duration(age(intent));
+    fn unresolved(&self, age: Duration, key: &IdempotencyKey) -> Failure {
+        let since = clock::format_duration(age);
         let why = match self.is_idempotent {
             true => "its idempotency key has expired",
             false => "the operation does not support idempotency keys",
@@ -113,7 +151,7 @@ impl<'a> PaidRequest<'a> {
         );
         Failure::new(Exit::Ambiguous, why)
             .context("not submitted")
-            .with_idempotency_key(intent.entry().intent.idempotency_key.as_str())
+            .with_idempotency_key(key.as_str())
     }
 }
 
@@ -135,60 +173,6 @@ pub(crate) fn prepare<R: handle::Resource>(
     match request.idempotency_key.clone() {
         Some(key) => Ok((submit, key)),
         None => Err(Failure::usage("the request has no idempotency key")),
-    }
-}
-
-/// Returns the outcome of a failed submit, or `None` if it is unknown.
-///
-/// `is_retry` is whether an earlier attempt with the same key may have been carried out.
-pub(crate) fn failed_outcome(failure: &Failure, is_retry: bool) -> Option<Outcome> {
-    match failure.exit() {
-        Exit::Ambiguous | Exit::Interrupted => None,
-        _ if is_retry && !settles_earlier_attempt(failure) => None,
-        Exit::Unreachable => Some(Outcome::NotSent),
-        _ => Some(Outcome::Refused),
-    }
-}
-
-/// Returns whether a failure also tells the outcome of an earlier attempt with the same key.
-///
-/// The service checks credentials, permissions, funds, limits, the existence of resources and their
-/// state before it looks up the key, so such a rejection reveals nothing about the earlier attempt.
-fn settles_earlier_attempt(failure: &Failure) -> bool {
-    let code = failure.code().map(ErrorCode::from);
-    // The error of an MCP tool has a code, but no status.
-    let default_status = || code.as_ref()?.defaults()?.status;
-    match failure.status().or_else(default_status) {
-        Some(409) => code == Some(ErrorCode::IdempotencyConflict),
-        Some(401..=404 | 429) => false,
-        Some(400..=499) => failure.exit() != Exit::Overloaded,
-        _ => false,
-    }
-}
-
-/// Closes the intent of a failed submit, unless the outcome is unknown.
-///
-/// Returns the failure. If only the outcome of an earlier attempt is unknown, it says so.
-pub(crate) fn close_failed(
-    printer: &Printer,
-    intent: OpenIntent,
-    failure: Failure,
-    is_retry: bool,
-) -> Failure {
-    match failed_outcome(&failure, is_retry) {
-        Some(outcome) => {
-            close(printer, intent, outcome);
-            failure
-        }
-        None if failure.exit() == Exit::Ambiguous => failure,
-        None => failure.with_unsettled_attempt(),
-    }
-}
-
-/// Closes an intent. If it cannot be written, the same command merely resumes it.
-pub(crate) fn close(printer: &Printer, intent: OpenIntent, outcome: Outcome) {
-    if let Err(error) = intent.close(outcome) {
-        printer.warn(&format!("cannot write to the journal: {error}"));
     }
 }
 
@@ -214,42 +198,41 @@ pub(crate) fn same_key_hint(key: &IdempotencyKey, is_journaled: bool) -> String 
 }
 
 /// Prints that the resource of an open intent is resumed, without a request.
-pub(crate) fn note_resumed(printer: &Printer, intent: &OpenIntent, id: &ResourceId) {
+pub(crate) fn note_resumed(printer: &Printer, age: Duration, id: &ResourceId) {
     printer.note(&format!(
         "Resuming {} (submitted {} ago by the same command; pass --new to submit a new {})",
         sanitize(id.id()),
-        clock::format_duration(age(intent)),
+        clock::format_duration(age),
         id.noun(),
     ));
 }
 
 /// Prints that the request of an open intent is sent again.
-pub(crate) fn note_resent(printer: &Printer, intent: &OpenIntent) {
+pub(crate) fn note_resent(printer: &Printer, age: Duration) {
     printer.note(&format!(
         "Resending with the same idempotency key (the same command was interrupted {} ago)…",
-        clock::format_duration(age(intent)),
+        clock::format_duration(age),
     ));
 }
 
-/// Closes every open intent of a request as abandoned, so that the next call is a new one.
-///
-/// # Errors
-///
-/// Returns an error if the journal cannot be read or written.
-pub(crate) fn abandon(journal: &Journal, hash: &RequestHash) -> Result<(), Failure> {
-    while let Some(intent) = journal.reopen(hash)? {
-        intent.close(Outcome::Abandoned).map_err(|error| {
-            Failure::other(format!(
-                "cannot write to the journal: {error}; nothing was sent"
-            ))
-        })?;
+/// Returns the failure of a submit. One that says nothing of an earlier attempt says so.
+pub(crate) fn sent_failure(error: Error, journal: Option<&Submissions>) -> Failure {
+    let is_unsettled = error.has_unsettled_attempt();
+    let is_conflict = error.code() == Some(&ErrorCode::IdempotencyConflict);
+    let failure = match journal {
+        Some(journal) => journal.failure(error),
+        None => Failure::from(error),
+    };
+    let failure = ambiguous_if_key_in_use(failure);
+    match failure.exit() {
+        Exit::Ambiguous => failure,
+        // The key belongs to another request, which says nothing of the earlier attempt.
+        _ if is_unsettled && is_conflict => {
+            failure.with_unsettled_attempt().with_exit(Exit::Ambiguous)
+        }
+        _ if is_unsettled => failure.with_unsettled_attempt(),
+        _ => failure,
     }
-    Ok(())
-}
-
-/// Returns the time since an intent was written.
-pub(crate) fn age(intent: &OpenIntent) -> Duration {
-    clock::elapsed(clock::now(), intent.entry().intent.created_at)
 }
 
 /// Describes a request without its texts.
@@ -280,9 +263,8 @@ fn summary(request: &SubmitRequest) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn a_summary_contains_no_user_text() {
@@ -294,35 +276,5 @@ mod tests {
             body: body.as_object().cloned().unwrap_or_default(),
         };
         assert_eq!(summary(&request), "video, model video-f, duration 5");
-    }
-
-    #[test]
-    fn only_a_processed_request_reveals_the_outcome_of_an_earlier_attempt() {
-        let outcome = |status: Option<u16>, code: &str| {
-            let exit = status.map_or(Exit::Failure, Exit::from_status);
-            let failure = Failure::new(exit, "refused").with_response(
-                Some(code.to_owned()),
-                status,
-                None,
-                None,
-            );
-            failed_outcome(&ambiguous_if_key_in_use(failure), true)
-        };
-        for status in [400, 413, 415, 422] {
-            assert_eq!(
-                outcome(Some(status), "x"),
-                Some(Outcome::Refused),
-                "{status}"
-            );
-        }
-        for status in [401, 402, 403, 404, 409, 429, 500, 502, 503, 504] {
-            assert_eq!(outcome(Some(status), "x"), None, "{status}");
-        }
-        assert_eq!(outcome(Some(409), "idempotency_key_in_use"), None);
-        let conflict = outcome(Some(409), "idempotency_conflict");
-        assert_eq!(conflict, Some(Outcome::Refused));
-        assert_eq!(outcome(None, "invalid_request"), Some(Outcome::Refused));
-        assert_eq!(outcome(None, "insufficient_funds"), None);
-        assert_eq!(outcome(None, "x"), None);
     }
 }

@@ -4,119 +4,100 @@ use svc_sdk::Call;
 use svc_sdk::handle::Handle;
 use svc_sdk::types::IdempotencyKey;
 
-use super::Submission;
-use super::paid_request::{
-    PaidRequest, abandon, ambiguous_if_key_in_use, close_failed, note_resent, note_resumed,
-    prepare, same_key_hint,
-};
 use crate::error::{Exit, Failure};
-use crate::journal::{Journal, OpenIntent, RequestHash};
+use crate::journal::{Orphan, Submissions};
 use crate::pricing::Price;
-use crate::resource::Resource;
-use crate::types::ResourceId;
+use crate::resource::ResourceKind;
+use crate::submit::Submission;
+use crate::submit::paid_request::{
+    PaidRequest, note_resent, note_resumed, prepare, same_key_hint, sent_failure,
+};
 
-/// The resource that was submitted, and its intent if there is a journal.
-type Sent<R> = (Handle<R>, Option<OpenIntent>);
+/// The resource that was submitted.
+pub(super) struct Sent<R: ResourceKind> {
+    pub(super) resource: Handle<R>,
+    /// The request of an earlier run of the same command that submitted it.
+    pub(super) request_id: Option<String>,
+}
 
-impl<R: Resource> Submission<'_, R> {
+impl<R: ResourceKind> Submission<'_, R> {
     /// Returns the resource: a new one, or the one that an earlier run of the same command
     /// submitted.
-    pub(super) async fn send(&self, journal: Option<&Journal>) -> Result<Sent<R>, Failure> {
+    pub(super) async fn send(&self, journal: Option<&Submissions>) -> Result<Sent<R>, Failure> {
         let Some(journal) = journal else {
             let price = self.check_price(true).await?;
-            let (submit, _) = self.prepare(None)?;
-            let resource = self.post(submit, None).await?;
+            let (call, key) = self.prepare()?;
+            let resource = self.post(call, &key, None).await?;
             self.announce(&resource, &price);
-            return Ok((resource, None));
+            return Ok(Sent {
+                resource,
+                request_id: None,
+            });
         };
-        let hash = self.paid_request().hash();
-        if self.options.spending.journal.new {
-            abandon(journal, &hash)?;
-        }
-        match journal.reopen(&hash)? {
-            Some(intent) => match intent.entry().resource.clone() {
-                Some(id) => Ok(self.resume(intent, &id)),
-                None => self.resend(intent).await,
-            },
-            None => self.send_first(journal, hash).await,
-        }
-    }
-
-    async fn send_first(&self, journal: &Journal, hash: RequestHash) -> Result<Sent<R>, Failure> {
-        let price = self.check_price(true).await?;
-        let (submit, key) = self.prepare(None)?;
-        let price_usd = price.estimate().map(|it| it.price_usd);
-        let intent = journal.begin(self.paid_request().intent(hash, key, price_usd))?;
-        self.post_recorded(submit, intent, &price, false).await
-    }
-
-    /// Resumes a submitted resource, without a request.
-    fn resume(&self, intent: OpenIntent, id: &ResourceId) -> Sent<R> {
-        note_resumed(&self.session.printer, &intent, id);
-        (R::from_id(&self.access.client, id.id()), Some(intent))
-    }
-
-    /// Sends the request again with the same key, so that the service charges it once.
-    async fn resend(&self, intent: OpenIntent) -> Result<Sent<R>, Failure> {
-        let key = intent.entry().intent.idempotency_key.clone();
         let paid = self.paid_request();
-        if !paid.can_resend(&intent) {
-            return Err(self.with_list_hint(paid.unresolved(&intent)));
+        let orphan = paid
+            .orphan(journal, self.options.spending.journal.new)
+            .await?;
+        let price = match &orphan {
+            Some(orphan) => self.check_orphan(orphan).await?,
+            None => self.check_price(true).await?,
+        };
+        let (call, key) = self.prepare()?;
+        let price_usd = price.estimate().map(|it| it.price_usd);
+        let call = journal.submission(call, &paid.intent(key.clone(), price_usd));
+        let orphan = orphan.map(|orphan| orphan.entry);
+        let key = orphan
+            .as_ref()
+            .map_or(key, |entry| entry.intent.idempotency_key.clone());
+        let resource = self.post(call, &key, Some(journal)).await?;
+        let submitted = orphan.filter(|entry| entry.resource.is_some());
+        if submitted.is_none() {
+            self.announce(&resource, &price);
+        }
+        Ok(Sent {
+            resource,
+            request_id: submitted.and_then(|entry| entry.request_id),
+        })
+    }
+
+    /// Says what is done about what an earlier run left open: its resource is resumed, or its request
+    /// is sent again with the same key, so that the service charges it once.
+    async fn check_orphan(&self, orphan: &Orphan) -> Result<Price, Failure> {
+        let printer = &self.session.printer;
+        let age = orphan.age();
+        if let Some(id) = &orphan.entry.resource {
+            note_resumed(printer, age, id);
+            return Ok(Price::Unknown);
+        }
+        if let Some(reason) = orphan.undecided {
+            return Err(self.with_list_hint(self.paid_request().undecided(orphan, reason)));
         }
         self.check_price(false).await?;
-        note_resent(&self.session.printer, &intent);
-        let (submit, _) = self.prepare(Some(key))?;
-        self.post_recorded(submit, intent, &Price::Unknown, true)
-            .await
-    }
-
-    /// Sends the request and records the response in the journal.
-    async fn post_recorded(
-        &self,
-        submit: Call<Handle<R>>,
-        mut intent: OpenIntent,
-        price: &Price,
-        is_retry: bool,
-    ) -> Result<Sent<R>, Failure> {
-        match self.post(submit, Some(&intent)).await {
-            Ok(resource) => {
-                self.record_receipt(&mut intent, &resource);
-                self.announce(&resource, price);
-                Ok((resource, Some(intent)))
-            }
-            Err(failure) => {
-                let printer = &self.session.printer;
-                Err(close_failed(printer, intent, failure, is_retry))
-            }
-        }
-    }
-
-    fn record_receipt(&self, intent: &mut OpenIntent, resource: &Handle<R>) {
-        let id = R::resource_id(resource);
-        let noun = id.noun();
-        if let Err(error) = intent.receipt(id, R::request_id(resource), R::charge(resource)) {
-            self.session.printer.warn(&format!(
-                "cannot write to the journal: {error}; keep the id of the {noun}"
-            ));
-        }
+        note_resent(printer, age);
+        Ok(Price::Unknown)
     }
 
     async fn post(
         &self,
-        submit: Call<Handle<R>>,
-        intent: Option<&OpenIntent>,
+        call: Call<Handle<R>>,
+        key: &IdempotencyKey,
+        journal: Option<&Submissions>,
     ) -> Result<Handle<R>, Failure> {
-        let request = submit.request();
-        let key = request.ok().and_then(|it| it.idempotency_key.clone());
-        let sent = self.session.send(submit).await;
-        sent.map_err(|failure| {
-            let failure = failure.context(format!("cannot submit the {}", self.request.noun));
-            let failure = match &key {
-                Some(key) => failure.with_idempotency_key(key.as_str()),
-                None => failure,
-            };
-            let failure = ambiguous_if_key_in_use(failure);
-            self.with_retry_hint(failure, intent.is_some(), key.as_ref())
+        let sending = async { call.await.map_err(|error| sent_failure(error, journal)) };
+        let sent = self.session.send(sending).await;
+        let failure = match sent {
+            Ok(resource) => return Ok(resource),
+            Err(failure) => failure
+                .context(format!("cannot submit the {}", self.request.noun))
+                .with_idempotency_key(key.as_str()),
+        };
+        Err(match failure.exit() {
+            Exit::Ambiguous if self.paid_request().can_repeat(journal).await => {
+                failure.hint(same_key_hint(key, journal.is_some()))
+            }
+            Exit::Ambiguous => self.with_list_hint(failure),
+            Exit::Interrupted if journal.is_some() => failure.with_unsettled_attempt(),
+            _ => failure,
         })
     }
 
@@ -128,12 +109,11 @@ impl<R: Resource> Submission<'_, R> {
         }
     }
 
-    fn prepare(
-        &self,
-        key: Option<IdempotencyKey>,
-    ) -> Result<(Call<Handle<R>>, IdempotencyKey), Failure> {
-        let key = key.or_else(|| self.options.spending.idempotency_key.clone());
-        prepare(&self.access.client, self.request, key)
+    fn prepare(&self) -> Result<(Call<Handle<R>>, IdempotencyKey), Failure> {
+        let client = &self.access.client;
+        let client = client.with_account(self.access.key_fingerprint.as_str());
+        let key = self.options.spending.idempotency_key.clone();
+        prepare(&client, self.request, key)
     }
 
     fn with_list_hint(&self, failure: Failure) -> Failure {
@@ -144,20 +124,5 @@ impl<R: Resource> Submission<'_, R> {
                 R::list_command(self.session, self.request)
             ))
             .hint("to submit a new one, run the command with --new")
-    }
-
-    /// Adds hints to an ambiguous failure: how to find out what happened without paying twice.
-    fn with_retry_hint(
-        &self,
-        failure: Failure,
-        journaled: bool,
-        key: Option<&IdempotencyKey>,
-    ) -> Failure {
-        match key {
-            Some(_) if failure.exit() != Exit::Ambiguous => failure,
-            Some(_) if !self.paid_request().is_idempotent => self.with_list_hint(failure),
-            Some(key) => failure.hint(same_key_hint(key, journaled)),
-            None => failure,
-        }
     }
 }

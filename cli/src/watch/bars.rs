@@ -5,8 +5,7 @@ use ratatui::text::Line;
 use svc_sdk::contract::JobStatus;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::model::{DownloadState, ListState, Message, Model, Row};
-use super::view::{Context, bold, files};
+use super::model::{DownloadState, JobRow, ListState, Message, ViewModel};
 use crate::text::{counted, sanitize};
 
 /// The keys, from the most to the least important one.
@@ -22,8 +21,20 @@ const KEYS: [&str; 6] = [
 /// The maximum number of lines of a message.
 const MAX_MESSAGE_LINES: usize = 3;
 
+/// Values that the screen shows besides the model.
+pub(super) struct Context {
+    pub(super) age: Box<dyn Fn(&JobRow) -> String>,
+    pub(super) is_colored: bool,
+    /// The folder that the key `d` downloads to.
+    pub(super) folder: String,
+}
+
+pub(super) fn bold() -> Style {
+    Style::new().add_modifier(Modifier::BOLD)
+}
+
 /// Returns the totals. On a narrow screen the words around them are left out, and then the last ones.
-pub(super) fn title(model: &Model, width: u16) -> String {
+pub(super) fn title(model: &ViewModel, width: u16) -> String {
     let count = |is_counted: fn(&JobStatus) -> bool| {
         let jobs = model.rows().iter().filter_map(|row| row.job.as_ref());
         jobs.filter(|job| is_counted(&job.status)).count()
@@ -54,7 +65,7 @@ pub(super) fn title(model: &Model, width: u16) -> String {
 }
 
 /// Returns the keys, or the question or the message in their place.
-pub(super) fn bottom_lines(model: &Model, context: &Context, width: u16) -> Vec<Line<'static>> {
+pub(super) fn bottom_lines(model: &ViewModel, context: &Context, width: u16) -> Vec<Line<'static>> {
     if let Some(id) = &model.confirming {
         let text = format!("Cancel {}? y/n", sanitize(id.as_str()));
         return vec![Line::from(text).style(bold())];
@@ -81,18 +92,18 @@ pub(super) fn bottom_lines(model: &Model, context: &Context, width: u16) -> Vec<
 }
 
 /// Returns what a key does not remove: that the list cannot be read, or the running downloads.
-fn lasting_message(model: &Model) -> Option<Message> {
+fn lasting_message(model: &ViewModel) -> Option<Message> {
     if let ListState::Failed(reason) = &model.list {
         return Some(Message {
             text: format!("cannot list jobs: {reason}"),
             is_error: true,
         });
     }
-    let is_running = |row: &&Row| matches!(row.download, DownloadState::Running { .. });
-    let running: Vec<&Row> = model.rows().iter().filter(is_running).collect();
+    let is_running = |row: &&JobRow| matches!(row.download, DownloadState::Running { .. });
+    let running: Vec<&JobRow> = model.rows().iter().filter(is_running).collect();
     let text = match running.as_slice() {
         [] => return None,
-        [row] => format!("downloading {}: {}", row.id, files(row)),
+        [row] => format!("downloading {}: {}", row.id, row.files()),
         rows => format!("downloading {}", counted(rows.len(), "job")),
     };
     Some(Message {

@@ -1,13 +1,20 @@
-//! The source of the screen and of the lines: jobs as the service reports them.
+//! The jobs of the screen: as the service reports them, and what the keys do with them.
 
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use svc_sdk::download::DownloadEvent;
 use svc_sdk::types::{Job, JobId};
-use svc_sdk::{Client, Error, Surface};
+use svc_sdk::{Client, ClientSurface, Error};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+
+use crate::download::open_file;
+use crate::error::Failure;
+use crate::text::counted;
+use crate::watch::model::{DownloadState, ViewModel};
 
 /// The time between two reads of the list of jobs.
 const LIST_INTERVAL: Duration = Duration::from_secs(2);
@@ -32,7 +39,7 @@ pub(super) enum FeedEvent {
 /// The running polls, and what they report.
 #[derive(Debug)]
 pub(super) struct Feed {
-    /// What the polls report.
+    /// The events that the polls report.
     pub(super) events: UnboundedReceiver<FeedEvent>,
     /// Aborts the polls when it is dropped.
     _polls: JoinSet<()>,
@@ -40,7 +47,7 @@ pub(super) struct Feed {
 
 impl Feed {
     /// Polls jobs until each has ended. The SDK decides when, within the API key's rate limit.
-    pub(super) fn of_jobs<S: Surface>(
+    pub(super) fn of_jobs<S: ClientSurface>(
         client: &Client<S>,
         ids: &[String],
         timeout: Option<Duration>,
@@ -62,7 +69,7 @@ impl Feed {
     }
 
     /// Reads the newest jobs again and again.
-    pub(super) fn of_newest<S: Surface>(client: &Client<S>) -> Self {
+    pub(super) fn of_newest<S: ClientSurface>(client: &Client<S>) -> Self {
         let (sender, events) = unbounded_channel();
         let mut polls = JoinSet::new();
         let client = client.clone();
@@ -92,7 +99,7 @@ impl Feed {
     }
 }
 
-async fn poll_job<S: Surface>(
+async fn poll_job<S: ClientSurface>(
     client: &Client<S>,
     id: &JobId,
     timeout: Option<Duration>,
@@ -100,17 +107,16 @@ async fn poll_job<S: Surface>(
 ) -> Result<(), Error> {
     let handle = client.jobs().handle(id);
     let updates = handle.updates();
-    // The time limit begins before the first read. If that takes too long, the first update is the
-    // error of the time limit.
+    // The time limit includes the first read: if that takes too long, nothing is left for updates.
     let (mut updates, first) = match timeout {
-        Some(limit) => {
-            let read = tokio::time::timeout(limit, handle.get().into_future());
-            (updates.timeout(limit), read.await.ok())
-        }
-        None => (updates.no_timeout(), Some(handle.get().await)),
+        Some(limit) => match tokio::time::timeout(limit, handle.get()).await {
+            Ok(job) => (updates.timeout(limit), Some(job?)),
+            Err(_) => (updates.timeout(Duration::ZERO), None),
+        },
+        None => (updates.no_timeout(), Some(handle.get().await?)),
     };
     let mut shown = None;
-    if let Some(job) = first.transpose()? {
+    if let Some(job) = first {
         shown = Some(job.status.clone());
         let is_terminal = job.status.is_terminal();
         let _ = sender.send(FeedEvent::Job(Box::new(job)));
@@ -132,7 +138,7 @@ async fn poll_job<S: Surface>(
 
 /// Reads pages until the jobs that were active have been seen again, the first time all of them.
 /// Returns the jobs that are active now.
-async fn read_newest<S: Surface>(
+async fn read_newest<S: ClientSurface>(
     client: &Client<S>,
     active: Option<&HashSet<JobId>>,
     sender: &UnboundedSender<FeedEvent>,
@@ -159,4 +165,127 @@ async fn read_newest<S: Surface>(
         }
     }
     Ok(still_active)
+}
+
+/// What a task reports to the screen.
+#[derive(Debug)]
+pub(super) enum TaskEvent {
+    Canceled(Box<Job>),
+    Downloading {
+        id: JobId,
+        bytes: u64,
+        total: Option<u64>,
+    },
+    Downloaded {
+        id: JobId,
+        files: Vec<PathBuf>,
+        opens: bool,
+    },
+    DownloadFailed {
+        id: JobId,
+        reason: String,
+    },
+    Failed(String),
+}
+
+/// Returns why a request failed, as other commands say it.
+pub(super) fn reason(error: svc_sdk::Error) -> String {
+    Failure::from(error).headline()
+}
+
+pub(super) async fn cancel<S: ClientSurface>(
+    client: Client<S>,
+    id: JobId,
+    sender: UnboundedSender<TaskEvent>,
+) {
+    let event = match client.jobs().handle(&id).cancel().await {
+        Ok(job) => TaskEvent::Canceled(Box::new(job)),
+        Err(error) => TaskEvent::Failed(format!("could not cancel {id}: {}", reason(error))),
+    };
+    let _ = sender.send(event);
+}
+
+/// Downloads the files of a job, and opens them if that is asked for.
+pub(super) async fn download<S: ClientSurface>(
+    client: Client<S>,
+    id: JobId,
+    folder: PathBuf,
+    opens: bool,
+    sender: UnboundedSender<TaskEvent>,
+) {
+    let (progress, job) = (sender.clone(), id.clone());
+    let download = client
+        .jobs()
+        .handle(&id)
+        .download(&folder)
+        .on_progress(move |event| {
+            if let DownloadEvent::Advanced { bytes, total, .. } = event.event {
+                let id = job.clone();
+                let _ = progress.send(TaskEvent::Downloading { id, bytes, total });
+            }
+        });
+    let event = match download.await {
+        Ok(files) => {
+            let files = files.into_iter().map(|file| file.path).collect();
+            TaskEvent::Downloaded { id, files, opens }
+        }
+        Err(error) => {
+            let reason = reason(error);
+            TaskEvent::DownloadFailed { id, reason }
+        }
+    };
+    let _ = sender.send(event);
+}
+
+/// Opens a file with the platform's application for it.
+pub(super) async fn open(path: PathBuf, sender: UnboundedSender<TaskEvent>) {
+    if let Err(reason) = open_file(&path).await {
+        let message = format!("cannot open {}: {reason}", path.display());
+        let _ = sender.send(TaskEvent::Failed(message));
+    }
+}
+
+/// Shows on the screen what a task reports. Returns the files that are to be opened.
+pub(super) fn apply_task_event(
+    model: &mut ViewModel,
+    event: TaskEvent,
+    folder: &Path,
+) -> Vec<PathBuf> {
+    match event {
+        TaskEvent::Canceled(job) => {
+            model.set_message(format!("{} is {}", job.id, job.status), false);
+            model.update(*job);
+        }
+        TaskEvent::Downloading { id, bytes, total } => {
+            if let Some(row) = model.row_mut(&id) {
+                row.download = DownloadState::Running { bytes, total };
+            }
+        }
+        TaskEvent::Downloaded { id, files, opens } => {
+            let folder = folder.display();
+            model.set_message(
+                format!(
+                    "downloaded {} of {id} to {folder}",
+                    counted(files.len(), "file")
+                ),
+                false,
+            );
+            if let Some(row) = model.row_mut(&id) {
+                row.download = DownloadState::Done {
+                    files: files.clone(),
+                };
+            }
+            if opens {
+                return files;
+            }
+        }
+        TaskEvent::DownloadFailed { id, reason } => {
+            model.set_message(format!("could not download {id}: {reason}"), true);
+            if let Some(row) = model.row_mut(&id) {
+                row.download = DownloadState::Failed;
+            }
+        }
+        TaskEvent::Failed(message) => model.set_message(message, true),
+    }
+    Vec::new()
 }

@@ -1,25 +1,32 @@
 //! `svc job watch`: the status of jobs as it changes, on a live screen or as lines.
 //!
-//! `feed` polls the jobs. On a terminal, `screen` shows them: `model` is what is shown and what
-//! the keys do to it, `view` and `bars` draw it, `tasks` cancels, downloads and opens. Elsewhere, `lines`
-//! prints a line for each change.
+//! `feed` polls the jobs, cancels, downloads and opens. On a terminal, `screen` shows them: `model` is
+//! what is shown and what the keys do to it, `view` and `bars` draw it. Elsewhere, a line is printed for
+//! each change.
 
 mod bars;
 mod feed;
-mod lines;
 mod model;
 mod screen;
-mod tasks;
 mod view;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::error::Failure;
-use crate::pricing::EstimateSource;
-use crate::session::{Access, Session};
+use serde::Serialize;
+use svc_sdk::ClientSurface;
+use svc_sdk::contract::JobStatus;
+use svc_sdk::types::{Job, JobId};
 
-/// What to watch.
+use crate::clock;
+use crate::error::{Exit, Failure, Suggestion};
+use crate::output::values::error_text;
+use crate::output::write_stdout;
+use crate::pricing::EstimateSource;
+use crate::session::{Access, Session, surface_choice};
+use crate::watch::feed::{Feed, FeedEvent};
+
 #[derive(Debug)]
 pub(crate) struct WatchOptions {
     /// The ids of the jobs, or none for all jobs of the API key, newest first.
@@ -31,11 +38,6 @@ pub(crate) struct WatchOptions {
 }
 
 /// Watches jobs until all given ones have ended, or until the user leaves the screen.
-///
-/// # Errors
-///
-/// Returns an error if a job failed or was canceled, if the time is over, or if a status cannot be
-/// read.
 pub(crate) async fn watch<S: EstimateSource>(
     session: &Session,
     access: &Access<S>,
@@ -47,8 +49,139 @@ pub(crate) async fn watch<S: EstimateSource>(
     if options.ids.is_empty() {
         let why = "no job ids given: without a terminal, svc job watch needs to know which jobs to \
             wait for";
-        let hint = "pass job ids (list them with: svc job list --status processing)";
+        let list = ["job", "list", "--status", "processing"];
+        let hint = Suggestion::from("pass job ids (list them with: ")
+            .svc(list)
+            .then(")");
         return Err(Failure::usage(why).hint(hint));
     }
-    lines::run(session, access, options).await
+    run(session, access, options).await
+}
+
+/// A change of a job's status.
+#[derive(Debug, Serialize)]
+struct StatusLine<'a> {
+    job_id: &'a JobId,
+    status: &'a JobStatus,
+    at: String,
+    terminal: bool,
+}
+
+/// Prints a line for each change, until all jobs have ended.
+async fn run<S: ClientSurface>(
+    session: &Session,
+    access: &Access<S>,
+    options: WatchOptions,
+) -> Result<(), Failure> {
+    let mut feed = Feed::of_jobs(&access.client, &options.ids, options.timeout);
+    let mut statuses: HashMap<String, JobStatus> = HashMap::new();
+    let mut failures: HashMap<String, Failure> = HashMap::new();
+    loop {
+        let event = tokio::select! {
+            biased;
+            event = feed.events.recv() => event,
+            () = session.interrupts.first() => {
+                let failure = Failure::interrupted();
+                return Err(failure.with_resume(resume_command::<S>(session, &options.ids, &statuses)));
+            }
+        };
+        match event {
+            // All polls have ended.
+            None => break,
+            Some(FeedEvent::Job(job)) => {
+                let previous = statuses.insert(job.id.to_string(), job.status.clone());
+                if previous.as_ref() != Some(&job.status) {
+                    print_line(session, &job)?;
+                }
+                if let Some(failure) = failure_of(&job) {
+                    failures.insert(job.id.to_string(), failure);
+                }
+            }
+            Some(FeedEvent::JobError(id, error)) => {
+                let mut failure = Failure::from(*error).for_job(id.as_str());
+                if failure.exit() == Exit::StillRunning {
+                    failure =
+                        failure.with_resume(resume_command::<S>(session, &options.ids, &statuses));
+                }
+                failures.insert(id.to_string(), failure);
+            }
+            Some(FeedEvent::ListRead) => {}
+            Some(FeedEvent::ListError(error)) => return Err(Failure::from(*error)),
+        }
+    }
+    let in_order = options.ids.iter().filter_map(|id| failures.remove(id));
+    let in_order: Vec<Failure> = in_order.collect();
+    let (count, has_resume) = (in_order.len(), in_order.iter().any(Failure::has_resume));
+    let resume = || resume_command::<S>(session, &options.ids, &statuses);
+    let mut in_order = merge_timed_out(in_order, resume);
+    if in_order.len() <= 1 {
+        return in_order.pop().map_or(Ok(()), Err);
+    }
+    let total = options.ids.len();
+    let failure = Failure::several(
+        format!("{count} of {total} jobs did not complete"),
+        in_order.into_iter().map(Failure::without_resume).collect(),
+    );
+    Err(match has_resume {
+        true => failure.with_resume(resume()),
+        false => failure,
+    })
+}
+
+/// Replaces the failures of several jobs that have not ended in time by one, in the place of the
+/// first.
+fn merge_timed_out(failures: Vec<Failure>, resume: impl FnOnce() -> String) -> Vec<Failure> {
+    let is_timed_out = |failure: &Failure| failure.exit() == Exit::StillRunning;
+    let count = failures.iter().filter(|it| is_timed_out(it)).count();
+    if count < 2 {
+        return failures;
+    }
+    let why = format!("timed out; {count} jobs have not ended");
+    let mut merged = Some(Failure::new(Exit::StillRunning, why).with_resume(resume()));
+    let failures = failures.into_iter();
+    failures
+        .filter_map(|failure| match is_timed_out(&failure) {
+            true => merged.take(),
+            false => Some(failure),
+        })
+        .collect()
+}
+
+fn print_line(session: &Session, job: &Job) -> Result<(), Failure> {
+    let line = StatusLine {
+        job_id: &job.id,
+        status: &job.status,
+        at: format!("{:.3}", clock::now()),
+        terminal: job.status.is_terminal(),
+    };
+    let text = session
+        .printer
+        .format_line(&line, |line| format!("{}  {}", line.job_id, line.status))?;
+    write_stdout(text.as_bytes())
+}
+
+fn failure_of(job: &Job) -> Option<Failure> {
+    let (exit, what) = match job.status {
+        JobStatus::Failed => (Exit::JobFailed, "failed"),
+        JobStatus::Canceled => (Exit::JobCanceled, "was canceled"),
+        _ => return None,
+    };
+    let reason = job
+        .error
+        .as_ref()
+        .map(|error| format!(": {}", error_text(error)));
+    let message = format!("{} {what}{}", job.id, reason.unwrap_or_default());
+    Some(Failure::new(exit, message).for_job(job.id.as_str()))
+}
+
+/// Returns the command that watches the jobs that have not ended.
+fn resume_command<S: ClientSurface>(
+    session: &Session,
+    ids: &[String],
+    statuses: &HashMap<String, JobStatus>,
+) -> String {
+    let has_ended = |id: &&String| statuses.get(*id).is_some_and(JobStatus::is_terminal);
+    let mut words = vec!["job", "watch"];
+    words.extend(ids.iter().filter(|id| !has_ended(id)).map(String::as_str));
+    session.resume_command_on(surface_choice::<S>(), &words)
 }

@@ -1,4 +1,4 @@
-//! What the screen shows, and what the keys do to it. No I/O, no terminal.
+//! The state that the screen shows, and its changes by keys. No I/O, no terminal.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use svc_sdk::types::{Job, JobId, Usd};
 
+use crate::text::counted;
+
 /// The state of the screen.
 #[derive(Debug, Default)]
-pub(super) struct Model {
-    rows: Vec<Row>,
+pub(super) struct ViewModel {
+    rows: Vec<JobRow>,
     by_id: HashMap<JobId, usize>,
     /// Whether the order is that of the command line, and not newest first.
     keeps_order: bool,
@@ -24,9 +26,8 @@ pub(super) struct Model {
     pub(super) message: Option<Message>,
 }
 
-/// A job on the screen.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct JobRow {
     pub(super) id: JobId,
     /// The job as it was last read, or `None` before that.
     pub(super) job: Option<Job>,
@@ -35,7 +36,25 @@ pub(super) struct Row {
     pub(super) error: Option<String>,
 }
 
-/// How far the download of a job's files is.
+impl JobRow {
+    /// Returns how far the download of the files is, or how it ended.
+    pub(super) fn files(&self) -> String {
+        match &self.download {
+            DownloadState::None => String::new(),
+            DownloadState::Running {
+                bytes,
+                total: Some(total),
+            } if *total > 0 => {
+                format!("{} %", bytes.saturating_mul(100) / total)
+            }
+            DownloadState::Running { bytes, .. } => format!("{bytes} bytes"),
+            DownloadState::Done { files } => counted(files.len(), "file"),
+            DownloadState::Failed => "download failed".to_owned(),
+        }
+    }
+}
+
+/// The state of the download of a job's files.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum DownloadState {
     #[default]
@@ -67,9 +86,9 @@ pub(super) struct Message {
     pub(super) is_error: bool,
 }
 
-/// What is to be done after a key.
+/// The action that a key requests.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum KeyAction {
     None,
     /// Leave the screen.
     Quit,
@@ -81,7 +100,7 @@ pub(super) enum Action {
     Open(JobId),
 }
 
-impl Model {
+impl ViewModel {
     /// Creates a screen that shows given jobs, or the newest ones if none are given.
     pub(super) fn new(ids: &[String]) -> Self {
         let mut model = Self {
@@ -95,7 +114,7 @@ impl Model {
     }
 
     /// Returns the rows in the order in which they are shown.
-    pub(super) fn rows(&self) -> &[Row] {
+    pub(super) fn rows(&self) -> &[JobRow] {
         &self.rows
     }
 
@@ -104,18 +123,15 @@ impl Model {
         self.selected
     }
 
-    /// Returns the selected row.
-    pub(super) fn selected_row(&self) -> Option<&Row> {
+    pub(super) fn selected_row(&self) -> Option<&JobRow> {
         self.rows.get(self.selected)
     }
 
-    /// Returns the row of a job.
-    pub(super) fn row_mut(&mut self, id: &JobId) -> Option<&mut Row> {
+    pub(super) fn row_mut(&mut self, id: &JobId) -> Option<&mut JobRow> {
         let index = *self.by_id.get(id)?;
         self.rows.get_mut(index)
     }
 
-    /// Returns the files that were downloaded.
     pub(super) fn downloaded_files(&self) -> impl Iterator<Item = &Path> {
         let files = self.rows.iter().flat_map(|row| match &row.download {
             DownloadState::Done { files } => files.as_slice(),
@@ -157,19 +173,19 @@ impl Model {
     }
 
     /// Handles a key. `page` is the number of rows on the screen.
-    pub(super) fn press(&mut self, key: KeyEvent, page: usize) -> Action {
+    pub(super) fn press(&mut self, key: KeyEvent, page: usize) -> KeyAction {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return match key.code {
-                KeyCode::Char('c') => Action::Interrupt,
-                _ => Action::None,
+                KeyCode::Char('c') => KeyAction::Interrupt,
+                _ => KeyAction::None,
             };
         }
         if let Some(id) = self.confirming.take() {
             return match key.code {
-                KeyCode::Char('y' | 'Y') => Action::Cancel(id),
+                KeyCode::Char('y' | 'Y') => KeyAction::Cancel(id),
                 _ => {
                     self.message = None;
-                    Action::None
+                    KeyAction::None
                 }
             };
         }
@@ -183,18 +199,18 @@ impl Model {
             KeyCode::End => self.select(usize::MAX),
             KeyCode::Enter => self.shows_details = !self.shows_details,
             KeyCode::Esc if self.shows_details => self.shows_details = false,
-            KeyCode::Esc | KeyCode::Char('q') => return Action::Quit,
+            KeyCode::Esc | KeyCode::Char('q') => return KeyAction::Quit,
             KeyCode::Char('c') => self.ask_to_cancel(),
-            KeyCode::Char('d') => return self.with_completed(Action::Download),
-            KeyCode::Char('o') => return self.with_completed(Action::Open),
+            KeyCode::Char('d') => return self.with_completed(KeyAction::Download),
+            KeyCode::Char('o') => return self.with_completed(KeyAction::Open),
             _ => {}
         }
-        Action::None
+        KeyAction::None
     }
 
     fn add_row(&mut self, id: JobId) {
         self.by_id.insert(id.clone(), self.rows.len());
-        self.rows.push(Row {
+        self.rows.push(JobRow {
             id,
             job: None,
             download: DownloadState::None,
@@ -207,7 +223,7 @@ impl Model {
         let selected = self.selected_row().map(|row| row.id.clone());
         let is_at_top = self.selected == 0;
         // Timestamps of the service are in UTC, so their texts compare as the times do.
-        let created = |row: &Row| {
+        let created = |row: &JobRow| {
             let job = row.job.as_ref();
             job.and_then(|job| job.created_at.as_ref().map(|at| at.as_str().to_owned()))
         };
@@ -241,22 +257,22 @@ impl Model {
         }
     }
 
-    fn with_completed(&mut self, action: impl FnOnce(JobId) -> Action) -> Action {
+    fn with_completed(&mut self, action: impl FnOnce(JobId) -> KeyAction) -> KeyAction {
         let Some(row) = self.selected_row() else {
-            return Action::None;
+            return KeyAction::None;
         };
         let id = row.id.clone();
         let is_running = matches!(row.download, DownloadState::Running { .. });
         let status = row.job.as_ref().map(|job| job.status.clone());
         match status {
             // The bottom line shows how far it is.
-            _ if is_running => Action::None,
+            _ if is_running => KeyAction::None,
             Some(svc_sdk::contract::JobStatus::Completed) => action(id),
             Some(status) => {
                 self.set_message(format!("{id} has no files: it is {status}"), true);
-                Action::None
+                KeyAction::None
             }
-            None => Action::None,
+            None => KeyAction::None,
         }
     }
 }
@@ -280,17 +296,17 @@ mod tests {
         .unwrap()
     }
 
-    fn ids(model: &Model) -> Vec<&str> {
+    fn ids(model: &ViewModel) -> Vec<&str> {
         model.rows().iter().map(|row| row.id.as_str()).collect()
     }
 
-    fn press(model: &mut Model, code: KeyCode) -> Action {
+    fn press(model: &mut ViewModel, code: KeyCode) -> KeyAction {
         model.press(KeyEvent::from(code), 10)
     }
 
     #[test]
     fn new_jobs_appear_at_the_top_and_the_selection_stays_on_its_job() {
-        let mut model = Model::new(&[]);
+        let mut model = ViewModel::new(&[]);
         model.update(job("job_1", "completed", "2026-01-01T00:00:01Z", "0.1000"));
         model.update(job("job_2", "queued", "2026-01-01T00:00:02Z", "0.1000"));
         assert_eq!(ids(&model), ["job_2", "job_1"]);
@@ -302,14 +318,14 @@ mod tests {
 
     #[test]
     fn given_jobs_keep_their_order() {
-        let mut model = Model::new(&["job_2".into(), "job_1".into()]);
+        let mut model = ViewModel::new(&["job_2".into(), "job_1".into()]);
         model.update(job("job_1", "queued", "2026-01-01T00:00:09Z", "0.1000"));
         assert_eq!(ids(&model), ["job_2", "job_1"]);
     }
 
     #[test]
     fn refunded_jobs_do_not_count_as_spent() {
-        let mut model = Model::new(&[]);
+        let mut model = ViewModel::new(&[]);
         for (id, status) in [
             ("job_1", "completed"),
             ("job_2", "failed"),
@@ -322,15 +338,15 @@ mod tests {
 
     #[test]
     fn a_cancelation_is_confirmed_first() {
-        let mut model = Model::new(&[]);
+        let mut model = ViewModel::new(&[]);
         model.update(job("job_1", "queued", "2026-01-01T00:00:01Z", "0.1000"));
-        assert_eq!(press(&mut model, KeyCode::Char('c')), Action::None);
-        assert_eq!(press(&mut model, KeyCode::Char('n')), Action::None);
+        assert_eq!(press(&mut model, KeyCode::Char('c')), KeyAction::None);
+        assert_eq!(press(&mut model, KeyCode::Char('n')), KeyAction::None);
         assert_eq!(model.confirming, None);
         press(&mut model, KeyCode::Char('c'));
         assert_eq!(
             press(&mut model, KeyCode::Char('y')),
-            Action::Cancel("job_1".to_owned().into())
+            KeyAction::Cancel("job_1".to_owned().into())
         );
         model.update(job("job_1", "completed", "2026-01-01T00:00:01Z", "0.1000"));
         press(&mut model, KeyCode::Char('c'));
@@ -340,30 +356,30 @@ mod tests {
 
     #[test]
     fn only_completed_jobs_are_downloaded_and_opened() {
-        let mut model = Model::new(&[]);
+        let mut model = ViewModel::new(&[]);
         model.update(job("job_1", "processing", "2026-01-01T00:00:01Z", "0.1000"));
-        assert_eq!(press(&mut model, KeyCode::Char('d')), Action::None);
+        assert_eq!(press(&mut model, KeyCode::Char('d')), KeyAction::None);
         model.update(job("job_1", "completed", "2026-01-01T00:00:01Z", "0.1000"));
         let id = JobId::from("job_1".to_owned());
         assert_eq!(
             press(&mut model, KeyCode::Char('d')),
-            Action::Download(id.clone())
+            KeyAction::Download(id.clone())
         );
         assert_eq!(
             press(&mut model, KeyCode::Char('o')),
-            Action::Open(id.clone())
+            KeyAction::Open(id.clone())
         );
         let running = DownloadState::Running {
             bytes: 1,
             total: None,
         };
         model.row_mut(&id).unwrap().download = running;
-        assert_eq!(press(&mut model, KeyCode::Char('d')), Action::None);
+        assert_eq!(press(&mut model, KeyCode::Char('d')), KeyAction::None);
     }
 
     #[test]
     fn the_selection_stays_within_the_list() {
-        let mut model = Model::new(&[]);
+        let mut model = ViewModel::new(&[]);
         for code in [KeyCode::Down, KeyCode::End, KeyCode::Up, KeyCode::PageDown] {
             press(&mut model, code);
             assert_eq!(model.selected(), 0);
@@ -382,12 +398,12 @@ mod tests {
 
     #[test]
     fn keys_leave_the_details_before_the_screen() {
-        let mut model = Model::new(&[]);
+        let mut model = ViewModel::new(&[]);
         press(&mut model, KeyCode::Enter);
         assert!(model.shows_details);
-        assert_eq!(press(&mut model, KeyCode::Esc), Action::None);
-        assert_eq!(press(&mut model, KeyCode::Esc), Action::Quit);
+        assert_eq!(press(&mut model, KeyCode::Esc), KeyAction::None);
+        assert_eq!(press(&mut model, KeyCode::Esc), KeyAction::Quit);
         let ctrl_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-        assert_eq!(model.press(ctrl_c, 10), Action::Interrupt);
+        assert_eq!(model.press(ctrl_c, 10), KeyAction::Interrupt);
     }
 }

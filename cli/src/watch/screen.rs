@@ -1,31 +1,30 @@
 //! The live screen: the terminal, the keys, and the loop between them.
 
-use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::widgets::TableState;
-use svc_sdk::Surface;
+use svc_sdk::ClientSurface;
 use svc_sdk::types::JobId;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use super::WatchOptions;
-use super::feed::{Feed, FeedEvent};
-use super::model::{Action, DownloadState, ListState, Model, Row};
-use super::tasks;
-use super::view::{self, Context};
 use crate::error::{Exit, Failure};
 use crate::interrupt::terminated;
 use crate::output::values::time_ago;
 use crate::session::{Access, Session, surface_choice};
 use crate::text::sanitize;
+use crate::watch::WatchOptions;
+use crate::watch::bars::Context;
+use crate::watch::feed::{self, Feed, FeedEvent};
+use crate::watch::model::{DownloadState, JobRow, KeyAction, ListState, ViewModel};
+use crate::watch::view;
 
 /// The time between two drawings while nothing but the ages changes.
 const REDRAW_INTERVAL: Duration = Duration::from_secs(1);
@@ -33,11 +32,7 @@ const REDRAW_INTERVAL: Duration = Duration::from_secs(1);
 const KEY_POLL: Duration = Duration::from_millis(100);
 
 /// Shows the screen until the user leaves it.
-///
-/// # Errors
-///
-/// Returns an error if the terminal cannot be used, if the time is over, or after an interrupt.
-pub(super) async fn run<S: Surface>(
+pub(super) async fn run<S: ClientSurface>(
     session: &Session,
     access: &Access<S>,
     options: WatchOptions,
@@ -56,9 +51,9 @@ pub(super) async fn run<S: Surface>(
         true => Feed::of_newest(&access.client),
         false => Feed::of_jobs(&access.client, &options.ids, None),
     };
-    let mut model = Model::new(&options.ids);
+    let mut model = ViewModel::new(&options.ids);
     let context = Context {
-        age: Box::new(|row: &Row| {
+        age: Box::new(|row: &JobRow| {
             let created = row.job.as_ref().and_then(|job| job.created_at.as_ref());
             time_ago(created)
         }),
@@ -93,38 +88,38 @@ pub(super) async fn run<S: Surface>(
                         model.press(key, view::page_size(height))
                     }
                     // Drawing follows the size of the terminal.
-                    Some(_) => Action::None,
+                    Some(_) => KeyAction::None,
                     // The terminal was closed.
-                    None => Action::Quit,
+                    None => KeyAction::Quit,
                 };
                 match action {
-                    Action::None => {}
-                    Action::Quit => break Ok(()),
-                    Action::Interrupt => break Err(interrupted_failure::<S>(session, &options)),
-                    Action::Cancel(id) => {
+                    KeyAction::None => {}
+                    KeyAction::Quit => break Ok(()),
+                    KeyAction::Interrupt => break Err(interrupted_failure::<S>(session, &options)),
+                    KeyAction::Cancel(id) => {
                         model.set_message(format!("canceling {id}…"), false);
-                        running.spawn(tasks::cancel(access.client.clone(), id, reports.clone()));
+                        running.spawn(feed::cancel(access.client.clone(), id, reports.clone()));
                     }
-                    Action::Download(id) => {
+                    KeyAction::Download(id) => {
                         start_download(&mut model, &id);
                         let folder = options.folder.clone();
-                        running.spawn(tasks::download(access.client.clone(), id, folder, false, reports.clone()));
+                        running.spawn(feed::download(access.client.clone(), id, folder, false, reports.clone()));
                     }
-                    Action::Open(id) => match downloaded_files(&mut model, &id) {
+                    KeyAction::Open(id) => match downloaded_files(&mut model, &id) {
                         Some(files) => for file in files {
-                            running.spawn(tasks::open(file, reports.clone()));
+                            running.spawn(feed::open(file, reports.clone()));
                         },
                         None => {
                             start_download(&mut model, &id);
                             let folder = options.folder.clone();
-                            running.spawn(tasks::download(access.client.clone(), id, folder, true, reports.clone()));
+                            running.spawn(feed::download(access.client.clone(), id, folder, true, reports.clone()));
                         }
                     },
                 }
             }
             Some(event) = task_events.recv() => {
-                for file in tasks::apply_task_event(&mut model, event, &options.folder) {
-                    running.spawn(tasks::open(file, reports.clone()));
+                for file in feed::apply_task_event(&mut model, event, &options.folder) {
+                    running.spawn(feed::open(file, reports.clone()));
                 }
             }
             event = feed.events.recv(), if is_feed_open => match event {
@@ -135,7 +130,7 @@ pub(super) async fn run<S: Surface>(
                         missing.extend(apply_feed_event(&mut model, event));
                     }
                     if !missing.is_empty() && missing.len() == options.ids.len() {
-                        break Err(none_found(session, missing));
+                        break Err(none_found(missing));
                     }
                 }
                 None => is_feed_open = false,
@@ -153,20 +148,18 @@ pub(super) async fn run<S: Surface>(
     ended
 }
 
-/// Reports that none of the jobs exists.
-fn none_found(session: &Session, mut missing: Vec<Failure>) -> Failure {
-    if missing.len() > 1 {
-        for failure in &missing {
-            session.printer.print_failure(failure);
+/// Returns the failure of a screen of which no job exists.
+fn none_found(mut missing: Vec<Failure>) -> Failure {
+    match (missing.len(), missing.pop()) {
+        (1, Some(failure)) => failure,
+        (count, last) => {
+            missing.extend(last);
+            Failure::several(format!("none of the {count} jobs was found"), missing)
         }
-        return Failure::already_reported(Exit::NotFound);
     }
-    missing
-        .pop()
-        .unwrap_or(Failure::already_reported(Exit::NotFound))
 }
 
-fn start_download(model: &mut Model, id: &JobId) {
+fn start_download(model: &mut ViewModel, id: &JobId) {
     if let Some(row) = model.row_mut(id) {
         row.download = DownloadState::Running {
             bytes: 0,
@@ -175,7 +168,7 @@ fn start_download(model: &mut Model, id: &JobId) {
     }
 }
 
-fn downloaded_files(model: &mut Model, id: &JobId) -> Option<Vec<std::path::PathBuf>> {
+fn downloaded_files(model: &mut ViewModel, id: &JobId) -> Option<Vec<std::path::PathBuf>> {
     match &model.row_mut(id)?.download {
         DownloadState::Done { files } => Some(files.clone()),
         _ => None,
@@ -183,7 +176,7 @@ fn downloaded_files(model: &mut Model, id: &JobId) -> Option<Vec<std::path::Path
 }
 
 /// Shows an event of the feed. Returns the failure of a job that does not exist.
-fn apply_feed_event(model: &mut Model, event: FeedEvent) -> Option<Failure> {
+fn apply_feed_event(model: &mut ViewModel, event: FeedEvent) -> Option<Failure> {
     match event {
         FeedEvent::Job(job) => model.update(*job),
         FeedEvent::JobError(id, error) => {
@@ -199,22 +192,22 @@ fn apply_feed_event(model: &mut Model, event: FeedEvent) -> Option<Failure> {
         }
         FeedEvent::ListRead => model.list = ListState::Read,
         FeedEvent::ListError(error) => {
-            model.list = ListState::Failed(tasks::reason(*error));
+            model.list = ListState::Failed(feed::reason(*error));
         }
     }
     None
 }
 
-fn interrupted_failure<S: Surface>(session: &Session, options: &WatchOptions) -> Failure {
+fn interrupted_failure<S: ClientSurface>(session: &Session, options: &WatchOptions) -> Failure {
     Failure::interrupted().with_resume(resume_command::<S>(session, options))
 }
 
-fn timed_out<S: Surface>(session: &Session, options: &WatchOptions) -> Failure {
+fn timed_out<S: ClientSurface>(session: &Session, options: &WatchOptions) -> Failure {
     let failure = Failure::new(Exit::StillRunning, "timed out; the jobs continue");
     failure.with_resume(resume_command::<S>(session, options))
 }
 
-fn resume_command<S: Surface>(session: &Session, options: &WatchOptions) -> String {
+fn resume_command<S: ClientSurface>(session: &Session, options: &WatchOptions) -> String {
     let mut words = vec!["job", "watch"];
     words.extend(options.ids.iter().map(String::as_str));
     session.resume_command_on(surface_choice::<S>(), &words)

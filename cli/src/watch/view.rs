@@ -10,40 +10,39 @@ use ratatui::widgets::{
 use svc_sdk::contract::JobStatus;
 use unicode_width::UnicodeWidthStr;
 
-use super::bars;
-use super::model::{DownloadState, ListState, Model, Row};
-use crate::output::values::date_and_time;
-use crate::tables::error_text;
-use crate::text::{counted, sanitize};
+use crate::output::values::{date_and_time, error_text};
+use crate::text::sanitize;
+use crate::watch::bars::{self, Context, bold};
+use crate::watch::model::{DownloadState, JobRow, ListState, ViewModel};
 
 /// The width from which the details stand beside the list.
 const MIN_WIDTH_FOR_SIDE_PANEL: u16 = 120;
 
 /// A column: its heading, its content, and the least width of the screen at which it is shown.
-struct Column {
+struct JobColumn {
     heading: &'static str,
-    text: fn(&Row, &Context) -> String,
+    text: fn(&JobRow, &Context) -> String,
     min_screen: u16,
     is_right_aligned: bool,
 }
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [JobColumn; 7] = [
     column("JOB", |row, _| sanitize(row.id.as_str()), 0, false),
     column("STATUS", |row, _| status(row), 0, false),
     column("PRICE", |row, _| price(row), 60, true),
     column("AGE", |row, context| (context.age)(row), 72, true),
     column("MODEL", |row, _| model(row), 84, false),
     column("KIND", |row, _| kind(row), 104, false),
-    column("FILES", |row, _| files(row), 116, false),
+    column("FILES", |row, _| row.files(), 116, false),
 ];
 
 const fn column(
     heading: &'static str,
-    text: fn(&Row, &Context) -> String,
+    text: fn(&JobRow, &Context) -> String,
     min_screen: u16,
     is_right_aligned: bool,
-) -> Column {
-    Column {
+) -> JobColumn {
+    JobColumn {
         heading,
         text,
         min_screen,
@@ -51,20 +50,9 @@ const fn column(
     }
 }
 
-/// What the screen shows besides the model.
-pub(super) struct Context {
-    /// Returns the age of a row's job.
-    pub(super) age: Box<dyn Fn(&Row) -> String>,
-    /// Whether colors are used.
-    pub(super) is_colored: bool,
-    /// The folder that the key `d` downloads to.
-    pub(super) folder: String,
-}
-
-/// Draws the screen.
 pub(super) fn draw(
     frame: &mut Frame<'_>,
-    model: &Model,
+    model: &ViewModel,
     table: &mut TableState,
     context: &Context,
 ) {
@@ -106,7 +94,7 @@ fn split(body: Rect, shows_details: bool) -> (Rect, Option<Rect>) {
 fn draw_list(
     frame: &mut Frame<'_>,
     area: Rect,
-    model: &Model,
+    model: &ViewModel,
     table: &mut TableState,
     context: &Context,
 ) {
@@ -120,7 +108,7 @@ fn draw_list(
         frame.render_widget(Paragraph::new(text), area);
         return;
     }
-    let columns: Vec<&Column> = COLUMNS
+    let columns: Vec<&JobColumn> = COLUMNS
         .iter()
         .filter(|column| area.width >= column.min_screen)
         .collect();
@@ -134,7 +122,7 @@ fn draw_list(
                 .collect()
         })
         .collect();
-    let width_of = |index: usize, column: &Column| {
+    let width_of = |index: usize, column: &JobColumn| {
         let cells = texts.iter().filter_map(|row| row.get(index));
         let widest = cells.map(|text| text.width()).max().unwrap_or_default();
         widest.max(column.heading.len())
@@ -179,7 +167,7 @@ fn draw_list(
     frame.render_stateful_widget(widget, area, table);
 }
 
-fn draw_details(frame: &mut Frame<'_>, area: Rect, model: &Model, context: &Context) {
+fn draw_details(frame: &mut Frame<'_>, area: Rect, model: &ViewModel, context: &Context) {
     let Some(row) = model.selected_row() else {
         return;
     };
@@ -242,11 +230,7 @@ fn detail(name: &str, text: String) -> Line<'static> {
     ])
 }
 
-pub(super) fn bold() -> Style {
-    Style::new().add_modifier(Modifier::BOLD)
-}
-
-fn status(row: &Row) -> String {
+fn status(row: &JobRow) -> String {
     match (&row.job, &row.error) {
         (_, Some(_)) => "unknown".to_owned(),
         (Some(job), None) => sanitize(job.status.as_str()),
@@ -254,7 +238,7 @@ fn status(row: &Row) -> String {
     }
 }
 
-fn status_style(row: &Row, context: &Context) -> Style {
+fn status_style(row: &JobRow, context: &Context) -> Style {
     let status = row.job.as_ref().map(|job| &job.status);
     if !context.is_colored {
         return Style::new();
@@ -268,51 +252,34 @@ fn status_style(row: &Row, context: &Context) -> Style {
     }
 }
 
-fn kind(row: &Row) -> String {
+fn kind(row: &JobRow) -> String {
     let kind = row.job.as_ref().and_then(|job| job.job_type.as_ref());
     kind.map(|kind| sanitize(kind.as_str())).unwrap_or_default()
 }
 
-fn model(row: &Row) -> String {
+fn model(row: &JobRow) -> String {
     model_name(row)
 }
 
-fn model_name(row: &Row) -> String {
+fn model_name(row: &JobRow) -> String {
     let model = row.job.as_ref().and_then(|job| job.model.as_deref());
     model.map(sanitize).unwrap_or_default()
 }
 
-fn price(row: &Row) -> String {
+fn price(row: &JobRow) -> String {
     let price = row.job.as_ref().and_then(|job| job.price_usd);
     price.map(|price| format!("${price}")).unwrap_or_default()
 }
 
-/// Returns how far the download of a row's files is, or how it ended.
-pub(super) fn files(row: &Row) -> String {
-    match &row.download {
-        DownloadState::None => String::new(),
-        DownloadState::Running {
-            bytes,
-            total: Some(total),
-        } if *total > 0 => {
-            format!("{} %", bytes.saturating_mul(100) / total)
-        }
-        DownloadState::Running { bytes, .. } => format!("{bytes} bytes"),
-        DownloadState::Done { files } => counted(files.len(), "file"),
-        DownloadState::Failed => "download failed".to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::*;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
     use serde_json::json;
 
-    use super::*;
-
-    fn model(count: usize) -> Model {
-        let mut model = Model::new(&[]);
+    fn model(count: usize) -> ViewModel {
+        let mut model = ViewModel::new(&[]);
         for number in 0..count {
             let status = ["completed", "processing", "queued", "failed"][number % 4];
             let job = json!({
@@ -325,7 +292,7 @@ mod tests {
         model
     }
 
-    fn screen(model: &Model, width: u16, height: u16) -> Vec<String> {
+    fn screen(model: &ViewModel, width: u16, height: u16) -> Vec<String> {
         let context = Context {
             age: Box::new(|_| "3 min ago".to_owned()),
             is_colored: true,
@@ -444,7 +411,7 @@ mod tests {
 
     #[test]
     fn an_empty_list_says_whether_it_was_read() {
-        let mut model = Model::new(&[]);
+        let mut model = ViewModel::new(&[]);
         assert_eq!(screen(&model, 80, 4)[1], "Loading jobs…");
         model.list = ListState::Read;
         assert_eq!(
@@ -499,7 +466,7 @@ mod tests {
 
     #[test]
     fn text_of_the_service_cannot_control_the_terminal() {
-        let mut model = Model::new(&[]);
+        let mut model = ViewModel::new(&[]);
         let job = json!({"id": "job_1", "status": "\u{1b}[2Jqueued", "model": "a\u{7}b"});
         model.update(serde_json::from_value(job).unwrap());
         let lines = screen(&model, 100, 4).join("\n");

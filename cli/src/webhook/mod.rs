@@ -4,9 +4,93 @@
 mod samples;
 mod secrets;
 mod store;
-mod target;
 
-pub(crate) use samples::{Sample, SampleFields};
-pub(crate) use secrets::{Secrets, Source};
-pub(crate) use store::{StoreAddress, store_failure};
-pub(crate) use target::Target;
+use std::fmt;
+use std::str::FromStr;
+
+use bytes::Bytes;
+use http::{Method, Request, Uri};
+use url::{Host, Url};
+
+pub(crate) use crate::webhook::samples::{Sample, SampleFields};
+pub(crate) use crate::webhook::secrets::{SecretSource, Secrets};
+pub(crate) use crate::webhook::store::{StoreAddress, store_failure};
+
+/// The URL that events are sent to: https, or http to a loopback address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Target(Uri);
+
+impl Target {
+    /// Creates a POST request to the target, without headers.
+    pub(crate) fn post(&self, body: Bytes) -> Request<Bytes> {
+        let mut request = Request::new(body);
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.0.clone();
+        request
+    }
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let url = Url::parse(text).map_err(invalid)?;
+        let is_loopback = match url.host() {
+            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        };
+        match url.scheme() {
+            "https" => {}
+            "http" if is_loopback => {}
+            "http" => return Err("must be https unless the host is a loopback address".to_owned()),
+            _ => return Err("must be an https URL, or an http URL with a loopback host".to_owned()),
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("must not contain a user name or a password".to_owned());
+        }
+        let mut url = url;
+        url.set_fragment(None);
+        let uri = url.as_str().parse();
+        uri.map(Self).map_err(invalid)
+    }
+}
+
+fn invalid(error: impl fmt::Display) -> String {
+    format!("not a valid URL: {error}")
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_http_is_accepted_for_loopback_hosts_only() {
+        for good in [
+            "http://127.0.0.1:9000/in",
+            "http://localhost:9000/in?a=b#c",
+            "http://[::1]:9000",
+            "https://hooks.example/in",
+        ] {
+            assert!(good.parse::<Target>().is_ok(), "{good}");
+        }
+        for bad in [
+            "http://hooks.example/in",
+            "http://192.168.1.2/",
+            "http://localhost.example/",
+            "https://user:password@hooks.example/",
+            "ftp://127.0.0.1/",
+            "127.0.0.1:9000",
+            "",
+        ] {
+            assert!(bad.parse::<Target>().is_err(), "{bad}");
+        }
+    }
+}

@@ -34,7 +34,6 @@ pub(crate) enum Sample {
 pub(crate) struct SampleFields {
     /// The id of the job or run. A test delivery uses none.
     pub(crate) id: String,
-    /// The request id.
     pub(crate) request_id: String,
     /// The time, in RFC 3339.
     pub(crate) at: String,
@@ -46,7 +45,6 @@ impl Sample {
         Self::from_str(name, false).ok()
     }
 
-    /// Returns the names of all samples.
     pub(crate) fn names() -> Vec<String> {
         let values = Self::value_variants().iter();
         values
@@ -175,7 +173,8 @@ mod tests {
                 None => (None, None),
             };
             assert_eq!(ids, expected, "{name}");
-            let typed: WebhookEvent = serde_json::from_value(body).unwrap();
+            let typed: WebhookEvent = Event::parse_as(body.to_string()).unwrap();
+            assert_eq!(typed.event.as_str(), name);
             assert!(typed.status.is_some(), "{name}");
             let has_receipt = sample.prefix() == Some("run");
             assert_eq!(

@@ -13,7 +13,7 @@ use svc_sdk::ApiKey;
 use svc_webhook_verify::{KeyError, KeySet, Verifier, secret_lines};
 
 use crate::config::{Origin, Setting};
-use crate::error::Failure;
+use crate::error::{Failure, Suggestion};
 use crate::input::read_file;
 use crate::session::Session;
 
@@ -25,12 +25,11 @@ const PROFILE_FILE: &str = "webhook_secret_file";
 pub(crate) struct Secrets {
     keys: KeySet,
     texts: Vec<String>,
-    source: Source,
+    source: SecretSource,
 }
 
-/// The source of signing secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum SecretSource {
     /// A file, which can be reloaded.
     File(PathBuf),
     /// A variable or a profile value, which do not change while the program runs.
@@ -41,16 +40,12 @@ pub(crate) enum Source {
 
 impl Secrets {
     /// Returns the configured secrets, or in the sandbox the secret of its mock.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if no secret is configured, or if the secrets cannot be read.
     pub(crate) fn require(session: &Session, file: Option<&Path>) -> Result<Self, Failure> {
         match Self::find(session, file)? {
             Some(secrets) => Ok(secrets),
             None if session.is_sandbox() => {
                 let secret = session.sandbox().webhook_secret();
-                Self::from_text(&secret, Source::Fixed("the sandbox".to_owned()))
+                Self::from_text(&secret, SecretSource::Fixed("the sandbox".to_owned()))
             }
             None => Err(Self::missing()),
         }
@@ -74,11 +69,16 @@ impl Secrets {
         Ok(Self::value(session)?.map(|value| value.origin))
     }
 
-    /// Returns the failure for a missing secret.
     pub(crate) fn missing() -> Failure {
         Failure::configuration("no signing secret is configured")
             .hint(format!("set {VARIABLE}, or pass --secret-file FILE"))
-            .hint("or fetch it into a file (svc webhook secret show --jq .secret > FILE) and configure the file (svc config set webhook_secret_file FILE)")
+            .hint(
+                Suggestion::from("or fetch it into a file (")
+                    .svc(["webhook", "secret", "show", "--jq", ".secret"])
+                    .then(" > FILE) and configure the file (")
+                    .svc(["config", "set", "webhook_secret_file", "FILE"])
+                    .then(")"),
+            )
     }
 
     fn configured(session: &Session) -> Result<Option<Self>, Failure> {
@@ -87,7 +87,7 @@ impl Secrets {
                 Origin::Profile(profile) => format!("{PROFILE_VALUE} of profile {profile}"),
                 _ => VARIABLE.to_owned(),
             };
-            return Self::from_text(&value.value, Source::Fixed(name)).map(Some);
+            return Self::from_text(&value.value, SecretSource::Fixed(name)).map(Some);
         }
         let settings = session.settings()?;
         settings.check_profile()?;
@@ -117,20 +117,19 @@ impl Secrets {
         }))
     }
 
-    /// Reads the secrets from a file.
     pub(crate) fn from_file(path: &Path) -> Result<Self, Failure> {
         let text = String::from_utf8(read_file("--secret-file", path)?)
             .map_err(|_| Failure::usage(format!("{} is not valid UTF-8 text", path.display())))?;
         let source = match path == Path::new("-") {
             // Standard input cannot be read a second time.
-            true => Source::Fixed("standard input".to_owned()),
-            false => Source::File(path.to_owned()),
+            true => SecretSource::Fixed("standard input".to_owned()),
+            false => SecretSource::File(path.to_owned()),
         };
         Self::from_text(&text, source)
     }
 
     /// Parses secrets, one per line. Whitespace around a secret is ignored.
-    pub(crate) fn from_text(text: &str, source: Source) -> Result<Self, Failure> {
+    pub(crate) fn from_text(text: &str, source: SecretSource) -> Result<Self, Failure> {
         let keys = KeySet::from_lines(text).map_err(|error| unusable(&source, error))?;
         let texts = secret_lines(text).map(str::to_owned).collect();
         Ok(Self {
@@ -159,8 +158,7 @@ impl Secrets {
         self.texts.first().map_or("", String::as_str)
     }
 
-    /// Returns the source of the secrets.
-    pub(crate) fn source(&self) -> &Source {
+    pub(crate) fn source(&self) -> &SecretSource {
         &self.source
     }
 
@@ -182,7 +180,7 @@ impl fmt::Debug for Secrets {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for SecretSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => write!(f, "{}", path.display()),
@@ -192,7 +190,7 @@ impl fmt::Display for Source {
     }
 }
 
-fn unusable(source: &Source, error: KeyError) -> Failure {
+fn unusable(source: &SecretSource, error: KeyError) -> Failure {
     let why = match error {
         KeyError::TooManySecrets => format!("{source}: {error}"),
         _ => format!("{source} has no valid signing secret"),
@@ -205,7 +203,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<Secrets, Failure> {
-        Secrets::from_text(text, Source::Fixed("a test".into()))
+        Secrets::from_text(text, SecretSource::Fixed("a test".into()))
     }
 
     #[test]

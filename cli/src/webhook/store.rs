@@ -98,11 +98,6 @@ impl Server {
 }
 
 impl StoreAddress {
-    /// Returns the address in the environment, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the address is not valid.
     pub(crate) fn from_environment(session: &Session) -> Result<Option<Self>, Failure> {
         let text = session.environment().get(VARIABLE);
         let address = text.filter(|text| !text.is_empty()).map(Self::from_str);
@@ -111,10 +106,6 @@ impl StoreAddress {
     }
 
     /// Opens the store, and creates it if it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the store cannot be opened, or if this build does not support it.
     pub(crate) async fn open(&self) -> Result<Arc<dyn Store>, Failure> {
         match self {
             Self::File(path, _) => {
@@ -134,10 +125,6 @@ impl StoreAddress {
     }
 
     /// Returns the given address, or the one in the environment.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is none, or if it is not valid.
     pub(crate) fn require(given: Option<Self>, session: &Session) -> Result<Self, Failure> {
         let address = match given {
             Some(address) => Some(address),
@@ -150,21 +137,12 @@ impl StoreAddress {
         })
     }
 
-    /// Opens a store that exists.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the store does not exist or cannot be opened.
     pub(crate) async fn open_existing(&self) -> Result<Arc<dyn Store>, Failure> {
         self.check_exists()?;
         self.open().await
     }
 
     /// Opens a store that exists for reading, also while another process uses it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the store does not exist or cannot be opened.
     pub(crate) async fn open_read_only(&self) -> Result<Arc<dyn Store>, Failure> {
         self.check_exists()?;
         match self {
@@ -191,7 +169,6 @@ fn shared(store: impl Store + 'static) -> Arc<dyn Store> {
     Arc::new(store)
 }
 
-/// Returns the failure of opening a store.
 fn open_failure(error: &StoreError) -> Failure {
     let message = error.to_string();
     match error.kind() {
@@ -259,7 +236,6 @@ async fn open_nats(_: &str) -> Result<Arc<dyn Store>, Failure> {
     Err(not_supported("NATS", "nats"))
 }
 
-/// Returns the failure of connecting to a server.
 #[cfg(any(feature = "nats", feature = "postgres", feature = "redis"))]
 fn connect_failure(error: &StoreError) -> Failure {
     match error.kind() {

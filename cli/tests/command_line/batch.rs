@@ -384,6 +384,39 @@ fn failed_items_are_submitted_again_only_on_request() {
     assert_eq!(env.job_count(), 3);
 }
 
+/// A retry that does not fit into the budget is made by the next run, and what failed before is neither
+/// counted twice nor shown as what the retry submitted.
+#[test]
+fn a_retry_that_was_not_submitted_is_submitted_later() {
+    let env = TestEnv::new();
+    write(&env, "m.jsonl", &[image("ok"), image("[mock:fail]")]);
+    run(&env, &[]).assert_exit(7);
+    let limited = run(&env, &["--retry-failed", "--max-spend", "0.001"]).assert_exit(5);
+    let item = items(&limited)["2"].clone();
+    assert_eq!(item["status"], "not_submitted");
+    assert_eq!(item["job_id"], Value::Null);
+    assert_eq!(env.job_count(), 2);
+    let retried = run(&env, &[]).assert_exit(7);
+    assert_eq!(status_of(&retried), pairs(&[("2", "failed")]));
+    assert_eq!(env.job_count(), 3);
+}
+
+#[test]
+fn an_id_that_the_journal_cannot_store_is_rejected_with_the_manifest() {
+    let env = TestEnv::new();
+    let line = |id: &str| {
+        let mut line = image("a fox");
+        line["id"] = json!(id);
+        line
+    };
+    for id in ["a\nb".to_owned(), "a".repeat(513)] {
+        write(&env, "m.jsonl", &[line(&id)]);
+        let output = run(&env, &[]).assert_exit(2);
+        assert!(output.err.contains("512 bytes"), "{}", output.err);
+    }
+    assert_eq!(env.job_count(), 0);
+}
+
 #[test]
 fn a_rejected_key_or_an_empty_balance_stops_the_batch() {
     let rows = [
@@ -567,17 +600,16 @@ fn an_operation_with_keys_is_sent_again_with_the_same_key() {
         keys.dedup();
         assert_eq!(keys.len(), 1, "{keys:?}");
     }
-    // A rejection for another reason does not settle it.
-    service.answer(
-        "400 Bad Request",
-        r#"{"error": {"code": "invalid_request", "message": "No."}}"#,
-    );
-    CommandOutput::of(&mut command).assert_exit(11);
-    service.answer(
-        "409 Conflict",
-        r#"{"error": {"code": "idempotency_conflict", "message": "No."}}"#,
-    );
-    CommandOutput::of(&mut command).assert_exit(7);
+    // A key that belongs to another request says nothing of this one.
+    for (status, code, exit) in [
+        ("409 Conflict", "idempotency_conflict", 11),
+        ("402 Payment Required", "insufficient_funds", 11),
+        ("400 Bad Request", "invalid_request", 7),
+    ] {
+        let envelope = format!(r#"{{"error": {{"code": "{code}", "message": "No."}}}}"#);
+        service.answer(status, &envelope);
+        CommandOutput::of(&mut command).assert_exit(exit);
+    }
 }
 
 #[test]
@@ -658,7 +690,7 @@ fn ctrl_c_leaves_the_jobs_running_and_says_how_to_go_on() {
     let child = start(&mut batch(&env, &flags));
     wait_until("the job is submitted", || {
         std::fs::read_to_string(env.path("m.jsonl.journal.jsonl"))
-            .is_ok_and(|text| text.contains("job_id"))
+            .is_ok_and(|text| text.contains("\"job_"))
     });
     interrupt(&child);
     let output = child.end().assert_exit(130);

@@ -288,7 +288,7 @@ fn a_dry_run_of_a_queue_shows_the_number_of_items_and_the_sum_of_the_caps() {
     let shown = env.developer(words).assert_exit(0).json();
     assert_eq!(shown["items"], 4);
     let total: svc_sdk::types::Usd = shown["cap_total_usd"].as_str().unwrap().parse().unwrap();
-    assert_eq!(total.micros(), 3 * default_cap + 250_000);
+    assert_eq!(total.as_micros(), 3 * default_cap + 250_000);
     assert!(shown.get("cap_usd").is_none(), "{shown}");
     assert!(env.requests("formats_bulk_create").is_empty());
 }

@@ -8,12 +8,10 @@ use serde_json::Value;
 use crate::accounts::without_keyring;
 use crate::test_env::{CommandOutput, FakeServer, TestEnv};
 
-/// Returns the checks.
 fn checks(run: &CommandOutput) -> Vec<Value> {
     run.json().as_array().unwrap().clone()
 }
 
-/// Returns a check by its name.
 #[track_caller]
 fn check(run: &CommandOutput, name: &str) -> Value {
     let found = checks(run).into_iter().find(|it| it["check"] == name);

@@ -336,21 +336,11 @@ fn the_hint_for_missing_funds_names_an_amount_that_pays() {
 #[test]
 fn an_ambiguous_request_exits_with_11_and_prints_the_idempotency_key() {
     let env = TestEnv::new();
-    let words = [
-        "image",
-        "generate",
-        "--model",
-        "image-i",
-        "--prompt",
-        SHORT_JOB,
-        "--retries",
-        "0",
-        "-o",
-        "json",
-    ];
+    let words =
+        format!("image generate --model image-i --prompt '{SHORT_JOB}' --retries 0 -o json");
     for kind in ["drop_after", "truncate", "garbage", "status_502_html"] {
         env.add_fault("image_generate", kind, 1);
-        let run = env.run(words).assert_exit(11);
+        let run = env.run(&words).assert_exit(11);
         let error = run.error();
         assert!(
             !error["idempotency_key"].as_str().unwrap().is_empty(),
@@ -362,7 +352,7 @@ fn an_ambiguous_request_exits_with_11_and_prints_the_idempotency_key() {
                 .contains("run the same command again"),
             "{kind}"
         );
-        let again = env.run(words).assert_exit(0);
+        let again = env.run(&words).assert_exit(0);
         assert!(
             again.err.contains("with the same idempotency key"),
             "{kind}: {}",

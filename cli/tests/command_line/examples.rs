@@ -32,7 +32,6 @@ const NEEDS_MORE: [&str; 17] = [
     "svc config",
 ];
 
-/// The files that examples read.
 const FILES: [(&str, &str); 10] = [
     ("prompt.txt", "a red fox"),
     ("script.txt", "Good morning!"),

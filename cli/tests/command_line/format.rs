@@ -75,16 +75,9 @@ fn a_format_is_identified_by_its_id_or_by_handle_and_slug() {
         env.developer(["format", "get", format]).assert_exit(0);
         env.developer(["format", "runs", format, "--limit", "1"])
             .assert_exit(0);
-        let words = [
-            "format",
-            "run",
-            format,
-            "--param",
-            "input={\"a\": 1}",
-            "--no-wait",
-        ];
+        let words = format!(r#"format run '{format}' --param 'input={{"a": 1}}' --no-wait"#);
         assert_eq!(
-            env.developer(words).assert_exit(0).json()["format_id"],
+            env.developer(&words).assert_exit(0).json()["format_id"],
             "fmt_demo"
         );
     }
@@ -241,6 +234,18 @@ fn invalid_run_requests_are_not_sent() {
         (
             "format run fmt_demo --instruction x --webhook-url http://a",
             "https://",
+        ),
+        (
+            "format run fmt_demo --param attachments=[{}]",
+            "expected an https:// URL or asset:ID",
+        ),
+        (
+            "format run fmt_demo --instruction x --output-schema {} --param response_format={}",
+            "cannot be used together",
+        ),
+        (
+            "format run fmt_demo --instruction x --param generation_spend_cap_usd=\"2\"",
+            "expected a number",
         ),
         ("agent run --instruction x", "--cap USD"),
         ("agent run --cap 1", "--instruction is required"),

@@ -192,6 +192,19 @@ fn a_queue_without_its_runs_has_not_completed() {
 }
 
 #[test]
+fn an_unknown_status_of_a_queue_does_not_hide_its_runs() {
+    let env = TestEnv::new();
+    let body = r#"{"data": {"queue_id": "q", "status": "halted", "run_id": "run_7",
+        "items": [{"index": 0, "run_id": "run_7", "status": "completed"}]}}"#;
+    let server = FakeServer::answering("200 OK", &body.replace('\n', " "));
+    let output = run(&env, &server, "queue wait q -o json").assert_exit(7);
+    assert_eq!(output.json()[0]["run_id"], "run_7");
+    let failed = error(&output);
+    assert_eq!(failed["code"], "unknown_status");
+    assert!(failed["message"].to_string().contains("halted"), "{failed}");
+}
+
+#[test]
 fn tables_show_what_they_have_no_column_for() {
     let env = TestEnv::new();
     let large = "123456789012345678.0001";

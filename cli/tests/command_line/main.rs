@@ -10,6 +10,7 @@
 
 mod accounts;
 mod batch;
+mod batch_journal;
 mod batch_messages;
 mod bulk;
 mod completion;
@@ -41,8 +42,6 @@ mod schema;
 #[cfg(unix)]
 mod screens;
 mod submits;
-#[cfg(unix)]
-mod suspension;
 #[cfg(unix)]
 mod svg;
 #[cfg(unix)]

@@ -381,6 +381,51 @@ fn a_paid_call_with_a_lost_response_is_resumed_with_its_key() {
 }
 
 #[test]
+fn a_paid_call_that_was_answered_but_not_printed_is_not_sent_again() {
+    let env = TestEnv::new();
+    let words = [
+        "call",
+        "image_generate",
+        "--arg",
+        "prompt=a fox",
+        "--arg",
+        "max_spend_usd=1",
+    ];
+    let made = CommandOutput::of(&mut mcp(&env, &words))
+        .assert_exit(0)
+        .json();
+    env.leave_to_an_earlier_version(history(&env).remove(0));
+    let again = CommandOutput::of(&mut mcp(&env, &words))
+        .assert_exit(0)
+        .assert_stderr("Resuming job_");
+    assert_eq!(again.json(), json!({"job_id": made["job_id"]}));
+    assert_eq!((env.job_count(), env.charge_count()), (1, 1));
+    assert!(env.open_intents().is_empty());
+    CommandOutput::of(&mut mcp(&env, &words)).assert_exit(0);
+    assert_eq!(env.job_count(), 2);
+}
+
+#[test]
+fn a_served_tool_resumes_what_a_command_left_open() {
+    let env = TestEnv::new();
+    env.add_fault("image_generate", "drop_after", 1);
+    let words = "image generate --model image-i --prompt 'a fox' --no-wait --retries 0";
+    env.run(words).assert_exit(11);
+    let mut session = serve(&env, &["--max-spend-usd", "1", "--retries", "0"]);
+    let arguments = json!({"prompt": "a fox", "model": "image-i"});
+    let made = session.call_ok("image_generate", arguments.clone());
+    assert_eq!((env.job_count(), env.charge_count()), (1, 1));
+    // And a command what a server left open that is still running.
+    env.add_fault("image_generate", "drop_after", 1);
+    session.call_err("image_generate", arguments, "no_answer");
+    let resumed = env.run(words).assert_exit(0).json();
+    session.close();
+    assert_eq!((env.job_count(), env.charge_count()), (2, 2));
+    assert_ne!(resumed["job"]["id"], made["job_id"]);
+    assert!(env.open_intents().is_empty());
+}
+
+#[test]
 fn the_history_lists_paid_calls_of_served_tools() {
     let env = TestEnv::new();
     let mut session = serve(&env, &["--max-spend-usd", "1"]);

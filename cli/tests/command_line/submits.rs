@@ -125,10 +125,9 @@ fn an_expired_idempotency_key_is_not_resent() {
     let env = TestEnv::new();
     env.add_fault("image_generate", "drop_before", 1);
     CommandOutput::of(env.open_surface(IMAGE_ARGS).args(["--retries", "0"])).assert_exit(11);
-    let path = env.open_intents().remove(0);
-    let text = fs::read_to_string(&path).unwrap();
-    let at = text.find("created_at\":\"").unwrap() + "created_at\":\"".len();
-    fs::write(&path, format!("{}2001{}", &text[..at], &text[at + 4..])).unwrap();
+    let mut entry = env.open_intents().remove(0);
+    entry["created_at"] = "2001-01-01T00:00:00Z".into();
+    env.leave_to_an_earlier_version(entry);
     let run = env.run(IMAGE_ARGS).assert_exit(11);
     run.assert_stderr("could charge twice")
         .assert_stderr("--new")
@@ -137,6 +136,54 @@ fn an_expired_idempotency_key_is_not_resent() {
     CommandOutput::of(env.open_surface(IMAGE_ARGS).arg("--new")).assert_exit(0);
     assert_eq!(env.charge_count(), 1);
     assert!(env.open_intents().is_empty());
+}
+
+#[test]
+fn what_an_earlier_version_left_open_is_sent_again_with_its_key() {
+    let env = TestEnv::new();
+    env.add_fault("image_generate", "drop_after", 1);
+    CommandOutput::of(env.open_surface(IMAGE_ARGS).args(["--retries", "0"])).assert_exit(11);
+    env.leave_to_an_earlier_version(env.open_intents().remove(0));
+    assert_eq!(env.open_intents().len(), 1);
+    env.run(IMAGE_ARGS)
+        .assert_exit(0)
+        .assert_stderr("with the same idempotency key");
+    assert_eq!(env.charge_count(), 1);
+    let requests = env.requests("image_generate");
+    assert_eq!(
+        requests[0]["idempotency_key"],
+        requests[1]["idempotency_key"]
+    );
+    assert!(env.open_intents().is_empty());
+    assert!(!env.path("state/open").exists());
+}
+
+#[test]
+fn what_an_earlier_version_submitted_is_resumed() {
+    let env = TestEnv::new();
+    let words = "image generate --model image-i --prompt [mock:stuck] --timeout 1";
+    env.run(words).assert_exit(9);
+    let entry = env.open_intents().remove(0);
+    let id = entry["job_id"].clone();
+    env.leave_to_an_earlier_version(entry);
+    env.mock
+        .end_job(
+            id.as_str().unwrap(),
+            svc_sdk::contract::JobStatus::Completed,
+            None,
+        )
+        .unwrap();
+    let job = env
+        .run(words)
+        .assert_exit(0)
+        .assert_stderr("Resuming job")
+        .json();
+    assert_eq!(job["job_id"], id);
+    assert_eq!(env.requests("image_generate").len(), 1);
+    let history = env.run("history").assert_exit(0).json();
+    assert_eq!(history.as_array().unwrap().len(), 1);
+    assert_eq!(history[0]["outcome"], "completed");
+    assert_eq!(history[0]["request_id"], "req_1");
 }
 
 #[test]
@@ -161,7 +208,14 @@ fn the_journal_contains_no_secret_and_no_user_text() {
         &["--metadata", "who=canary", "--timeout", "1"],
     )
     .assert_exit(9);
-    let text = fs::read_to_string(env.open_intents().remove(0)).unwrap();
+    let files = fs::read_dir(env.path("state/journal")).unwrap();
+    let files = files
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.is_file());
+    let text: String = files
+        .map(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned())
+        .collect();
+    assert!(text.contains("image_generate"), "{text}");
     assert!(
         !text.contains("canary") && !text.contains("svc_open_demo"),
         "{text}"

@@ -1,6 +1,7 @@
 //! The environment of a test: a home folder, a configuration, a journal, and a mock of the service.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use svc_mock_server::serve::Server;
 use svc_mock_server::{DEVELOPER_API_KEY, OPEN_API_KEY, Setup};
 use svc_sdk::types::Usd;
@@ -129,7 +130,7 @@ impl TestEnv {
         for entry in entries.iter().filter(|entry| entry["kind"] == "capture") {
             let amount: Usd = entry["amount_usd"].as_str().unwrap().parse().unwrap();
             if let Some(run) = entry["run_id"].as_str() {
-                *captured.entry(run.to_owned()).or_default() += amount.micros();
+                *captured.entry(run.to_owned()).or_default() += amount.as_micros();
             }
         }
         captured
@@ -199,20 +200,32 @@ impl TestEnv {
             .collect()
     }
 
-    /// Returns the journal files of open intents. Hidden files belong to commands that were killed
-    /// while writing the intent, before anything was sent; files with an outcome to commands that
-    /// were killed between recording it and moving the file to the history.
-    pub(crate) fn open_intents(&self) -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(self.path("state/open"));
-        let names = entries.into_iter().flatten().map(|it| it.unwrap());
-        names
-            .filter(|entry| !entry.file_name().to_string_lossy().starts_with('.'))
-            .map(|entry| entry.path())
-            .filter(|path| {
-                let text = std::fs::read_to_string(path).unwrap_or_default();
-                !text.lines().any(|line| line.starts_with("{\"outcome\""))
-            })
-            .collect()
+    /// Returns the entries of the history without an outcome, newest first.
+    pub(crate) fn open_intents(&self) -> Vec<Value> {
+        let listed = self.run("history --open --all -o json").assert_exit(0);
+        listed.json().as_array().unwrap().clone()
+    }
+
+    /// Replaces the journal by the file that earlier versions wrote for an open entry.
+    pub(crate) fn leave_to_an_earlier_version(&self, mut intent: Value) {
+        let fields = intent.as_object_mut().unwrap();
+        for name in ["outcome", "ended_at", "request_id"] {
+            fields.remove(name);
+        }
+        let id = ["job_id", "top_up_id"].into_iter().find_map(|name| {
+            let id = fields.remove(name)?;
+            Some(json!({"receipt": {name: id, "request_id": "req_1"}}))
+        });
+        let name = format!(
+            "{}-x.jsonl",
+            &intent["request_hash"].as_str().unwrap()[..24]
+        );
+        let lines = [Some(json!({"intent": intent})), id];
+        let lines = lines.into_iter().flatten();
+        let text: String = lines.map(|line| format!("{line}\n")).collect();
+        fs::remove_dir_all(self.path("state")).unwrap();
+        fs::create_dir_all(self.path("state/open")).unwrap();
+        fs::write(self.path("state/open").join(name), text).unwrap();
     }
 }
 
@@ -348,7 +361,6 @@ impl CommandOutput {
         command.output().unwrap().into()
     }
 
-    /// Asserts the exit code.
     #[track_caller]
     pub(crate) fn assert_exit(self, code: i32) -> Self {
         assert_eq!(
@@ -455,20 +467,8 @@ pub(crate) fn start(command: &mut Command) -> RunningProcess {
 
 /// Sends SIGINT to a process, like Ctrl-C.
 pub(crate) fn interrupt(child: &RunningProcess) {
-    send_signal(child, "-INT");
-}
-
-/// Stops a process for a time with SIGSTOP.
-#[cfg(unix)]
-pub(crate) fn suspend(child: &RunningProcess, time: Duration) {
-    send_signal(child, "-STOP");
-    sleep(time);
-    send_signal(child, "-CONT");
-}
-
-fn send_signal(child: &RunningProcess, signal: &str) {
     let status = Command::new("kill")
-        .args([signal, &child.0.id().to_string()])
+        .args(["-INT", &child.0.id().to_string()])
         .status()
         .unwrap();
     assert!(status.success());

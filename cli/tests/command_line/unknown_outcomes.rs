@@ -50,8 +50,14 @@ fn a_server_error_of_a_submit_with_a_key_is_resent_with_that_key() {
         assert_eq!(keys.len(), 2);
         assert_eq!(keys[0], keys[1]);
         service.answer("409 Conflict", &envelope("idempotency_conflict"));
-        run(&env, &service, words).assert_exit(1);
-        assert!(env.open_intents().is_empty(), "the conflict settles it");
+        run(&env, &service, words).assert_exit(11);
+        assert_eq!(
+            env.open_intents().len(),
+            1,
+            "the key belongs to another request"
+        );
+        run(&env, &service, format!("{words} --new")).assert_exit(1);
+        assert!(env.open_intents().is_empty());
     }
 }
 
@@ -137,6 +143,26 @@ fn a_run_that_is_rejected_because_another_is_active_is_not_retried() {
     assert_eq!(history(&env)[0]["outcome"], "refused");
 }
 
+#[test]
+fn a_receipt_without_an_id_is_not_said_to_be_sent_again() {
+    let env = TestEnv::new();
+    let service = FakeServer::answering("202 Accepted", r#"{"data":{"job":{}}}"#);
+    for words in [
+        "image generate --model image-i --prompt 'a fox'",
+        "top-up create --amount-usd-cents 500",
+    ] {
+        let sent = service.heads.lock().unwrap().len();
+        for _ in 0..2 {
+            let error = run(&env, &service, words).assert_exit(11).error();
+            let next = error["next"].to_string();
+            assert!(!next.contains("run the same command"), "{next}");
+            assert!(next.contains("--new"), "{next}");
+        }
+        assert_eq!(service.heads.lock().unwrap().len(), sent + 1, "{words}");
+    }
+    assert_eq!(env.open_intents().len(), 2);
+}
+
 const TOP_UP: &str = "top-up create --amount-usd-cents 500";
 
 #[test]
@@ -209,31 +235,12 @@ fn a_top_up_whose_command_was_killed_is_found_again() {
     assert!(env.open_intents().is_empty());
 
     // The receipt was recorded, but not printed.
-    let path = std::fs::read_dir(env.path("state/history"))
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
-    let text = std::fs::read_to_string(&path).unwrap();
-    let without_outcome: String = text
-        .lines()
-        .take(2)
-        .map(|line| format!("{line}\n"))
-        .collect();
-    let name = format!("{}-x.jsonl", &hash_of(&text)[..24]);
-    std::fs::write(env.path("state/open").join(name), without_outcome).unwrap();
-    std::fs::remove_file(path).unwrap();
+    env.leave_to_an_earlier_version(history(&env).remove(0));
     let before = env.requests("top_ups_create").len();
     let found = env.run(TOP_UP).assert_exit(0).assert_stderr("Resuming");
     assert_eq!(env.requests("top_ups_create").len(), before);
     assert_eq!(history(&env)[0]["top_up_id"], found.json()["id"]);
     assert!(env.open_intents().is_empty());
-}
-
-fn hash_of(text: &str) -> String {
-    let line: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-    line["intent"]["request_hash"].as_str().unwrap().to_owned()
 }
 
 #[test]

@@ -8,6 +8,8 @@ fn a_missing_configuration_is_an_error_that_says_what_to_set() {
     for words in [["job", "list"], ["model", "list"], ["pricing", "list"]] {
         let run = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(2);
         run.assert_stderr("SVC_BASE_URL")
+            .assert_stderr("--base-url")
+            .assert_stderr("svc init")
             .assert_stderr("--sandbox")
             .assert_stderr("svc mock serve");
     }
@@ -42,6 +44,18 @@ fn invalid_usage_exits_with_2_and_sends_nothing() {
         (&["--param", "seed=red"], "invalid JSON `red`"),
         (&["--param", "seed=null"], "null"),
         (&["--param", "user_id=1"], "`user_id` must not be set"),
+        (
+            &["--param", "camera={\"pan\": [1, null]}"],
+            "`camera.pan[1]`",
+        ),
+        (
+            &["--param", "duration=4", "--duration", "5"],
+            "is set twice",
+        ),
+        (
+            &["--param", "reference_video_urls=[\"ftp://a\"]"],
+            "invalid --reference-video-urls",
+        ),
         (&["--image-url", "http://media.example/a.png"], "https"),
         (
             &["--end-image-url", "https://media.example/a.png"],

@@ -5,7 +5,7 @@ use svc_sdk::contract::ErrorCode;
 
 use super::api_error::ApiError;
 use super::pagination;
-use super::request::{Idempotency, Request};
+use super::request::{KeyCheck, Request};
 use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, COMMUNICATION_FIELDS, RunDefaults, RunRequest};
 use crate::engine::actions::{Action, CREATED_AT, Trigger};
@@ -65,8 +65,8 @@ pub(super) fn get_run(request: &mut Request<'_>) -> ApiResult {
 pub(super) fn run(request: &mut Request<'_>) -> ApiResult {
     let action = find(request)?;
     let slot = match request.check_idempotency()? {
-        Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        Idempotency::New(slot) => slot,
+        KeyCheck::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        KeyCheck::New(slot) => slot,
     };
     let fields = request.optional_fields()?;
     let known = [&["instruction", "input"], COMMUNICATION_FIELDS.as_slice()].concat();
@@ -95,7 +95,6 @@ fn find(request: &Request<'_>) -> Result<&'static Action, ApiError> {
     })
 }
 
-/// Returns the JSON view of an Action.
 fn view(action: &Action) -> Value {
     let trigger = |trigger: &Trigger| match trigger {
         Trigger::Schedule(schedule) => {

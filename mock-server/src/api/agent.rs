@@ -1,6 +1,6 @@
 //! Agent Completions: runs of the agent from an instruction alone, without a saved Format.
 
-use super::request::{Idempotency, Request};
+use super::request::{KeyCheck, Request};
 use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, COMMUNICATION_FIELDS, RunDefaults, RunRequest};
 use crate::engine::runs::{RunFilter, RunKind};
@@ -9,8 +9,8 @@ use crate::engine::runs::{RunFilter, RunKind};
 pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     request.body()?;
     let slot = match request.check_idempotency()? {
-        Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        Idempotency::New(slot) => slot,
+        KeyCheck::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        KeyCheck::New(slot) => slot,
     };
     let fields = request.fields()?;
     let known = [

@@ -12,7 +12,6 @@ use crate::engine::Host;
 /// The maximum number of characters of a field name in a message.
 const MAX_NAME_CHARS: usize = 100;
 
-/// An error response of the API.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ApiError(Box<Inner>);
 
@@ -100,12 +99,10 @@ impl ApiError {
         self.0.status
     }
 
-    /// Returns the name of the field that the error is about.
     pub(crate) fn field_name(&self) -> Option<&str> {
         self.0.details.get("field")?.as_str()
     }
 
-    /// Returns the headers of the response.
     pub(crate) fn headers(&self) -> Vec<(&'static str, String)> {
         let mut headers = Vec::new();
         if let (429 | 503, Some(wait)) = (self.0.status, self.0.retry_after) {
@@ -117,7 +114,6 @@ impl ApiError {
         headers
     }
 
-    /// Returns the body of the response on a host.
     pub(crate) fn body(&self, host: Host, request_id: &str) -> Value {
         let Inner {
             code,
@@ -212,29 +208,6 @@ fn public_reason(category: &ErrorCategory) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn open_envelopes_have_code_message_and_request_id() {
-        let error = ApiError::new(ErrorCode::DatabaseBusy, "database is busy")
-            .retry_after(Duration::from_millis(1500));
-        assert_eq!(error.status(), 503);
-        assert_eq!(error.headers(), [("retry-after", "2".to_owned())]);
-        let expected = json!({"error": {"code": "database_busy", "message": "database is busy", "request_id": "req_1"}});
-        assert_eq!(error.body(Host::Open, "req_1"), expected);
-    }
-
-    #[test]
-    fn developer_envelopes_have_category_and_next_action() {
-        let error = ApiError::field("duration", "must be from 4 to 15");
-        let expected = json!({"error": {
-            "code": "invalid_request", "message": "`duration` must be from 4 to 15", "request_id": "req_1",
-            "category": "validation", "stage": "validation", "public_reason": "invalid_input",
-            "retryable": false, "retry_after_seconds": null, "next_action": "fix_input",
-            "details": {"field": "duration"}
-        }});
-        assert_eq!(error.body(Host::Developer, "req_1"), expected);
-        assert_eq!(error.headers(), []);
-    }
 
     #[test]
     fn codes_without_a_status_have_status_400() {

@@ -36,7 +36,7 @@ pub(super) fn fault_response(
         let wait = fault.retry_after_seconds.map(Duration::from_secs);
         let error = injected_error(code, operation, wait);
         let headers = match code {
-            ErrorCode::RateLimited => exhausted(headers, &error),
+            ErrorCode::RateLimited => exhausted_limit_headers(headers, &error),
             _ => headers.clone(),
         };
         error_response(host, request_id, &headers, &error)
@@ -76,7 +76,7 @@ pub(super) fn fault_response(
 }
 
 /// Returns the rate limit headers of an exhausted limit that is reset when the error says so.
-fn exhausted(headers: &Headers, error: &ApiError) -> Headers {
+fn exhausted_limit_headers(headers: &Headers, error: &ApiError) -> Headers {
     let retry_after = error
         .headers()
         .into_iter()

@@ -35,7 +35,6 @@ pub(super) fn talking_video(request: &mut Request<'_>) -> ApiResult {
     })
 }
 
-/// Returns the draft of a video with this speech.
 pub(super) fn video_draft(speech: &Speech, directives: Directives) -> JobDraft {
     let seconds = speech.seconds();
     let quality = speech.quality;

@@ -19,7 +19,7 @@ use crate::catalog_data::avatars::{self, AVATARS, CatalogAvatar};
 use crate::engine::Hosts;
 use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
-use crate::engine::resources::{Kind, Resource, ResourceDetails};
+use crate::engine::resources::{Resource, ResourceDetails, ResourceKind};
 use crate::engine::versioned_models::price;
 use crate::media::Spec;
 
@@ -157,14 +157,18 @@ fn list(request: &mut Request<'_>, is_listed: fn(&CatalogAvatar) -> bool) -> Api
         Some(id) => match catalog.iter().position(|avatar| avatar.id == id) {
             Some(index) => (Some(0), index + 1),
             None => (
-                Some(resources::cursor_number(request, Kind::Avatar, &id)?),
+                Some(resources::cursor_number(
+                    request,
+                    ResourceKind::Avatar,
+                    &id,
+                )?),
                 0,
             ),
         },
     };
     let own = state
         .resources
-        .newest_first(workspace, Kind::Avatar, before);
+        .newest_first(workspace, ResourceKind::Avatar, before);
     let from_catalog = catalog.into_iter().skip(skipped);
     let all = own
         .map(ListedAvatar::Own)
@@ -196,7 +200,7 @@ pub(super) fn get_any(request: &mut Request<'_>) -> ApiResult {
 fn get(request: &mut Request<'_>, is_visible: fn(&CatalogAvatar) -> bool) -> ApiResult {
     match avatars::by_id(request.id()).filter(|avatar| is_visible(avatar)) {
         Some(avatar) => Ok(ApiResponse::data(200, catalog_view(avatar, request.hosts))),
-        None => resources::get(request, Kind::Avatar),
+        None => resources::get(request, ResourceKind::Avatar),
     }
 }
 

@@ -6,7 +6,7 @@ use svc_sdk::contract::ErrorCode;
 use super::api_error::ApiError;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
-use crate::catalog_data::music::{CATEGORIES, TRACKS, Track};
+use crate::catalog_data::music::{CATEGORIES, MusicTrack, TRACKS};
 use crate::engine::Hosts;
 
 /// `GET /v1/bgm/catalog`.
@@ -31,7 +31,7 @@ pub(super) fn pick(request: &mut Request<'_>) -> ApiResult {
     fields.deny_unknown(|name| matches!(name, "category" | "mood"), "a pick")?;
     let category = fields.text("category")?;
     let mood = fields.text("mood")?;
-    let matching: Vec<&Track> = TRACKS
+    let matching: Vec<&MusicTrack> = TRACKS
         .iter()
         .filter(|track| category.is_none_or(|category| category == track.category))
         .filter(|track| mood.is_none_or(|mood| mood == track.mood))
@@ -46,7 +46,7 @@ pub(super) fn pick(request: &mut Request<'_>) -> ApiResult {
     }
 }
 
-fn view(track: &Track, hosts: &Hosts) -> Value {
+fn view(track: &MusicTrack, hosts: &Hosts) -> Value {
     json!({
         "id": track.id,
         "title": track.title,

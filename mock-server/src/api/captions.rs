@@ -72,7 +72,6 @@ fn read(fields: Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError> {
     Ok((draft, ResourceChange::Create(details)))
 }
 
-/// Returns the text in the language of this tag.
 fn caption_text(tag: &str) -> &'static str {
     let language = tag.split('-').next().unwrap_or_default().to_lowercase();
     let known = CAPTION_TEXTS.iter().find(|(known, _)| *known == language);

@@ -48,7 +48,6 @@ pub(super) fn catalog(_: &mut Request<'_>) -> ApiResult {
     Ok(ApiResponse::data(200, catalog))
 }
 
-/// Returns the IDs of the models in the catalog.
 pub(super) fn model_ids() -> impl Iterator<Item = &'static str> {
     MODELS.iter().map(|(id, ..)| *id)
 }

@@ -1,23 +1,23 @@
 //! The handler of each operation.
 
-use svc_sdk::contract::{ErrorCode, Operation};
+use svc_sdk::contract::{ErrorCode, exhaustive};
 
 use super::api_error::ApiError;
 use super::request::Request;
 use super::response::ApiResult;
 use super::{
-    account, actions, admission_preview, agent, avatar_videos, avatars, background_music, captions,
-    catalog, estimate, events, formats, jobs, model_aliases, models, previews, queues, resources,
-    runs, schema, submit, top_ups, trending, versioned_models, webhooks,
+    account, actions, agent, avatar_videos, avatars, background_music, captions, catalog, estimate,
+    events, formats, jobs, models, previews, queues, resources, runs, schema, search, submit,
+    top_ups, versioned_models, webhooks,
 };
 use crate::engine::models::Router;
-use crate::engine::resources::Kind;
+use crate::engine::resources::ResourceKind;
 use crate::engine::runs::RunKind;
 
 /// Calls the handler of the request's operation.
 pub(super) fn dispatch(request: &mut Request<'_>) -> ApiResult {
-    use Operation as Op;
-    match request.operation {
+    use exhaustive::Operation as Op;
+    match request.operation.exhaustive() {
         Op::ImageGenerate => submit::submit(request, Router::Image),
         Op::ImageModelsList => models::list(Router::Image),
         Op::ImageModelsGet => models::get(Router::Image, request.id()),
@@ -51,32 +51,32 @@ pub(super) fn dispatch(request: &mut Request<'_>) -> ApiResult {
         Op::AvatarCanonicalGet => avatars::get_canonical(request),
         Op::AvatarsList => avatars::list_all(request),
         Op::AvatarsGet => avatars::get_any(request),
-        Op::AvatarVideosList => resources::list(request, Kind::AvatarVideo),
-        Op::AvatarVideosGet => resources::get(request, Kind::AvatarVideo),
+        Op::AvatarVideosList => resources::list(request, ResourceKind::AvatarVideo),
+        Op::AvatarVideosGet => resources::get(request, ResourceKind::AvatarVideo),
         Op::AvatarCatalogSearch => avatars::search_catalog(request),
         Op::AvatarPreviewsCreate => previews::create(request),
-        Op::AvatarPreviewsGet => resources::get(request, Kind::Preview),
+        Op::AvatarPreviewsGet => resources::get(request, ResourceKind::Preview),
         Op::AvatarPreviewsRegenerate => previews::regenerate(request),
         Op::AvatarPreviewsGenerateVideo => previews::generate_video(request),
         Op::Image1Generate => versioned_models::image(request),
         Op::Video1Generate => versioned_models::video(request),
         Op::Music1Generate => versioned_models::music(request),
-        Op::HiddenAdmissionPreview => admission_preview::preview(request),
+        Op::HiddenAdmissionPreview => estimate::admission_preview(request),
         Op::AliasAvatarV10 | Op::AliasAvatar10Generate => {
-            model_aliases::run_canonical(request, avatars::generate)
+            versioned_models::run_canonical(request, avatars::generate)
         }
         Op::AliasAvatar10TalkingVideo | Op::AliasAvatarVideoV10 => {
-            model_aliases::run_canonical(request, avatar_videos::talking_video)
+            versioned_models::run_canonical(request, avatar_videos::talking_video)
         }
         Op::AliasAvatarFaceSwapV10 => {
-            model_aliases::run_canonical(request, avatar_videos::face_swap)
+            versioned_models::run_canonical(request, avatar_videos::face_swap)
         }
-        Op::AliasImage10 => model_aliases::run_canonical(request, versioned_models::image),
-        Op::AliasVideo10 => model_aliases::run_canonical(request, versioned_models::video),
-        Op::AliasMusic10 => model_aliases::run_canonical(request, versioned_models::music),
+        Op::AliasImage10 => versioned_models::run_canonical(request, versioned_models::image),
+        Op::AliasVideo10 => versioned_models::run_canonical(request, versioned_models::video),
+        Op::AliasMusic10 => versioned_models::run_canonical(request, versioned_models::music),
         Op::VideoCaptionsCreate => captions::create(request),
-        Op::VideoCaptionsGet => resources::get(request, Kind::Captions),
-        Op::TrendingVideosSearch => trending::search(request),
+        Op::VideoCaptionsGet => resources::get(request, ResourceKind::Captions),
+        Op::TrendingVideosSearch => search::trending_videos(request),
         Op::ActionsList => actions::list(request),
         Op::ActionsGet => actions::get(request),
         Op::ActionsRunsList => actions::list_runs(request),

@@ -36,7 +36,6 @@ impl ErrorContext {
     }
 }
 
-/// Returns the details for a code, if it has any.
 pub(super) fn details(code: &ErrorCode, context: &ErrorContext) -> Option<Value> {
     Some(match code {
         ErrorCode::OutputSchemaUnsatisfied => {

@@ -99,12 +99,10 @@ impl<'b> Fields<'b> {
         Ok(())
     }
 
-    /// Returns the names of the fields.
     pub(super) fn names(&self) -> impl Iterator<Item = &'b str> {
         self.fields.keys().map(String::as_str)
     }
 
-    /// Returns the value of a field of any type.
     pub(super) fn value(&self, name: &str) -> Option<&'b Value> {
         self.fields.get(name)
     }
@@ -171,7 +169,6 @@ impl<'b> Fields<'b> {
         self.typed(name, "a boolean", Value::as_bool)
     }
 
-    /// Reads an object.
     pub(super) fn object(&self, name: &str) -> Result<Option<&'b Map<String, Value>>, ApiError> {
         self.typed(name, "an object", Value::as_object)
     }
@@ -229,7 +226,6 @@ impl<'b> Fields<'b> {
         texts
     }
 
-    /// Reads a media URL.
     pub(super) fn media_url(
         &self,
         name: &str,
@@ -274,7 +270,6 @@ impl<'b> Fields<'b> {
         }
     }
 
-    /// Reads the URL of a webhook.
     pub(super) fn webhook_url(&self, name: &str) -> Result<Option<&'b str>, ApiError> {
         let url = self.text(name)?;
         match url.map(|url| self.references.check_webhook(url)) {
@@ -337,7 +332,6 @@ fn collect_texts(value: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// Returns the type of a value, for messages.
 fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -356,43 +350,6 @@ mod tests {
 
     use super::*;
 
-    fn error_message<T: std::fmt::Debug>(
-        body: Value,
-        read: impl Fn(Fields<'_>) -> Result<T, ApiError>,
-    ) -> String {
-        let fields = Fields::of_test_body(&body).unwrap();
-        let error = read(fields).unwrap_err();
-        let envelope = error.body(crate::engine::Host::Open, "req_1");
-        assert!(
-            envelope["error"]["message"]
-                .as_str()
-                .unwrap()
-                .contains(error.field_name().unwrap())
-        );
-        envelope["error"]["message"].as_str().unwrap().to_owned()
-    }
-
-    #[test]
-    fn integers_are_checked_for_type_and_bounds() {
-        let message =
-            |value: Value| error_message(json!({"n": value}), |fields| fields.integer("n", 4..=15));
-        for value in [json!(3), json!(16), json!(-5), json!(u64::MAX)] {
-            assert_eq!(message(value), "`n` must be from 4 to 15");
-        }
-        assert_eq!(
-            message(json!(5.0)),
-            "`n` must be an integer, not a decimal number"
-        );
-        assert_eq!(
-            message(json!(1e300)),
-            "`n` must be an integer, not a decimal number"
-        );
-        assert_eq!(message(json!("5")), "`n` must be an integer, not a string");
-        assert_eq!(message(json!(null)), "`n` must be an integer, not null");
-        let only_five = error_message(json!({"n": 6}), |fields| fields.integer("n", 5..=5));
-        assert_eq!(only_five, "`n` must be 5");
-    }
-
     #[test]
     fn null_is_not_an_absent_field() {
         let body = json!({"a": null});
@@ -401,48 +358,5 @@ mod tests {
             fields.text("a").is_err() && fields.flag("a").is_err() && fields.object("a").is_err()
         );
         assert_eq!(fields.text("b"), Ok(None));
-    }
-
-    #[test]
-    fn every_error_names_its_field() {
-        assert_eq!(
-            error_message(json!({"p": " \t"}), |fields| fields
-                .non_blank_text("p")
-                .map(drop)),
-            "`p` must not be blank"
-        );
-        assert_eq!(
-            error_message(json!({}), |fields| fields.required_text("p").map(drop)),
-            "`p` is required"
-        );
-        assert_eq!(
-            error_message(json!({"m": "x"}), |fields| fields
-                .one_of("m", &["a", "b"])
-                .map(drop)),
-            "`m` must be one of a, b"
-        );
-        assert_eq!(
-            error_message(json!({"user_id": "x"}), |fields| fields
-                .deny_unknown(|_| true, "it")),
-            "`user_id` is determined by the API key and must not be in the body"
-        );
-        assert_eq!(
-            error_message(json!({"colour": 1}), |fields| fields
-                .deny_unknown(|_| false, "video-f")),
-            "`colour` is not a field of video-f"
-        );
-        let urls = json!({"u": ["https://media.example/a.png", 7]});
-        assert_eq!(
-            error_message(urls, |fields| fields
-                .media_urls("u", MediaKind::Image, 1..=10)
-                .map(drop)),
-            "`u[1]` must be a string, not a number"
-        );
-        assert_eq!(
-            error_message(json!({"u": []}), |fields| fields
-                .media_urls("u", MediaKind::Image, 1..=10)
-                .map(drop)),
-            "`u` must have 1 to 10 items"
-        );
     }
 }

@@ -5,7 +5,7 @@ use svc_sdk::contract::{ErrorCode, RunStatus};
 
 use super::api_error::ApiError;
 use super::fields::Fields;
-use super::request::{Idempotency, Request};
+use super::request::{KeyCheck, Request};
 use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, COMMUNICATION_FIELDS, RunDefaults, RunRequest};
 use super::{pagination, strict_json};
@@ -55,8 +55,8 @@ pub(super) fn list_runs(request: &mut Request<'_>) -> ApiResult {
 pub(super) fn run(request: &mut Request<'_>) -> ApiResult {
     let format = find_callable(request)?;
     let slot = match check_idempotency(request, "formats_runs_create", format)? {
-        Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        Idempotency::New(slot) => slot,
+        KeyCheck::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        KeyCheck::New(slot) => slot,
     };
     let (run_request, reject_if_active) = read(request, format, request.fields()?)?;
     check_state(format)?;
@@ -73,7 +73,7 @@ pub(super) fn check_idempotency(
     request: &Request<'_>,
     operation: &str,
     format: &Format,
-) -> Result<Idempotency, ApiError> {
+) -> Result<KeyCheck, ApiError> {
     let scope = format!("{operation} {}", format.id);
     request.check_idempotency_for(&scope, strict_json::digest(request.body()?))
 }
@@ -93,7 +93,6 @@ pub(super) fn read(
     Ok((run_request, reject_if_active))
 }
 
-/// Returns the defaults for runs of a Format.
 pub(super) fn defaults(format: &Format) -> RunDefaults {
     RunDefaults {
         kind: RunKind::Format,
@@ -243,7 +242,7 @@ fn view(format: &Format) -> Value {
         "status": status,
         "owner": owner,
         "first_party": format.owner == Owner::FirstParty,
-        "generation_spend_cap_usd_micros": format.cap.micros(),
+        "generation_spend_cap_usd_micros": format.cap.as_micros(),
         "io": if format.makes_image { json!({"output_kind": "image"}) } else { json!({}) },
         "created_at": CREATED_AT,
         "updated_at": CREATED_AT,

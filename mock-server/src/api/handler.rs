@@ -1,4 +1,4 @@
-//! The request pipeline: routing, fault injection, checks, dispatch, and the entry in the journal.
+//! The request pipeline: routing, fault injection, checks, dispatch, and the entry in the request log.
 
 use std::time::Duration;
 
@@ -16,15 +16,17 @@ use super::route::Route;
 use super::{apply_fault, mcp, media_host, request_checks};
 use crate::engine::credential::Credential;
 use crate::engine::shared::SharedText;
-use crate::engine::{Call, Fault, FaultKind, Host, Hosts, PendingReply, Reply, State, journal};
+use crate::engine::{
+    Fault, FaultKind, Host, HostRequest, Hosts, PendingReply, Reply, State, request_log,
+};
 
-/// Handles a request and records it in the journal.
-pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
+/// Handles a request and records it in the request log.
+pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &HostRequest) -> Reply {
     let route = Route::resolve(call, hosts);
     let request_id = state.rng.id("req");
     let fault = state
         .fault_rules
-        .next_fault(call.host, route.name(), &mut state.fault_rng);
+        .next_fault(call.host, route.fault_target(), &mut state.fault_rng);
     let mut reply = match call.host {
         Host::Open | Host::Developer => {
             handle_api_request(state, hosts, call, &route, &request_id, fault.as_ref())
@@ -53,11 +55,11 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
         .pending
         .as_ref()
         .map(|pending| predict(state, hosts, pending));
-    let entry = journal::Entry {
+    let entry = request_log::LoggedRequest {
         seq: 0,
         at: state.now,
         method: call.request.method().as_str().to_owned(),
-        path: journal::truncate_text(
+        path: request_log::truncate_text(
             call.request
                 .uri()
                 .path_and_query()
@@ -65,16 +67,16 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
         ),
         surface: call.host,
         operation: route.name().map(str::to_owned),
-        headers: journal::redact_headers(call.request.headers()),
+        headers: request_log::redact_headers(call.request.headers()),
         key: presented_key(state, call),
         request_id,
         status: apply_fault::status_of(predicted.as_ref().unwrap_or(&reply)),
         code: error_code(&reply.response),
         fault: kind,
     };
-    let seq = state.journal.write(entry);
+    let seq = state.request_log.write(entry);
     if let Some(pending) = &mut reply.pending {
-        pending.journal_seq = seq;
+        pending.request_seq = seq;
     }
     reply
 }
@@ -83,7 +85,7 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &Call) -> Reply {
 fn handle_api_request(
     state: &mut State,
     hosts: &Hosts,
-    call: &Call,
+    call: &HostRequest,
     route: &Route,
     request_id: &str,
     fault: Option<&Fault>,
@@ -163,21 +165,20 @@ fn success(host: Host, request_id: &str, headers: Headers, response: ApiResponse
             receipt,
             headers,
             fault: None,
-            journal_seq: 0,
+            request_seq: 0,
         },
     );
     reply
 }
 
 /// Returns the id of the key that the request was sent with, whether or not it is valid.
-fn presented_key(state: &State, call: &Call) -> Option<SharedText> {
+fn presented_key(state: &State, call: &HostRequest) -> Option<SharedText> {
     match Credential::from_headers(call.request.headers()) {
         Credential::Key(secret) => Some(state.keys.get(secret)?.id.clone()),
         _ => None,
     }
 }
 
-/// Returns the error code in the body of an error response.
 fn error_code(response: &Response<Bytes>) -> Option<String> {
     if response.status().is_success() {
         return None;

@@ -102,7 +102,6 @@ impl<'j> ArtifactView<'j> {
     }
 }
 
-/// Returns the view of a generation job of a run.
 pub(crate) fn generation_job(job: &GenerationJob) -> Value {
     let mut view = job.view();
     set_field(&mut view, "created_at", json!(job.started_at.to_string()));
@@ -110,7 +109,6 @@ pub(crate) fn generation_job(job: &GenerationJob) -> Value {
     view
 }
 
-/// The status of a job.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct JobStatusView<'j> {
     job_id: &'j str,
@@ -154,7 +152,6 @@ impl<'j> JobResult<'j> {
     }
 }
 
-/// The receipt of a submit.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct JobReceipt<'j> {
     cancel_url: String,
@@ -196,13 +193,11 @@ pub(super) fn artifacts(job: &Job, hosts: &Hosts) -> Vec<Value> {
     }
 }
 
-/// Returns the views of artifacts of a job or run.
 pub(super) fn artifact_views(artifacts: &[Artifact], hosts: &Hosts) -> Vec<Value> {
     let views = ArtifactView::of_all(artifacts, hosts);
     views.iter().map(|view| json!(view)).collect()
 }
 
-/// Returns the URL of an artifact on the media host.
 pub(super) fn artifact_url(artifact: &Artifact, hosts: &Hosts) -> String {
     format!(
         "{}/artifacts/{}.{}",

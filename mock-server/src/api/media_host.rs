@@ -7,7 +7,7 @@ use super::api_error::ApiError;
 use super::response::{Headers, error_response, set_header};
 use super::route::Route;
 use super::{checkout, job_view};
-use crate::engine::{Call, Hosts, State};
+use crate::engine::{HostRequest, Hosts, State};
 use crate::{catalog_data, media};
 
 /// Responds to a request to the media host with a file or a checkout page. With `has_other_etag`,
@@ -15,7 +15,7 @@ use crate::{catalog_data, media};
 pub(super) fn respond(
     state: &mut State,
     hosts: &Hosts,
-    call: &Call,
+    call: &HostRequest,
     route: &Route,
     request_id: &str,
     has_other_etag: bool,
@@ -43,9 +43,12 @@ pub(super) fn respond(
     }
 }
 
-/// Returns the specification of the file that a request to the media host is for.
 #[cfg(feature = "frontend")]
-pub(crate) fn requested_file(state: &State, hosts: &Hosts, call: &Call) -> Option<media::Spec> {
+pub(crate) fn requested_file(
+    state: &State,
+    hosts: &Hosts,
+    call: &HostRequest,
+) -> Option<media::Spec> {
     match Route::resolve(call, hosts) {
         Route::Artifact(file) => find_file(state, &file),
         _ => None,

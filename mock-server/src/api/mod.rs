@@ -3,7 +3,6 @@
 
 mod account;
 mod actions;
-mod admission_preview;
 mod agent;
 mod announcements;
 mod api_error;
@@ -30,7 +29,6 @@ mod json_object;
 mod mcp;
 mod media_host;
 mod media_kind;
-mod model_aliases;
 mod models;
 mod pagination;
 mod pending_reply;
@@ -49,7 +47,6 @@ mod search;
 mod strict_json;
 mod submit;
 mod top_ups;
-mod trending;
 mod versioned_models;
 mod webhooks;
 

@@ -54,17 +54,3 @@ pub(super) fn offset<'a>(
 pub(super) fn invalid_cursor() -> ApiError {
     ApiError::field("cursor", "is not a cursor of this list")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pages_have_a_cursor_if_more_items_follow() {
-        let items = [1, 2, 3];
-        let page = |limit| page(items.iter(), limit);
-        assert_eq!(page(2), (vec![&1, &2], Some(&2)));
-        assert_eq!(page(3), (vec![&1, &2, &3], None));
-        assert_eq!(page(9).1, None);
-    }
-}

@@ -14,7 +14,7 @@ use super::response::ApiResult;
 use super::submit::{self, JobDraft, ResourceChange};
 use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
-use crate::engine::resources::{Kind, ResourceDetails};
+use crate::engine::resources::{ResourceDetails, ResourceKind};
 use crate::engine::speech::Speech;
 use crate::engine::versioned_models::price;
 
@@ -82,7 +82,7 @@ impl Preview {
 }
 
 fn find_in_path(request: &Request<'_>) -> Result<Preview, ApiError> {
-    let resource = find(request, Kind::Preview)?;
+    let resource = find(request, ResourceKind::Preview)?;
     let job = request.state.jobs.by_id(&resource.job_id);
     match (&resource.details, job) {
         (ResourceDetails::Preview { speech }, Some(job)) => Ok(Preview {

@@ -11,7 +11,7 @@ use super::formats::{
     find_callable, read,
 };
 use super::json_object::set_field;
-use super::request::{Idempotency, Request};
+use super::request::{KeyCheck, Request};
 use super::response::{ApiResponse, ApiResult};
 use super::runs::{self, RunRequest};
 use crate::engine::formats::Format;
@@ -25,8 +25,8 @@ const DEFAULT_CONCURRENCY: u64 = 4;
 pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let format = find_callable(request)?;
     let slot = match check_idempotency(request, "formats_bulk_create", format)? {
-        Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        Idempotency::New(slot) => slot,
+        KeyCheck::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        KeyCheck::New(slot) => slot,
     };
     let fields = request.fields()?;
     let (concurrency, run_requests) = read_items(request, format, fields)?;
@@ -118,7 +118,6 @@ fn with_item_index(error: ApiError, index: usize) -> ApiError {
     error.detail("index", json!(index))
 }
 
-/// Returns the JSON view of a queue.
 fn view(state: &State, queue: &Queue, hosts: &Hosts) -> Value {
     let statuses: Vec<RunStatus> = queue
         .items

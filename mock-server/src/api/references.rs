@@ -1,4 +1,4 @@
-//! What the URLs and asset ids in a request refer to.
+//! Media that a request refers to, by URL or asset id.
 
 use url::Url;
 
@@ -29,17 +29,13 @@ pub(super) enum MediaFile {
 impl References<'_> {
     /// Returns the file that a media URL leads to. URLs of the mock's media host count as public
     /// HTTPS.
-    ///
-    /// # Errors
-    ///
-    /// Returns what the URL must be if it is not accepted.
     pub(super) fn media_file(&self, text: &str) -> Result<MediaFile, &'static str> {
         if let Some(path) = self.own_path(text) {
             let file = path.strip_prefix("/artifacts/");
             let spec = file.and_then(|file| find_file(self.state, file));
             return Ok(spec.map_or(MediaFile::Unreachable, MediaFile::Own));
         }
-        let url = destination::public_https(text, &self.state.host_addresses)?;
+        let url = destination::parse_public_https(text, &self.state.host_addresses)?;
         Ok(match destination::is_unreachable(&url) {
             true => MediaFile::Unreachable,
             false => MediaFile::Elsewhere(url),
@@ -54,10 +50,6 @@ impl References<'_> {
     }
 
     /// Checks that a webhook URL is public HTTPS and not too long.
-    ///
-    /// # Errors
-    ///
-    /// Returns what the URL must be if it is not accepted.
     pub(super) fn check_webhook(&self, text: &str) -> Result<(), String> {
         destination::webhook(text, &self.state.host_addresses)
     }

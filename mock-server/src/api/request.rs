@@ -41,7 +41,7 @@ pub(super) struct Request<'a> {
 
 /// The result of looking up an idempotency key.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Idempotency {
+pub(super) enum KeyCheck {
     /// The receipt of an earlier request with the same key and body.
     Replay(Value),
     /// The key is new, or the request has none.
@@ -59,7 +59,6 @@ impl Request<'_> {
         self.state.now
     }
 
-    /// Returns the workspace of the key.
     pub(super) fn workspace(&self) -> &str {
         self.caller.as_ref().map_or("", |key| &*key.workspace)
     }
@@ -86,7 +85,6 @@ impl Request<'_> {
         Fields::of_optional_body(self.body.as_ref(), self.references())
     }
 
-    /// Returns the fields of a part of the body.
     pub(super) fn fields_of<'s>(&'s self, part: &'s Value) -> Result<Fields<'s>, ApiError> {
         Fields::of_body(part, self.references())
     }
@@ -99,7 +97,6 @@ impl Request<'_> {
         }
     }
 
-    /// Returns an error if the body has any field.
     pub(super) fn deny_body_fields(&self) -> Result<(), ApiError> {
         self.optional_fields()?
             .deny_unknown(|_| false, "this operation")
@@ -132,7 +129,7 @@ impl Request<'_> {
 
     /// Looks up the idempotency key of a create. Operations whose idempotency is not documented
     /// ignore the key unless undocumented keys are honored.
-    pub(super) fn check_idempotency(&self) -> Result<Idempotency, ApiError> {
+    pub(super) fn check_idempotency(&self) -> Result<KeyCheck, ApiError> {
         // The parameters in the path are part of the request that the key stands for.
         let body = self.body.as_ref().unwrap_or(&Value::Null);
         let digest = match self.segments.as_slice() {
@@ -147,24 +144,24 @@ impl Request<'_> {
         &self,
         scope: &str,
         digest: BodyDigest,
-    ) -> Result<Idempotency, ApiError> {
+    ) -> Result<KeyCheck, ApiError> {
         let is_used = match self.operation.retry() {
             RetryClass::Key => true,
             RetryClass::Unsent => self.undocumented_keys == UndocumentedKeys::Honor,
             _ => false,
         };
         if !is_used {
-            return Ok(Idempotency::New(IdempotencySlot { entry: None }));
+            return Ok(KeyCheck::New(IdempotencySlot { entry: None }));
         }
         let Some(key) = idempotency_key(self.headers)? else {
-            return Ok(Idempotency::New(IdempotencySlot { entry: None }));
+            return Ok(KeyCheck::New(IdempotencySlot { entry: None }));
         };
         let key = IdempotencyKey::new(self.workspace(), scope, &key);
         match self.state.idempotency.look_up(&key, &digest) {
-            KeyLookup::Unused => Ok(Idempotency::New(IdempotencySlot {
+            KeyLookup::Unused => Ok(KeyCheck::New(IdempotencySlot {
                 entry: Some((key, digest)),
             })),
-            KeyLookup::Replay(receipt) => Ok(Idempotency::Replay(self.stored_receipt(receipt))),
+            KeyLookup::Replay(receipt) => Ok(KeyCheck::Replay(self.stored_receipt(receipt))),
             KeyLookup::Conflict(receipt) => {
                 let message = "this Idempotency-Key was already used for a different request";
                 let error = ApiError::new(ErrorCode::IdempotencyConflict, message);
@@ -207,7 +204,6 @@ impl Request<'_> {
             .detail("max_spend_usd", json!(max_spend)))
     }
 
-    /// Returns a receipt as it is stored for repeated requests.
     pub(super) fn receipt_to_store(&self, receipt: &Value) -> StoredReceipt {
         let receipt = insert_placeholders(receipt.clone(), self.hosts);
         StoredReceipt::Text(JsonText::from(&receipt))
@@ -244,38 +240,5 @@ pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Api
             let error = ApiError::new(ErrorCode::InvalidRequest, message);
             Err(error.detail("field", json!("Idempotency-Key")))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use http::HeaderValue;
-
-    use super::*;
-
-    fn key(values: &[&[u8]]) -> Result<Option<String>, ApiError> {
-        let mut headers = HeaderMap::new();
-        for value in values {
-            headers.append("idempotency-key", HeaderValue::from_bytes(value).unwrap());
-        }
-        idempotency_key(&headers)
-    }
-
-    #[test]
-    fn idempotency_keys_are_1_to_255_printable_ascii_characters() {
-        assert_eq!(key(&[]), Ok(None));
-        for good in ["a", "~ !", &"k".repeat(255)] {
-            assert_eq!(key(&[good.as_bytes()]), Ok(Some(good.to_owned())));
-        }
-        let long = "k".repeat(256);
-        let bad: [&[u8]; 6] = [b"", b"  ", b"a\tb", b"\xc3\xa4", b"\xff", long.as_bytes()];
-        for value in bad {
-            assert_eq!(
-                key(&[value]).unwrap_err().field_name(),
-                Some("Idempotency-Key"),
-                "{value:?}"
-            );
-        }
-        assert!(key(&[b"a", b"a"]).is_err());
     }
 }

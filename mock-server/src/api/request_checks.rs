@@ -14,7 +14,7 @@ use super::strict_json;
 use crate::engine::credential::Credential;
 use crate::engine::keys::ApiKey;
 use crate::engine::rate_limit::{RateLimitKey, RateLimitStatus, address_limit, key_limit};
-use crate::engine::{Call, Host, Hosts, KeyKind, State};
+use crate::engine::{Host, HostRequest, Hosts, KeyKind, State};
 
 /// The result of checking the credential and the rate limit.
 #[derive(Clone, Debug)]
@@ -23,7 +23,6 @@ pub(super) struct CallerCheck {
     pub(super) caller: Option<ApiKey>,
     /// The `ratelimit-*` headers.
     pub(super) headers: Headers,
-    /// The error to respond with.
     pub(super) error: Option<ApiError>,
 }
 
@@ -31,7 +30,7 @@ pub(super) struct CallerCheck {
 pub(super) fn check_caller(
     state: &mut State,
     hosts: &Hosts,
-    call: &Call,
+    call: &HostRequest,
     route: &Route,
 ) -> CallerCheck {
     let presented = Credential::from_headers(call.request.headers());
@@ -114,7 +113,7 @@ fn is_top_up_route(route: &Route) -> bool {
 
 /// Checks the scope and the body, and returns the parsed body. Only `POST` requests have one.
 pub(super) fn check_request(
-    call: &Call,
+    call: &HostRequest,
     operation: Operation,
     caller: Option<&ApiKey>,
 ) -> Result<Option<Value>, ApiError> {
@@ -140,7 +139,7 @@ pub(super) fn check_request(
 }
 
 /// Checks the content type and the size of the body.
-pub(super) fn check_body(call: &Call) -> Result<(), ApiError> {
+pub(super) fn check_body(call: &HostRequest) -> Result<(), ApiError> {
     let body = call.request.body();
     check_content_type(call.request.headers(), body.is_empty())?;
     if body.len() <= MAX_REQUEST_BODY_BYTES {

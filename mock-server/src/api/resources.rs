@@ -10,11 +10,14 @@ use super::pagination;
 use super::request::Request;
 use super::response::{ApiResponse, ApiResult};
 use crate::engine::jobs::Job;
-use crate::engine::resources::{Kind, Resource, ResourceDetails};
+use crate::engine::resources::{Resource, ResourceDetails, ResourceKind};
 use crate::engine::{Hosts, State};
 
 /// Returns the resource that the path names, if it is of this kind and in the key's workspace.
-pub(super) fn find<'r>(request: &'r Request<'_>, kind: Kind) -> Result<&'r Resource, ApiError> {
+pub(super) fn find<'r>(
+    request: &'r Request<'_>,
+    kind: ResourceKind,
+) -> Result<&'r Resource, ApiError> {
     let resource = request.state.resources.by_id(request.id());
     let resource = resource.filter(|resource| {
         resource.workspace == request.workspace() && resource.details.kind() == kind
@@ -29,7 +32,7 @@ pub(super) fn not_found() -> ApiError {
 }
 
 /// Responds with the resource that the path names.
-pub(super) fn get(request: &mut Request<'_>, kind: Kind) -> ApiResult {
+pub(super) fn get(request: &mut Request<'_>, kind: ResourceKind) -> ApiResult {
     let resource = find(request, kind)?;
     Ok(ApiResponse::data(
         200,
@@ -38,7 +41,7 @@ pub(super) fn get(request: &mut Request<'_>, kind: Kind) -> ApiResult {
 }
 
 /// Lists the resources of a kind, newest first. `limit` and `cursor` page through them.
-pub(super) fn list(request: &mut Request<'_>, kind: Kind) -> ApiResult {
+pub(super) fn list(request: &mut Request<'_>, kind: ResourceKind) -> ApiResult {
     let limit = pagination::limit(request)?;
     let (state, workspace) = (&*request.state, request.workspace());
     let before = match request.parameter("cursor")? {
@@ -57,7 +60,7 @@ pub(super) fn list(request: &mut Request<'_>, kind: Kind) -> ApiResult {
 /// Returns the number of the resource whose ID is the cursor of a list.
 pub(super) fn cursor_number(
     request: &Request<'_>,
-    kind: Kind,
+    kind: ResourceKind,
     id: &str,
 ) -> Result<usize, ApiError> {
     let resources = &request.state.resources;
@@ -68,7 +71,6 @@ pub(super) fn cursor_number(
     number.ok_or_else(pagination::invalid_cursor)
 }
 
-/// Returns the JSON view of a resource.
 pub(super) fn view(state: &State, resource: &Resource, hosts: &Hosts) -> Value {
     match state.jobs.by_id(&resource.job_id) {
         Some(job) => view_with_job(resource, job, hosts),
@@ -142,16 +144,4 @@ fn display_name(handle: &str) -> String {
         first.into_iter().chain(letters).collect::<String>()
     });
     words.collect::<Vec<_>>().join(" ").trim().to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn display_names_are_capitalized_words() {
-        assert_eq!(display_name("mia"), "Mia");
-        assert_eq!(display_name("news-anchor_2"), "News Anchor 2");
-        assert_eq!(display_name("x-"), "X");
-    }
 }

@@ -15,7 +15,6 @@ pub(super) struct ApiResponse {
     pub(super) status: u16,
     /// The body as JSON text.
     pub(super) body: Bytes,
-    /// The job that the response waits for.
     pub(super) wait: Option<JobWait>,
 }
 
@@ -27,17 +26,16 @@ pub(super) struct JobWait {
     pub(super) receipt: Value,
 }
 
-/// The result of a handler.
 pub(super) type ApiResult = Result<ApiResponse, ApiError>;
 
 impl ApiResponse {
     /// Creates a response whose body wraps a value in `data`.
     pub(super) fn data(status: u16, data: impl Serialize) -> Self {
         #[derive(Serialize)]
-        struct Body<D> {
+        struct DataBody<D> {
             data: D,
         }
-        Self::body(status, &Body { data })
+        Self::body(status, &DataBody { data })
     }
 
     /// Creates a response with a complete list.
@@ -48,15 +46,14 @@ impl ApiResponse {
     /// Creates a response with a page of a list, and the cursor of the next page if there is one.
     pub(super) fn page(items: Vec<impl Serialize>, next_cursor: Option<&str>) -> Self {
         #[derive(Serialize)]
-        struct Body<'c, I> {
+        struct ListBody<'c, I> {
             data: Vec<I>,
             next_cursor: Option<&'c str>,
         }
         let data = items;
-        Self::body(200, &Body { data, next_cursor })
+        Self::body(200, &ListBody { data, next_cursor })
     }
 
-    /// Returns the value of `data`.
     pub(super) fn data_value(&self) -> Value {
         let body = serde_json::from_slice::<Value>(&self.body).ok();
         let data = body.as_ref().and_then(|body| body.get("data"));
@@ -87,7 +84,6 @@ pub(super) fn rate_limit_headers(status: RateLimitStatus, hosts: &Hosts) -> Head
     ]
 }
 
-/// Creates a JSON response.
 pub(super) fn json_response(
     status: u16,
     request_id: &str,
@@ -97,7 +93,6 @@ pub(super) fn json_response(
     response(status, request_id, headers, "application/json", body)
 }
 
-/// Creates the response for an error.
 pub(super) fn error_response(
     host: Host,
     request_id: &str,

@@ -3,8 +3,7 @@
 use http::Method;
 use svc_sdk::contract::{Auth, Operation, RateLimitBucket, Surface};
 
-use crate::engine::fault_rules::{ARTIFACT, CHECKOUT};
-use crate::engine::{Call, Host, Hosts};
+use crate::engine::{FaultTarget, Host, HostRequest, Hosts};
 
 /// The target of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,13 +21,11 @@ pub(super) enum Route {
     Artifact(String),
     /// A checkout page of the media host, by its token.
     Checkout(String),
-    /// An unknown path.
     Unknown,
 }
 
 impl Route {
-    /// Returns the route of a request.
-    pub(super) fn resolve(call: &Call, hosts: &Hosts) -> Self {
+    pub(super) fn resolve(call: &HostRequest, hosts: &Hosts) -> Self {
         let path = call.request.uri().path();
         match call.host {
             Host::Developer if hosts.is_mcp(path) => match *call.request.method() {
@@ -89,14 +86,19 @@ impl Route {
         }
     }
 
-    /// Returns the name of the route in the journal and in fault rules.
-    pub(super) fn name(&self) -> Option<&'static str> {
+    /// Returns what fault rules call the route.
+    pub(super) fn fault_target(&self) -> Option<FaultTarget> {
         match self {
-            Self::Operation(operation, _) => Some(operation.name()),
-            Self::Artifact(_) => Some(ARTIFACT),
-            Self::Checkout(_) => Some(CHECKOUT),
+            Self::Operation(operation, _) => Some(FaultTarget::Operation(*operation)),
+            Self::Artifact(_) => Some(FaultTarget::Artifact),
+            Self::Checkout(_) => Some(FaultTarget::Checkout),
             Self::OtherMethod { .. } | Self::Unknown => None,
         }
+    }
+
+    /// Returns the name of the route in the request log.
+    pub(super) fn name(&self) -> Option<&'static str> {
+        self.fault_target().map(FaultTarget::name)
     }
 
     /// Returns the operation of a surface; `None` for the media host and unknown paths.
@@ -122,88 +124,6 @@ impl Route {
             Self::Operation(operation, _) => operation.rate_limit_bucket(),
             _ if *method == Method::GET || *method == Method::HEAD => RateLimitBucket::Read,
             _ => RateLimitBucket::Write,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-
-    use super::*;
-
-    fn route(host: Host, method: &str, uri: &str) -> Route {
-        let request = http::Request::builder()
-            .method(method)
-            .uri(uri)
-            .body(Bytes::new())
-            .unwrap();
-        let call = Call {
-            host,
-            peer: [127, 0, 0, 1].into(),
-            request,
-        };
-        Route::resolve(&call, &Hosts::default())
-    }
-
-    #[test]
-    fn requests_are_routed_to_operations() {
-        let status = Route::Operation(Operation::JobsStatus, vec!["job_1".to_owned()]);
-        for host in [Host::Open, Host::Developer] {
-            assert_eq!(route(host, "GET", "/v1/jobs/job_1/status?x=y"), status);
-            assert_eq!(route(host, "HEAD", "/v1/jobs/job_1/status"), status);
-        }
-        assert_eq!(
-            route(Host::Developer, "POST", "/mcp"),
-            Route::Operation(Operation::Mcp, vec![])
-        );
-        assert_eq!(route(Host::Open, "POST", "/mcp"), Route::Unknown);
-        assert_eq!(route(Host::Control, "GET", "/v1/jobs"), Route::Unknown);
-    }
-
-    #[test]
-    fn known_paths_list_their_methods() {
-        for (method, path, allow, public) in [
-            ("PUT", "/v1/jobs", "GET, HEAD", false),
-            ("DELETE", "/v1/jobs/job_1/cancel", "POST", false),
-            (
-                "PATCH",
-                "/v1/formats/fmt_demo/runs",
-                "GET, HEAD, POST",
-                false,
-            ),
-            ("POST", "/v1/health", "GET, HEAD", true),
-            ("GET", "/mcp", "POST", false),
-        ] {
-            assert_eq!(
-                route(Host::Developer, method, path),
-                Route::OtherMethod { allow, public },
-                "{path}"
-            );
-        }
-        for path in ["/", "/v1", "/v1/jobs/", "/v2/jobs", "//v1/jobs"] {
-            assert_eq!(route(Host::Open, "GET", path), Route::Unknown, "{path}");
-        }
-    }
-
-    #[test]
-    fn the_media_host_serves_files_and_checkouts() {
-        assert_eq!(
-            route(Host::Media, "GET", "/artifacts/x.png"),
-            Route::Artifact("x.png".to_owned())
-        );
-        assert_eq!(
-            route(Host::Media, "POST", "/checkout/t"),
-            Route::Checkout("t".to_owned())
-        );
-        for path in [
-            "/",
-            "/artifacts",
-            "/artifacts/",
-            "/artifacts/x/y",
-            "/v1/jobs",
-        ] {
-            assert_eq!(route(Host::Media, "GET", path), Route::Unknown, "{path}");
         }
     }
 }

@@ -1,22 +1,24 @@
-//! Fields that all searches share: `query` and `limit`.
+//! Searches: the fields that all share, `query` and `limit`, and that for trending videos.
+
+use serde_json::json;
 
 use super::api_error::ApiError;
 use super::request::Request;
+use super::response::{ApiResponse, ApiResult};
 use crate::catalog_data;
+use crate::catalog_data::trending::VIDEOS;
 
 /// The number of results if the request has no `limit`.
 const DEFAULT_LIMIT: u64 = 10;
 /// The maximum number of results.
 const MAX_LIMIT: u64 = 50;
 
-/// The body of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SearchQuery {
     text: String,
     pub(super) limit: usize,
 }
 
-/// Reads the body of a search.
 pub(super) fn read_query(request: &Request<'_>) -> Result<SearchQuery, ApiError> {
     let fields = request.fields()?;
     fields.deny_unknown(|name| matches!(name, "query" | "limit"), "a search")?;
@@ -39,4 +41,25 @@ impl SearchQuery {
     ) -> bool {
         catalog_data::matches_all_words(&self.text, texts)
     }
+}
+
+/// `POST /v1/trending-videos/search`: by title and tags, most viewed first.
+pub(super) fn trending_videos(request: &mut Request<'_>) -> ApiResult {
+    let query = read_query(request)?;
+    let matches = VIDEOS.iter().filter(|video| {
+        let title = [video.title].into_iter();
+        query.matches_all_words(title.chain(video.tags.iter().copied()))
+    });
+    let views = matches.map(|video| {
+        json!({
+            "id": video.id,
+            "title": video.title,
+            "tags": video.tags,
+            "views": video.views,
+            "duration_seconds": video.seconds,
+            "url": format!("{}/artifacts/{}.mp4", request.hosts.media, video.id),
+            "published_at": video.published_at,
+        })
+    });
+    Ok(ApiResponse::list(views.take(query.limit).collect()))
 }

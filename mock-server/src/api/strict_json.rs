@@ -9,10 +9,6 @@ use serde_json::{Map, Number, Value};
 use crate::engine::idempotency::BodyDigest;
 
 /// Parses a single JSON text.
-///
-/// # Errors
-/// Returns an error if the text is not valid JSON, an object has a duplicate field, there is text
-/// after the end, or values are nested too deeply.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice::<Strict>(bytes).map(|strict| strict.0)
 }

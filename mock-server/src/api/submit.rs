@@ -10,7 +10,7 @@ use super::fields::Fields;
 use super::generation::{self, Generation};
 use super::job_view::JobReceipt;
 use super::json_object::set_field;
-use super::request::{Idempotency, IdempotencySlot, Request};
+use super::request::{IdempotencySlot, KeyCheck, Request};
 use super::requested_error::requested_error;
 use super::resources;
 use super::response::{ApiResponse, ApiResult, JobWait};
@@ -25,9 +25,7 @@ use crate::media;
 /// The effect of a submit on resources that have IDs of their own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ResourceChange {
-    /// Changes no resource.
     None,
-    /// Creates a resource.
     Create(ResourceDetails),
     /// Regenerates the resource with this ID.
     Regenerate(String),
@@ -43,7 +41,6 @@ pub(super) struct JobDraft {
     pub(super) price: Option<Usd>,
     /// The specification of each file. Seeds are assigned when the job is created.
     pub(super) spec: media::Spec,
-    /// The number of files.
     pub(super) files: u64,
 }
 
@@ -82,12 +79,11 @@ impl JobDraft {
     }
 }
 
-/// Handles a submit to a router.
 pub(super) fn submit(request: &mut Request<'_>, router: Router) -> ApiResult {
     request.body()?;
     let slot = match request.check_idempotency()? {
-        Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        Idempotency::New(slot) => slot,
+        KeyCheck::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        KeyCheck::New(slot) => slot,
     };
     let fields = request.fields()?;
     let model = fields.required_text("model")?;
@@ -108,8 +104,8 @@ pub(super) fn submit_versioned(
     read: impl FnOnce(&Request<'_>, Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError>,
 ) -> ApiResult {
     let slot = match request.check_idempotency()? {
-        Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        Idempotency::New(slot) => slot,
+        KeyCheck::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        KeyCheck::New(slot) => slot,
     };
     let fields = request.optional_fields()?;
     let (draft, change) = read(request, fields)?;

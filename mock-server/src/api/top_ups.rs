@@ -7,7 +7,7 @@ use svc_sdk::contract::{ErrorCode, TopUpStatus};
 
 use super::api_error::ApiError;
 use super::fields::Fields;
-use super::request::{Idempotency, Request};
+use super::request::{KeyCheck, Request};
 use super::requested_error::requested_error;
 use super::response::{ApiResponse, ApiResult};
 use crate::engine::directives::Directives;
@@ -18,8 +18,8 @@ use crate::engine::{Hosts, destination};
 pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let body = request.body()?;
     let slot = match request.check_idempotency()? {
-        Idempotency::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
-        Idempotency::New(slot) => slot,
+        KeyCheck::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
+        KeyCheck::New(slot) => slot,
     };
     let fields = request.fields()?;
     let is_known = |name: &str| matches!(name, "amount_usd_cents" | "success_url" | "cancel_url");
@@ -62,7 +62,6 @@ pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
     }
 }
 
-/// Returns the JSON view of a top-up.
 pub(crate) fn view(top_up: &TopUp, hosts: &Hosts) -> Value {
     json!({
         "id": top_up.id,
@@ -93,6 +92,6 @@ fn return_url(fields: Fields<'_>, name: &str) -> Result<Option<String>, ApiError
     let Some(text) = fields.text(name)? else {
         return Ok(None);
     };
-    let url = destination::https(text).map_err(|problem| fields.error(name, problem))?;
+    let url = destination::parse_https(text).map_err(|problem| fields.error(name, problem))?;
     Ok(Some(url.into()))
 }

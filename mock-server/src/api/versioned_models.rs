@@ -1,5 +1,8 @@
 //! Canonical generation paths for images, videos and music. `prompt` is required; the other fields
-//! are those of the routers that apply to the model.
+//! are those of the routers that apply to the model. The compatibility aliases under `/v1/models/…`
+//! are the same operations under the name of their first-party owner.
+
+use svc_sdk::contract::ErrorCode;
 
 use super::api_error::ApiError;
 use super::communication::COMMON_FIELDS;
@@ -60,4 +63,19 @@ pub(super) fn read_music(fields: Fields<'_>) -> Result<JobDraft, ApiError> {
         },
         files: 1,
     })
+}
+
+/// The value of `{first_party_owner}` in the paths of the aliases.
+const FIRST_PARTY_OWNER: &str = "studio";
+
+/// Runs the canonical operation if the path names the first-party owner, the only owner of models.
+pub(super) fn run_canonical(
+    request: &mut Request<'_>,
+    canonical: fn(&mut Request<'_>) -> ApiResult,
+) -> ApiResult {
+    if request.id() == FIRST_PARTY_OWNER {
+        return canonical(request);
+    }
+    let message = "model not found for this owner";
+    Err(ApiError::new(ErrorCode::ModelNotFound, message))
 }

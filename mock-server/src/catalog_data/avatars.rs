@@ -51,12 +51,10 @@ pub(crate) static AVATARS: [CatalogAvatar; 12] = [
     avatar("ava_kofi", "kofi", "Kofi", &["presenter", "sport", "stadium", "energetic"], 112),
 ];
 
-/// Returns the avatar with that ID.
 pub(crate) fn by_id(id: &str) -> Option<&'static CatalogAvatar> {
     AVATARS.iter().find(|avatar| avatar.id == id)
 }
 
-/// Returns the avatar with that handle.
 pub(crate) fn by_handle(handle: &str) -> Option<&'static CatalogAvatar> {
     AVATARS.iter().find(|avatar| avatar.handle == handle)
 }

@@ -7,9 +7,8 @@ pub(crate) mod trending;
 
 use crate::media::Spec;
 
-/// Returns the specification of the file with that ID.
 pub(crate) fn file(id: &str) -> Option<Spec> {
-    let track = music::by_id(id).map(music::Track::spec);
+    let track = music::by_id(id).map(music::MusicTrack::spec);
     track
         .or_else(|| avatars::by_id(id).map(avatars::CatalogAvatar::spec))
         .or_else(|| trending::by_id(id).map(trending::Video::spec))

@@ -2,9 +2,8 @@
 
 use crate::media::Spec;
 
-/// A track of background music.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Track {
+pub(crate) struct MusicTrack {
     pub(crate) id: &'static str,
     pub(crate) title: &'static str,
     pub(crate) category: &'static str,
@@ -30,8 +29,8 @@ const fn track(
     mood: &'static str,
     seconds: u64,
     seed: u64,
-) -> Track {
-    Track {
+) -> MusicTrack {
+    MusicTrack {
         id,
         title,
         category,
@@ -42,7 +41,7 @@ const fn track(
 }
 
 /// All tracks, grouped by category.
-pub(crate) static TRACKS: [Track; 12] = [
+pub(crate) static TRACKS: [MusicTrack; 12] = [
     track("bgm_porch_light", "Porch Light", "acoustic", "calm", 62, 1),
     track("bgm_first_bike", "First Bike", "acoustic", "happy", 48, 2),
     track("bgm_slow_tide", "Slow Tide", "ambient", "calm", 90, 3),
@@ -113,12 +112,11 @@ pub(crate) static TRACKS: [Track; 12] = [
     ),
 ];
 
-/// Returns the track with that ID.
-pub(crate) fn by_id(id: &str) -> Option<&'static Track> {
+pub(crate) fn by_id(id: &str) -> Option<&'static MusicTrack> {
     TRACKS.iter().find(|track| track.id == id)
 }
 
-impl Track {
+impl MusicTrack {
     /// Returns the specification of the track's file.
     pub(crate) fn spec(&self) -> Spec {
         Spec::Music {

@@ -2,7 +2,6 @@
 
 use crate::media::Spec;
 
-/// A trending video.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Video {
     pub(crate) id: &'static str,
@@ -48,7 +47,6 @@ pub(crate) static VIDEOS: [Video; 12] = [
     video("trend_van_tour", "My van, all six square metres", &["travel", "van", "tour"], 1_688_214, 19, "2025-11-27T10:15:00Z"),
 ];
 
-/// Returns the video with that ID.
 pub(crate) fn by_id(id: &str) -> Option<&'static Video> {
     VIDEOS.iter().find(|video| video.id == id)
 }

@@ -61,10 +61,6 @@ pub(super) fn advance_clock(state: &mut MockState, request: &ControlRequest<'_>)
 }
 
 /// Parses the span of a request to advance the clock.
-///
-/// # Errors
-///
-/// Returns an error if the body is invalid or the span is out of range.
 pub(super) fn advance_span(request: &ControlRequest<'_>) -> Result<Duration, ControlApiError> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -153,7 +149,7 @@ pub(super) fn requests(state: &mut MockState, request: &ControlRequest<'_>) -> C
             }
         };
     }
-    list(&state.simulator.journal(since))
+    list(&state.simulator.requests(since))
 }
 
 pub(super) fn deliveries(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
@@ -208,10 +204,6 @@ fn catch_up_clock(state: &mut MockState) -> Time {
 }
 
 /// Advances a manual clock, and handles everything that becomes due.
-///
-/// # Errors
-///
-/// Returns an error if the clock runs in real time.
 pub(crate) fn advance(state: &mut MockState, span: Duration) -> Result<Time, NotManual> {
     let target = state.clock.after(span)?;
     state.catch_up(target);
@@ -225,17 +217,12 @@ pub(crate) fn ledger(state: &mut MockState) -> Value {
     json!(state.simulator.ledger_page(None))
 }
 
-/// Returns the complete state.
 pub(crate) fn snapshot(state: &mut MockState) -> Value {
     let now = catch_up_clock(state);
     state.simulator.snapshot(now)
 }
 
 /// Restores a state, including the time of the clock.
-///
-/// # Errors
-///
-/// Returns an error if the document is not a valid state.
 pub(crate) fn restore(state: &mut MockState, document: Value) -> Result<(), RestoreError> {
     let now = state.simulator.restore(document)?;
     state.clock.set(now);

@@ -7,10 +7,8 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The body of a response.
 #[derive(Debug)]
 pub(crate) enum ControlBody {
-    /// A complete body.
     Complete(Bytes),
     /// A document of any size, which is written after the state has been unlocked.
     Document(Document),
@@ -28,11 +26,6 @@ impl Document {
         Self(Box::new(write))
     }
 
-    /// Writes the document.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if `writer` fails.
     pub(crate) fn write(self, writer: &mut dyn Write) -> io::Result<()> {
         self.0(writer)?;
         writer.write_all(b"\n")

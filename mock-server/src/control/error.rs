@@ -32,7 +32,7 @@ impl ControlApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
-    /// The error for an endpoint whose response is a stream, from a frontend that has none.
+    /// Creates the error of a streaming endpoint, for frontends that cannot stream.
     pub(super) fn no_stream() -> Self {
         let message = "this mock has no event stream: use svc-mock-server, or serve::Server with the feature `dashboard`";
         Self::new(

@@ -100,7 +100,7 @@ pub(super) fn request(state: &mut MockState, request: &ControlRequest<'_>) -> Co
     })?)
 }
 
-/// Returns a request in the journal, with its exchange as far as that is stored.
+/// Returns a request in the request log, with its exchange as far as that is stored.
 pub(crate) fn request_view(state: &MockState, seq: u64) -> Option<Value> {
     let mut view = state.simulator.request(seq)?;
     let exchange = state

@@ -360,7 +360,6 @@ fn error_response(error: ControlApiError) -> Response<ControlBody> {
     response
 }
 
-/// Returns the response of `GET /clock`.
 #[cfg(any(feature = "serve", feature = "in-process"))]
 pub(crate) fn clock(state: &mut MockState) -> Response<ControlBody> {
     json_response(StatusCode::OK, actions::clock_view(state).into())

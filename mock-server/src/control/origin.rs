@@ -15,10 +15,6 @@ use super::error::ControlApiError;
 const LOOPBACK: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
 /// Checks that a request names this mock as its host, and that no other origin has sent it.
-///
-/// # Errors
-///
-/// Returns an error with the status 421 for another host, and 403 for another origin.
 pub(super) fn check<B>(request: &Request<B>, names: &[String]) -> Result<(), ControlApiError> {
     let headers = request.headers();
     let host =

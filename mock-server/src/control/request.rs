@@ -24,10 +24,6 @@ pub(super) struct ControlRequest<'r> {
 
 impl ControlRequest<'_> {
     /// Deserializes the body. A missing body is treated as an empty object.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the body is not valid.
     pub(super) fn body<T: DeserializeOwned>(&self) -> Result<T, ControlApiError> {
         let body: &[u8] = if self.body.is_empty() {
             b"{}"
@@ -38,10 +34,6 @@ impl ControlRequest<'_> {
     }
 
     /// Returns the page that the query asks for; `None` if it asks for everything.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the query has another parameter, or an invalid value.
     pub(super) fn page(&self) -> Result<Option<Page>, ControlApiError> {
         let mut page = None;
         for pair in self.query.split('&').filter(|pair| !pair.is_empty()) {
@@ -76,10 +68,6 @@ impl ControlRequest<'_> {
     }
 
     /// Checks that the body is missing or an empty object.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it is not.
     pub(super) fn empty_body(&self) -> Result<(), ControlApiError> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]

@@ -1,8 +1,6 @@
-use std::time::Duration;
-
 use super::*;
 use crate::clock::{Clock, ClockMode, TimeSource};
-use crate::engine::{Call, Host, Settings};
+use crate::engine::{Host, HostRequest, Settings};
 use crate::exchanges::Exchanges;
 use crate::mock_state::WebhookDispatch;
 use crate::simulator::Simulator;
@@ -69,7 +67,7 @@ impl Mock {
             .header("content-type", "application/json")
             .body(Bytes::from(body))
             .unwrap();
-        let call = Call {
+        let call = HostRequest {
             host: Host::Open,
             peer: [127, 0, 0, 1].into(),
             request,
@@ -82,15 +80,6 @@ impl Mock {
 
 fn items(value: &Value) -> &Vec<Value> {
     value["data"].as_array().unwrap()
-}
-
-#[test]
-fn the_root_lists_the_endpoints() {
-    let index = Mock::manual().ok("GET", "/", "");
-    let paths: Vec<_> = items(&index).iter().map(|entry| &entry["path"]).collect();
-    for path in ["/reset", "/clock/advance", "/jobs/{id}", "/state"] {
-        assert!(paths.iter().any(|known| *known == path), "{path}");
-    }
 }
 
 #[test]
@@ -111,18 +100,6 @@ fn the_error_of_a_real_clock_suggests_a_manual_clock() {
     let message = mock.error(409, "POST", "/clock/advance", r#"{"seconds": 1}"#);
     assert!(message.contains("--clock manual"), "{message}");
     assert_eq!(mock.ok("GET", "/clock", "")["speed"], 1.0);
-}
-
-#[test]
-fn advancing_handles_due_events() {
-    let mut mock = Mock::manual();
-    let job = mock.submit("a fox");
-    assert_eq!(items(&mock.ok("GET", "/jobs", ""))[0]["status"], "queued");
-    assert!(mock.ok("GET", "/clock", "")["next_due"].is_string());
-    mock.ok("POST", "/clock/advance", r#"{"seconds": 60}"#);
-    let jobs = mock.ok("GET", "/jobs", "");
-    assert_eq!(items(&jobs)[0]["id"], job["data"]["job"]["id"]);
-    assert_eq!(items(&jobs)[0]["status"], "completed");
 }
 
 #[test]
@@ -184,122 +161,9 @@ fn errors_of_wrong_methods_list_the_allowed_methods() {
 }
 
 #[test]
-fn unknown_jobs_and_top_ups_are_not_found() {
-    let mut mock = Mock::manual();
-    mock.error(404, "POST", "/jobs/job_none", r#"{"status": "completed"}"#);
-    mock.error(404, "POST", "/top-ups/top_none", r#"{"status": "paid"}"#);
-}
-
-#[test]
 fn bodies_that_are_too_large_are_rejected() {
     let body = " ".repeat(MAX_BODY_BYTES + 1);
     Mock::manual().error(413, "POST", "/reset", &body);
-}
-
-#[test]
-fn faults_can_be_added_listed_and_removed() {
-    let mut mock = Mock::manual();
-    mock.ok(
-        "POST",
-        "/faults",
-        r#"{"kind": "status_503", "surface": "open", "times": 3}"#,
-    );
-    let faults = mock.ok("GET", "/faults", "");
-    assert_eq!(items(&faults).len(), 1);
-    assert_eq!(items(&faults)[0]["times"], 3);
-    assert!(items(&mock.ok("DELETE", "/faults", "")).is_empty());
-    assert!(items(&mock.ok("GET", "/faults", "")).is_empty());
-}
-
-#[test]
-fn keys_can_be_created() {
-    let key = Mock::manual().ok(
-        "POST",
-        "/keys",
-        r#"{"kind": "developer", "workspace": "ws_new"}"#,
-    );
-    assert_eq!(key["workspace"], "ws_new");
-    assert!(key["key"].is_string() && key["id"].is_string() && key["scopes"].is_array());
-}
-
-#[test]
-fn jobs_can_be_ended() {
-    let mut mock = Mock::manual();
-    let receipt = mock.submit("a fox");
-    let id = receipt["data"]["job"]["id"].as_str().unwrap();
-    mock.ok("POST", &format!("/jobs/{id}"), r#"{"status": "failed"}"#);
-    assert_eq!(items(&mock.ok("GET", "/jobs", ""))[0]["status"], "failed");
-    mock.error(
-        409,
-        "POST",
-        &format!("/jobs/{id}"),
-        r#"{"status": "completed"}"#,
-    );
-}
-
-#[test]
-fn the_journal_can_be_read_incrementally() {
-    let mut mock = Mock::manual();
-    mock.submit("one");
-    mock.submit("two");
-    assert_eq!(items(&mock.ok("GET", "/requests", "")).len(), 2);
-    assert_eq!(items(&mock.ok("GET", "/requests?since=1", "")).len(), 1);
-    assert!(items(&mock.ok("GET", "/requests?since=2", "")).is_empty());
-    mock.error(400, "GET", "/requests?since=yesterday", "");
-    let message = mock.error(400, "GET", "/requests?from=1", "");
-    assert!(message.contains("?since=N"), "{message}");
-}
-
-#[test]
-fn the_ledger_contains_entries_and_balances() {
-    let mut mock = Mock::manual();
-    mock.submit("a fox");
-    let ledger = mock.ok("GET", "/ledger", "");
-    assert_eq!(items(&ledger).len(), 1);
-    let demo = &ledger["workspaces"]["ws_demo"];
-    assert_eq!(demo["opening_usd"], "100.0000");
-    assert_eq!(demo["available_usd"], "99.9950");
-    assert_eq!(demo["reserved_usd"], "0.0050");
-}
-
-#[test]
-fn the_delivery_log_is_empty_at_first() {
-    assert!(items(&Mock::manual().ok("GET", "/deliveries", "")).is_empty());
-}
-
-#[test]
-fn a_restored_state_gives_the_same_responses() {
-    let mut mock = Mock::manual();
-    mock.submit("before");
-    advance(&mut mock.0, Duration::from_secs(5)).unwrap();
-    let state = mock.ok("GET", "/state", "").to_string();
-    let first = mock.submit("after");
-    let mut another = Mock::manual();
-    let clock = another.ok("PUT", "/state", &state);
-    assert_eq!(clock["now"], "2026-01-01T00:00:05Z");
-    assert_eq!(another.submit("after"), first);
-}
-
-#[test]
-fn restoring_an_invalid_document_changes_nothing() {
-    let mut mock = Mock::manual();
-    mock.submit("before");
-    let before = mock.ok("GET", "/state", "");
-    for document in ["{}", "[]", "null", "{", r#"{"version": 1}"#] {
-        mock.error(400, "PUT", "/state", document);
-    }
-    assert_eq!(mock.ok("GET", "/state", ""), before);
-}
-
-#[test]
-fn a_reset_restores_the_initial_state() {
-    let mut mock = Mock::manual();
-    let fresh = mock.submit("a fox");
-    mock.ok("POST", "/faults", r#"{"kind": "delay"}"#);
-    mock.ok("POST", "/reset", "");
-    assert!(items(&mock.ok("GET", "/faults", "")).is_empty());
-    assert!(items(&mock.ok("GET", "/jobs", "")).is_empty());
-    assert_eq!(mock.submit("a fox"), fresh);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Why a request was refused, and how to make it work.
+//! Advice on refused requests: the reason, and how to make them work.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::keys::{key_with_scope_form, plan_form};
 use super::parts::{self, action, link, usd};
 use super::values::{at, fields, items, number, text, whole};
 
-/// Returns the reason and the remedy for a request of the journal that did not succeed, or that a
+/// Returns the reason and the remedy for a request of the request log that did not succeed, or that a
 /// fault has changed.
 pub(super) fn advice(request: &Value) -> Markup {
     let status = whole(request, &["status"]);
@@ -48,7 +48,7 @@ pub(super) fn advice(request: &Value) -> Markup {
     }
 }
 
-/// The fields that an error names.
+/// Renders the fields that an error names.
 fn field_errors(error: &Value) -> Markup {
     let errors = items(error, &["details", "errors"]);
     html! {

@@ -15,7 +15,7 @@ const OMITTED_HEADERS: [&str; 7] = [
     "user-agent",
 ];
 
-/// Returns the command that sends a request of the journal again. `secret` is the key that the
+/// Returns the command that sends a request of the request log again. `secret` is the key that the
 /// request was sent with, whose headers are redacted.
 pub(super) fn command(base: &str, request: &Value, secret: Option<&str>) -> String {
     let method = text(request, &["method"]);

@@ -1,6 +1,6 @@
 //! `GET /events`: what happens in the mock, as server-sent events.
 //!
-//! The event `request` has an entry of the request journal as its data and the sequence number as
+//! The event `request` has an entry of the request log as its data and the sequence number as
 //! its id, so that a client that reconnects misses nothing. The event `change` says that anything
 //! else may have changed.
 
@@ -26,7 +26,6 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// How long changes are collected before they are sent, so that a busy mock does not flood its clients.
 const COLLECT: Duration = Duration::from_millis(100);
 
-/// The parameters of the stream.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Parameters {
@@ -125,7 +124,7 @@ impl Observer {
         }
         if self.only != Some(Only::Change) {
             let since = self.since;
-            for entry in self.service.read(|state| state.simulator.journal(since)) {
+            for entry in self.service.read(|state| state.simulator.requests(since)) {
                 self.since = whole(&entry, &["seq"]).unwrap_or(self.since);
                 self.unsent.push_back(self.request(&entry));
             }

@@ -8,7 +8,7 @@ use svc_sdk::contract::{ErrorCode, Operation};
 use super::page::{View, page};
 use super::parts::{action, link};
 use super::values::{at, text};
-use crate::engine::fault_rules::{ARTIFACT, CHECKOUT};
+use crate::engine::FaultTarget;
 use crate::service::Service;
 
 /// The kinds of faults, with what they do.
@@ -94,7 +94,8 @@ fn options(fault: &Value) -> String {
 
 fn form() -> Markup {
     let operations = Operation::ALL.iter().map(|operation| operation.name());
-    let operations = operations.chain([ARTIFACT, CHECKOUT]);
+    let media = [FaultTarget::Artifact, FaultTarget::Checkout];
+    let operations = operations.chain(media.map(FaultTarget::name));
     html! {
         form.fields data-keep data-send="POST /faults" data-done="The fault is active." {
             label { "Kind"

@@ -12,7 +12,6 @@ use crate::service::Service;
 /// The width of the timeline in units of its drawing.
 const WIDTH: f64 = 1_000.0;
 
-/// Returns the details of a job or run.
 pub(super) fn details(service: &Service, id: &str) -> Markup {
     let (item, now) = service.read(|state| {
         let now = state.simulator.now();
@@ -56,7 +55,7 @@ fn error(item: &Value) -> Markup {
     }
 }
 
-/// Why the mock let a job or run fail, and what to do.
+/// Explains why the mock let a job or run fail, and what to do.
 fn cause(item: &Value) -> Markup {
     let micros = |name| whole(item, &["usage", name]);
     let cap = micros("generation_spend_cap_usd_micros");

@@ -19,7 +19,7 @@ const MAX_ROWS: usize = 100;
 
 /// The selection of jobs and runs, in the URL.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Selection {
+pub(super) struct JobSelection {
     /// A text that the id, the model or type, or the workspace contains.
     #[serde(default)]
     q: String,
@@ -29,7 +29,7 @@ pub(super) struct Selection {
 }
 
 /// `GET /dashboard/jobs`.
-pub(super) async fn list(State(service): State<Service>, query: Query<Selection>) -> Markup {
+pub(super) async fn list(State(service): State<Service>, query: Query<JobSelection>) -> Markup {
     let Query(selection) = query;
     let content = html! { div.columns { (list_of(&service, &selection, "")) } };
     page(&service, View::Jobs, "", false, content)
@@ -39,7 +39,7 @@ pub(super) async fn list(State(service): State<Service>, query: Query<Selection>
 pub(super) async fn details(
     State(service): State<Service>,
     Path(id): Path<String>,
-    query: Query<Selection>,
+    query: Query<JobSelection>,
 ) -> Markup {
     let Query(selection) = query;
     let content = html! {
@@ -54,7 +54,7 @@ pub(super) async fn details(
     page(&service, View::Jobs, &id, true, content)
 }
 
-impl Selection {
+impl JobSelection {
     fn link(&self, path: &str) -> String {
         link(path, &[("q", &self.q), ("show", &self.show)])
     }
@@ -71,7 +71,7 @@ impl Selection {
     }
 }
 
-fn list_of(service: &Service, selection: &Selection, selected: &str) -> Markup {
+fn list_of(service: &Service, selection: &JobSelection, selected: &str) -> Markup {
     let (mut rows, runs, is_empty) = service.read(|state| {
         let simulator = &state.simulator;
         let jobs = simulator.newest_jobs(MAX_ROWS, |job| {
@@ -134,7 +134,7 @@ fn list_of(service: &Service, selection: &Selection, selected: &str) -> Markup {
     }
 }
 
-fn filters(selection: &Selection) -> Markup {
+fn filters(selection: &JobSelection) -> Markup {
     let shows = [
         ("", "All"),
         ("active", "Active"),
@@ -151,7 +151,7 @@ fn filters(selection: &Selection) -> Markup {
     )
 }
 
-fn row_of(item: &Value, selection: &Selection, selected: &str) -> Markup {
+fn row_of(item: &Value, selection: &JobSelection, selected: &str) -> Markup {
     let id = id_of(item);
     let (kind, subject) = kind_of(item);
     let code = text(item, &["error", "code"]);

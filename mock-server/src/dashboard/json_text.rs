@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 /// The kind of a part of a JSON text.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum TokenKind {
     Punctuation,
     Name,
     Text,
@@ -18,32 +18,32 @@ enum Kind {
 pub(super) fn body(text: &str) -> Markup {
     let parts = match serde_json::from_str::<serde::de::IgnoredAny>(text) {
         Ok(_) => indent(text),
-        Err(_) => vec![(Kind::Punctuation, text.to_owned())],
+        Err(_) => vec![(TokenKind::Punctuation, text.to_owned())],
     };
     html! {
         @for (kind, part) in parts {
             @match kind {
-                Kind::Punctuation => (part),
-                Kind::Name => span.json-name { (part) },
-                Kind::Text => span.json-text { (part) },
-                Kind::Literal => span.json-literal { (part) },
+                TokenKind::Punctuation => (part),
+                TokenKind::Name => span.json-name { (part) },
+                TokenKind::Text => span.json-text { (part) },
+                TokenKind::Literal => span.json-literal { (part) },
             }
         }
     }
 }
 
 /// Splits valid JSON into parts, with line breaks and indentation added.
-fn indent(json: &str) -> Vec<(Kind, String)> {
-    let mut parts: Vec<(Kind, String)> = Vec::new();
+fn indent(json: &str) -> Vec<(TokenKind, String)> {
+    let mut parts: Vec<(TokenKind, String)> = Vec::new();
     let mut depth = 0_usize;
     let mut rest = json.trim();
     while let Some(first) = rest.chars().next() {
         let (length, kind) = match first {
-            '"' => (string_length(rest), Kind::Text),
-            '{' | '}' | '[' | ']' | ',' | ':' => (1, Kind::Punctuation),
+            '"' => (string_length(rest), TokenKind::Text),
+            '{' | '}' | '[' | ']' | ',' | ':' => (1, TokenKind::Punctuation),
             _ => {
                 let end = rest.find([',', '}', ']', ':']);
-                (end.unwrap_or(rest.len()), Kind::Literal)
+                (end.unwrap_or(rest.len()), TokenKind::Literal)
             }
         };
         let (part, after) = rest.split_at(length);
@@ -73,11 +73,13 @@ fn indent(json: &str) -> Vec<(Kind, String)> {
             _ => part.trim_end().to_owned(),
         };
         let kind = match kind {
-            Kind::Text if next == Some(':') => Kind::Name,
+            TokenKind::Text if next == Some(':') => TokenKind::Name,
             kind => kind,
         };
         match parts.last_mut() {
-            Some((Kind::Punctuation, last)) if kind == Kind::Punctuation => last.push_str(&text),
+            Some((TokenKind::Punctuation, last)) if kind == TokenKind::Punctuation => {
+                last.push_str(&text);
+            }
             _ => parts.push((kind, text)),
         }
         rest = after;

@@ -1,6 +1,6 @@
 //! Artifacts for the pages, from the control port.
 //!
-//! Requests to the media host would appear in the journal and use up faults.
+//! Requests to the media host would appear in the request log and use up faults.
 
 use axum::body::Body;
 use axum::extract::{Path, State};

@@ -125,7 +125,6 @@ fn accepts_html<B>(request: &Request<B>) -> bool {
     accepted.any(|value| value.contains("text/html"))
 }
 
-/// Returns a response in plain text.
 fn plain(status: StatusCode, text: &'static str) -> axum::response::Response {
     (status, text).into_response()
 }

@@ -16,13 +16,16 @@ const MAX_ROWS: usize = 200;
 
 /// The selected workspace, in the URL.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Selection {
+pub(super) struct WorkspaceSelection {
     workspace: Option<String>,
 }
 
 /// `GET /dashboard/money`.
-pub(super) async fn view(State(service): State<Service>, query: Query<Selection>) -> Markup {
-    let Query(Selection { workspace }) = query;
+pub(super) async fn view(
+    State(service): State<Service>,
+    query: Query<WorkspaceSelection>,
+) -> Markup {
+    let Query(WorkspaceSelection { workspace }) = query;
     let selected = workspace.unwrap_or_else(|| DEMO_WORKSPACE.to_owned());
     let (workspaces, top_ups, entries) = service.read(|state| {
         let simulator = &state.simulator;
@@ -65,7 +68,6 @@ fn balance_of(workspace: &Value, selected: &str) -> Markup {
     }
 }
 
-/// Returns a form that tops up the balance of a workspace.
 pub(super) fn top_up_form(workspace: &str, amount: &str) -> Markup {
     html! {
         form.inline data-keep data-send="POST /top-ups" data-done="The balance is topped up." {

@@ -182,7 +182,7 @@ fn help() -> Markup {
     }
 }
 
-/// The page for any other path.
+/// Renders the page for unknown paths.
 pub(super) async fn not_found(State(service): State<Service>) -> (StatusCode, Markup) {
     let content = html! {
         p { "No page has this address. The navigation lists all views." }

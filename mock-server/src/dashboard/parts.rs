@@ -32,7 +32,6 @@ pub(super) fn parse_time(iso: &str) -> Option<Time> {
     Some(Time::from_micros(micros))
 }
 
-/// Returns a time with its date.
 pub(super) fn date_time(iso: &str) -> Markup {
     let date = iso.split_once('T').map_or("", |(date, _)| date);
     html! {
@@ -207,7 +206,6 @@ pub(super) fn message(text: &str) -> Markup {
     }
 }
 
-/// Returns headers as a table.
 pub(super) fn headers(caption: &str, fields: &[(String, String)]) -> Markup {
     html! {
         details.headers {

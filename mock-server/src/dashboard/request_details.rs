@@ -63,7 +63,7 @@ pub(super) fn details(service: &Service, seq: u64) -> (String, Markup) {
     (title, content)
 }
 
-/// What a successful submit created.
+/// Links to the resource that a successful submit created.
 fn created(request: &Value) -> Markup {
     let body = text(request, &["response", "body"]);
     let body: Value = serde_json::from_str(body).unwrap_or_default();
@@ -86,7 +86,7 @@ fn created(request: &Value) -> Markup {
     }
 }
 
-/// The balance and the limits at the time of the request.
+/// Renders the balance and the limits at the time of the request.
 fn account(request: &Value) -> Markup {
     let limit = |name: &str| text(request, &["response", "headers", name]).to_owned();
     let (remaining, of) = (limit("ratelimit-remaining"), limit("ratelimit-limit"));

@@ -10,7 +10,7 @@ use super::parts::{code as code_of, duration, http_status, link, search_form, ti
 use super::values::{text, whole};
 use super::{curl, request_details};
 use crate::addresses::OPEN_API_KEY;
-use crate::engine::journal::Entry;
+use crate::engine::request_log::LoggedRequest;
 use crate::service::Service;
 
 /// The maximum number of requests on a page.
@@ -18,7 +18,7 @@ const MAX_ROWS: usize = 100;
 
 /// The selection of requests, in the URL.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Selection {
+pub(super) struct RequestSelection {
     /// A text that the method, path, operation, status, code or key contains.
     #[serde(default)]
     q: String,
@@ -30,7 +30,7 @@ pub(super) struct Selection {
 }
 
 /// `GET /dashboard/requests`, and `GET /` for browsers.
-pub(super) async fn list(State(service): State<Service>, query: Query<Selection>) -> Markup {
+pub(super) async fn list(State(service): State<Service>, query: Query<RequestSelection>) -> Markup {
     let Query(selection) = query;
     let content = html! {
         div.columns { (list_of(&service, &selection, None)) }
@@ -42,7 +42,7 @@ pub(super) async fn list(State(service): State<Service>, query: Query<Selection>
 pub(super) async fn details(
     State(service): State<Service>,
     Path(seq): Path<u64>,
-    query: Query<Selection>,
+    query: Query<RequestSelection>,
 ) -> Markup {
     let Query(selection) = query;
     let (title, details) = request_details::details(&service, seq);
@@ -58,15 +58,14 @@ pub(super) async fn details(
     page(&service, View::Requests, &title, true, content)
 }
 
-impl Selection {
-    /// Returns a path with this selection.
+impl RequestSelection {
     fn link(&self, path: &str) -> String {
         let before = self.before.map(|seq| seq.to_string()).unwrap_or_default();
         let parameters = [("q", &*self.q), ("show", &self.show), ("before", &before)];
         link(path, &parameters)
     }
 
-    fn matches(&self, entry: &Entry) -> bool {
+    fn matches(&self, entry: &LoggedRequest) -> bool {
         let is_shown = match self.show.as_str() {
             "errors" => entry.status.is_none_or(|status| status >= 400) || entry.fault.is_some(),
             "writes" => entry.method != "GET" && entry.method != "HEAD",
@@ -76,7 +75,7 @@ impl Selection {
     }
 }
 
-fn contains(entry: &Entry, word: &str) -> bool {
+fn contains(entry: &LoggedRequest, word: &str) -> bool {
     let status = entry.status.map(|status| status.to_string());
     let optional = [
         entry.operation.as_deref(),
@@ -90,11 +89,11 @@ fn contains(entry: &Entry, word: &str) -> bool {
     texts.any(|text| text.to_lowercase().contains(&word))
 }
 
-fn list_of(service: &Service, selection: &Selection, selected: Option<u64>) -> Markup {
+fn list_of(service: &Service, selection: &RequestSelection, selected: Option<u64>) -> Markup {
     let before = selection.before.unwrap_or(u64::MAX);
     let (rows, has_requests) = service.read(|state| {
         let simulator = &state.simulator;
-        let matches = |entry: &Entry| selection.matches(entry);
+        let matches = |entry: &LoggedRequest| selection.matches(entry);
         let rows = simulator.newest_requests(before, MAX_ROWS + 1, matches);
         let with_duration = |row: Value| {
             let millis = whole(&row, &["seq"]).and_then(|seq| state.exchanges.duration_ms(seq));
@@ -140,7 +139,7 @@ fn list_of(service: &Service, selection: &Selection, selected: Option<u64>) -> M
     }
 }
 
-fn filters(selection: &Selection) -> Markup {
+fn filters(selection: &RequestSelection) -> Markup {
     let shows = [("", "All"), ("errors", "Errors"), ("writes", "Writes")];
     html! {
         (search_form(View::Requests.path(), "Search requests", "Path, operation, status, key…", &selection.q, &shows, &selection.show))
@@ -156,7 +155,7 @@ fn filters(selection: &Selection) -> Markup {
 fn row_of(
     row: &Value,
     millis: Option<f64>,
-    selection: &Selection,
+    selection: &RequestSelection,
     selected: Option<u64>,
 ) -> Markup {
     let seq = whole(row, &["seq"]);
@@ -189,7 +188,7 @@ fn row_of(
     }
 }
 
-/// What to do before there are any requests.
+/// Renders the first steps, which are shown before there are any requests.
 fn first_steps(service: &Service) -> Markup {
     let base = service.base_url();
     let body = r#"{"model": "image-i", "prompt": "a red fox in snow"}"#;

@@ -8,7 +8,7 @@ use super::*;
 use crate::Setup;
 use crate::addresses::Addresses;
 use crate::clock::TimeSource;
-use crate::engine::{Call, Host};
+use crate::engine::{Host, HostRequest};
 
 /// A mock as the dashboard sees it.
 struct Mock {
@@ -33,7 +33,7 @@ impl Mock {
             .header("content-type", "application/json")
             .body(Bytes::from(body.to_string()))
             .unwrap();
-        let call = Call {
+        let call = HostRequest {
             host: Host::Open,
             peer: [127, 0, 0, 1].into(),
             request,
@@ -49,7 +49,7 @@ impl Mock {
 
     async fn control(&self, method: &str, path: &str, body: &str) -> Value {
         let request = Request::builder().method(method).uri(path);
-        let call = Call {
+        let call = HostRequest {
             host: Host::Control,
             peer: [127, 0, 0, 1].into(),
             request: request
@@ -257,7 +257,7 @@ async fn names_in_messages_are_marked() {
 }
 
 #[tokio::test]
-async fn an_artifact_is_served_from_the_control_port_without_a_journal_entry() {
+async fn an_artifact_is_served_from_the_control_port_without_being_logged() {
     let mock = Mock::new();
     let receipt = mock.image("a fox").await;
     mock.control("POST", "/clock/advance", "{\"seconds\": 60}")

@@ -146,7 +146,7 @@ fn details_of(service: &Service, id: &str) -> Markup {
     }
 }
 
-/// What the receiver responded with, if it responded.
+/// Renders the response of the receiver, if there was one.
 fn response_body(attempt: &Value) -> Markup {
     let body = text(attempt, &["response_body"]);
     html! {
@@ -159,7 +159,7 @@ fn response_body(attempt: &Value) -> Markup {
     }
 }
 
-/// What an outcome without success means, and what to do.
+/// Explains why a delivery failed, and what to do.
 fn explain(problem: &str) -> Markup {
     let text = match problem {
         "no_route" => {

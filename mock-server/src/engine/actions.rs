@@ -23,12 +23,9 @@ pub(crate) struct Action {
     pub(crate) triggers: &'static [Trigger],
 }
 
-/// A trigger of an Action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trigger {
-    /// A schedule.
     Schedule(DailySchedule),
-    /// An API call.
     ApiCall,
 }
 
@@ -39,7 +36,6 @@ pub(crate) struct DailySchedule {
     minute: u8,
 }
 
-/// All Actions.
 pub(crate) static ACTIONS: [Action; 2] = [
     Action {
         id: "act_daily",
@@ -87,7 +83,6 @@ impl DailySchedule {
 }
 
 impl Action {
-    /// Returns the Actions of a workspace.
     pub(crate) fn visible_to(workspace: &str) -> impl Iterator<Item = &'static Self> {
         ACTIONS.iter().filter(move |action| match action.owner {
             Owner::FirstParty => true,
@@ -100,7 +95,6 @@ impl Action {
         self.triggers.contains(&Trigger::ApiCall)
     }
 
-    /// Returns the schedule of the Action.
     pub(crate) fn schedule(&self) -> Option<DailySchedule> {
         self.triggers.iter().find_map(|trigger| match trigger {
             Trigger::Schedule(schedule) => Some(*schedule),

@@ -16,7 +16,6 @@ pub struct NewAsset {
     pub bytes: u64,
 }
 
-/// A stored asset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Asset {

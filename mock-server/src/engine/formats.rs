@@ -11,7 +11,6 @@ pub(crate) const CREATED_AT: &str = "2025-06-02T09:00:00Z";
 /// The spend cap of Formats that do not set one.
 pub(crate) const DEFAULT_CAP: Usd = Usd::from_micros(400_000_000);
 
-/// A Format.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Format {
     pub(crate) id: &'static str,
@@ -78,7 +77,6 @@ const fn of_demo(
     }
 }
 
-/// All Formats.
 #[rustfmt::skip]
 pub(crate) static FORMATS: [Format; 9] = [
     of_demo("fmt_demo", "teaser", "Teaser", "Writes a teaser for a topic."),
@@ -93,12 +91,10 @@ pub(crate) static FORMATS: [Format; 9] = [
 ];
 
 impl Format {
-    /// Returns the Format with the given id.
     pub(crate) fn by_id(id: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.id == id)
     }
 
-    /// Returns the Format with the given handle and slug.
     pub(crate) fn by_slug(handle: &str, slug: &str) -> Option<&'static Self> {
         FORMATS
             .iter()
@@ -117,10 +113,6 @@ impl Format {
 
     /// Checks that a workspace may call the Format. The state of the Format may still prevent a
     /// run.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the Format is not visible to the workspace or needs a team key.
     pub(crate) fn check_callable(
         &self,
         workspace: &str,
@@ -152,51 +144,6 @@ impl Format {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Grant, Settings, State};
-
-    #[test]
-    fn a_workspace_sees_its_own_and_first_party_formats() {
-        let visible_ids = |workspace: &str| {
-            let visible = FORMATS
-                .iter()
-                .filter(|format| format.is_visible_to(workspace, &Grants::default()));
-            visible.map(|format| format.id).collect::<Vec<_>>()
-        };
-        assert_eq!(visible_ids("ws_team"), ["fmt_team", "fmt_storyboard"]);
-        assert_eq!(visible_ids("ws_other"), ["fmt_storyboard"]);
-        assert_eq!(visible_ids("ws_demo").len(), 6);
-    }
-
-    #[test]
-    fn calls_are_restricted_by_workspace() {
-        let state = State::initial(&Settings::default());
-        let call = |id: &str, workspace: &str| {
-            let format = Format::by_id(id).unwrap();
-            format.check_callable(workspace, &state.workspaces, &state.grants)
-        };
-        assert_eq!(call("fmt_team", "ws_team"), Ok(()));
-        assert_eq!(call("fmt_team", "ws_demo"), Err(NotCallable::NeedsTeamKey));
-        assert_eq!(call("fmt_demo", "ws_team"), Err(NotCallable::Unknown));
-        assert_eq!(call("fmt_demo", "ws_other"), Err(NotCallable::Unknown));
-        assert_eq!(call("fmt_archived", "ws_demo"), Err(NotCallable::Unknown));
-        assert_eq!(call("fmt_builtin", "ws_other"), Ok(()));
-    }
-
-    #[test]
-    fn a_grant_makes_a_format_visible_and_callable() {
-        let mut state = State::initial(&Settings::default());
-        for (format, workspace) in [("fmt_demo", "ws_other"), ("fmt_team", "ws_demo")] {
-            let (format, workspace) = (format.to_owned(), workspace.to_owned());
-            state.grants.add(Grant { format, workspace });
-        }
-        let call = |id: &str, workspace: &str| {
-            let format = Format::by_id(id).unwrap();
-            assert!(format.is_visible_to(workspace, &state.grants), "{id}");
-            format.check_callable(workspace, &state.workspaces, &state.grants)
-        };
-        assert_eq!(call("fmt_demo", "ws_other"), Ok(()));
-        assert_eq!(call("fmt_team", "ws_demo"), Err(NotCallable::NeedsTeamKey));
-    }
 
     #[test]
     fn the_default_cap_matches_the_contract() {

@@ -14,7 +14,6 @@ pub struct Grant {
     pub workspace: String,
 }
 
-/// All grants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Grants(BTreeSet<Grant>);

@@ -47,8 +47,7 @@ pub(crate) enum StoredReceipt {
 /// The idempotency keys that have not expired.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Idempotency {
-    /// The keys that expire.
+pub(crate) struct IdempotencyKeys {
     expiring: KeyList,
     /// The keys of top-ups.
     lasting: KeyList,
@@ -65,7 +64,7 @@ pub(crate) enum KeyLookup<'k> {
     Conflict(&'k StoredReceipt),
 }
 
-impl Idempotency {
+impl IdempotencyKeys {
     pub(crate) fn look_up(&self, key: &IdempotencyKey, body_digest: &BodyDigest) -> KeyLookup<'_> {
         let list = match key.expires() {
             true => &self.expiring,
@@ -120,12 +119,8 @@ impl Idempotency {
 
 impl State {
     /// Checks that the keys are in the right lists, and that their jobs exist.
-    ///
-    /// # Errors
-    ///
-    /// Returns a description of the first inconsistency.
     pub(crate) fn check_idempotency(&self) -> Result<(), String> {
-        let Idempotency { expiring, lasting } = &self.idempotency;
+        let IdempotencyKeys { expiring, lasting } = &self.idempotency;
         expiring.check()?;
         lasting.check()?;
         if !expiring.keys().all(IdempotencyKey::expires) {
@@ -145,85 +140,5 @@ impl State {
             )),
             None => Ok(()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use serde_json::json;
-
-    use super::*;
-
-    fn key(workspace: &str, operation: &str) -> IdempotencyKey {
-        IdempotencyKey::new(workspace, operation, "order-1")
-    }
-
-    fn digest(text: &str) -> BodyDigest {
-        BodyDigest::of(text)
-    }
-
-    #[test]
-    fn keys_are_scoped_to_workspace_and_operation() {
-        let mut keys = Idempotency::default();
-        let receipt = StoredReceipt::Text(JsonText::from(&json!({"job": "job_1"})));
-        keys.store(
-            key("ws_a", "video_generate"),
-            digest("b1"),
-            receipt.clone(),
-            Time::default(),
-        );
-        let look = |workspace, operation, body| match keys
-            .look_up(&key(workspace, operation), &digest(body))
-        {
-            KeyLookup::Unused => None,
-            KeyLookup::Replay(receipt) => Some((true, receipt.clone())),
-            KeyLookup::Conflict(receipt) => Some((false, receipt.clone())),
-        };
-        assert_eq!(
-            look("ws_a", "video_generate", "b1"),
-            Some((true, receipt.clone()))
-        );
-        assert_eq!(look("ws_a", "video_generate", "b2"), Some((false, receipt)));
-        assert_eq!(look("ws_b", "video_generate", "b1"), None);
-        assert_eq!(look("ws_a", "image_generate", "b1"), None);
-    }
-
-    #[test]
-    fn the_key_of_a_top_up_does_not_expire() {
-        let mut keys = Idempotency::default();
-        let top_up = key("ws_a", "top_ups_create");
-        let receipt = StoredReceipt::Text(JsonText::from(&json!(1)));
-        keys.store(
-            top_up.clone(),
-            digest("b"),
-            receipt.clone(),
-            Time::default(),
-        );
-        keys.expire(Time::default().after(100 * IDEMPOTENCY_RETENTION));
-        let replay = KeyLookup::Replay(&receipt);
-        assert_eq!(keys.look_up(&top_up, &digest("b")), replay);
-        keys.remove_top_ups_until(Time::default());
-        assert_eq!(keys.look_up(&top_up, &digest("b")), KeyLookup::Unused);
-    }
-
-    #[test]
-    fn keys_expire_after_24_hours() {
-        let mut keys = Idempotency::default();
-        let start = Time::from_micros(5);
-        let receipt = StoredReceipt::Job("job_1".into());
-        keys.store(key("ws_a", "op"), digest("b"), receipt.clone(), start);
-        keys.expire(start.after(IDEMPOTENCY_RETENTION - Duration::from_micros(1)));
-        let look_up = |keys: &Idempotency| {
-            let lookup = keys.look_up(&key("ws_a", "op"), &digest("b"));
-            lookup == KeyLookup::Replay(&receipt)
-        };
-        assert!(look_up(&keys));
-        let text = serde_json::to_string(&keys).unwrap();
-        assert_eq!(serde_json::from_str::<Idempotency>(&text).unwrap(), keys);
-        keys.expire(start.after(IDEMPOTENCY_RETENTION));
-        assert!(!look_up(&keys));
-        assert_eq!(keys, Idempotency::default());
     }
 }

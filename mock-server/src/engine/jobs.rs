@@ -20,7 +20,6 @@ use super::{Host, Time};
 use crate::engine::shared::SharedText;
 use crate::media;
 
-/// The type of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum JobType {
@@ -121,7 +120,6 @@ pub(crate) struct Artifact {
 }
 
 impl Job {
-    /// Returns the job as it was when it was submitted.
     pub(crate) fn as_submitted(&self) -> Self {
         Self {
             status: JobStatus::Queued,
@@ -220,7 +218,6 @@ impl Jobs {
         }
     }
 
-    /// Removes a job.
     pub(crate) fn remove(&mut self, number: usize) -> Option<Job> {
         let job = self.jobs.remove(number)?;
         self.by_id.remove(&job.id);
@@ -270,7 +267,7 @@ impl Jobs {
         self.jobs.numbered_from(number)
     }
 
-    /// Returns the positions in a document of the jobs with these numbers.
+    /// Returns the positions that the jobs with these numbers have in a snapshot.
     pub(crate) fn positions(&self, numbers: Vec<usize>) -> BTreeMap<usize, usize> {
         self.jobs.positions(numbers)
     }
@@ -350,44 +347,6 @@ mod tests {
     }
 
     #[test]
-    fn jobs_are_filtered_by_status_and_type_newest_first() {
-        let mut jobs = some_jobs();
-        jobs.set_status(1, JobStatus::Completed, None, Time::from_micros(5));
-        assert_eq!(matching_ids(&jobs, None, None), "dba");
-        assert_eq!(matching_ids(&jobs, Some(JobStatus::Queued), None), "da");
-        assert_eq!(matching_ids(&jobs, Some(JobStatus::Completed), None), "b");
-        assert_eq!(
-            matching_ids(&jobs, None, Some(JobType::ImageGeneration)),
-            "db"
-        );
-        assert_eq!(
-            matching_ids(
-                &jobs,
-                Some(JobStatus::Queued),
-                Some(JobType::ImageGeneration)
-            ),
-            "d"
-        );
-        assert_eq!(matching_ids(&jobs, Some(JobStatus::Failed), None), "");
-        assert_eq!(jobs.in_flight("ws_1"), 2);
-        assert_eq!(jobs.in_flight("ws_3"), 0);
-    }
-
-    #[test]
-    fn the_next_page_starts_after_the_last_item() {
-        let jobs = some_jobs();
-        let filter = JobFilter {
-            workspace: "ws_1",
-            status: None,
-            job_type: None,
-        };
-        let rest = jobs
-            .newest_first(&filter, jobs.number("d"))
-            .map(|job| &*job.id);
-        assert_eq!(rest.collect::<String>(), "ba");
-    }
-
-    #[test]
     fn a_removed_job_is_in_no_index() {
         let mut jobs = some_jobs();
         jobs.set_status(1, JobStatus::Completed, None, Time::from_micros(5));
@@ -398,36 +357,5 @@ mod tests {
         assert!(jobs.by_id("b").is_none() && jobs.by_token("token-b").is_none());
         assert_eq!(jobs.add(job("e", "ws_1", JobType::MusicGeneration)), 4);
         assert_eq!(matching_ids(&jobs, None, None), "eda");
-    }
-
-    #[test]
-    fn deserialization_rebuilds_the_indexes() {
-        let mut jobs = some_jobs();
-        jobs.set_status(
-            2,
-            JobStatus::Failed,
-            Some(ErrorCode::GenerationFailed),
-            Time::from_micros(5),
-        );
-        let document = serde_json::to_value(&jobs).unwrap();
-        assert_eq!(serde_json::from_value::<Jobs>(document).unwrap(), jobs);
-        assert_eq!(&*jobs.by_token("token-c").unwrap().1.id, "art_c");
-    }
-
-    #[test]
-    fn prediction_follows_the_timeline() {
-        let mut job = job("a", "ws_1", JobType::VideoGeneration);
-        let seconds = |n: u64| Time::from_micros((n + 1) * 1_000_000);
-        assert_eq!(job.predicted_at(seconds(0)), job);
-        assert_eq!(job.predicted_at(seconds(1)).status, JobStatus::Processing);
-        assert_eq!(job.predicted_at(seconds(9)).status, JobStatus::Completed);
-        assert_eq!(job.predicted_at(seconds(9)).updated_at, seconds(8));
-        job.planned_error = Some(ErrorCode::GenerationFailed);
-        assert_eq!(
-            job.predicted_at(seconds(9)).error,
-            Some(ErrorCode::GenerationFailed)
-        );
-        job.status = JobStatus::Canceled;
-        assert_eq!(job.predicted_at(seconds(9)).status, JobStatus::Canceled);
     }
 }

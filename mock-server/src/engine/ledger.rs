@@ -20,7 +20,6 @@ pub(crate) use self::view::{ControlEntry, LedgerView};
 use super::Time;
 use crate::engine::shared::SharedText;
 
-/// The kind of a ledger entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum EntryKind {
@@ -56,10 +55,9 @@ impl Subject {
     }
 }
 
-/// A ledger entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Entry {
+pub(crate) struct LedgerEntry {
     pub(crate) id: Box<str>,
     pub(crate) workspace: SharedText,
     pub(crate) kind: EntryKind,
@@ -188,17 +186,12 @@ impl Ledger {
             .map(|(workspace, account)| (workspace.as_ref(), account))
     }
 
-    /// Returns the available balance of a workspace.
     pub(crate) fn available(&self, workspace: &str) -> Usd {
         self.account(workspace)
             .map_or(Usd::ZERO, |account| account.available)
     }
 
     /// Checks that the available balance covers a price.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error with the available balance if it does not.
     pub(crate) fn covers(&self, workspace: &str, price: Usd) -> Result<(), InsufficientBalance> {
         let available = self.available(workspace);
         if price <= available {
@@ -209,10 +202,6 @@ impl Ledger {
     }
 
     /// Books an entry, completely or not at all.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the balance does not cover the amount, or would overflow.
     pub(crate) fn book(
         &mut self,
         workspace: &str,
@@ -231,7 +220,7 @@ impl Ledger {
         (account.available, account.reserved) = (available, reserved);
         account.entries.insert(seq);
         self.next_seq = seq.saturating_add(1);
-        let entry = Entry {
+        let entry = LedgerEntry {
             id: id.into(),
             workspace,
             kind,
@@ -264,7 +253,7 @@ impl Ledger {
         &self,
         workspace: &str,
         before: Option<usize>,
-    ) -> impl Iterator<Item = (usize, &Entry)> {
+    ) -> impl Iterator<Item = (usize, &LedgerEntry)> {
         let before = before.unwrap_or(usize::MAX);
         let [mut own, mut organization] = self.accounts_of(workspace).map(|account| {
             let account = account.into_iter();
@@ -288,7 +277,7 @@ impl Ledger {
     }
 
     /// Returns the entries of all workspaces from a sequence number on, oldest first.
-    pub(crate) fn entries_from(&self, seq: usize) -> impl Iterator<Item = (usize, &Entry)> {
+    pub(crate) fn entries_from(&self, seq: usize) -> impl Iterator<Item = (usize, &LedgerEntry)> {
         self.entries.numbered_from(seq)
     }
 
@@ -312,12 +301,8 @@ impl Ledger {
     }
 
     /// Checks that replaying the entries from the opening balances gives the current balances.
-    ///
-    /// # Errors
-    ///
-    /// Returns a description of the first mismatch.
     pub(crate) fn audit(&self) -> Result<(), String> {
-        let wide = |amount: Usd| i128::from(amount.micros());
+        let wide = |amount: Usd| i128::from(amount.as_micros());
         let mut replayed = BTreeMap::new();
         for (name, account) in &self.accounts {
             let available = account.opening_of_entries();
@@ -337,7 +322,7 @@ impl Ledger {
                 *reserved
             });
             if amount < 0 || reserved.is_none_or(|reserved| reserved < 0) {
-                let Entry { id, workspace, .. } = entry;
+                let LedgerEntry { id, workspace, .. } = entry;
                 return Err(format!(
                     "{workspace}: the balance does not cover the entry {id}"
                 ));

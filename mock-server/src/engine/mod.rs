@@ -5,7 +5,6 @@
 
 pub(crate) mod actions;
 pub(crate) mod assets;
-pub(crate) mod base64;
 mod call;
 pub(crate) mod credential;
 pub(crate) mod destination;
@@ -17,7 +16,6 @@ pub(crate) mod grants;
 pub(crate) mod host_addresses;
 pub(crate) mod idempotency;
 pub(crate) mod jobs;
-pub(crate) mod journal;
 pub(crate) mod json_text;
 pub(crate) mod keys;
 pub(crate) mod ledger;
@@ -29,9 +27,9 @@ mod plans;
 pub(crate) mod profiles;
 pub(crate) mod queues;
 pub(crate) mod rate_limit;
+pub(crate) mod request_log;
 pub(crate) mod resources;
 mod retention;
-pub(crate) mod rng;
 pub(crate) mod runs;
 mod serde_list;
 mod serde_pairs;
@@ -51,9 +49,9 @@ pub(crate) mod webhooks;
 pub(crate) mod workspaces;
 
 pub use assets::NewAsset;
-pub use call::{Call, Host, PendingReply, Reply, Transmission};
+pub use call::{Host, HostRequest, PendingReply, Reply, Transmission};
 pub use error::{ControlError, RestoreError};
-pub use fault_rules::{Fault, FaultKind};
+pub use fault_rules::{Fault, FaultKind, FaultTarget};
 pub use grants::Grant;
 pub use host_addresses::HostAddress;
 pub use keys::{AddedKey, KeyKind, NewKey};

@@ -11,7 +11,6 @@ pub(crate) enum Router {
     Video,
 }
 
-/// A generation model.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Model {
     pub(crate) id: &'static str,
@@ -69,12 +68,10 @@ pub(crate) const MODELS: [Model; 6] = [
     },
 ];
 
-/// Returns the models of a router.
 pub(crate) fn for_router(router: Router) -> impl Iterator<Item = &'static Model> {
     MODELS.iter().filter(move |model| model.router == router)
 }
 
-/// Returns the model with the given id.
 pub(crate) fn by_id(id: &str) -> Option<&'static Model> {
     MODELS.iter().find(|model| model.id == id)
 }
@@ -117,46 +114,7 @@ impl Model {
         }
     }
 
-    /// Returns the unit of the price.
     pub(crate) fn unit(&self) -> PriceUnit {
         self.profile.unit
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn models_match_the_documentation() {
-        let ids = |router| for_router(router).map(|model| model.id).collect::<Vec<_>>();
-        assert_eq!(
-            ids(Router::Video),
-            ["video-f", "video-l", "video-h", "video-r", "lipsync-s"]
-        );
-        assert_eq!(ids(Router::Image), ["image-i"]);
-        assert_eq!(by_id("video-x"), None);
-    }
-
-    #[test]
-    fn inputs_follow_the_profile() {
-        let inputs = |id: &str| by_id(id).unwrap().inputs().join(" ");
-        let frames = "prompt image_url end_image_url reference_image_urls reference_video_urls generate_audio";
-        assert_eq!(inputs("video-f"), frames);
-        assert_eq!(inputs("video-l"), frames);
-        assert_eq!(inputs("video-h"), "prompt");
-        assert_eq!(
-            inputs("video-r"),
-            "prompt reference_image_urls generate_audio"
-        );
-        assert_eq!(inputs("lipsync-s"), "prompt image_url video_url audio_url");
-        assert_eq!(inputs("image-i"), "prompt num_images");
-        let lip_sync = by_id("lipsync-s").unwrap();
-        assert!(
-            lip_sync.takes("duration")
-                && !lip_sync.takes("resolution")
-                && !lip_sync.takes("aspect_ratio")
-        );
-        assert!(!by_id("image-i").unwrap().takes("duration"));
     }
 }

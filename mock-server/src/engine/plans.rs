@@ -90,19 +90,6 @@ mod tests {
     ];
 
     #[test]
-    fn limits_depend_on_the_plan() {
-        let limits = PlanLimits::default();
-        assert_eq!(
-            PLANS.map(|plan| limits.writes_per_minute(&plan)),
-            [120, 300, 600, 1200, 1200]
-        );
-        assert_eq!(
-            PLANS.map(|plan| limits.concurrent_jobs(&plan)),
-            [100, 200, 400, 800, 800]
-        );
-    }
-
-    #[test]
     fn the_limit_of_one_plan_can_be_set() {
         let mut limits = PlanLimits::default();
         limits.set_writes_per_minute(Plan::Enterprise, 1);

@@ -5,7 +5,6 @@
 
 use svc_sdk::types::Usd;
 
-/// The unit of a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PriceUnit {
     /// A second of the result.
@@ -40,7 +39,6 @@ pub(crate) struct Rate {
     pub(crate) price: Usd,
 }
 
-/// A model profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Profile {
     pub(crate) unit: PriceUnit,
@@ -51,7 +49,6 @@ pub(crate) struct Profile {
     pub(crate) prompt_required: bool,
     /// The duration in seconds, for videos.
     pub(crate) duration: Option<Range>,
-    /// The number of images, for images.
     pub(crate) num_images: Option<Range>,
     /// Whether `image_url` and `end_image_url` are accepted.
     pub(crate) frames: bool,
@@ -167,42 +164,7 @@ impl Profile {
         Some(rate.price)
     }
 
-    /// Returns the default resolution.
     pub(crate) fn default_resolution(&self) -> &'static str {
         self.rates.first().map_or("", |rate| rate.resolution)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn prices_match_the_specification() {
-        let rows = [
-            ("F", &F, "480p", "0.1407"),
-            ("F", &F, "720p", "0.3024"),
-            ("L", &L, "480p", "0.0625"),
-            ("L", &L, "720p", "0.1250"),
-            ("L", &L, "1080p", "0.2500"),
-            ("H", &H, "720p", "0.0578"),
-            ("H", &H, "1080p", "0.0963"),
-            ("H", &H, "2K", "0.1444"),
-            ("H", &H, "4K", "0.2157"),
-            ("R", &R, "720p", "0.0838"),
-            ("R", &R, "1080p", "0.1050"),
-            ("I", &I, "720p", "0.0050"),
-            ("I", &I, "1080p", "0.0075"),
-        ];
-        for (letter, profile, resolution, price) in rows {
-            let actual = profile.price(resolution).unwrap().to_string();
-            assert_eq!(actual, price, "{letter} {resolution}");
-        }
-        let count: usize = [F, L, H, R, I]
-            .iter()
-            .map(|profile| profile.rates.len())
-            .sum();
-        assert_eq!(count, rows.len());
-        assert_eq!(F.price("1080p"), None);
     }
 }

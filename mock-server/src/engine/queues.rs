@@ -117,10 +117,6 @@ impl State {
     }
 
     /// Checks that the queues are consistent with their runs and workspaces.
-    ///
-    /// # Errors
-    ///
-    /// Returns a description of the first inconsistency.
     pub(crate) fn check_queues(&self) -> Result<(), String> {
         for (number, queue) in self.queues.queues.numbered() {
             let id = &queue.id;

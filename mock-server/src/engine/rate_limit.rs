@@ -129,99 +129,9 @@ impl RateLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::plans::READS_PER_WRITE;
-
-    fn key() -> RateLimitKey {
-        RateLimitKey::Key("key_a".into())
-    }
 
     fn at(seconds: u64) -> Time {
         Time::from_micros(seconds * 1_000_000)
-    }
-
-    #[test]
-    fn the_limit_applies_to_each_window() {
-        let mut limits = RateLimits::default();
-        let first = limits.acquire(key(), RateLimitBucket::Write, 2, at(10));
-        assert_eq!(
-            first,
-            RateLimitStatus {
-                limit: 2,
-                remaining: 1,
-                reset: Duration::from_secs(60),
-                allowed: true
-            }
-        );
-        assert!(
-            limits
-                .acquire(key(), RateLimitBucket::Write, 2, at(20))
-                .allowed
-        );
-        let over = limits.acquire(key(), RateLimitBucket::Write, 2, at(30));
-        assert_eq!(
-            over,
-            RateLimitStatus {
-                limit: 2,
-                remaining: 0,
-                reset: Duration::from_secs(40),
-                allowed: false
-            }
-        );
-        assert!(
-            limits
-                .acquire(key(), RateLimitBucket::Write, 2, at(70))
-                .allowed
-        );
-    }
-
-    #[test]
-    fn reads_writes_and_clients_are_counted_separately() {
-        let mut limits = RateLimits::default();
-        assert!(
-            limits
-                .acquire(key(), RateLimitBucket::Write, 1, at(0))
-                .allowed
-        );
-        assert!(
-            limits
-                .acquire(key(), RateLimitBucket::Read, 1, at(0))
-                .allowed
-        );
-        assert!(
-            limits
-                .acquire(
-                    RateLimitKey::Address([127, 0, 0, 1].into()),
-                    RateLimitBucket::Write,
-                    1,
-                    at(0)
-                )
-                .allowed
-        );
-        assert!(
-            !limits
-                .acquire(key(), RateLimitBucket::Write, 1, at(0))
-                .allowed
-        );
-    }
-
-    #[test]
-    fn limits_match_the_specification() {
-        let limits = PlanLimits::default();
-        for (plan, writes, reads) in [
-            (Plan::Free, 120, 4800),
-            (Plan::Pro, 300, 12_000),
-            (Plan::Startup, 600, 24_000),
-            (Plan::Scale, 1200, 48_000),
-            (Plan::Enterprise, 1200, 48_000),
-        ] {
-            let limit = |bucket| key_limit(&limits, &plan, bucket, READS_PER_WRITE);
-            assert_eq!(limit(RateLimitBucket::Write), writes, "{plan}");
-            assert_eq!(limit(RateLimitBucket::Read), reads, "{plan}");
-        }
-        let reads = key_limit(&limits, &Plan::Scale, RateLimitBucket::Read, 10);
-        assert_eq!(reads, 12_000);
-        assert_eq!(address_limit(&limits, RateLimitBucket::Write), 120);
-        assert_eq!(address_limit(&limits, RateLimitBucket::Read), 480);
     }
 
     #[test]

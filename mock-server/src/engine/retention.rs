@@ -12,7 +12,7 @@ use super::timers::TimerEvent;
 use super::{Ended, State, Time};
 use crate::engine::shared::SharedText;
 
-/// What is needed to find what is to be dropped. It is not part of a snapshot.
+/// The indexes that find the entries to drop. They are not part of a snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Retention {
     /// The time after its end for which a job or run is kept.
@@ -76,7 +76,7 @@ impl State {
             self.top_ups.remove_settled_until(until);
             self.idempotency.remove_top_ups_until(until);
             self.carry_forward_until(until, &mut retention);
-            self.journal.remove_until(until);
+            self.request_log.remove_until(until);
             self.delivery_log.remove_until(until);
         }
         self.retention = Some(retention);

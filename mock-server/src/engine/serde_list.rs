@@ -7,19 +7,17 @@ use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 
 /// Calls `add` with each item of a list as soon as it is read, so that the list is never in memory
 /// as a whole.
-///
-/// # Errors
-///
-/// Returns an error if an item cannot be read, or if `add` returns one.
 pub(crate) fn read_items<'de, T, D, F>(deserializer: D, add: F) -> Result<(), D::Error>
 where
     T: Deserialize<'de>,
     D: Deserializer<'de>,
     F: FnMut(T) -> Result<(), String>,
 {
-    struct Items<T, F>(F, PhantomData<T>);
+    struct ItemVisitor<T, F>(F, PhantomData<T>);
 
-    impl<'de, T: Deserialize<'de>, F: FnMut(T) -> Result<(), String>> Visitor<'de> for Items<T, F> {
+    impl<'de, T: Deserialize<'de>, F: FnMut(T) -> Result<(), String>> Visitor<'de>
+        for ItemVisitor<T, F>
+    {
         type Value = ();
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,7 +32,7 @@ where
         }
     }
 
-    deserializer.deserialize_seq(Items(add, PhantomData))
+    deserializer.deserialize_seq(ItemVisitor(add, PhantomData))
 }
 
 /// Implements `Serialize` and `Deserialize` for a collection as the list of its items.

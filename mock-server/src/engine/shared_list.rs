@@ -65,7 +65,6 @@ impl<T> SharedList<T> {
         chunks.flat_map(|chunk| chunk.slots.iter().flatten())
     }
 
-    /// Returns the items from a number on, with their numbers.
     pub(crate) fn numbered_from(&self, start: usize) -> impl Iterator<Item = (usize, &T)> {
         let chunks = self.chunks.range(start / CHUNK_SIZE..);
         let items = chunks.flat_map(|(index, chunk)| {
@@ -77,7 +76,6 @@ impl<T> SharedList<T> {
             .filter_map(|(number, slot)| Some((number, slot.as_ref()?)))
     }
 
-    /// Returns all items with their numbers.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (usize, &T)> {
         self.numbered_from(0)
     }
@@ -150,7 +148,6 @@ impl<T: Clone> SharedList<T> {
         slots.get_mut(number % CHUNK_SIZE)?.as_mut()
     }
 
-    /// Changes each item.
     pub(crate) fn for_each_mut(&mut self, mut change: impl FnMut(&mut T)) {
         for chunk in self.chunks.values_mut() {
             let slots = &mut Arc::make_mut(chunk).slots;

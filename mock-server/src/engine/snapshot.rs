@@ -14,7 +14,7 @@ const VERSION: u32 = 3;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct SnapshotDocument {
     version: Version,
     state: State,
 }
@@ -77,10 +77,6 @@ impl Snapshot {
 }
 
 /// Reads and checks the state of a document.
-///
-/// # Errors
-///
-/// Returns an error if the document has another version, or is not a consistent state.
 pub(crate) fn from_value(document: Value) -> Result<State, RestoreError> {
     // The fields of the state may differ between versions, so the version is checked first.
     let version = document.get("version").cloned().unwrap_or_default();
@@ -90,19 +86,14 @@ pub(crate) fn from_value(document: Value) -> Result<State, RestoreError> {
 }
 
 /// Reads and checks the state of a document, item by item.
-///
-/// # Errors
-///
-/// Returns an error if `reader` fails, or if the document has another version or is not a
-/// consistent state.
 #[cfg(feature = "frontend")]
 pub(crate) fn read(reader: impl io::Read) -> Result<State, RestoreError> {
     checked(serde_json::from_reader(reader))
 }
 
-fn checked(document: Result<Document, serde_json::Error>) -> Result<State, RestoreError> {
+fn checked(document: Result<SnapshotDocument, serde_json::Error>) -> Result<State, RestoreError> {
     let document = document.map_err(|error| RestoreError(error.to_string()))?;
-    let Document {
+    let SnapshotDocument {
         version: Version,
         mut state,
     } = document;

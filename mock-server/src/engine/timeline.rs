@@ -106,21 +106,6 @@ mod tests {
     }
 
     #[test]
-    fn times_are_tenths_of_the_duration() {
-        assert_eq!(video().starts_at(), at(800));
-        assert_eq!(video().generation_starts_at(), at(2400));
-        assert_eq!(video().ends_at(), Some(at(8000)));
-    }
-
-    #[test]
-    fn canceling_is_possible_until_generation_starts() {
-        assert!(video().can_cancel(&JobStatus::Queued, at(0)));
-        assert!(video().can_cancel(&JobStatus::Processing, at(2399)));
-        assert!(!video().can_cancel(&JobStatus::Processing, at(2400)));
-        assert!(!video().can_cancel(&JobStatus::Completed, at(0)));
-    }
-
-    #[test]
     fn the_poll_hint_is_half_of_the_remaining_time_within_bounds() {
         let long = Timeline::new(at(0), Duration::from_secs(105), false);
         assert_eq!(
@@ -146,16 +131,5 @@ mod tests {
             video().next_poll(&JobStatus::Completed, at(0)),
             Duration::ZERO
         );
-    }
-
-    #[test]
-    fn a_stuck_job_has_no_end_but_can_be_canceled() {
-        let stuck = Timeline::new(at(0), Duration::from_secs(8), true);
-        assert_eq!(stuck.ends_at(), None);
-        assert_eq!(
-            stuck.next_poll(&JobStatus::Processing, at(99_000)),
-            Duration::from_secs(10)
-        );
-        assert!(stuck.can_cancel(&JobStatus::Processing, at(2399)));
     }
 }

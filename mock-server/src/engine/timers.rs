@@ -15,13 +15,11 @@ use super::Time;
 pub(crate) enum TimerEvent {
     /// A job leaves the queue.
     JobStarts(usize),
-    /// A job ends.
     JobEnds(usize),
     /// A run leaves the queue.
     RunStarts(usize),
     /// A run progresses: the given number of tenths of its duration has passed.
     RunWorks(usize, u8),
-    /// A run ends.
     RunEnds(usize),
     /// A webhook is due, by its number in the webhook queue.
     WebhookAttempt(u64),
@@ -43,7 +41,6 @@ impl Timers {
         self.0.remove(&(at, event));
     }
 
-    /// Returns the time of the next event.
     pub(crate) fn next(&self) -> Option<Time> {
         self.0.first().map(|(at, _)| *at)
     }

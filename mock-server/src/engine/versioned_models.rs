@@ -16,7 +16,7 @@ pub(crate) const USD_PER_CREDIT: Usd = Usd::from_micros(10_000);
 const fn credits(tier: &'static str, credits: i64) -> Rate {
     Rate {
         resolution: tier,
-        price: Usd::from_micros(credits * USD_PER_CREDIT.micros()),
+        price: Usd::from_micros(credits * USD_PER_CREDIT.as_micros()),
     }
 }
 

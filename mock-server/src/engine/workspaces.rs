@@ -13,13 +13,11 @@ use svc_sdk::types::Usd;
 use super::Time;
 use super::webhooks::signature::{fingerprint, hex};
 
-/// The kind of a workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum WorkspaceKind {
     /// The workspace of one person.
     Personal,
-    /// The workspace of a team.
     Team,
 }
 
@@ -80,7 +78,6 @@ fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Usd>, D::
     amount.map(Some).ok_or_else(invalid)
 }
 
-/// A workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Workspace {
@@ -185,13 +182,11 @@ impl Workspaces {
         workspace.secret_created_at = now;
     }
 
-    /// Returns the kind of a workspace.
     pub(crate) fn kind(&self, id: &str) -> WorkspaceKind {
         self.get(id)
             .map_or(WorkspaceKind::Personal, |workspace| workspace.kind)
     }
 
-    /// Returns the plan of a workspace.
     pub(crate) fn plan(&self, id: &str) -> Plan {
         self.get(id)
             .map_or(Plan::Free, |workspace| workspace.plan.clone())

@@ -15,7 +15,7 @@ use svc_sdk::transport::{Body as ResponseBody, ResponseFuture, Transport, Transp
 use super::stall::Stall;
 use crate::addresses::Addresses;
 use crate::clock::TimeSource;
-use crate::engine::{Call, Delivery, DeliveryOutcome, Host, Reply, Transmission};
+use crate::engine::{Delivery, DeliveryOutcome, Host, HostRequest, Reply, Transmission};
 use crate::mock_state::WebhookReceiver;
 use crate::service::Service;
 use crate::setup::Setup;
@@ -129,7 +129,7 @@ impl Transport for InProcess {
             let is_head = request.method() == Method::HEAD;
             let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
             let reply = service
-                .call(Call {
+                .call(HostRequest {
                     host,
                     peer,
                     request,

@@ -8,7 +8,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
-use crate::service::Service;
 use crate::webhook_route::WebhookRoute;
 
 /// The bytes of an HTTP message.
@@ -89,23 +88,8 @@ pub(crate) async fn post(url: &str, path: &str, body: Value) -> RawMessage {
     send(url, &format!("POST {path}"), body.to_string().as_bytes()).await
 }
 
-/// Submits an image job and waits for it.
-pub(crate) async fn submit_sync(url: &str) -> RawMessage {
-    post(url, "/v1/image-router/generate", image("sync")).await
-}
-
 pub(crate) fn image(mode: &str) -> Value {
     json!({"model": "image-i", "prompt": "a fox", "mode": mode})
-}
-
-/// Waits until a job has been submitted.
-pub(crate) async fn first_job(service: &Service) {
-    let submitted = async {
-        while service.jobs().is_empty() {
-            sleep(Duration::from_millis(1)).await;
-        }
-    };
-    timeout(Duration::from_secs(20), submitted).await.unwrap();
 }
 
 /// A server that receives webhooks and stores them.

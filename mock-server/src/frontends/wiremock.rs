@@ -16,7 +16,7 @@ use wiremock::{Match, Mock, MockServer, Request, Respond, ResponseTemplate};
 use super::webhook_sender::WebhookSender;
 use crate::addresses::Addresses;
 use crate::clock::TimeSource;
-use crate::engine::{Call, Host, Reply, Transmission};
+use crate::engine::{Host, HostRequest, Reply, Transmission};
 use crate::service::Service;
 use crate::setup::Setup;
 
@@ -199,7 +199,7 @@ impl Match for CloseMatcher {
     fn matches(&self, request: &Request) -> bool {
         let Self(state) = self;
         let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let call = Call {
+        let call = HostRequest {
             host: state.host,
             peer,
             request: to_http_request(request),

@@ -4,7 +4,7 @@
 //! are in `animation`.
 
 use super::palette::{ACCENT, BARS, FIRST_BAR, FIRST_GREY, GREYS, GROUND, Ink, PLATE, TROUGH};
-use super::rng::Rng;
+use crate::rng::Rng;
 
 /// The minimum length of the card's short side, in layout units.
 const UNITS: u32 = 30;
@@ -117,7 +117,7 @@ impl Card {
         let left = self.columns.saturating_sub(side) / 2;
         let top = self.strip_top().saturating_sub(side) / 2;
         self.fill(left, top, side, side, PLATE);
-        let mut choice = Rng::new(seed ^ 0x656d_626c_656d).next();
+        let mut choice = Rng::unmixed(seed ^ 0x656d_626c_656d).next();
         for row in 0..5 {
             for column in 0..3 {
                 if choice & 1 == 1 {

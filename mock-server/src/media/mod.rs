@@ -15,7 +15,6 @@ mod music;
 mod palette;
 mod range;
 mod rendered;
-mod rng;
 mod serve;
 mod size;
 mod spec;

@@ -1,6 +1,6 @@
 //! Music: a repeated tune of bass and pentatonic melody, as a WAV file.
 
-use super::rng::Rng;
+use crate::rng::Rng;
 
 const SAMPLE_RATE: u32 = 16_000;
 const MAX_DURATION_MS: u64 = 600_000;
@@ -53,7 +53,7 @@ fn header(data_length: u32) -> Vec<u8> {
 
 /// Returns the samples of the tune as bytes.
 fn tune(seed: u64) -> Vec<u8> {
-    let mut choice = Rng::new(seed);
+    let mut choice = Rng::unmixed(seed);
     let key = 48 + choice.below(12) as i32;
     let wave = wave();
     let mut step = choice.below(5) as i32;

@@ -1,6 +1,6 @@
 //! The sixteen colours of a test card, which depend on its seed.
 
-use super::rng::Rng;
+use crate::rng::Rng;
 
 /// Red, green, blue.
 pub(super) type Rgb = [u8; 3];
@@ -30,7 +30,7 @@ pub(super) struct Palette([Rgb; 16]);
 
 impl Palette {
     pub(super) fn new(seed: u64) -> Self {
-        let first = Rng::new(seed).below(TURN);
+        let first = Rng::unmixed(seed).below(TURN as usize) as u32;
         // The bars span less than half of the wheel. If they spanned all of it, two seeds would
         // give the same colours in a different order.
         let bar = |step: u32| mix(hue(first + step * (TURN / 18)), [255; 3], 48);

@@ -2,7 +2,7 @@
 
 use super::animation::Animation;
 use super::card::Card;
-use super::mp4::{self, Entry, Track};
+use super::mp4::{self, SampleEntry, Track};
 use super::palette::Palette;
 use super::{aac, h264};
 
@@ -16,7 +16,7 @@ const KEY_MACROBLOCKS_PER_SECOND: u32 = 1500;
 
 /// Returns the file. Sides are rounded down to even numbers; the duration is at most ten minutes.
 pub(super) fn mp4(width: u32, height: u32, duration_ms: u64, sound: bool, seed: u64) -> Vec<u8> {
-    let format = h264::Format {
+    let format = h264::VideoFormat {
         width: width.clamp(2, MAX_SIDE) & !1,
         height: height.clamp(2, MAX_SIDE) & !1,
         frames_per_second: FRAMES_PER_SECOND,
@@ -30,8 +30,8 @@ pub(super) fn mp4(width: u32, height: u32, duration_ms: u64, sound: bool, seed: 
     mp4::file(duration_ms, &tracks)
 }
 
-fn video_track(format: h264::Format, duration_ms: u32, seed: u64) -> Track {
-    let entry = Entry::Avc {
+fn video_track(format: h264::VideoFormat, duration_ms: u32, seed: u64) -> Track {
+    let entry = SampleEntry::Avc {
         width: format.width as u16,
         height: format.height as u16,
         sequence_parameter_set: format.sequence_parameter_set(),
@@ -58,14 +58,14 @@ fn video_track(format: h264::Format, duration_ms: u32, seed: u64) -> Track {
 }
 
 /// Returns the number of frames between key pictures: two seconds, or more for large pictures.
-fn key_interval(format: &h264::Format) -> u32 {
+fn key_interval(format: &h264::VideoFormat) -> u32 {
     let seconds = (format.columns() * format.rows()).div_ceil(KEY_MACROBLOCKS_PER_SECOND);
     seconds.max(2) * FRAMES_PER_SECOND
 }
 
 /// Returns an audio track with a tone of a tenth of a second at each full second.
 fn audio_track(duration_ms: u32) -> Track {
-    let entry = Entry::Aac {
+    let entry = SampleEntry::Aac {
         sample_rate: aac::SAMPLE_RATE as u16,
         config: aac::CONFIG,
     };

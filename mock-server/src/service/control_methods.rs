@@ -164,11 +164,11 @@ impl Service {
         self.change(|simulator, now| simulator.end_job(now, id, status, code))
     }
 
-    /// Returns the requests after the sequence number, oldest first. The journal stores the newest
+    /// Returns the requests after the sequence number, oldest first. The request log stores the newest
     /// 10,000 requests.
     #[must_use]
     pub fn requests(&self, since: u64) -> Vec<Value> {
-        self.lock().simulator.journal(since)
+        self.lock().simulator.requests(since)
     }
 
     /// Returns a number that changes when the sequence numbers of requests start again.

@@ -22,7 +22,7 @@ use tokio::sync::Notify;
 use crate::addresses::Addresses;
 use crate::clock::Clock;
 use crate::control::{self, ControlBody};
-use crate::engine::{Call, Host, Reply, Time};
+use crate::engine::{Host, HostRequest, Reply, Time};
 use crate::exchanges::{ExchangeId, Exchanges};
 use crate::media;
 use crate::mock_state::{MockState, WebhookDispatch};
@@ -34,11 +34,11 @@ use crate::webhook_route::WebhookRoute;
 /// Every frontend dereferences to this type. Clones refer to the same mock.
 #[derive(Clone, Debug)]
 pub struct Service {
-    shared: Arc<Shared>,
+    shared: Arc<ServiceInner>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ServiceInner {
     addresses: Addresses,
     /// The timeout of a webhook attempt, in real time.
     webhook_timeout: Duration,
@@ -73,7 +73,7 @@ impl Service {
         });
         let changed = Notify::new();
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ServiceInner {
                 addresses,
                 webhook_timeout,
                 state,
@@ -88,7 +88,7 @@ impl Service {
 
     /// Handles a request to any host without waiting. Unless the reply is final, the exchange is
     /// returned, to be finished with [`finish_exchange`](Self::finish_exchange).
-    fn handle(&self, call: &Call) -> (Reply, Option<ExchangeId>) {
+    fn handle(&self, call: &HostRequest) -> (Reply, Option<ExchangeId>) {
         if call.host == Host::Control {
             let response = self.handle_control(&call.request);
             let reply = Reply::immediate(response.map(ControlBody::into_bytes));
@@ -149,7 +149,7 @@ impl Service {
     /// Returns the specification of the file that a request is for, unless it is rendered already.
     /// Files are rendered before the request is handled, because that takes time and the state is
     /// locked while it is handled.
-    pub(crate) fn file_to_render(&self, call: &Call) -> Option<media::Spec> {
+    pub(crate) fn file_to_render(&self, call: &HostRequest) -> Option<media::Spec> {
         if call.host != Host::Media {
             return None;
         }
@@ -183,7 +183,7 @@ impl Service {
         self.shared.changed.notify_waiters();
     }
 
-    /// Notifies event streams of a request that changed nothing but the journal and rate limits.
+    /// Notifies event streams of a request that changed nothing but the request log and rate limits.
     fn notify_requested(&self) {
         self.shared.revision.fetch_add(1, Ordering::Release);
         self.shared.requested.notify_waiters();

@@ -1,4 +1,4 @@
-//! What the dashboard and the event stream read.
+//! Queries of the dashboard and the event stream.
 
 use std::pin::pin;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,6 @@ use crate::engine::Hosts;
 use crate::mock_state::MockState;
 
 impl Service {
-    /// Reads the state.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&mut MockState) -> T) -> T {
         read(&mut self.lock())
     }

@@ -1,14 +1,14 @@
 //! Predicted replies for frontends that cannot wait.
 
 use super::Service;
-use crate::engine::{Call, Host, Reply};
+use crate::engine::{Host, HostRequest, Reply};
 
 impl Service {
     /// Handles a request to any host and returns the final reply immediately. Its `delay` is the
     /// complete real time to wait before the response is sent.
     ///
     /// With a manual clock, the reply is that of a wait that timed out.
-    pub(crate) fn predict(&self, call: &Call) -> Reply {
+    pub(crate) fn predict(&self, call: &HostRequest) -> Reply {
         if call.host == Host::Control
             && let Some(refusal) = self.refuse_foreign(&call.request)
         {

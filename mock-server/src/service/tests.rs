@@ -26,7 +26,7 @@ fn fast(factor: f64) -> Service {
     service(ClockMode::Real(Speed::new(factor).unwrap()))
 }
 
-fn open(method: &str, path: &str, body: Option<Value>) -> Call {
+fn open(method: &str, path: &str, body: Option<Value>) -> HostRequest {
     let mut request = http::Request::builder()
         .method(method)
         .uri(path)
@@ -38,7 +38,7 @@ fn open(method: &str, path: &str, body: Option<Value>) -> Call {
         .map(|body| Bytes::from(body.to_string()))
         .unwrap_or_default();
     let request = request.body(body).unwrap();
-    Call {
+    HostRequest {
         host: Host::Open,
         peer: [127, 0, 0, 1].into(),
         request,
@@ -46,7 +46,7 @@ fn open(method: &str, path: &str, body: Option<Value>) -> Call {
 }
 
 /// Submits an image, which takes two seconds of service time.
-fn image(mode: &str) -> Call {
+fn image(mode: &str) -> HostRequest {
     let body = json!({"model": "image-i", "prompt": "a fox", "mode": mode});
     open("POST", "/v1/image-router/generate", Some(body))
 }
@@ -83,36 +83,6 @@ async fn sync_submits_wait_in_service_time() {
             "{took:?}"
         );
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn sync_submits_wait_for_a_manual_clock_to_be_advanced() {
-    let service = service(ClockMode::Manual);
-    let advance = async {
-        yield_to_other_tasks().await;
-        service.advance(SECOND).unwrap();
-        yield_to_other_tasks().await;
-        service.advance(SECOND).unwrap();
-    };
-    let (answer, ()) = join!(service.call(image("sync")), advance);
-    assert_eq!(status(&answer.response), 200);
-    assert_eq!(service.jobs()[0]["status"], "completed");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_wait_that_times_out_returns_the_receipt() {
-    let service = service(ClockMode::Manual);
-    let body = json!({
-        "model": "video-f", "prompt": "a fox [mock:seconds=100]",
-        "mode": "subscribe", "wait_timeout_seconds": 5,
-    });
-    let call = open("POST", "/v1/video-router/generate", Some(body));
-    let advance = async {
-        yield_to_other_tasks().await;
-        service.advance(5 * SECOND).unwrap();
-    };
-    let (answer, ()) = join!(service.call(call), advance);
-    assert_eq!(status(&answer.response), 202);
 }
 
 #[tokio::test(start_paused = true)]
@@ -154,30 +124,10 @@ async fn predict_returns_the_final_reply_and_its_delay() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn predict_returns_the_receipt_on_a_manual_clock() {
-    let reply = service(ClockMode::Manual).predict(&image("sync"));
-    assert_eq!(status(&reply.response), 202);
-    assert_eq!(reply.delay, Duration::ZERO);
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_panic_does_not_affect_later_requests() {
     let service = service(ClockMode::Manual);
     let panic = || service.change(|_, _| panic!("expected panic"));
     assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
     let answer = service.call(open("GET", "/v1/jobs", None)).await;
     assert_eq!(status(&answer.response), 200);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_snapshot_can_be_restored_by_another_mock() {
-    let one = service(ClockMode::Manual);
-    one.call(image("async")).await;
-    one.advance(SECOND).unwrap();
-    let another = service(ClockMode::Manual);
-    another.restore(one.snapshot()).unwrap();
-    assert_eq!(another.now(), one.now());
-    assert_eq!(another.jobs(), one.jobs());
-    another.reset();
-    assert!(another.jobs().is_empty());
 }

@@ -8,13 +8,13 @@ use tokio::time::{sleep, timeout};
 
 use super::Service;
 use crate::control::{self, ControlBody};
-use crate::engine::{Call, Host, PendingReply, Reply, Transmission};
+use crate::engine::{Host, HostRequest, PendingReply, Reply, Transmission};
 #[cfg(feature = "serve")]
 use crate::engine::{RestoreError, State};
 
 impl Service {
     /// Handles a request to any host and waits until the response is to be sent.
-    pub(crate) async fn call(&self, call: Call) -> Reply {
+    pub(crate) async fn call(&self, call: HostRequest) -> Reply {
         if call.host == Host::Control {
             if let Some(refusal) = self.refuse_foreign(&call.request) {
                 return Reply::immediate(refusal);

@@ -128,7 +128,6 @@ impl Service {
         (to_send, next.and_then(|due| clock.real_time_until(due)))
     }
 
-    /// Records the outcome of an attempt.
     pub(crate) fn record_outcome(&self, delivery: &Delivery, outcome: &DeliveryOutcome) {
         self.change(|simulator, now| simulator.record_outcome(now, delivery.id, outcome));
     }

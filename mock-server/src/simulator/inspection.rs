@@ -1,4 +1,4 @@
-//! What the control API shows of the state, beyond what clients of the service see.
+//! Views of the state for the control API, beyond what clients of the service see.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,10 +13,10 @@ use crate::api;
 use crate::engine::credential::Credential;
 #[cfg(feature = "dashboard")]
 use crate::engine::jobs::Job;
-#[cfg(feature = "frontend")]
-use crate::engine::journal;
 use crate::engine::keys::ApiKey;
 use crate::engine::rate_limit::{RateLimitKey, address_limit, key_limit};
+#[cfg(feature = "frontend")]
+use crate::engine::request_log;
 use crate::engine::runs::Run;
 #[cfg(feature = "frontend")]
 use crate::engine::shared::Shared;
@@ -24,9 +24,9 @@ use crate::engine::shared::SharedText;
 #[cfg(feature = "dashboard")]
 use crate::engine::webhooks::log::DeliveryRecord;
 use crate::engine::workspaces::WorkspaceKind;
-#[cfg(feature = "frontend")]
-use crate::engine::{Call, KeyKind};
 use crate::engine::{ControlError, Time, Timeline, ledger};
+#[cfg(feature = "frontend")]
+use crate::engine::{HostRequest, KeyKind};
 #[cfg(feature = "dashboard")]
 use crate::media;
 
@@ -252,7 +252,7 @@ impl Simulator {
     }
 }
 
-/// What a frontend reads for the exchanges and the dashboard.
+/// State for the exchanges and the dashboard.
 #[cfg(feature = "frontend")]
 impl Simulator {
     /// Returns a number that changes when the state is replaced.
@@ -261,7 +261,7 @@ impl Simulator {
     }
 
     /// Returns the caller of a request, if its key is known.
-    pub(crate) fn caller(&self, call: &Call) -> Option<CallerView> {
+    pub(crate) fn caller(&self, call: &HostRequest) -> Option<CallerView> {
         let key = match Credential::from_headers(call.request.headers()) {
             Credential::Key(secret) => self.state.keys.get(secret)?,
             _ => return None,
@@ -277,12 +277,14 @@ impl Simulator {
 
     /// Returns the sequence number of the last request.
     pub(crate) fn last_seq(&self) -> u64 {
-        self.state.journal.last_seq()
+        self.state.request_log.last_seq()
     }
 
-    /// Returns a request in the journal.
     pub(crate) fn request(&self, seq: u64) -> Option<Value> {
-        self.state.journal.get(seq).map(journal::Entry::view)
+        self.state
+            .request_log
+            .get(seq)
+            .map(request_log::LoggedRequest::view)
     }
 
     /// Sets the speed of the clock, which the waits in responses depend on.
@@ -291,7 +293,7 @@ impl Simulator {
     }
 }
 
-/// What the dashboard reads: the newest items, so that a page is small however long the mock runs.
+/// State for the dashboard: the newest items, so that a page is small however long the mock runs.
 #[cfg(feature = "dashboard")]
 impl Simulator {
     /// Returns the specification of a file of the media host, such as an artifact.
@@ -304,14 +306,14 @@ impl Simulator {
         &self,
         before: u64,
         limit: usize,
-        mut matches: impl FnMut(&journal::Entry) -> bool,
+        mut matches: impl FnMut(&request_log::LoggedRequest) -> bool,
     ) -> Vec<Value> {
-        let entries = self.state.journal.iter().rev();
+        let entries = self.state.request_log.iter().rev();
         entries
             .skip_while(|entry| entry.seq >= before)
             .filter(|entry| matches(entry))
             .take(limit)
-            .map(journal::Entry::view)
+            .map(request_log::LoggedRequest::view)
             .collect()
     }
 
@@ -346,7 +348,6 @@ impl Simulator {
         self.state.jobs.all().next().is_none() && self.state.runs.all().next().is_none()
     }
 
-    /// Returns the job or run with an id.
     pub(crate) fn job_or_run(&self, id: &str) -> Option<Value> {
         let job = self.state.jobs.by_id(id).map(|job| self.inspect_job(job));
         job.or_else(|| Some(self.inspect_run(self.state.runs.by_id(id)?)))
@@ -368,7 +369,6 @@ impl Simulator {
         self.state.delivery_log.newest(limit, matches)
     }
 
-    /// Returns the secret of the key with an id.
     pub(crate) fn secret(&self, key_id: &str) -> Option<&str> {
         let mut keys = self.state.keys.with_secrets();
         keys.find(|(_, key)| *key.id == *key_id)

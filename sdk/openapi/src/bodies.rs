@@ -4,7 +4,7 @@
 
 use schemars::generate::SchemaGenerator;
 use schemars::{JsonSchema, Schema, json_schema};
-use svc_sdk::contract::{Operation, limits};
+use svc_sdk::contract::{Operation, exhaustive, limits};
 use svc_sdk::types::{
     Action, ActionRunCreate, AgentCompletionCreate, Avatar, AvatarGenerate, AvatarPreview,
     AvatarPreviewCreate, AvatarTalkingVideo, AvatarVideo, Balance, BulkRunCreate, CatalogModel,
@@ -27,7 +27,6 @@ pub(crate) struct Bodies {
     pub(crate) response: ResponseBody,
 }
 
-/// A request body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestBody {
     pub(crate) schema: SchemaOf,
@@ -66,12 +65,13 @@ impl Bodies {
         }
     }
 
-    /// The submit of a job: accepted, replayed, or finished within the wait timeout.
+    /// Describes the submit of a job: accepted, replayed, or finished within the wait timeout.
     fn submit<B: JsonSchema>() -> Self {
         Self::start::<B, SubmitReceipt>()
     }
 
-    /// The start of a run or a queue: accepted, replayed, or finished within the wait timeout.
+    /// Describes the start of a run or a queue: accepted, replayed, or finished within the wait
+    /// timeout.
     fn start<B: JsonSchema, T: JsonSchema>() -> Self {
         Self::object::<T>().request::<B>().statuses(&[202, 200])
     }
@@ -170,9 +170,9 @@ fn json_rpc_message(_: &mut SchemaGenerator) -> Schema {
 
 /// Returns the bodies of an operation.
 pub(crate) fn of(operation: Operation) -> Bodies {
-    use Operation as Op;
+    use exhaustive::Operation as Op;
 
-    match operation {
+    match operation.exhaustive() {
         Op::ImageGenerate => Bodies::submit::<ImageGenerate>(),
         Op::VideoGenerate => Bodies::submit::<VideoGenerate>(),
         Op::Image1Generate | Op::AliasImage10 => Bodies::submit::<Image1Generate>(),

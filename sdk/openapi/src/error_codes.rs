@@ -3,7 +3,7 @@
 //! Most codes follow from the operation's credential, scope, method and retry class. The others are
 //! listed here, in a `match` that is exhaustive so that an operation cannot be added without its codes.
 
-use svc_sdk::contract::{ErrorCode, Method, Operation, RetryClass, Surface};
+use svc_sdk::contract::{ErrorCode, Method, Operation, RetryClass, Surface, exhaustive};
 
 use crate::parameters;
 
@@ -97,9 +97,9 @@ fn is_general(operation: Operation, code: &ErrorCode) -> bool {
 /// Returns the codes that do not follow from the operation's attributes.
 fn specific_codes(operation: Operation) -> &'static [ErrorCode] {
     use ErrorCode as Code;
-    use Operation as Op;
+    use exhaustive::Operation as Op;
 
-    match operation {
+    match operation.exhaustive() {
         Op::ImageGenerate | Op::VideoGenerate => {
             &[Code::InsufficientFunds, Code::ConcurrencyLimitReached]
         }

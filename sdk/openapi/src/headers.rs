@@ -19,7 +19,6 @@ pub(crate) fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/headers/{name}")})
 }
 
-/// Returns the header components.
 pub(crate) fn components() -> Value {
     let number = |description: &str| json!({"description": description, "schema": {"type": "integer", "minimum": 0}});
     json!({

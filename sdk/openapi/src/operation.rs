@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::generate::SchemaGenerator;
 use serde_json::{Map, Value, json};
-use svc_sdk::contract::{Auth, Method, Operation, Surface};
+use svc_sdk::contract::{Auth, Idempotency, Operation, Surface};
 
 use crate::bodies::{Bodies, ResponseBody};
 use crate::error_responses::ErrorResponses;
@@ -132,10 +132,16 @@ fn success_description(operation: Operation, status: u16) -> &'static str {
     match status {
         201 => "Created.",
         202 => "Accepted.",
-        _ if operation.method() == Method::Post && operation.retry().sends_idempotency_key() => {
-            "The receipt of an earlier identical request, or of one that finished within the wait timeout."
-        }
-        _ => "Success.",
+        _ => match operation.idempotency() {
+            Idempotency::NoKey => "Success.",
+            Idempotency::OnePerKey => {
+                "The top-up of an earlier request with the same key, as it is now."
+            }
+            Idempotency::Undocumented => "The receipt of what finished within the wait timeout.",
+            _ => {
+                "The receipt of an earlier identical request, or of one that finished within the wait timeout."
+            }
+        },
     }
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaGenerator;
 use serde_json::{Value, json};
 use svc_sdk::contract::limits::IDEMPOTENCY_KEY_LENGTH_RANGE;
-use svc_sdk::contract::{JobStatus, Operation, RetryClass, Surface};
+use svc_sdk::contract::{Idempotency, JobStatus, Operation, Surface};
 use svc_sdk::types::JobType;
 
 /// Returns the parameters of an operation.
@@ -121,13 +121,14 @@ fn assumed(mut parameter: Value) -> Value {
 }
 
 fn idempotency_key(operation: Operation) -> Option<Value> {
-    if !operation.retry().sends_idempotency_key() {
+    let idempotency = operation.idempotency();
+    if idempotency == Idempotency::NoKey {
         return None;
     }
     let parameter = json!({
         "name": "Idempotency-Key",
         "in": "header",
-        "description": "A request with the same key and body is a replay: it returns the receipt of the first one.",
+        "description": idempotency.description(),
         "schema": {
             "type": "string",
             "minLength": IDEMPOTENCY_KEY_LENGTH_RANGE.start(),
@@ -136,8 +137,8 @@ fn idempotency_key(operation: Operation) -> Option<Value> {
         },
         "example": "order-4711",
     });
-    Some(match operation.retry() {
-        RetryClass::Key => parameter,
+    Some(match idempotency {
+        Idempotency::Documented | Idempotency::OnePerKey => parameter,
         _ => assumed(parameter),
     })
 }

@@ -142,6 +142,7 @@ fn is_loopback(url: &Url) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
 
     fn parse(text: &str) -> Result<BaseUrl> {
         BaseUrl::parse(text, &HttpHosts::default())
@@ -246,7 +247,7 @@ mod tests {
             "a b",
         ] {
             let error = http_hosts(&[invalid]).unwrap_err();
-            assert!(error.is_configuration(), "{invalid}: {error}");
+            assert_eq!(error.kind(), ErrorKind::Configuration, "{invalid}: {error}");
         }
     }
 }

@@ -60,11 +60,6 @@ impl Timer {
         Self(Box::pin(tokio::time::sleep_until(moment)))
     }
 
-    /// Returns when it is due.
-    pub(crate) fn due(&self) -> Instant {
-        self.0.deadline()
-    }
-
     pub(crate) fn set(&mut self, moment: Instant) {
         self.0.as_mut().reset(moment);
     }
@@ -138,7 +133,7 @@ pub(crate) async fn pause_until(moment: Instant) {
     }
 }
 
-/// [`pause_until`] the time after `span`.
+/// Pauses for `span`, like [`pause_until`].
 pub(crate) async fn pause(span: Duration) {
     pause_until(after(span)).await;
 }

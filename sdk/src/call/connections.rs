@@ -1,4 +1,4 @@
-//! When the connections of a client are replaced.
+//! Replacement of a client's connections, such as after the computer slept.
 //!
 //! A connection can be dead without having been closed: while the computer slept, the server or a
 //! gateway forgot it, or the network that it went through is gone. A request on it gets no response.
@@ -8,37 +8,53 @@ use std::time::Duration;
 
 use super::clock::{self, ClockReading, Instant};
 
-/// What is known of the connections that are kept for reuse.
+/// The state of the connections that are kept for reuse.
 #[derive(Debug)]
-pub(crate) struct Connections(Mutex<State>);
+pub(crate) struct Connections(Mutex<ConnectionState>);
 
 #[derive(Debug)]
-struct State {
+struct ConnectionState {
     /// The clocks at the last request.
     last_used: ClockReading,
     replaced_at: Instant,
+    total_sleep: Duration,
+}
+
+/// The clocks and the sleep since the last request, as noted before a request.
+#[derive(Debug)]
+pub(crate) struct NotedRequest {
+    pub(crate) now: ClockReading,
+    /// Whether the computer slept since the last request. The connections then count as replaced.
+    pub(crate) has_slept: bool,
+    /// How long the computer slept since the client was created.
+    pub(crate) total_sleep: Duration,
 }
 
 impl Connections {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(State {
+        Self(Mutex::new(ConnectionState {
             last_used: ClockReading::now(),
             replaced_at: clock::now(),
+            total_sleep: Duration::ZERO,
         }))
     }
 
-    /// Records the time of a request. Returns the clocks, and how long the computer slept since the
-    /// last one: if it did, the connections count as replaced.
-    pub(crate) fn note_request(&self) -> (ClockReading, Option<Duration>) {
+    /// Records the time of a request.
+    pub(crate) fn note_request(&self) -> NotedRequest {
         // Read after the lock is held, so that one sleep is noticed once.
         let mut state = self.state();
         let now = ClockReading::now();
         let slept = state.last_used.slept_until(&now);
         state.last_used = now;
-        if slept.is_some() {
+        if let Some(slept) = slept {
             state.replaced_at = now.monotonic();
+            state.total_sleep += slept;
         }
-        (now, slept)
+        NotedRequest {
+            now,
+            has_slept: slept.is_some(),
+            total_sleep: state.total_sleep,
+        }
     }
 
     /// Marks the connections as replaced after a request got no response, unless they were replaced
@@ -52,7 +68,7 @@ impl Connections {
         is_old
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ConnectionState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

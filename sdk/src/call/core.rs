@@ -1,6 +1,7 @@
 //! The state that the clones of a client share, and the loop that sends a call.
 
 use std::fmt;
+use std::ops::Deref;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,10 +23,13 @@ use super::raw_response::RawResponse;
 use super::response::Wrapping;
 use super::retry::{self, MAX_RETRY_AFTER, RetryPolicy};
 use super::retry_budget::RetryBudget;
+use super::submit::Estimates;
+use super::task::{PendingSubmits, TaskGroup};
 use super::{CallOptions, Request};
-use crate::contract::{RateLimitBucket, RetryClass};
+use crate::contract::{ErrorCode, RateLimitBucket, RetryClass};
 use crate::error::failure_class::{FailureClass, classify, is_conclusive};
 use crate::error::{Error, Kind, Result};
+use crate::journal::{ActiveIntent, Journal, SpendLimit};
 use crate::observe::Observer;
 use crate::observe::call::{ObservedAttempt, ObservedCall};
 use crate::observe::trace;
@@ -38,13 +42,28 @@ const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 /// How long a bucket is closed after a 429 that does not say it.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// What the clones of a client share.
+/// The state of a client, which its clones share. It dereferences to what the clients of other keys
+/// share as well.
 pub(crate) struct Core {
+    pub(crate) shared: Arc<SharedCore>,
+    pub(crate) key: Arc<KeyState>,
+    /// The label of the account in the journal, empty if there is none.
+    pub(crate) account: Arc<str>,
+}
+
+/// The state that the clients of one API key share.
+pub(crate) struct KeyState {
+    pub(crate) credentials: Credentials,
+    pub(crate) rate_limiter: RateLimiter,
+    pub(crate) job_polls: JobPolls,
+}
+
+/// The state that a client shares with those derived from it for other API keys.
+pub(crate) struct SharedCore {
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) connections: Connections,
     pub(crate) base_url: BaseUrl,
     pub(crate) http_hosts: HttpHosts,
-    pub(crate) credentials: Credentials,
     pub(crate) user_agent: HeaderValue,
     /// Headers of every request that does not set them itself.
     pub(crate) default_headers: HeaderMap,
@@ -54,26 +73,56 @@ pub(crate) struct Core {
     pub(crate) attempt_timeout: Duration,
     pub(crate) allow_private_artifact_hosts: bool,
     pub(crate) retry_budget: RetryBudget,
-    pub(crate) rate_limiter: RateLimiter,
-    pub(crate) job_polls: JobPolls,
     pub(crate) random: Random,
     pub(crate) in_flight: Semaphore,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
+    pub(crate) task_group: Option<TaskGroup>,
+    pub(crate) journal: Option<Journal>,
+    pub(crate) spend_limit: Option<SpendLimit>,
+    pub(crate) estimates: Estimates,
+    pub(crate) pending_submits: Arc<PendingSubmits>,
+}
+
+impl Deref for Core {
+    type Target = SharedCore;
+
+    fn deref(&self) -> &SharedCore {
+        &self.shared
+    }
 }
 
 impl Core {
+    pub(crate) fn new(
+        shared: Arc<SharedCore>,
+        credentials: Credentials,
+        account: Arc<str>,
+    ) -> Self {
+        let key = KeyState {
+            credentials,
+            rate_limiter: RateLimiter::default(),
+            job_polls: JobPolls::default(),
+        };
+        Self {
+            shared,
+            key: Arc::new(key),
+            account,
+        }
+    }
+
     /// Sends the request until it succeeds or must not be retried, and decodes the response.
     pub(crate) async fn execute<T>(
         &self,
         request: &Request,
         options: &CallOptions,
+        deadline: &Deadline,
+        intent: Option<&ActiveIntent>,
         decode: impl Fn(RawResponse) -> Result<T>,
     ) -> Result<T> {
         let max_retries = options.max_retries.unwrap_or(self.retry.max_retries);
         let mut call = ObservedCall::start(self, request, options, max_retries);
         let span = call.span();
-        let timeout = options.timeout.unwrap_or(self.timeout);
-        let sending = self.send_until_final(request, timeout, max_retries, &mut call, decode);
+        let limits = (max_retries, options.is_of_batch);
+        let sending = self.send_until_final(request, deadline, limits, intent, &mut call, decode);
         let result = sending.instrument(span).await;
         call.finish(result.as_ref().err());
         result
@@ -82,12 +131,12 @@ impl Core {
     async fn send_until_final<T>(
         &self,
         request: &Request,
-        timeout: Duration,
-        max_retries: u32,
+        deadline: &Deadline,
+        (max_retries, is_of_batch): (u32, bool),
+        intent: Option<&ActiveIntent>,
         call: &mut ObservedCall<'_>,
         decode: impl Fn(RawResponse) -> Result<T>,
     ) -> Result<T> {
-        let deadline = Deadline::after(timeout);
         let mut retries = 0;
         let mut ambiguous_error = None;
         let mut may_replace_key = true;
@@ -96,7 +145,7 @@ impl Core {
             let mut key = None;
             // What is awaited here is boxed, so that the future of a call stays below a kilobyte:
             // allocators are slower above it.
-            let sending = self.send_once(request, &deadline, call, &mut attempt, &mut key);
+            let sending = self.send_once(request, deadline, intent, call, &mut attempt, &mut key);
             let outcome = Box::pin(sending).await;
             let mut error = match outcome.map(|response| response.and_then(&decode)) {
                 Some(Ok(value)) => {
@@ -105,12 +154,12 @@ impl Core {
                     return Ok(value);
                 }
                 Some(Err(error)) => {
-                    without_key(error, key.as_ref(), &decode).with_base_url(&self.base_url)
+                    without_key(error, key.as_ref(), &decode).with_base_url(self.base_url.as_str())
                 }
                 None => {
                     let sent = attempt.sent || ambiguous_error.is_some();
                     let error = Error::new(Kind::Timeout {
-                        timeout,
+                        timeout: deadline.timeout(),
                         sent,
                         last: ambiguous_error.map(Box::new),
                     });
@@ -121,7 +170,7 @@ impl Core {
             // The service rejects a key before it does anything else.
             if let Some(rejected) = key.filter(|_| may_replace_key && is_rejected_key(&error)) {
                 may_replace_key = false;
-                match Box::pin(self.replace_key(rejected, &deadline)).await {
+                match Box::pin(self.replace_key(rejected, deadline)).await {
                     Some(Ok(true)) => {
                         call.end_attempt(&attempt, Some(&error), Some(Duration::ZERO));
                         call.trace_retry(Duration::ZERO, &error);
@@ -141,7 +190,12 @@ impl Core {
                 self.random.fraction(),
                 remaining,
             )
-            .filter(|_| self.retry_budget.take());
+            .filter(|_| {
+                let waits_for_room = is_of_batch
+                    && ambiguous_error.is_none()
+                    && error.code() == Some(&ErrorCode::ConcurrencyLimitReached);
+                !waits_for_room && self.retry_budget.take()
+            });
             call.end_attempt(&attempt, Some(&error), delay);
             let Some(delay) = delay else {
                 // An earlier attempt may have been carried out. A later one that was never sent, or
@@ -157,6 +211,10 @@ impl Core {
             retries += 1;
             if classify(&error) == FailureClass::Ambiguous {
                 ambiguous_error = Some(error);
+            } else if let Some(intent) = intent
+                && ambiguous_error.is_none()
+            {
+                Box::pin(intent.attempt_failed(&error)).await;
             }
             Box::pin(clock::pause(delay)).await;
         };
@@ -169,7 +227,9 @@ impl Core {
         rejected: HeaderValue,
         deadline: &Deadline,
     ) -> Option<Result<bool>> {
-        deadline.before(self.credentials.replace(&rejected)).await
+        deadline
+            .before(self.key.credentials.replace(&rejected))
+            .await
     }
 
     /// Sends the request once, within the rate limit, and returns whatever response comes, or `None`
@@ -181,21 +241,29 @@ impl Core {
         &self,
         request: &Request,
         deadline: &Deadline,
+        intent: Option<&ActiveIntent>,
         call: &mut ObservedCall<'_>,
         attempt: &mut ObservedAttempt,
         key: &mut Option<HeaderValue>,
     ) -> Option<Result<RawResponse>> {
         let waited = {
             let waiting = pin!(async {
-                *key = self.credentials.header().await?;
+                *key = self.key.credentials.header().await?;
                 self.wait_for_permit(request, deadline).await
             });
             deadline.before(waiting).await?
         };
-        let (turn, mut permit, now) = match waited {
+        let (turn, mut permit, mut now) = match waited {
             Ok(permit) => permit,
             Err(error) => return Some(Err(error)),
         };
+        if let Some(intent) = intent {
+            // Without a time limit: what may have been written must not look as if it was sent.
+            if let Err(error) = Box::pin(intent.before_attempt()).await {
+                return Some(Err(error));
+            }
+            now = ClockReading::now();
+        }
         let sent_at = now.monotonic();
         let sending = match self.message(request, key.as_ref()) {
             Ok(mut message) => {
@@ -207,7 +275,7 @@ impl Core {
             Err(error) => return Some(Err(error)),
         };
         let receiving = pin!(receive(sending));
-        let received = exchange(Some(deadline), self.attempt_timeout, now, receiving).await;
+        let received = exchange(deadline, self.attempt_timeout, now, receiving).await;
         if received.is_err() {
             self.replace_connections(sent_at);
         }
@@ -271,7 +339,7 @@ impl Core {
                 .map_err(|_| Error::configuration("the client is shut down"))?;
             let reading = self.notice_sleep();
             let now = reading.monotonic();
-            let Err(next) = self.rate_limiter.acquire(bucket, now) else {
+            let Err(next) = self.key.rate_limiter.acquire(bucket, now) else {
                 let permit = Permit {
                     core: self,
                     bucket,
@@ -299,12 +367,12 @@ impl Core {
     /// Replaces the connections if the computer slept since the last request, and ends the
     /// rate-limit windows that ended meanwhile. Returns the clocks.
     pub(crate) fn notice_sleep(&self) -> ClockReading {
-        let (now, slept) = self.connections.note_request();
-        if let Some(slept) = slept {
-            self.rate_limiter.skip(slept);
+        let noted = self.connections.note_request();
+        if noted.has_slept {
             self.transport.reconnect();
         }
-        now
+        self.key.rate_limiter.skip_sleep(noted.total_sleep);
+        noted.now
     }
 
     /// Replaces the connections after a request that was sent at that time got no response.
@@ -351,9 +419,9 @@ fn without_key<T>(
     }
 }
 
-/// Whether the service itself rejected the API key, not a proxy in front of it.
+/// Returns whether the service itself rejected the API key, and not a proxy in front of it.
 fn is_rejected_key(error: &Error) -> bool {
-    matches!(error.kind(), Kind::Api { status: 401, .. })
+    matches!(error.variant(), Kind::Api { status: 401, .. })
 }
 
 impl fmt::Debug for Core {
@@ -391,7 +459,7 @@ impl Permit<'_> {
                 }),
             },
         };
-        let limiter = &self.core.rate_limiter;
+        let limiter = &self.core.key.rate_limiter;
         limiter.release(self.bucket, clock::now(), attempt);
     }
 }

@@ -7,10 +7,11 @@ use std::pin::Pin;
 use super::api_key::ApiKey;
 
 /// The error of a [`KeyProvider`].
-pub type KeyError = Box<dyn StdError + Send + Sync>;
+pub type KeyProviderError = Box<dyn StdError + Send + Sync>;
 
 /// The future that [`KeyProvider::key`] returns.
-pub type KeyFuture<'a> = Pin<Box<dyn Future<Output = Result<ApiKey, KeyError>> + Send + 'a>>;
+pub type KeyFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<ApiKey, KeyProviderError>> + Send + 'a>>;
 
 /// A source of the API key, such as a file or a secret manager, so that the key can be replaced
 /// without a new client.
@@ -29,9 +30,9 @@ pub type KeyFuture<'a> = Pin<Box<dyn Future<Output = Result<ApiKey, KeyError>> +
 /// An async function or closure is a provider:
 ///
 /// ```no_run
-/// use svc_sdk::{ApiKey, KeyError, open};
+/// use svc_sdk::{ApiKey, KeyProviderError, open};
 ///
-/// async fn mounted_key() -> Result<ApiKey, KeyError> {
+/// async fn mounted_key() -> Result<ApiKey, KeyProviderError> {
 ///     Ok(ApiKey::new(tokio::fs::read_to_string("/run/secrets/svc_api_key").await?)?)
 /// }
 ///
@@ -56,7 +57,7 @@ impl<F, Fut, E> KeyProvider for F
 where
     F: Fn() -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<ApiKey, E>> + Send + 'static,
-    E: Into<KeyError>,
+    E: Into<KeyProviderError>,
 {
     fn key(&self) -> KeyFuture<'_> {
         let key = self();

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// The number of significant digits that every `f64` can be written with. Nothing that computes in
-/// `f64` writes more of them.
+/// The number of significant digits that suffices for every `f64`. Software that computes in `f64`
+/// writes no more.
 const MAX_F64_DIGITS: usize = 17;
 
 /// Returns the JSON with each number that has a fraction and more digits than an `f64` holds as a

@@ -22,24 +22,28 @@ mod request;
 pub(crate) mod response;
 pub(crate) mod retry;
 pub(crate) mod retry_budget;
+pub(crate) mod submit;
+pub(crate) mod task;
 
 use std::fmt;
-use std::future::IntoFuture;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub(crate) use self::core::Core;
+pub(crate) use self::core::{Core, SharedCore};
+use self::deadline::Deadline;
 pub use self::page::{Items, Pages};
 pub use self::rate_limit::RateLimit;
 pub use self::raw_response::RawResponse;
 pub use self::request::Request;
 pub use self::response::Response;
+use self::submit::{JournaledSubmit, SubmitFunctions, SubmitOptions};
+use self::task::Task;
 use crate::contract::Operation;
 use crate::error::{Error, ResourceRef, Result};
 use crate::types::{IdempotencyKey, InvalidField, Page, Validate};
@@ -73,6 +77,10 @@ pub(crate) struct CallOptions {
     pub(crate) max_retries: Option<u32>,
     /// The resource that the call is about.
     pub(crate) resource: Option<ResourceRef>,
+    /// The options of the submit, if the caller set any.
+    pub(crate) submit: Option<Box<SubmitOptions>>,
+    /// Whether a batch waits until the service has room for the job, in place of retries.
+    pub(crate) is_of_batch: bool,
 }
 
 /// What a decoder needs to know of the call that it decodes the response of.
@@ -85,8 +93,8 @@ type Decoder<T> = fn(&DecodeContext<'_>, &RawResponse) -> Result<T>;
 
 /// A call of the service, ready to be sent.
 ///
-/// Nothing happens until it is awaited. Every method of a resource returns one; its options are set
-/// on it:
+/// Nothing happens until it is polled, as every future. Every method of a resource returns one; its
+/// options are set on it:
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -118,6 +126,12 @@ type Decoder<T> = fn(&DecodeContext<'_>, &RawResponse) -> Result<T>;
 /// # }
 /// ```
 ///
+/// # Progress
+///
+/// The first poll starts a task of the tokio runtime, which sends the request and makes the retries. A
+/// call therefore ends although its future is held and not polled, and never keeps others waiting. The
+/// time limit begins with the first poll. Options that are set later have no effect.
+///
 /// # Errors
 ///
 /// Awaiting a call returns an [`Error`] if the request is invalid, if it could not be sent, or if
@@ -129,14 +143,30 @@ type Decoder<T> = fn(&DecodeContext<'_>, &RawResponse) -> Result<T>;
 ///
 /// # Cancel safety
 ///
-/// Dropping the future of a submit that was sent leaves open whether the service carried it out, as
-/// a timeout does: send it again with the same idempotency key.
+/// Dropping a call cancels it. Dropping a submit that was sent leaves open whether the service carried
+/// it out, as a timeout does: send it again with the same idempotency key.
+///
+/// # Panics
+///
+/// A panic in the task, as in an observer of the client, goes on in whoever awaits the call.
 #[must_use = "a call does nothing unless it is awaited"]
 pub struct Call<T> {
     core: Arc<Core>,
-    request: Result<Request>,
+    request: Result<Arc<Request>>,
     options: CallOptions,
     decode: Decoder<T>,
+    /// The functions with which a journal handles the value, if the call is a submit.
+    submit: Option<SubmitFunctions<T>>,
+    progress: CallState<T>,
+}
+
+/// The progress of a call.
+#[derive(Debug)]
+enum CallState<T> {
+    /// It was not polled yet.
+    New,
+    Running(Task<Result<T>>),
+    Ended,
 }
 
 impl<T> Call<T> {
@@ -149,14 +179,59 @@ impl<T> Call<T> {
             if request.retry_class().sends_idempotency_key() && request.idempotency_key.is_none() {
                 request.idempotency_key = Some(core.random.idempotency_key()?);
             }
-            Ok(request)
+            Ok(Arc::new(request))
         });
         Self {
             core: Arc::clone(core),
             request,
             options: CallOptions::default(),
             decode,
+            submit: None,
+            progress: CallState::New,
         }
+    }
+
+    /// Makes the call a submit, which a journal can record.
+    pub(crate) fn with_submit_functions(mut self, functions: SubmitFunctions<T>) -> Self {
+        self.submit = Some(functions);
+        self
+    }
+
+    pub(crate) fn submit_options(&mut self) -> &mut SubmitOptions {
+        self.options.submit.get_or_insert_default()
+    }
+
+    /// Marks the call as a submit of a batch.
+    pub(crate) fn of_batch(mut self) -> Self {
+        self.options.is_of_batch = true;
+        self
+    }
+
+    /// Returns the id that the application gave to the submission.
+    pub(crate) fn chosen_submission_id(&self) -> Option<&str> {
+        self.options.submit.as_ref()?.submission_id.as_deref()
+    }
+
+    /// Returns the same call as one that was not sent, or `None` if its request is invalid.
+    pub(crate) fn again(&self) -> Option<Self> {
+        Some(Self {
+            core: Arc::clone(&self.core),
+            request: Ok(Arc::clone(self.request.as_ref().ok()?)),
+            options: self.options.clone(),
+            decode: self.decode,
+            submit: self.submit,
+            progress: CallState::New,
+        })
+    }
+
+    /// Changes the request, unless it is already invalid.
+    fn change(mut self, change: impl FnOnce(&mut Request) -> Result<()>) -> Self {
+        if let Ok(request) = &mut self.request
+            && let Err(error) = change(Arc::make_mut(request))
+        {
+            self.request = Err(error);
+        }
+        self
     }
 
     /// Names the resource that the call is about in its errors.
@@ -166,14 +241,12 @@ impl<T> Call<T> {
     }
 
     /// Adds a JSON body, after checking it.
-    pub(crate) fn json<B: Serialize + Validate>(mut self, body: &B) -> Self {
-        self.request = self.request.and_then(|request| {
-            let operation = request.operation;
+    pub(crate) fn json<B: Serialize + Validate>(self, body: &B) -> Self {
+        self.change(|request| {
             body.validate()
-                .map_err(|field| Error::from(field).with_operation(operation))?;
-            request.with_body(body)
-        });
-        self
+                .map_err(|field| Error::from(field).with_operation(request.operation))?;
+            request.set_body(body)
+        })
     }
 
     /// Sets the time limit of the call, including retries and waits for the rate limit.
@@ -197,33 +270,35 @@ impl<T> Call<T> {
     /// Sent again with the same key and the same body, a submit gives the same job. Ignored by
     /// operations that take no key.
     pub fn idempotency_key(mut self, key: IdempotencyKey) -> Self {
-        if let Ok(request) = &mut self.request
-            && (request.retry_class().sends_idempotency_key() || request.operation.is_none())
-        {
-            request.idempotency_key = Some(key);
+        if self.submit.is_some() {
+            self.submit_options().is_key_chosen = true;
         }
-        self
+        self.change(|request| {
+            if request.retry_class().sends_idempotency_key() || request.operation.is_none() {
+                request.idempotency_key = Some(key);
+            }
+            Ok(())
+        })
     }
 
     /// Sets a header of the request.
     ///
     /// The call fails without being sent if the name or the value is not a valid header, or if the
     /// client sets that header itself (`Authorization`, `X-Api-Key`, `Idempotency-Key`).
-    pub fn header(mut self, name: &str, value: &str) -> Self {
-        self.request = self.request.and_then(|mut request| {
+    pub fn header(self, name: &str, value: &str) -> Self {
+        self.change(|request| {
             let (header, value) = parse_header(name, value)?;
             request.headers.insert(header, value);
-            Ok(request)
-        });
-        self
+            Ok(())
+        })
     }
 
     /// Sets a query parameter, replacing an earlier value of that name.
-    pub fn query(mut self, name: &str, value: impl ToString) -> Self {
-        if let Ok(request) = &mut self.request {
+    pub fn query(self, name: &str, value: impl ToString) -> Self {
+        self.change(|request| {
             request.set_query(name, value);
-        }
-        self
+            Ok(())
+        })
     }
 
     /// Returns the request that will be sent, without the host and the credential.
@@ -232,7 +307,7 @@ impl<T> Call<T> {
     ///
     /// Returns an error if the request is invalid and would not be sent.
     pub fn request(&self) -> Result<&Request, &Error> {
-        self.request.as_ref()
+        self.request.as_deref()
     }
 
     /// Returns the value together with the response's status, headers, request id and rate limit.
@@ -246,39 +321,64 @@ impl<T> Call<T> {
     /// # }
     /// ```
     pub fn with_response(self) -> CallWithResponse<T> {
-        CallWithResponse { call: self }
+        CallWithResponse {
+            call: self,
+            progress: CallState::New,
+        }
     }
 
     /// Returns the future that sends the request, retries it where that is safe, and decodes the
-    /// response.
-    fn send<R>(self, output: fn(T, RawResponse) -> R) -> CallFuture<R>
+    /// response. The time limit begins now.
+    pub(crate) fn send<R>(
+        &mut self,
+        output: fn(T, RawResponse) -> R,
+    ) -> Result<impl Future<Output = Result<R>> + Send + 'static + use<T, R>>
     where
-        T: 'static,
+        T: Send + 'static,
         R: Send + 'static,
     {
-        let Self {
-            core,
-            request,
-            options,
-            decode,
-        } = self;
         let about = |error: Error, resource: &Option<ResourceRef>| match resource.clone() {
             Some(resource) => error.with_resource(resource),
             None => error,
         };
-        let request = match request {
-            Ok(request) => request,
-            Err(error) => {
-                let error = about(error, &options.resource);
-                return CallFuture::new(std::future::ready(Err(error)));
-            }
+        let options = std::mem::take(&mut self.options);
+        let request = match &mut self.request {
+            Ok(request) => Arc::clone(request),
+            Err(error) => return Err(about(std::mem::replace(error, ended()), &options.resource)),
         };
-        CallFuture::new(async move {
+        let core = Arc::clone(&self.core);
+        let decode = self.decode;
+        let deadline = Deadline::after(options.timeout.unwrap_or(core.timeout));
+        let journal = options.submit.as_ref().and_then(|it| it.journal.clone());
+        let submit = self.submit.zip(journal.or_else(|| core.journal.clone()));
+        if submit.is_none()
+            && let Some(options) = &options.submit
+            && (options.submission_id.is_some() || options.at_most.is_some())
+        {
+            let error = Error::configuration("a submission id and `at_most` need a journal");
+            return Err(request.annotate(error));
+        }
+        Ok(async move {
+            if let Some((functions, journal)) = submit {
+                let resource = options.resource.clone();
+                let submit = JournaledSubmit {
+                    core,
+                    journal,
+                    request,
+                    options,
+                    functions,
+                    decode,
+                };
+                // Boxed, as most calls are not submits with a journal.
+                let submitted = Box::pin(submit.run(&deadline)).await;
+                let (value, response) = submitted.map_err(|error| about(error, &resource))?;
+                return Ok(output(value, response));
+            }
             let context = DecodeContext {
                 core: &core,
                 request: &request,
             };
-            let response = core.execute(&request, &options, |response| {
+            let response = core.execute(&request, &options, &deadline, None, |response| {
                 let response = response.into_success()?;
                 let value = decode(&context, &response)?;
                 Ok(output(value, response))
@@ -288,10 +388,44 @@ impl<T> Call<T> {
                 .map_err(|error| about(error, &options.resource))
         })
     }
+
+    fn has_journal(&self) -> bool {
+        let own = self
+            .options
+            .submit
+            .as_ref()
+            .and_then(|it| it.journal.as_ref());
+        own.or(self.core.journal.as_ref()).is_some()
+    }
+
+    /// Starts the task that sends the request.
+    fn start<R>(&mut self, output: fn(T, RawResponse) -> R) -> Result<Task<Result<R>>>
+    where
+        T: Send + 'static,
+        R: Send + 'static,
+    {
+        let pending = match (&self.submit, self.has_journal()) {
+            (Some(_), true) => Some(self.core.pending_submits.add()),
+            _ => None,
+        };
+        let sending = self.send(output)?;
+        match pending {
+            // A submit in a journal goes on to its receipt.
+            Some(pending) => {
+                let sending = async move {
+                    let output = sending.await;
+                    drop(pending);
+                    output
+                };
+                Ok(task::spawn(self.core.task_group.as_ref(), sending)?.detached())
+            }
+            None => task::spawn(self.core.task_group.as_ref(), sending),
+        }
+    }
 }
 
 impl<T: DeserializeOwned> Call<T> {
-    /// A call that is answered with a body.
+    /// Creates a call whose response has a body.
     pub(crate) fn new<S: AsRef<str>>(
         core: &Arc<Core>,
         operation: Operation,
@@ -303,7 +437,7 @@ impl<T: DeserializeOwned> Call<T> {
         })
     }
 
-    /// A call that is answered with a secret, which no error may show.
+    /// Creates a call whose response contains a secret, which no error may show.
     pub(crate) fn secret(core: &Arc<Core>, operation: Operation) -> Self {
         let request = Request::new::<&str>(operation, &[]);
         Self::with_decoder(core, request, |context, response| {
@@ -315,7 +449,7 @@ impl<T: DeserializeOwned> Call<T> {
 }
 
 impl<T: DeserializeOwned> Call<Page<T>> {
-    /// A call that is answered with a list.
+    /// Creates a call whose response is a page of a list.
     pub(crate) fn list<S: AsRef<str>>(
         core: &Arc<Core>,
         operation: Operation,
@@ -326,13 +460,44 @@ impl<T: DeserializeOwned> Call<Page<T>> {
     }
 }
 
-impl<T: Send + 'static> IntoFuture for Call<T> {
+impl<T: Send + 'static> Future for Call<T> {
     type Output = Result<T>;
-    type IntoFuture = CallFuture<T>;
 
-    fn into_future(self) -> CallFuture<T> {
-        self.send(|value, _| value)
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let call = &mut *self;
+        if matches!(call.progress, CallState::New) {
+            call.progress = CallState::Ended;
+            call.progress = CallState::Running(call.start(|value, _| value)?);
+        }
+        call.progress.poll(&call.request, context)
     }
+}
+
+impl<R> CallState<R> {
+    /// Polls the task of a call that was started.
+    fn poll(
+        &mut self,
+        request: &Result<Arc<Request>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<R>> {
+        let Self::Running(task) = self else {
+            return Poll::Ready(Err(ended()));
+        };
+        let output = ready!(Pin::new(task).poll(context));
+        *self = Self::Ended;
+        Poll::Ready(output.unwrap_or_else(|| {
+            let error = task::ended_with_runtime();
+            Err(match request {
+                Ok(request) => request.annotate(error),
+                Err(_) => error,
+            })
+        }))
+    }
+}
+
+/// Returns the error of a call that is polled again after it has ended.
+fn ended() -> Error {
+    Error::configuration("the call has already ended")
 }
 
 impl<T> fmt::Debug for Call<T> {
@@ -351,38 +516,19 @@ impl<T> fmt::Debug for Call<T> {
 #[derive(Debug)]
 pub struct CallWithResponse<T> {
     call: Call<T>,
+    progress: CallState<Response<T>>,
 }
 
-impl<T: Send + 'static> IntoFuture for CallWithResponse<T> {
+impl<T: Send + 'static> Future for CallWithResponse<T> {
     type Output = Result<Response<T>>;
-    type IntoFuture = CallFuture<Response<T>>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        self.call.send(Response::new)
-    }
-}
-
-/// The future of a [`Call`].
-#[must_use = "futures do nothing unless polled"]
-pub struct CallFuture<T>(Pin<Box<dyn Future<Output = Result<T>> + Send>>);
-
-impl<T> CallFuture<T> {
-    pub(crate) fn new(future: impl Future<Output = Result<T>> + Send + 'static) -> Self {
-        Self(Box::pin(future))
-    }
-}
-
-impl<T> Future for CallFuture<T> {
-    type Output = Result<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.0.as_mut().poll(context)
-    }
-}
-
-impl<T> fmt::Debug for CallFuture<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallFuture").finish_non_exhaustive()
+        let Self { call, progress } = &mut *self;
+        if matches!(progress, CallState::New) {
+            *progress = CallState::Ended;
+            *progress = CallState::Running(call.start(Response::new)?);
+        }
+        progress.poll(&call.request, context)
     }
 }
 

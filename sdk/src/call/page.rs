@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use futures_core::Stream;
 use serde::de::DeserializeOwned;
 
-use super::{Call, CallFuture, CallOptions, Core, Request};
+use super::{Call, CallOptions, Core, Request};
 use crate::error::{Error, Result};
 use crate::types::Page;
 
@@ -62,7 +62,7 @@ pub struct Pages<T> {
     options: CallOptions,
     /// The request of the page that is under way.
     request: Option<Request>,
-    pending: Option<CallFuture<Page<T>>>,
+    pending: Option<Call<Page<T>>>,
 }
 
 impl<T: DeserializeOwned + Send + Unpin + 'static> Pages<T> {
@@ -70,8 +70,8 @@ impl<T: DeserializeOwned + Send + Unpin + 'static> Pages<T> {
         Self {
             core: Arc::clone(&call.core),
             options: call.options.clone(),
-            request: call.request.as_ref().ok().cloned(),
-            pending: Some(call.into_future()),
+            request: call.request.as_deref().ok().cloned(),
+            pending: Some(call),
         }
     }
 
@@ -100,7 +100,7 @@ impl<T: DeserializeOwned + Send + Unpin + 'static> Pages<T> {
                 response.decode_page()
             });
             next.options = self.options.clone();
-            self.pending = Some(next.into_future());
+            self.pending = Some(next);
         }
         Poll::Ready(Some(Ok(page)))
     }

@@ -6,10 +6,10 @@ use super::{Call, RawResponse, Request};
 use crate::client::Client;
 use crate::contract::{Method, Operation};
 use crate::error::{Error, Result};
-use crate::surface::Surface;
+use crate::surface::ClientSurface;
 use crate::types::InvalidField;
 
-impl<S: Surface> Client<S> {
+impl<S: ClientSurface> Client<S> {
     /// Makes a request of any path, whether or not this build knows it.
     ///
     /// The retry rules of the operation apply if the path is a known one; otherwise a `GET`, `HEAD` or
@@ -39,13 +39,12 @@ impl<S: Surface> Client<S> {
 
 impl Call<RawResponse> {
     /// Sets the JSON body.
-    pub fn body(mut self, body: &Value) -> Self {
-        self.request = self.request.and_then(|request| request.with_body(body));
-        self
+    pub fn body(self, body: &Value) -> Self {
+        self.change(|request| request.set_body(body))
     }
 }
 
-fn raw_request<S: Surface>(method: Method, path: &str) -> Result<Request> {
+fn raw_request<S: ClientSurface>(method: Method, path: &str) -> Result<Request> {
     let invalid = |reason| Error::from(InvalidField::new("path", reason));
     if !path.starts_with('/') || path.starts_with("//") {
         return Err(invalid("must begin with exactly one slash"));

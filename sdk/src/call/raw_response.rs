@@ -5,6 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::rate_limit::RateLimit;
 use crate::observe::redact::body_without_key;
 use crate::types::RequestId;
 
@@ -51,6 +52,12 @@ impl RawResponse {
     #[must_use]
     pub fn request_id(&self) -> Option<RequestId> {
         request_id(&self.headers)
+    }
+
+    /// Returns what is left of the key's request budget, if the response says so.
+    #[must_use]
+    pub fn rate_limit(&self) -> Option<RateLimit> {
+        RateLimit::from_headers(&self.headers)
     }
 
     /// Returns the header of that name, if there is one and it is text.

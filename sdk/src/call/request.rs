@@ -36,14 +36,14 @@ pub struct Request {
     pub body: Option<Bytes>,
     /// The idempotency key, if the operation takes one.
     pub idempotency_key: Option<IdempotencyKey>,
-    /// Headers beside, or in place of, those of every request.
+    /// Headers that are added to those of every request, or replace them.
     pub(crate) headers: HeaderMap,
     /// The retry class, if it is not the operation's.
     pub(crate) retry_class: Option<RetryClass>,
 }
 
 impl Request {
-    /// A request of that operation, with the values of its path's placeholders.
+    /// Creates a request of the operation, with the values of its path's placeholders.
     pub(crate) fn new<S: AsRef<str>>(operation: Operation, segments: &[S]) -> Result<Self> {
         let path = operation
             .expand(segments)
@@ -51,7 +51,7 @@ impl Request {
         Ok(Self::raw(Some(operation), operation.method(), path))
     }
 
-    /// A request of that path.
+    /// Creates a request of the path.
     pub(crate) fn raw(operation: Option<Operation>, method: Method, path: String) -> Self {
         Self {
             operation,
@@ -65,8 +65,7 @@ impl Request {
         }
     }
 
-    /// Sets the body.
-    pub(crate) fn with_body(mut self, body: &impl Serialize) -> Result<Self> {
+    pub(crate) fn set_body(&mut self, body: &impl Serialize) -> Result<()> {
         let json = serde_json::to_vec(body).map_err(|error| {
             Error::from(InvalidField::new(
                 "body",
@@ -74,6 +73,11 @@ impl Request {
             ))
         })?;
         self.body = Some(json.into());
+        Ok(())
+    }
+
+    pub(crate) fn with_body(mut self, body: &impl Serialize) -> Result<Self> {
+        self.set_body(body)?;
         Ok(self)
     }
 
@@ -91,7 +95,7 @@ impl Request {
         Some(value)
     }
 
-    /// When the request may be sent again after a failure.
+    /// Returns when the request may be sent again after a failure.
     pub(crate) fn retry_class(&self) -> RetryClass {
         match (self.retry_class, self.operation) {
             (Some(class), _) => class,
@@ -109,7 +113,7 @@ impl Request {
             .with_key(self.idempotency_key.as_ref())
     }
 
-    /// The rate-limit bucket that the request is counted in.
+    /// Returns the rate-limit bucket that counts the request.
     pub(crate) fn bucket(&self) -> RateLimitBucket {
         match self.operation {
             Some(operation) => operation.rate_limit_bucket(),

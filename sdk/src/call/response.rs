@@ -1,4 +1,4 @@
-//! How responses are decoded.
+//! Decoding of responses.
 
 use std::time::SystemTime;
 
@@ -17,6 +17,18 @@ use crate::types::{ErrorBody, Page, RequestId};
 /// The number of bytes of a body that an error shows.
 const MAX_SNIPPET_BYTES: usize = 512;
 
+/// A body whose content is the field `data`.
+#[derive(Deserialize)]
+struct Wrapped<T> {
+    data: Option<T>,
+}
+
+/// The body of an error.
+#[derive(Deserialize)]
+pub(crate) struct ErrorEnvelope {
+    pub(crate) error: ErrorBody,
+}
+
 impl RawResponse {
     /// Returns the response itself if it is a success, and the error that it is otherwise.
     pub(crate) fn into_success(self) -> Result<Self> {
@@ -29,12 +41,6 @@ impl RawResponse {
 
     /// Decodes the body of a success.
     pub(crate) fn decode<T: DeserializeOwned>(&self, wrapping: Wrapping) -> Result<T> {
-        #[derive(Deserialize)]
-        #[serde(bound = "T: DeserializeOwned")]
-        struct Wrapped<T> {
-            data: Option<T>,
-        }
-
         // Nearly every body is decoded in one pass. One that is not is read again, for what is wrong
         // with it.
         if let Ok(Wrapped { data: Some(value) }) = serde_json::from_slice(&self.body) {
@@ -53,13 +59,7 @@ impl RawResponse {
     }
 
     fn unwrap_data(&self, wrapping: Wrapping) -> Result<(&[u8], &'static str)> {
-        #[derive(Deserialize)]
-        struct Wrapped<'a> {
-            #[serde(borrow)]
-            data: Option<&'a RawValue>,
-        }
-
-        match serde_json::from_slice::<Wrapped<'_>>(&self.body) {
+        match serde_json::from_slice::<Wrapped<&RawValue>>(&self.body) {
             Ok(Wrapped { data: Some(data) }) => Ok((data.get().as_bytes(), "data")),
             _ => {
                 self.check_json()?;
@@ -102,7 +102,7 @@ impl RawResponse {
         })
     }
 
-    /// The error of a receipt that does not say what was submitted.
+    /// Returns the error of a receipt that has no id.
     pub(crate) fn missing_id(&self) -> Error {
         let reason = "missing the id of the submitted resource";
         self.decode_error("data".to_owned(), reason.to_owned())
@@ -119,17 +119,12 @@ impl RawResponse {
         .with_response(self.clone())
     }
 
-    /// The error that a response without success is.
+    /// Converts a response without success to its error.
     fn into_error(self, now: SystemTime) -> Error {
-        #[derive(Deserialize)]
-        struct Envelope {
-            error: ErrorBody,
-        }
-
         let status = self.status;
         let header = retry::retry_after(&self.headers, now);
-        let kind = match serde_json::from_slice::<Envelope>(&self.body) {
-            Ok(Envelope { error }) => Kind::Api {
+        let kind = match serde_json::from_slice::<ErrorEnvelope>(&self.body) {
+            Ok(ErrorEnvelope { error }) => Kind::Api {
                 status,
                 retry_after: header.max(error.retry_after),
                 body: Box::new(error),
@@ -182,12 +177,12 @@ impl<T> Response<T> {
     }
 }
 
-/// Whether the body of a success must be an object with the field `data`.
+/// How the body of a success is wrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrapping {
-    /// It must, as on the open surface.
+    /// The body must be an object with the field `data`, as on the open surface.
     Required,
-    /// It may, as on the developer surface.
+    /// The field `data` is optional, as on the developer surface.
     Optional,
 }
 
@@ -248,10 +243,10 @@ mod tests {
             let error = response(200, body)
                 .decode::<Job>(Wrapping::Required)
                 .unwrap_err();
-            assert!(matches!(error.kind(), Kind::NotJson { .. }), "{body}");
+            assert!(matches!(error.variant(), Kind::NotJson { .. }), "{body}");
         }
         let error = response(200, "[1").decode_page::<u32>().unwrap_err();
-        assert!(matches!(error.kind(), Kind::NotJson { .. }));
+        assert!(matches!(error.variant(), Kind::NotJson { .. }));
     }
 
     #[test]
@@ -260,7 +255,7 @@ mod tests {
         let error = response(502, &page).into_error(SystemTime::UNIX_EPOCH);
         assert_eq!(error.status(), Some(502));
         assert_eq!(error.request_id().unwrap().as_str(), "req_7");
-        let Kind::NoEnvelope { snippet, .. } = error.kind() else {
+        let Kind::NoEnvelope { snippet, .. } = error.variant() else {
             panic!("{error:?}")
         };
         assert_eq!(snippet.len(), 512);

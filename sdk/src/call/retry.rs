@@ -1,4 +1,4 @@
-//! Whether a failed request is sent again, and after which delay: decisions without I/O.
+//! The retry policy: whether a failed request is sent again, and after which delay. No I/O.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ impl RetryPolicy {
         self
     }
 
-    /// The upper limit of the delay before retry `attempt`, counted from 0.
+    /// Returns the upper limit of the delay before retry `attempt`, counted from 0.
     pub(crate) fn backoff_limit(&self, attempt: u32) -> Duration {
         ExponentialBuilder::new()
             .with_min_delay(self.initial_backoff)

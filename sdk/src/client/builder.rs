@@ -11,18 +11,21 @@ use tokio::sync::Semaphore;
 use super::Client;
 use crate::call::api_key::ApiKey;
 use crate::call::base_url::{BaseUrl, HttpHosts};
+use crate::call::clock;
 use crate::call::connections::Connections;
 use crate::call::credentials::Credentials;
 use crate::call::key_provider::KeyProvider;
 use crate::call::random::Random;
-use crate::call::rate_limit::RateLimiter;
 use crate::call::retry::RetryPolicy;
 use crate::call::retry_budget::RetryBudget;
-use crate::call::{Core, parse_header};
+use crate::call::submit::Estimates;
+use crate::call::task::PendingSubmits;
+use crate::call::task::TaskGroup;
+use crate::call::{Core, RateLimit, SharedCore, parse_header};
 use crate::error::{Error, Result};
+use crate::journal::{Journal, SpendLimit};
 use crate::observe::Observer;
-use crate::polling::JobPolls;
-use crate::surface::{self, Surface};
+use crate::surface::{self, ClientSurface};
 use crate::transport::{ConnectionOptions, MAX_IN_FLIGHT, Transport};
 use crate::types::InvalidField;
 
@@ -35,7 +38,7 @@ const DEFAULT_ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 /// [`open::ClientBuilder`](crate::open::ClientBuilder) and
 /// [`developer::ClientBuilder`](crate::developer::ClientBuilder) are this type for the two surfaces.
 /// One client for each API key is enough for a program: its clones share connections, the rate limit
-/// and the poll schedule.
+/// and the poll schedule. [`Client::with_api_key`] makes clients of other keys from it.
 ///
 /// # Examples
 ///
@@ -62,11 +65,9 @@ const DEFAULT_ATTEMPT_TIMEOUT: Duration = Duration::from_secs(60);
 /// have changed, for example because a VPN was connected. The default transport can do so; another
 /// one has to implement [`Transport::reconnect`].
 ///
-/// Time limits count the time during which the program can run. The time that the computer sleeps is
-/// not counted, nor the time that the process is stopped, as by Ctrl-Z or a debugger; and if a time
-/// limit would have passed during a stop, five seconds are left after it. On Windows, the clock goes on
-/// while the computer sleeps, which is treated as a stop. In tests with tokio's paused clock, let the
-/// time advance by itself: a large step of `tokio::time::advance` looks like a stop.
+/// Time limits do not count the time that the computer sleeps, except on Windows, where their clock goes
+/// on. If a thread is busy when a time limit passes, an answer that arrived meanwhile is still taken, up
+/// to half a second later.
 #[must_use = "a builder does nothing until it is built"]
 pub struct ClientBuilder<S> {
     base_url: Option<String>,
@@ -84,6 +85,10 @@ pub struct ClientBuilder<S> {
     seed: Option<u64>,
     allow_private_artifact_hosts: bool,
     observers: Vec<Arc<dyn Observer>>,
+    journal: Option<Journal>,
+    spend_limit: Option<SpendLimit>,
+    known_write_limit: Option<RateLimit>,
+    task_group: Option<TaskGroup>,
     surface: PhantomData<S>,
 }
 
@@ -92,7 +97,7 @@ enum KeySource {
     Provider(Arc<dyn KeyProvider>),
 }
 
-impl<S: Surface> ClientBuilder<S> {
+impl<S: ClientSurface> ClientBuilder<S> {
     pub(super) fn new() -> Self {
         Self {
             base_url: None,
@@ -110,6 +115,10 @@ impl<S: Surface> ClientBuilder<S> {
             seed: None,
             allow_private_artifact_hosts: false,
             observers: Vec::new(),
+            journal: None,
+            spend_limit: None,
+            known_write_limit: None,
+            task_group: None,
             surface: PhantomData,
         }
     }
@@ -179,7 +188,7 @@ impl<S: Surface> ClientBuilder<S> {
         self
     }
 
-    /// Sets the transport that carries requests, in place of the default one of reqwest.
+    /// Sets the transport that carries requests, in place of the default one of hyper.
     pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
         self.transport = Some(transport);
         self
@@ -189,7 +198,7 @@ impl<S: Surface> ClientBuilder<S> {
     ///
     /// A setting of the default transport: together with [`transport`](Self::transport) it is an
     /// error.
-    #[cfg(feature = "reqwest")]
+    #[cfg(feature = "hyper")]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connection.connect_timeout = Some(timeout);
         self
@@ -200,7 +209,7 @@ impl<S: Surface> ClientBuilder<S> {
     ///
     /// A setting of the default transport: together with [`transport`](Self::transport) it is an
     /// error.
-    #[cfg(feature = "reqwest")]
+    #[cfg(feature = "hyper")]
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.connection.read_timeout = Some(timeout);
         self
@@ -268,6 +277,27 @@ impl<S: Surface> ClientBuilder<S> {
         self
     }
 
+    /// Sets the journal, in which each submit is written down before it is sent. See
+    /// [`journal`](crate::journal).
+    pub fn journal(mut self, journal: Journal) -> Self {
+        self.journal = Some(journal);
+        self
+    }
+
+    /// Sets what the submits of the client may cost, together with those of other clients that have
+    /// the same journal and a limit of the same name. It needs a [`journal`](Self::journal).
+    pub fn spend_limit(mut self, limit: SpendLimit) -> Self {
+        self.spend_limit = Some(limit);
+        self
+    }
+
+    /// Sets what an earlier process with the same key knew of the rate limit of writes when it ended,
+    /// so that this one does not exceed it with its first requests.
+    pub fn known_write_limit(mut self, limit: RateLimit) -> Self {
+        self.known_write_limit = Some(limit);
+        self
+    }
+
     /// Adds an observer, which follows the calls of the client: for metrics, and for headers such as
     /// `traceparent`. Observers are called in the order in which they were added.
     pub fn observer(mut self, observer: impl Observer) -> Self {
@@ -279,6 +309,13 @@ impl<S: Surface> ClientBuilder<S> {
     /// make the same keys.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
+        self
+    }
+
+    /// Starts the tasks of the client in a group that can be ended.
+    #[doc(hidden)]
+    pub fn task_group(mut self, group: &TaskGroup) -> Self {
+        self.task_group = Some(group.clone());
         self
     }
 
@@ -303,16 +340,19 @@ impl<S: Surface> ClientBuilder<S> {
                 "invalid max_in_flight `0`: expected at least 1",
             ));
         }
-        let core = Core {
+        if self.spend_limit.is_some() && self.journal.is_none() {
+            return Err(Error::configuration("a spend limit needs a journal"));
+        }
+        let credentials = match self.key {
+            Some(KeySource::Fixed(key)) => Credentials::fixed(&key)?,
+            Some(KeySource::Provider(provider)) => Credentials::from_provider(provider),
+            None => Credentials::default(),
+        };
+        let shared = SharedCore {
             transport: transport(self.transport, &self.connection, self.max_in_flight)?,
             connections: Connections::new(),
             base_url: BaseUrl::parse(&url, &http_hosts)?,
             http_hosts,
-            credentials: match self.key {
-                Some(KeySource::Fixed(key)) => Credentials::fixed(&key)?,
-                Some(KeySource::Provider(provider)) => Credentials::from_provider(provider),
-                None => Credentials::default(),
-            },
             user_agent: user_agent(self.user_agent, self.user_agent_suffix)?,
             default_headers: default_headers(&self.default_headers)?,
             wrapping: surface::wrapping::<S>(),
@@ -321,14 +361,21 @@ impl<S: Surface> ClientBuilder<S> {
             attempt_timeout: self.attempt_timeout,
             allow_private_artifact_hosts: self.allow_private_artifact_hosts,
             retry_budget: RetryBudget::new(),
-            rate_limiter: RateLimiter::default(),
-            job_polls: JobPolls::default(),
             random: self
                 .seed
                 .map_or_else(Random::from_system, |seed| Ok(Random::from_seed(seed)))?,
             in_flight: Semaphore::new(self.max_in_flight.min(Semaphore::MAX_PERMITS)),
+            journal: self.journal,
+            spend_limit: self.spend_limit,
+            estimates: Estimates::default(),
+            pending_submits: PendingSubmits::new(),
             observers: self.observers,
+            task_group: self.task_group,
         };
+        let core = Core::new(Arc::new(shared), credentials, Arc::from(""));
+        if let Some(limit) = self.known_write_limit {
+            core.key.rate_limiter.resume_writes(limit, clock::now());
+        }
         Ok(Client::from_core(Arc::new(core)))
     }
 }
@@ -378,21 +425,21 @@ fn transport(
     }
 }
 
-#[cfg(feature = "reqwest")]
+#[cfg(feature = "hyper")]
 #[expect(
     clippy::unnecessary_wraps,
-    reason = "there is no default transport without the feature `reqwest`"
+    reason = "the default transport needs the feature `hyper`"
 )]
 fn default_transport(
     connection: &ConnectionOptions,
     max_in_flight: usize,
 ) -> Result<Arc<dyn Transport>> {
-    Ok(crate::transport::reqwest_with(connection, max_in_flight))
+    Ok(crate::transport::hyper_with(connection, max_in_flight))
 }
 
-#[cfg(not(feature = "reqwest"))]
+#[cfg(not(feature = "hyper"))]
 fn default_transport(_: &ConnectionOptions, _: usize) -> Result<Arc<dyn Transport>> {
     Err(Error::configuration(
-        "missing transport: call transport(), or enable the feature `reqwest`",
+        "missing transport: call transport(), or enable the feature `hyper`",
     ))
 }

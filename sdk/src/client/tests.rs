@@ -1,13 +1,13 @@
 //! Configuration of clients, against scripted responses in virtual time.
 
-use std::future::IntoFuture;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::call::clock;
-use crate::call::key_provider::KeyError;
+use crate::call::key_provider::KeyProviderError;
 use crate::contract::Operation;
+use crate::error::ErrorKind;
 use crate::handle::JobResource;
 use crate::surface::{Developer, Open};
 use crate::transport::scripted::{Script, ScriptedTransport, Step, json};
@@ -54,7 +54,7 @@ fn provider(
         let key = keys[index];
         async move {
             clock::sleep(Duration::from_secs(1)).await;
-            let key: Result<ApiKey, KeyError> = match key {
+            let key: Result<ApiKey, KeyProviderError> = match key {
                 Ok(key) => Ok(ApiKey::new(key)?),
                 Err(reason) => Err(reason.into()),
             };
@@ -201,13 +201,13 @@ async fn invalid_settings_are_reported_when_the_client_is_built() {
     assert!(builder(&script).max_in_flight(0).build().is_err());
     assert!(builder(&script).max_in_flight(usize::MAX).build().is_ok());
     assert!(builder(&script).user_agent_suffix("a\nb").build().is_err());
-    #[cfg(feature = "reqwest")]
+    #[cfg(feature = "hyper")]
     for builder in [
         builder(&script).connect_timeout(Duration::from_secs(1)),
         builder(&script).read_timeout(Duration::from_secs(1)),
     ] {
         let error = builder.build().unwrap_err();
-        assert!(error.is_configuration(), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Configuration, "{error}");
     }
 }
 
@@ -370,11 +370,38 @@ async fn a_provider_that_hangs_ends_with_the_call() {
         .build()
         .unwrap();
     let call = client.jobs().handle("job_1").get();
-    let hanging = tokio::spawn(call.timeout(Duration::from_secs(5)).into_future());
+    let hanging = tokio::spawn(call.timeout(Duration::from_secs(5)));
     let error = hanging.await.unwrap().unwrap_err();
     assert!(
         error.is_timeout() && !error.may_have_been_sent(),
         "{error:?}"
     );
     get_job(&client).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_of_another_key_has_a_rate_limit_of_its_own_on_the_same_transport() {
+    let limited = json(429, r#"{"error": {"code": "rate_limited", "message": ""}}"#);
+    let script = Script::new([limited.header("retry-after", 60), json(200, JOB)]);
+    let client = builder(&script).api_key(ApiKey::new("first").unwrap());
+    let first = client.retry(RetryPolicy::none()).build().unwrap();
+    let second = first.with_api_key(ApiKey::new("second").unwrap()).unwrap();
+
+    assert!(get_job(&first).await.unwrap_err().is_rate_limited());
+    get_job(&second).await.unwrap();
+    assert_eq!(sent_keys(&script), ["Bearer first", "Bearer second"]);
+    let began = clock::now();
+    get_job(&first).await.unwrap();
+    assert_eq!((clock::now() - began).as_secs(), 60);
+}
+
+#[test]
+fn an_idle_client_of_another_key_takes_less_than_3_kb() {
+    let script = Script::new([json(200, JOB)]);
+    let client = builder(&script).build().unwrap();
+    let key = ApiKey::new("a-key-of-an-ordinary-length-0123456789").unwrap();
+    let mut derived = None;
+    let memory = allocation_counter::measure(|| derived = client.with_api_key(key).ok());
+    assert!(derived.is_some());
+    assert!((1..3_000).contains(&memory.bytes_current), "{memory:?}");
 }

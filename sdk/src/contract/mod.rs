@@ -14,8 +14,12 @@ mod status;
 
 pub use error_code::{ErrorCategory, ErrorCode, ErrorDefaults, NextAction};
 pub use operation::PathError;
-pub use operation_attributes::{Auth, Method, RateLimitBucket, RetryClass, Surface};
+#[cfg(feature = "client")]
+pub(crate) use operation_attributes::idempotency_text;
+pub use operation_attributes::{Auth, Idempotency, Method, RateLimitBucket, RetryClass, Surface};
 pub use operation_table::Operation;
+#[doc(hidden)]
+pub use operation_table::exhaustive;
 pub use plan::Plan;
 pub use scope::Scope;
 pub use status::{DeliveryStatus, JobStatus, QueueStatus, RunStatus, TopUpStatus};

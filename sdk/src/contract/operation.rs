@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use super::{Operation, Surface};
+use super::{Idempotency, Operation, RetryClass, Surface};
 
 impl Operation {
     /// Returns the operation with this [name](Self::name).
@@ -60,6 +60,21 @@ impl Operation {
         });
         let operations = BY_RESOURCE.get(resource(path)).into_iter();
         operations.flatten().copied()
+    }
+
+    /// Returns what the service does with a request that has the idempotency key of an earlier one.
+    #[must_use]
+    pub const fn idempotency(self) -> Idempotency {
+        match (self, self.retry()) {
+            (Self::TopUpsCreate, _) => Idempotency::OnePerKey,
+            // The specification shows the header for videos only.
+            (Self::ImageGenerate, _) => Idempotency::Assumed,
+            (_, RetryClass::Key) => Idempotency::Documented,
+            (_, RetryClass::Unsent) => Idempotency::Undocumented,
+            (_, RetryClass::Safe | RetryClass::Idempotent | RetryClass::Never) => {
+                Idempotency::NoKey
+            }
+        }
     }
 
     /// Returns whether the operation is left out of the public schema.
@@ -207,7 +222,7 @@ impl std::fmt::Display for PathError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::{Method, RateLimitBucket, RetryClass};
+    use crate::contract::{Method, RateLimitBucket};
 
     #[test]
     fn names_are_unique() {

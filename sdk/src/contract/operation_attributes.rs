@@ -8,15 +8,15 @@ pub enum Method {
     Get,
     /// All other operations.
     Post,
-    /// Of raw requests only.
+    /// Used by raw requests only.
     Put,
-    /// Of raw requests only.
+    /// Used by raw requests only.
     Patch,
-    /// Of raw requests only.
+    /// Used by raw requests only.
     Delete,
-    /// Of raw requests only: reads the status and headers.
+    /// Used by raw requests only: reads the status and headers.
     Head,
-    /// Of raw requests only: reads which methods are allowed.
+    /// Used by raw requests only: reads which methods are allowed.
     Options,
 }
 
@@ -123,6 +123,64 @@ impl RateLimitBucket {
     }
 }
 
+/// The texts of [`Idempotency`], which are also in the documentation of methods.
+macro_rules! idempotency_text {
+    (NoKey) => {
+        "The operation takes no idempotency key."
+    };
+    (Documented) => {
+        "The same key and body return the receipt of the first request, at no charge. The service \
+         documents this; that it holds for 24 hours is assumed."
+    };
+    (OnePerKey) => {
+        "One key is one top-up, as the service documents: the same key returns the top-up as it is now."
+    };
+    (Assumed) => {
+        "The same key and body are assumed to return the receipt of the first request, for 24 hours. \
+         The service does not document it here."
+    };
+    (Undocumented) => {
+        "The service does not document keys here: a request that is sent again may be charged again. \
+         The client's journal protects instead."
+    };
+}
+
+#[cfg(feature = "client")]
+pub(crate) use idempotency_text;
+
+/// What the service does with a request that has the `Idempotency-Key` of an earlier one.
+///
+/// The SDK, the help of the command line and the OpenAPI document say it with the same
+/// [words](Self::description).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Idempotency {
+    #[doc = idempotency_text!(NoKey)]
+    NoKey,
+    #[doc = idempotency_text!(Documented)]
+    Documented,
+    #[doc = idempotency_text!(OnePerKey)]
+    OnePerKey,
+    #[doc = idempotency_text!(Assumed)]
+    Assumed,
+    #[doc = idempotency_text!(Undocumented)]
+    Undocumented,
+}
+
+impl Idempotency {
+    /// Returns what happens to a request that is sent again, in sentences.
+    #[must_use]
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::NoKey => idempotency_text!(NoKey),
+            Self::Documented => idempotency_text!(Documented),
+            Self::OnePerKey => idempotency_text!(OnePerKey),
+            Self::Assumed => idempotency_text!(Assumed),
+            Self::Undocumented => idempotency_text!(Undocumented),
+        }
+    }
+}
+
 /// Which failed requests of an operation may be retried automatically.
 ///
 /// A failure is either *conclusive*, which means that the service did not execute the request (no
@@ -141,8 +199,8 @@ pub enum RetryClass {
     Key,
     /// A submit whose idempotency is not documented. Retried after conclusive failures only.
     Unsent,
-    /// A write that has another effect each time. Retried only if the request was never sent, or after
-    /// a `429`.
+    /// A write that takes effect each time. Retried only if the request was never sent, or after a
+    /// `429`.
     Never,
 }
 

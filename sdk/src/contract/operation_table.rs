@@ -16,9 +16,7 @@ macro_rules! operations {
     )*) => {
         /// An operation of the service.
         ///
-        /// New operations may be added in any release, so a `match` needs a wildcard arm. The feature
-        /// `unstable-exhaustive-operations` lifts this for the crates of this workspace, in which the
-        /// compiler is to point out what a new operation lacks.
+        /// New operations may be added in any release, so a `match` needs a wildcard arm.
         ///
         /// # Examples
         ///
@@ -30,7 +28,7 @@ macro_rules! operations {
         /// assert_eq!(operation.retry(), RetryClass::Key);
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[cfg_attr(not(feature = "unstable-exhaustive-operations"), non_exhaustive)]
+        #[non_exhaustive]
         pub enum Operation {
             $(
                 #[doc = $summary]
@@ -40,6 +38,13 @@ macro_rules! operations {
         }
 
         impl Operation {
+            /// Returns the operation for an exhaustive `match`.
+            #[doc(hidden)]
+            #[must_use]
+            pub const fn exhaustive(self) -> exhaustive::Operation {
+                match self { $(Self::$variant => exhaustive::Operation::$variant),* }
+            }
+
             /// All operations.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
@@ -96,6 +101,19 @@ macro_rules! operations {
             #[must_use]
             pub const fn summary(self) -> &'static str {
                 match self { $(Self::$variant => $summary),* }
+            }
+        }
+
+        /// The operations as an enum that can be matched exhaustively, so that the compiler points out
+        /// what a new operation lacks. For the crates of this workspace: it is not a stable API.
+        #[doc(hidden)]
+        pub mod exhaustive {
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub enum Operation {
+                $(
+                    #[doc = $summary]
+                    $variant,
+                )*
             }
         }
     };

@@ -12,7 +12,7 @@ use tracing::Instrument;
 use super::byte_stream::ByteStream;
 use super::downloaded_file::DownloadedFile;
 use super::file_download::FileDownload;
-use super::options::{IfExists, Options, TimeLimit, download_options};
+use super::options::{DownloadOptions, IfExists, download_options};
 use super::progress::{DownloadProgress, Reporter};
 use super::source::ArtifactSource;
 use super::target::{StoredFiles, Target};
@@ -40,13 +40,13 @@ use crate::types::Artifact;
 #[must_use = "a download does nothing until its destination is given"]
 pub struct ArtifactDownload {
     artifact: Artifact,
-    options: Options,
+    options: DownloadOptions,
 }
 
 download_options!(ArtifactDownload);
 
 impl ArtifactDownload {
-    pub(crate) fn new(artifact: &Artifact, options: Options) -> Self {
+    pub(crate) fn new(artifact: &Artifact, options: DownloadOptions) -> Self {
         Self {
             artifact: artifact.clone(),
             options,
@@ -142,7 +142,7 @@ impl ArtifactDownload {
         ArtifactSource {
             core: Arc::clone(&self.options.core),
             label,
-            time_limit: TimeLimit::new(self.options.timeout),
+            deadline: self.options.deadline(),
             reporter: Reporter {
                 on_progress: self.options.on_progress.clone(),
                 index: 0,

@@ -1,4 +1,4 @@
-//! What the name of an artifact's file is made from.
+//! The parts of the file name of an artifact.
 
 use super::file_name::{extension, file_name, safe_stem};
 use crate::types::Artifact;

@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::future::poll_fn;
+use std::ops::Range;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
 use futures_core::Stream;
@@ -12,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::digest::FileDigest;
-use super::options::Options;
+use super::options::DownloadOptions;
 use super::progress::DownloadEvent;
 use super::retries::Retries;
 use super::source::{ArtifactSource, Content, ResumePoint};
@@ -24,14 +26,40 @@ use crate::error::Result;
 /// Returned by [`ArtifactDownload::stream`](super::ArtifactDownload::stream). It ends after the last
 /// byte, or after the first error. The length and the digest that the server announced are checked
 /// at the end, so that only a stream that ends without an error has delivered the whole content.
+///
+/// [`ready`](Self::ready) waits for what the server says of the content, for example to pass it on:
+///
+/// ```no_run
+/// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
+/// let job = client.jobs().handle("job_1");
+/// let result = job.result().await?;
+/// let mut content = job.download_artifact(&result.artifacts()[0]).stream();
+/// content.ready().await?;
+/// println!("{:?}, {:?} bytes", content.content_type(), content.length());
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "streams do nothing unless polled"]
 pub struct ByteStream {
     chunks: Pin<Box<dyn Stream<Item = Result<Bytes>> + Send>>,
+    /// The bytes that `ready` received before the reader requested them.
+    first: Option<Bytes>,
+    head: Arc<OnceLock<ContentHead>>,
+    delivered: u64,
+}
+
+/// The length and the type of the content, from the first response.
+#[derive(Debug)]
+struct ContentHead {
+    length: Option<u64>,
+    content_type: Option<String>,
 }
 
 impl ByteStream {
-    pub(super) fn new(source: ArtifactSource, options: Options) -> Self {
-        let transfer = Transfer {
+    pub(super) fn new(source: ArtifactSource, options: DownloadOptions) -> Self {
+        let head = Arc::default();
+        let transfer = StreamTransfer {
+            head: Arc::clone(&head),
             source,
             url: None,
             retries: Retries::new(0),
@@ -56,7 +84,42 @@ impl ByteStream {
         });
         Self {
             chunks: Box::pin(chunks),
+            first: None,
+            head,
+            delivered: 0,
         }
+    }
+
+    /// Waits for the first bytes, which the stream delivers next. The accessors then say what the
+    /// server announced.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, after which the stream ends, if the content could not be received.
+    pub async fn ready(&mut self) -> Result<()> {
+        if self.first.is_none() && self.head.get().is_none() {
+            let first = poll_fn(|context| self.chunks.as_mut().poll_next(context)).await;
+            self.first = first.transpose()?;
+        }
+        Ok(())
+    }
+
+    /// Returns the size of the whole content, once it is known and if the server announced it.
+    #[must_use]
+    pub fn length(&self) -> Option<u64> {
+        self.head.get()?.length
+    }
+
+    /// Returns the content type, once it is known: that of the response, or else of the artifact.
+    #[must_use]
+    pub fn content_type(&self) -> Option<&str> {
+        self.head.get()?.content_type.as_deref()
+    }
+
+    /// Returns the range of bytes that the stream has not delivered yet, if the length is known.
+    #[must_use]
+    pub fn range(&self) -> Option<Range<u64>> {
+        Some(self.delivered..self.length()?)
     }
 
     /// Returns the next bytes, or `None` at the end.
@@ -66,7 +129,18 @@ impl ByteStream {
     /// Returns an error, after which the stream ends, if the content could not be received, or is
     /// not what the server announced.
     pub async fn next(&mut self) -> Option<Result<Bytes>> {
-        poll_fn(|context| self.chunks.as_mut().poll_next(context)).await
+        poll_fn(|context| self.poll_chunk(context)).await
+    }
+
+    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
+        let chunk = match self.first.take() {
+            Some(first) => Some(Ok(first)),
+            None => ready!(self.chunks.as_mut().poll_next(context)),
+        };
+        if let Some(Ok(chunk)) = &chunk {
+            self.delivered += chunk.len() as u64;
+        }
+        Poll::Ready(chunk)
     }
 }
 
@@ -74,13 +148,16 @@ impl Stream for ByteStream {
     type Item = Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.chunks.as_mut().poll_next(context)
+        self.poll_chunk(context)
     }
 }
 
 impl fmt::Debug for ByteStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ByteStream").finish_non_exhaustive()
+        f.debug_struct("ByteStream")
+            .field("head", &self.head.get())
+            .field("delivered", &self.delivered)
+            .finish_non_exhaustive()
     }
 }
 
@@ -88,7 +165,8 @@ impl fmt::Debug for ByteStream {
 ///
 /// What was delivered cannot be taken back, so an interrupted transfer only continues with the same
 /// version of the content.
-struct Transfer {
+struct StreamTransfer {
+    head: Arc<OnceLock<ContentHead>>,
     source: ArtifactSource,
     url: Option<Url>,
     retries: Retries,
@@ -100,21 +178,21 @@ struct Transfer {
     is_complete: bool,
 }
 
-/// What the first response says about the content.
+/// The version of the content, as the first response describes it.
 struct Version {
     etag: Option<String>,
     total: Option<u64>,
     digest: Option<(FileDigest, Sha256)>,
 }
 
-impl Transfer {
+impl StreamTransfer {
     /// Returns the next bytes, and resumes after interruptions.
     async fn next(&mut self) -> Result<Option<Bytes>> {
         if self.is_complete {
             return Ok(None);
         }
         loop {
-            if self.source.time_limit.has_passed() {
+            if self.source.deadline.has_passed() {
                 return Err(self.source.timed_out());
             }
             let error = match self.receive().await {
@@ -130,13 +208,13 @@ impl Transfer {
             };
             self.content = None;
             let Some(delay) = self.retries.next_delay(&error, self.delivered) else {
-                return Err(match self.source.time_limit.has_passed() {
+                return Err(match self.source.deadline.has_passed() {
                     true => self.source.timed_out(),
                     false => error,
                 });
             };
             self.source.reporter.retrying(&error, delay);
-            self.source.time_limit.before(clock::pause(delay)).await;
+            self.source.deadline.before(clock::pause(delay)).await;
         }
     }
 
@@ -188,6 +266,13 @@ impl Transfer {
                           the same content";
             return Err(self.source.error(reason, None));
         };
+        self.head.get_or_init(|| ContentHead {
+            length: content.total,
+            content_type: content
+                .content_type
+                .clone()
+                .or_else(|| self.source.artifact.content_type.clone()),
+        });
         self.to_skip = self.delivered - content.start;
         if self.delivered == 0 {
             let is_new = self.version.is_none();

@@ -11,6 +11,7 @@ use super::tests::{
     BODY, download, files_in, image, image_result, job_result, other_version, rest,
 };
 use super::{ArtifactDownload, DownloadEvent, DownloadProgress, FileStatus, IfExists};
+use crate::error::ErrorKind;
 use crate::transport::scripted::{Script, Step, json, open_client};
 use crate::types::Artifact;
 
@@ -66,6 +67,25 @@ async fn stream_continues_after_interruptions() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn stream_says_what_the_server_announced() {
+    for (content_type, expected) in [(Some("image/webp"), "image/webp"), (None, "image/png")] {
+        let mut response = Step::Response(200, vec![], Bytes::from_static(BODY));
+        if let Some(content_type) = content_type {
+            response = response.header("content-type", content_type);
+        }
+        let mut stream = artifact(&Script::new([response])).stream();
+        assert_eq!((stream.length(), stream.range()), (None, None));
+        stream.ready().await.unwrap();
+        assert_eq!(stream.content_type(), Some(expected));
+        let length = BODY.len() as u64;
+        assert_eq!(stream.range(), Some(0..length));
+        assert_eq!(stream.next().await.unwrap().unwrap(), BODY);
+        assert_eq!(stream.range(), Some(length..length));
+        assert!(stream.next().await.is_none());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn stream_does_not_mix_versions() {
     let without_etag = || Step::Response(200, vec![], Bytes::from_static(BODY));
     let other_length = Step::Response(
@@ -86,7 +106,7 @@ async fn stream_does_not_mix_versions() {
         let (content, error) = read(artifact(&script)).await;
         assert_eq!(content, &BODY[..5]);
         let error = error.unwrap();
-        assert!(error.is_download(), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Download, "{error}");
         assert_eq!(error.job_id().unwrap().as_str(), "job_1");
     }
     // Nothing was delivered, so any version can follow.
@@ -106,7 +126,10 @@ async fn writer_receives_the_content() {
     let (mut writer, reader) = tokio::io::duplex(1);
     drop(reader);
     let error = artifact(&script).to_writer(&mut writer).await.unwrap_err();
-    assert!(error.is_download() && !error.is_ambiguous(), "{error}");
+    assert!(
+        error.kind() == ErrorKind::Download && !error.is_ambiguous(),
+        "{error}"
+    );
     assert_eq!(error.to_string(), "cannot write the downloaded content");
 }
 

@@ -49,7 +49,7 @@ impl FileDownload<'_> {
         let url = self.source.url()?;
         let origin = format!("{} {index} {}", self.resource_id, redact_url(&url));
         let file = PartialFile::open(&self.target.path(), &origin).await?;
-        let mut transfer = Transfer {
+        let mut transfer = FileTransfer {
             source: self.source,
             url,
             retries: Retries::new(file.len),
@@ -76,7 +76,7 @@ impl FileDownload<'_> {
 }
 
 /// The transfer of the content to a partial file.
-struct Transfer<'a> {
+struct FileTransfer<'a> {
     source: &'a ArtifactSource,
     url: Url,
     file: PartialFile,
@@ -88,25 +88,25 @@ struct Transfer<'a> {
     has_started: bool,
 }
 
-impl Transfer<'_> {
+impl FileTransfer<'_> {
     /// Completes the file, and resumes after interruptions.
     async fn run(&mut self) -> Result<()> {
         let source = self.source;
         loop {
-            if source.time_limit.has_passed() {
+            if source.deadline.has_passed() {
                 return Err(source.timed_out());
             }
             let Err(error) = self.attempt().await else {
                 return Ok(());
             };
             let Some(delay) = self.retries.next_delay(&error, self.file.len) else {
-                return Err(match source.time_limit.has_passed() {
+                return Err(match source.deadline.has_passed() {
                     true => source.timed_out(),
                     false => error,
                 });
             };
             source.reporter.retrying(&error, delay);
-            source.time_limit.before(clock::pause(delay)).await;
+            source.deadline.before(clock::pause(delay)).await;
         }
     }
 

@@ -1,4 +1,4 @@
-//! How the files of a download are named.
+//! File names of the artifacts of a download.
 
 use std::sync::Arc;
 

@@ -51,6 +51,7 @@ mod target;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,17 +67,19 @@ pub use self::downloaded_file::{DownloadedFile, FileStatus};
 use self::file_download::FileDownload;
 use self::file_names::FileNames;
 pub use self::name_template::{InvalidNameTemplate, NameTemplate};
+pub(crate) use self::options::DownloadOptions;
 pub use self::options::IfExists;
-pub(crate) use self::options::Options;
-use self::options::{TimeLimit, download_options};
+use self::options::{download_options, timed_out};
 use self::progress::Reporter;
 pub use self::progress::{DownloadEvent, DownloadProgress};
 use self::source::ArtifactSource;
 use self::target::{StoredFiles, Target};
-use crate::call::CallFuture;
+use crate::call::deadline::Deadline;
 use crate::error::{Error, Kind, Result};
 use crate::observe::trace;
 use crate::types::Artifact;
+
+type BoxResultFuture<T> = Pin<Box<dyn Future<Output = Result<T>> + Send>>;
 
 /// The default number of artifacts that are downloaded at once.
 const DEFAULT_CONCURRENCY: usize = 4;
@@ -112,11 +115,11 @@ const DEFAULT_CONCURRENCY: usize = 4;
 /// [`allow_private_artifact_hosts`](crate::client::ClientBuilder::allow_private_artifact_hosts)).
 #[must_use = "a download does nothing unless it is awaited"]
 pub struct Download {
-    artifacts: CallFuture<ArtifactList>,
+    artifacts: BoxResultFuture<ArtifactList>,
     folder: PathBuf,
     concurrency: usize,
     names: FileNames,
-    options: Options,
+    options: DownloadOptions,
 }
 
 download_options!(Download);
@@ -125,11 +128,11 @@ impl Download {
     /// Creates a download to `folder`.
     pub(crate) fn new(
         folder: &Path,
-        options: Options,
+        options: DownloadOptions,
         artifacts: impl Future<Output = Result<ArtifactList>> + Send + 'static,
     ) -> Self {
         Self {
-            artifacts: CallFuture::new(artifacts),
+            artifacts: Box::pin(artifacts),
             folder: folder.to_owned(),
             concurrency: DEFAULT_CONCURRENCY,
             names: FileNames::default(),
@@ -188,30 +191,30 @@ impl Download {
             names,
             options,
         } = self;
-        let time_limit = TimeLimit::new(options.timeout);
-        let result = match time_limit.before(artifacts).await {
+        let deadline = options.deadline();
+        let result = match deadline.before(artifacts).await {
             Some(Ok(artifacts)) => {
                 let run = DownloadRun {
                     stored_files: StoredFiles::new(options.if_exists),
                     options: &options,
-                    time_limit: time_limit.clone(),
+                    deadline,
                     count: artifacts.0.len(),
                 };
                 let targets = run.targets_of(&artifacts.0, &folder, &names);
                 run.save_all(artifacts.0, targets, concurrency).await
             }
             Some(Err(error)) => Err(error),
-            None => Err(time_limit.error()),
+            None => Err(timed_out(&deadline)),
         };
         result.map_err(|error| options.annotate(error))
     }
 }
 
-/// What is the same for all files of a download that has begun.
+/// The parts that all files of a download share.
 struct DownloadRun<'a> {
-    options: &'a Options,
+    options: &'a DownloadOptions,
     stored_files: StoredFiles,
-    time_limit: TimeLimit,
+    deadline: Deadline,
     count: usize,
 }
 
@@ -296,7 +299,7 @@ impl DownloadRun<'_> {
             core: Arc::clone(&self.options.core),
             artifact,
             label,
-            time_limit: self.time_limit.clone(),
+            deadline: self.deadline,
             reporter,
         };
         let download = FileDownload {
@@ -311,10 +314,10 @@ impl DownloadRun<'_> {
 
 impl IntoFuture for Download {
     type Output = Result<Vec<DownloadedFile>>;
-    type IntoFuture = CallFuture<Vec<DownloadedFile>>;
+    type IntoFuture = BoxResultFuture<Vec<DownloadedFile>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        CallFuture::new(self.run())
+        Box::pin(self.run())
     }
 }
 

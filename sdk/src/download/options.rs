@@ -29,9 +29,9 @@ pub enum IfExists {
     Skip,
 }
 
-/// What is downloaded for whom, and how.
+/// The options of a download, and the resource that it belongs to.
 #[derive(Clone)]
-pub(crate) struct Options {
+pub(crate) struct DownloadOptions {
     pub(super) core: Arc<Core>,
     resource: ResourceRef,
     /// The id of the job or run.
@@ -42,7 +42,7 @@ pub(crate) struct Options {
     pub(super) on_progress: Option<OnProgress>,
 }
 
-impl Options {
+impl DownloadOptions {
     pub(crate) fn new(
         core: Arc<Core>,
         resource: ResourceRef,
@@ -63,6 +63,11 @@ impl Options {
     /// Returns the job or run that the artifacts belong to.
     pub(super) fn resource(&self) -> &ResourceRef {
         &self.resource
+    }
+
+    /// Returns the deadline of a download that begins now.
+    pub(super) fn deadline(&self) -> Deadline {
+        Deadline::after(self.timeout.unwrap_or(Duration::MAX))
     }
 
     /// Adds the job or run and the idempotency key to an error.
@@ -115,42 +120,11 @@ macro_rules! download_options {
 }
 pub(super) use download_options;
 
-/// The time limit of a download, which runs from its start.
-#[derive(Clone, Debug)]
-pub(super) struct TimeLimit {
-    timeout: Duration,
-    deadline: Option<Deadline>,
-}
-
-impl TimeLimit {
-    pub(super) fn new(timeout: Option<Duration>) -> Self {
-        Self {
-            timeout: timeout.unwrap_or(Duration::MAX),
-            deadline: timeout.map(Deadline::after),
-        }
-    }
-
-    pub(super) fn has_passed(&self) -> bool {
-        self.deadline.as_ref().is_some_and(Deadline::has_passed)
-    }
-
-    pub(super) fn deadline(&self) -> Option<&Deadline> {
-        self.deadline.as_ref()
-    }
-
-    /// Returns the output of the future, or `None` if the limit passes first.
-    pub(super) async fn before<F: Future>(&self, future: F) -> Option<F::Output> {
-        match &self.deadline {
-            Some(deadline) => deadline.before(future).await,
-            None => Some(future.await),
-        }
-    }
-
-    pub(super) fn error(&self) -> Error {
-        Error::new(Kind::Timeout {
-            timeout: self.timeout,
-            sent: true,
-            last: None,
-        })
-    }
+/// Returns the error of a download whose time limit has passed.
+pub(super) fn timed_out(deadline: &Deadline) -> Error {
+    Error::new(Kind::Timeout {
+        timeout: deadline.timeout(),
+        sent: true,
+        last: None,
+    })
 }

@@ -30,7 +30,7 @@ const COMPARE_BUFFER_BYTES: usize = 64 * 1024;
 pub(super) struct PartialFile {
     file: File,
     path: PathBuf,
-    /// What the `ETag` belongs to, as servers reuse them for different URLs.
+    /// The URL that the `ETag` belongs to. Servers use the same `ETag` for different URLs.
     source: String,
     pub(super) len: u64,
     pub(super) resumed_from: u64,

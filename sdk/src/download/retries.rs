@@ -1,4 +1,4 @@
-//! When an interrupted download is tried again.
+//! The retry policy of interrupted downloads.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ impl Retries {
 
 /// Returns the error that decides whether a download can be retried.
 fn underlying_error(error: &Error) -> &Error {
-    match error.kind() {
+    match error.variant() {
         Kind::Download {
             source: Some(source),
             ..

@@ -1,10 +1,10 @@
-//! Downloads while the computer sleeps or the process is stopped, and connections that are dead.
+//! Downloads while the computer sleeps, and connections that are dead.
 
 use std::time::Duration;
 
 use super::tests::{BODY, download, image, image_result, rest};
 use crate::call::clock;
-use crate::transport::scripted::{Script, open_client};
+use crate::transport::scripted::Script;
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -27,19 +27,4 @@ async fn a_stalled_download_is_resumed_on_a_new_connection() {
         let at = resumed.at.as_secs();
         assert!((at_least..=at_most).contains(&at), "{at} s");
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_time_limit_of_a_download_does_not_count_a_stop() {
-    let folder = tempfile::tempdir().unwrap();
-    let steps = [image_result(), image(200, BODY)];
-    let script = Script::with_latency(steps, Duration::from_secs(4));
-    tokio::spawn(async {
-        clock::sleep(Duration::from_secs(5)).await;
-        tokio::time::advance(HOUR).await;
-    });
-    let job = open_client(&script).jobs().handle("job_1");
-    let download = job.download(folder.path()).timeout(Duration::from_secs(6));
-    let files = download.await.unwrap();
-    assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{
-    CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, IF_RANGE, LOCATION, RANGE,
+    CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, IF_RANGE, LOCATION,
+    RANGE,
 };
 use http::{Response, StatusCode};
 use http_body_util::BodyExt;
@@ -14,11 +15,11 @@ use serde_json::Value;
 use url::Url;
 
 use super::digest::FileDigest;
-use super::options::TimeLimit;
+use super::options::timed_out;
 use super::progress::Reporter;
 use super::{host, partial_file};
 use crate::call::clock::ClockReading;
-use crate::call::deadline::{NoResponse, exchange};
+use crate::call::deadline::{Deadline, NoResponse, exchange};
 use crate::call::{Core, clock, retry};
 use crate::error::{Error, Kind, Result};
 use crate::observe::trace;
@@ -30,14 +31,14 @@ const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 /// The maximum time to wait for the response's headers or for the next chunk of its body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// An artifact to download, and what its errors name.
+/// An artifact to download, with the names that errors show.
 #[derive(Clone)]
 pub(super) struct ArtifactSource {
     pub(super) core: Arc<Core>,
     pub(super) artifact: Artifact,
     /// The artifact's identifier or position, for messages.
     pub(super) label: String,
-    pub(super) time_limit: TimeLimit,
+    pub(super) deadline: Deadline,
     pub(super) reporter: Reporter,
 }
 
@@ -58,6 +59,7 @@ pub(super) struct Content {
     pub(super) total: Option<u64>,
     /// The strong `ETag`.
     pub(super) etag: Option<String>,
+    pub(super) content_type: Option<String>,
     pub(super) digest: Option<FileDigest>,
     pub(super) body: Body,
 }
@@ -118,6 +120,7 @@ impl ArtifactSource {
             start,
             total,
             etag: etag.map(str::to_owned),
+            content_type: text_of(&head.headers, CONTENT_TYPE),
             digest: FileDigest::from_headers(head.status, &head.headers),
             body,
         }))
@@ -127,7 +130,7 @@ impl ArtifactSource {
     pub(super) async fn next_chunk(&self, body: &mut Body) -> Result<Option<Bytes>> {
         loop {
             // A server that always has a chunk ready must not hold the download beyond its time limit.
-            if self.time_limit.has_passed() {
+            if self.deadline.has_passed() {
                 return Err(self.interrupted("timed out while reading the response"));
             }
             let chunk = self.exchange(body.frame(), "timed out while reading the response");
@@ -144,12 +147,11 @@ impl ArtifactSource {
         }
     }
 
-    /// Returns what the server sends, or an error after which the download can be resumed, on another
-    /// connection, if it sends nothing in time.
+    /// Waits for the next part of a response. Returns an error, after which the download can be
+    /// resumed on another connection, if nothing arrives in time.
     async fn exchange<F: Future>(&self, future: F, timeout: &'static str) -> Result<F::Output> {
         let began = ClockReading::now();
-        let limit = self.time_limit.deadline();
-        let reason = match exchange(limit, READ_TIMEOUT, began, pin!(future)).await {
+        let reason = match exchange(&self.deadline, READ_TIMEOUT, began, pin!(future)).await {
             Ok(output) => return Ok(output),
             Err(NoResponse::ComputerSlept) => "the computer slept",
             Err(NoResponse::TimedOut | NoResponse::DeadlinePassed) => timeout,
@@ -306,7 +308,7 @@ impl ArtifactSource {
     }
 
     pub(super) fn timed_out(&self) -> Error {
-        let source = self.time_limit.error();
+        let source = timed_out(&self.deadline);
         self.error(&source.to_string(), Some(source))
     }
 
@@ -346,6 +348,11 @@ impl ContentRange {
             total: total.trim().parse().ok()?,
         })
     }
+}
+
+/// Returns a header that is text.
+fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    headers.get(name)?.to_str().ok().map(str::to_owned)
 }
 
 /// Returns the URL without the parts that may contain secrets: user info, query and fragment.

@@ -12,6 +12,7 @@ use http_body_util::{BodyExt, StreamBody};
 
 use super::DownloadedFile;
 use crate::call::clock;
+use crate::error::ErrorKind;
 use crate::surface::Open;
 use crate::transport::scripted::{
     Script, ScriptedTransport, Step, developer_client, json, open_client,
@@ -129,7 +130,7 @@ async fn partial_file_of_a_failed_download_is_resumed() {
         json(403, "{}"),
     ]);
     let error = download(&script, folder.path()).await.unwrap_err();
-    assert!(error.is_download());
+    assert_eq!(error.kind(), ErrorKind::Download);
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
     assert!(!folder.path().join("art_1.png").exists());
 
@@ -228,7 +229,7 @@ async fn insecure_urls_are_not_requested() {
         let artifact = format!(r#"{{"id": "art_1", "url": "{url}"}}"#);
         let script = Script::new([job_result(&artifact)]);
         let error = download(&script, folder.path()).await.unwrap_err();
-        assert!(error.is_download(), "{url}");
+        assert_eq!(error.kind(), ErrorKind::Download, "{url}");
         assert_eq!(script.requests().len(), 1, "{url}");
     }
 }
@@ -260,7 +261,7 @@ async fn attempts_without_data_are_limited() {
     let folder = tempfile::tempdir().unwrap();
     let script = Script::new([image_result(), image(200, BODY).truncated_after(0)]);
     let error = download(&script, folder.path()).await.unwrap_err();
-    assert!(error.is_download());
+    assert_eq!(error.kind(), ErrorKind::Download);
     let requests = script.requests().len();
     assert!(requests < 12, "{requests}");
 }
@@ -273,7 +274,7 @@ async fn unwritable_folder_is_an_error() {
     let script = Script::new([image_result(), image(200, BODY)]);
     let error = download(&script, &file.join("out")).await.unwrap_err();
     assert!(error.to_string().contains("cannot write"), "{error}");
-    assert!(error.is_download());
+    assert_eq!(error.kind(), ErrorKind::Download);
 }
 
 #[tokio::test]
@@ -282,7 +283,7 @@ async fn failed_job_is_not_downloaded() {
     let script = Script::new([json(200, failed)]);
     let folder = tempfile::tempdir().unwrap();
     let error = download(&script, folder.path()).await.unwrap_err();
-    assert!(error.is_job_failed());
+    assert_eq!(error.kind(), ErrorKind::JobFailed);
 }
 
 #[tokio::test(start_paused = true)]
@@ -300,7 +301,7 @@ async fn artifacts_that_cannot_be_downloaded_do_not_stop_the_others() {
         image(200, BODY),
     ]);
     let error = download(&script, folder.path()).await.unwrap_err();
-    assert!(error.is_download());
+    assert_eq!(error.kind(), ErrorKind::Download);
     assert_eq!(files_in(folder.path()), ["art_1.bin", "art_9.bin"]);
     let delivered: Vec<_> = error.downloaded_files().iter().map(|f| &f.path).collect();
     let expected = ["art_1.bin", "art_9.bin"].map(|name| folder.path().join(name));
@@ -353,7 +354,7 @@ async fn attempts_without_progress_are_limited() {
     let steps = std::iter::once(image_result()).chain(cycle.into_iter().cycle().take(200));
     let script = Script::new(steps);
     let error = download(&script, folder.path()).await.unwrap_err();
-    assert!(error.is_download());
+    assert_eq!(error.kind(), ErrorKind::Download);
     let requests = script.requests().len();
     assert!(requests < 12, "{requests}");
 }

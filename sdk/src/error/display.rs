@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::{Error, Kind, ResourceRef};
+use super::{Error, ErrorKind, Kind, ResourceRef};
+use crate::contract::QueueStatus;
 use crate::observe::redact::redact_urls_and_signing_secrets;
 use crate::transport::TransportError;
 use crate::types::ErrorBody;
@@ -21,7 +22,7 @@ impl Error {
         if let Some(operation) = self.inner.operation {
             write!(f, "{operation}: ")?;
         }
-        match self.kind() {
+        match self.variant() {
             Kind::Configuration(reason) => f.write_str(reason),
             Kind::KeyProvider { .. } => f.write_str("the API key could not be read"),
             Kind::Invalid(field) => write!(f, "{field}"),
@@ -61,6 +62,7 @@ impl Error {
                     "cannot decode the response with status {status}, at {path}: {reason}: {body}"
                 )
             }
+            Kind::Journal(error) => write!(f, "{error}"),
             Kind::RepeatedCursor { cursor } => {
                 write!(
                     f,
@@ -82,7 +84,14 @@ impl Error {
             }
             Kind::TopUpEnded { status } => {
                 self.write_ended(f, status, None)?;
-                f.write_str("; nothing was charged")
+                match self.kind() {
+                    ErrorKind::TopUpEnded => f.write_str("; nothing was charged"),
+                    _ => Ok(()),
+                }
+            }
+            Kind::QueueEnded { queue } => {
+                let status = queue.status.as_ref().map(QueueStatus::as_str);
+                self.write_ended(f, status.unwrap_or_default(), None)
             }
             Kind::NotFinished { status } => {
                 let noun = self.noun();
@@ -149,7 +158,7 @@ impl Error {
         }
     }
 
-    /// Writes that a web page came in place of a response of the API.
+    /// Writes that the response was a web page, and not one of the API.
     fn write_web_page(
         &self,
         f: &mut impl fmt::Write,
@@ -175,6 +184,7 @@ impl Error {
         match status {
             "failed" | "expired" => write!(f, " {status}")?,
             "canceled" | "skipped" => write!(f, " was {status}")?,
+            "" => f.write_str(" ended without a status")?,
             status => write!(f, " ended with status {status}")?,
         }
         match body {
@@ -199,9 +209,9 @@ impl Error {
     }
 
     fn noun(&self) -> &'static str {
-        match (&self.inner.resource, self.kind()) {
+        match (&self.inner.resource, self.variant()) {
             (Some(ResourceRef::Run(..)), _) | (None, Kind::RunEnded { .. }) => "run",
-            (Some(ResourceRef::Queue(_)), _) => "queue",
+            (Some(ResourceRef::Queue(_)), _) | (None, Kind::QueueEnded { .. }) => "queue",
             (Some(ResourceRef::TopUp(_)), _) | (None, Kind::TopUpEnded { .. }) => "top-up",
             (Some(ResourceRef::Job(..)) | None, _) => "job",
         }
@@ -222,9 +232,10 @@ impl fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self.kind() {
+        match self.variant() {
             Kind::Transport(error) => std::error::Error::source(error),
             Kind::KeyProvider { source } => Some(source.as_ref()),
+            Kind::Journal(error) => std::error::Error::source(error),
             Kind::Timeout {
                 last: Some(last), ..
             } => Some(last.as_ref()),
@@ -277,6 +288,12 @@ fn quote(snippet: &str) -> String {
     }
 }
 
+/// Returns whether the beginning of a body is that of an HTML page.
+pub(super) fn is_web_page(snippet: &str) -> bool {
+    let lower = snippet.trim_start().to_ascii_lowercase();
+    lower.starts_with("<!doctype html") || lower.starts_with("<html")
+}
+
 /// An HTML page, such as that of a proxy.
 struct WebPage<'a> {
     /// The title, or the page if it has none.
@@ -284,13 +301,12 @@ struct WebPage<'a> {
 }
 
 impl<'a> WebPage<'a> {
-    /// Recognizes an HTML page by its beginning.
     fn parse(snippet: &'a str) -> Option<Self> {
-        let page = snippet.trim_start();
-        let lower = page.to_ascii_lowercase();
-        if !lower.starts_with("<!doctype html") && !lower.starts_with("<html") {
+        if !is_web_page(snippet) {
             return None;
         }
+        let page = snippet.trim_start();
+        let lower = page.to_ascii_lowercase();
         let title = lower.find("<title>").and_then(|start| {
             let rest = page.get(start + "<title>".len()..)?;
             rest.split('<').next().map(str::trim)

@@ -1,7 +1,8 @@
-//! What a failure proves about its request, and whether the request may be sent again.
+//! Classes of failures: what they prove about the request, and whether it may be sent again.
 
 use super::{Error, Kind};
 use crate::contract::{ErrorCode, NextAction, RetryClass};
+use crate::journal::error::JournalError;
 use crate::types::ErrorBody;
 
 /// What a failure proves about the request.
@@ -15,26 +16,40 @@ pub(crate) enum FailureClass {
     NothingRan,
     /// It may have been carried out.
     Ambiguous,
+    /// It may have been carried out, and sending it again cannot help.
+    Unanswered,
     /// Sending it again cannot help.
     Final,
 }
 
 /// Returns what an error proves about its request.
 pub(crate) fn classify(error: &Error) -> FailureClass {
-    match error.kind() {
+    match error.variant() {
         Kind::Transport(error) if error.may_have_been_sent() => FailureClass::Ambiguous,
         Kind::Transport(error) if error.is_setup() => FailureClass::Final,
         Kind::Transport(_) => FailureClass::NotSent,
         Kind::KeyProvider { .. } => FailureClass::NotSent,
         Kind::NotJson { .. } => FailureClass::Ambiguous,
         Kind::NoEnvelope { status: 429, .. } => FailureClass::RateLimited,
-        Kind::NoEnvelope { status: 500.., .. } => FailureClass::Ambiguous,
+        Kind::NoEnvelope {
+            status: 408 | 500..,
+            ..
+        } => FailureClass::Ambiguous,
+        // A proxy that redirects does not say what became of the request.
+        Kind::NoEnvelope {
+            status: 300..=399, ..
+        }
+        | Kind::Journal(JournalError::Undecided(_)) => FailureClass::Unanswered,
         Kind::Api { status, body, .. } => classify_envelope(*status, body),
         _ => FailureClass::Final,
     }
 }
 
 fn classify_envelope(status: u16, body: &ErrorBody) -> FailureClass {
+    // An attempt with the same key is under way.
+    if body.code == ErrorCode::IdempotencyKeyInUse {
+        return FailureClass::Ambiguous;
+    }
     // Waiting for a job is polling, not retrying, and a run that `on_active_run: reject` turned away
     // is the answer that was asked for.
     let is_answer = body.next_action() == Some(NextAction::PollStatus)
@@ -56,27 +71,24 @@ fn classify_envelope(status: u16, body: &ErrorBody) -> FailureClass {
     }
 }
 
-/// Whether the error decides what became of the call, including earlier ambiguous attempts.
+/// Returns whether the error settles the outcome of the call, including earlier ambiguous attempts.
 ///
 /// Only the service can decide that, and only after it has looked up the idempotency key. Whatever
 /// turns a request away before (credentials, permissions, funds, a missing resource, an error of the
 /// server, a page of a proxy) knows nothing of an earlier attempt that may have arrived.
 pub(crate) fn is_conclusive(error: &Error) -> bool {
-    match error.kind() {
+    match error.variant() {
         Kind::Api {
-            status: 401..=404 | 500..,
+            status: 401..=404 | 409 | 500..,
             ..
         } => false,
-        Kind::Api {
-            status: 409, body, ..
-        } => body.code == ErrorCode::IdempotencyConflict,
         Kind::Api { .. } => classify(error) == FailureClass::Final,
         Kind::Decode { .. } => true,
         _ => false,
     }
 }
 
-/// Whether a request of that class may be sent again after such a failure.
+/// Returns whether a request of the class may be sent again after such a failure.
 pub(crate) const fn allows_retry(class: RetryClass, failure: FailureClass) -> bool {
     match failure {
         FailureClass::NotSent | FailureClass::RateLimited => true,
@@ -85,6 +97,6 @@ pub(crate) const fn allows_retry(class: RetryClass, failure: FailureClass) -> bo
             class,
             RetryClass::Safe | RetryClass::Idempotent | RetryClass::Key
         ),
-        FailureClass::Final => false,
+        FailureClass::Unanswered | FailureClass::Final => false,
     }
 }

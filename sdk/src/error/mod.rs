@@ -2,21 +2,23 @@
 
 mod display;
 pub(crate) mod failure_class;
+mod kind;
 mod predicates;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::call::base_url::BaseUrl;
-use crate::call::key_provider::KeyError;
+pub use self::kind::ErrorKind;
+use crate::call::key_provider::KeyProviderError;
 use crate::call::raw_response::RawResponse;
 use crate::contract::{ErrorCode, JobStatus, NextAction, Operation, PathError, RetryClass};
 use crate::download::downloaded_file::DownloadedFile;
+use crate::journal::error::JournalError;
 use crate::transport::TransportError;
 use crate::types::{
-    ErrorBody, IdempotencyKey, InvalidField, JobId, OutputSchemaError, QueueId, RequestId, RunId,
-    RunReceipt, SchemaViolation, SubmitReceipt, TopUpId,
+    ErrorBody, IdempotencyKey, InvalidField, JobId, OutputSchemaError, Queue, QueueId, RequestId,
+    RunId, RunReceipt, SchemaViolation, SubmitReceipt, TopUpId,
 };
 
 /// A result whose error is [`Error`].
@@ -24,8 +26,8 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of a call, a wait or a download.
 ///
-/// Its methods say what failed ([`code`](Self::code), [`status`](Self::status)), what it means for
-/// money ([`is_ambiguous`](Self::is_ambiguous)) and what to do
+/// Its methods say what failed ([`kind`](Self::kind), [`code`](Self::code), [`status`](Self::status)),
+/// what it means for money ([`is_ambiguous`](Self::is_ambiguous)) and what to do
 /// ([`next_action`](Self::next_action), [`retry_after`](Self::retry_after)). After a submit it also
 /// carries what must not be lost: the id of the job, run, queue or top-up, and the idempotency key.
 ///
@@ -56,6 +58,8 @@ struct Inner {
     base_url: Option<String>,
     /// The retry class of the request that failed.
     retry_class: Option<RetryClass>,
+    /// Whether an attempt before it may have been carried out.
+    has_unsettled_attempt: bool,
     /// Whether it ended a wait, so that what was waited for is paid for.
     ended_wait: bool,
 }
@@ -78,12 +82,12 @@ pub(crate) enum Kind {
     /// The configuration of the client is not valid.
     Configuration(String),
     /// The API key could not be read; nothing was sent with it.
-    KeyProvider { source: KeyError },
+    KeyProvider { source: KeyProviderError },
     /// A field is not valid; nothing was sent.
     Invalid(InvalidField),
     /// The output schema is outside the supported subset; nothing was sent.
     Schema(OutputSchemaError),
-    /// No whole response came.
+    /// The request got no complete response.
     Transport(TransportError),
     /// The service answered with an error envelope.
     Api {
@@ -97,6 +101,8 @@ pub(crate) enum Kind {
         snippet: String,
         retry_after: Option<Duration>,
     },
+    /// The journal kept the submit from being sent, or failed.
+    Journal(JournalError),
     /// A success whose body is not JSON: cut off, or not from the service.
     NotJson { status: u16, snippet: String },
     /// A success whose body is JSON of another shape.
@@ -125,6 +131,8 @@ pub(crate) enum Kind {
     RunEnded { receipt: Box<RunReceipt> },
     /// The top-up ended without being paid.
     TopUpEnded { status: String },
+    /// The queue ended with a status that this version does not know.
+    QueueEnded { queue: Box<Queue> },
     /// The status was terminal, but the result says that the job or run is still in progress.
     NotFinished { status: String },
     /// The time limit of the wait passed; the resource goes on.
@@ -134,7 +142,7 @@ pub(crate) enum Kind {
         last_poll: Option<Arc<Error>>,
     },
     /// The status could not be read.
-    PollFailed { source: Box<Error> },
+    PollFailed { source: Arc<Error> },
     /// An artifact could not be downloaded.
     Download {
         /// The artifact's identifier or its position, such as `artifact art_1`.
@@ -170,6 +178,7 @@ impl Error {
                 response: None,
                 base_url: None,
                 retry_class: None,
+                has_unsettled_attempt: false,
                 ended_wait: false,
             }),
         }
@@ -189,6 +198,20 @@ impl Error {
         self
     }
 
+    /// Marks it as an error that does not say what became of an earlier attempt.
+    pub(crate) fn with_unsettled_attempt(mut self) -> Self {
+        self.inner.has_unsettled_attempt = true;
+        self
+    }
+
+    /// Returns whether an earlier attempt of the same submission may have been carried out, of which
+    /// this error says nothing: the service refused the last attempt before it looked for the
+    /// idempotency key.
+    #[must_use]
+    pub fn has_unsettled_attempt(&self) -> bool {
+        self.inner.has_unsettled_attempt
+    }
+
     /// Marks it as the end of a wait.
     pub(crate) fn with_ended_wait(mut self) -> Self {
         self.inner.ended_wait = true;
@@ -205,8 +228,8 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_base_url(mut self, url: &BaseUrl) -> Self {
-        self.inner.base_url = Some(url.as_str().to_owned());
+    pub(crate) fn with_base_url(mut self, url: &str) -> Self {
+        self.inner.base_url = Some(url.to_owned());
         self
     }
 
@@ -234,7 +257,7 @@ impl Error {
         self
     }
 
-    /// Removes what the response to a request for a secret may show.
+    /// Removes the text of the response, which may contain the secret that was requested.
     pub(crate) fn redacted(mut self) -> Self {
         const REDACTED: &str = "(redacted)";
 
@@ -251,13 +274,13 @@ impl Error {
         self
     }
 
-    /// Makes it the reason why a status could not be read.
-    pub(crate) fn into_poll_failure(self) -> Self {
-        let source = Box::new(self);
+    /// Creates the error of a wait whose status polls failed.
+    pub(crate) fn poll_failure(source: Arc<Self>) -> Self {
         Self::new(Kind::PollFailed { source })
     }
 
-    pub(crate) fn kind(&self) -> &Kind {
+    /// Returns the kind with its data.
+    pub(crate) fn variant(&self) -> &Kind {
         &self.inner.kind
     }
 
@@ -277,7 +300,7 @@ impl Error {
     /// Returns the HTTP status of the response, if one came.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
-        match self.kind() {
+        match self.variant() {
             Kind::Api { status, .. }
             | Kind::NoEnvelope { status, .. }
             | Kind::NotJson { status, .. }
@@ -289,7 +312,7 @@ impl Error {
     /// Returns the service's `error` object, if it sent one.
     #[must_use]
     pub fn body(&self) -> Option<&ErrorBody> {
-        match self.kind() {
+        match self.variant() {
             Kind::Api { body, .. } => Some(body),
             Kind::JobEnded { body, .. } => body.as_deref(),
             Kind::RunEnded { receipt } => receipt.error.as_ref(),
@@ -307,7 +330,7 @@ impl Error {
     /// Returns the first bytes of a response that is not one of the service's.
     #[must_use]
     pub fn snippet(&self) -> Option<&str> {
-        match self.kind() {
+        match self.variant() {
             Kind::NoEnvelope { snippet, .. }
             | Kind::NotJson { snippet, .. }
             | Kind::Decode { snippet, .. } => Some(snippet),
@@ -318,9 +341,18 @@ impl Error {
     /// Returns what to do about it: as the service says, or as its documentation says for the code.
     #[must_use]
     pub fn next_action(&self) -> Option<NextAction> {
-        match self.kind() {
+        match self.variant() {
             Kind::NotFinished { .. } => Some(NextAction::PollStatus),
             _ => self.body()?.next_action(),
+        }
+    }
+
+    /// Returns why the journal kept the submit from being sent, or could not be written.
+    #[must_use]
+    pub fn journal(&self) -> Option<&JournalError> {
+        match self.variant() {
+            Kind::Journal(error) => Some(error),
+            _ => None,
         }
     }
 
@@ -335,7 +367,7 @@ impl Error {
     /// Returns how long the service asks to wait before the next attempt.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
-        match self.kind() {
+        match self.variant() {
             Kind::Api { retry_after, .. } | Kind::NoEnvelope { retry_after, .. } => *retry_after,
             Kind::RateLimitExhausted { retry_after } => Some(*retry_after),
             _ => self.cause().and_then(Self::retry_after),
@@ -387,9 +419,18 @@ impl Error {
     /// the errors of its output.
     #[must_use]
     pub fn run_receipt(&self) -> Option<&RunReceipt> {
-        match (self.kind(), self.inner.resource.as_ref()) {
+        match (self.variant(), self.inner.resource.as_ref()) {
             (Kind::RunEnded { receipt }, _) => Some(receipt),
             (_, Some(ResourceRef::Run(_, receipt))) => receipt.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// Returns the bulk queue that ended with a status that this version does not know, with its items.
+    #[must_use]
+    pub fn queue(&self) -> Option<&Queue> {
+        match self.variant() {
+            Kind::QueueEnded { queue } => Some(queue),
             _ => None,
         }
     }
@@ -419,7 +460,7 @@ impl Error {
     /// The message names the artifacts that could not be downloaded.
     #[must_use]
     pub fn downloaded_files(&self) -> &[DownloadedFile] {
-        match self.kind() {
+        match self.variant() {
             Kind::IncompleteDownload { files, .. } => files,
             _ => &[],
         }
@@ -429,7 +470,7 @@ impl Error {
     /// match its schema.
     #[must_use]
     pub fn violations(&self) -> Vec<SchemaViolation> {
-        match self.kind() {
+        match self.variant() {
             Kind::Schema(error) => error.violations.clone(),
             _ => self
                 .body()
@@ -438,9 +479,9 @@ impl Error {
         }
     }
 
-    /// The error inside, whose answers are this one's too.
+    /// Returns the error that this one wraps. The predicates of this one look at it as well.
     fn cause(&self) -> Option<&Self> {
-        match self.kind() {
+        match self.variant() {
             Kind::Timeout { last, .. } => last.as_deref(),
             Kind::PollFailed { source } => Some(source),
             Kind::Download { source, .. } => source.as_deref(),
@@ -472,6 +513,12 @@ impl From<PathError> for Error {
             other => InvalidField::new("path", other.to_string()),
         };
         Self::new(Kind::Invalid(invalid))
+    }
+}
+
+impl From<JournalError> for Error {
+    fn from(error: JournalError) -> Self {
+        Self::new(Kind::Journal(error))
     }
 }
 

@@ -1,38 +1,23 @@
-//! Questions that a caller can ask an error.
+//! Predicates of errors, such as whether a retry can succeed.
 
-use crate::contract::{ErrorCategory, ErrorCode, JobStatus, RetryClass, RunStatus};
+use crate::contract::{ErrorCategory, RetryClass};
+use crate::journal::error::JournalError;
 use crate::types::ErrorBody;
 
 use super::failure_class::{self, FailureClass};
 use super::{Error, Kind};
 
 impl Error {
-    /// Returns whether the configuration of the client is not valid, such as its URL, key or TLS
-    /// certificates. Nothing was sent.
-    #[must_use]
-    pub fn is_configuration(&self) -> bool {
-        match self.kind() {
-            Kind::Configuration(_) => true,
-            Kind::Transport(error) => error.is_setup(),
-            _ => false,
-        }
-    }
-
-    /// Returns whether the request is not valid. Nothing was sent.
-    #[must_use]
-    pub fn is_invalid(&self) -> bool {
-        matches!(self.kind(), Kind::Invalid(_) | Kind::Schema(_))
-    }
-
     /// Returns whether the request may have reached the service.
     #[must_use]
     pub fn may_have_been_sent(&self) -> bool {
-        match self.kind() {
+        match self.variant() {
             Kind::Configuration(_)
             | Kind::KeyProvider { .. }
             | Kind::Invalid(_)
             | Kind::Schema(_)
             | Kind::RateLimitExhausted { .. } => false,
+            Kind::Journal(error) => matches!(error, JournalError::Undecided(_)),
             Kind::Transport(error) => error.may_have_been_sent(),
             Kind::Timeout { sent, .. } => *sent,
             _ => true,
@@ -49,7 +34,11 @@ impl Error {
             self.inner.retry_class,
             Some(RetryClass::Safe | RetryClass::Idempotent)
         );
-        !is_repeatable && self.failure_class() == FailureClass::Ambiguous
+        let is_unknown = matches!(
+            self.failure_class(),
+            FailureClass::Ambiguous | FailureClass::Unanswered
+        );
+        !is_repeatable && (is_unknown || self.inner.has_unsettled_attempt)
     }
 
     /// Returns whether the same call can succeed later, and making it again cannot pay twice.
@@ -61,7 +50,7 @@ impl Error {
         if self.inner.ended_wait {
             return false;
         }
-        match self.kind() {
+        match self.variant() {
             Kind::JobEnded { body, .. } => body
                 .as_ref()
                 .and_then(|body| body.retryable)
@@ -86,7 +75,7 @@ impl Error {
     }
 
     fn failure_class(&self) -> FailureClass {
-        match self.kind() {
+        match self.variant() {
             Kind::Timeout { sent: true, .. } | Kind::Decode { .. } => FailureClass::Ambiguous,
             Kind::Timeout { .. } | Kind::RateLimitExhausted { .. } => FailureClass::NotSent,
             _ => failure_class::classify(self),
@@ -96,29 +85,23 @@ impl Error {
     /// Returns whether no response came: there was no connection, or it broke.
     #[must_use]
     pub fn is_unreachable(&self) -> bool {
-        match self.kind() {
+        match self.variant() {
             Kind::Transport(error) => !error.is_setup(),
             Kind::Timeout { last, .. } => last.as_ref().is_none_or(|last| last.is_unreachable()),
             _ => self.cause().is_some_and(Self::is_unreachable),
         }
     }
 
-    /// Returns whether the response could not be decoded: it is not JSON, or JSON of another shape.
+    /// Returns whether a web page, such as that of a proxy, came in place of a response of the API.
     #[must_use]
-    pub fn is_decode(&self) -> bool {
-        matches!(self.kind(), Kind::NotJson { .. } | Kind::Decode { .. })
+    pub fn is_web_page(&self) -> bool {
+        self.snippet().is_some_and(super::display::is_web_page)
     }
 
     /// Returns whether the service rejected the API key (401).
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
         self.status() == Some(401)
-    }
-
-    /// Returns whether the API key lacks a permission (403).
-    #[must_use]
-    pub fn is_forbidden(&self) -> bool {
-        self.status() == Some(403)
     }
 
     /// Returns whether what was asked for does not exist (404).
@@ -136,86 +119,20 @@ impl Error {
     /// Returns whether there were too many requests, or too many jobs at once.
     #[must_use]
     pub fn is_rate_limited(&self) -> bool {
-        let own = matches!(self.kind(), Kind::RateLimitExhausted { .. });
+        let own = matches!(self.variant(), Kind::RateLimitExhausted { .. });
         own || self.status() == Some(429) || self.category() == Some(ErrorCategory::RateLimit)
-    }
-
-    /// Returns whether the service, or a gateway in front of it, is overloaded (502, 503, 504).
-    #[must_use]
-    pub fn is_overloaded(&self) -> bool {
-        matches!(self.status(), Some(502..=504))
-    }
-
-    /// Returns whether the idempotency key was used for another request before.
-    #[must_use]
-    pub fn is_idempotency_conflict(&self) -> bool {
-        self.code() == Some(&ErrorCode::IdempotencyConflict)
-    }
-
-    /// Returns whether the job failed, as the service says. The charge is refunded.
-    #[must_use]
-    pub fn is_job_failed(&self) -> bool {
-        matches!(self.kind(), Kind::JobEnded { status, .. } if *status != JobStatus::Canceled)
-    }
-
-    /// Returns whether the job was canceled. The charge is refunded.
-    #[must_use]
-    pub fn is_job_canceled(&self) -> bool {
-        matches!(
-            self.kind(),
-            Kind::JobEnded {
-                status: JobStatus::Canceled,
-                ..
-            }
-        )
-    }
-
-    /// Returns whether the run failed.
-    ///
-    /// What it did before is billed, and its files are in [`run_receipt`](Self::run_receipt). Start it
-    /// again with a new key, or continue it with `previous_run_id`.
-    #[must_use]
-    pub fn is_run_failed(&self) -> bool {
-        let ended = self.run_ended();
-        ended.is_some() && !self.is_run_canceled() && !self.is_run_skipped()
-    }
-
-    /// Returns whether the run was canceled. What it did before is billed.
-    #[must_use]
-    pub fn is_run_canceled(&self) -> bool {
-        self.run_ended() == Some(&RunStatus::Canceled)
-    }
-
-    /// Returns whether the run was skipped. It costs nothing.
-    #[must_use]
-    pub fn is_run_skipped(&self) -> bool {
-        self.run_ended() == Some(&RunStatus::Skipped)
-    }
-
-    fn run_ended(&self) -> Option<&RunStatus> {
-        match self.kind() {
-            Kind::RunEnded { receipt } => Some(&receipt.status),
-            _ => None,
-        }
     }
 
     /// Returns whether the time limit of a wait passed. The job goes on, and can be waited for again.
     #[must_use]
     pub fn is_wait_timeout(&self) -> bool {
-        matches!(self.kind(), Kind::WaitTimeout { .. })
-    }
-
-    /// Returns whether a wait ended because the status could not be read. That says nothing about the
-    /// job.
-    #[must_use]
-    pub fn is_poll_failure(&self) -> bool {
-        matches!(self.kind(), Kind::PollFailed { .. })
+        matches!(self.variant(), Kind::WaitTimeout { .. })
     }
 
     /// Returns whether the time limit of the call or of the download passed.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
-        match self.kind() {
+        match self.variant() {
             Kind::Timeout { .. } => true,
             Kind::Download {
                 source: Some(source),
@@ -226,36 +143,13 @@ impl Error {
         }
     }
 
-    /// Returns whether files could not be downloaded or written. The result is still there, so
-    /// download it again.
-    ///
-    /// [`downloaded_files`](Self::downloaded_files) has the other files of the same result.
-    #[must_use]
-    pub fn is_download(&self) -> bool {
-        matches!(
-            self.kind(),
-            Kind::Download { .. }
-                | Kind::IncompleteDownload { .. }
-                | Kind::File { .. }
-                | Kind::Write { .. }
-        )
-    }
-
-    /// Returns the status of a top-up that ended without being paid.
-    #[must_use]
-    pub fn top_up_status(&self) -> Option<&str> {
-        match self.kind() {
-            Kind::TopUpEnded { status } => Some(status),
-            _ => None,
-        }
-    }
-
     fn category(&self) -> Option<ErrorCategory> {
         Some(self.code()?.defaults()?.category)
     }
 }
 
-/// Whether a new run can succeed: as the error says, or its details, or the documentation.
+/// Returns whether a new run can succeed, according to the error, its details, or the
+/// documentation.
 fn run_is_retryable(error: &ErrorBody) -> bool {
     error
         .retryable
@@ -270,6 +164,9 @@ fn run_is_retryable(error: &ErrorBody) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use super::super::ErrorKind;
     use super::super::tests::api;
     use super::*;
     use crate::transport::TransportError;
@@ -313,7 +210,8 @@ mod tests {
         let reset = || Error::from(TransportError::maybe_sent("reset"));
         let refused = || Error::from(TransportError::not_sent("refused"));
         let no_tls = Error::from(TransportError::setup("no certificates"));
-        assert!(no_tls.is_configuration() && !no_tls.is_unreachable() && !no_tls.is_retryable());
+        assert_eq!(no_tls.kind(), ErrorKind::Configuration);
+        assert!(!no_tls.is_unreachable() && !no_tls.is_retryable());
         let server_error = || api(500, serde_json::json!({"code": "x"}));
         let gateway_timeout = || api(504, serde_json::json!({"code": "x"}));
         let busy = || api(503, serde_json::json!({"code": "database_busy"}));
@@ -350,7 +248,7 @@ mod tests {
             assert_eq!(error.is_ambiguous(), is_ambiguous, "{operation}: {error}");
             assert_eq!(error.is_retryable(), is_retryable, "{operation}: {error}");
         }
-        let ended_wait = busy().into_poll_failure().with_ended_wait();
+        let ended_wait = Error::poll_failure(Arc::new(busy())).with_ended_wait();
         assert!(!ended_wait.is_retryable(), "the job is paid for");
     }
 

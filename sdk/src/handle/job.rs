@@ -1,6 +1,5 @@
 //! Jobs.
 
-use std::future::IntoFuture;
 use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,12 +11,13 @@ use crate::call::Call;
 use crate::contract::{JobStatus, Operation};
 use crate::download::{ArtifactDownload, ArtifactList, Download};
 use crate::error::{Error, Kind, ResourceRef, Result};
-use crate::polling::{PollStatus, Polled, ResultRetry};
+use crate::journal::ResourceKind;
+use crate::polling::{PollStatus, Polled, ResultRetry, poll_job};
 use crate::sealed::Sealed;
-use crate::surface::{Developer, Surface};
+use crate::surface::{ClientSurface, Developer};
 use crate::types::{
     Artifact, ErrorBody, Job, JobEvent, JobId, JobResult, JobStatusPayload, Page, Redelivery,
-    SubmitReceipt, id_in_url,
+    RequestId, SubmitReceipt, Usd, id_in_url,
 };
 
 /// A job of a surface.
@@ -32,7 +32,15 @@ pub struct JobResource<S>(PhantomData<S>);
 
 impl<S> Sealed for JobResource<S> {}
 
-impl<S: Surface> Handle<JobResource<S>> {
+/// Returns what a job did cost that has ended. `price` is what was charged for the submit.
+pub(crate) fn charge(status: &JobStatus, price: Option<Usd>) -> Option<Usd> {
+    match status {
+        JobStatus::Failed | JobStatus::Canceled => Some(Usd::ZERO),
+        _ => price,
+    }
+}
+
+impl<S: ClientSurface> Handle<JobResource<S>> {
     /// Reads the job.
     pub fn get(&self) -> Call<Job> {
         self.call(Operation::JobsGet)
@@ -100,10 +108,10 @@ impl<S: Surface> Handle<JobResource<S>> {
     fn artifacts_of(&self, result: &JobResult) -> Result<ArtifactList> {
         let artifacts = ArtifactList::of_job(result);
         match &result.status {
-            Some(status) if artifacts.is_empty() && *status != JobStatus::Completed => {
-                Err(self.ended(status.clone(), result.error.clone()))
-            }
-            _ => Ok(artifacts),
+            _ if !artifacts.is_empty() => Ok(artifacts),
+            None | Some(JobStatus::Completed) => Ok(artifacts),
+            Some(status) if is_running(status) => Err(self.not_finished(Some(status.clone()))),
+            Some(status) => Err(self.ended(status.clone(), result.error.clone())),
         }
     }
 
@@ -129,8 +137,6 @@ impl<S: Surface> Handle<JobResource<S>> {
             Some(status) => status,
             None => get().await?.status,
         };
-        let is_running =
-            |status: &JobStatus| matches!(status, JobStatus::Queued | JobStatus::Processing);
         match (status, retry.limit(self.result(), self).await) {
             // The replica that answers is behind the one that said that the job has ended.
             (_, Ok(result)) if result.status.as_ref().is_some_and(is_running) => {
@@ -145,20 +151,25 @@ impl<S: Surface> Handle<JobResource<S>> {
                 let reason = get().await.ok().and_then(|job| job.error);
                 Err(self.ended(status, reason))
             }
-            // For a terminal status that this build does not know, the result decides.
+            // Otherwise the status in the result decides.
             (_, Err(error)) => Err(error),
-            (_, Ok(result))
-                if !ArtifactList::of_job(&result).is_empty()
-                    || result.status == Some(JobStatus::Completed) =>
-            {
-                Ok(result)
-            }
-            (status, Ok(result)) if result.status.is_none() && is_running(&status) => {
-                Err(self.not_finished(Some(status)))
-            }
-            (status, Ok(result)) => Err(self.ended(result.status.unwrap_or(status), result.error)),
+            (status, Ok(result)) => match result.status.clone().unwrap_or(status) {
+                JobStatus::Completed => Ok(result),
+                status if is_running(&status) => Err(self.not_finished(Some(status))),
+                // Without any status, files are a success.
+                status
+                    if status.as_str().is_empty() && !ArtifactList::of_job(&result).is_empty() =>
+                {
+                    Ok(result)
+                }
+                status => Err(self.ended(status, result.error)),
+            },
         }
     }
+}
+
+fn is_running(status: &JobStatus) -> bool {
+    matches!(status, JobStatus::Queued | JobStatus::Processing)
 }
 
 impl Handle<JobResource<Developer>> {
@@ -178,7 +189,7 @@ impl Handle<JobResource<Developer>> {
     }
 }
 
-impl<S: Surface> Resource for JobResource<S> {
+impl<S: ClientSurface> Resource for JobResource<S> {
     type Surface = S;
     type Id = JobId;
     type Receipt = SubmitReceipt;
@@ -186,8 +197,38 @@ impl<S: Surface> Resource for JobResource<S> {
     type Output = JobResult;
 
     const STATUS: Operation = Operation::JobsStatus;
+    const JOURNAL_KIND: ResourceKind = ResourceKind::Job;
 
-    /// Whatever submits no run, queue or top-up: a new operation may submit a job.
+    fn receipt_request_id(receipt: &SubmitReceipt) -> Option<&RequestId> {
+        receipt.request_id.as_ref()
+    }
+
+    fn receipt_price(receipt: &SubmitReceipt) -> Option<Usd> {
+        receipt.job.price_usd
+    }
+
+    fn ended_status(result: &Result<JobResult>) -> Option<String> {
+        match result {
+            Ok(_) => Some(JobStatus::Completed.to_string()),
+            Err(error) => match error.variant() {
+                Kind::JobEnded { status, .. } => Some(status.to_string()),
+                _ => None,
+            },
+        }
+    }
+
+    async fn final_charge(
+        _: &Handle<Self>,
+        result: &Result<JobResult>,
+        price: Option<Usd>,
+    ) -> Option<Usd> {
+        match result.as_ref().map_err(Error::variant) {
+            Err(Kind::JobEnded { status, .. }) => charge(status, price),
+            _ => price,
+        }
+    }
+
+    /// A new operation may submit a job, so this is all that submit no run, queue or top-up.
     fn is_submitted_by(operation: Operation) -> bool {
         !run::is_submit(operation)
             && !QueueResource::is_submitted_by(operation)
@@ -228,13 +269,11 @@ impl<S: Surface> Resource for JobResource<S> {
     async fn poll(
         handle: Handle<Self>,
         is_urgent: bool,
-    ) -> Result<Polled<JobStatusPayload, JobResult>> {
-        let core = &handle.core;
-        if is_urgent {
-            return handle.poll_alone().await.map(Polled::new);
+    ) -> Result<Polled<JobStatusPayload, JobResult>, Arc<Error>> {
+        match is_urgent {
+            true => Ok(Polled::new(handle.poll_alone().await?)),
+            false => poll_job(&handle).await,
         }
-        let request = || handle.status().max_retries(0).into_future();
-        core.job_polls.poll(core, handle.id(), request).await
     }
 
     fn resource_ref(id: &JobId, receipt: Option<&Arc<SubmitReceipt>>) -> ResourceRef {

@@ -26,23 +26,27 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use tracing::Span;
 
+pub(crate) use self::job::charge as job_charge;
 pub use self::job::{JobHandle, JobResource};
 pub use self::queue::{QueueHandle, QueueItemResult, QueueResource};
+pub(crate) use self::run::charge as run_charge;
 pub use self::run::{ActionRun, AgentRun, FormatRun, RunHandle, RunResource};
 pub use self::top_up::{TopUpHandle, TopUpResource};
-use crate::call::clock;
+use crate::call::clock::{self, Instant};
 use crate::call::lenient_json::parse_lenient;
+use crate::call::submit::SubmitFunctions;
 use crate::call::{Call, Core, DecodeContext, RawResponse, Request};
 use crate::client::Client;
 use crate::contract::Operation;
 use crate::contract::limits::SUGGESTED_VIDEO_TIMEOUT;
 use crate::download;
 use crate::error::{Error, ResourceRef, Result};
+use crate::journal::{ActiveIntent, IntentId, Journal, Receipt, ResourceKind, Reuse};
 use crate::observe::trace;
 use crate::polling::{PollStatus, Polled, ResultRetry, Updates, Wait};
 use crate::sealed::Sealed;
-use crate::surface::Surface;
-use crate::types::{IdempotencyKey, InvalidField};
+use crate::surface::ClientSurface;
+use crate::types::{IdempotencyKey, InvalidField, RequestId, Usd};
 
 /// A kind of resource that is submitted and waited for.
 ///
@@ -50,7 +54,7 @@ use crate::types::{IdempotencyKey, InvalidField};
 /// [`QueueResource`] and [`TopUpResource`] implement it.
 pub trait Resource: Sealed + Copy + fmt::Debug + Send + Sync + Unpin + 'static {
     /// The surface that has the resource.
-    type Surface: Surface;
+    type Surface: ClientSurface;
     /// The identifier.
     type Id: Clone + fmt::Debug + fmt::Display + AsRef<str> + From<String> + Send + Sync + Unpin;
     /// The response to a submit.
@@ -58,7 +62,7 @@ pub trait Resource: Sealed + Copy + fmt::Debug + Send + Sync + Unpin + 'static {
     /// The response to a poll.
     type Status: PollStatus + DeserializeOwned;
     /// What a wait returns.
-    type Output: Send + 'static;
+    type Output: Send + Sync + 'static;
 
     /// The operation that polls.
     #[doc(hidden)]
@@ -67,39 +71,67 @@ pub trait Resource: Sealed + Copy + fmt::Debug + Send + Sync + Unpin + 'static {
     #[doc(hidden)]
     const DEFAULT_TIMEOUT: Option<Duration> = Some(SUGGESTED_VIDEO_TIMEOUT);
 
-    /// Whether the operation submits such a resource.
+    /// Returns whether the operation submits such a resource.
     #[doc(hidden)]
     fn is_submitted_by(operation: Operation) -> bool;
 
-    /// The id in a receipt.
+    /// Returns the id in a receipt.
     #[doc(hidden)]
     fn receipt_id(receipt: &Self::Receipt) -> Option<Self::Id>;
 
-    /// The id in a receipt that could not be decoded.
+    /// Returns the id in a receipt that could not be decoded.
     #[doc(hidden)]
     fn salvage_id(receipt: &Value) -> Option<Self::Id>;
 
-    /// Whether a submit that was answered with status 200 found an existing resource.
+    /// Returns whether a submit with response status 200 found an existing resource.
     #[doc(hidden)]
     fn is_replay(_: &Self::Receipt) -> bool {
         true
     }
 
-    /// The status that a receipt shows.
+    /// Returns the status in a receipt.
     #[doc(hidden)]
     fn initial_status(receipt: &Self::Receipt) -> Self::Status;
 
-    /// Polls when the client's poll schedule has room for it, in a single attempt. A poll that is
-    /// urgent is not put together with others.
+    /// Polls in a single attempt, when the client's poll schedule has room for it. An urgent poll
+    /// is not combined with others.
     #[doc(hidden)]
     fn poll(
         handle: Handle<Self>,
         _is_urgent: bool,
-    ) -> impl Future<Output = Result<Polled<Self::Status, Self::Output>>> + Send {
-        async move { handle.poll_alone().await.map(Polled::new) }
+    ) -> impl Future<Output = Result<Polled<Self::Status, Self::Output>, Arc<Error>>> + Send {
+        async move { Ok(Polled::new(handle.poll_alone().await?)) }
     }
 
-    /// The resource, for errors.
+    /// The kind of the resource in the journal.
+    #[doc(hidden)]
+    const JOURNAL_KIND: ResourceKind;
+
+    /// Returns the id of the request that the receipt is the response to.
+    #[doc(hidden)]
+    fn receipt_request_id(receipt: &Self::Receipt) -> Option<&RequestId>;
+
+    /// Returns the charge in the receipt.
+    #[doc(hidden)]
+    fn receipt_price(_: &Self::Receipt) -> Option<Usd> {
+        None
+    }
+
+    /// Returns the terminal status in the result of a wait, as the service spells it.
+    #[doc(hidden)]
+    fn ended_status(result: &Result<Self::Output>) -> Option<String>;
+
+    /// Returns the final cost of the resource. `price` is the charge for the submit.
+    #[doc(hidden)]
+    fn final_charge(
+        _: &Handle<Self>,
+        _: &Result<Self::Output>,
+        price: Option<Usd>,
+    ) -> impl Future<Output = Option<Usd>> + Send {
+        std::future::ready(price)
+    }
+
+    /// Returns the reference to the resource for errors.
     #[doc(hidden)]
     fn resource_ref(id: &Self::Id, receipt: Option<&Arc<Self::Receipt>>) -> ResourceRef;
 
@@ -122,13 +154,27 @@ pub struct Handle<R: Resource> {
     submission: Option<Submission<R::Receipt>>,
 }
 
-/// What a handle keeps of the submit that returned it.
+/// The data of the submit that returned a handle.
 #[derive(Debug)]
 struct Submission<T> {
     /// The receipt, unless it has other fields than expected.
     receipt: Option<Arc<T>>,
     idempotency_key: Option<IdempotencyKey>,
     is_replay: bool,
+    /// The intent in the client's journal.
+    intent: Option<Arc<ActiveIntent>>,
+}
+
+// Written by hand, as receipts need not be `Clone`.
+impl<T> Clone for Submission<T> {
+    fn clone(&self) -> Self {
+        Self {
+            receipt: self.receipt.clone(),
+            idempotency_key: self.idempotency_key.clone(),
+            is_replay: self.is_replay,
+            intent: self.intent.clone(),
+        }
+    }
 }
 
 impl<R: Resource> Handle<R> {
@@ -165,6 +211,88 @@ impl<R: Resource> Handle<R> {
         self.submission.as_ref().is_some_and(|it| it.is_replay)
     }
 
+    /// Returns the id that the application gave to the submission, if it is in a journal.
+    #[must_use]
+    pub fn submission_id(&self) -> Option<&str> {
+        self.intent()?.submission_id()
+    }
+
+    /// Returns the intent in the client's journal, or `None` if the handle was rebuilt from an id.
+    #[must_use]
+    pub fn intent_id(&self) -> Option<&IntentId> {
+        Some(self.intent()?.id())
+    }
+
+    /// Returns whether the submission was in the journal before the call that returned this handle.
+    #[must_use]
+    pub fn is_resumed(&self) -> bool {
+        self.intent().is_some_and(|intent| intent.is_resumed())
+    }
+
+    /// Records in the journal that the application has what it needs of the outcome: the submission is
+    /// not [recovered](Client::recover) any more. Does nothing without a journal.
+    ///
+    /// Its submission id stays taken: the same submit returns a handle of the same resource.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the journal cannot be written.
+    pub async fn acknowledge(&self) -> Result<()> {
+        match self.intent() {
+            Some(intent) => intent.acknowledge().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Returns whether the submission had ended and was acknowledged before the call that returned this
+    /// handle.
+    pub(crate) fn was_acknowledged(&self) -> bool {
+        self.intent()
+            .is_some_and(|intent| intent.was_acknowledged())
+    }
+
+    fn intent(&self) -> Option<&Arc<ActiveIntent>> {
+        self.submission.as_ref()?.intent.as_ref()
+    }
+
+    /// Returns a handle of the resource that an intent of the journal was accepted as.
+    pub(crate) fn restore(core: &Arc<Core>, id: String, intent: Arc<ActiveIntent>) -> Self {
+        Self {
+            core: Arc::clone(core),
+            id: id.into(),
+            submission: Some(Submission {
+                receipt: None,
+                idempotency_key: Some(intent.key().clone()),
+                is_replay: true,
+                intent: Some(intent),
+            }),
+        }
+    }
+
+    /// Records in the journal how a wait has ended. If that cannot be written now, it is written before
+    /// the next submit, or found out again. A charge that cannot be read until the deadline stays
+    /// reserved.
+    pub(crate) async fn record_outcome(
+        &self,
+        result: &Result<R::Output>,
+        deadline: Option<Instant>,
+    ) {
+        let Some(intent) = self.intent() else {
+            return;
+        };
+        let Some(status) = R::ended_status(result) else {
+            return;
+        };
+        let charge = R::final_charge(self, result, intent.charge());
+        let charge = match deadline {
+            Some(deadline) => clock::before(deadline, charge).await.flatten(),
+            None => charge.await,
+        };
+        if let Err(error) = intent.ended(&status, charge).await {
+            error.log_failed_write();
+        }
+    }
+
     /// Reads the status once. A wait polls it at the right times.
     pub fn status(&self) -> Call<R::Status> {
         self.call(R::STATUS)
@@ -191,27 +319,32 @@ impl<R: Resource> Handle<R> {
     ///
     /// ```no_run
     /// use std::time::Duration;
+    /// use svc_sdk::ErrorKind;
     ///
     /// # async fn run(client: svc_sdk::open::Client) {
     /// let job = client.jobs().handle("job_1");
     /// match job.wait().timeout(Duration::from_secs(600)).await {
     ///     Ok(result) => println!("{} files", result.artifacts().len()),
-    ///     Err(error) if error.is_job_failed() => println!("refunded: {error}"),
-    ///     Err(error) if error.is_wait_timeout() => println!("still running: {error}"),
-    ///     Err(error) => println!("status unknown: {error}"),
+    ///     Err(error) => match error.kind() {
+    ///         ErrorKind::JobFailed | ErrorKind::JobCanceled => println!("refunded: {error}"),
+    ///         ErrorKind::WaitTimeout => println!("still running: {error}"),
+    ///         _ => println!("outcome unknown: {error}"),
+    ///     },
     /// }
     /// # }
     /// ```
     ///
     /// # Errors
     ///
-    /// Awaiting it returns one of three kinds of error, each with the id:
+    /// Awaiting it returns an error with the id if it
     ///
-    /// - It ended without a result: [`is_job_failed`](Error::is_job_failed),
-    ///   [`is_run_failed`](Error::is_run_failed), [`top_up_status`](Error::top_up_status) and
-    ///   their like.
-    /// - Its status could not be read: [`is_poll_failure`](Error::is_poll_failure).
-    /// - The time limit of the wait passed: [`is_wait_timeout`](Error::is_wait_timeout).
+    /// - ended without a result: [`ErrorKind::JobFailed`](crate::ErrorKind::JobFailed) and its like,
+    ///   with the [status](Error::terminal_status);
+    /// - ended with a status that this version does not know:
+    ///   [`ErrorKind::UnknownStatus`](crate::ErrorKind::UnknownStatus);
+    /// - did not end within the time limit: [`ErrorKind::WaitTimeout`](crate::ErrorKind::WaitTimeout);
+    ///
+    /// or if its status could not be read: [`ErrorKind::PollFailed`](crate::ErrorKind::PollFailed).
     ///
     /// # Cancel safety
     ///
@@ -220,19 +353,19 @@ impl<R: Resource> Handle<R> {
         Wait::new(self.updates())
     }
 
-    /// A call about this resource.
+    /// Creates a call about this resource.
     pub(crate) fn call<T: DeserializeOwned>(&self, operation: Operation) -> Call<T> {
         Call::new(&self.core, operation, &[self.id.as_ref()]).about(self.resource_ref())
     }
 
     pub(crate) async fn poll_alone(&self) -> Result<R::Status> {
-        let slot = self.core.rate_limiter.reserve_poll(clock::now());
+        let slot = self.core.key.rate_limiter.reserve_poll(clock::now());
         clock::sleep_until(slot).await;
         self.status().max_retries(0).await
     }
 
-    fn download_options(&self) -> download::Options {
-        download::Options::new(
+    fn download_options(&self) -> download::DownloadOptions {
+        download::DownloadOptions::new(
             Arc::clone(&self.core),
             self.resource_ref(),
             self.id.as_ref(),
@@ -262,11 +395,7 @@ impl<R: Resource> Clone for Handle<R> {
         Self {
             core: Arc::clone(&self.core),
             id: self.id.clone(),
-            submission: self.submission.as_ref().map(|it| Submission {
-                receipt: it.receipt.clone(),
-                idempotency_key: it.idempotency_key.clone(),
-                is_replay: it.is_replay,
-            }),
+            submission: self.submission.clone(),
         }
     }
 }
@@ -281,20 +410,84 @@ impl<R: Resource> fmt::Debug for Handle<R> {
 }
 
 impl<R: Resource> Call<Handle<R>> {
-    /// A call that submits such a resource.
+    /// Creates a call that submits such a resource.
     pub(crate) fn submit(core: &Arc<Core>, operation: Operation, segments: &[&str]) -> Self {
         Self::submit_request(core, Request::new(operation, segments))
     }
 
     fn submit_request(core: &Arc<Core>, request: Result<Request>) -> Self {
-        Self::with_decoder(core, request, decode_handle)
+        Self::with_decoder(core, request, decode_handle).with_submit_functions(SubmitFunctions {
+            kind: R::JOURNAL_KIND,
+            receipt: |handle| Receipt {
+                kind: R::JOURNAL_KIND,
+                id: handle.id.as_ref().to_owned(),
+                request_id: handle
+                    .receipt()
+                    .and_then(R::receipt_request_id)
+                    .map(ToString::to_string),
+                price_usd: handle.receipt().and_then(R::receipt_price),
+            },
+            attach: |handle, intent| {
+                if let Some(submission) = &mut handle.submission {
+                    submission.intent = Some(intent);
+                }
+            },
+            restore: Handle::restore,
+        })
+    }
+}
+
+/// Options of submits that are in a journal ([`ClientBuilder::journal`](crate::ClientBuilder::journal)).
+impl<R: Resource> Call<Handle<R>> {
+    /// Names the submission: an order, a row, a message. Submits with the same id are one submission,
+    /// in every process that has the journal, and paid for once.
+    ///
+    /// Without a journal the call fails, and nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// Awaiting it returns an error with a [`JournalError`](crate::journal::JournalError) if it cannot
+    /// be sent: another body under the same id, another account, an outcome that is unknown.
+    pub fn submission_id(mut self, id: impl Into<String>) -> Self {
+        self.submit_options().submission_id = Some(id.into());
+        self
+    }
+
+    /// Sets what is done if the submission was accepted before. The default is
+    /// [`Reuse::ReturnExisting`].
+    pub fn reuse(mut self, reuse: Reuse) -> Self {
+        self.submit_options().reuse = reuse;
+        self
+    }
+
+    /// Sets what it may cost at most. A run without a spend cap gets this one; a job that is estimated
+    /// to cost more, a run with a higher cap, and what has no price are refused.
+    ///
+    /// It needs a journal, as [`submission_id`](Self::submission_id) does.
+    pub fn at_most(mut self, amount: Usd) -> Self {
+        self.submit_options().at_most = Some(amount);
+        self
+    }
+
+    /// Sets the journal, in place of the client's.
+    pub fn journal(mut self, journal: &Journal) -> Self {
+        self.submit_options().journal = Some(journal.clone());
+        self
+    }
+
+    /// Notes something about the submission in its journal entry, such as a description.
+    pub fn note(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.submit_options()
+            .notes
+            .insert(name.into(), value.into());
+        self
     }
 }
 
 /// A receipt, which is not moved again after it was decoded: it is large.
-struct Shared<T>(Arc<T>);
+struct SharedReceipt<T>(Arc<T>);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for SharedReceipt<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         T::deserialize(deserializer).map(|receipt| Self(Arc::new(receipt)))
     }
@@ -307,7 +500,7 @@ fn decode_handle<R: Resource>(
     response: &RawResponse,
 ) -> Result<Handle<R>> {
     let receipt = response.decode(context.core.wrapping);
-    let decoded = receipt.and_then(|Shared::<R::Receipt>(receipt)| {
+    let decoded = receipt.and_then(|SharedReceipt::<R::Receipt>(receipt)| {
         let id = R::receipt_id(&receipt).ok_or_else(|| response.missing_id())?;
         Ok((id, Some(receipt)))
     });
@@ -331,11 +524,12 @@ fn decode_handle<R: Resource>(
                     .is_none_or(|receipt| R::is_replay(receipt)),
             receipt,
             idempotency_key: context.request.idempotency_key.clone(),
+            intent: None,
         }),
     })
 }
 
-impl<S: Surface> Client<S> {
+impl<S: ClientSurface> Client<S> {
     /// Submits a JSON body as it is, for fields that this build may not know.
     ///
     /// `segments` are the values of the placeholders in the operation's path. Nothing is checked but

@@ -6,15 +6,17 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::run::charge;
 use super::{FormatRun, Handle, Resource, RunHandle};
 use crate::call::Call;
 use crate::client::Client;
-use crate::contract::Operation;
-use crate::error::{Error, ResourceRef, Result};
+use crate::contract::{Operation, QueueStatus};
+use crate::error::{Error, Kind, ResourceRef, Result};
+use crate::journal::ResourceKind;
 use crate::polling::{PollStatus, ResultRetry};
 use crate::sealed::Sealed;
 use crate::surface::Developer;
-use crate::types::{Queue, QueueId, QueueItem, RunReceipt};
+use crate::types::{Queue, QueueId, QueueItem, RequestId, RunReceipt, Usd};
 
 /// A bulk queue of Format runs.
 ///
@@ -22,7 +24,8 @@ use crate::types::{Queue, QueueId, QueueItem, RunReceipt};
 /// [`Queues::handle`](crate::resources::Queues::handle) rebuilds one from an id. A queue cannot be
 /// canceled; its runs can.
 ///
-/// A wait returns when every item has ended, in whatever way, and has no time limit by default:
+/// A wait returns when every item has ended, in whatever way, and has no time limit by default. A queue
+/// that ended with an unknown status is an error, which has the [`queue`](Error::queue):
 ///
 /// ```no_run
 /// # async fn run(client: svc_sdk::developer::Client) -> svc_sdk::Result<()> {
@@ -106,6 +109,38 @@ impl Resource for QueueResource {
 
     const STATUS: Operation = Operation::FormatQueuesGet;
     const DEFAULT_TIMEOUT: Option<Duration> = None;
+    const JOURNAL_KIND: ResourceKind = ResourceKind::Queue;
+
+    fn receipt_request_id(receipt: &Queue) -> Option<&RequestId> {
+        receipt.request_id.as_ref()
+    }
+
+    fn ended_status(result: &Result<Queue>) -> Option<String> {
+        let queue = match result {
+            Ok(queue) => queue,
+            Err(error) => error.queue()?,
+        };
+        Some(
+            queue
+                .status
+                .as_ref()
+                .map_or_else(|| "completed".to_owned(), ToString::to_string),
+        )
+    }
+
+    /// Sums the spend of the runs, if all of their receipts have it.
+    async fn final_charge(handle: &Handle<Self>, _: &Result<Queue>, _: Option<Usd>) -> Option<Usd> {
+        let results = handle.results().await.ok()?;
+        results.iter().try_fold(Usd::ZERO, |sum, item| {
+            let spent = match &item.receipt {
+                Some(receipt) => charge(receipt)?,
+                // A run that was never started costs nothing.
+                None if item.error.is_none() => Usd::ZERO,
+                None => return None,
+            };
+            sum.checked_add(spent)
+        })
+    }
 
     fn is_submitted_by(operation: Operation) -> bool {
         matches!(
@@ -130,8 +165,14 @@ impl Resource for QueueResource {
         ResourceRef::Queue(id.clone())
     }
 
-    async fn output(_: &Handle<Self>, status: Queue, _: ResultRetry) -> Result<Queue> {
-        Ok(status)
+    async fn output(handle: &Handle<Self>, queue: Queue, _: ResultRetry) -> Result<Queue> {
+        match queue.status {
+            None | Some(QueueStatus::Running | QueueStatus::Completed) => Ok(queue),
+            Some(_) => {
+                let queue = Box::new(queue);
+                Err(handle.annotate(Error::new(Kind::QueueEnded { queue })))
+            }
+        }
     }
 }
 

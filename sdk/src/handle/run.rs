@@ -11,11 +11,13 @@ use crate::call::{Call, clock};
 use crate::contract::{Operation, RunStatus};
 use crate::download::{ArtifactDownload, ArtifactList, Download};
 use crate::error::{Error, Kind, ResourceRef, Result};
+use crate::journal::ResourceKind;
 use crate::polling::{PollStatus, REPLICA_POLL_INTERVAL, ResultRetry};
 use crate::sealed::Sealed;
 use crate::surface::Developer;
 use crate::types::{
-    Artifact, Page, Redelivery, RunEvent, RunId, RunKind, RunReceipt, RunStatusPayload,
+    Artifact, Page, Redelivery, RequestId, RunEvent, RunId, RunKind, RunReceipt, RunStatusPayload,
+    Usd,
 };
 
 /// How many times a wait reads a receipt again whose output is not filled in yet.
@@ -32,7 +34,7 @@ const MAX_PENDING_READS: u32 = 5;
 /// # async fn run(client: svc_sdk::developer::Client) -> svc_sdk::Result<()> {
 /// let cap = Usd::from_micros(2_000_000);
 /// let body = AgentCompletionCreate::new("Three posters for a jazz night", cap);
-/// let run = client.agent().run(body).await?;
+/// let run = client.agents().run(body).await?;
 /// match run.wait().await {
 ///     Ok(receipt) if receipt.is_degraded() => println!("media, but no output"),
 ///     Ok(receipt) => println!("{:?}", receipt.output),
@@ -102,6 +104,23 @@ macro_rules! run_resource {
             type Output = RunReceipt;
 
             const STATUS: Operation = Operation::$status;
+            const JOURNAL_KIND: ResourceKind = ResourceKind::$name;
+
+            fn receipt_request_id(receipt: &RunReceipt) -> Option<&RequestId> {
+                receipt.request_id.as_ref()
+            }
+
+            fn ended_status(result: &Result<RunReceipt>) -> Option<String> {
+                Some(ended_receipt(result)?.status.to_string())
+            }
+
+            async fn final_charge(
+                _: &Handle<Self>,
+                result: &Result<RunReceipt>,
+                _: Option<Usd>,
+            ) -> Option<Usd> {
+                charge(ended_receipt(result)?)
+            }
 
             fn is_submitted_by(operation: Operation) -> bool {
                 matches!(operation, $(Operation::$submit)|+)
@@ -152,11 +171,29 @@ run_resource! {
     AgentRunsGet, AgentRunsStatus, AgentRunsResult, AgentRunsCancel
 }
 
-/// Whether the operation submits a run of any kind.
-pub(crate) fn is_submit(operation: Operation) -> bool {
+/// Returns whether the operation submits a run of any kind.
+pub(super) fn is_submit(operation: Operation) -> bool {
     ActionRun::is_submitted_by(operation)
         || FormatRun::is_submitted_by(operation)
         || AgentRun::is_submitted_by(operation)
+}
+
+fn ended_receipt(result: &Result<RunReceipt>) -> Option<&RunReceipt> {
+    match result {
+        Ok(receipt) => Some(receipt),
+        Err(error) => match error.variant() {
+            Kind::RunEnded { receipt } => Some(receipt),
+            _ => None,
+        },
+    }
+}
+
+/// Returns what a run that has ended did spend, if the receipt says so. A skipped run costs nothing.
+pub(crate) fn charge(receipt: &RunReceipt) -> Option<Usd> {
+    if receipt.status == RunStatus::Skipped {
+        return Some(Usd::ZERO);
+    }
+    receipt.billable_amount()
 }
 
 fn initial_status(receipt: &RunReceipt) -> RunStatusPayload {
@@ -262,8 +299,12 @@ impl<K: RunResource> Handle<K> {
         let is_success = match receipt.status {
             RunStatus::Completed => true,
             RunStatus::Failed | RunStatus::Skipped | RunStatus::Canceled => false,
-            // For a terminal status that this build does not know, the output decides.
-            _ => receipt.error.is_none() && receipt.output.is_some(),
+            // Without any status, an output is a success.
+            _ => {
+                receipt.status.as_str().is_empty()
+                    && receipt.error.is_none()
+                    && receipt.output.is_some()
+            }
         };
         if is_success {
             return Ok(receipt);

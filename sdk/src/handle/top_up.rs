@@ -9,10 +9,11 @@ use super::{Handle, Resource};
 use crate::call::Call;
 use crate::contract::{Operation, TopUpStatus};
 use crate::error::{Error, Kind, ResourceRef, Result};
+use crate::journal::ResourceKind;
 use crate::polling::{PollStatus, ResultRetry};
 use crate::sealed::Sealed;
 use crate::surface::Open;
-use crate::types::{Extra, TopUp, TopUpId};
+use crate::types::{Extra, RequestId, TopUp, TopUpId};
 
 /// The service gives no hint when to poll a top-up; a payer takes a while.
 const POLL_INTERVAL: Duration = Duration::from_secs(3);
@@ -24,10 +25,10 @@ const POLL_INTERVAL: Duration = Duration::from_secs(3);
 /// it is paid:
 ///
 /// ```no_run
-/// use svc_sdk::types::TopUpCreate;
+/// use svc_sdk::types::{TopUpCreate, Usd};
 ///
 /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
-/// let top_up = client.top_ups().create(TopUpCreate::new(2_000)).await?;
+/// let top_up = client.top_ups().create(TopUpCreate::new(Usd::from_micros(20_000_000))).await?;
 /// println!("pay at {:?}", top_up.receipt().and_then(|it| it.checkout_url.clone()));
 /// top_up.wait().await?;
 /// # Ok(())
@@ -56,6 +57,21 @@ impl Resource for TopUpResource {
     type Output = TopUp;
 
     const STATUS: Operation = Operation::TopUpsGet;
+    const JOURNAL_KIND: ResourceKind = ResourceKind::TopUp;
+
+    fn receipt_request_id(_: &TopUp) -> Option<&RequestId> {
+        None
+    }
+
+    fn ended_status(result: &Result<TopUp>) -> Option<String> {
+        match result {
+            Ok(top_up) => Some(top_up.status.to_string()),
+            Err(error) => match error.variant() {
+                Kind::TopUpEnded { status } => Some(status.clone()),
+                _ => None,
+            },
+        }
+    }
 
     fn is_submitted_by(operation: Operation) -> bool {
         operation == Operation::TopUpsCreate
@@ -102,7 +118,8 @@ impl PollStatus for TopUp {
     }
 
     fn is_finished(&self) -> bool {
-        self.status.is_terminal()
+        let terminal = self.extra.get_as("terminal");
+        terminal.unwrap_or_else(|| self.status.is_terminal())
     }
 
     fn poll_after(&self) -> Option<Duration> {

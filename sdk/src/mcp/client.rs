@@ -13,13 +13,14 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
 use serde_json::{Map, Value};
 
-use super::error::{Error, ToolError};
+use super::error::Error;
 use super::tool::{Tool, ToolCache, ToolResult};
 use super::transport::McpTransport;
 use crate::call::Core;
 use crate::call::api_key::ApiKey;
 use crate::call::key_provider::KeyProvider;
 use crate::call::retry::RetryPolicy;
+use crate::journal::Journal;
 use crate::observe::Observer;
 use crate::surface::Developer;
 use crate::transport::Transport;
@@ -28,7 +29,7 @@ use crate::types::{IdempotencyKey, InvalidField};
 const URL_VARIABLE: &str = "SVC_MCP_URL";
 const API_KEY_VARIABLE: &str = "SVC_DEVELOPER_API_KEY";
 /// The argument by which the service recognizes a repeated call.
-const KEY_ARGUMENT: &str = "idempotency_key";
+pub(super) const KEY_ARGUMENT: &str = "idempotency_key";
 
 /// A connected client of the MCP endpoint.
 ///
@@ -56,8 +57,8 @@ const KEY_ARGUMENT: &str = "idempotency_key";
 /// # }
 /// ```
 pub struct Client {
-    service: RunningService<RoleClient, ClientConfig>,
-    core: Arc<Core>,
+    pub(super) service: RunningService<RoleClient, ClientConfig>,
+    pub(super) core: Arc<Core>,
     tools: Arc<ToolCache>,
 }
 
@@ -104,6 +105,7 @@ impl Client {
         ClientBuilder {
             url: None,
             client: crate::Client::builder(),
+            account: String::new(),
         }
     }
 
@@ -131,26 +133,16 @@ impl Client {
     /// [is ambiguous](Error::is_ambiguous) and has an idempotency key, repeat the call with that key;
     /// without one, the tool may run twice.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<ToolResult, Error> {
-        let mut arguments = match arguments {
-            Value::Object(arguments) => arguments,
-            Value::Null => Map::new(),
-            _ => {
-                let invalid = InvalidField::new("arguments", "must be a JSON object");
-                return Err(crate::Error::from(invalid).into());
-            }
-        };
+        if self.core.journal.is_some() && self.knows(tool, Tool::is_paid).await? {
+            return self.submit(tool, arguments).await;
+        }
+        let mut arguments = object(arguments)?;
         let key = self.ensure_idempotency_key(tool, &mut arguments).await?;
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let result = self.service.call_tool(params).await;
         let result =
             result.map_err(|error| Error::from_service_error(error).with_key(key.as_ref()))?;
-        let is_error = result.is_error == Some(true);
-        let result = ToolResult::new(result, key);
-        if is_error {
-            let error = ToolError::new(tool, &result.texts, result.idempotency_key);
-            return Err(Error::Tool(Box::new(error)));
-        }
-        Ok(result)
+        ToolResult::from_reply(tool, result, key)
     }
 
     /// Returns the protocol version that the client and the endpoint agreed on.
@@ -166,24 +158,50 @@ impl Client {
         tool: &str,
         arguments: &mut Map<String, Value>,
     ) -> Result<Option<IdempotencyKey>, Error> {
-        if let Some(key) = arguments.get(KEY_ARGUMENT) {
-            let key: Result<IdempotencyKey, _> = key.as_str().unwrap_or_default().parse();
-            return Ok(Some(key.map_err(crate::Error::from)?));
+        if let Some(key) = key_of(arguments)? {
+            return Ok(Some(key));
         }
-        let tools = match self.tools.get() {
-            Some(tools) => tools,
-            None => self.tools().await?,
-        };
-        let accepts_key = tools
-            .iter()
-            .any(|known| known.name == tool && known.has_argument(KEY_ARGUMENT));
-        if !accepts_key {
+        if !self.accepts_key(tool).await? {
             return Ok(None);
         }
         let key = self.core.random.idempotency_key()?;
         arguments.insert(KEY_ARGUMENT.to_owned(), Value::from(key.as_str()));
         Ok(Some(key))
     }
+
+    /// Returns whether a tool accepts an idempotency key.
+    pub(super) async fn accepts_key(&self, tool: &str) -> Result<bool, Error> {
+        self.knows(tool, |tool| tool.has_argument(KEY_ARGUMENT))
+            .await
+    }
+
+    /// Returns whether there is a tool of that name for which something holds.
+    async fn knows(&self, name: &str, holds: impl Fn(&Tool) -> bool) -> Result<bool, Error> {
+        let tools = match self.tools.get() {
+            Some(tools) => tools,
+            None => self.tools().await?,
+        };
+        Ok(tools.iter().any(|tool| tool.name == name && holds(tool)))
+    }
+}
+
+/// Returns the arguments of a call.
+pub(super) fn object(arguments: Value) -> Result<Map<String, Value>, Error> {
+    match arguments {
+        Value::Object(arguments) => Ok(arguments),
+        Value::Null => Ok(Map::new()),
+        _ => {
+            let invalid = InvalidField::new("arguments", "must be a JSON object");
+            Err(crate::Error::from(invalid).into())
+        }
+    }
+}
+
+/// Returns the idempotency key that the caller chose.
+pub(super) fn key_of(arguments: &Map<String, Value>) -> Result<Option<IdempotencyKey>, Error> {
+    let key = arguments.get(KEY_ARGUMENT);
+    let key = key.map(|key| key.as_str().unwrap_or_default().parse());
+    Ok(key.transpose().map_err(crate::Error::from)?)
 }
 
 impl fmt::Debug for Client {
@@ -218,6 +236,7 @@ impl fmt::Debug for Client {
 pub struct ClientBuilder {
     url: Option<String>,
     client: crate::ClientBuilder<Developer>,
+    account: String,
 }
 
 impl ClientBuilder {
@@ -255,7 +274,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the transport that sends requests. The default is reqwest.
+    /// Sets the transport that sends requests. The default is [`transport::hyper`](fn@crate::transport::hyper).
     pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
         self.client = self.client.transport(transport);
         self
@@ -292,6 +311,20 @@ impl ClientBuilder {
         self
     }
 
+    /// Sets the journal, in which each call of a paid tool is written down before it is sent. See
+    /// [`Client::submit`].
+    pub fn journal(mut self, journal: Journal) -> Self {
+        self.client = self.client.journal(journal);
+        self
+    }
+
+    /// Sets the label of the account in the journal, as
+    /// [`Client::with_account`](crate::Client::with_account) does.
+    pub fn account(mut self, label: impl Into<String>) -> Self {
+        self.account = label.into();
+        self
+    }
+
     /// Connects to the endpoint.
     ///
     /// # Errors
@@ -304,7 +337,8 @@ impl ClientBuilder {
                 "the MCP URL is missing: set {URL_VARIABLE}, or call `url`"
             ))
         })?;
-        let core = self.client.base_url(url).build()?.core;
+        let client = self.client.base_url(url).build()?;
+        let core = client.with_account(self.account).core;
         let tools = Arc::<ToolCache>::default();
         let transport = McpTransport {
             core: Arc::clone(&core),

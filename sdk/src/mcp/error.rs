@@ -5,7 +5,7 @@ use std::fmt;
 use rmcp::service::{ClientInitializeError, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
-use super::response::Envelope;
+use crate::call::response::ErrorEnvelope;
 use crate::contract::{ErrorCode, Operation};
 use crate::error::Kind;
 use crate::transport::TransportError;
@@ -184,7 +184,7 @@ impl ToolError {
         idempotency_key: Option<IdempotencyKey>,
     ) -> Self {
         let message = texts.join("\n");
-        let body = serde_json::from_str::<Envelope>(&message)
+        let body = serde_json::from_str::<ErrorEnvelope>(&message)
             .ok()
             .map(|envelope| envelope.error);
         Self {

@@ -20,14 +20,20 @@
 //! # }
 //! ```
 //!
+//! With a [`journal`](crate::journal), a call of a paid tool is paid for once, whatever crashes:
+//! [`Client::submit`].
+//!
 //! [`rmcp`]: https://docs.rs/rmcp
 
 mod client;
 mod error;
+mod receipt;
 mod response;
+mod submit;
 mod tool;
 mod transport;
 
 pub use self::client::{Client, ClientBuilder};
 pub use self::error::{Error, ToolError};
+pub use self::submit::ToolCall;
 pub use self::tool::{ResourceLink, Tool, ToolResult};

@@ -4,12 +4,11 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName};
 use rmcp::model::{CallToolResult, InitializeResult, ListToolsResult, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::StreamableHttpPostResponse;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::call::RawResponse;
-use crate::call::response::snippet;
+use crate::call::response::{ErrorEnvelope, snippet};
 use crate::contract::ErrorCategory;
 use crate::error::{Error, Kind, Result};
 use crate::types::ErrorBody;
@@ -21,12 +20,6 @@ pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-i
 const REJECTIONS: [i64; 8] = [
     -32700, -32600, -32601, -32602, -32002, -32020, -32021, -32022,
 ];
-
-/// The error of a tool, as the service's other endpoints send it.
-#[derive(Deserialize)]
-pub(super) struct Envelope {
-    pub(super) error: ErrorBody,
-}
 
 /// Decodes the HTTP response to `message`.
 ///
@@ -73,7 +66,7 @@ pub(super) fn decode(
     let response = response.into_success()?;
     if !is_empty {
         let (path, reason) = problem;
-        return Err(unclear(&response, path, reason));
+        return Err(undecided_outcome(&response, path, reason));
     }
     let kind = Kind::NotJson {
         status: response.status,
@@ -131,7 +124,7 @@ fn check_result(message: &Value, reply: &Value) -> std::result::Result<(), &'sta
 
 /// Returns the reply of a tool that rejected its call, or the error if it does not say so.
 pub(super) fn into_reply(message: &Value, error: Error) -> Result<StreamableHttpPostResponse> {
-    let is_rejection = matches!(error.kind(), Kind::Api { .. }) && !error.is_ambiguous();
+    let is_rejection = matches!(error.variant(), Kind::Api { .. }) && !error.is_ambiguous();
     let response = error.response().filter(|_| is_rejection);
     let reply = response.filter(|it| it.is_success()).and_then(|response| {
         let reply = reply_to(message, replies(&response.headers, &response.body))?;
@@ -147,7 +140,8 @@ fn call_error(reply: &Value, response: &RawResponse) -> Option<Error> {
     // The error of an HTTP response that is no JSON-RPC reply has a code of another type.
     if let Some(code) = reply.pointer("/error/code").and_then(Value::as_i64) {
         let is_rejection = REJECTIONS.contains(&code);
-        return (!is_rejection).then(|| unclear(response, "error", "the endpoint failed"));
+        return (!is_rejection)
+            .then(|| undecided_outcome(response, "error", "the endpoint failed"));
     }
     let result = reply.get("result")?;
     if result.get("isError") != Some(&Value::Bool(true)) {
@@ -156,10 +150,10 @@ fn call_error(reply: &Value, response: &RawResponse) -> Option<Error> {
     let envelope = result
         .pointer("/content/0/text")
         .and_then(Value::as_str)
-        .and_then(|text| serde_json::from_str::<Envelope>(text).ok());
-    let Some(Envelope { error }) = envelope else {
+        .and_then(|text| serde_json::from_str::<ErrorEnvelope>(text).ok());
+    let Some(ErrorEnvelope { error }) = envelope else {
         let reason = "the tool failed without an error envelope";
-        return Some(unclear(response, "result.content", reason));
+        return Some(undecided_outcome(response, "result.content", reason));
     };
     let error = Error::new(Kind::Api {
         status: status_of(&error),
@@ -179,7 +173,7 @@ fn status_of(error: &ErrorBody) -> u16 {
 }
 
 /// Returns the error of a reply that does not say whether the tool ran.
-fn unclear(response: &RawResponse, path: &str, reason: &str) -> Error {
+fn undecided_outcome(response: &RawResponse, path: &str, reason: &str) -> Error {
     let error = Error::new(Kind::Decode {
         status: response.status,
         path: path.to_owned(),
@@ -236,6 +230,7 @@ mod tests {
     use http::HeaderValue;
 
     use super::*;
+    use crate::error::ErrorKind;
 
     fn response(status: u16, content_type: &'static str, body: &'static str) -> RawResponse {
         let mut headers = HeaderMap::new();
@@ -301,7 +296,10 @@ mod tests {
                     response(200, "application/json", body),
                 );
                 let error = decoded.err().unwrap();
-                assert!(error.is_decode() && error.is_ambiguous(), "{body}: {error}");
+                assert!(
+                    error.kind() == ErrorKind::InvalidResponse && error.is_ambiguous(),
+                    "{body}: {error}"
+                );
                 assert!(error.to_string().contains(expected), "{body}: {error}");
             }
         }

@@ -4,8 +4,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::error::{Error, ToolError};
+use super::receipt::field;
+use crate::journal::{ActiveIntent, IntentId};
 use crate::types::IdempotencyKey;
 
 /// A tool of the MCP endpoint.
@@ -32,6 +35,12 @@ impl Tool {
     pub fn has_argument(&self, name: &str) -> bool {
         let properties = self.input_schema.get("properties");
         properties.is_some_and(|properties| properties.get(name).is_some())
+    }
+
+    /// Returns `true` if calls of the tool cost money: it accepts a limit of what a call may cost.
+    #[must_use]
+    pub fn is_paid(&self) -> bool {
+        self.has_argument("max_spend_usd")
     }
 
     pub(super) fn from_rmcp(tool: rmcp::model::Tool) -> Self {
@@ -86,6 +95,18 @@ pub struct ToolResult {
     /// Calling the tool again with this key and the same arguments does not run it twice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
+    #[serde(skip)]
+    intent: Option<JournaledCall>,
+}
+
+/// The intent of a call, which is active as long as its result exists.
+#[derive(Clone, Debug)]
+struct JournaledCall(Arc<ActiveIntent>);
+
+impl PartialEq for JournaledCall {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.id() == other.0.id()
+    }
 }
 
 /// A link to a file. No credential is needed to download it.
@@ -101,7 +122,58 @@ pub struct ResourceLink {
 }
 
 impl ToolResult {
-    pub(super) fn new(result: CallToolResult, idempotency_key: Option<IdempotencyKey>) -> Self {
+    /// Returns the intent in the journal, if the call was [submitted](super::Client::submit) through one.
+    #[must_use]
+    pub fn intent_id(&self) -> Option<&IntentId> {
+        self.intent.as_ref().map(|intent| intent.0.id())
+    }
+
+    /// Records in the journal that the application has the result. Does nothing without a journal.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the journal cannot be written.
+    pub async fn acknowledge(&self) -> crate::Result<()> {
+        match &self.intent {
+            Some(intent) => intent.0.acknowledge().await,
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn with_intent(mut self, intent: Arc<ActiveIntent>) -> Self {
+        self.intent = Some(JournaledCall(intent));
+        self
+    }
+
+    /// Returns the result of a call that the journal has the receipt of.
+    pub(super) fn of_intent(intent: Arc<ActiveIntent>) -> Self {
+        let made = intent.resource();
+        let result = Self {
+            structured: made.map(|(kind, id)| json!({ field(kind): id })),
+            idempotency_key: Some(intent.key().clone()),
+            ..Self::default()
+        };
+        result.with_intent(intent)
+    }
+
+    /// Returns the result of a reply, or the error that it reports.
+    pub(super) fn from_reply(
+        tool: &str,
+        reply: CallToolResult,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Self, Error> {
+        let is_error = reply.is_error == Some(true);
+        let result = Self::new(reply, key);
+        match is_error {
+            true => {
+                let error = ToolError::new(tool, &result.texts, result.idempotency_key);
+                Err(Error::Tool(Box::new(error)))
+            }
+            false => Ok(result),
+        }
+    }
+
+    fn new(result: CallToolResult, idempotency_key: Option<IdempotencyKey>) -> Self {
         let mut tool_result = Self {
             structured: result.structured_content,
             idempotency_key,

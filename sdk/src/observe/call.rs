@@ -1,4 +1,4 @@
-//! What is reported of one call: its span, its attempts, its end.
+//! Reporting of one call to observers and traces: its span, its attempts, its end.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use http::Request as HttpRequest;
 use tracing::Span;
 
 use super::error_type::error_type;
-use super::observer::{AttemptEnd, AttemptStart, CallEnd, CallOutcome};
+use super::observer::{AttemptEnd, AttemptStart, CallEnd, CallOutcome, CallStart};
 use super::trace;
 use crate::call::clock::{self, Instant};
 use crate::call::{CallOptions, Core, RawResponse, Request};
@@ -46,6 +46,9 @@ impl<'a> ObservedCall<'a> {
         let span = trace::call_span(core, request);
         if let Some(resource) = &options.resource {
             trace::record_resource(&span, resource);
+        }
+        for observer in &core.observers {
+            observer.on_call_start(&CallStart { request });
         }
         Self {
             core,
@@ -109,6 +112,8 @@ impl<'a> ObservedCall<'a> {
         let end = AttemptEnd {
             request: self.request,
             attempt: self.attempts,
+            server_address: self.core.base_url.host(),
+            server_port: self.core.base_url.port(),
             duration: clock::now().saturating_duration_since(began),
             response: attempt.response.as_ref(),
             error,

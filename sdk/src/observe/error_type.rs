@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use crate::error::{Error, Kind};
 
 pub(crate) fn error_type(error: &Error) -> Cow<'static, str> {
-    let word = match error.kind() {
+    let word = match error.variant() {
         Kind::Api { status, .. } | Kind::NoEnvelope { status, .. } => {
             return Cow::Owned(status.to_string());
         }
-        Kind::PollFailed { source }
-        | Kind::Download {
+        Kind::PollFailed { source } => return error_type(source),
+        Kind::Download {
             source: Some(source),
             ..
         } => return error_type(source),
@@ -24,11 +24,13 @@ pub(crate) fn error_type(error: &Error) -> Cow<'static, str> {
         Kind::NotJson { .. } | Kind::Decode { .. } | Kind::RepeatedCursor { .. } => {
             "invalid_response"
         }
+        Kind::Journal(_) => "journal",
         Kind::RateLimitExhausted { .. } => "rate_limit_exhausted",
         Kind::Timeout { .. } => "timeout",
         Kind::JobEnded { .. }
         | Kind::RunEnded { .. }
         | Kind::TopUpEnded { .. }
+        | Kind::QueueEnded { .. }
         | Kind::NotFinished { .. } => "not_completed",
         Kind::WaitTimeout { .. } => "wait_timeout",
         Kind::Download { source: None, .. } | Kind::IncompleteDownload { .. } => "download_failed",

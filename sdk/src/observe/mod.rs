@@ -51,8 +51,9 @@
 //!
 //! # Metrics and headers
 //!
-//! An [`Observer`] is called before and after each attempt and at the end of each call. It can count,
-//! measure, and add headers to requests, such as `traceparent`:
+//! With the feature `opentelemetry`, `OpenTelemetryMetrics` records metrics with OpenTelemetry. Other
+//! metrics, and headers of requests such as `traceparent`, are the program's: an [`Observer`] is called
+//! at the beginning and the end of each call and of each attempt:
 //!
 //! ```no_run
 //! use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,10 +81,14 @@
 pub(crate) mod call;
 mod error_type;
 mod observer;
+#[cfg(feature = "opentelemetry")]
+mod open_telemetry;
 pub(crate) mod redact;
 pub(crate) mod trace;
 
-pub use self::observer::{AttemptEnd, AttemptStart, CallEnd, CallOutcome, Observer};
+pub use self::observer::{AttemptEnd, AttemptStart, CallEnd, CallOutcome, CallStart, Observer};
+#[cfg(feature = "opentelemetry")]
+pub use self::open_telemetry::OpenTelemetryMetrics;
 
 #[cfg(test)]
 mod tests;

@@ -16,6 +16,11 @@ use crate::types::{InvalidField, RequestId};
 /// that makes the call, between its steps, so that they must not block. Downloads are not observed:
 /// they are requests to other hosts. See the [module](super) for traces.
 pub trait Observer: Send + Sync + 'static {
+    /// Called once for each call that is awaited, before anything else. Its end follows in any case.
+    fn on_call_start(&self, call: &CallStart<'_>) {
+        let _ = call;
+    }
+
     /// Called before an attempt is sent. Can add headers.
     fn on_attempt_start(&self, attempt: &mut AttemptStart<'_>) {
         let _ = attempt;
@@ -30,6 +35,14 @@ pub trait Observer: Send + Sync + 'static {
     fn on_call_end(&self, call: &CallEnd<'_>) {
         let _ = call;
     }
+}
+
+/// A call that begins.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct CallStart<'a> {
+    /// The request, without the host and the credential.
+    pub request: &'a Request,
 }
 
 /// An attempt that is about to be sent.
@@ -65,6 +78,10 @@ pub struct AttemptEnd<'a> {
     pub request: &'a Request,
     /// The attempt, counted from 1.
     pub attempt: u32,
+    /// The host of the base URL.
+    pub server_address: &'a str,
+    /// The port of the base URL.
+    pub server_port: u16,
     /// The time from sending the request to reading the end of its response.
     pub duration: Duration,
     /// The response, if a complete one was received.

@@ -11,7 +11,7 @@ use tracing::subscriber::{DefaultGuard, Interest};
 use tracing::{Event, Metadata, Subscriber};
 use tracing_core::span::Current;
 
-use super::{AttemptEnd, AttemptStart, CallEnd, CallOutcome, Observer};
+use super::{AttemptEnd, AttemptStart, CallEnd, CallOutcome, CallStart, Observer};
 use crate::contract::Method;
 use crate::surface::Open;
 use crate::transport::scripted::{Script, ScriptedTransport, Step, json};
@@ -63,6 +63,11 @@ impl Observer for Log {
             assert!(attempt.set_header(reserved, "x").is_err(), "{reserved}");
         }
         self.push(format!("start {}", attempt.attempt));
+    }
+
+    fn on_call_start(&self, call: &CallStart<'_>) {
+        let operation = call.request.operation.map(crate::contract::Operation::name);
+        self.push(format!("begin {operation:?}"));
     }
 
     fn on_attempt_end(&self, attempt: &AttemptEnd<'_>) {
@@ -221,8 +226,9 @@ async fn an_observer_sees_attempts_and_the_end_of_the_call() {
     jobs.jobs().handle("job_1").get().await.unwrap();
     let lines = log.lines();
     assert_eq!(
-        lines[..4],
+        lines[..5],
         [
+            "begin Some(\"jobs_get\")",
             "start 1",
             "end 1 status Some(503) after 1000 ms, 0 B sent, 55 B received, error Some(\"503\"), retry in Some(10), None",
             "start 2",
@@ -230,21 +236,21 @@ async fn an_observer_sees_attempts_and_the_end_of_the_call() {
         ]
     );
     assert!(
-        lines[5].starts_with("end 3 status Some(200) after 1000 ms"),
-        "{}",
-        lines[5]
-    );
-    assert!(
-        lines[5].ends_with("error None, retry in None, Some(RequestId(\"req_7\"))"),
-        "{}",
-        lines[5]
-    );
-    assert!(
-        lines[6].starts_with("call Some(\"jobs_get\") 3 attempts in 13 s: success, None"),
+        lines[6].starts_with("end 3 status Some(200) after 1000 ms"),
         "{}",
         lines[6]
     );
-    assert_eq!(lines.len(), 7);
+    assert!(
+        lines[6].ends_with("error None, retry in None, Some(RequestId(\"req_7\"))"),
+        "{}",
+        lines[6]
+    );
+    assert!(
+        lines[7].starts_with("call Some(\"jobs_get\") 3 attempts in 13 s: success, None"),
+        "{}",
+        lines[7]
+    );
+    assert_eq!(lines.len(), 8);
     let headers: Vec<_> = script
         .requests()
         .iter()
@@ -260,6 +266,7 @@ async fn an_observer_sees_calls_that_are_dropped_or_never_sent() {
     let client = client(&script, &log);
     let dropped = tokio::time::timeout(Duration::from_secs(3), client.jobs().handle("job_1").get());
     dropped.await.unwrap_err();
+    tokio::task::yield_now().await;
     let last = log.lines().pop().unwrap();
     assert_eq!(
         last,

@@ -15,7 +15,6 @@ use crate::contract::Operation;
 use crate::error::{Error, ResourceRef};
 use crate::transport::Body;
 
-/// Returns the span of a call.
 pub(super) fn call_span(core: &Core, request: &Request) -> Span {
     let method = request.method.as_str();
     let template = request.operation.map(Operation::path);
@@ -41,7 +40,6 @@ pub(super) fn call_span(core: &Core, request: &Request) -> Span {
     )
 }
 
-/// Returns the span of a wait.
 pub(crate) fn wait_span(resource: &ResourceRef) -> Span {
     let span = tracing::info_span!(
         target: "svc_sdk::wait",
@@ -59,7 +57,6 @@ pub(crate) fn wait_span(resource: &ResourceRef) -> Span {
     span
 }
 
-/// Returns the span of a download.
 pub(crate) fn download_span(resource: &ResourceRef) -> Span {
     let span = tracing::info_span!(
         target: "svc_sdk::download",
@@ -186,7 +183,6 @@ pub(crate) fn request_message(
     }
 }
 
-/// Reports the headers of a response.
 pub(crate) fn response_headers(status: u16, headers: &HeaderMap, key: Option<&HeaderValue>) {
     if tracing::enabled!(target: "svc_sdk::headers", tracing::Level::TRACE) {
         tracing::trace!(
@@ -199,7 +195,6 @@ pub(crate) fn response_headers(status: u16, headers: &HeaderMap, key: Option<&He
     }
 }
 
-/// Reports the body of a response.
 pub(crate) fn response_body(operation: Option<Operation>, body: &[u8], key: Option<&HeaderValue>) {
     if !body.is_empty() && tracing::enabled!(target: "svc_sdk::body", tracing::Level::TRACE) {
         let is_secret = matches!(

@@ -1,4 +1,4 @@
-//! Polls that fail, one after the other.
+//! Consecutive polls that failed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,8 +27,8 @@ impl PollFailures {
     }
 
     /// Keeps the error of the latest poll.
-    pub(crate) fn keep(&mut self, error: Error) -> Arc<Error> {
-        Arc::clone(self.last.insert(Arc::new(error)))
+    pub(crate) fn keep(&mut self, error: Arc<Error>) -> Arc<Error> {
+        Arc::clone(self.last.insert(error))
     }
 
     /// Returns the error of the latest poll, if it failed.
@@ -58,10 +58,10 @@ impl PollFailures {
     }
 }
 
-/// Whether another poll can help.
+/// Returns whether another poll can succeed.
 fn is_transient(error: &Error) -> bool {
     let is_local = matches!(
-        error.kind(),
+        error.variant(),
         Kind::RateLimitExhausted { .. } | Kind::Timeout { .. }
     );
     is_local || allows_retry(RetryClass::Safe, classify(error))

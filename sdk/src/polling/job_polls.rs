@@ -1,28 +1,34 @@
 //! Polls of many jobs by few requests.
 //!
 //! A job is polled alone while the key's rate limit lets each poll be sent soon. If polls would have to
-//! queue, they wait for a page of the list of jobs instead, which answers for all jobs on it. One of
-//! the waits reads the pages for all; if it is dropped, another goes on. A job that is not on the pages,
-//! or whose status there is not known, is polled alone. Waits for the same job share a poll.
+//! queue, they wait for a page of the list of jobs instead, which answers for all jobs on it. A job that
+//! is not on the pages, or whose status there is not known, is polled alone. Waits for the same job share
+//! a poll.
+//!
+//! Each poll of a job is a task, and so is the reading of the pages. It ends with the last wait that it
+//! answers, and does not depend on which of them are polled.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
-use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
+use futures_util::FutureExt;
+use futures_util::future::{Shared, WeakShared};
 use tokio::sync::oneshot;
-use tokio::sync::oneshot::error::TryRecvError;
 
 use super::Polled;
 use super::failures::PollFailures;
 use crate::call::clock::{self, Instant};
 use crate::call::rate_limit::RateLimiter;
+use crate::call::task::{self, Task};
 use crate::call::{Call, Core};
 use crate::contract::{JobStatus, Operation};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::handle::JobHandle;
+use crate::surface::ClientSurface;
 use crate::types::{Job, JobId, JobResult, JobStatusPayload, Page};
 
 /// How long a poll of one job may queue for the rate limit.
@@ -42,26 +48,27 @@ const PAGE_SIZE: u64 = 1_000;
 /// How long the pages may fail before each job is polled alone, and how long that lasts.
 const LIST_FAILURE_TIMEOUT: Duration = Duration::from_secs(10);
 const LIST_RECOVERY_TIME: Duration = Duration::from_secs(60);
-/// How long a poll waits for the pages: longer than a window of the rate limit. The wait that reads
-/// them may be one that is not polled.
+/// How long a poll waits for the pages: longer than a window of the rate limit.
 const MAX_LIST_WAIT: Duration = Duration::from_secs(75);
 
 type JobPoll = Polled<JobStatusPayload, JobResult>;
+type JobPollResult = Result<JobPoll, Arc<Error>>;
+type PollFuture = Pin<Box<dyn Future<Output = JobPollResult> + Send>>;
 
 /// The polls of a client's jobs that are due or under way.
 #[derive(Default)]
-pub(crate) struct JobPolls {
-    state: Mutex<State>,
-    /// Held by the wait that reads the pages.
-    reading: tokio::sync::Mutex<()>,
-}
+pub(crate) struct JobPolls(Mutex<JobPollsState>);
 
 #[derive(Default)]
-struct State {
-    /// The jobs that are polled alone, with the waits that share the poll.
-    alone: BTreeMap<JobId, Vec<oneshot::Sender<JobPoll>>>,
+struct JobPollsState {
+    /// The jobs that are polled alone, each with the number of the poll.
+    alone: BTreeMap<JobId, (u64, WeakShared<PollFuture>)>,
+    /// The number of polls of one job so far.
+    polls: u64,
     /// The jobs that wait for a page.
     listed: BTreeMap<JobId, Vec<Listed>>,
+    /// The task that reads the pages, which the waits for them hold.
+    reader: Weak<Task<()>>,
     /// The number of readings of the pages so far.
     readings: u64,
     /// Until when polls wait for a page, whatever the rate limit.
@@ -77,114 +84,90 @@ struct Listed {
     readings: u64,
 }
 
-/// How a poll that is due is answered.
-enum Turn<'a> {
-    /// By a request of its own, when it is due by the client's schedule.
-    Alone(Alone<'a>, Instant),
-    /// By the poll of another wait for the same job.
-    ByOther(oneshot::Receiver<JobPoll>),
+/// How a poll that is due gets its answer.
+enum PollSource<'a> {
+    /// By a request of its own, which other waits for the same job share.
+    Alone(Shared<PollFuture>),
     /// By a page of the list of jobs.
     ByPage(PageWait<'a>),
 }
 
-/// A poll of one job, whose answer other waits share.
-struct Alone<'a> {
-    polls: &'a JobPolls,
-    id: JobId,
-}
-
-impl Alone<'_> {
-    fn answer(&self, poll: &JobPoll) {
-        let mut state = self.polls.state();
-        let waits = state.alone.get_mut(&self.id).map(std::mem::take);
-        for wait in waits.into_iter().flatten() {
-            let _ = wait.send(poll.clone());
+/// Polls a job that is due, alone or together with others.
+pub(crate) async fn poll<S: ClientSurface>(handle: &JobHandle<S>) -> JobPollResult {
+    let polls = &handle.core.key.job_polls;
+    let poll = match polls.poll_source(handle, clock::now())? {
+        PollSource::Alone(poll) => poll,
+        PollSource::ByPage(mut wait) => {
+            let deadline = clock::after(MAX_LIST_WAIT);
+            match clock::before(deadline, &mut wait.receiver).await {
+                Some(Ok(poll)) => return Ok(poll),
+                _ => polls.state().alone(handle, None),
+            }
         }
-    }
-}
-
-impl Drop for Alone<'_> {
-    fn drop(&mut self) {
-        self.polls.state().alone.remove(&self.id);
-    }
+    };
+    poll.await
 }
 
 impl JobPolls {
-    /// Polls a job that is due, alone with `request` or together with others.
-    pub(crate) async fn poll<F>(
+    fn poll_source<S: ClientSurface>(
         &self,
-        core: &Arc<Core>,
-        id: &JobId,
-        request: impl Fn() -> F,
-    ) -> Result<JobPoll>
-    where
-        F: Future<Output = Result<JobStatusPayload>>,
-    {
-        let answer = match self.turn(id, clock::now(), &core.rate_limiter) {
-            Turn::Alone(alone, slot) => {
-                clock::sleep_until(slot).await;
-                let poll = Polled::new(request().await?);
-                alone.answer(&poll);
-                return Ok(poll);
-            }
-            Turn::ByOther(receiver) => receiver.await.ok(),
-            Turn::ByPage(mut wait) => {
-                let deadline = clock::after(MAX_LIST_WAIT);
-                let answer = wait.answer(core);
-                clock::before(deadline, answer).await.flatten()
-            }
-        };
-        match answer {
-            Some(poll) => Ok(poll),
-            None => {
-                clock::sleep_until(core.rate_limiter.reserve_poll(clock::now())).await;
-                request().await.map(Polled::new)
-            }
-        }
-    }
-
-    fn turn(&self, id: &JobId, now: Instant, limiter: &RateLimiter) -> Turn<'_> {
+        handle: &JobHandle<S>,
+        now: Instant,
+    ) -> Result<PollSource<'_>> {
+        let limiter = &handle.core.key.rate_limiter;
         let mut state = self.state();
-        if let Some(waits) = state.alone.get_mut(id) {
-            let (sender, receiver) = oneshot::channel();
-            waits.push(sender);
-            return Turn::ByOther(receiver);
+        if let Some(poll) = state.poll_under_way(handle.id()) {
+            return Ok(PollSource::Alone(poll));
         }
         let slot = match state.prefers_list(now, limiter) {
             true => None,
             false => limiter.reserve_poll_within(now, MAX_QUEUE_TIME),
         };
         let may_list = state.alone_until.is_none_or(|until| now >= until);
-        match slot {
-            None if may_list => {
-                let (sender, receiver) = oneshot::channel();
-                let readings = state.readings;
-                let listed = Listed { sender, readings };
-                state.listed.entry(id.clone()).or_default().push(listed);
-                let id = id.clone();
-                Turn::ByPage(PageWait {
-                    polls: self,
-                    id,
-                    receiver,
-                })
+        if slot.is_some() || !may_list {
+            return Ok(PollSource::Alone(state.alone(handle, slot)));
+        }
+        let reader = match state.reader.upgrade() {
+            Some(reader) if !reader.is_finished() => reader,
+            _ => {
+                let core = Arc::clone(&handle.core);
+                let reading = async move { core.key.job_polls.read_pages(&core).await };
+                let reader = Arc::new(task::spawn(handle.core.task_group.as_ref(), reading)?);
+                state.reader = Arc::downgrade(&reader);
+                reader
             }
-            slot => {
-                let slot = slot.unwrap_or_else(|| limiter.reserve_poll(now));
-                state.alone.insert(id.clone(), Vec::new());
-                let id = id.clone();
-                Turn::Alone(Alone { polls: self, id }, slot)
+        };
+        let (sender, receiver) = oneshot::channel();
+        let readings = state.readings;
+        let listed = Listed { sender, readings };
+        let id = handle.id().clone();
+        state.listed.entry(id.clone()).or_default().push(listed);
+        Ok(PollSource::ByPage(PageWait {
+            polls: self,
+            id,
+            receiver,
+            _reader: reader,
+        }))
+    }
+
+    /// Reads the pages until no poll waits for them.
+    async fn read_pages(&self, core: &Arc<Core>) {
+        loop {
+            clock::sleep(GATHER_TIME).await;
+            let reading = self.begin_reading();
+            self.read_answers(core).await;
+            if self.end_reading(reading) {
+                return;
             }
         }
     }
 
     /// Reads pages of the list of jobs, newest first, as long as they answer polls.
-    async fn read_pages(&self, core: &Arc<Core>) {
-        clock::sleep(GATHER_TIME).await;
-        let reading = self.begin_reading();
+    async fn read_answers(&self, core: &Arc<Core>) {
         let mut failures = PollFailures::default();
         let mut cursor = None;
         loop {
-            clock::sleep_until(core.rate_limiter.reserve_poll(clock::now())).await;
+            clock::sleep_until(core.key.rate_limiter.reserve_poll(clock::now())).await;
             let mut call: Call<Page<Job>> = Call::list::<&str>(core, Operation::JobsList, &[]);
             call = call.limit(PAGE_SIZE).max_retries(0);
             if let Some(cursor) = &cursor {
@@ -198,7 +181,7 @@ impl JobPolls {
                         Some(pause) => clock::pause(pause).await,
                         None => {
                             self.state().alone_until = Some(now + LIST_RECOVERY_TIME);
-                            break;
+                            return;
                         }
                     }
                     continue;
@@ -210,11 +193,10 @@ impl JobPolls {
             let answers = self.answer(page);
             let is_empty = self.state().listed.is_empty();
             if answers < MIN_ANSWERS || is_empty || is_repeated || next.is_none() {
-                break;
+                return;
             }
             cursor = next;
         }
-        self.end_reading(reading);
     }
 
     fn begin_reading(&self) -> u64 {
@@ -224,11 +206,18 @@ impl JobPolls {
     }
 
     /// Lets the polls that were due before the reading, and that no page has answered, be sent alone.
-    fn end_reading(&self, reading: u64) {
-        self.state().listed.retain(|_, waits| {
+    /// Returns whether no other waits for the next reading, after which there is none.
+    fn end_reading(&self, reading: u64) -> bool {
+        let mut state = self.state();
+        state.listed.retain(|_, waits| {
             waits.retain(|wait| wait.readings >= reading && !wait.sender.is_closed());
             !waits.is_empty()
         });
+        let is_last = state.listed.is_empty();
+        if is_last {
+            state.reader = Weak::new();
+        }
+        is_last
     }
 
     /// Answers the polls of the jobs on a page, and returns how many there were.
@@ -255,17 +244,87 @@ impl JobPolls {
         answers
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, JobPollsState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// Whether a poll waits for a page even if the rate limit allows one of its own.
+impl JobPollsState {
+    fn poll_under_way(&self, id: &JobId) -> Option<Shared<PollFuture>> {
+        let (_, poll) = self.alone.get(id)?;
+        poll.upgrade()
+    }
+
+    /// Returns the poll of one job that is under way, or a new one. It is sent at `slot`, or else when
+    /// it is due by the client's schedule.
+    fn alone<S: ClientSurface>(
+        &mut self,
+        handle: &JobHandle<S>,
+        slot: Option<Instant>,
+    ) -> Shared<PollFuture> {
+        if let Some(poll) = self.poll_under_way(handle.id()) {
+            return poll;
+        }
+        self.polls += 1;
+        let limiter = &handle.core.key.rate_limiter;
+        let slot = slot.unwrap_or_else(|| limiter.reserve_poll(clock::now()));
+        let entry = AloneEntry {
+            core: Arc::clone(&handle.core),
+            id: handle.id().clone(),
+            number: self.polls,
+        };
+        let poll = poll_alone(entry, handle.status().max_retries(0), slot);
+        let poll = poll.boxed().shared();
+        if let Some(weak) = poll.downgrade() {
+            let entry = (self.polls, weak);
+            self.alone.insert(handle.id().clone(), entry);
+        }
+        poll
+    }
+
+    /// Returns whether a poll waits for a page even if the rate limit allows one of its own.
     fn prefers_list(&self, now: Instant, limiter: &RateLimiter) -> bool {
         self.list_until.is_some_and(|until| now < until)
             || !self.listed.is_empty()
             || self.alone.len() >= MAX_POLLS_BEFORE_REPORT && !limiter.has_read_window()
+    }
+}
+
+/// The entry of a poll of one job, which is removed when the poll ends.
+struct AloneEntry {
+    core: Arc<Core>,
+    id: JobId,
+    number: u64,
+}
+
+impl Drop for AloneEntry {
+    fn drop(&mut self) {
+        let mut state = self.core.key.job_polls.state();
+        // A poll that was aborted may end after the next one has begun.
+        if let Entry::Occupied(entry) = state.alone.entry(self.id.clone())
+            && entry.get().0 == self.number
+        {
+            entry.remove();
+        }
+    }
+}
+
+/// Polls one job in a task, which is started by whoever awaits it first.
+async fn poll_alone(
+    entry: AloneEntry,
+    mut call: Call<JobStatusPayload>,
+    slot: Instant,
+) -> JobPollResult {
+    let core = Arc::clone(&entry.core);
+    let polling = async move {
+        let _entry = entry;
+        clock::sleep_until(slot).await;
+        call.send(|status, _| status)?.await
+    };
+    let status = task::spawn(core.task_group.as_ref(), polling)?.await;
+    match status {
+        Some(status) => Ok(Polled::new(status?)),
+        None => Err(task::ended_with_runtime().into()),
     }
 }
 
@@ -274,25 +333,7 @@ struct PageWait<'a> {
     polls: &'a JobPolls,
     id: JobId,
     receiver: oneshot::Receiver<JobPoll>,
-}
-
-impl PageWait<'_> {
-    /// Waits for an answer, and reads the pages while no other wait does.
-    ///
-    /// Returns `None` if the pages do not answer.
-    async fn answer(&mut self, core: &Arc<Core>) -> Option<JobPoll> {
-        let reading = self.polls.reading.lock();
-        let _reading = match select(&mut self.receiver, pin!(reading)).await {
-            Either::Left((answer, _)) => return answer.ok(),
-            Either::Right((reading, _)) => reading,
-        };
-        // The pages may have been read just before.
-        match self.receiver.try_recv() {
-            Err(TryRecvError::Empty) => self.polls.read_pages(core).await,
-            answer => return answer.ok(),
-        }
-        self.receiver.try_recv().ok()
-    }
+    _reader: Arc<Task<()>>,
 }
 
 impl Drop for PageWait<'_> {

@@ -15,7 +15,7 @@ mod webhook_notifier;
 use std::fmt;
 use std::time::Duration;
 
-pub(crate) use self::job_polls::JobPolls;
+pub(crate) use self::job_polls::{JobPolls, poll as poll_job};
 pub(crate) use self::result_retry::{REPLICA_POLL_INTERVAL, ResultRetry};
 pub use self::updates::{Update, Updates};
 pub use self::wait::Wait;
@@ -28,7 +28,7 @@ const DEFAULT_POLL_FAILURE_TIMEOUT: Duration = Duration::from_secs(300);
 ///
 /// This trait is sealed.
 pub trait PollStatus: Sealed + Clone + fmt::Debug + Send + Sync + Unpin + 'static {
-    /// The status before the first poll, if no receipt has one.
+    /// Returns the status before the first poll, if no receipt has one.
     #[doc(hidden)]
     fn unknown() -> Self;
 
@@ -44,9 +44,9 @@ pub trait PollStatus: Sealed + Clone + fmt::Debug + Send + Sync + Unpin + 'stati
 #[derive(Clone, Debug)]
 pub struct Polled<S, O> {
     pub(crate) status: S,
-    /// What a wait returns, if the response had it.
+    /// The output of the wait, if the response contained it.
     pub(crate) output: Option<Box<O>>,
-    /// Whether a list answered, which has no hints.
+    /// Whether the status comes from a list, which has no poll hints.
     pub(crate) is_listed: bool,
 }
 
@@ -60,7 +60,6 @@ impl<S, O> Polled<S, O> {
     }
 }
 
-/// The limits of a wait.
 #[derive(Clone, Debug)]
 pub(crate) struct WaitOptions {
     pub(crate) timeout: Option<Duration>,
@@ -84,8 +83,9 @@ macro_rules! wait_options {
         impl<R: Resource> $type<R> {
             /// Sets the time limit of the wait. The resource itself goes on after it.
             ///
-            /// The default is 20 minutes, and none for bulk queues. It does not count the time during
-            /// which the [computer sleeps or the process is stopped](crate::ClientBuilder#sleep-and-network-changes).
+            /// The default is 20 minutes, and none for bulk queues. It begins with the first poll of the
+            /// future or stream, and does not count the time that the
+            /// [computer sleeps](crate::ClientBuilder#sleep-and-network-changes).
             pub fn timeout(mut self, timeout: Duration) -> Self {
                 self.$($field).+.timeout = Some(timeout);
                 self

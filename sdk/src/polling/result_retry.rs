@@ -22,7 +22,7 @@ pub(crate) const REPLICA_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Reads that fail are retried for as long as polls are: the result is paid for.
 #[derive(Debug)]
 pub struct ResultRetry {
-    deadline: Option<Instant>,
+    pub(super) deadline: Option<Instant>,
     replica_deadline: Instant,
     failure_timeout: Duration,
     failures: PollFailures,

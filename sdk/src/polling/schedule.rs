@@ -1,8 +1,8 @@
-//! When to poll next.
+//! The poll schedule.
 
 use std::time::Duration;
 
-/// The longest hint that is followed.
+/// The longest pause between two polls, whatever the hint.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 /// The shortest pause between two polls, whatever the hint.
 const MIN_PAUSE: Duration = Duration::from_millis(100);
@@ -36,7 +36,7 @@ pub(crate) fn pause_after_list(waited: Duration) -> Duration {
     (waited / 100).clamp(Duration::from_secs(1), Duration::from_secs(10))
 }
 
-/// Returns the pause, shortened so that what ends before the time limit of the wait is still seen.
+/// Returns the pause, shortened so that the last poll is shortly before the time limit of the wait.
 ///
 /// `remaining` is the time until the limit.
 pub(crate) fn in_time(pause: Duration, remaining: Duration) -> Duration {

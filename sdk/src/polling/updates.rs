@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_core::Stream;
@@ -14,12 +14,15 @@ use super::failures::PollFailures;
 use super::result_retry::{MAX_REPLICA_LAG, REPLICA_POLL_INTERVAL, ResultRetry};
 use super::{PollStatus, Polled, WaitOptions, WebhookNotifier, schedule, wait_options};
 use crate::call::clock::{self, CHECK_INTERVAL, ClockReading, Instant, Timer};
-use crate::call::deadline::Deadline;
+use crate::call::deadline::with_grace;
+use crate::call::task;
 use crate::error::{Error, Kind, Result};
 use crate::handle::{Handle, Resource};
 use crate::observe::trace;
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+type PollResult<R> = Result<Polled<<R as Resource>::Status, <R as Resource>::Output>, Arc<Error>>;
 
 /// A status update of a job, a run, a bulk queue or a top-up.
 #[derive(Clone, Debug)]
@@ -50,9 +53,6 @@ impl<T> Update<T> {
 /// Returned by [`Handle::updates`](crate::handle::Handle::updates). The first update comes from the
 /// receipt of the submit, at once, and each later one from a poll. The stream ends after the update
 /// that is finished, or after an error.
-///
-/// Poll it to its end or drop it: a stream that is left alone in the middle of a poll keeps a place
-/// among its client's requests.
 #[must_use = "streams do nothing unless polled"]
 pub struct Updates<R: Resource> {
     handle: Handle<R>,
@@ -67,27 +67,29 @@ pub struct Updates<R: Resource> {
     output: Option<Box<R::Output>>,
     /// Whether the next poll follows a webhook event.
     is_urgent: bool,
-    state: State<R>,
-    /// The end of the time limit, once the wait has begun.
-    limit: Option<Deadline>,
+    state: WaitState<R>,
+    /// When a poll that is under way is given up after the end of the time limit.
+    last_answer: Option<Instant>,
     /// When to see whether the next poll is due, or the time limit has passed.
     timer: Option<Timer>,
-    /// Whether the caller waits for the next update.
-    is_awaited: bool,
     event: Option<BoxFuture<()>>,
     span: Span,
 }
 
 /// While it sleeps, a wait keeps nothing of the next poll but its time: thousands of them may sleep.
-enum State<R: Resource> {
+enum WaitState<R: Resource> {
     /// Nothing was polled yet.
     New,
     /// The next poll is due at that time, or when the computer has slept since the reading.
     Sleeping(Instant, ClockReading),
     /// A poll is under way.
-    Polling(BoxFuture<Result<Polled<R::Status, R::Output>>>),
-    /// The last update was returned, or an error.
+    Polling(BoxFuture<PollResult<R>>),
+    /// The last update was returned.
     Finished,
+    /// The result is being read.
+    Reading(BoxFuture<Result<R::Output>>),
+    /// The result was returned, or an error.
+    Ended,
 }
 
 wait_options!(Updates, options);
@@ -104,10 +106,9 @@ impl<R: Resource> Updates<R> {
             hurry_until: None,
             output: None,
             is_urgent: false,
-            state: State::New,
-            limit: None,
+            state: WaitState::New,
+            last_answer: None,
             timer: None,
-            is_awaited: false,
             event: None,
             span: Span::none(),
         }
@@ -118,7 +119,7 @@ impl<R: Resource> Updates<R> {
     /// # Errors
     ///
     /// Returns an error, after which the stream ends, if the status could not be read
-    /// ([`is_poll_failure`](Error::is_poll_failure)) or the time limit passed
+    /// ([`ErrorKind::PollFailed`](crate::ErrorKind::PollFailed)) or the time limit passed
     /// ([`is_wait_timeout`](Error::is_wait_timeout)).
     pub async fn next(&mut self) -> Option<Result<Update<R::Status>>> {
         poll_fn(|context| self.poll_update(context)).await
@@ -129,24 +130,41 @@ impl<R: Resource> Updates<R> {
     /// # Errors
     ///
     /// As [`Handle::wait`](crate::handle::Handle::wait).
-    pub async fn result(self) -> Result<R::Output> {
-        if let Some(output) = self.output {
-            return Ok(*output);
+    pub async fn result(mut self) -> Result<R::Output> {
+        self.state = WaitState::Finished;
+        poll_fn(|context| self.poll_result(context)).await
+    }
+
+    pub(super) fn poll_result(&mut self, context: &mut Context<'_>) -> Poll<Result<R::Output>> {
+        if let WaitState::Finished = self.state {
+            self.state = WaitState::Ended;
+            let output = self.output.take();
+            let retry = ResultRetry::new(&self.options, self.deadline());
+            let deadline = retry.deadline;
+            let (handle, status) = (self.handle.clone(), self.status.clone());
+            let reading = async move {
+                let result = match output {
+                    Some(output) => Ok(*output),
+                    None => R::output(&handle, status, retry).await,
+                };
+                handle.record_outcome(&result, deadline).await;
+                result
+            };
+            self.state = WaitState::Reading(Box::pin(reading.instrument(self.span.clone())));
         }
-        let retry = ResultRetry::new(&self.options, self.deadline());
-        let result = R::output(&self.handle, self.status, retry)
-            .instrument(self.span.clone())
-            .await;
+        let WaitState::Reading(reading) = &mut self.state else {
+            let error = Error::configuration("the wait has already ended");
+            return Poll::Ready(Err(error));
+        };
+        let result = ready!(reading.as_mut().poll(context));
+        self.state = WaitState::Ended;
         if let Err(error) = &result {
             trace::record_error(&self.span, error);
         }
-        result
+        Poll::Ready(result)
     }
 
     fn deadline(&self) -> Option<Instant> {
-        if let Some(limit) = &self.limit {
-            return Some(limit.instant());
-        }
         // A time limit beyond the range of the clock is none.
         self.options
             .timeout
@@ -154,29 +172,32 @@ impl<R: Resource> Updates<R> {
     }
 
     /// Starts the timers, and returns the first update if the receipt has a status.
-    fn start(&mut self) -> Option<Update<R::Status>> {
+    fn start(&mut self) -> Result<Option<Update<R::Status>>> {
+        self.state = WaitState::Ended;
+        task::runtime()?;
         self.span = trace::wait_span(&self.handle.resource_ref());
-        self.limit = self.deadline().map(Deadline::at);
         if let Some(notifier) = self.options.notifier.clone() {
             let id = self.handle.id().as_ref().to_owned();
             self.event = Some(Box::pin(async move { notifier.end_of(&id).await }));
         }
         let now = clock::now();
+        self.started = now;
         match self.handle.initial_status() {
             Some(status) => {
                 self.status = status;
-                Some(self.update(now, None, self.pause(now, false)))
+                let pause = self.pause(now, false);
+                Ok(Some(self.update(now, None, pause)))
             }
             None => {
                 self.poll_at(now);
-                None
+                Ok(None)
             }
         }
     }
 
     /// Schedules the next poll.
     fn poll_at(&mut self, due: Instant) {
-        self.state = State::Sleeping(due, ClockReading::now());
+        self.state = WaitState::Sleeping(due, ClockReading::now());
         self.set_timer(due);
     }
 
@@ -194,11 +215,8 @@ impl<R: Resource> Updates<R> {
     fn start_poll(&mut self) {
         self.handle.core.notice_sleep();
         let poll = R::poll(self.handle.clone(), std::mem::take(&mut self.is_urgent));
-        self.state = State::Polling(Box::pin(poll.instrument(self.span.clone())));
-        match self.deadline() {
-            Some(deadline) => self.set_timer(deadline),
-            None => self.timer = None,
-        }
+        self.state = WaitState::Polling(Box::pin(poll.instrument(self.span.clone())));
+        self.timer = self.deadline().map(Timer::new);
     }
 
     fn is_event_due(&mut self, context: &mut Context<'_>) -> bool {
@@ -220,15 +238,8 @@ impl<R: Resource> Updates<R> {
             .is_some_and(|deadline| deadline <= clock::now())
     }
 
-    /// Puts the end of the time limit off if the process was stopped.
-    fn put_off_limit(&self) {
-        if let (Some(limit), Some(timer)) = (&self.limit, &self.timer) {
-            limit.put_off(timer.due(), clock::now());
-        }
-    }
-
     fn timed_out(&mut self) -> Error {
-        self.state = State::Finished;
+        self.state = WaitState::Ended;
         let timeout = self.options.timeout.unwrap_or_default();
         let last_poll = self.failures.last();
         let error = Error::new(Kind::WaitTimeout { timeout, last_poll });
@@ -236,32 +247,24 @@ impl<R: Resource> Updates<R> {
         self.handle.annotate(error)
     }
 
-    fn poll_update(
+    pub(super) fn poll_update(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Update<R::Status>>>> {
-        // The time between two updates belongs to the caller.
-        if self.is_awaited {
-            self.put_off_limit();
-        }
-        let polled = self.poll_state(context);
-        self.is_awaited = polled.is_pending();
-        polled
-    }
-
-    fn poll_state(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Update<R::Status>>>> {
         loop {
             match &mut self.state {
-                State::Finished => return Poll::Ready(None),
-                State::New => {
-                    if let Some(update) = self.start() {
-                        return Poll::Ready(Some(Ok(update)));
+                WaitState::Finished | WaitState::Reading(_) | WaitState::Ended => {
+                    return Poll::Ready(None);
+                }
+                WaitState::New => {
+                    if let Some(update) = self.start().transpose() {
+                        return Poll::Ready(Some(update));
                     }
                 }
-                State::Sleeping(due, began) => {
+                WaitState::Sleeping(due, began) => {
                     let (due, began) = (*due, *began);
                     if self.is_event_due(context) {
-                        self.hurry();
+                        self.poll_more_often();
                         self.poll_at(clock::now());
                         continue;
                     }
@@ -276,21 +279,24 @@ impl<R: Resource> Updates<R> {
                         self.set_timer(due);
                     }
                 }
-                State::Polling(poll) => {
+                WaitState::Polling(poll) => {
                     if let Poll::Ready(polled) = poll.as_mut().poll(context) {
                         return Poll::Ready(Some(self.handle_poll(polled)));
                     }
                     if self.is_event_due(context) {
                         // A poll that is under way is not interrupted.
-                        self.hurry();
+                        self.poll_more_often();
                     }
                     if !self.is_timer_due(context) {
                         return Poll::Pending;
                     }
-                    match self.deadline() {
-                        Some(deadline) if !self.is_limit_over() => self.set_timer(deadline),
-                        _ => return Poll::Ready(Some(Err(self.timed_out()))),
+                    let now = clock::now();
+                    let end = self.deadline().unwrap_or(now);
+                    let last = *self.last_answer.get_or_insert(with_grace(end, now));
+                    if now >= last {
+                        return Poll::Ready(Some(Err(self.timed_out())));
                     }
+                    self.timer = Some(Timer::new(last));
                 }
             }
         }
@@ -298,7 +304,7 @@ impl<R: Resource> Updates<R> {
 
     fn handle_poll(
         &mut self,
-        polled: Result<Polled<R::Status, R::Output>>,
+        polled: Result<Polled<R::Status, R::Output>, Arc<Error>>,
     ) -> Result<Update<R::Status>> {
         let now = clock::now();
         self.polls += 1;
@@ -319,12 +325,10 @@ impl<R: Resource> Updates<R> {
                         Ok(self.update(now, Some(error), Some(pause)))
                     }
                     None => {
-                        self.state = State::Finished;
+                        self.state = WaitState::Ended;
                         trace::record_error(&self.span, &error);
-                        Err(self
-                            .handle
-                            .annotate(error.into_poll_failure())
-                            .with_ended_wait())
+                        let error = self.handle.annotate(Error::poll_failure(error));
+                        Err(error.with_ended_wait())
                     }
                 }
             }
@@ -343,7 +347,7 @@ impl<R: Resource> Updates<R> {
         }
         match next_poll {
             Some(pause) => self.poll_at(now + pause),
-            None => self.state = State::Finished,
+            None => self.state = WaitState::Finished,
         }
         Update {
             status: self.status.clone(),
@@ -354,7 +358,7 @@ impl<R: Resource> Updates<R> {
         }
     }
 
-    /// The pause before the next poll, or `None` if there is nothing left to wait for.
+    /// Returns the pause before the next poll, or `None` if there is nothing left to wait for.
     fn pause(&self, now: Instant, is_listed: bool) -> Option<Duration> {
         if self.status.is_finished() {
             return None;
@@ -378,7 +382,7 @@ impl<R: Resource> Updates<R> {
 
     /// Polls often for a while after an event, as the replica that is polled may be behind the one
     /// that sent it.
-    fn hurry(&mut self) {
+    fn poll_more_often(&mut self) {
         self.hurry_until = Some(clock::now() + MAX_REPLICA_LAG);
         self.is_urgent = true;
     }

@@ -1,22 +1,23 @@
 //! Waiting for a result.
 
-use std::future::IntoFuture;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use super::{Updates, WebhookNotifier, wait_options};
-use crate::call::CallFuture;
 use crate::error::Result;
 use crate::handle::Resource;
 
 /// A wait for the result of a job, a run, a bulk queue or a top-up.
 ///
-/// Returned by [`Handle::wait`](crate::handle::Handle::wait). It begins when it is awaited.
+/// Returned by [`Handle::wait`](crate::handle::Handle::wait). It begins when it is first polled; options
+/// that are set later have no effect.
 ///
 /// After the [computer slept](crate::ClientBuilder#sleep-and-network-changes), it polls at once.
 #[must_use = "a wait does nothing unless it is awaited"]
 #[derive(Debug)]
 pub struct Wait<R: Resource> {
-    // Boxed, as a task that awaits it would else keep it twice: here and in the future.
+    // Boxed, as what holds it would else be large.
     updates: Box<Updates<R>>,
 }
 
@@ -29,18 +30,13 @@ impl<R: Resource> Wait<R> {
     }
 }
 
-impl<R: Resource> IntoFuture for Wait<R> {
+impl<R: Resource> Future for Wait<R> {
     type Output = Result<R::Output>;
-    type IntoFuture = CallFuture<R::Output>;
 
-    fn into_future(self) -> Self::IntoFuture {
-        let mut updates = self.updates;
-        CallFuture::new(async move {
-            while let Some(update) = updates.next().await {
-                update?;
-            }
-            // Boxed, as it is larger than what a wait keeps while it sleeps.
-            Box::pin(updates.result()).await
-        })
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        while let Some(update) = ready!(self.updates.poll_update(context)) {
+            update?;
+        }
+        self.updates.poll_result(context)
     }
 }

@@ -36,16 +36,16 @@ const MAX_REMEMBERED: usize = 10_000;
 /// # }
 /// ```
 #[derive(Clone, Default)]
-pub struct WebhookNotifier(Arc<Shared>);
+pub struct WebhookNotifier(Arc<NotifierInner>);
 
 #[derive(Default)]
-struct Shared {
-    ended: Mutex<Ended>,
+struct NotifierInner {
+    ended: Mutex<EndedIds>,
     arrived: Notify,
 }
 
 #[derive(Default)]
-struct Ended {
+struct EndedIds {
     ids: HashSet<String>,
     oldest_first: VecDeque<String>,
 }

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use super::resource;
 use crate::call::Call;
-use crate::contract::Operation;
+use crate::contract::{Operation, idempotency_text};
 use crate::handle::{ActionRun, RunHandle};
 use crate::surface::Developer;
 use crate::types::{Action, ActionId, ActionRunCreate, Page, RunId, RunReceipt};
@@ -28,7 +28,9 @@ impl Actions<'_> {
 
     /// Starts a run of an Action: `POST /v1/actions/{action_id}/runs`.
     ///
-    /// The service does not document it as idempotent: an ambiguous start is not retried.
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Undocumented)]
     pub fn run(
         &self,
         id: impl Into<ActionId>,

@@ -4,15 +4,13 @@ use std::borrow::Borrow;
 
 use super::resource;
 use crate::call::Call;
-use crate::contract::Operation;
+use crate::contract::{Operation, idempotency_text};
 use crate::handle::JobHandle;
 use crate::surface::Developer;
 use crate::types::{Avatar, AvatarGenerate, AvatarTalkingVideo, Page, SearchQuery};
 
 resource! {
     /// Avatars, and the videos that they speak in.
-    ///
-    /// The service does not document its submits as idempotent: an ambiguous submit is not retried.
     ///
     /// ```no_run
     /// use svc_sdk::types::AvatarTalkingVideo;
@@ -31,11 +29,19 @@ resource! {
 
 impl Avatars<'_> {
     /// Submits the creation of an avatar: `POST /v1/avatar-1.0/generate`.
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Undocumented)]
     pub fn generate(&self, body: impl Borrow<AvatarGenerate>) -> Call<JobHandle<Developer>> {
         Call::submit(&self.client.core, Operation::AvatarGenerate, &[]).json(body.borrow())
     }
 
     /// Submits a video in which an avatar speaks: `POST /v1/avatar-1.0/talking-video`.
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Undocumented)]
     pub fn talking_video(
         &self,
         body: impl Borrow<AvatarTalkingVideo>,

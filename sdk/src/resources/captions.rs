@@ -4,21 +4,23 @@ use std::borrow::Borrow;
 
 use super::resource;
 use crate::call::Call;
-use crate::contract::Operation;
+use crate::contract::{Operation, idempotency_text};
 use crate::handle::JobHandle;
 use crate::surface::Developer;
 use crate::types::{VideoCaptions, VideoCaptionsCreate};
 
 resource! {
     /// Captions of videos.
-    ///
-    /// The service does not document its submits as idempotent: an ambiguous submit is not retried.
     Captions, /// Captions of videos: create and read them.
     captions of Developer
 }
 
 impl Captions<'_> {
     /// Submits the captioning of a video: `POST /v1/video-captions`.
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Undocumented)]
     pub fn create(&self, body: impl Borrow<VideoCaptionsCreate>) -> Call<JobHandle<Developer>> {
         Call::submit(&self.client.core, Operation::VideoCaptionsCreate, &[]).json(body.borrow())
     }

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use super::resource;
 use crate::call::Call;
-use crate::contract::Operation;
+use crate::contract::{Operation, idempotency_text};
 use crate::handle::{FormatRun, QueueHandle, RunHandle};
 use crate::surface::Developer;
 use crate::types::{BulkRunCreate, Format, FormatRef, FormatRunCreate, Page, RunReceipt};
@@ -53,6 +53,10 @@ impl Formats<'_> {
 
     /// Starts a run of a Format: `POST /v1/formats/{format_id}/runs` or
     /// `POST /v1/formats/{handle}/{slug}/runs`.
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Documented)]
     pub fn run(
         &self,
         format: impl Into<FormatRef>,
@@ -68,6 +72,10 @@ impl Formats<'_> {
 
     /// Starts up to 100 runs of a Format, at most 16 at a time:
     /// `POST /v1/formats/{format_id}/bulk-runs` or `POST /v1/formats/{handle}/{slug}/bulk-runs`.
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Documented)]
     pub fn bulk_run(
         &self,
         format: impl Into<FormatRef>,

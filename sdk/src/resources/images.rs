@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use super::resource;
 use crate::call::Call;
-use crate::contract::Operation;
+use crate::contract::{Operation, idempotency_text};
 use crate::handle::JobHandle;
 use crate::surface::{Developer, Open};
 use crate::types::{Image1Generate, ImageGenerate};
@@ -29,6 +29,10 @@ resource! {
 
 impl Images<'_, Open> {
     /// Submits an image job: `POST /v1/image-router/generate`.
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Assumed)]
     pub fn generate(&self, body: impl Borrow<ImageGenerate>) -> Call<JobHandle<Open>> {
         Call::submit(&self.client.core, Operation::ImageGenerate, &[]).json(body.borrow())
     }
@@ -37,7 +41,9 @@ impl Images<'_, Open> {
 impl Images<'_, Developer> {
     /// Submits an image job: `POST /v1/image-1.0/generate`.
     ///
-    /// The service does not document it as idempotent: an ambiguous submit is not retried.
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Undocumented)]
     pub fn generate(&self, body: impl Borrow<Image1Generate>) -> Call<JobHandle<Developer>> {
         Call::submit(&self.client.core, Operation::Image1Generate, &[]).json(body.borrow())
     }

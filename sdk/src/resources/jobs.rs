@@ -4,7 +4,7 @@ use super::resource;
 use crate::call::Call;
 use crate::contract::{JobStatus, Operation};
 use crate::handle::JobHandle;
-use crate::surface::Surface;
+use crate::surface::ClientSurface;
 use crate::types::{Job, JobId, JobType, Page};
 
 resource! {
@@ -25,7 +25,7 @@ resource! {
     jobs of both surfaces
 }
 
-impl<S: Surface> Jobs<'_, S> {
+impl<S: ClientSurface> Jobs<'_, S> {
     /// Lists the jobs of the workspace: `GET /v1/jobs`.
     pub fn list(&self) -> Call<Page<Job>> {
         Call::list::<&str>(&self.client.core, Operation::JobsList, &[])

@@ -45,7 +45,7 @@
 //! | [`ModelAliases`] | `model_aliases(owner)` | submit by the older paths under `/v1/models` |
 //! | [`Actions`] | `actions()` | list and run Actions |
 //! | [`Formats`] | `formats()` | list and run Formats, singly or in bulk |
-//! | [`Agent`] | `agent()` | run the agent on an instruction |
+//! | [`Agents`] | `agents()` | run the agent on an instruction |
 //! | [`ActionRuns`], [`FormatRuns`], [`AgentRuns`] | `action_runs()`, … | get a handle of a run |
 //! | [`Queues`] | `queues()` | get a handle of a bulk queue |
 //! | [`Webhooks`] | `webhooks()` | the signing secret, test deliveries |
@@ -53,7 +53,7 @@
 
 mod account;
 mod actions;
-mod agent;
+mod agents;
 mod avatar_videos;
 mod avatars;
 mod background_music;
@@ -78,7 +78,7 @@ mod webhooks;
 
 pub use self::account::Account;
 pub use self::actions::Actions;
-pub use self::agent::Agent;
+pub use self::agents::Agents;
 pub use self::avatar_videos::AvatarVideos;
 pub use self::avatars::Avatars;
 pub use self::background_music::BackgroundMusic;
@@ -131,7 +131,7 @@ macro_rules! resource {
             client: &'a crate::Client<S>,
         }
 
-        impl<S: crate::Surface> crate::Client<S> {
+        impl<S: crate::ClientSurface> crate::Client<S> {
             $(#[$method_doc])*
             #[must_use]
             pub fn $method(&self) -> $name<'_, S> {

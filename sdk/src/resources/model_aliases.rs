@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use crate::call::Call;
 use crate::client::Client;
-use crate::contract::Operation;
+use crate::contract::{Operation, idempotency_text};
 use crate::handle::JobHandle;
 use crate::surface::Developer;
 use crate::types::{
@@ -14,8 +14,7 @@ use crate::types::{
 
 /// Submits by the older paths under `/v1/models/{first_party_owner}`.
 ///
-/// They continue to work, but the canonical methods are preferred. The service does not document
-/// them as idempotent: an ambiguous submit is not retried.
+/// They continue to work, but the canonical methods are preferred.
 #[derive(Clone, Debug)]
 pub struct ModelAliases<'a> {
     client: &'a Client<Developer>,
@@ -39,6 +38,10 @@ impl ModelAliases<'_> {
     /// Submits a job by the alias `avatar/v1.0`.
     ///
     /// [`Avatars::generate`](super::Avatars::generate) is preferred.
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Undocumented)]
     pub fn avatar_v1_0(&self, body: impl Borrow<AvatarGenerate>) -> Call<JobHandle<Developer>> {
         self.submit(Operation::AliasAvatarV10).json(body.borrow())
     }
@@ -46,6 +49,10 @@ impl ModelAliases<'_> {
     /// Submits a job by the alias `avatar-1.0/generate`.
     ///
     /// [`Avatars::generate`](super::Avatars::generate) is preferred.
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Undocumented)]
     pub fn avatar_1_0_generate(
         &self,
         body: impl Borrow<AvatarGenerate>,
@@ -57,6 +64,10 @@ impl ModelAliases<'_> {
     /// Submits a job by the alias `avatar-1.0/talking-video`.
     ///
     /// [`Avatars::talking_video`](super::Avatars::talking_video) is preferred.
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Undocumented)]
     pub fn avatar_1_0_talking_video(
         &self,
         body: impl Borrow<AvatarTalkingVideo>,
@@ -68,6 +79,10 @@ impl ModelAliases<'_> {
     /// Submits a job by the alias `avatar-video/v1.0`.
     ///
     /// [`Avatars::talking_video`](super::Avatars::talking_video) is preferred.
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Undocumented)]
     pub fn avatar_video_v1_0(
         &self,
         body: impl Borrow<AvatarTalkingVideo>,
@@ -77,6 +92,10 @@ impl ModelAliases<'_> {
     }
 
     /// Submits a job by the alias `avatar-face-swap/v1.0` (beta).
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Undocumented)]
     pub fn avatar_face_swap_v1_0(
         &self,
         body: impl Borrow<AvatarFaceSwap>,
@@ -88,6 +107,10 @@ impl ModelAliases<'_> {
     /// Submits a job by the alias `image-1.0`.
     ///
     /// [`Images::generate`](super::Images::generate) is preferred.
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Undocumented)]
     pub fn image_1_0(&self, body: impl Borrow<Image1Generate>) -> Call<JobHandle<Developer>> {
         self.submit(Operation::AliasImage10).json(body.borrow())
     }
@@ -95,6 +118,10 @@ impl ModelAliases<'_> {
     /// Submits a job by the alias `video-1.0`.
     ///
     /// [`Videos::generate`](super::Videos::generate) is preferred.
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Undocumented)]
     pub fn video_1_0(&self, body: impl Borrow<Video1Generate>) -> Call<JobHandle<Developer>> {
         self.submit(Operation::AliasVideo10).json(body.borrow())
     }
@@ -102,6 +129,10 @@ impl ModelAliases<'_> {
     /// Submits a job by the alias `music-1.0`.
     ///
     /// [`Music::generate`](super::Music::generate) is preferred.
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Undocumented)]
     pub fn music_1_0(&self, body: impl Borrow<Music1Generate>) -> Call<JobHandle<Developer>> {
         self.submit(Operation::AliasMusic10).json(body.borrow())
     }

@@ -1,6 +1,7 @@
-//! Lists against scripted responses, in virtual time.
+//! Lists against scripted responses, in virtual time; and what is documented of submits.
 
-use crate::contract::JobStatus;
+use crate::contract::{Idempotency, JobStatus, Operation};
+use crate::error::ErrorKind;
 use crate::transport::scripted::{Script, json, open_client};
 
 fn page(ids: &[&str], next_cursor: &str) -> crate::transport::scripted::Step {
@@ -110,7 +111,54 @@ async fn headers_that_the_client_sets_itself_are_rejected() {
         "not a name",
     ] {
         let call = open_client(&script).jobs().list().header(name, "x");
-        assert!(call.await.unwrap_err().is_invalid(), "{name}");
+        assert_eq!(
+            call.await.unwrap_err().kind(),
+            ErrorKind::InvalidRequest,
+            "{name}"
+        );
     }
     assert!(script.requests().is_empty());
+}
+
+#[test]
+fn the_documentation_of_each_submit_says_what_the_service_does_with_its_key() {
+    let sources = [
+        include_str!("actions.rs"),
+        include_str!("agents.rs"),
+        include_str!("avatars.rs"),
+        include_str!("captions.rs"),
+        include_str!("formats.rs"),
+        include_str!("images.rs"),
+        include_str!("model_aliases.rs"),
+        include_str!("music.rs"),
+        include_str!("previews.rs"),
+        include_str!("top_ups.rs"),
+        include_str!("videos.rs"),
+    ];
+    let mut documented = std::collections::BTreeSet::new();
+    for source in sources {
+        for (before, method) in source.split("idempotency_text!(").skip(1).map(|it| {
+            it.split_once(")]")
+                .expect("the text is an attribute of a method")
+        }) {
+            let body = method.split("\n    }\n").next().unwrap();
+            for name in body.split("Operation::").skip(1) {
+                let end = name.find(|it: char| !it.is_alphanumeric()).unwrap();
+                let operation = Operation::ALL
+                    .iter()
+                    .find(|it| format!("{it:?}") == name[..end])
+                    .unwrap();
+                assert_eq!(
+                    format!("{:?}", operation.idempotency()),
+                    before,
+                    "{operation}"
+                );
+                documented.insert(*operation);
+            }
+        }
+    }
+    for operation in Operation::ALL {
+        let has_key = operation.idempotency() != Idempotency::NoKey;
+        assert_eq!(documented.contains(operation), has_key, "{operation}");
+    }
 }

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use super::resource;
 use crate::call::Call;
-use crate::contract::Operation;
+use crate::contract::{Operation, idempotency_text};
 use crate::handle::TopUpHandle;
 use crate::surface::Open;
 use crate::types::{TopUpCreate, TopUpId};
@@ -19,6 +19,10 @@ impl TopUps<'_> {
     /// Starts a top-up: `POST /v1/open/top-ups`.
     ///
     /// The handle's receipt has the link to the checkout.
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(OnePerKey)]
     pub fn create(&self, body: impl Borrow<TopUpCreate>) -> Call<TopUpHandle> {
         Call::submit(&self.client.core, Operation::TopUpsCreate, &[]).json(body.borrow())
     }

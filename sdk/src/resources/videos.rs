@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use super::resource;
 use crate::call::Call;
-use crate::contract::Operation;
+use crate::contract::{Operation, idempotency_text};
 use crate::handle::JobHandle;
 use crate::surface::{Developer, Open};
 use crate::types::{Video1Generate, VideoGenerate};
@@ -29,6 +29,10 @@ resource! {
 
 impl Videos<'_, Open> {
     /// Submits a video job: `POST /v1/video-router/generate`.
+    ///
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Documented)]
     pub fn generate(&self, body: impl Borrow<VideoGenerate>) -> Call<JobHandle<Open>> {
         Call::submit(&self.client.core, Operation::VideoGenerate, &[]).json(body.borrow())
     }
@@ -37,7 +41,9 @@ impl Videos<'_, Open> {
 impl Videos<'_, Developer> {
     /// Submits a video job: `POST /v1/video-1.0/generate`.
     ///
-    /// The service does not document it as idempotent: an ambiguous submit is not retried.
+    /// # Idempotency
+    ///
+    #[doc = idempotency_text!(Undocumented)]
     pub fn generate(&self, body: impl Borrow<Video1Generate>) -> Call<JobHandle<Developer>> {
         Call::submit(&self.client.core, Operation::Video1Generate, &[]).json(body.borrow())
     }

@@ -7,7 +7,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-#[cfg(feature = "reqwest")]
+#[cfg(feature = "hyper")]
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,36 +16,36 @@ use http_body_util::combinators::UnsyncBoxBody;
 /// The default of [`ClientBuilder::max_in_flight`](crate::ClientBuilder::max_in_flight).
 pub(crate) const MAX_IN_FLIGHT: usize = 64;
 
+#[cfg(any(feature = "hyper", feature = "reqwest-client"))]
+mod failure;
+#[cfg(feature = "hyper")]
+mod hyper;
 #[cfg(feature = "_tls")]
 mod proxy;
-#[cfg(feature = "reqwest")]
-mod reqwest;
 #[cfg(feature = "reqwest-client")]
 mod reqwest_client;
 #[cfg(test)]
 pub(crate) mod scripted;
 
-/// Returns the transport that clients use by default, which is based on reqwest.
+/// Returns the transport that clients use by default, which is based on hyper and rustls.
 ///
 /// It does not follow redirects. Requests to `http` URLs, which are allowed for loopback addresses
 /// and the hosts of [`ClientBuilder::allow_http`](crate::ClientBuilder::allow_http) only, bypass
-/// proxies and do not initialize TLS.
-#[cfg(feature = "reqwest")]
+/// proxies and do not initialize TLS. Requests to `https` URLs use the proxy that `HTTPS_PROXY`, `ALL_PROXY`
+/// and `NO_PROXY` say.
+#[cfg(feature = "hyper")]
 #[must_use]
-pub fn reqwest() -> Arc<dyn Transport> {
-    reqwest_with(&ConnectionOptions::default(), MAX_IN_FLIGHT)
+pub fn hyper() -> Arc<dyn Transport> {
+    hyper_with(&ConnectionOptions::default(), MAX_IN_FLIGHT)
 }
 
-#[cfg(feature = "reqwest")]
-pub(crate) fn reqwest_with(
+#[cfg(feature = "hyper")]
+pub(crate) fn hyper_with(
     options: &ConnectionOptions,
     max_idle_connections: usize,
 ) -> Arc<dyn Transport> {
     let options = options.clone();
-    Arc::new(reqwest::ReqwestTransport::new(
-        options,
-        max_idle_connections,
-    ))
+    Arc::new(hyper::HyperTransport::new(options, max_idle_connections))
 }
 
 #[cfg(feature = "reqwest-client")]
@@ -54,9 +54,9 @@ pub use self::reqwest_client::from_reqwest_client;
 /// The settings of the default transport, where they differ from its own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ConnectionOptions {
-    #[cfg(feature = "reqwest")]
+    #[cfg(feature = "hyper")]
     pub(crate) connect_timeout: Option<std::time::Duration>,
-    #[cfg(feature = "reqwest")]
+    #[cfg(feature = "hyper")]
     pub(crate) read_timeout: Option<std::time::Duration>,
 }
 

@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::reqwest::{Redirects, execute, fail, parse_url};
-use super::{ResponseFuture, Transport};
+use http_body_util::BodyExt;
+use url::Url;
+
+use super::failure::{connection_lost, failed_to_send};
+use super::{ResponseFuture, Transport, TransportError};
 
 /// Returns a transport that sends all requests with a reqwest client of your own: for a proxy, a
 /// client certificate, a private certificate authority, or settings of the connection pool.
@@ -14,7 +17,7 @@ use super::{ResponseFuture, Transport};
 /// follows them by default. A response that was redirected is an error. The service does not redirect,
 /// and downloads follow redirects themselves. The client needs no timeouts: the
 /// [`ClientBuilder`](crate::ClientBuilder) has them. It uses its own TLS, whatever features of this
-/// crate are enabled.
+/// crate are enabled: for `https`, enable a TLS feature of reqwest in your program.
 ///
 /// Its connections are its own: the default transport opens new ones after the computer slept or a
 /// request timed out, this one cannot. Set reqwest's `pool_idle_timeout` and `tcp_keepalive`, and
@@ -49,11 +52,46 @@ struct ReqwestClientTransport(reqwest::Client);
 
 impl Transport for ReqwestClientTransport {
     fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
-        match parse_url(request.uri()) {
-            Ok(url) => execute(&self.0, url, request, Redirects::Unknown),
-            Err(error) => fail(error),
-        }
+        let url = match Url::parse(&request.uri().to_string()) {
+            Ok(url) => url,
+            Err(error) => {
+                return Box::pin(std::future::ready(Err(TransportError::not_sent(error))));
+            }
+        };
+        let (head, body) = request.into_parts();
+        let is_read = head.method == http::Method::GET;
+        let mut request = reqwest::Request::new(head.method, url.clone());
+        *request.headers_mut() = head.headers;
+        *request.body_mut() = Some(body.into());
+        let sending = self.0.execute(request);
+        Box::pin(async move {
+            let response = sending.await.map_err(into_transport_error)?;
+            if url != *response.url() {
+                return Err(redirected(is_read));
+            }
+            let response = http::Response::from(response);
+            Ok(response.map(|body| {
+                body.map_err(|error| connection_lost(error.without_url()))
+                    .boxed_unsync()
+            }))
+        })
     }
+}
+
+fn redirected(is_read: bool) -> TransportError {
+    let reason = "the reqwest client followed a redirect: build it with redirect::Policy::none()";
+    match is_read {
+        // It would be redirected again.
+        true => TransportError::setup(reason),
+        false => TransportError::maybe_sent(reason),
+    }
+}
+
+fn into_transport_error(error: reqwest::Error) -> TransportError {
+    if error.is_builder() {
+        return TransportError::setup(error.without_url());
+    }
+    failed_to_send(error.is_connect(), error.without_url())
 }
 
 #[cfg(test)]
@@ -61,11 +99,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpListener;
 
-    use http_body_util::BodyExt;
-
     use super::*;
-    use crate::transport::TransportError;
-    use crate::transport::reqwest::with_empty_root_store;
 
     /// Answers `/old` with a redirect to `/new`, and everything else with `ok`.
     fn start_server() -> String {
@@ -92,7 +126,7 @@ mod tests {
         request: http::request::Builder,
     ) -> Result<(u16, Bytes), TransportError> {
         let builder = reqwest::Client::builder().redirect(policy).no_proxy();
-        let client = with_empty_root_store(builder).build().unwrap();
+        let client = builder.build().unwrap();
         let request = request.body(Bytes::new()).unwrap();
         let response = from_reqwest_client(client).send(request).await?;
         let status = response.status().as_u16();

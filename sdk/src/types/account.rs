@@ -72,9 +72,9 @@ response_body! {
     /// The prepaid balance. Its fields are assumed.
     pub struct Balance {
         /// The amount that can be spent.
-        required available_usd: Usd,
+        required_amount available_usd: Usd,
         /// The amount reserved by jobs in flight.
-        optional reserved_usd: Usd,
+        amount reserved_usd: Usd,
         /// The currency, for example `USD`.
         optional currency: String,
     }
@@ -102,7 +102,7 @@ response_body! {
         /// The kind of the entry.
         required kind: UsageKind,
         /// The amount. The kind determines its direction.
-        required amount_usd: Usd,
+        required_amount amount_usd: Usd,
         /// The job that the entry belongs to.
         optional job_id: JobId,
         /// The run that the entry belongs to.

@@ -48,9 +48,9 @@ response_body! {
         /// The queue that the idempotency key was used for (`idempotency_conflict`).
         optional queue_id: QueueId,
         /// The price of the request (`insufficient_funds`).
-        optional required_usd: Usd,
+        amount required_usd: Usd,
         /// The available balance (`insufficient_funds`).
-        optional available_usd: Usd,
+        amount available_usd: Usd,
         /// The status of the previous run (`previous_run_not_resumable`).
         optional previous_run_status: RunStatus,
         /// Whether the previous run has a thread to continue (`previous_run_not_resumable`).

@@ -45,7 +45,7 @@ response_body! {
         /// Why the job failed. Assumed.
         failure error: ErrorBody,
         /// The price of the job; open surface. Assumed.
-        optional price_usd: Usd,
+        amount price_usd: Usd,
         /// The caller's key-value data.
         optional metadata: Extra,
         /// When the job was submitted. Assumed.

@@ -79,7 +79,7 @@ response_body! {
         /// The resolution, if the price depends on it.
         optional resolution: String,
         /// The price per unit in dollars.
-        required unit_price_usd: Usd,
+        required_amount unit_price_usd: Usd,
     }
 }
 

@@ -65,7 +65,7 @@ impl Usd {
 
     /// Returns the amount in micros (millionths of a dollar).
     #[must_use]
-    pub const fn micros(self) -> i64 {
+    pub const fn as_micros(self) -> i64 {
         self.micros
     }
 
@@ -280,7 +280,7 @@ mod tests {
     fn deserializes_numbers_and_strings() {
         for json in ["\"0.7035\"", "0.7035", "0.703500"] {
             assert_eq!(
-                serde_json::from_str::<Usd>(json).unwrap().micros(),
+                serde_json::from_str::<Usd>(json).unwrap().as_micros(),
                 703_500,
                 "{json}"
             );
@@ -294,8 +294,14 @@ mod tests {
 
     #[test]
     fn rounds_up_to_the_price_unit() {
-        assert_eq!(Usd::from_micros(101).round_up_to_price_unit().micros(), 200);
-        assert_eq!(Usd::from_micros(200).round_up_to_price_unit().micros(), 200);
+        assert_eq!(
+            Usd::from_micros(101).round_up_to_price_unit().as_micros(),
+            200
+        );
+        assert_eq!(
+            Usd::from_micros(200).round_up_to_price_unit().as_micros(),
+            200
+        );
     }
 
     #[test]

@@ -6,7 +6,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::Extra;
-use super::response;
 
 /// A page of a list.
 ///
@@ -19,7 +18,8 @@ use super::response;
 pub struct Page<T> {
     /// The items, in the order of the service.
     pub items: Vec<T>,
-    /// The cursor of the next page, if there is one. Assumed.
+    /// The cursor of the next page, if there is one: it is not empty, and `has_more` is not false.
+    /// Assumed.
     pub next_cursor: Option<String>,
     /// The items that could not be decoded.
     pub unreadable: Vec<UnreadableItem>,
@@ -76,7 +76,7 @@ impl<'a, T> IntoIterator for &'a Page<T> {
 impl<T: Serialize> Serialize for Page<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("data", &Items(self))?;
+        map.serialize_entry("data", &OriginalOrder(self))?;
         for (name, value) in self.extra.iter() {
             let is_replaced = name == "data" || (name == NEXT_CURSOR && self.next_cursor.is_some());
             if !is_replaced {
@@ -91,9 +91,9 @@ impl<T: Serialize> Serialize for Page<T> {
 }
 
 /// The items of a page in their original order, with those that could not be decoded.
-struct Items<'p, T>(&'p Page<T>);
+struct OriginalOrder<'p, T>(&'p Page<T>);
 
-impl<T: Serialize> Serialize for Items<'_, T> {
+impl<T: Serialize> Serialize for OriginalOrder<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Page {
             items, unreadable, ..
@@ -135,10 +135,16 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Page<T> {
                 }),
             }
         }
-        let next_cursor = extra.remove(NEXT_CURSOR).and_then(|cursor| {
-            let name = response::Text(NEXT_CURSOR.into());
-            response::optional(&mut extra, name, response::Json::Other(cursor))
-        });
+        let has_more = extra.get("has_more").and_then(Value::as_bool);
+        let next_cursor = match extra.get(NEXT_CURSOR) {
+            Some(Value::String(cursor)) if !cursor.is_empty() && has_more != Some(false) => {
+                Some(cursor.clone())
+            }
+            _ => None,
+        };
+        if next_cursor.is_some() {
+            extra.remove(NEXT_CURSOR);
+        }
         Ok(Self {
             items,
             next_cursor,
@@ -246,8 +252,12 @@ mod tests {
         }
         let json = json!({"data": {"items": [1], "total": 9}, "next_cursor": "c", "total": 7});
         assert_eq!(page(json).extra.get_as::<u32>("total"), Some(9));
-        for cursor in [Value::Null, json!(7)] {
-            let json = json!({"data": [1], "next_cursor": cursor});
+        for json in [
+            json!({"data": [1], "next_cursor": null}),
+            json!({"data": [1], "next_cursor": ""}),
+            json!({"data": [1], "next_cursor": 7}),
+            json!({"data": [1], "next_cursor": "c", "has_more": false}),
+        ] {
             let page = page(json.clone());
             assert_eq!(page.next_cursor, None);
             assert_eq!(serde_json::to_value(page).unwrap(), json);

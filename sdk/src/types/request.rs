@@ -124,7 +124,7 @@ macro_rules! request_body {
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let mut fields = crate::types::request::FieldWriter::new(serializer, &self.extra)?;
+                let mut fields = crate::types::request::RequestFieldWriter::new(serializer, &self.extra)?;
                 $( $(
                     let value = crate::types::request::request_body!(@written [$($as)?] &self.$required);
                     fields.write(stringify!($required), value)?;
@@ -230,12 +230,12 @@ pub(in crate::types) use request_body;
 
 /// Serializes the fields of a request body. A field that the caller set by name replaces the
 /// setter's, so that no name is sent twice.
-pub(in crate::types) struct FieldWriter<'e, M> {
+pub(in crate::types) struct RequestFieldWriter<'e, M> {
     map: M,
     extra: &'e Extra,
 }
 
-impl<'e, M: SerializeMap> FieldWriter<'e, M> {
+impl<'e, M: SerializeMap> RequestFieldWriter<'e, M> {
     pub(in crate::types) fn new<S>(serializer: S, extra: &'e Extra) -> Result<Self, S::Error>
     where
         S: Serializer<SerializeMap = M>,

@@ -16,7 +16,7 @@ use serde_json::Value;
 pub(in crate::types) use self::json::{Json, Text};
 
 use super::seconds::Seconds;
-use super::{ErrorBody, Extra};
+use super::{ErrorBody, Extra, Usd};
 
 /// Declares a response body.
 ///
@@ -24,6 +24,8 @@ use super::{ErrorBody, Extra};
 ///
 /// - `required name: T` is a `T`. Decoding fails if the field is missing or is not a `T`.
 /// - `optional name: T` is an `Option<T>`.
+/// - `amount name: Usd` is an `Option<Usd>`, and `required_amount name: Usd` a `Usd`. A text with other
+///   decimal places than [`Usd`](crate::types::Usd) writes is kept in `extra`.
 /// - `list name: T` is a `Vec<T>` with the items that are a `T`.
 /// - `text name: T` is a `String` or an open enum, empty if the field is missing.
 /// - `failure name: ErrorBody` is an `Option<ErrorBody>`, also of an error in another form.
@@ -65,7 +67,7 @@ macro_rules! response_body {
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let mut fields = crate::types::response::FieldWriter::new(serializer, &self.extra)?;
+                let mut fields = crate::types::response::ResponseFieldWriter::new(serializer, &self.extra)?;
                 $(
                     let name = crate::types::response::response_body!(@name $field $($wire)?);
                     crate::types::response::response_body!(@write $kind fields name &self.$field);
@@ -168,6 +170,8 @@ macro_rules! response_body {
     (@name $field:ident $wire:literal) => { $wire };
 
     (@type required $type:ty) => { $type };
+    (@type required_amount $type:ty) => { $type };
+    (@type amount $type:ty) => { Option<$type> };
     (@type optional $type:ty) => { Option<$type> };
     (@type seconds $type:ty) => { Option<$type> };
     (@type failure $type:ty) => { Option<$type> };
@@ -179,6 +183,9 @@ macro_rules! response_body {
     };
     (@read required [$($alias:literal)+] $type:ty, $field:ident $map:ident $extra:ident $name:ident) => {
         $field = crate::types::response::optional::<$type>(&mut $extra, $name, $map.next_value()?)
+    };
+    (@read required_amount [] $type:ty, $field:ident $map:ident $extra:ident $name:ident) => {
+        $field = crate::types::response::amount(&mut $extra, $name, $map.next_value()?)
     };
     (@read text [] $type:ty, $field:ident $map:ident $extra:ident $name:ident) => {
         $field = Some(crate::types::response::text::<$type>(&mut $extra, $name, $map.next_value()?))
@@ -197,10 +204,17 @@ macro_rules! response_body {
     (@finish required $field:ident $name:expr) => {
         $field.ok_or_else(|| serde::de::Error::missing_field($name))?
     };
+    (@finish required_amount $field:ident $name:expr) => {
+        $field.ok_or_else(|| serde::de::Error::missing_field($name))?
+    };
     (@finish text $field:ident $name:expr) => { $field.unwrap_or_else(|| String::new().into()) };
     (@finish $kind:ident $field:ident $name:expr) => { $field };
 
     (@write required $fields:ident $name:ident $value:expr) => { $fields.write($name, $value)? };
+    (@write required_amount $fields:ident $name:ident $value:expr) => { $fields.write($name, $value)? };
+    (@write amount $fields:ident $name:ident $value:expr) => {
+        if let Some(value) = $value { $fields.write($name, value)?; }
+    };
     (@write optional $fields:ident $name:ident $value:expr) => {
         if let Some(value) = $value { $fields.write($name, value)?; }
     };
@@ -220,6 +234,7 @@ macro_rules! response_body {
     };
 
     (@is_required required) => { true };
+    (@is_required required_amount) => { true };
     (@is_required $kind:ident) => { false };
 
     (@schema seconds $type:ty, $generator:ident) => { $generator.subschema_for::<Option<f64>>() };
@@ -242,6 +257,19 @@ pub(in crate::types) fn optional<T: DeserializeOwned>(
 ) -> Option<T> {
     let decoded = json.decode();
     if decoded.is_none() {
+        extra.insert(name.0.into_owned(), json.into());
+    }
+    decoded
+}
+
+/// Decodes an `amount` field.
+pub(in crate::types) fn amount(extra: &mut Extra, name: Text<'_>, json: Json<'_>) -> Option<Usd> {
+    let decoded: Option<Usd> = json.decode();
+    let is_written_alike = match (&decoded, &json) {
+        (Some(amount), Json::Text(text)) => amount.to_string() == **text,
+        (decoded, _) => decoded.is_some(),
+    };
+    if !is_written_alike {
         extra.insert(name.0.into_owned(), json.into());
     }
     decoded
@@ -349,13 +377,13 @@ pub(in crate::types) fn object_schema(
 }
 
 /// Serializes the fields of a response body, each name once.
-pub(in crate::types) struct FieldWriter<'e, M> {
+pub(in crate::types) struct ResponseFieldWriter<'e, M> {
     map: M,
     extra: &'e Extra,
     written: Vec<&'static str>,
 }
 
-impl<'e, M: SerializeMap> FieldWriter<'e, M> {
+impl<'e, M: SerializeMap> ResponseFieldWriter<'e, M> {
     pub(in crate::types) fn new<S>(serializer: S, extra: &'e Extra) -> Result<Self, S::Error>
     where
         S: Serializer<SerializeMap = M>,
@@ -391,7 +419,7 @@ impl<'e, M: SerializeMap> FieldWriter<'e, M> {
     }
 }
 
-/// Whether a value is kept in `extra` only to tell it from a missing field.
+/// Returns whether a value is stored in `extra` only to distinguish it from a missing field.
 fn is_blank(value: &Value) -> bool {
     match value {
         Value::Null => true,

@@ -1,7 +1,7 @@
 //! Webhook events, and the administration of the signing secret.
 //!
 //! Verify the signature of a delivery before reading its event, for example with
-//! `svc-webhook-verify`.
+//! `svc-webhook-verify`: `webhook.event_as::<WebhookEvent>()`.
 
 use std::fmt;
 

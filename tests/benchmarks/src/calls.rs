@@ -66,8 +66,6 @@ struct Job {
 
 pub(crate) fn rows() -> Outcome<Vec<Row>> {
     let server = server::axum()?;
-    // reqwest needs one even for plain http; a second installation does nothing.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let clients = Clients {
         own: open::Client::builder()

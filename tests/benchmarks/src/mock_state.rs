@@ -110,8 +110,6 @@ fn curl(url: &str, option: &str, file: &Path) -> Outcome<()> {
 /// Returns the milliseconds of a page.
 fn ledger_page(control_url: &str) -> Outcome<f64> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
-    // reqwest needs one even for plain http; a second installation does nothing.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().no_proxy().build()?;
     let url = format!("{control_url}/ledger?limit=1000");
     let pages = (0..50).map(|_| {

@@ -4,19 +4,22 @@ use std::sync::Arc;
 
 use http_body_util::BodyExt;
 use serde_json::Value;
+use svc_sdk::Result;
 use svc_sdk::contract::{Method, Operation, Surface};
 use svc_sdk::handle::{Handle, Resource};
 use svc_sdk::transport::Transport;
-use svc_sdk::types::{MusicPick, SearchQuery, TestDeliveryCreate, VideoGenerate, WebhookEvent};
-use svc_sdk::{Result, RunHandle};
+use svc_sdk::types::{
+    MusicPick, SearchQuery, TestDeliveryCreate, VideoGenerate, WebhookEvent, WebhookEventStatus,
+};
 use tokio::task::JoinSet;
 
 use super::defect::Defect;
-use super::journal::ResourceKind;
 use super::oracle::Oracle;
+use super::orders::Accepted;
 use super::plan::{Action, Step};
 use super::rng::Rng;
 use super::session::{Session, reads};
+use super::submission::{AnyHandle, with_handle};
 
 /// How long a download may take, with all that goes wrong.
 const DOWNLOAD_LIMIT_MS: u64 = 3_600_000;
@@ -29,35 +32,32 @@ impl Session {
         let mut rng = Rng::derive(step.seed, 3);
         match step.action {
             Action::Submit => {
-                if let Some(intent) = self.new_intent(&mut rng) {
-                    self.submit(intent).await;
+                if let Some(order) = self.new_order(&mut rng) {
+                    self.submit(&order).await;
                 }
             }
-            Action::SubmitMany(count) => {
-                let intents = (0..count)
-                    .filter_map(|_| self.new_intent(&mut rng))
-                    .collect();
-                self.submit_many(intents).await;
-            }
+            Action::SubmitMany(count) => self.submit_many(count, &mut rng).await,
+            Action::SubmitTwice => self.submit_twice(step, &mut rng).await,
+            Action::Batch(count) => self.run_batch(count, &mut rng).await,
             Action::Read => self.read(&mut rng).await,
             Action::List => self.list(&mut rng).await,
             Action::Inspect => self.inspect(&mut rng).await,
             Action::Post => self.post(&mut rng).await,
             Action::Wait => {
                 let limit = *rng.pick(&[5_000, 60_000, 600_000]);
-                if let Some((kind, id)) = self.pick_resource(&mut rng, false) {
-                    self.wait(kind, &id, limit).await;
+                if let Some(accepted) = self.pick(&mut rng, false) {
+                    self.wait(&accepted, limit).await;
                 }
             }
             Action::CallTool => {
-                if let Some(intent) = self.new_tool_intent(&mut rng) {
-                    self.submit(intent).await;
+                if let Some(order) = self.new_tool_order(&mut rng) {
+                    self.submit(&order).await;
                 }
             }
             Action::Cancel => self.cancel(&mut rng).await,
             Action::Download => self.download(&mut rng).await,
             Action::Burst(count) => self.burst(&mut rng, count).await,
-            Action::Webhooks => self.receive_webhooks(),
+            Action::Webhooks => self.receive_webhooks().await,
             Action::RotateSecret => {
                 let rotation = self.developer.webhooks().rotate_signing_secret();
                 let outcome = self.call(rotation).await;
@@ -68,25 +68,16 @@ impl Session {
         }
     }
 
-    /// Returns a known resource, one that has ended if `is_ended`.
-    fn pick_resource(&self, rng: &mut Rng, is_ended: bool) -> Option<(ResourceKind, String)> {
-        let journal = self.journal();
-        let known: Vec<_> = journal
-            .accepted()
-            .filter(|(intent, _)| intent.ended == is_ended)
-            .map(|(intent, id)| (intent.kind(), id.to_owned()))
-            .collect();
-        (!known.is_empty()).then(|| rng.pick(&known).clone())
+    fn pick(&self, rng: &mut Rng, is_ended: bool) -> Option<Accepted> {
+        self.orders().pick(rng, is_ended)
     }
 
     /// Reads any path of the contract, without types.
     async fn read(&self, rng: &mut Rng) {
         let operation = *rng.pick(&reads().collect::<Vec<_>>());
-        let id = match rng.per_mille(500) {
-            true => self.pick_resource(rng, true),
-            false => self.pick_resource(rng, false),
-        };
-        let id = id.map_or_else(|| "unknown".to_owned(), |(_, id)| id);
+        let is_ended = rng.per_mille(500);
+        let picked = self.pick(rng, is_ended);
+        let id = picked.map_or_else(|| "unknown".to_owned(), |it| it.id);
         let segments = vec![id; operation.placeholders().count()];
         let path = operation.expand(&segments).unwrap_or_default();
         let is_open = match operation.surface() {
@@ -133,54 +124,31 @@ impl Session {
     }
 
     async fn inspect(&self, rng: &mut Rng) {
-        let Some((kind, id)) = self.pick_resource(rng, false) else {
+        let Some(Accepted { order, id }) = self.pick(rng, false) else {
             return;
         };
         let choice = rng.below(3);
-        let outcome = match kind {
-            ResourceKind::OpenJob => {
-                let job = self.open.jobs().handle(&*id);
-                match choice {
-                    0 => self.call(job.get()).await.map(|it| it.map(drop)),
-                    1 => self.call(job.status()).await.map(|it| it.map(drop)),
-                    _ => self.call(job.result()).await.map(|it| it.map(drop)),
-                }
-            }
-            ResourceKind::DeveloperJob => {
-                let job = self.developer.jobs().handle(&*id);
-                match choice {
-                    0 => self.call(job.get()).await.map(|it| it.map(drop)),
-                    1 => self.call(job.events()).await.map(|it| it.map(drop)),
-                    _ => self.call(job.result()).await.map(|it| it.map(drop)),
-                }
-            }
-            ResourceKind::ActionRun => self
-                .call(self.developer.action_runs().handle(&*id).get())
-                .await
-                .map(|it| it.map(drop)),
-            ResourceKind::FormatRun => self
-                .call(self.developer.format_runs().handle(&*id).events())
-                .await
-                .map(|it| it.map(drop)),
-            ResourceKind::AgentRun => self
-                .call(self.developer.agent_runs().handle(&*id).result())
-                .await
-                .map(|it| it.map(drop)),
-            ResourceKind::Queue => self
-                .call(self.developer.queues().handle(&*id).get())
-                .await
-                .map(|it| it.map(drop)),
-            ResourceKind::TopUp => self
-                .call(self.open.top_ups().handle(&*id).get())
-                .await
-                .map(|it| it.map(drop)),
+        macro_rules! call {
+            ($call:expr) => {
+                self.call($call).await.map(|it| it.map(drop))
+            };
+        }
+        let outcome = match (self.handle(order.kind(), &id), choice) {
+            (AnyHandle::OpenJob(job), 0) => call!(job.get()),
+            (AnyHandle::OpenJob(job), 1) => call!(job.result()),
+            (AnyHandle::DeveloperJob(job), 0) => call!(job.events()),
+            (AnyHandle::DeveloperJob(job), 1) => call!(job.result()),
+            (AnyHandle::FormatRun(run), 0) => call!(run.events()),
+            (AnyHandle::AgentRun(run), 0) => call!(run.result()),
+            (handle, _) => with_handle!(handle, it => call!(it.status())),
         };
         self.trace_outcome(&id, outcome.as_ref());
     }
 
     /// Calls a `POST` that submits nothing.
     async fn post(&self, rng: &mut Rng) {
-        let resource = self.pick_resource(rng, true);
+        let resource = self.pick(rng, true);
+        let resource = resource.map(|it| self.handle(it.order.kind(), &it.id));
         let outcome = match rng.below(6) {
             0 => {
                 let body = VideoGenerate::new("video-f").prompt("a fox");
@@ -210,53 +178,31 @@ impl Session {
                     .map(|it| it.map(drop))
             }
             _ => match resource {
-                Some((ResourceKind::DeveloperJob, id)) => {
-                    let job = self.developer.jobs().handle(&*id);
-                    self.call(job.redeliver_webhook())
-                        .await
-                        .map(|it| it.map(drop))
-                }
-                Some((ResourceKind::FormatRun, id)) => {
-                    let run = self.developer.format_runs().handle(&*id);
-                    self.call(run.redeliver_webhook())
-                        .await
-                        .map(|it| it.map(drop))
-                }
+                Some(AnyHandle::DeveloperJob(job)) => self
+                    .call(job.redeliver_webhook())
+                    .await
+                    .map(|it| it.map(drop)),
+                Some(AnyHandle::FormatRun(run)) => self
+                    .call(run.redeliver_webhook())
+                    .await
+                    .map(|it| it.map(drop)),
                 _ => return,
             },
         };
         self.trace_outcome("post", outcome.as_ref());
     }
 
-    /// Waits for a resource. Returns whether it has ended.
-    pub(super) async fn wait(&self, kind: ResourceKind, id: &str, limit_ms: u64) -> bool {
-        match kind {
-            ResourceKind::OpenJob => self.wait_for(&self.open.jobs().handle(id), limit_ms).await,
-            ResourceKind::DeveloperJob => {
-                self.wait_for(&self.developer.jobs().handle(id), limit_ms)
-                    .await
-            }
-            ResourceKind::ActionRun => {
-                self.wait_for(&self.developer.action_runs().handle(id), limit_ms)
-                    .await
-            }
-            ResourceKind::FormatRun => {
-                self.wait_for(&self.developer.format_runs().handle(id), limit_ms)
-                    .await
-            }
-            ResourceKind::AgentRun => {
-                self.wait_for(&self.developer.agent_runs().handle(id), limit_ms)
-                    .await
-            }
-            ResourceKind::Queue => {
-                self.wait_for(&self.developer.queues().handle(id), limit_ms)
-                    .await
-            }
-            ResourceKind::TopUp => {
-                self.wait_for(&self.open.top_ups().handle(id), limit_ms)
-                    .await
-            }
+    /// Waits for what was accepted, and acknowledges it if it has ended. Returns whether it has.
+    pub(super) async fn wait(&self, accepted: &Accepted, limit_ms: u64) -> bool {
+        let Some(handle) = self.handle_of(accepted).await else {
+            return false;
+        };
+        let has_ended = with_handle!(&handle, it => self.wait_for(it, limit_ms).await);
+        if has_ended {
+            handle.acknowledge().await.unwrap();
+            self.orders().finish(&accepted.id);
         }
+        has_ended
     }
 
     async fn wait_for<R: Resource>(&self, handle: &Handle<R>, limit_ms: u64) -> bool {
@@ -267,24 +213,12 @@ impl Session {
             .webhook_notifier(&self.events);
         let id = handle.id().as_ref();
         let name = format!("the wait for {id}");
-        let outcome = self
-            .within(&name, limit_ms + RESULT_READ_MS, wait.into_future())
-            .await;
+        let outcome = self.within(&name, limit_ms + RESULT_READ_MS, wait).await;
         let has_ended = match &outcome {
             None => false,
             Some(Ok(_)) => true,
-            Some(Err(error)) => {
-                error.is_job_failed()
-                    || error.is_job_canceled()
-                    || error.is_run_failed()
-                    || error.is_run_canceled()
-                    || error.is_run_skipped()
-                    || error.top_up_status().is_some()
-            }
+            Some(Err(error)) => error.terminal_status().is_some(),
         };
-        if has_ended {
-            self.journal().note_end(id);
-        }
         self.trace(|| match &outcome {
             Some(Err(error)) => format!("  = {name}: {}", self.describe(error)),
             _ => format!("  = {name}: {has_ended}"),
@@ -293,44 +227,34 @@ impl Session {
     }
 
     async fn cancel(&self, rng: &mut Rng) {
-        let Some((kind, id)) = self.pick_resource(rng, false) else {
+        let Some(Accepted { order, id }) = self.pick(rng, false) else {
             return;
         };
-        let outcome = match kind {
-            ResourceKind::OpenJob => self
-                .call(self.open.jobs().handle(&*id).cancel())
-                .await
-                .map(|it| it.map(drop)),
-            ResourceKind::DeveloperJob => self
-                .call(self.developer.jobs().handle(&*id).cancel())
-                .await
-                .map(|it| it.map(drop)),
-            ResourceKind::ActionRun => {
-                let run: RunHandle<svc_sdk::ActionRun> = self.developer.action_runs().handle(&*id);
-                self.call(run.cancel()).await.map(|it| it.map(drop))
-            }
-            ResourceKind::FormatRun => self
-                .call(self.developer.format_runs().handle(&*id).cancel())
-                .await
-                .map(|it| it.map(drop)),
-            ResourceKind::AgentRun => self
-                .call(self.developer.agent_runs().handle(&*id).cancel())
-                .await
-                .map(|it| it.map(drop)),
-            ResourceKind::Queue | ResourceKind::TopUp => return,
+        macro_rules! cancel {
+            ($handle:ident) => {
+                self.call($handle.cancel()).await.map(|it| it.map(drop))
+            };
+        }
+        let outcome = match self.handle(order.kind(), &id) {
+            AnyHandle::OpenJob(job) => cancel!(job),
+            AnyHandle::DeveloperJob(job) => cancel!(job),
+            AnyHandle::ActionRun(run) => cancel!(run),
+            AnyHandle::FormatRun(run) => cancel!(run),
+            AnyHandle::AgentRun(run) => cancel!(run),
+            AnyHandle::Queue(_) | AnyHandle::TopUp(_) => return,
         };
         self.trace_outcome(&format!("cancel {id}"), outcome.as_ref());
     }
 
     /// Downloads the files of a job, and compares them with what the service has.
     async fn download(&self, rng: &mut Rng) {
-        let Some((kind, id)) = self.pick_resource(rng, true) else {
+        let Some(Accepted { order, id }) = self.pick(rng, true) else {
             return;
         };
         let folder = self.folder.join(&id);
-        let download = match kind {
-            ResourceKind::OpenJob => self.open.jobs().handle(&*id).download(&folder),
-            ResourceKind::DeveloperJob => self.developer.jobs().handle(&*id).download(&folder),
+        let download = match self.handle(order.kind(), &id) {
+            AnyHandle::OpenJob(job) => job.download(&folder),
+            AnyHandle::DeveloperJob(job) => job.download(&folder),
             _ => return,
         };
         // The order of concurrent downloads depends on the threads that write the files.
@@ -348,12 +272,9 @@ impl Session {
             return;
         };
         let mock = self.world.mock();
-        let jobs = mock.jobs();
-        let artifacts: Vec<&Value> = jobs
-            .iter()
-            .filter(|job| job["id"] == id)
-            .flat_map(|job| job["result"]["artifacts"].as_array().into_iter().flatten())
-            .collect();
+        let job = self.world.job(&id).await;
+        let artifacts = job["result"]["artifacts"].as_array();
+        let artifacts: Vec<&Value> = artifacts.into_iter().flatten().collect();
         for (file, artifact) in files.iter().zip(&artifacts) {
             let mut written = std::fs::read(&file.path).unwrap_or_default();
             if self.world.has(Defect::DownloadCutShort) {
@@ -409,7 +330,7 @@ impl Session {
     }
 
     /// Verifies and stores the webhooks that have arrived.
-    pub(super) fn receive_webhooks(&self) {
+    pub(super) async fn receive_webhooks(&self) {
         for delivery in self.world.take_webhooks(self.client) {
             let header = |name: &str| {
                 let headers = &delivery.headers;
@@ -440,8 +361,15 @@ impl Session {
             self.events.notify(&event);
             let id = event.job_id.as_ref().map(ToString::to_string);
             let id = id.or_else(|| event.run_id().map(|id| id.to_string()));
-            if let Some(id) = &id {
-                self.journal().note_end(id);
+            let accepted = id.as_deref().and_then(|id| self.orders().by_id(id));
+            if let Some(Accepted { order, id }) = accepted
+                && let Some(entry) = self.journal.find("", &order.name).await.unwrap()
+            {
+                let is_completed = event.status == Some(WebhookEventStatus::Ok);
+                let status = if is_completed { "completed" } else { "failed" };
+                let recording = self.journal.record_end(&entry.id, status, None);
+                recording.await.unwrap();
+                self.orders().note_end(&id);
             }
             self.trace(|| {
                 format!(

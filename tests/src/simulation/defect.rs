@@ -21,16 +21,24 @@ pub enum Defect {
     CredentialSentToMedia,
     /// Redirects are followed with the API key.
     CredentialSentOnRedirect,
-    /// The application stores its intent after the call instead of before it.
-    IntentStoredAfterCall,
-    /// The application takes an ambiguous error for a rejection.
-    AmbiguousErrorAsRejection,
-    /// The application submits with a new key after a restart.
-    NewKeyOnResubmit,
-    /// The application submits again what the service does not promise to recognize.
-    UnsentResubmitted,
-    /// The application takes a replayed receipt for a stale one, and submits again.
-    ReplayTakenAsStale,
+    /// The application submits again under another submission id.
+    NewIdOnResubmit,
+    /// The application settles what is undecided as not carried out, without looking.
+    UndecidedTakenAsUnsent,
+    /// A request is sent before its intent is durable.
+    SentBeforeSync,
+    /// The journal begins an intent whatever other generations there are.
+    GenerationNotCompared,
+    /// The journal records a conflict with an earlier attempt as a refusal.
+    ConflictTakenAsRefused,
+    /// Each process takes the intents of the others for its own.
+    OwnershipIgnored,
+    /// What is reserved is compared with the limit before it is written.
+    ReservationNotAtomic,
+    /// The age of an idempotency key is counted from its last attempt.
+    ExpiryFromLastAttempt,
+    /// What has ended stays reserved.
+    HoldNotReleased,
     /// A call of a tool that may have run is sent again without an idempotency key.
     ToolCallRepeated,
     /// The service carries out a repeated submit a second time.
@@ -55,7 +63,7 @@ pub enum Defect {
 
 impl Defect {
     /// All defects.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 27] = [
         Self::NewKeyOnRetry,
         Self::KeyDropped,
         Self::RetryAfterAmbiguousFailure,
@@ -64,11 +72,15 @@ impl Defect {
         Self::RateLimitIgnored,
         Self::CredentialSentToMedia,
         Self::CredentialSentOnRedirect,
-        Self::IntentStoredAfterCall,
-        Self::AmbiguousErrorAsRejection,
-        Self::NewKeyOnResubmit,
-        Self::UnsentResubmitted,
-        Self::ReplayTakenAsStale,
+        Self::NewIdOnResubmit,
+        Self::UndecidedTakenAsUnsent,
+        Self::SentBeforeSync,
+        Self::GenerationNotCompared,
+        Self::ConflictTakenAsRefused,
+        Self::OwnershipIgnored,
+        Self::ReservationNotAtomic,
+        Self::ExpiryFromLastAttempt,
+        Self::HoldNotReleased,
         Self::ToolCallRepeated,
         Self::ReplayExecuted,
         Self::ToolKeyIgnored,
@@ -88,16 +100,19 @@ impl Defect {
             Self::NewKeyOnRetry
             | Self::KeyDropped
             | Self::RetryAfterAmbiguousFailure
-            | Self::NewKeyOnResubmit
-            | Self::UnsentResubmitted
-            | Self::ReplayTakenAsStale
+            | Self::NewIdOnResubmit
+            | Self::UndecidedTakenAsUnsent
+            | Self::GenerationNotCompared
+            | Self::OwnershipIgnored
+            | Self::ExpiryFromLastAttempt
             | Self::ToolCallRepeated
             | Self::ReplayExecuted
             | Self::ToolKeyIgnored => Oracle::Once,
             Self::TimeoutIgnored => Oracle::Timeout,
             Self::RetryAfterIgnored | Self::RateLimitIgnored => Oracle::RateLimit,
             Self::CredentialSentToMedia | Self::CredentialSentOnRedirect => Oracle::Credential,
-            Self::IntentStoredAfterCall | Self::AmbiguousErrorAsRejection => Oracle::NothingLost,
+            Self::SentBeforeSync | Self::ConflictTakenAsRefused => Oracle::NothingLost,
+            Self::ReservationNotAtomic | Self::HoldNotReleased => Oracle::Budget,
             Self::KeysLostOnRestore | Self::OldSnapshotRestored => Oracle::Restore,
             Self::RefundLost | Self::DoubleCapture | Self::ChargeRoundedUp => Oracle::Ledger,
             Self::WebhookSignedWrongly => Oracle::Webhook,

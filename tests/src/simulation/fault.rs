@@ -35,6 +35,7 @@ pub(super) enum Fault {
     Slow,
     Redirect,
     WrongKey,
+    Conflict,
 }
 
 /// A reply before it is put on the wire.
@@ -105,10 +106,15 @@ impl Reply {
 fn envelope(status: u16, code: &str) -> Reply {
     let mut error = serde_json::json!({"code": code, "message": "injected"});
     if status != 500 {
-        error["retryable"] = true.into();
+        error["retryable"] = (status != 409).into();
     }
     let body = serde_json::json!({"error": error});
     Reply::new(status, "application/json", body.to_string())
+}
+
+/// Returns the reply to a repeated submit in other bytes.
+pub(super) fn conflict() -> Reply {
+    envelope(409, "idempotency_conflict")
 }
 
 fn page() -> Reply {
@@ -131,6 +137,7 @@ pub(super) fn draw(rates: &FaultRates, rng: &mut Rng) -> Fault {
         Fault::Slow,
         Fault::Redirect,
         Fault::WrongKey,
+        Fault::Conflict,
     ];
     let drawn = rng.below(1_000);
     let mut sum = 0;
@@ -181,9 +188,12 @@ pub(super) fn change_media(fault: Fault, answer: &mut Reply) {
     }
 }
 
-/// Changes a reply on its way back.
-pub(super) fn change_after(fault: Fault, answer: &mut Reply) {
+/// Changes a reply on its way back. A receipt may lose its id.
+pub(super) fn change_after(fault: Fault, loses_id: bool, answer: &mut Reply) {
     match fault {
+        Fault::Garbage if answer.status.is_success() && loses_id => {
+            answer.body = Bytes::from_static(b"{\"data\": {}}");
+        }
         Fault::Garbage if answer.status.is_success() => {
             answer.body = Bytes::from_static(b"\x00 not what you expected");
         }

@@ -13,13 +13,13 @@
 
 mod actions;
 mod body;
-mod checks;
+mod books;
 mod defect;
 mod environment;
 mod fault;
-mod journal;
 mod mcp_message;
 mod oracle;
+mod orders;
 mod plan;
 mod recorder;
 mod rng;
@@ -27,6 +27,8 @@ mod run;
 mod session;
 mod shrink;
 mod signing_secrets;
+mod store;
+mod submission;
 mod submit;
 mod tools;
 mod transport;

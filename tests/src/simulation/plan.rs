@@ -11,6 +11,8 @@ use super::rng::Rng;
 
 /// The most clients of a plan. Each has a slot of its own in virtual time.
 const MAX_CLIENTS: u64 = 4;
+/// Half of the time for which an idempotency key is recognized, and a little more.
+pub(super) const LONG_PAUSE_MS: u64 = 13 * 3_600_000;
 
 /// All that a simulation does.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub(super) struct Plan {
     pub(super) speed: f64,
     pub(super) faults: FaultRates,
     pub(super) tools: Tools,
+    /// The limit of what each client may spend by submits, if it has one.
+    pub(super) spend_limit_usd: Option<u32>,
     pub(super) clients: Vec<ClientPlan>,
     pub(super) steps: Vec<Step>,
 }
@@ -66,6 +70,8 @@ pub(super) struct FaultRates {
     pub(super) redirect: u64,
     /// An intermediary that replaces the API key, as while a key is exchanged.
     pub(super) wrong_key: u64,
+    /// A repeated submit in other bytes, which the service takes for another one.
+    pub(super) conflict: u64,
 }
 
 /// Who takes a step.
@@ -105,6 +111,10 @@ pub(super) enum Action {
     Submit,
     /// Submits several things at once.
     SubmitMany(u64),
+    /// Submits one thing in two processes at once.
+    SubmitTwice,
+    /// Submits several things as a batch.
+    Batch(u64),
     /// Reads something by a request without types.
     Read,
     /// Walks the pages of a list.
@@ -127,7 +137,7 @@ pub(super) enum Action {
     Webhooks,
     /// Rotates the signing secret of webhooks.
     RotateSecret,
-    /// Resolves the intents of the journal whose outcome is unknown.
+    /// Recovers what gone processes have left behind, and submits what is not accepted.
     Resolve,
     /// Exports the state into a new mock.
     Restore,
@@ -163,24 +173,34 @@ impl Plan {
                 Tools::WithKeys,
                 Tools::WithoutKeys,
             ]),
+            spend_limit_usd: *rng.pick(&[None, None, Some(1), Some(4), Some(40)]),
             clients,
             steps: Vec::new(),
         };
+        // In some plans, idempotency keys expire.
+        let long_pauses = *rng.pick(&[0, 0, 0, 300]);
         for client in 0..count {
             for _ in 0..steps {
-                plan.push(Actor::Client(client), &mut rng);
+                let is_long = rng.per_mille(long_pauses);
+                let pause_ms = if is_long {
+                    LONG_PAUSE_MS
+                } else {
+                    rng.below(4_000)
+                };
+                plan.push(Actor::Client(client), pause_ms, &mut rng);
             }
         }
         for _ in 0..steps.div_ceil(4) {
-            plan.push(Actor::Environment, &mut rng);
+            let pause_ms = rng.between(1_000, 90_000);
+            plan.push(Actor::Environment, pause_ms, &mut rng);
         }
         plan
     }
 
-    fn push(&mut self, actor: Actor, rng: &mut Rng) {
-        let (pause_ms, action) = match actor {
-            Actor::Client(_) => (rng.below(4_000), client_action(rng)),
-            Actor::Environment => (rng.between(1_000, 90_000), environment_action(rng)),
+    fn push(&mut self, actor: Actor, pause_ms: u64, rng: &mut Rng) {
+        let action = match actor {
+            Actor::Client(_) => client_action(rng),
+            Actor::Environment => environment_action(rng),
         };
         let crash = (matches!(actor, Actor::Client(_)) && rng.per_mille(80)).then(|| Crash {
             after_ms: *rng.pick(&[50, 300, 1_000, 5_000, 30_000]) * rng.between(1, 10) / 10,
@@ -209,11 +229,12 @@ impl fmt::Display for Plan {
             read_multiple,
             speed,
             tools,
+            spend_limit_usd,
             ..
         } = self;
         write!(
             f,
-            "seed {seed}: plan {tier}, {balance_usd} USD, {read_multiple} reads per write, {speed} times as fast, tools {tools:?}"
+            "seed {seed}: plan {tier}, {balance_usd} USD, {read_multiple} reads per write, {speed} times as fast, tools {tools:?}, spend limit {spend_limit_usd:?}"
         )?;
         for client in &self.clients {
             let ClientPlan {
@@ -265,6 +286,7 @@ impl FaultRates {
             slow: rate(),
             redirect: rate() / 4,
             wrong_key: rate() / 4,
+            conflict: rate(),
         };
         // Lost replies are what may be paid for twice: some networks lose two in five.
         if most > 0 {
@@ -275,7 +297,7 @@ impl FaultRates {
     }
 
     /// Returns the rates one by one, to switch them off while shrinking.
-    pub(super) fn fields(&mut self) -> [(&'static str, &mut u64); 13] {
+    pub(super) fn fields(&mut self) -> [(&'static str, &mut u64); 14] {
         [
             ("refused", &mut self.refused),
             ("lost_request", &mut self.lost_request),
@@ -290,12 +312,15 @@ impl FaultRates {
             ("slow", &mut self.slow),
             ("redirect", &mut self.redirect),
             ("wrong_key", &mut self.wrong_key),
+            ("conflict", &mut self.conflict),
         ]
     }
 }
 
 fn client_action(rng: &mut Rng) -> Action {
-    match rng.weighted(&[300, 60, 120, 30, 80, 60, 100, 40, 40, 16, 40, 20, 60, 150]) {
+    match rng.weighted(&[
+        300, 60, 120, 30, 80, 60, 100, 40, 40, 16, 40, 20, 60, 90, 30, 150,
+    ]) {
         0 => Action::Submit,
         1 => Action::SubmitMany(rng.between(2, 6)),
         2 => Action::Read,
@@ -309,6 +334,8 @@ fn client_action(rng: &mut Rng) -> Action {
         10 => Action::Webhooks,
         11 => Action::RotateSecret,
         12 => Action::Resolve,
+        13 => Action::SubmitTwice,
+        14 => Action::Batch(rng.between(2, 8)),
         _ => Action::CallTool,
     }
 }

@@ -1,10 +1,13 @@
 //! What is observed of requests, and what their client may send.
 
+use std::sync::atomic::Ordering;
+
 use bytes::Bytes;
 use http::Request;
 use serde_json::Value;
 use svc_sdk::contract::{Operation, RetryClass, Surface};
 
+use super::books::client_of;
 use super::fault::{IsEnvelope, Outcome, Reply, RetryAfter};
 use super::mcp_message::{self, McpMessage};
 use super::oracle::Oracle;
@@ -18,8 +21,11 @@ pub(super) struct Sent {
     pub(super) message: Option<McpMessage>,
     /// When its client may send it again.
     class: Option<RetryClass>,
-    call: Option<String>,
-    /// What its attempts are recorded under: the call, or the intent if no later call may repeat it.
+    /// The order that it submits.
+    pub(super) order: Option<String>,
+    /// The idempotency key of a submit.
+    pub(super) key: Option<String>,
+    /// What its attempts are recorded under: the call, or the key if no later call may repeat it.
     record: Option<String>,
     pub(super) credential: Option<String>,
     pub(super) label: String,
@@ -70,15 +76,17 @@ impl Network {
                 format!("a request to {host} carries an API key"),
             );
         }
-        if let Some(credential) = credential.as_deref().filter(|_| is_mcp) {
+        let is_alone = !is_mcp && !self.is_beside_another.load(Ordering::Relaxed);
+        if let Some(credential) = credential.as_deref().filter(|_| !is_alone) {
             // Each call of a tool has a client of its own, which does not know what others spent.
             world.taint(credential);
         }
         let call = header(CALL_HEADER);
-        let record = call
-            .as_deref()
-            .zip(class)
-            .map(|(call, class)| record_name(call, class, message.as_ref()));
+        let key = header("idempotency-key");
+        let record = call.as_deref().zip(class).map(|(call, class)| {
+            let key = key.as_deref().filter(|_| class == RetryClass::Unsent);
+            record_name(call, key, class, message.as_ref())
+        });
         if let (Some(call), Some(record), Some(operation)) = (&call, &record, operation) {
             let now = world.now_ms();
             let record = world.update_call(record, |_| {});
@@ -112,7 +120,8 @@ impl Network {
             message,
             class,
             record,
-            call,
+            order: call.as_deref().and_then(order_of).map(str::to_owned),
+            key,
             credential,
             label,
         }
@@ -164,15 +173,18 @@ impl Network {
         let Some(operation) = sent.operation else {
             return;
         };
-        let intent = sent.call.as_deref().and_then(|call| call.split('#').next());
+        let order = sent.order.as_deref();
         if let Some(message) = &sent.message {
             // A tool that rejects its call names nothing.
             if let Some(id) = mcp_message::created_id(&body).filter(|_| message.is_paid) {
-                world.note_receipt(operation, intent, &id);
+                world.note_receipt(operation, order, &id);
             }
         } else if operation.retry().sends_idempotency_key() && answer.status.is_success() {
+            if let Some(key) = &sent.key {
+                world.note_accepted_key(operation, key);
+            }
             match resource_id(&body) {
-                Some(id) => world.note_receipt(operation, intent, &id),
+                Some(id) => world.note_receipt(operation, order, &id),
                 None => world.violate(
                     Oracle::NothingLost,
                     format!("{} has a receipt without an id", sent.label),
@@ -182,17 +194,28 @@ impl Network {
     }
 }
 
+/// Returns the order of a call, which is named `<order>#<call>`, or `<order>~<generation>#<call>`.
+fn order_of(call: &str) -> Option<&str> {
+    let order = call.split(['~', '#']).next()?;
+    client_of(order).map(|_| order)
+}
+
 /// Returns what the attempts of a call are recorded under.
 ///
 /// The service does not promise to recognize the key of an operation of class `unsent`, nor a tool
 /// its call without a key, so that not even another call may send them again.
-fn record_name(call: &str, class: RetryClass, message: Option<&McpMessage>) -> String {
-    let is_once = match message {
-        Some(message) => message.is_paid && class == RetryClass::Never,
-        None => class == RetryClass::Unsent,
-    };
-    match (call.split('#').next().filter(|_| is_once), message) {
-        (Some(intent), _) => intent.to_owned(),
+fn record_name(
+    call: &str,
+    unsent_key: Option<&str>,
+    class: RetryClass,
+    message: Option<&McpMessage>,
+) -> String {
+    match (unsent_key, message) {
+        (Some(key), _) => key.to_owned(),
+        (None, Some(message)) if message.is_paid && class == RetryClass::Never => {
+            let attempt = call.split('#').next();
+            attempt.unwrap_or(call).to_owned()
+        }
         // The messages of a handshake bear the name of the call that they precede.
         (None, Some(message)) => format!("{call} {}", message.method),
         (None, None) => call.to_owned(),
@@ -208,6 +231,8 @@ pub(super) struct Abandoned<'a> {
 
 impl Drop for Abandoned<'_> {
     fn drop(&mut self) {
+        let order = self.sent.order.as_deref();
+        self.network.world.set_awaited(order, false);
         if self.is_armed {
             self.network.taint(self.sent);
             if let Some(record) = &self.sent.record {

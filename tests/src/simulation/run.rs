@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::defect::Defect;
-use super::journal::{IntentState, ResourceKind};
 use super::oracle::Oracle;
-use super::plan::{Action, Actor, Plan, Step};
+use super::orders::ResourceKind;
+use super::plan::{Action, Actor, LONG_PAUSE_MS, Plan, Step};
 use super::rng::Rng;
 use super::session::Session;
 use super::world::{Counts, ENVIRONMENT_SLOT, Violation, World};
 
 /// How long a simulation may take, in virtual time.
-const SIMULATION_LIMIT: Duration = Duration::from_secs(20 * 3_600);
+const SIMULATION_LIMIT: Duration = Duration::from_secs(2_000 * 3_600);
 /// How long what was submitted may take to end, in virtual time.
 const FINAL_WAIT_MS: u64 = 3_600_000;
 /// How often what is open is resolved at the end.
@@ -84,6 +84,9 @@ async fn run_client(world: &Arc<World>, client: usize, folder: &Path) {
         world.sleep(session.slot(), step.pause_ms).await;
         session.trace(|| format!("step {} {:?}", step.number, step.action));
         session.begin(&step);
+        if step.pause_ms == LONG_PAUSE_MS {
+            Box::pin(session.resolve()).await;
+        }
         let action = Box::pin(session.perform(&step));
         match &step.crash {
             None => action.await,
@@ -115,7 +118,7 @@ async fn run_client(world: &Arc<World>, client: usize, folder: &Path) {
             }
         }
         world.sleep(session.slot(), 1).await;
-        world.check(false);
+        Box::pin(world.check()).await;
         if world.is_violated() {
             return;
         }
@@ -147,9 +150,12 @@ async fn run_environment(world: &World) {
 /// Lets everything end without faults, and checks what is left.
 async fn drain(world: &Arc<World>, folder: &Path) {
     world.clear_faults();
-    while world.in_flight() > 0 {
-        world.sleep(ENVIRONMENT_SLOT, 1_000).await;
-    }
+    let nothing_under_way = async || {
+        while world.in_flight() > 0 {
+            world.sleep(ENVIRONMENT_SLOT, 1_000).await;
+        }
+    };
+    nothing_under_way().await;
     if world.is_violated() {
         return;
     }
@@ -165,35 +171,23 @@ async fn drain(world: &Arc<World>, folder: &Path) {
         );
         session.trace(|| "drain".to_owned());
         for _ in 0..FINAL_ROUNDS {
-            let is_open = session
-                .journal()
-                .intents
-                .iter()
-                .any(|it| it.state == IntentState::Open);
-            if is_open {
-                Box::pin(session.resolve()).await;
-            }
+            Box::pin(session.resolve()).await;
+            nothing_under_way().await;
         }
+        session.settle_rest().await;
         // A resubmit may have created a top-up only now.
         world.settle_top_ups(&mut Rng::new(0), true);
-        session.receive_webhooks();
-        let open: Vec<_> = {
-            let journal = session.journal();
-            let open = journal.accepted().filter(|(intent, _)| !intent.ended);
-            open.map(|(intent, id)| (intent.kind(), id.to_owned()))
-                .collect()
-        };
-        for (kind, id) in open {
-            let has_ended = Box::pin(session.wait(kind, &id, FINAL_WAIT_MS)).await;
-            if !has_ended && kind != ResourceKind::TopUp {
-                world.violate(
-                    Oracle::NothingLost,
-                    format!("{id} did not end, or cannot be read"),
-                );
+        session.receive_webhooks().await;
+        let unfinished = session.orders().unfinished();
+        for accepted in unfinished {
+            let has_ended = Box::pin(session.wait(&accepted, FINAL_WAIT_MS)).await;
+            if !has_ended && accepted.order.kind() != ResourceKind::TopUp {
+                let message = format!("{} did not end, or cannot be read", accepted.id);
+                world.violate(Oracle::NothingLost, message);
             }
         }
     }
     // What nobody knows of ends as well.
     world.sleep(ENVIRONMENT_SLOT, FINAL_WAIT_MS).await;
-    world.check(true);
+    world.check_at_end().await;
 }

@@ -1,28 +1,32 @@
-//! One process of a client: an application that uses the SDK and keeps a journal.
+//! One process of a client: an application that uses the SDK and its journal.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
-use svc_sdk::contract::{Operation, RetryClass};
-use svc_sdk::handle::{Handle, JobResource, QueueResource, Resource, TopUpResource};
-use svc_sdk::{ApiKey, Call, Client, Error, Result, RetryPolicy, Surface, WebhookNotifier};
+use svc_sdk::contract::Operation;
+use svc_sdk::journal::{Journal, SpendLimit};
+use svc_sdk::{
+    ApiKey, Call, Client, ClientBuilder, ClientSurface, Error, Result, RetryPolicy, TaskGroup,
+    WebhookNotifier,
+};
 use svc_sdk::{developer, open};
-use tokio::task::JoinSet;
 
+use super::books::BUDGET;
 use super::defect::Defect;
-use super::journal::{Intent, IntentState, Journal, ResourceKind};
 use super::oracle::Oracle;
+use super::orders::Orders;
 use super::plan::{ClientPlan, Step};
 use super::rng::Rng;
-use super::submit;
+use super::store::ProcessStore;
 use super::transport::{CALL_HEADER, FaultyTransport, Network};
 use super::world::World;
 
-/// How much later than its time limit a call may end: timers have a resolution of a millisecond.
-const TIMER_TOLERANCE_MS: u64 = 5;
+/// How much later than its time limit a call may end: what became of it is written to the journal.
+const WRITE_TOLERANCE_MS: u64 = 100;
+/// What the number of a process that runs beside another one begins with.
+const SECOND_PROCESS: u64 = 1 << 40;
 
 /// A running process of a client.
 pub(super) struct Session {
@@ -34,6 +38,8 @@ pub(super) struct Session {
     pub(super) folder: PathBuf,
     pub(super) network: Arc<Network>,
     pub(super) plan: ClientPlan,
+    tasks: TaskGroup,
+    pub(super) journal: Journal,
     incarnation: u64,
     calls: Mutex<u64>,
 }
@@ -52,25 +58,31 @@ impl Session {
             client,
             rng: Mutex::new(Rng::new(seed)),
             is_process_ended: AtomicBool::new(false),
+            is_beside_another: AtomicBool::new(false),
         });
         let plan = world.plan.clients[client].clone();
         let keys = &world.credentials[client];
         let mock = world.mock();
+        let tasks = TaskGroup::default();
+        let journal = Journal::with_store(ProcessStore::new(world, client));
+        let open = client_builder(mock.base_url(), &keys.open, &network, &journal);
+        let developer = client_builder(
+            mock.developer_base_url(),
+            &keys.developer,
+            &network,
+            &journal,
+        );
         Arc::new(Self {
-            open: sdk_client(mock.base_url(), &keys.open, &network, &plan, seed),
-            developer: sdk_client(
-                mock.developer_base_url(),
-                &keys.developer,
-                &network,
-                &plan,
-                !seed,
-            ),
+            open: open.task_group(&tasks).seed(seed).build().unwrap(),
+            developer: developer.task_group(&tasks).seed(!seed).build().unwrap(),
+            journal,
             world: Arc::clone(world),
             client,
             events: WebhookNotifier::new(),
             folder,
             network,
             plan,
+            tasks,
             incarnation,
             calls: Mutex::new(0),
         })
@@ -78,12 +90,9 @@ impl Session {
 
     /// Prepares a step: what goes wrong in it depends on its own seed alone.
     pub(super) fn begin(&self, step: &Step) {
-        let mut rng = self
-            .network
-            .rng
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        *rng = Rng::derive(step.seed, 2);
+        *self.network.rng() = Rng::derive(step.seed, 2);
+        let is_beside_another = &self.network.is_beside_another;
+        is_beside_another.store(false, Ordering::Relaxed);
     }
 
     pub(super) fn slot(&self) -> u64 {
@@ -94,10 +103,20 @@ impl Session {
         &self.plan.workspace
     }
 
-    pub(super) fn journal(&self) -> MutexGuard<'_, Journal> {
-        self.world.journals[self.client]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    /// Starts another process of the client, beside this one.
+    pub(super) fn start_another(&self, step: &Step) -> Arc<Self> {
+        let number = SECOND_PROCESS + self.incarnation;
+        let another = Self::start(&self.world, self.client, number, self.folder.clone());
+        *another.network.rng() = Rng::derive(step.seed, 4);
+        for network in [&self.network, &another.network] {
+            network.is_beside_another.store(true, Ordering::Relaxed);
+        }
+        another
+    }
+
+    pub(super) fn orders(&self) -> MutexGuard<'_, Orders> {
+        let orders = self.world.orders[self.client].lock();
+        orders.unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn trace(&self, text: impl FnOnce() -> String) {
@@ -121,7 +140,11 @@ impl Session {
         self.named_call(&name, call).await
     }
 
-    async fn named_call<T: Send + 'static>(&self, name: &str, call: Call<T>) -> Option<Result<T>> {
+    pub(super) async fn named_call<T: Send + 'static>(
+        &self,
+        name: &str,
+        call: Call<T>,
+    ) -> Option<Result<T>> {
         let limit = self.call_timeout_ms();
         let set = match self.world.has(Defect::TimeoutIgnored) {
             true => limit * 10,
@@ -130,7 +153,7 @@ impl Session {
         let call = call
             .timeout(Duration::from_millis(set))
             .header(CALL_HEADER, name);
-        let outcome = self.within(name, limit, call.into_future()).await?;
+        let outcome = self.within(name, limit, call).await?;
         if let Err(error) = &outcome {
             self.trace(|| format!("  ! {name} {}", self.describe(error)));
         }
@@ -149,7 +172,7 @@ impl Session {
         let guard = Duration::from_millis(limit_ms * 20 + 3_600_000);
         let output = tokio::time::timeout(guard, future).await.ok();
         let elapsed = self.world.now_ms() - started;
-        if elapsed > limit_ms + TIMER_TOLERANCE_MS {
+        if elapsed > limit_ms + WRITE_TOLERANCE_MS {
             self.world.violate(
                 Oracle::Timeout,
                 format!("{name} took {elapsed} ms of {limit_ms}"),
@@ -169,298 +192,33 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// Ends the process: tasks in its background send nothing any more.
+    /// Ends the process with all its tasks. Those of the MCP client send nothing any more.
     fn drop(&mut self) {
+        self.tasks.end();
         self.network.is_process_ended.store(true, Ordering::Relaxed);
     }
 }
 
-/// Submitting, and resolving what was submitted.
-impl Session {
-    /// Creates an intent and stores it. Returns `None` if the operation is not possible now.
-    pub(super) fn new_intent(&self, rng: &mut Rng) -> Option<Intent> {
-        let operation = *rng.pick(&submit::operations());
-        let mut journal = self.journal();
-        let previews: Vec<_> = journal
-            .intents
-            .iter()
-            .filter_map(|it| it.preview.clone())
-            .collect();
-        let preview = (!previews.is_empty()).then(|| rng.pick(&previews).clone());
-        let segments = submit::segments(operation, self.workspace(), preview.as_deref())?;
-        let id = journal.next_id(self.client);
-        let hook = format!("https://hooks.example.com/c{}/{id}", self.client);
-        let intent = Intent {
-            operation,
-            tool: None,
-            segments,
-            body: submit::body(operation, &id, &hook, rng),
-            is_key_honoured: operation.retry() == RetryClass::Key,
-            key: format!("{id}-{:08x}", rng.next() >> 32),
-            id,
-            calls: 0,
-            state: IntentState::Open,
-            preview: None,
-            ended: false,
-        };
-        drop(journal);
-        self.store_intent(&intent);
-        Some(intent)
-    }
-
-    /// Stores an intent before its first call.
-    pub(super) fn store_intent(&self, intent: &Intent) {
-        if !self.world.has(Defect::IntentStoredAfterCall) {
-            self.journal().intents.push(intent.clone());
-        }
-    }
-
-    /// Submits an intent, and stores what became of it.
-    pub(super) async fn submit(&self, mut intent: Intent) {
-        let Some(mut submitted) = self.submit_once(&mut intent).await else {
-            return;
-        };
-        if matches!(&submitted, Submitted::Accepted(receipt) if receipt.is_replay) {
-            self.trace(|| format!("  = {} is a replay", intent.id));
-            if self.world.has(Defect::ReplayTakenAsStale) {
-                intent.key.push_str("-again");
-                let Some(again) = self.submit_once(&mut intent).await else {
-                    return;
-                };
-                submitted = again;
-            }
-        }
-        self.store(&intent, submitted);
-    }
-
-    async fn submit_once(&self, intent: &mut Intent) -> Option<Submitted> {
-        intent.calls += 1;
-        if let Some(stored) = self.journal().get_mut(&intent.id) {
-            stored.calls = intent.calls;
-        }
-        let name = format!("{}#{}", intent.id, intent.calls);
-        if let Some(tool) = intent.tool {
-            return self.call_tool(tool, intent, &name).await;
-        }
-        let result = match intent.kind() {
-            ResourceKind::OpenJob => {
-                self.submit_to::<JobResource<svc_sdk::Open>>(&self.open, intent, &name)
-                    .await
-            }
-            ResourceKind::TopUp => {
-                self.submit_to::<TopUpResource>(&self.open, intent, &name)
-                    .await
-            }
-            ResourceKind::ActionRun => {
-                self.submit_to::<svc_sdk::ActionRun>(&self.developer, intent, &name)
-                    .await
-            }
-            ResourceKind::FormatRun => {
-                self.submit_to::<svc_sdk::FormatRun>(&self.developer, intent, &name)
-                    .await
-            }
-            ResourceKind::AgentRun => {
-                self.submit_to::<svc_sdk::AgentRun>(&self.developer, intent, &name)
-                    .await
-            }
-            ResourceKind::Queue => {
-                self.submit_to::<QueueResource>(&self.developer, intent, &name)
-                    .await
-            }
-            ResourceKind::DeveloperJob => self.submit_developer_job(intent, &name).await,
-        };
-        Some(result?.map_or_else(Submitted::from, Submitted::Accepted))
-    }
-
-    async fn submit_developer_job(&self, intent: &Intent, name: &str) -> Option<Result<Receipt>> {
-        let call = submit_call(&self.developer, intent);
-        let handle: Result<svc_sdk::JobHandle<svc_sdk::Developer>> =
-            self.named_call(name, call).await?;
-        Some(handle.map(|handle| {
-            let preview = handle
-                .receipt()
-                .and_then(|it| it.extra.get_as::<Value>("preview"));
-            Receipt {
-                id: handle.id().to_string(),
-                is_replay: handle.is_replay(),
-                preview: preview.and_then(|it| it["id"].as_str().map(str::to_owned)),
-            }
-        }))
-    }
-
-    async fn submit_to<R: Resource>(
-        &self,
-        client: &Client<R::Surface>,
-        intent: &Intent,
-        name: &str,
-    ) -> Option<Result<Receipt>> {
-        let call: Call<Handle<R>> = submit_call(client, intent);
-        let result = self.named_call(name, call).await?;
-        Some(result.map(|handle| Receipt {
-            id: handle.id().to_string(),
-            is_replay: handle.is_replay(),
-            preview: None,
-        }))
-    }
-
-    /// Stores the outcome of a submit.
-    fn store(&self, intent: &Intent, submitted: Submitted) {
-        let mut journal = self.journal();
-        if journal.get(&intent.id).is_none() {
-            journal.intents.push(intent.clone());
-        }
-        let Some(stored) = journal.get_mut(&intent.id) else {
-            return;
-        };
-        stored.state = match submitted {
-            Submitted::Accepted(receipt) => {
-                stored.preview = receipt.preview;
-                IntentState::Accepted(receipt.id)
-            }
-            Submitted::Ambiguous if self.world.has(Defect::AmbiguousErrorAsRejection) => {
-                IntentState::Rejected
-            }
-            Submitted::Ambiguous if !intent.is_key_honoured => IntentState::Unknown,
-            Submitted::Ambiguous => IntentState::Open,
-            // An earlier call may have been carried out, which this error does not decide.
-            Submitted::Rejected if intent.calls > 1 => IntentState::Open,
-            Submitted::Rejected => IntentState::Rejected,
-        };
-        let state = stored.state.clone();
-        drop(journal);
-        self.trace(|| format!("  = {} {state:?}", intent.id));
-    }
-
-    /// Resolves what an earlier call, or an earlier process, left open.
-    pub(super) async fn resolve(&self) {
-        let open: Vec<_> = {
-            let journal = self.journal();
-            let open = journal
-                .intents
-                .iter()
-                .filter(|it| it.state == IntentState::Open);
-            open.cloned().collect()
-        };
-        for mut intent in open {
-            if intent.is_key_honoured || self.world.has(Defect::UnsentResubmitted) {
-                if self.world.has(Defect::NewKeyOnResubmit) {
-                    intent.key.push_str(&format!("-{}", intent.calls));
-                }
-                self.submit(intent).await;
-            } else if let Some(stored) = self.journal().get_mut(&intent.id) {
-                stored.state = IntentState::Unknown;
-            }
-        }
-        let is_unknown = |it: &Intent| it.state == IntentState::Unknown;
-        if self.journal().intents.iter().any(is_unknown) {
-            self.find_unknown().await;
-        }
-    }
-
-    /// Looks for unknown submits in the list of jobs.
-    async fn find_unknown(&self) {
-        let name = self.call_name();
-        let limit = Duration::from_millis(self.call_timeout_ms());
-        let list = self.developer.jobs().list().limit(100).timeout(limit);
-        let mut pages = list.header(CALL_HEADER, &name).pages();
-        loop {
-            let limit = self.call_timeout_ms();
-            let Some(Some(Ok(page))) = self.within(&name, limit, pages.next()).await else {
-                return;
-            };
-            for job in &page.items {
-                let intent = job
-                    .metadata
-                    .as_ref()
-                    .and_then(|it| it.get_as::<String>("intent"));
-                let Some(intent) = intent else { continue };
-                let mut journal = self.journal();
-                if let Some(stored) = journal.get_mut(&intent)
-                    && stored.state == IntentState::Unknown
-                {
-                    stored.state = IntentState::Accepted(job.id.to_string());
-                    drop(journal);
-                    self.trace(|| format!("  = {intent} found in the list"));
-                }
-            }
-        }
-    }
-
-    /// Submits several things at once.
-    pub(super) async fn submit_many(self: &Arc<Self>, intents: Vec<Intent>) {
-        let mut tasks = JoinSet::new();
-        for intent in intents {
-            let session = Arc::clone(self);
-            tasks.spawn(async move { session.submit(intent).await });
-        }
-        while let Some(result) = tasks.join_next().await {
-            result.unwrap();
-        }
-    }
-}
-
-/// What became of a submit.
-pub(super) enum Submitted {
-    Accepted(Receipt),
-    /// It may have been carried out.
-    Ambiguous,
-    /// Nothing was carried out by this call.
-    Rejected,
-}
-
-/// What a submit was answered with.
-pub(super) struct Receipt {
-    pub(super) id: String,
-    pub(super) is_replay: bool,
-    pub(super) preview: Option<String>,
-}
-
-impl From<Error> for Submitted {
-    fn from(error: Error) -> Self {
-        match id_of(&error) {
-            Some(id) => Self::Accepted(Receipt {
-                id,
-                is_replay: false,
-                preview: None,
-            }),
-            None if error.is_ambiguous() => Self::Ambiguous,
-            None => Self::Rejected,
-        }
-    }
-}
-
-fn submit_call<R: Resource>(client: &Client<R::Surface>, intent: &Intent) -> Call<Handle<R>> {
-    let segments: Vec<_> = intent.segments.iter().map(String::as_str).collect();
-    let call = client.submit_json(intent.operation, &segments, &intent.body);
-    call.idempotency_key(intent.key.parse().unwrap())
-}
-
-fn id_of(error: &Error) -> Option<String> {
-    let job = error.job_id().map(ToString::to_string);
-    let run = error.run_id().map(ToString::to_string);
-    let top_up = error.top_up_id().map(ToString::to_string);
-    job.or(run)
-        .or(top_up)
-        .or_else(|| error.queue_id().map(|id| id.to_string()))
-}
-
-fn sdk_client<S: Surface>(
+fn client_builder<S: ClientSurface>(
     base_url: &str,
     key: &str,
     network: &Arc<Network>,
-    plan: &ClientPlan,
-    seed: u64,
-) -> Client<S> {
-    Client::builder()
+    journal: &Journal,
+) -> ClientBuilder<S> {
+    let world = &network.world;
+    let plan = &world.plan.clients[network.client];
+    let builder = Client::builder()
         .base_url(base_url)
         .api_key(ApiKey::new(key).unwrap())
         .transport(Arc::new(FaultyTransport(Arc::clone(network))))
         .retry(RetryPolicy::default().max_retries(plan.max_retries))
         .timeout(Duration::from_millis(plan.call_timeout_ms))
         .attempt_timeout(Duration::from_millis(plan.attempt_timeout_ms))
-        .seed(seed)
-        .build()
-        .unwrap()
+        .journal(journal.clone());
+    match world.spend_limit() {
+        Some(limit) => builder.spend_limit(SpendLimit::new(BUDGET, limit)),
+        None => builder,
+    }
 }
 
 /// Returns all operations that read something.

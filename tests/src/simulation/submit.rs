@@ -3,13 +3,16 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::Operation;
 
-use super::journal::ResourceKind;
+use super::orders::ResourceKind;
 use super::rng::Rng;
 
-/// Returns all operations that submit something.
-pub(super) fn operations() -> Vec<Operation> {
+/// Returns all operations that submit something. Under a spend limit, those that have a price.
+pub(super) fn operations(has_limit: bool) -> Vec<Operation> {
     let all = Operation::ALL.iter().copied();
-    all.filter(|operation| operation.retry().sends_idempotency_key())
+    let submits = all.filter(|operation| operation.retry().sends_idempotency_key());
+    let has_price = |operation| ResourceKind::of(operation) != ResourceKind::DeveloperJob;
+    submits
+        .filter(|operation| !has_limit || has_price(*operation))
         .collect()
 }
 
@@ -39,11 +42,21 @@ pub(super) fn segments(
     Some(segments.into_iter().map(str::to_owned).collect())
 }
 
-/// Returns a random body of an operation for the intent `id`, whose webhooks go to `hook`.
-pub(super) fn body(operation: Operation, id: &str, hook: &str, rng: &mut Rng) -> Value {
+/// Returns a random body of an operation for the order `id`, whose webhooks go to `hook`. It never
+/// has one of the directives in `without`.
+pub(super) fn body(
+    operation: Operation,
+    id: &str,
+    hook: &str,
+    without: &[&str],
+    rng: &mut Rng,
+) -> Value {
     use Operation as Op;
 
-    let text = format!("{id}{}", directives(rng));
+    let mut text = format!("{id}{}", directives(rng));
+    for directive in without {
+        text = text.replace(directive, "");
+    }
     let mut body = match operation {
         Op::ImageGenerate => {
             json!({"model": "image-i", "prompt": text})
@@ -85,7 +98,7 @@ pub(super) fn body(operation: Operation, id: &str, hook: &str, rng: &mut Rng) ->
     body
 }
 
-/// Adds the communication fields and the metadata, by which a list of jobs shows the intent.
+/// Adds the communication fields and the metadata, by which a list of jobs shows the order.
 fn communication(operation: Operation, id: &str, hook: &str, rng: &mut Rng, body: &mut Value) {
     let kind = ResourceKind::of(operation);
     let is_job = matches!(kind, ResourceKind::OpenJob | ResourceKind::DeveloperJob);
@@ -103,15 +116,20 @@ fn communication(operation: Operation, id: &str, hook: &str, rng: &mut Rng, body
     }
 }
 
+/// Every submit with it is refused, for a reason that passes.
+pub(super) const ALWAYS_BUSY: &str = " [mock:refuse=database_busy]";
+/// It costs more than its estimate.
+pub(super) const OTHER_PRICE: &str = " [mock:cost=0.3001]";
+
 /// Returns words that make the mock fail, refuse or take its time.
 pub(super) fn directives(rng: &mut Rng) -> String {
     let mut text = format!(" [mock:seconds={}]", rng.between(0, 120));
     match rng.below(100) {
         0..12 => text.push_str(" [mock:fail]"),
-        12..15 => text.push_str(" [mock:refuse=database_busy]"),
+        12..15 => text.push_str(ALWAYS_BUSY),
         15..18 => text.push_str(" [mock:refuse=invalid_request]"),
         18..20 => text.push_str(" [mock:refuse=insufficient_credits]"),
-        20..24 => text.push_str(" [mock:cost=0.3001]"),
+        20..24 => text.push_str(OTHER_PRICE),
         24..27 => text.push_str(" [mock:outage=2]"),
         27..29 => text.push_str(" [mock:skip]"),
         _ => {}

@@ -16,14 +16,16 @@ use svc_sdk::transport::{ResponseFuture, Transport, TransportError};
 use tokio::sync::oneshot;
 
 use super::defect::Defect;
-use super::fault::{Fault, Outcome, Reply, change_after, change_media, draw, injected_before};
+use super::fault::{
+    Fault, Outcome, Reply, change_after, change_media, conflict, draw, injected_before,
+};
 use super::mcp_message::{self, McpMessage};
 use super::plan::Tools;
 use super::recorder::{Abandoned, Sent};
 use super::rng::Rng;
 use super::world::World;
 
-/// The header that names a call, as `<intent>#<call>`.
+/// The header that names a call, as `<order>#<call>`.
 pub(super) const CALL_HEADER: &str = "x-simulation-call";
 /// How long a request is held that is never answered: longer than any time limit of the SDK.
 const SILENCE_MS: u64 = 400_000;
@@ -35,6 +37,8 @@ pub(super) struct Network {
     /// The source of faults, which each step replaces.
     pub(super) rng: Mutex<Rng>,
     pub(super) is_process_ended: AtomicBool,
+    /// Whether another process of the client runs, so that none knows what its key has spent.
+    pub(super) is_beside_another: AtomicBool,
 }
 
 /// The [`Transport`] of the SDK's clients.
@@ -126,16 +130,18 @@ impl Network {
             false => draw(&self.world.plan.faults, &mut rng),
         };
         let (reply, outcome) = oneshot::channel();
-        self.world.add_in_flight();
+        self.world.add_in_flight(sent.order.as_deref());
         let network = Arc::clone(&self);
         let exchange_sent = sent.clone();
         tokio::spawn(async move {
             let world = Arc::clone(&network.world);
+            let order = exchange_sent.order.clone();
             network
                 .exchange(request, exchange_sent, fault, rng, reply)
                 .await;
-            world.remove_in_flight();
+            world.remove_in_flight(order.as_deref());
         });
+        self.world.set_awaited(sent.order.as_deref(), true);
         let mut abandoned = Abandoned {
             network: &self,
             sent: &sent,
@@ -187,7 +193,11 @@ impl Network {
             let other = HeaderValue::from_static("Bearer svc_unknown_key");
             request.headers_mut().insert(AUTHORIZATION, other);
         }
-        let mut answer = self.arrive(request, &sent, true).await;
+        let is_conflict = fault == Fault::Conflict && self.is_carried_out(&sent);
+        let mut answer = match is_conflict {
+            true => Some(conflict()),
+            false => self.arrive(request, &sent, true).await,
+        };
         let delay = match fault {
             Fault::Slow => rng.between(500, 100_000),
             _ => rng.between(5, 400),
@@ -196,7 +206,7 @@ impl Network {
         if let Some(answer) = &mut answer {
             match is_media {
                 true => change_media(fault, answer),
-                false => change_after(fault, answer),
+                false => change_after(fault, is_after && sent.key.is_some(), answer),
             }
             answer.is_cut = fault == Fault::Truncated && !answer.body.is_empty();
         }
@@ -230,6 +240,14 @@ impl Network {
             self.world.sleep(self.slot(), rng.between(5, 2_000)).await;
             drop(reply.send(Err(lost())));
         }
+    }
+
+    /// Returns whether the submit was carried out before, with a key that the service recognizes.
+    fn is_carried_out(&self, sent: &Sent) -> bool {
+        let (Some(operation), Some(key)) = (sent.operation, &sent.key) else {
+            return false;
+        };
+        operation.retry() == RetryClass::Key && self.world.is_accepted_key(operation, key)
     }
 
     pub(super) fn taint(&self, sent: &Sent) {

@@ -2,18 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use svc_mock_server::engine::{Delivery, DeliveryOutcome, KeyKind, NewKey, Time};
 use svc_mock_server::{InProcess, Setup, Speed};
 use svc_sdk::contract::Operation;
+use svc_sdk::journal::{Journal, MemoryStore};
+use svc_sdk::types::Usd;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::books::{Books, client_of};
 use super::defect::Defect;
-use super::journal::{Journal, ResourceKind};
 use super::oracle::Oracle;
+use super::orders::Orders;
 use super::plan::Plan;
 use super::rng::Rng;
 use super::signing_secrets::SigningSecrets;
@@ -43,9 +46,10 @@ pub struct Violation {
 
 /// A resource that the service created.
 #[derive(Clone, Debug)]
-pub(super) struct Creation {
-    pub(super) intent: Option<String>,
-    pub(super) is_top_up: bool,
+struct Creation {
+    order: String,
+    /// Whether the spend limit of its client applies to it.
+    has_limit: bool,
 }
 
 /// What was observed of one call of the SDK, which may send several requests.
@@ -82,7 +86,11 @@ pub(super) struct World {
     pub(super) defect: Option<Defect>,
     pub(super) credentials: Vec<Credentials>,
     pub(super) signing_secrets: SigningSecrets,
-    pub(super) journals: Vec<Arc<Mutex<Journal>>>,
+    /// The orders of each client, the store of its journal, and the journal as others see it.
+    pub(super) orders: Vec<Mutex<Orders>>,
+    pub(super) stores: Vec<MemoryStore>,
+    pub(super) journals: Vec<Journal>,
+    pub(super) books: tokio::sync::Mutex<Books>,
     started: Instant,
     pub(super) replaced: Notify,
     mailboxes: Mailboxes,
@@ -97,16 +105,26 @@ pub(super) struct State {
     are_faults_cleared: bool,
     in_flight: u64,
     pub(super) older_snapshot: Option<Value>,
+    pub(super) requests_before_restore: u64,
     trace: Vec<(u64, u64, usize, String)>,
     violations: Vec<Violation>,
     pub(super) counts: Counts,
-    pub(super) created: BTreeMap<String, Creation>,
-    intents: BTreeMap<String, BTreeSet<String>>,
+    created: BTreeMap<String, Creation>,
+    /// What was created and is not known to be in a journal.
+    unconfirmed: BTreeSet<String>,
+    /// What was made of each order.
+    made: BTreeMap<String, BTreeSet<String>>,
+    /// The top-ups that are to be paid.
+    pub(super) top_ups: BTreeSet<String>,
+    /// How many requests of each order are under way.
+    under_way: BTreeMap<String, u64>,
+    /// How many replies to each order's requests a process waits for.
+    awaited: BTreeMap<String, u64>,
     calls: BTreeMap<String, CallRecord>,
     used_keys: BTreeSet<(String, String)>,
+    /// The keys of the submits that were carried out.
+    accepted_keys: BTreeSet<(String, String)>,
     tainted_until_ms: BTreeMap<String, u64>,
-    pub(super) runs_of_queues: BTreeMap<String, String>,
-    pub(super) scheduled_runs: BTreeSet<String>,
 }
 
 impl World {
@@ -125,11 +143,20 @@ impl World {
         }
         let signing_secrets = SigningSecrets::default();
         signing_secrets.note(&mock.snapshot());
+        let (started, speed) = (Instant::now(), plan.speed);
+        let wall = move || wall_after(Instant::now() - started, speed);
+        let clients = plan.clients.iter();
+        let stores = clients.map(|_| MemoryStore::with_clock(Arc::new(wall)));
+        let stores: Vec<_> = stores.collect();
+        let journals = stores.iter().map(|it| Journal::with_store(it.handle()));
         Arc::new(Self {
+            orders: plan.clients.iter().map(|_| Mutex::default()).collect(),
+            journals: journals.collect(),
+            stores,
+            books: tokio::sync::Mutex::default(),
             credentials,
             signing_secrets,
-            journals: plan.clients.iter().map(|_| Arc::default()).collect(),
-            started: Instant::now(),
+            started,
             replaced: Notify::new(),
             mailboxes,
             state: Mutex::new(State {
@@ -139,16 +166,20 @@ impl World {
                 are_faults_cleared: false,
                 in_flight: 0,
                 older_snapshot: None,
+                requests_before_restore: 0,
                 trace: Vec::new(),
                 violations: Vec::new(),
                 counts: Counts::default(),
                 created: BTreeMap::new(),
-                intents: BTreeMap::new(),
+                unconfirmed: BTreeSet::new(),
+                made: BTreeMap::new(),
+                top_ups: BTreeSet::new(),
+                under_way: BTreeMap::new(),
+                awaited: BTreeMap::new(),
                 calls: BTreeMap::new(),
                 used_keys: BTreeSet::new(),
+                accepted_keys: BTreeSet::new(),
                 tainted_until_ms: BTreeMap::new(),
-                runs_of_queues: BTreeMap::new(),
-                scheduled_runs: BTreeSet::new(),
             }),
             plan,
             defect,
@@ -161,6 +192,12 @@ impl World {
 
     pub(super) fn has(&self, defect: Defect) -> bool {
         self.defect == Some(defect)
+    }
+
+    pub(super) fn spend_limit(&self) -> Option<Usd> {
+        self.plan
+            .spend_limit_usd
+            .map(|usd| Usd::from_micros(i64::from(usd) * 1_000_000))
     }
 
     /// Creates a mock without any state.
@@ -181,6 +218,11 @@ impl World {
     )]
     pub(super) fn now_ms(&self) -> u64 {
         (Instant::now() - self.started).as_millis() as u64
+    }
+
+    /// Returns the time of the wall clocks, which passes as fast as the service's.
+    pub(super) fn wall(&self) -> SystemTime {
+        wall_after(Duration::from_millis(self.now_ms()), self.plan.speed)
     }
 
     /// Waits for at least `delay_ms`, until the next millisecond of the slot.
@@ -268,12 +310,44 @@ impl World {
         self.lock().are_faults_cleared = true;
     }
 
-    pub(super) fn add_in_flight(&self) {
-        self.lock().in_flight += 1;
+    /// Notes that a request is under way, which may be one of an order.
+    pub(super) fn add_in_flight(&self, order: Option<&str>) {
+        let mut state = self.lock();
+        state.in_flight += 1;
+        if let Some(order) = order {
+            *state.under_way.entry(order.to_owned()).or_default() += 1;
+        }
     }
 
-    pub(super) fn remove_in_flight(&self) {
-        self.lock().in_flight -= 1;
+    pub(super) fn remove_in_flight(&self, order: Option<&str>) {
+        let mut state = self.lock();
+        state.in_flight -= 1;
+        if let Some(count) = order.and_then(|order| state.under_way.get_mut(order)) {
+            *count -= 1;
+        }
+    }
+
+    /// Notes that a process waits for the reply to a request of an order, or does not any more.
+    pub(super) fn set_awaited(&self, order: Option<&str>, is_awaited: bool) {
+        let Some(order) = order else { return };
+        let mut state = self.lock();
+        let count = state.awaited.entry(order.to_owned()).or_default();
+        match is_awaited {
+            true => *count += 1,
+            false => *count -= 1,
+        }
+    }
+
+    /// Returns whether a request of an order is under way that no process waits for.
+    pub(super) fn is_abandoned_under_way(&self, order: &str) -> bool {
+        let state = self.lock();
+        let count = |counts: &BTreeMap<String, u64>| counts.get(order).copied().unwrap_or_default();
+        count(&state.under_way) > 0 && count(&state.awaited) == 0
+    }
+
+    /// Returns whether a request of an order was ever sent.
+    pub(super) fn was_sent(&self, order: &str) -> bool {
+        self.lock().under_way.contains_key(order)
     }
 
     pub(super) fn in_flight(&self) -> u64 {
@@ -354,43 +428,58 @@ impl World {
         !self.lock().used_keys.insert(entry)
     }
 
+    /// Notes the key of a submit that was carried out.
+    pub(super) fn note_accepted_key(&self, operation: Operation, key: &str) {
+        let entry = (operation.name().to_owned(), key.to_owned());
+        self.lock().accepted_keys.insert(entry);
+    }
+
+    /// Returns whether a submit with that key was carried out.
+    pub(super) fn is_accepted_key(&self, operation: Operation, key: &str) -> bool {
+        let entry = (operation.name().to_owned(), key.to_owned());
+        self.lock().accepted_keys.contains(&entry)
+    }
+
     /// Notes the resource that a submit was answered with.
-    pub(super) fn note_receipt(&self, operation: Operation, intent: Option<&str>, id: &str) {
-        let is_top_up = ResourceKind::of(operation) == ResourceKind::TopUp;
-        self.note_creation(id, intent, is_top_up);
-    }
-
-    /// Notes the jobs that exist. A job whose submit is still to be answered names its intent.
-    pub(super) fn note_jobs(&self, jobs: &[Value]) {
-        for job in jobs {
-            if let (Some(id), Some(intent)) =
-                (job["id"].as_str(), job["metadata"]["intent"].as_str())
-            {
-                self.note_creation(id, Some(intent), false);
-            }
+    pub(super) fn note_receipt(&self, operation: Operation, order: Option<&str>, id: &str) {
+        let is_top_up = operation == Operation::TopUpsCreate;
+        let is_outside_limit = is_top_up || operation == Operation::Mcp;
+        if is_top_up && !self.was_created(id) {
+            self.lock().top_ups.insert(id.to_owned());
         }
+        self.note_creation(id, order.unwrap_or_default(), !is_outside_limit);
     }
 
-    fn note_creation(&self, id: &str, intent: Option<&str>, is_top_up: bool) {
-        let ids = {
-            let mut state = self.lock();
-            let created = state.created.entry(id.to_owned());
-            created.or_insert_with(|| Creation {
-                intent: intent.map(str::to_owned),
-                is_top_up,
-            });
-            let Some(intent) = intent else { return };
-            let ids = state.intents.entry(intent.to_owned()).or_default();
-            ids.insert(id.to_owned());
-            ids.clone()
+    /// Notes a job, whose submit may still be to be answered.
+    pub(super) fn note_job(&self, id: &str, order: &str) {
+        self.note_creation(id, order, true);
+    }
+
+    fn note_creation(&self, id: &str, order: &str, has_limit: bool) {
+        let has_limit = has_limit && self.spend_limit().is_some();
+        let mut state = self.lock();
+        if state.created.contains_key(id) {
+            return;
+        }
+        let creation = Creation {
+            order: order.to_owned(),
+            has_limit,
         };
-        if ids.len() > 1 {
-            let intent = intent.unwrap_or_default();
-            self.violate(
-                Oracle::Once,
-                format!("{intent} was carried out {} times: {ids:?}", ids.len()),
-            );
+        state.created.insert(id.to_owned(), creation);
+        state.unconfirmed.insert(id.to_owned());
+        let made = state.made.entry(order.to_owned()).or_default();
+        made.insert(id.to_owned());
+        let made = made.clone();
+        drop(state);
+        if made.len() > 1 {
+            let message = format!("{order} was carried out {} times: {made:?}", made.len());
+            self.violate(Oracle::Once, message);
         }
+    }
+
+    /// Returns whether a request created the resource.
+    pub(super) fn was_created(&self, id: &str) -> bool {
+        self.lock().created.contains_key(id)
     }
 
     /// Takes the webhooks that a client received.
@@ -401,6 +490,47 @@ impl World {
             .unwrap_or_else(PoisonError::into_inner);
         mailboxes.remove(&format!("c{client}")).unwrap_or_default()
     }
+}
+
+impl State {
+    /// Returns what was created and is not known to be in a journal, with its order.
+    pub(super) fn unconfirmed(&self) -> Vec<(String, String)> {
+        let ids = self.unconfirmed.iter();
+        let creations =
+            ids.filter_map(|id| Some((id.clone(), self.created.get(id)?.order.clone())));
+        creations.collect()
+    }
+
+    /// Notes that a journal has what was created.
+    pub(super) fn confirm(&mut self, id: &str) {
+        self.unconfirmed.remove(id);
+    }
+
+    /// Forgets which journal has what.
+    pub(super) fn confirm_again(&mut self) {
+        self.unconfirmed = self.created.keys().cloned().collect();
+    }
+
+    /// Returns what was made of an order.
+    pub(super) fn made_of(&self, order: &str) -> Option<String> {
+        self.made.get(order)?.first().cloned()
+    }
+
+    /// Returns the client whose spend limit applies to what was created.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if no request created it.
+    pub(super) fn client_with_limit(&self, id: &str) -> Result<Option<usize>, ()> {
+        let creation = self.created.get(id).ok_or(())?;
+        Ok(client_of(&creation.order).filter(|_| creation.has_limit))
+    }
+}
+
+/// Returns the time of the wall clocks so long after the start.
+fn wall_after(span: Duration, speed: f64) -> SystemTime {
+    let epoch = SystemTime::UNIX_EPOCH + Duration::from_micros(EPOCH.as_micros());
+    epoch + span.mul_f64(speed)
 }
 
 /// Creates the keys of a client, and its workspace.

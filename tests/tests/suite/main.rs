@@ -1,5 +1,5 @@
 //! Tests that span several crates: wire fixtures, conformance of the mock server on its three frontends,
-//! coverage of all operations, simulations of bad networks, agent runs, and redaction of keys.
+//! coverage of all operations, simulations of bad networks, agent runs, batches, and redaction of keys.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -9,6 +9,7 @@
 )]
 
 mod agent;
+mod batch;
 mod conformance;
 mod control_page;
 mod coverage;

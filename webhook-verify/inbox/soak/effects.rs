@@ -1,4 +1,4 @@
-//! What the handlers have done.
+//! The recorded effects of the handlers.
 
 use std::collections::HashMap;
 use std::fs;

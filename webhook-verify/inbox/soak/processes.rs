@@ -82,7 +82,6 @@ impl Processes {
         processes
     }
 
-    /// Returns the port of a receiver.
     pub(crate) fn port(&self, number: usize) -> u16 {
         let receivers = self.receivers.lock().unwrap();
         receivers[number % receivers.len()].1

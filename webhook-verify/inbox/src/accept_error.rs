@@ -1,4 +1,4 @@
-//! Why a delivery was not accepted.
+//! The error of a delivery that was not accepted.
 
 use std::error::Error;
 use std::fmt;

@@ -50,15 +50,15 @@ use crate::receive;
 /// [`ReceiveService`](crate::tower::ReceiveService) does.
 ///
 /// The size of the body is limited by axum's `DefaultBodyLimit`.
-pub async fn receive(delivery: Delivery) -> Response {
+pub async fn receive(delivery: ReceivedDelivery) -> Response {
     delivery.0
 }
 
 /// The extractor behind [`receive`]: accepts the request, and contains the response.
 #[derive(Debug)]
-pub struct Delivery(Response);
+pub struct ReceivedDelivery(Response);
 
-impl<S> FromRequest<S> for Delivery
+impl<S> FromRequest<S> for ReceivedDelivery
 where
     Inbox: FromRef<S>,
     WebhookReceiver: FromRef<S>,

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::HeaderMap;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use svc_webhook_verify::{DedupeKey, Event, EventType};
 
@@ -149,5 +150,14 @@ impl StoredEvent {
     /// Returns an error if the stored body is damaged.
     pub fn parse(&self) -> Result<Event, svc_webhook_verify::EventError> {
         Event::parse(&self.body)
+    }
+
+    /// Parses the body as another type, such as the `WebhookEvent` of the `svc-sdk` crate.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the stored body is not a `T`.
+    pub fn parse_as<T: DeserializeOwned>(&self) -> Result<T, svc_webhook_verify::EventError> {
+        Event::parse_as(&self.body)
     }
 }

@@ -8,7 +8,7 @@ use svc_webhook_verify::Webhook;
 
 use crate::accept_error::AcceptError;
 use crate::event::{EventId, NewEvent};
-use crate::retry_policy::RetryPolicy;
+use crate::retry_policy::EventRetryPolicy;
 use crate::store::{ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Store, StoreError};
 
 /// The default time for which a worker holds an event without extending its lease.
@@ -22,7 +22,7 @@ const DEFAULT_LEASE_DURATION: Duration = Duration::from_secs(60);
 #[derive(Clone, Debug)]
 pub struct Inbox {
     store: Arc<dyn Store>,
-    retry_policy: RetryPolicy,
+    retry_policy: EventRetryPolicy,
     lease_duration: Duration,
     in_order: bool,
     forget_dead: bool,
@@ -48,7 +48,7 @@ impl Inbox {
     pub fn from_arc(store: Arc<dyn Store>) -> Self {
         Self {
             store,
-            retry_policy: RetryPolicy::default(),
+            retry_policy: EventRetryPolicy::default(),
             lease_duration: DEFAULT_LEASE_DURATION,
             in_order: false,
             forget_dead: false,
@@ -57,7 +57,7 @@ impl Inbox {
 
     /// Sets how often, and after which delays, a failed event is handled again.
     #[must_use]
-    pub fn retry_policy(mut self, policy: RetryPolicy) -> Self {
+    pub fn retry_policy(mut self, policy: EventRetryPolicy) -> Self {
         self.retry_policy = policy;
         self
     }

@@ -65,7 +65,7 @@ pub use accept_error::AcceptError;
 pub use clock::Clock;
 pub use event::{EventId, EventState, NewEvent, StoredEvent};
 pub use inbox::{AcceptOutcome, Inbox};
-pub use retry_policy::RetryPolicy;
+pub use retry_policy::EventRetryPolicy;
 pub use store::{
     ClaimRequest, ClaimedEvent, HandlingOutcome, InsertOutcome, Lease, ListQuery, ReplayFilter,
     Store, StoreError, StoreErrorKind, StoreStats,

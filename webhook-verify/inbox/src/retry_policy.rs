@@ -1,4 +1,4 @@
-//! When a failed event is tried again.
+//! The retry policy of failed events.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use std::time::Duration;
 ///
 /// The delay doubles with each attempt, from `initial_delay` to `max_delay`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RetryPolicy {
+pub struct EventRetryPolicy {
     /// The maximum number of attempts, after which an event is given up. The default is 20.
     pub max_attempts: u32,
     /// The delay after the first attempt. The default is 1 second.
@@ -15,7 +15,7 @@ pub struct RetryPolicy {
     pub max_delay: Duration,
 }
 
-impl Default for RetryPolicy {
+impl Default for EventRetryPolicy {
     fn default() -> Self {
         Self {
             max_attempts: 20,
@@ -25,7 +25,7 @@ impl Default for RetryPolicy {
     }
 }
 
-impl RetryPolicy {
+impl EventRetryPolicy {
     /// Returns the delay after an attempt, counted from 1, or `None` if it was the last.
     #[must_use]
     pub fn delay_after(&self, attempt: u32) -> Option<Duration> {
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn delays_double_up_to_the_maximum() {
-        let policy = RetryPolicy {
+        let policy = EventRetryPolicy {
             max_attempts: 5,
             initial_delay: Duration::from_secs(1),
             max_delay: Duration::from_secs(3),
@@ -58,7 +58,7 @@ mod tests {
             [Some(1), Some(2), Some(3), Some(3), None]
         );
         assert_eq!(
-            RetryPolicy::default().delay_after(19),
+            EventRetryPolicy::default().delay_after(19),
             Some(Duration::from_secs(900))
         );
     }

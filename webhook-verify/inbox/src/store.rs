@@ -188,16 +188,16 @@ impl Lease {
 /// What became of a claimed event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandlingOutcome {
-    /// It was handled.
+    /// The event was handled.
     Handled,
-    /// It is to be claimed again.
+    /// The event is to be claimed again.
     Retry {
         /// The time before it may be claimed.
         after: Duration,
         /// The reason, for the operator.
         error: String,
     },
-    /// It is given up.
+    /// The event failed too often, or for good, and is not retried.
     Dead {
         /// The reason, for the operator.
         reason: String,

@@ -1,13 +1,11 @@
-//! Entries of a batch's journal.
+//! What a batch notes in its journal beside its submissions.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use svc_sdk::contract::{Operation, Surface};
-use svc_sdk::types::{IdempotencyKey, Usd};
+use svc_sdk::types::Usd;
 
 use crate::download::StoredFile;
-use crate::types::ResourceId;
 
 /// How an item ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -54,36 +52,6 @@ pub(in crate::batch) fn status_words(status: &str) -> String {
     }
 }
 
-/// A request that is about to be sent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::batch) struct Intent {
-    pub(in crate::batch) id: String,
-    /// The hash of the operation and the body.
-    #[serde(with = "hex_hash")]
-    pub(in crate::batch) hash: u64,
-    pub(in crate::batch) operation: String,
-    pub(in crate::batch) idempotency_key: IdempotencyKey,
-    /// The estimate or the cap, if it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::batch) price_usd: Option<Usd>,
-    pub(in crate::batch) base_url: String,
-    pub(in crate::batch) key_fingerprint: String,
-    pub(in crate::batch) at: Timestamp,
-}
-
-/// The receipt of a submit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::batch) struct Receipt {
-    pub(in crate::batch) id: String,
-    #[serde(flatten)]
-    pub(in crate::batch) resource: ResourceId,
-    /// The charge, if the receipt has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::batch) price_usd: Option<Usd>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::batch) request_id: Option<String>,
-}
-
 /// What is left of the write quota of an API key, so that a process that is killed does not leave the
 /// next one without that knowledge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,19 +61,18 @@ pub(in crate::batch) struct Quota {
     pub(in crate::batch) limit: u32,
     pub(in crate::batch) remaining: u32,
     pub(in crate::batch) resets_at: Timestamp,
-}
-
-impl Quota {
-    /// Returns the surface whose API key has the quota.
-    pub(in crate::batch) fn surface(&self) -> Option<Surface> {
-        Operation::from_name(&self.operation).map(Operation::surface)
-    }
+    /// When the response came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::batch) at: Option<Timestamp>,
 }
 
 /// The end of an item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(in crate::batch) struct Outcome {
     pub(in crate::batch) id: String,
+    /// The generation of the latest submission, or 0 if there is none.
+    #[serde(default)]
+    pub(in crate::batch) generation: u32,
     pub(in crate::batch) status: Status,
     /// What it cost in the end, after a refund.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,10 +84,10 @@ pub(in crate::batch) struct Outcome {
     pub(in crate::batch) at: Timestamp,
 }
 
-/// One line of the journal.
+/// A note in the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(in crate::batch) enum Entry {
+pub(in crate::batch) enum Note {
     /// A run of the batch begins.
     Batch {
         version: u32,
@@ -131,30 +98,13 @@ pub(in crate::batch) enum Entry {
         command: Option<String>,
         at: Timestamp,
     },
-    /// A request is about to be sent.
-    Intent(Box<Intent>),
-    /// The request was not carried out, and will be sent again.
-    Released { id: String },
-    /// The service accepted the request.
-    Receipt(Box<Receipt>),
-    /// The item ended.
+    /// An item ended.
     Outcome(Box<Outcome>),
     /// A response said how many requests are left.
     Quota(Quota),
+    /// A journal of an earlier version has a charge above its estimate.
+    Overcharged {},
 }
 
-/// The version of the format that this program writes.
-pub(super) const VERSION: u32 = 1;
-
-mod hex_hash {
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    pub(super) fn serialize<S: Serializer>(hash: &u64, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&format!("{hash:016x}"))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        u64::from_str_radix(&text, 16).map_err(de::Error::custom)
-    }
-}
+/// The version of the notes that this program writes.
+pub(super) const VERSION: u32 = 2;

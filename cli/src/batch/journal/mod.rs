@@ -1,31 +1,53 @@
-//! The journal of a batch: what was sent, accepted and finished, appended line by line.
-//!
-//! An intent is on disk before its request is sent, so that a batch that was killed at any moment
-//! knows which requests may have been carried out.
+//! The journal of a batch: the SDK's journal of its submissions in one file, with notes of what became
+//! of the items.
 
+mod earlier;
 mod entry;
 mod record;
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-pub(super) use self::entry::{Entry, Intent, Outcome, Quota, Receipt, Status, status_words};
-pub(super) use self::record::{Attempt, DOWNLOAD_FAILED, Record};
+use serde_json::{Map, Value, json};
+use svc_sdk::journal::{self, FileStore, StoreError};
+use tempfile::TempDir;
+
+pub(super) use crate::batch::journal::entry::{Note, Outcome, Quota, Status, status_words};
+pub(super) use crate::batch::journal::record::{
+    DOWNLOAD_FAILED, Record, is_not_executed, resource_id, spent_by,
+};
 use crate::clock;
 use crate::error::Failure;
-use crate::files::{parent_dir, private_append, sync_dir, try_lock};
 
-/// How the first line of every journal begins.
-const FIRST_BYTES: &[u8] = br#"{"batch":{"#;
+/// The label of the account in the journal. Which API key submitted an item is checked before.
+pub(super) const ACCOUNT: &str = "batch";
+/// The name of the budget of `--max-spend`.
+pub(super) const BUDGET: &str = "batch";
+/// How the first line of a journal begins.
+const FIRST_BYTES: &[u8] = br#"{"v":"#;
 
-/// A journal that this process has locked.
+/// The names of the notes of a submission.
+const HASH: &str = "hash";
+const BASE_URL: &str = "base_url";
+const KEY_FINGERPRINT: &str = "key_fingerprint";
+
+/// The journal of a batch.
 #[derive(Debug)]
 pub(super) struct Journal {
-    file: File,
+    store: FileStore,
     path: PathBuf,
-    /// The entries that are not written yet.
-    pending: Vec<u8>,
+    /// The submissions.
+    pub(super) submissions: journal::Journal,
+    /// The folder of a journal that is removed when the process ends.
+    _folder: Option<TempDir>,
+}
+
+/// A part of a journal.
+pub(super) enum Stored {
+    Note(Note),
+    /// A submission of an item, oldest first.
+    Submission(Box<journal::Entry>),
 }
 
 /// Returns the path of a manifest's journal.
@@ -35,34 +57,32 @@ pub(super) fn default_path(manifest: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Returns what is noted of a submission: the hash of its line, and who pays for it.
+pub(super) fn notes_of(hash: u64, base_url: &str, key_fingerprint: &str) -> Map<String, Value> {
+    let hash = format!("{hash:016x}");
+    match json!({HASH: hash, BASE_URL: base_url, KEY_FINGERPRINT: key_fingerprint}) {
+        Value::Object(notes) => notes,
+        _ => Map::new(),
+    }
+}
+
 impl Journal {
-    /// Opens and locks a journal, and creates it if it is missing. Calls a function with every entry.
+    /// Opens and locks a journal, and creates it if it is missing. A journal of an earlier version is
+    /// replaced by one of this version.
     ///
     /// # Errors
     ///
     /// Returns an error if another process has locked it, if it is another file, or if it cannot be
     /// read or written.
-    pub(super) fn open(path: &Path, visit: impl FnMut(Entry)) -> Result<Self, Failure> {
-        let failure = |error: io::Error| unwritable(path, &error);
-        let is_new = !path.try_exists().map_err(failure)?;
-        let mut file = private_append().create(true).open(path).map_err(failure)?;
-        if !try_lock(&file).map_err(failure)? {
-            return Err(Failure::usage(format!(
-                "another process is running this batch: {} is locked",
-                path.display()
-            )));
-        }
-        if is_new {
-            sync_dir(parent_dir(path)).map_err(failure)?;
-        }
-        repair(&mut file, path)?;
-        file.seek(SeekFrom::Start(0)).map_err(failure)?;
-        read_entries(&file, path, visit)?;
-        Ok(Self {
-            file,
-            path: path.to_owned(),
-            pending: Vec::new(),
-        })
+    pub(super) async fn open(path: &Path) -> Result<Self, Failure> {
+        let earlier = match Format::of(path)? {
+            Format::Earlier => earlier::replace(path).await?,
+            Format::Current => None,
+        };
+        let store = FileStore::single_file(path).await;
+        drop(earlier);
+        let store = store.map_err(|error| unusable(path, &error))?;
+        Ok(Self::new(store, path, None))
     }
 
     /// Creates a journal that is removed when the process ends.
@@ -70,133 +90,164 @@ impl Journal {
     /// # Errors
     ///
     /// Returns an error if the temporary file cannot be created.
-    pub(super) fn temporary() -> Result<Self, Failure> {
-        let path = std::env::temp_dir();
-        let file = tempfile::tempfile_in(&path).map_err(|error| unwritable(&path, &error))?;
-        Ok(Self {
-            file,
-            path,
-            pending: Vec::new(),
-        })
+    pub(super) async fn temporary() -> Result<Self, Failure> {
+        let folder = temporary_folder()?;
+        let path = folder.path().join("journal");
+        let store = FileStore::single_file(&path).await;
+        let store = store.map_err(|error| unusable(&path, &error))?;
+        Ok(Self::new(store, &path, Some(folder)))
     }
 
-    /// Adds the entry that begins a run of the batch, with the command that continues it.
-    pub(super) fn begin(&mut self, total: u32, command: String) {
-        self.add(&Entry::Batch {
+    /// Opens a journal to read it, also while a batch runs.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file is missing, is not a journal, or cannot be read.
+    pub(super) async fn read_only(path: &Path) -> Result<Self, Failure> {
+        if !path.exists() {
+            let path = path.display();
+            return Err(Failure::usage(format!("{path} does not exist")));
+        }
+        if Format::of(path)? == Format::Earlier {
+            let folder = temporary_folder()?;
+            let copy = folder.path().join("journal");
+            earlier::convert(path, &copy).await?;
+            let store = FileStore::read_only(&copy).await;
+            let store = store.map_err(|error| unusable(path, &error))?;
+            return Ok(Self::new(store, &copy, Some(folder)));
+        }
+        let store = FileStore::read_only(path).await;
+        let store = store.map_err(|error| unusable(path, &error))?;
+        Ok(Self::new(store, path, None))
+    }
+
+    fn new(store: FileStore, path: &Path, folder: Option<TempDir>) -> Self {
+        Self {
+            submissions: journal::Journal::with_store(store.clone()),
+            store,
+            path: path.to_owned(),
+            _folder: folder,
+        }
+    }
+
+    /// Calls a function with all notes, and then with all submissions.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read.
+    pub(super) async fn read(&self, mut visit: impl FnMut(Stored)) -> Result<(), Failure> {
+        let read = FileStore::read_notes(&self.path, |note| {
+            // Notes of a later version are ignored.
+            if let Ok(note) = serde_json::from_str(note) {
+                visit(Stored::Note(note));
+            }
+        });
+        read.map_err(|error| unusable(&self.path, &error))?;
+        let mut entries = self.submissions.entries(true);
+        while let Some(entry) = entries.next().await {
+            visit(Stored::Submission(Box::new(entry?)));
+        }
+        Ok(())
+    }
+
+    /// Adds the note that begins a run of the batch, with the command that continues it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it cannot be written.
+    pub(super) async fn begin(&self, total: u32, command: String) -> Result<(), Failure> {
+        let note = Note::Batch {
             version: entry::VERSION,
             total,
             command: Some(command),
             at: clock::now(),
-        });
+        };
+        self.add(&[note]).await
     }
 
-    /// Adds an entry, which [`sync`](Self::sync) writes.
-    pub(super) fn add(&mut self, entry: &Entry) {
-        // Serializing these types into memory does not fail.
-        if serde_json::to_writer(&mut self.pending, entry).is_ok() {
-            self.pending.push(b'\n');
-        }
-    }
-
-    /// Writes the entries and flushes them to the disk.
+    /// Adds notes, and flushes them to the disk.
     ///
     /// # Errors
     ///
-    /// Returns an error if they cannot be written. Nothing must be sent then.
-    pub(super) fn sync(&mut self) -> Result<(), Failure> {
-        if self.pending.is_empty() {
+    /// Returns an error if they cannot be written.
+    pub(super) async fn add(&self, notes: &[Note]) -> Result<(), Failure> {
+        if notes.is_empty() {
             return Ok(());
         }
-        let written = self
-            .file
-            .write_all(&self.pending)
-            .and_then(|()| self.file.sync_data());
-        self.pending.clear();
-        written.map_err(|error| unwritable(&self.path, &error))
+        let notes = notes.iter().map(|note| json!(note).to_string()).collect();
+        let added = self.store.add_notes(notes).await;
+        added.map_err(|error| unusable(&self.path, &error))
+    }
+
+    /// Returns the latest submission of an item.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the journal cannot be read.
+    pub(super) async fn find(&self, id: &str) -> Result<Option<journal::Entry>, Failure> {
+        Ok(self.submissions.find(ACCOUNT, id).await?)
+    }
+
+    /// Returns the failure of a journal that could not be written.
+    pub(super) fn failure(&self, error: &StoreError) -> Failure {
+        unusable(&self.path, error)
     }
 }
 
-/// Reads the entries of a journal without locking it.
-///
-/// # Errors
-///
-/// Returns an error if the file is missing, is not a journal, or cannot be read.
-pub(super) fn read(path: &Path, visit: impl FnMut(Entry)) -> Result<(), Failure> {
-    let file = File::open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Failure::usage(format!("{} does not exist", path.display())),
-        _ => Failure::usage(format!("cannot read {}: {error}", path.display())),
-    })?;
-    let mut reader = BufReader::new(&file);
-    let mut start = Vec::new();
-    let read = reader
-        .by_ref()
-        .take(FIRST_BYTES.len() as u64)
-        .read_to_end(&mut start);
-    read.map_err(|error| unwritable(path, &error))?;
-    if !FIRST_BYTES.starts_with(&start) {
-        return Err(not_a_journal(path));
-    }
-    let mut file = &file;
-    file.seek(SeekFrom::Start(0))
-        .map_err(|error| unwritable(path, &error))?;
-    read_entries(file, path, visit)
+/// Which version of this program wrote a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Current,
+    Earlier,
 }
 
-/// Reads the entries. Lines that are incomplete, or of a later version, are ignored.
-fn read_entries(file: &File, path: &Path, mut visit: impl FnMut(Entry)) -> Result<(), Failure> {
-    let mut reader = BufReader::new(file);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let length = reader
-            .read_until(b'\n', &mut line)
-            .map_err(|error| unwritable(path, &error))?;
-        if length == 0 {
-            return Ok(());
+impl Format {
+    /// Reads how a file begins. One that is missing or empty is of the current format.
+    fn of(path: &Path) -> Result<Self, Failure> {
+        let mut start = Vec::new();
+        let length = earlier::FIRST_BYTES.len() as u64;
+        match File::open(path) {
+            Ok(file) => file.take(length).read_to_end(&mut start),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
+            Err(error) => Err(error),
         }
-        if let Ok(entry) = serde_json::from_slice(&line) {
-            visit(entry);
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+        // The first line may not have been written completely.
+        let line = start.split(|byte| *byte == b'\n').next();
+        let line = line.filter(|line| !line.is_empty() || start.is_empty());
+        let line = line.unwrap_or(&start);
+        if line.starts_with(FIRST_BYTES) || FIRST_BYTES.starts_with(line) {
+            Ok(Self::Current)
+        } else if earlier::FIRST_BYTES.starts_with(line) {
+            Ok(Self::Earlier)
+        } else {
+            let path = path.display();
+            Err(Failure::usage(format!(
+                "{path} is not the journal of a batch"
+            )))
         }
     }
 }
 
-/// Makes sure that the next entry begins a line, after a process that was killed while writing.
-fn repair(file: &mut File, path: &Path) -> Result<(), Failure> {
-    let failure = |error: io::Error| unwritable(path, &error);
-    let length = file.seek(SeekFrom::End(0)).map_err(failure)?;
-    if length == 0 {
-        return Ok(());
-    }
-    file.seek(SeekFrom::Start(0)).map_err(failure)?;
-    let mut first = Vec::new();
-    BufReader::new(&*file)
-        .read_until(b'\n', &mut first)
-        .map_err(failure)?;
-    let is_journal = first.starts_with(FIRST_BYTES) || FIRST_BYTES.starts_with(&first);
-    if !is_journal {
-        return Err(not_a_journal(path));
-    }
-    if first.last() != Some(&b'\n') {
-        // Nothing was sent before the first line was complete.
-        return file.set_len(0).map_err(failure);
-    }
-    let mut last = [0];
-    file.seek(SeekFrom::Start(length - 1)).map_err(failure)?;
-    file.read_exact(&mut last).map_err(failure)?;
-    match last {
-        [b'\n'] => Ok(()),
-        _ => file.write_all(b"\n").map_err(failure),
-    }
+fn temporary_folder() -> Result<TempDir, Failure> {
+    let path = std::env::temp_dir();
+    tempfile::tempdir_in(&path)
+        .map_err(|error| Failure::file("cannot use the journal", &path, &error))
 }
 
-fn not_a_journal(path: &Path) -> Failure {
-    Failure::usage(format!("{} is not the journal of a batch", path.display()))
+fn locked(path: &Path) -> Failure {
+    Failure::usage(format!(
+        "another process is running this batch: {} is locked",
+        path.display()
+    ))
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::file("cannot use the journal", path, error)
+fn unusable(path: &Path, error: &StoreError) -> Failure {
+    if error.is_locked() {
+        return locked(path);
+    }
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    let cause = cause.unwrap_or_default();
+    Failure::other(format!("cannot use the journal: {error}{cause}"))
         .hint("free disk space, or choose another file with --journal FILE")
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,174 +1,177 @@
 //! What the journal says about an item.
 
-use jiff::Timestamp;
+use serde_json::Value;
 use svc_sdk::contract::{NextAction, Operation};
+use svc_sdk::journal::{self, EntryState, ResourceKind, UndecidedReason};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use super::entry::{Entry, Intent, Status};
-use crate::types::ResourceId;
+use crate::batch::journal::entry::{Outcome, Status};
+use crate::batch::journal::{BASE_URL, HASH, KEY_FINGERPRINT};
+use crate::resource::ResourceId;
 
-/// An item in the journal.
+/// An item in the journal. Its outcome is applied before its submissions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::batch) struct Record {
-    /// How the item ended last, or `None` if it has not.
-    pub(in crate::batch) status: Option<Status>,
-    /// The latest attempt, unless it is finished or was not carried out.
+    /// The outcome that was noted last.
+    noted: Option<Noted>,
+    /// The generation of the latest submission, or 0 if there is none.
+    pub(in crate::batch) generation: u32,
+    /// The latest submission, unless it is finished or was not carried out.
     pub(in crate::batch) attempt: Option<Box<Attempt>>,
-    /// The hash of the body that was submitted.
+    /// The hash of the line that was submitted.
     pub(in crate::batch) hash: Option<u64>,
-    /// The operation of the latest submit.
+    /// The operation of the latest submission.
     pub(in crate::batch) operation: Option<Operation>,
-    /// Whether the service rejected the request for an error that a correction of the line removes.
-    pub(in crate::batch) needs_correction: bool,
-    /// What the finished attempts cost.
-    pub(in crate::batch) finished_cost: Usd,
-    /// Whether a receipt was above its estimate.
-    pub(in crate::batch) is_overcharged: bool,
+    /// What is spent by all submissions. A finished run whose spend cannot be read counts with its cap.
+    pub(in crate::batch) spent: Usd,
+    /// What is spent and reserved by all submissions.
+    pub(in crate::batch) committed: Usd,
+    /// The part of it that the budget does not know, as there was no limit.
+    pub(in crate::batch) unlimited: Usd,
 }
 
-/// A submit whose outcome is unknown, or whose job or run has not ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Noted {
+    status: Status,
+    generation: u32,
+    is_correctable: bool,
+    has_missing_files: bool,
+    /// Whether it failed, and was to be submitted again, which it was not.
+    is_unsent_retry: bool,
+}
+
+/// A submission whose outcome is unknown, or whose job or run has not ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::batch) struct Attempt {
-    pub(in crate::batch) operation: Option<Operation>,
     pub(in crate::batch) key: IdempotencyKey,
     pub(in crate::batch) base_url: String,
     pub(in crate::batch) key_fingerprint: String,
-    pub(in crate::batch) at: Timestamp,
-    /// The estimate or the cap.
-    pub(in crate::batch) price: Option<Usd>,
-    /// The charge in the receipt.
-    pub(in crate::batch) charge: Option<Usd>,
+    /// Its part of [`Record::spent`].
+    pub(in crate::batch) spent: Usd,
     /// What was submitted, once it is known.
     pub(in crate::batch) resource: Option<ResourceId>,
-    /// Whether an earlier request with the key may have been carried out.
-    pub(in crate::batch) is_unknown: bool,
-    /// Whether the costs are part of [`Record::finished_cost`], and only the files are missing.
-    pub(in crate::batch) is_cost_counted: bool,
-}
-
-impl Attempt {
-    pub(in crate::batch) fn new(intent: Intent) -> Self {
-        Self {
-            operation: Operation::from_name(&intent.operation),
-            key: intent.idempotency_key,
-            base_url: intent.base_url,
-            key_fingerprint: intent.key_fingerprint,
-            at: intent.at,
-            price: intent.price_usd,
-            charge: None,
-            resource: None,
-            is_unknown: true,
-            is_cost_counted: false,
-        }
-    }
-
-    /// Returns the amount that is reserved or charged, if it is known.
-    pub(in crate::batch) fn reserved_or_charged(&self) -> Option<Usd> {
-        match self.is_cost_counted {
-            true => None,
-            false => self.charge.or(self.price),
-        }
-    }
+    /// Whether the service recognizes the key, so that the request can be sent again.
+    pub(in crate::batch) is_repeatable: bool,
 }
 
 impl Record {
-    /// Takes in an entry about this item.
-    pub(in crate::batch) fn apply(&mut self, entry: Entry) {
-        match entry {
-            Entry::Batch { .. } | Entry::Quota(_) => {}
-            Entry::Intent(intent) => {
-                self.status = None;
-                self.hash = Some(intent.hash);
-                self.operation = Operation::from_name(&intent.operation);
-                self.needs_correction = false;
-                self.attempt = Some(Box::new(Attempt::new(*intent)));
-            }
-            Entry::Released { .. } => {
-                self.attempt = None;
-                self.hash = None;
-            }
-            Entry::Receipt(receipt) => {
-                if let Some(attempt) = &mut self.attempt {
-                    self.is_overcharged |= matches!(
-                        (receipt.price_usd, attempt.price),
-                        (Some(charge), Some(price)) if charge > price
-                    );
-                    attempt.charge = receipt.price_usd;
-                    attempt.resource = Some(receipt.resource);
-                }
-            }
-            Entry::Outcome(outcome) => {
-                self.status = Some(outcome.status);
-                let attempt = self.attempt.as_ref();
-                self.needs_correction = outcome.status == Status::Failed
-                    && attempt.is_none_or(|it| it.resource.is_none())
-                    && is_correctable(outcome.error.as_ref());
-                match outcome.status {
-                    Status::Completed | Status::Failed | Status::Canceled => {
-                        self.finish_attempt(
-                            outcome.price_usd,
-                            has_missing_files(outcome.error.as_ref()),
-                        );
-                    }
-                    Status::Ambiguous | Status::NotSubmitted | Status::TimedOut => {}
-                }
-            }
-        }
+    /// Takes in the outcome of the item.
+    pub(in crate::batch) fn apply_outcome(&mut self, outcome: &Outcome) {
+        let text = |name: &str| outcome.error.as_ref()?.get(name)?.as_str();
+        let before = self
+            .noted
+            .filter(|noted| noted.generation == outcome.generation);
+        let has_failed = before.is_some_and(|noted| {
+            noted.is_unsent_retry || matches!(noted.status, Status::Failed | Status::Canceled)
+        });
+        self.noted = Some(Noted {
+            is_unsent_retry: outcome.status == Status::NotSubmitted && has_failed,
+            status: outcome.status,
+            generation: outcome.generation,
+            is_correctable: outcome.status == Status::Failed
+                && text("next_action") == Some(NextAction::FixInput.as_str()),
+            has_missing_files: text("code") == Some(DOWNLOAD_FAILED),
+        });
     }
 
-    fn finish_attempt(&mut self, cost: Option<Usd>, has_missing_files: bool) {
-        let Some(mut attempt) = self.attempt.take() else {
+    /// Takes in a submission of the item.
+    pub(in crate::batch) fn apply_submission(&mut self, entry: &journal::Entry) {
+        self.generation = entry.generation;
+        if is_not_executed(&entry.state) {
+            (self.attempt, self.hash) = (None, None);
             return;
-        };
-        let cost = match attempt.is_cost_counted {
-            true => None,
-            false => cost.or(attempt.reserved_or_charged()),
-        };
-        let finished_cost = self.finished_cost.checked_add(cost.unwrap_or(Usd::ZERO));
-        self.finished_cost = finished_cost.unwrap_or(self.finished_cost);
-        if attempt.resource.is_none() {
-            // The service rejected the request. The line may be corrected.
-            self.hash = None;
         }
-        if has_missing_files {
-            attempt.is_cost_counted = true;
-            self.attempt = Some(attempt);
+        let text = |name| entry.notes.get(name).and_then(Value::as_str);
+        self.hash = text(HASH).and_then(|hash| u64::from_str_radix(hash, 16).ok());
+        self.operation = entry.operation;
+        let known = entry.price_usd.unwrap_or_default();
+        let spent = spent_by(entry);
+        add(&mut self.spent, spent);
+        add(&mut self.committed, known);
+        if entry.budget.is_none() {
+            add(&mut self.unlimited, known);
         }
+        if entry.resource.is_some()
+            && let Some(noted) = &mut self.noted
+        {
+            // The request itself was accepted.
+            noted.is_correctable &= noted.generation != entry.generation;
+        }
+        let is_finished = self.current().is_some_and(|noted| {
+            let is_terminal = matches!(
+                noted.status,
+                Status::Completed | Status::Failed | Status::Canceled
+            );
+            noted.is_unsent_retry || (is_terminal && !noted.has_missing_files)
+        });
+        self.attempt = entry
+            .idempotency_key
+            .clone()
+            .filter(|_| !is_finished)
+            .map(|key| {
+                Box::new(Attempt {
+                    key,
+                    base_url: text(BASE_URL).unwrap_or_default().to_owned(),
+                    key_fingerprint: text(KEY_FINGERPRINT).unwrap_or_default().to_owned(),
+                    spent,
+                    resource: resource_id(entry),
+                    is_repeatable: matches!(
+                        entry.state,
+                        EntryState::Undecided(UndecidedReason::CallAgain)
+                    ),
+                })
+            });
     }
 
-    /// Returns what is spent and reserved.
-    pub(in crate::batch) fn committed(&self) -> Usd {
-        let reserved_or_charged = self
-            .attempt
-            .as_ref()
-            .and_then(|it| it.reserved_or_charged());
-        self.finished_cost
-            .checked_add(reserved_or_charged.unwrap_or(Usd::ZERO))
-            .unwrap_or(self.finished_cost)
+    /// Returns how the item ended last, or `None` if it has not.
+    pub(in crate::batch) fn status(&self) -> Option<Status> {
+        self.current().map(|noted| noted.status)
     }
 
-    /// Returns what is spent. A finished run whose spend cannot be read counts with its cap.
-    pub(in crate::batch) fn spent(&self) -> Usd {
-        let attempt = self.attempt.as_ref().filter(|it| !it.is_cost_counted);
-        let charge = attempt.and_then(|it| it.charge).unwrap_or(Usd::ZERO);
-        self.finished_cost
-            .checked_add(charge)
-            .unwrap_or(self.finished_cost)
+    /// Returns whether the service rejected the request for an error that a correction of the line
+    /// removes.
+    pub(in crate::batch) fn needs_correction(&self) -> bool {
+        self.current().is_some_and(|noted| noted.is_correctable)
+    }
+
+    /// Returns whether the item completed without all of its files.
+    pub(in crate::batch) fn has_missing_files(&self) -> bool {
+        self.current().is_some_and(|noted| noted.has_missing_files)
+    }
+
+    fn current(&self) -> Option<&Noted> {
+        let noted = self.noted.as_ref();
+        noted.filter(|noted| noted.generation == self.generation)
     }
 }
 
-/// Returns whether the service says that the request has to be corrected.
-fn is_correctable(error: Option<&serde_json::Value>) -> bool {
-    let action = error.and_then(|error| error.get("next_action")?.as_str());
-    action == Some(NextAction::FixInput.as_str())
+/// Returns whether it is certain that nothing was carried out.
+pub(in crate::batch) fn is_not_executed(state: &EntryState) -> bool {
+    matches!(state, EntryState::Released(_) | EntryState::NotSent)
+}
+
+/// Returns what is spent by a submission.
+pub(in crate::batch) fn spent_by(entry: &journal::Entry) -> Usd {
+    let spent = match &entry.state {
+        state if is_not_executed(state) => None,
+        EntryState::Ended(_) => entry.price_usd,
+        _ => entry.charge_usd,
+    };
+    spent.unwrap_or_default()
+}
+
+/// Returns what was submitted, if that is known.
+pub(in crate::batch) fn resource_id(entry: &journal::Entry) -> Option<ResourceId> {
+    let (kind, id) = entry.resource.as_ref()?;
+    Some(match kind {
+        ResourceKind::Job => ResourceId::Job(id.clone()),
+        _ => ResourceId::Run(id.clone()),
+    })
+}
+
+fn add(sum: &mut Usd, amount: Usd) {
+    *sum = sum.checked_add(amount).unwrap_or(*sum);
 }
 
 /// The code of an error about files that could not be downloaded.
 pub(in crate::batch) const DOWNLOAD_FAILED: &str = "download_failed";
-
-/// Returns whether the error of an item says that its files could not be downloaded.
-pub(in crate::batch) fn has_missing_files(error: Option<&serde_json::Value>) -> bool {
-    error
-        .and_then(|error| error.get("code")?.as_str())
-        .is_some_and(|code| code == DOWNLOAD_FAILED)
-}

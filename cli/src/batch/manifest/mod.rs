@@ -53,6 +53,8 @@ pub(super) struct Manifest {
 /// The id and the operation of a line, if it has them, and its body.
 type Parsed = (Option<String>, Option<Operation>, Map<String, Value>);
 
+/// The longest id of a submission in the journal.
+const MAX_ID_BYTES: usize = 512;
 /// The least similarity of an unknown operation to the one that is suggested, from 0 to 1.
 const MIN_SIMILARITY: f64 = 0.8;
 
@@ -139,10 +141,7 @@ impl Manifest {
     /// # Errors
     ///
     /// Returns an error if there is no valid line.
-    pub(super) fn line_at(
-        &mut self,
-        LinePosition(position): LinePosition,
-    ) -> Result<Line, Failure> {
+    pub(super) fn line_at(&self, LinePosition(position): LinePosition) -> Result<Line, Failure> {
         let mut record = Vec::new();
         let mut reader = self.records(position)?;
         match reader.read(&mut record).map_err(|it| self.failure(&it))? {
@@ -243,6 +242,11 @@ impl Manifest {
         let id = id.unwrap_or_else(|| number.to_string());
         if id.is_empty() {
             return Err(invalid("`id` is empty".to_owned()));
+        }
+        if id.len() > MAX_ID_BYTES || id.chars().any(char::is_control) {
+            let why =
+                format!("`id` must have at most {MAX_ID_BYTES} bytes, without control characters");
+            return Err(invalid(why));
         }
         let body = check_body(operation, body).map_err(invalid)?;
         Ok(Line {
@@ -392,7 +396,7 @@ mod tests {
 
     fn lines(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
         let (_folder, manifest) = manifest(name, text);
-        let mut manifest = manifest?;
+        let manifest = manifest?;
         let (mut positions, mut lines) = (Vec::new(), Vec::new());
         manifest.for_each(|position, line| {
             positions.push(position);

@@ -8,17 +8,15 @@ use svc_sdk::contract::Operation;
 use svc_sdk::contract::limits::{BULK_CONCURRENCY_RANGE, BULK_ITEMS_RANGE};
 use svc_sdk::handle::QueueResource;
 
-use super::address::operation_of;
-use super::items::{self, Item};
 use crate::args::{FormatFields, JsonField, SubmitOptions, headings};
+use crate::commands::format::items::{self, BulkItem};
+use crate::commands::format::operation_of;
 use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_text};
-use crate::request_body::RequestBody;
-use crate::request_body::run as run_body;
-use crate::resource::ReceiptMode;
+use crate::request_body::{RequestBody, run as run_body};
+use crate::resource::{ReceiptMode, SubmitRequest};
 use crate::session::Session;
 use crate::submit;
-use crate::types::SubmitRequest;
 
 /// The field of the body with the items.
 const ITEMS: &str = "items";
@@ -56,7 +54,6 @@ pub(crate) struct Bulk {
     params: Vec<JsonField>,
 }
 
-/// Runs the command.
 pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
     let (operation, segments) = operation_of(
         &args.format,
@@ -157,7 +154,10 @@ fn defaults(args: &Bulk) -> Result<Map<String, Value>, Failure> {
 }
 
 /// Returns the fields of an item, with defaults for those that it does not set.
-fn with_defaults(item: Item, defaults: &Map<String, Value>) -> Result<Map<String, Value>, Failure> {
+fn with_defaults(
+    item: BulkItem,
+    defaults: &Map<String, Value>,
+) -> Result<Map<String, Value>, Failure> {
     let mut fields = item.fields;
     // The two forms exclude each other: an item with one of them takes neither default.
     let has_output_form =
@@ -175,13 +175,12 @@ fn with_defaults(item: Item, defaults: &Map<String, Value>) -> Result<Map<String
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn defaults_fill_only_missing_fields_of_an_item() {
-        let item = |fields: Value| Item {
+        let item = |fields: Value| BulkItem {
             location: "line 1".into(),
             fields: fields.as_object().cloned().unwrap(),
         };

@@ -26,24 +26,23 @@ const CAP_COLUMN: &str = "generation_spend_cap_usd";
 
 /// An item, and its location in the file.
 #[derive(Debug, PartialEq)]
-pub(super) struct Item {
+pub(super) struct BulkItem {
     /// The location, such as `line 3`.
     pub(super) location: String,
-    /// The fields.
     pub(super) fields: Map<String, Value>,
 }
 
 /// Reads a file, and returns the fields of the body other than the items, and the items.
-pub(super) fn read(path: &Path) -> Result<(Map<String, Value>, Vec<Item>), Failure> {
+pub(super) fn read(path: &Path) -> Result<(Map<String, Value>, Vec<BulkItem>), Failure> {
     let bytes = read_file("--input", path)?;
     let extension = path
         .extension()
         .map(|it| it.to_string_lossy().to_lowercase());
     let items = match extension.as_deref() {
         Some("json") => return json_body(&bytes),
-        Some("csv") => csv(&bytes)?,
-        Some("jsonl" | "ndjson") => jsonl(&bytes)?,
-        None if path == Path::new("-") => jsonl(&bytes)?,
+        Some("csv") => parse_csv(&bytes)?,
+        Some("jsonl" | "ndjson") => parse_jsonl(&bytes)?,
+        None if path == Path::new("-") => parse_jsonl(&bytes)?,
         _ => {
             let why = format!("unknown file type of --input {}", path.display());
             return Err(
@@ -54,7 +53,7 @@ pub(super) fn read(path: &Path) -> Result<(Map<String, Value>, Vec<Item>), Failu
     Ok((Map::new(), items))
 }
 
-fn json_body(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<Item>), Failure> {
+fn json_body(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<BulkItem>), Failure> {
     let body = serde_json::from_slice(bytes).map_err(|error| {
         let why = json_error(&error);
         Failure::usage(format!("--input is not valid JSON: {why}"))
@@ -71,14 +70,14 @@ fn json_body(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<Item>), Failure> {
 }
 
 /// Returns the items in a JSON array.
-pub(super) fn from_json(items: &Value) -> Result<Vec<Item>, Failure> {
+pub(super) fn from_json(items: &Value) -> Result<Vec<BulkItem>, Failure> {
     let Value::Array(items) = items else {
         return Err(Failure::usage("invalid items: expected a JSON array"));
     };
     let items = items.iter().enumerate().map(|(index, item)| {
         let location = format!("items[{index}]");
         match item {
-            Value::Object(fields) => Ok(Item {
+            Value::Object(fields) => Ok(BulkItem {
                 location,
                 fields: fields.clone(),
             }),
@@ -90,15 +89,15 @@ pub(super) fn from_json(items: &Value) -> Result<Vec<Item>, Failure> {
     items.collect()
 }
 
-fn jsonl(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
+fn parse_jsonl(bytes: &[u8]) -> Result<Vec<BulkItem>, Failure> {
     let mut items = Vec::new();
-    for (index, line) in text(bytes)?.lines().enumerate() {
+    for (index, line) in decode_utf8(bytes)?.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
         }
         let location = format!("line {}", index + 1);
         match serde_json::from_str(line) {
-            Ok(Value::Object(fields)) => items.push(Item { location, fields }),
+            Ok(Value::Object(fields)) => items.push(BulkItem { location, fields }),
             Ok(_) => {
                 return Err(Failure::usage(format!(
                     "--input, {location}: expected a JSON object"
@@ -115,10 +114,10 @@ fn jsonl(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
     Ok(items)
 }
 
-fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
+fn parse_csv(bytes: &[u8]) -> Result<Vec<BulkItem>, Failure> {
     let csv_failure =
         |error: csv::Error| Failure::usage(format!("--input is not valid CSV: {error}"));
-    let text = text(bytes)?;
+    let text = decode_utf8(bytes)?;
     if let Some(line) = unterminated_cell(text) {
         return Err(Failure::usage(format!(
             "--input, line {line}: unterminated cell: expected a closing quote"
@@ -197,7 +196,7 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
             };
             whole.extend(input);
         }
-        items.push(Item { location, fields });
+        items.push(BulkItem { location, fields });
     }
     Ok(items)
 }
@@ -205,29 +204,29 @@ fn csv(bytes: &[u8]) -> Result<Vec<Item>, Failure> {
 /// Returns the line on which a quoted cell begins that does not end, and would contain the rest of
 /// the file.
 fn unterminated_cell(text: &str) -> Option<usize> {
-    enum State {
+    enum ScanState {
         CellStart,
         Unquoted,
         Quoted { line: usize },
         AfterQuote { line: usize },
     }
 
-    let mut state = State::CellStart;
+    let mut state = ScanState::CellStart;
     let mut line = 1;
     for byte in text.bytes() {
         state = match (state, byte) {
-            (State::CellStart, b'"') => State::Quoted { line },
-            (State::Quoted { line }, b'"') => State::AfterQuote { line },
-            (State::AfterQuote { line }, b'"') | (State::Quoted { line }, _) => {
-                State::Quoted { line }
+            (ScanState::CellStart, b'"') => ScanState::Quoted { line },
+            (ScanState::Quoted { line }, b'"') => ScanState::AfterQuote { line },
+            (ScanState::AfterQuote { line }, b'"') | (ScanState::Quoted { line }, _) => {
+                ScanState::Quoted { line }
             }
-            (_, b',' | b'\r' | b'\n') => State::CellStart,
-            _ => State::Unquoted,
+            (_, b',' | b'\r' | b'\n') => ScanState::CellStart,
+            _ => ScanState::Unquoted,
         };
         line += usize::from(byte == b'\n');
     }
     match state {
-        State::Quoted { line } => Some(line),
+        ScanState::Quoted { line } => Some(line),
         _ => None,
     }
 }
@@ -269,7 +268,7 @@ impl<'t> LineCounter<'t> {
 }
 
 /// Decodes the text, without a byte order mark.
-fn text(bytes: &[u8]) -> Result<&str, Failure> {
+fn decode_utf8(bytes: &[u8]) -> Result<&str, Failure> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let valid = bytes.iter().take(error.valid_up_to());
         let line = 1 + valid.filter(|byte| **byte == b'\n').count();
@@ -287,7 +286,7 @@ mod tests {
 
     use super::*;
 
-    fn fields(items: &[Item]) -> Value {
+    fn fields(items: &[BulkItem]) -> Value {
         items
             .iter()
             .map(|it| Value::Object(it.fields.clone()))
@@ -299,7 +298,7 @@ mod tests {
         let text = "\u{feff}instruction,city,Tag Line,generation_spend_cap_usd,output_schema,input\n\
                     \"Say \"\"hi\"\",\nthen go\",Lisbon,,1.50,\"{\"\"type\"\":\"\"object\"\"}\",\"{\"\"n\"\":1}\"\n\
                     ,Oslo,\"a, b\",,,\n";
-        let items = csv(text.as_bytes()).unwrap();
+        let items = parse_csv(text.as_bytes()).unwrap();
         assert_eq!(
             fields(&items),
             json!([
@@ -321,7 +320,7 @@ mod tests {
             ("\n\na\n\n\n1\n\n2", [6, 8]),
             ("\r\na\r\n\r\n\"1\r\n1\"\r\n\r\n2", [4, 7]),
         ] {
-            let items = csv(text.as_bytes()).unwrap();
+            let items = parse_csv(text.as_bytes()).unwrap();
             let found: Vec<_> = items.iter().map(|it| it.location.as_str()).collect();
             assert_eq!(found, lines.map(|line| format!("line {line}")), "{text:?}");
         }
@@ -329,7 +328,8 @@ mod tests {
 
     #[test]
     fn jsonl_skips_blank_lines() {
-        let items = jsonl(b"{\"instruction\": \"a\"}\n\n{\"input\": {\"n\": 1}}\r\n").unwrap();
+        let items =
+            parse_jsonl(b"{\"instruction\": \"a\"}\n\n{\"input\": {\"n\": 1}}\r\n").unwrap();
         assert_eq!(
             fields(&items),
             json!([{"instruction": "a"}, {"input": {"n": 1}}])
@@ -348,29 +348,41 @@ mod tests {
     #[test]
     fn errors_name_the_location() {
         let rows = [
-            (jsonl(b"{}\n[1]"), "line 2"),
-            (jsonl(b"{}\n{\"a\":"), "line 2"),
-            (jsonl(b"{}\n\xff"), "line 2: invalid UTF-8"),
-            (csv(b"a;b\n1;2\n"), "separated by ';'"),
-            (csv(b"a,a\n1,2\n"), "duplicate column `a`"),
-            (csv(b"a,\n1,2\n"), "empty name"),
+            (parse_jsonl(b"{}\n[1]"), "line 2"),
+            (parse_jsonl(b"{}\n{\"a\":"), "line 2"),
+            (parse_jsonl(b"{}\n\xff"), "line 2: invalid UTF-8"),
+            (parse_csv(b"a;b\n1;2\n"), "separated by ';'"),
+            (parse_csv(b"a,a\n1,2\n"), "duplicate column `a`"),
+            (parse_csv(b"a,\n1,2\n"), "empty name"),
             (
-                csv(b"a,b\n1\n"),
+                parse_csv(b"a,b\n1\n"),
                 "line 2: invalid number of cells 1: expected 2",
             ),
             (
-                csv(b"a,b\r\n1,2\r\n\r\n1\r\n"),
+                parse_csv(b"a,b\r\n1,2\r\n\r\n1\r\n"),
                 "line 4: invalid number of cells 1",
             ),
-            (csv(b"a\n\"1\n1\"\n\"2\n3\n"), "line 4: unterminated cell"),
-            (csv(b"a\n1\"\n\"\"\"\n\n"), "line 3: unterminated cell"),
-            (csv(b"attachments\n\n[]\n\n[\n"), "line 5, attachments"),
             (
-                csv(b"generation_spend_cap_usd\nmuch\n"),
+                parse_csv(b"a\n\"1\n1\"\n\"2\n3\n"),
+                "line 4: unterminated cell",
+            ),
+            (
+                parse_csv(b"a\n1\"\n\"\"\"\n\n"),
+                "line 3: unterminated cell",
+            ),
+            (
+                parse_csv(b"attachments\n\n[]\n\n[\n"),
+                "line 5, attachments",
+            ),
+            (
+                parse_csv(b"generation_spend_cap_usd\nmuch\n"),
                 "line 2, generation_spend_cap_usd",
             ),
-            (csv(b"attachments\n[\n"), "line 2, attachments"),
-            (csv(b"input,a\n[],1\n"), "input: expected a JSON object"),
+            (parse_csv(b"attachments\n[\n"), "line 2, attachments"),
+            (
+                parse_csv(b"input,a\n[],1\n"),
+                "input: expected a JSON object",
+            ),
             (json_body(b"[]").map(|it| it.1), "array `items`"),
             (json_body(br#"{"items": [1]}"#).map(|it| it.1), "items[0]"),
             (read(Path::new("/dev/null")).map(|it| it.1), ".jsonl, .csv"),

@@ -1,18 +1,15 @@
 //! `svc format`: Formats, which are reusable agent recipes, and their runs.
 
-mod address;
 mod bulk;
 mod items;
 
 use std::path::Path;
 
 use clap::{Args, Subcommand};
-use svc_sdk::Developer;
-use svc_sdk::FormatRun;
 use svc_sdk::contract::Operation;
-use svc_sdk::types::Format as Entry;
+use svc_sdk::types::{Format, FormatRef};
+use svc_sdk::{Developer, FormatRun};
 
-use self::address::operation_of;
 use crate::args::{FormatFields, InstructionArgs, ListArgs, RunArgs};
 use crate::error::Failure;
 use crate::input::check_single_stdin_reader;
@@ -20,14 +17,13 @@ use crate::listing::Listing;
 use crate::output::values::{money, optional_money, time_ago_and_date};
 use crate::output::{Column, Table};
 use crate::request_body::run as run_body;
-use crate::resource::run::tables;
+use crate::resource::SubmitRequest;
+use crate::resource::run::report;
 use crate::session::Session;
 use crate::submit;
-use crate::types::SubmitRequest;
 
-/// The subcommands of `svc format`.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Format {
+pub(crate) enum FormatCommand {
     /// List your Formats and those of the service
     List(ListArgs),
     /// Show a Format
@@ -64,7 +60,6 @@ pub(crate) enum Format {
     Bulk(Box<bulk::Bulk>),
 }
 
-/// The flags of `svc format run`.
 #[derive(Args, Debug)]
 pub(crate) struct Start {
     /// Format id, or the owner's handle and the slug
@@ -78,27 +73,26 @@ pub(crate) struct Start {
     start: RunArgs,
 }
 
-/// Runs the command.
-pub(crate) async fn run(session: &Session, format: Format) -> Result<(), Failure> {
+pub(crate) async fn run(session: &Session, format: FormatCommand) -> Result<(), Failure> {
     match format {
-        Format::List(args) => {
+        FormatCommand::List(args) => {
             let client = session.access::<Developer>()?.client;
             let listing = Listing::new(session, &args, "Formats");
             listing.print(|| client.formats().list(), list_table).await
         }
-        Format::Get { format } => {
+        FormatCommand::Get { format } => {
             let client = session.access::<Developer>()?.client;
             let format = client.formats().get(format).await?;
             session.printer.print_item(&format, entry_table)
         }
-        Format::Runs { format, list } => {
+        FormatCommand::Runs { format, list } => {
             let client = session.access::<Developer>()?.client;
             let call = || client.formats().list_runs(format.as_str());
             let listing = Listing::new(session, &list, "runs");
-            listing.print(call, tables::list).await
+            listing.print(call, report::list).await
         }
-        Format::Run(args) => start(session, &args).await,
-        Format::Bulk(args) => bulk::run(session, &args).await,
+        FormatCommand::Run(args) => start(session, &args).await,
+        FormatCommand::Bulk(args) => bulk::run(session, &args).await,
     }
 }
 
@@ -133,7 +127,7 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
     submit::run::<FormatRun>(session, request, &args.start.options, receipt_mode).await
 }
 
-fn list_table(formats: &[Entry]) -> Table {
+fn list_table(formats: &[Format]) -> Table {
     let mut table = Table::new([
         Column::required("id"),
         Column::whole("address"),
@@ -157,7 +151,7 @@ fn list_table(formats: &[Entry]) -> Table {
     table
 }
 
-fn entry_table(format: &Entry) -> Table {
+fn entry_table(format: &Format) -> Table {
     let mut table = Table::key_value();
     table.field("id", Some(&format.id));
     table.field("address", Some(format.to_ref()));
@@ -172,4 +166,11 @@ fn entry_table(format: &Entry) -> Table {
     table.field("created", time_ago_and_date(format.created_at.as_ref()));
     table.field("updated", time_ago_and_date(format.updated_at.as_ref()));
     table
+}
+
+/// Returns the operation that accepts this form of address, with its path segments.
+fn operation_of(format: &str, by_id: Operation, by_slug: Operation) -> (Operation, Vec<String>) {
+    let reference = FormatRef::from(format);
+    let (operation, segments) = reference.select_operation(by_id, by_slug);
+    (operation, segments.into_iter().map(str::to_owned).collect())
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use svc_sdk::contract::Operation;
-use svc_sdk::{Client, Surface};
+use svc_sdk::{Client, ClientSurface};
 
 use super::tool_error::ToolError;
 
@@ -33,7 +33,10 @@ impl<'a> ApiRequest<'a> {
     }
 
     /// Sends the request, and returns the response's `data`.
-    pub(super) async fn send<S: Surface>(self, client: &Client<S>) -> Result<Value, ToolError> {
+    pub(super) async fn send<S: ClientSurface>(
+        self,
+        client: &Client<S>,
+    ) -> Result<Value, ToolError> {
         let path = self.operation.expand(self.segments);
         let path = path.map_err(|error| ToolError::new("invalid_request", error.to_string()))?;
         let mut raw = client.raw_request(self.operation.method(), &path);

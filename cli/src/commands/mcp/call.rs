@@ -7,25 +7,23 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::Operation;
-use svc_sdk::mcp::{Client, Tool, ToolResult};
-use svc_sdk::types::{IdempotencyKey, Usd};
+use svc_sdk::mcp::{self, Client, Tool, ToolResult};
+use svc_sdk::types::IdempotencyKey;
 
-use super::endpoint::{EndpointArgs, call_failure, read_failure};
 use crate::args::{Pair, SpendingArgs, SurfaceChoice, headings, parse_usd};
-use crate::clock;
-use crate::error::{Exit, Failure};
+use crate::commands::mcp::endpoint::{EndpointArgs, call_failure, read_failure};
+use crate::error::{Exit, Failure, Suggestion};
 use crate::input::read_json_or_file;
-use crate::journal::OpenIntent;
+use crate::journal::{Intent, Orphan, Submissions};
 use crate::output::Table;
 use crate::pricing::{self, Price, SpendCap};
-use crate::random;
 use crate::request_body::run::usd_number;
+use crate::resource::{Outcome, SubmitRequest};
 use crate::session::{McpAccess, Session};
 use crate::submit::paid_request::{
-    PaidRequest, abandon, age, ambiguous_if_key_in_use, close, close_failed,
+    PaidRequest, ambiguous_if_key_in_use, note_resumed, sent_failure,
 };
-use crate::types::{Outcome, ResourceId, SubmitRequest};
-use crate::wait;
+use crate::{clock, wait};
 
 /// The name of the argument for the idempotency key.
 const KEY: &str = "idempotency_key";
@@ -61,6 +59,7 @@ pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
         url,
         key_fingerprint,
     } = session.mcp(args.endpoint.mcp_url.as_deref())?;
+    let builder = builder.account(key_fingerprint.as_str());
     let connect = async {
         let client = builder.connect().await.map_err(read_failure)?;
         let tools = client.tools().await.map_err(read_failure)?;
@@ -71,7 +70,7 @@ pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
         () = session.interrupts.first() => return Err(Failure::interrupted()),
     };
     match tools.iter().find(|tool| tool.name == args.tool) {
-        Some(tool) if tool.has_argument(MAX_SPEND) => {
+        Some(tool) if tool.is_paid() => {
             let call = PaidCall {
                 session,
                 url: &url,
@@ -147,21 +146,63 @@ impl PaidCall<'_> {
             max_price: price.upper_bound(),
             is_idempotent: self.tool.has_argument(KEY),
         };
-        let (key, intent, is_retry) = self.begin(&paid, &price).await?;
-        let sent = self.session.send(self.call(&request, &key)).await;
-        match sent {
-            Ok(result) => self.finish(&result, intent),
-            Err(failure) => {
-                let failure = ambiguous_if_key_in_use(failure)
-                    .context("could not call the tool")
-                    .with_idempotency_key(key.as_str());
-                let failure = self.with_retry_hint(failure, &paid, intent.is_some());
-                Err(match intent {
-                    Some(intent) => close_failed(&self.session.printer, intent, failure, is_retry),
-                    None => failure,
-                })
-            }
+        self.send(&paid, &price).await
+    }
+
+    /// Calls the tool through the journal, and prints the result.
+    async fn send(&self, paid: &PaidRequest<'_>, price: &Price) -> Result<(), Failure> {
+        let journal = self.session.submissions(self.spending.journal).await?;
+        let journal = journal.as_ref();
+        let orphan = match journal {
+            Some(journal) => paid.orphan(journal, self.spending.journal.new).await?,
+            None => None,
+        };
+        match &orphan {
+            Some(orphan) => self.check_orphan(paid, orphan)?,
+            None => self.confirm(price).await?,
         }
+        let mut key = match paid.chosen_key {
+            Some(key) => key.clone(),
+            None => clock::idempotency_key()?,
+        };
+        let intent = paid.intent(key.clone(), None);
+        if let Some(orphan) = orphan {
+            key = orphan.entry.intent.idempotency_key;
+        }
+        let calling = async {
+            let called = self.call(&paid.request.body, journal, &intent).await;
+            called.map_err(|error| sent_call_failure(error, journal))
+        };
+        let failure = match self.session.send(calling).await {
+            Ok(result) => return self.finish(&result, journal).await,
+            Err(failure) => failure
+                .context("could not call the tool")
+                .with_idempotency_key(key.as_str()),
+        };
+        Err(match failure.exit() {
+            Exit::Ambiguous if !paid.can_repeat(journal).await => with_list_hint(failure),
+            Exit::Ambiguous if journal.is_some() => failure
+                .hint("run the same command again on this machine: it is sent with the same key"),
+            Exit::Ambiguous => failure.hint(
+                "run the same command with --idempotency-key and the same key: it is charged only once",
+            ),
+            Exit::Interrupted if journal.is_some() => failure.with_unsettled_attempt(),
+            _ => failure,
+        })
+    }
+
+    /// Says what is done about a call that an earlier run left open.
+    fn check_orphan(&self, paid: &PaidRequest<'_>, orphan: &Orphan) -> Result<(), Failure> {
+        let printer = &self.session.printer;
+        match (&orphan.entry.resource, orphan.undecided) {
+            (Some(id), _) => note_resumed(printer, orphan.age(), id),
+            (None, Some(reason)) => return Err(with_list_hint(paid.undecided(orphan, reason))),
+            (None, None) => printer.note(&format!(
+                "Resending a call that was interrupted {} ago, with the same key so that it is charged only once",
+                clock::format_duration(orphan.age()),
+            )),
+        }
+        Ok(())
     }
 
     /// Removes the caller's idempotency key from the arguments, and returns it or that of the flag.
@@ -194,43 +235,6 @@ impl PaidCall<'_> {
         }
     }
 
-    /// Returns the key to call with, with the intent in the journal, and whether an earlier attempt
-    /// with that key may have been carried out.
-    async fn begin(
-        &self,
-        paid: &PaidRequest<'_>,
-        price: &Price,
-    ) -> Result<(IdempotencyKey, Option<OpenIntent>, bool), Failure> {
-        let journal = self.session.journal_for(self.spending.journal)?;
-        let hash = paid.hash();
-        if let Some(journal) = &journal {
-            if self.spending.journal.new {
-                abandon(journal, &hash)?;
-            }
-            if let Some(intent) = journal.reopen(&hash)? {
-                if !paid.can_resend(&intent) {
-                    return Err(with_list_hint(paid.unresolved(&intent)));
-                }
-                self.session.printer.note(&format!(
-                    "Resending a call that was interrupted {} ago, with the same key so that it is charged only once",
-                    clock::format_duration(age(&intent)),
-                ));
-                let key = intent.entry().intent.idempotency_key.clone();
-                return Ok((key, Some(intent), true));
-            }
-        }
-        self.confirm(price).await?;
-        let key = match paid.chosen_key {
-            Some(key) => key.clone(),
-            None => random::idempotency_key()?,
-        };
-        let intent = match &journal {
-            Some(journal) => Some(journal.begin(paid.intent(hash, key.clone(), None))?),
-            None => None,
-        };
-        Ok((key, intent, false))
-    }
-
     async fn confirm(&self, price: &Price) -> Result<(), Failure> {
         pricing::check_max_price(price, self.spending.max_price)?;
         if self.session.printer.can_prompt() {
@@ -252,61 +256,58 @@ impl PaidCall<'_> {
 
     async fn call(
         &self,
-        request: &SubmitRequest,
-        key: &IdempotencyKey,
-    ) -> Result<ToolResult, Failure> {
-        let mut arguments = request.body.clone();
+        arguments: &Map<String, Value>,
+        journal: Option<&Submissions>,
+        intent: &Intent,
+    ) -> Result<ToolResult, mcp::Error> {
+        let mut arguments = arguments.clone();
         if self.tool.has_argument(KEY) {
-            arguments.insert(KEY.to_owned(), key.as_str().into());
+            let key = intent.idempotency_key.as_str();
+            arguments.insert(KEY.to_owned(), key.into());
         }
-        let called = self
-            .client
-            .call(&self.tool.name, Value::Object(arguments))
-            .await;
-        called.map_err(|error| match error.is_ambiguous() {
-            true => call_failure(error).with_exit(Exit::Ambiguous),
-            false => call_failure(error),
-        })
+        let (tool, arguments) = (&self.tool.name, Value::Object(arguments));
+        match journal {
+            Some(journal) => {
+                let call = self.client.submit(tool, arguments);
+                journal.tool_submission(call, intent).await
+            }
+            None => self.client.call(tool, arguments).await,
+        }
     }
 
-    /// Writes the receipt to the journal, and prints the result.
-    fn finish(&self, result: &ToolResult, mut intent: Option<OpenIntent>) -> Result<(), Failure> {
-        let structured = result.structured.as_ref();
-        if let (Some(intent), Some(id)) = (&mut intent, structured.and_then(resource_id)) {
-            let price = structured.and_then(|it| it.pointer("/job/price_usd"));
-            let price: Option<Usd> = price.and_then(|it| serde_json::from_value(it.clone()).ok());
-            let noun = id.noun();
-            if let Err(error) = intent.receipt(id, None, price) {
-                self.session.printer.warn(&format!(
-                    "could not write to the journal: {error}; keep the {noun}'s id"
-                ));
-            }
-        }
+    /// Prints the result, and closes the call in the journal.
+    async fn finish(
+        &self,
+        result: &ToolResult,
+        journal: Option<&Submissions>,
+    ) -> Result<(), Failure> {
         let printed = print(self.session, result);
-        if let Some(intent) = intent
+        if let (Some(journal), Some(intent)) = (journal, result.intent_id())
             && wait::outcome_of(&printed).is_some()
+            && let Err(failure) = journal.close(intent, Outcome::Submitted).await
         {
-            close(&self.session.printer, intent, Outcome::Submitted);
+            let why = failure.headline();
+            self.session.printer.warn(&format!(
+                "cannot write to the journal: {why}; the same command will resume this call"
+            ));
         }
         printed
     }
+}
 
-    /// Adds hints to an ambiguous failure on how to proceed without paying twice.
-    fn with_retry_hint(
-        &self,
-        failure: Failure,
-        paid: &PaidRequest<'_>,
-        is_journaled: bool,
-    ) -> Failure {
-        match failure.exit() {
-            Exit::Ambiguous if !paid.is_idempotent => with_list_hint(failure),
-            Exit::Ambiguous if is_journaled => failure
-                .hint("run the same command again on this machine: it is sent with the same key"),
-            Exit::Ambiguous => failure.hint(
-                "run the same command with --idempotency-key and the same key: it is charged only once",
-            ),
-            _ => failure,
+/// Returns the failure of a call, which is ambiguous if the tool may have run.
+fn sent_call_failure(error: mcp::Error, journal: Option<&Submissions>) -> Failure {
+    let is_ambiguous = error.is_ambiguous();
+    match error {
+        mcp::Error::Request(error) => {
+            let is_unsettled = error.has_unsettled_attempt();
+            let failure = sent_failure(error, journal);
+            match is_ambiguous && !is_unsettled {
+                true => failure.with_exit(Exit::Ambiguous),
+                false => failure,
+            }
         }
+        error => ambiguous_if_key_in_use(call_failure(error)),
     }
 }
 
@@ -334,16 +335,13 @@ fn dry_run(
 
 fn with_list_hint(failure: Failure) -> Failure {
     failure
-        .hint("check whether it was executed: svc job list --surface developer, svc agent runs")
+        .hint(
+            Suggestion::from("check whether it was executed: ")
+                .svc(["job", "list", "--surface", "developer"])
+                .then(", ")
+                .svc(["agent", "runs"]),
+        )
         .hint("if it was not, or to make another call, run this command with --new")
-}
-
-/// Returns the id of the resource that a tool started.
-fn resource_id(structured: &Value) -> Option<ResourceId> {
-    let text = |name: &str| structured.get(name)?.as_str().map(str::to_owned);
-    let job = text("job_id").map(ResourceId::Job);
-    job.or_else(|| text("run_id").map(ResourceId::Run))
-        .or_else(|| text("queue_id").map(ResourceId::Queue))
 }
 
 fn print(session: &Session, result: &ToolResult) -> Result<(), Failure> {

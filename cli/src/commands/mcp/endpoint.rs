@@ -1,6 +1,7 @@
 //! The flag for the service's MCP endpoint, and the conversion of its errors.
 
 use clap::Args;
+use svc_sdk::ErrorKind;
 use svc_sdk::contract::ErrorCode;
 use svc_sdk::mcp;
 
@@ -20,7 +21,7 @@ pub(super) fn read_failure(error: mcp::Error) -> Failure {
         return call_failure(error);
     }
     match &error {
-        mcp::Error::Request(request) if request.is_decode() => {
+        mcp::Error::Request(request) if request.kind() == ErrorKind::InvalidResponse => {
             Failure::other(error.to_string()).with_client_code(ClientCode::UnreadableResponse)
         }
         _ => Failure::new(Exit::Unreachable, error.to_string()),

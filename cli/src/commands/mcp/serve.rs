@@ -55,7 +55,7 @@ pub(crate) async fn run(session: &Session, args: &Serve) -> Result<(), Failure> 
     let handler = ToolHandler {
         open: open.ok(),
         developer: developer.ok(),
-        journal: session.journal()?,
+        state_dir: session.state_dir()?,
         limits: SpendLimits::new(args.max_spend_usd, args.max_total_usd, args.allow_unpriced),
     };
     let server = McpServer(Arc::new(handler));

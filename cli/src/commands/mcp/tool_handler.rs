@@ -3,31 +3,33 @@
 //! Arguments become requests to the service, within the spend limits. Idempotency keys are generated
 //! here, never by the model.
 
+use std::path::PathBuf;
+
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::Operation;
 use svc_sdk::handle::{AgentRun, FormatRun, Handle, JobResource};
 use svc_sdk::types::{FormatRef, IdempotencyKey, Usd};
-use svc_sdk::{Call, Developer, Open};
+use svc_sdk::{Developer, Error, ErrorKind, Open};
 
-use super::api_request::ApiRequest;
-use super::spend_limits::{SpendLimits, amount_of};
-use super::tool_error::ToolError;
-use super::tools::Tool;
-use crate::error::{Exit, Failure};
-use crate::journal::{Journal, OpenIntent};
+use crate::commands::mcp::api_request::ApiRequest;
+use crate::commands::mcp::spend_limits::{SpendLimits, amount_of};
+use crate::commands::mcp::tool_error::ToolError;
+use crate::commands::mcp::tools::Tool;
+use crate::error::Exit;
+use crate::journal::Submissions;
 use crate::pricing::Price;
 use crate::request_body::run::usd_number;
-use crate::resource::Resource;
+use crate::resource::{ResourceKind, SubmitRequest};
 use crate::session::Access;
-use crate::submit::paid_request::{PaidRequest, ambiguous_if_key_in_use, failed_outcome, prepare};
-use crate::types::{Outcome, SubmitRequest};
+use crate::submit::paid_request::{PaidRequest, prepare, sent_failure};
 
 /// Executes tools, with a client for each configured surface.
 #[derive(Debug)]
 pub(super) struct ToolHandler {
     pub(super) open: Option<Access<Open>>,
     pub(super) developer: Option<Access<Developer>>,
-    pub(super) journal: Option<Journal>,
+    /// The folder of the journal, unless calls are not recorded.
+    pub(super) state_dir: Option<PathBuf>,
     pub(super) limits: SpendLimits,
 }
 
@@ -202,10 +204,11 @@ impl ToolHandler {
         self.submit::<AgentRun>(access, &request, spend_limit).await
     }
 
-    /// Submits a request within the limits, and writes an intent to the journal before it is sent.
+    /// Submits a request within the limits, through the journal.
     ///
-    /// As long as the outcome of a call is unknown, repeating the same call reuses its key.
-    async fn submit<R: Resource>(
+    /// As long as the outcome of a call is unknown, repeating the same call reuses its key. The journal
+    /// is closed after each call, so that another process can take over what it left open.
+    async fn submit<R: ResourceKind>(
         &self,
         access: &Access<R::Surface>,
         request: &SubmitRequest,
@@ -215,80 +218,75 @@ impl ToolHandler {
             max_price: Some(spend_limit),
             ..PaidRequest::new(access, request)
         };
-        let hash = paid.hash();
-        let reopened = match &self.journal {
-            Some(journal) => journal.reopen(&hash)?,
+        let journal = match &self.state_dir {
+            Some(state_dir) => Some(Submissions::create(state_dir).await?),
             None => None,
         };
-        if let Some(intent) = reopened {
-            let entry = intent.entry();
-            if let Some(id) = &entry.resource {
-                let resource = R::from_id(&access.client, id.id());
-                return tool_result(&resource, Some(intent)).await;
-            }
-            if !paid.can_resend(&intent) {
-                let error = ToolError::from(paid.unresolved(&intent));
-                return Err(error.with("next", json!(ASK_USER)));
-            }
-            let key = entry.intent.idempotency_key.clone();
-            let price = R::price(&access.client, request).await?;
-            let cost = self.cost(&price)?;
-            let (submit, key) = prepare::<R>(&access.client, request, Some(key))?;
-            self.limits.reserve(&key, cost, spend_limit)?;
-            return self
-                .post(submit, &key, Some(intent), true, paid.is_idempotent)
-                .await;
+        let orphan = match &journal {
+            Some(journal) => paid.orphan(journal, false).await?,
+            None => None,
+        };
+        let is_submitted = orphan
+            .as_ref()
+            .is_some_and(|it| it.entry.resource.is_some());
+        if let Some(orphan) = orphan.as_ref().filter(|_| !is_submitted)
+            && let Some(reason) = orphan.undecided
+        {
+            let error = ToolError::from(paid.undecided(orphan, reason));
+            return Err(error.with("next", json!(ASK_USER)));
         }
-        let price = R::price(&access.client, request).await?;
-        let cost = self.cost(&price)?;
-        let (submit, key) = prepare::<R>(&access.client, request, None)?;
-        self.limits.reserve(&key, cost, spend_limit)?;
-        let estimate = price.estimate().map(|it| it.price_usd);
-        let intent = match &self.journal {
-            Some(journal) => {
-                let opened = journal.begin(paid.intent(hash, key.clone(), estimate));
-                Some(opened.inspect_err(|_| self.limits.release(&key))?)
-            }
-            None => None,
+        let price = match is_submitted {
+            true => Price::Unknown,
+            false => R::price(&access.client, request).await?,
         };
-        self.post(submit, &key, intent, false, paid.is_idempotent)
-            .await
+        let client = access.client.with_account(access.key_fingerprint.as_str());
+        let (mut call, mut key) = prepare::<R>(&client, request, None)?;
+        if let Some(journal) = &journal {
+            let estimate = price.estimate().map(|it| it.price_usd);
+            call = journal.submission(call, &paid.intent(key.clone(), estimate));
+        }
+        if let Some(orphan) = orphan {
+            key = orphan.entry.intent.idempotency_key;
+        }
+        if !is_submitted {
+            self.limits.reserve(&key, self.cost(&price)?, spend_limit)?;
+        }
+        match call.await {
+            Ok(resource) => {
+                self.limits.charge(&key);
+                tool_result(&resource).await
+            }
+            Err(error) => Err(self.failed(&paid, journal.as_ref(), &key, error).await),
+        }
     }
 
-    async fn post<R: Resource>(
+    /// Returns the error of a call, and releases what it reserved if nothing was carried out.
+    async fn failed(
         &self,
-        submit: Call<Handle<R>>,
+        paid: &PaidRequest<'_>,
+        journal: Option<&Submissions>,
         key: &IdempotencyKey,
-        intent: Option<OpenIntent>,
-        is_retry: bool,
-        is_idempotent: bool,
-    ) -> ToolResult {
-        match submit.await {
-            Ok(resource) => {
-                self.limits.charge(key);
-                tool_result(&resource, intent).await
-            }
-            Err(error) => {
-                let mut tool_error = ToolError::from(&error);
-                let failure = ambiguous_if_key_in_use(Failure::from(error));
-                if failure.exit() == Exit::Ambiguous {
-                    let next = match is_idempotent {
-                        true => {
-                            "the outcome is unknown: repeat exactly the same call, which is not \
-                             charged twice"
-                        }
-                        false => ASK_USER,
-                    };
-                    tool_error = tool_error.with("next", json!(next));
-                }
-                if let Some(outcome) = failed_outcome(&failure, is_retry) {
-                    self.limits.release(key);
-                    if let Some(intent) = intent {
-                        close(intent, outcome);
-                    }
-                }
-                Err(tool_error)
-            }
+        error: Error,
+    ) -> ToolError {
+        // A receipt without a readable id was charged.
+        let was_accepted = error.kind() == ErrorKind::InvalidResponse;
+        if !error.is_ambiguous() && !was_accepted {
+            self.limits.release(key);
+        }
+        let tool_error = error.journal().is_none().then(|| ToolError::from(&error));
+        let failure = sent_failure(error, journal);
+        let next = match failure.exit() {
+            Exit::Ambiguous if paid.can_repeat(journal).await => Some(
+                "the outcome is unknown: repeat exactly the same call, which is not charged twice",
+            ),
+            Exit::Ambiguous => Some(ASK_USER),
+            _ if was_accepted => Some(ASK_USER),
+            _ => None,
+        };
+        let tool_error = tool_error.unwrap_or_else(|| ToolError::from(failure));
+        match next {
+            Some(next) => tool_error.with("next", json!(next)),
+            None => tool_error,
         }
     }
 
@@ -374,31 +372,18 @@ fn job_request(
     }
 }
 
-/// Returns the receipt as a tool's structured content, and closes the intent, because the model
-/// receives the id.
-async fn tool_result<R: Resource>(resource: &Handle<R>, intent: Option<OpenIntent>) -> ToolResult {
+/// Returns the receipt as a tool's structured content, and acknowledges it, because the model receives
+/// the id.
+async fn tool_result<R: ResourceKind>(resource: &Handle<R>) -> ToolResult {
     let id = R::resource_id(resource);
-    let mut intent = intent;
-    if let Some(intent) = &mut intent
-        && intent.entry().resource.is_none()
-    {
-        // If this fails, the intent stays open, and the same call is sent again with the same key.
-        let _ = intent.receipt(id.clone(), R::request_id(resource), R::charge(resource));
-    }
     let receipt = R::shown_receipt(resource).await;
     let mut receipt = json!(receipt.map_err(|error| ToolError::from(&error))?);
     if let Some(fields) = receipt.as_object_mut() {
         fields.insert(id.field().to_owned(), id.id().into());
     }
-    if let Some(intent) = intent {
-        close(intent, Outcome::Submitted);
-    }
+    // If this fails, the next equal call returns the same receipt.
+    let _ = resource.acknowledge().await;
     Ok(receipt)
-}
-
-/// Closes an intent. On failure, the intent stays open, and the next identical call resumes it.
-fn close(intent: OpenIntent, outcome: Outcome) {
-    let _ = intent.close(outcome);
 }
 
 /// Sets the spend cap of a run: the requested cap, or else the lower of the spend limit and the

@@ -1,18 +1,17 @@
 //! `svc usage`: spending by day, kind and model.
 
-mod chart;
-mod models;
 mod net_spend;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use clap::Args;
 use serde::Serialize;
 use svc_sdk::Developer;
+use svc_sdk::developer::Client;
 use svc_sdk::types::{JobId, RunId, TopUpId, UsageEntry, UsageKind, Usd};
 
-use self::net_spend::{day_of, net_spend};
 use crate::args::ListArgs;
+use crate::commands::usage::net_spend::{Spend, Subject, day_of, net_spend};
 use crate::error::Failure;
 use crate::listing::{ListItem, Listing};
 use crate::output::values::{money, time_ago};
@@ -25,7 +24,6 @@ const DEFAULT_ENTRIES: u64 = 1000;
 /// The help of `--limit`, whose default differs from that of other lists.
 const LIMIT_HELP: &str = "Maximum number of ledger entries to read [default: 50 with --entries, or else the newest 1000]";
 
-/// The flags of `svc usage`.
 #[derive(Args, Debug)]
 #[command(mut_arg("limit", |arg| arg.help(LIMIT_HELP)))]
 pub(crate) struct Usage {
@@ -50,12 +48,11 @@ struct Total {
 
 /// The JSON output: the totals, and the entries they are computed from.
 #[derive(Debug, Serialize)]
-struct Report {
+struct SpendReport {
     totals: Vec<Total>,
     entries: Vec<ListItem<UsageEntry>>,
 }
 
-/// Runs the command.
 pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let listing = Listing::new(session, &args.list, "entries");
@@ -75,12 +72,12 @@ pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> 
     let totals = totals(decoded.iter().copied());
     if args.chart && !printer.is_json_requested() {
         let spends = net_spend(decoded);
-        let models = models::of_jobs(session, &client, &spends).await;
+        let models = of_jobs(session, &client, &spends).await;
         printer.print_text_for_width(|width, colored| {
-            chart::render(&spends, &models, width, colored)
+            net_spend::render(&spends, &models, width, colored)
         })?;
     } else {
-        let report = Report { totals, entries };
+        let report = SpendReport { totals, entries };
         printer.print_item(&report, |report| total_table(&report.totals))?;
     }
     rest.report_totals(printer, count);
@@ -146,6 +143,48 @@ fn entry_table(entries: &[UsageEntry]) -> Table {
         ]);
     }
     table
+}
+
+/// The number of pages of jobs that are read at most.
+const MAX_PAGES: usize = 3;
+
+/// Returns the models of the jobs that money was spent for, as far as the newest jobs name them.
+async fn of_jobs(session: &Session, client: &Client, spends: &[Spend]) -> HashMap<String, String> {
+    let jobs = spends.iter().filter_map(|spend| match &spend.subject {
+        Subject::Job(id) => Some(id.as_str()),
+        _ => None,
+    });
+    let mut missing: HashSet<&str> = jobs.collect();
+    let mut models = HashMap::new();
+    if missing.is_empty() {
+        return models;
+    }
+    let mut pages = client.jobs().list().pages();
+    for _ in 0..MAX_PAGES {
+        let page = match pages.next().await {
+            Some(Ok(page)) => page,
+            Some(Err(error)) => {
+                let failure = Failure::from(error);
+                let why = failure.headline();
+                session
+                    .printer
+                    .warn(&format!("cannot read the models of the jobs: {why}"));
+                break;
+            }
+            None => break,
+        };
+        for job in page {
+            if missing.remove(job.id.as_str())
+                && let Some(model) = job.model
+            {
+                models.insert(job.id.as_str().to_owned(), model);
+            }
+        }
+        if missing.is_empty() {
+            break;
+        }
+    }
+    models
 }
 
 #[cfg(test)]

@@ -5,11 +5,10 @@ use svc_sdk::Developer;
 use svc_sdk::types::{SigningSecret, Timestamp};
 
 use crate::clock;
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, Suggestion};
 use crate::output::Table;
 use crate::session::Session;
 
-/// The subcommands of `svc webhook secret`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Secret {
     /// Show the fingerprint of the signing secret, and any rotation in progress
@@ -23,7 +22,6 @@ pub(crate) enum Secret {
     Rotate(Rotate),
 }
 
-/// The flags of `svc webhook secret rotate`.
 #[derive(Args, Debug)]
 pub(crate) struct Rotate {
     /// Skip the confirmation prompt
@@ -31,7 +29,6 @@ pub(crate) struct Rotate {
     yes: bool,
 }
 
-/// Runs the command.
 pub(super) async fn run(session: &Session, secret: Secret) -> Result<(), Failure> {
     match secret {
         Secret::Show => {
@@ -48,7 +45,7 @@ async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
     let current = client.webhooks().signing_secret().await.map_err(|error| {
         Failure::from(error).context("could not read the signing secret; nothing was rotated")
     })?;
-    let consequence = consequence(&current);
+    let consequence = rotation_effect(&current);
     if args.yes {
         session.printer.note(&consequence);
     } else if !session.printer.can_prompt() {
@@ -68,7 +65,10 @@ async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
         let failure = failure.context("could not rotate the signing secret");
         match failure.exit() {
             Exit::Ambiguous => failure.hint(
-                "check whether the fingerprint has changed before rotating again: svc webhook secret show",
+                Suggestion::from(
+                    "check whether the fingerprint has changed before rotating again: ",
+                )
+                .svc(["webhook", "secret", "show"]),
             ),
             _ => failure,
         }
@@ -81,7 +81,7 @@ async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
 }
 
 /// Describes the effect of rotating now.
-fn consequence(current: &SigningSecret) -> String {
+fn rotation_effect(current: &SigningSecret) -> String {
     let newest = current.fingerprint.as_deref().unwrap_or("in use");
     let rotation = current.rotation.as_ref();
     let until = rotation.and_then(|it| {
@@ -148,14 +148,14 @@ mod tests {
             ("tomorrow", true),
             ("2020-01-01T00:00:00Z", false),
         ] {
-            let text = consequence(&secret(until));
+            let text = rotation_effect(&secret(until));
             assert_eq!(text.contains("secret 0123 immediately"), retires, "{text}");
             assert!(
                 text.contains("immediately") && text.contains("4567"),
                 "{text}"
             );
         }
-        let text = consequence(&SigningSecret::default());
+        let text = rotation_effect(&SigningSecret::default());
         assert!(text.contains("a second rotation"), "{text}");
     }
 }

@@ -1,11 +1,14 @@
-//! `svc webhook sign`: the signature headers of a body.
+//! `svc webhook sign` and `svc webhook verify`: the signature of a delivery, offline.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
-use svc_webhook_verify::{SignatureHeaders, Signer};
+use svc_webhook_verify::{
+    DeliveryHeaders, Event, SignatureHeaders, Signer, VerifiedSignature, Verifier, VerifyError,
+};
 
 use crate::args::SecretArgs;
 use crate::clock;
@@ -15,7 +18,6 @@ use crate::output::Table;
 use crate::session::Session;
 use crate::webhook::Secrets;
 
-/// The flags of `svc webhook sign`.
 #[derive(Args, Debug)]
 pub(crate) struct Sign {
     /// Time of the signature, in Unix seconds [default: now]
@@ -37,8 +39,7 @@ struct Signed {
     headers: BTreeMap<&'static str, String>,
 }
 
-/// Runs the command.
-pub(super) fn run(session: &Session, args: &Sign) -> Result<(), Failure> {
+pub(super) fn sign(session: &Session, args: &Sign) -> Result<(), Failure> {
     args.secret.check_stdin("FILE", Some(args.body.as_path()))?;
     let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
     let body = read_file("FILE", &args.body)?;
@@ -66,5 +67,91 @@ impl From<SignatureHeaders> for Signed {
             fingerprint: headers.fingerprint().to_owned(),
             headers: pairs.into(),
         }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Verify {
+    /// Value of the header x-svc-webhook-timestamp
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    timestamp: String,
+    /// Value of the header x-svc-webhook-signature
+    #[arg(long, value_name = "S", allow_hyphen_values = true)]
+    signature: String,
+    /// Maximum difference between the timestamp and the current time; 0 disables the check
+    #[arg(long, value_name = "SECONDS", default_value_t = Verifier::DEFAULT_TOLERANCE.as_secs())]
+    tolerance: u64,
+    #[command(flatten)]
+    secret: SecretArgs,
+    /// File with the raw body, or - for stdin
+    #[arg(value_name = "FILE|-")]
+    body: PathBuf,
+}
+
+#[derive(Serialize)]
+struct VerifiedDelivery {
+    valid: bool,
+    timestamp: u64,
+    /// The fingerprint of the secret that it was signed with.
+    fingerprint: Option<String>,
+    event: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<String>,
+}
+
+pub(super) fn verify(session: &Session, args: &Verify) -> Result<(), Failure> {
+    args.secret.check_stdin("FILE", Some(args.body.as_path()))?;
+    let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
+    let body = read_file("FILE", &args.body)?;
+    let headers = DeliveryHeaders {
+        timestamp: &args.timestamp,
+        signature: &args.signature,
+    };
+    let verified = secrets
+        .verifier(Duration::from_secs(args.tolerance))
+        .verify(headers, &body, clock::unix_seconds())
+        .map_err(verification_failure)?;
+    session.printer.print_item(
+        &VerifiedDelivery::new(&secrets, verified, &body),
+        VerifiedDelivery::table,
+    )
+}
+
+/// Returns the failure for a delivery that is rejected.
+fn verification_failure(error: VerifyError) -> Failure {
+    let code = Some(error.code().to_owned());
+    Failure::other(error.to_string())
+        .context("the delivery was rejected")
+        .with_response(code, None, None, None)
+}
+
+impl VerifiedDelivery {
+    fn new(secrets: &Secrets, verified: VerifiedSignature, body: &[u8]) -> Self {
+        let key = secrets.keys().iter().nth(verified.key_index());
+        // A genuine body may be an event that this version cannot parse.
+        let event = Event::parse(body).ok();
+        let event = event.as_ref();
+        let text = |text: &str| text.to_owned();
+        Self {
+            valid: true,
+            timestamp: verified.timestamp(),
+            fingerprint: key.map(|key| key.fingerprint().to_string()),
+            event: event.map(|event| event.event_type().to_string()),
+            job_id: event.and_then(Event::job_id).map(text),
+            run_id: event.and_then(Event::run_id).map(text),
+        }
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::key_value();
+        table.field("valid", Some("yes"));
+        table.field("timestamp", Some(self.timestamp));
+        table.field("signed with", self.fingerprint.as_ref());
+        table.field("event", self.event.as_ref());
+        table.field("job", self.job_id.as_ref());
+        table.field("run", self.run_id.as_ref());
+        table
     }
 }

@@ -1,4 +1,4 @@
-//! `svc webhook trigger`: an event that is created and signed locally, and sent to a receiver.
+//! `svc webhook trigger` and `svc webhook test`: events that are sent to a receiver.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,22 +7,22 @@ use bytes::Bytes;
 use clap::Args;
 use http::header::CONTENT_TYPE;
 use serde::Serialize;
-use svc_sdk::transport;
+use svc_sdk::types::TestDeliveryCreate;
+use svc_sdk::{Developer, transport};
 use svc_webhook_verify::{Event, SignatureHeaders, Signer};
 
-use crate::args::SecretArgs;
+use crate::args::{BodyArgs, SecretArgs};
 use crate::clock;
 use crate::error::{ClientCode, Exit, Failure};
 use crate::input::read_file;
 use crate::output::Table;
-use crate::random;
+use crate::request_body::RequestBody;
 use crate::session::Session;
 use crate::webhook::{Sample, SampleFields, Secrets, Target};
 
 /// The time to wait for a receiver, the same as that of the service.
 const RECEIVER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The flags of `svc webhook trigger`.
 #[derive(Args, Debug)]
 pub(crate) struct Trigger {
     /// Event type: job.completed, job.failed, job.canceled, action.run.terminal,
@@ -60,8 +60,7 @@ struct DeliveryReport {
     status: u16,
 }
 
-/// Runs the command.
-pub(super) async fn run(session: &Session, args: Trigger) -> Result<(), Failure> {
+pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Failure> {
     args.secret
         .check_stdin("--payload", args.payload.as_deref())?;
     let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
@@ -143,7 +142,7 @@ fn sample_body(args: &Trigger) -> Result<serde_json::Value, Failure> {
 
 /// Returns a random id, so that a receiver does not discard the event as a duplicate.
 fn random_id(prefix: &str) -> Result<String, Failure> {
-    Ok(format!("{prefix}_{}", random::hex(10)?))
+    Ok(format!("{prefix}_{}", clock::random_hex(10)?))
 }
 
 async fn send(to: &Target, headers: &SignatureHeaders, body: Vec<u8>) -> Result<u16, Failure> {
@@ -153,7 +152,7 @@ async fn send(to: &Target, headers: &SignatureHeaders, body: Vec<u8>) -> Result<
     request
         .headers_mut()
         .extend(http::HeaderMap::from(headers.clone()));
-    let sending = transport::reqwest().send(request);
+    let sending = transport::hyper().send(request);
     match tokio::time::timeout(RECEIVER_TIMEOUT, sending).await {
         Ok(Ok(response)) => Ok(response.status().as_u16()),
         Ok(Err(error)) => {
@@ -169,4 +168,32 @@ async fn send(to: &Target, headers: &SignatureHeaders, body: Vec<u8>) -> Result<
             Err(Failure::new(Exit::Unreachable, why))
         }
     }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Test {
+    /// Public HTTPS URL to send the event to
+    #[arg(value_name = "URL", required_unless_present_any = ["params", "input"])]
+    url: Option<String>,
+    #[command(flatten)]
+    body: BodyArgs,
+}
+
+pub(super) async fn send_test(session: &Session, args: Test) -> Result<(), Failure> {
+    let client = session.access::<Developer>()?.client;
+    let (url, fields) = RequestBody::read(&args.body)?
+        .with("url", args.url)?
+        .finish_with_text("url")?;
+    let mut body = TestDeliveryCreate::new(url);
+    body.extra = fields.into();
+    let sent = session.send(client.webhooks().send_test(&body)).await;
+    let delivery = sent.map_err(|failure| failure.context("could not send a test event"))?;
+    session.printer.print_item(&delivery, |delivery| {
+        let mut table = Table::key_value();
+        table.field("delivery", delivery.delivery_id.as_ref());
+        table.field("event", delivery.event.as_ref());
+        table.field("to", delivery.url.as_ref());
+        table.field("status", delivery.status.as_ref());
+        table
+    })
 }

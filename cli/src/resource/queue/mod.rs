@@ -1,6 +1,324 @@
 //! Bulk queues of Format runs.
 
-mod finished;
-mod handle;
-mod summary;
-pub(crate) mod tables;
+pub(crate) mod report;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use serde::Serialize;
+use serde::ser::Error as _;
+use serde_json::{Value, json};
+use svc_sdk::contract::RunStatus;
+use svc_sdk::developer::Client;
+use svc_sdk::download::DownloadProgress;
+use svc_sdk::handle::{FormatRun, Handle, QueueResource};
+use svc_sdk::types::{Queue, QueueCounts, QueueItem, RequestId, RunReceipt};
+use svc_sdk::{Error, Update, Updates};
+
+use crate::args::SurfaceChoice;
+use crate::download::{DownloadPlan, StoredFile};
+use crate::error::Failure;
+use crate::output::values::error_text;
+use crate::output::{ProgressLine, Table};
+use crate::pricing::{Price, SpendCap};
+use crate::resource::run::{RunKind, terminal_receipt};
+use crate::resource::{
+    OnProgress, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest, with_download_flags,
+};
+use crate::session::Session;
+
+/// The result of a queue: its items, in order.
+#[derive(Debug)]
+pub(crate) struct FinishedQueue {
+    pub(crate) counts: QueueCounts,
+    pub(crate) items: Vec<FinishedItem>,
+    /// That it ended with a status that this version does not know.
+    pub(crate) failure: Option<Failure>,
+}
+
+#[derive(Debug)]
+pub(crate) struct FinishedItem {
+    pub(crate) index: u64,
+    pub(crate) item: QueueItem,
+    /// The receipt, unless the run was never started or could not be read.
+    pub(crate) receipt: Option<RunReceipt>,
+    pub(crate) files: Option<Vec<StoredFile>>,
+    /// A failure of this program while reading or downloading the item.
+    pub(crate) failure: Option<Failure>,
+}
+
+impl FinishedItem {
+    /// Returns the status in the receipt, or else the queue's status of the item.
+    fn status(&self) -> &RunStatus {
+        match &self.receipt {
+            Some(receipt) => &receipt.status,
+            None => &self.item.status,
+        }
+    }
+
+    /// Returns the subfolder of the item's files.
+    fn folder(&self, folder: &Path) -> PathBuf {
+        folder.join(self.index.to_string())
+    }
+
+    /// Returns the error in the receipt.
+    fn error(&self) -> Option<String> {
+        let receipt = self.receipt.as_ref()?;
+        let error = receipt.error.as_ref().or(receipt.output_error.as_ref())?;
+        Some(error_text(error))
+    }
+}
+
+/// Serializes the index, the fields of the receipt, and the files.
+impl Serialize for FinishedItem {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct ItemLine<'a> {
+            index: u64,
+            #[serde(flatten)]
+            run: &'a Value,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            files: Option<&'a Vec<StoredFile>>,
+            /// The error of reading or downloading the result, unless the run itself failed.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            error: Option<Value>,
+        }
+        let mut run = match &self.receipt {
+            Some(receipt) => serde_json::to_value(receipt).map_err(S::Error::custom)?,
+            None => json!({"run_id": self.item.run_id, "status": self.item.status}),
+        };
+        let failure = self.failure.as_ref();
+        let failure = failure.filter(|_| run.get("error").is_none_or(Value::is_null));
+        if let (Some(_), Some(fields)) = (failure, run.as_object_mut()) {
+            fields.remove("error");
+        }
+        let error = failure.map(Failure::to_json);
+        ItemLine {
+            index: self.index,
+            run: &run,
+            files: self.files.as_ref(),
+            error: error.and_then(|mut json| Some(json.get_mut("error")?.take())),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl ResourceKind for QueueResource {
+    type Finished = FinishedQueue;
+    type ShownReceipt = Queue;
+
+    const NOUN: &'static str = "queue";
+    const VERB: &'static str = "Start";
+
+    fn resource_id(handle: &Handle<Self>) -> ResourceId {
+        ResourceId::Queue(handle.id().as_str().to_owned())
+    }
+
+    fn request_id(handle: &Handle<Self>) -> Option<&str> {
+        let id = handle.receipt()?.request_id.as_ref();
+        id.map(RequestId::as_str)
+    }
+
+    async fn price(client: &Client, request: &SubmitRequest) -> Result<Price, Failure> {
+        let items = Self::items(request).unwrap_or_default();
+        if let Some(cap) = SpendCap::from_items(items, None) {
+            return Ok(Price::SpendCap(cap));
+        }
+        let default_cap = FormatRun::default_cap(client, request).await;
+        Ok(default_cap.map_or(Price::Unknown, |cap| Price::OwnerCap(cap, items.len())))
+    }
+
+    fn items(request: &SubmitRequest) -> Option<&[Value]> {
+        let items = request.body.get("items")?.as_array()?;
+        Some(items.as_slice())
+    }
+
+    fn list_command(session: &Session, request: &SubmitRequest) -> String {
+        let format = request.segments.join("/");
+        session.resume_command(SurfaceChoice::Developer, &["format", "runs", &format])
+    }
+
+    fn wait_command(
+        handle: &Handle<Self>,
+        session: &Session,
+        download: Option<&DownloadPlan>,
+    ) -> String {
+        let words = ["queue", "wait", handle.id().as_str()];
+        let words = with_download_flags(&words, "--download", download);
+        session.resume_command(SurfaceChoice::Developer, &words)
+    }
+
+    fn download_command(handle: &Handle<Self>, session: &Session, plan: &DownloadPlan) -> String {
+        Self::wait_command(handle, session, Some(plan))
+    }
+
+    fn show_status(live: &ProgressLine<'_>, update: &Update<Queue>) {
+        let queue = &update.status;
+        let counts = queue.counts();
+        let known = !queue.items.is_empty() || queue.counts.is_some();
+        live.update(update, known.then(|| report::progress(&counts)).as_deref());
+        live.rows(&report::rows(&queue.items));
+    }
+
+    async fn result(
+        handle: &Handle<Self>,
+        updates: Updates<Self>,
+    ) -> Result<FinishedQueue, Failure> {
+        let (queue, failure) = match updates.result().await {
+            Ok(queue) => (queue, None),
+            Err(error) => match error.queue().cloned() {
+                Some(queue) => (queue, Some(Failure::from(error))),
+                None => return Err(error.into()),
+            },
+        };
+        let reads = queue.items.iter().enumerate().map(|(position, item)| {
+            let index = item.index.or_else(|| u64::try_from(position).ok());
+            let run = handle.item_run(item);
+            Box::pin(async move {
+                let read = match &run {
+                    Some(run) if item.status.is_terminal() => {
+                        Some(terminal_receipt(run.updates()).await)
+                    }
+                    Some(run) => Some(run.get().await),
+                    None => None,
+                };
+                let (receipt, failure) = match read {
+                    Some(Ok(receipt)) => (Some(receipt), None),
+                    Some(Err(error)) => (None, Some(Failure::from(error))),
+                    None => (None, None),
+                };
+                FinishedItem {
+                    index: index.unwrap_or_default(),
+                    item: item.clone(),
+                    receipt,
+                    files: None,
+                    failure,
+                }
+            })
+        });
+        let items = join_all(reads).await;
+        Ok(FinishedQueue {
+            counts: queue.counts(),
+            items,
+            failure,
+        })
+    }
+
+    async fn download(
+        handle: &Handle<Self>,
+        session: &Session,
+        finished: &mut FinishedQueue,
+        plan: &DownloadPlan,
+        on_progress: OnProgress,
+    ) {
+        let artifacts =
+            |item: &FinishedItem| item.receipt.as_ref().map_or(0, |it| it.artifacts.len());
+        let count = finished.items.iter().map(artifacts).sum();
+        let mut done = 0;
+        for item in &mut finished.items {
+            let Some((run, receipt)) = handle.item_run(&item.item).zip(item.receipt.as_ref())
+            else {
+                continue;
+            };
+            let on_progress = Arc::clone(&on_progress);
+            let before = done;
+            // The files of all items are counted together.
+            let with_offset = move |progress: DownloadProgress| {
+                let mut all = progress;
+                all.index += before;
+                all.count = count;
+                on_progress(all);
+            };
+            // Artifacts that could not be decoded are reported by the download.
+            if !receipt.artifacts.is_empty() || receipt.extra.get("artifacts").is_some() {
+                let into = item.folder(plan.folder());
+                let download = run.download_result(receipt, into).on_progress(with_offset);
+                let index = usize::try_from(item.index).unwrap_or(usize::MAX);
+                let files = plan.configure(index, download).await;
+                let delivery = plan.deliver(session, files).await;
+                item.files = delivery.files;
+                // The other items are downloaded all the same.
+                item.failure = delivery.failure;
+            }
+            done += receipt.artifacts.len();
+        }
+    }
+
+    /// Cancels the runs of the queue, including those that start in the meantime.
+    async fn stop(handle: &Handle<Self>) -> Result<Stopped, Error> {
+        let mut updates = handle.updates();
+        let mut progress = String::new();
+        let mut canceled = false;
+        while let Some(update) = updates.next().await {
+            let queue = update?.status;
+            progress = report::progress(&queue.counts());
+            canceled = queue
+                .items
+                .iter()
+                .any(|it| it.status == RunStatus::Canceled);
+            for item in queue.items.iter().filter(|it| !it.status.is_terminal()) {
+                if let Some(run) = handle.item_run(item) {
+                    run.cancel().await?;
+                }
+            }
+        }
+        Ok(Stopped {
+            description: format!("done: {progress}; completed work is billed"),
+            is_canceled: canceled,
+        })
+    }
+
+    fn print_result(
+        handle: &Handle<Self>,
+        session: &Session,
+        finished: FinishedQueue,
+        _: ReceiptMode,
+    ) -> Result<(), Failure> {
+        let printed = session.printer.print_list(&finished.items, report::results);
+        // The result of the queue decides the exit code, even if printing failed.
+        let summary = report::summarize(session, handle.id().as_str(), &finished);
+        finished.failure.map_or(summary, Err).and(printed)
+    }
+
+    async fn shown_receipt(handle: &Handle<Self>) -> Result<Queue, Error> {
+        match handle.receipt() {
+            Some(receipt) => Ok(receipt.clone()),
+            None => handle.get().await,
+        }
+    }
+
+    fn receipt_table(receipt: &Queue) -> Table {
+        report::queue(receipt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_is_serialized_with_its_index_and_its_receipt() {
+        let item = FinishedItem {
+            index: 3,
+            item: serde_json::from_value(json!({"status": "failed", "run_id": "run_1"})).unwrap(),
+            receipt: serde_json::from_value(
+                json!({"run_id": "run_1", "status": "failed", "output": null, "item_index": 3}),
+            )
+            .unwrap(),
+            files: Some(vec![StoredFile {
+                path: "out/3/a.png".into(),
+                bytes: 7,
+                status: "created".into(),
+            }]),
+            failure: None,
+        };
+        assert_eq!(
+            serde_json::to_value(&item).unwrap(),
+            json!({
+                "index": 3, "run_id": "run_1", "status": "failed", "output": null, "item_index": 3,
+                "files": [{"path": "out/3/a.png", "bytes": 7, "status": "created"}]
+            })
+        );
+    }
+}

@@ -1,14 +1,366 @@
 //! Runs of Actions, Formats and Agent Completions.
 
-mod finished;
-mod handle;
-mod kind;
-pub(crate) mod summary;
-pub(crate) mod tables;
+pub(crate) mod report;
 
-pub(crate) use finished::{outcome_of, spend};
-pub(crate) use handle::terminal_receipt;
-pub(crate) use kind::{RunKind, kind_of_operation};
+use svc_sdk::contract::{Operation, RunStatus};
+use svc_sdk::developer::Client;
+use svc_sdk::handle::{
+    ActionRun, AgentRun, FormatRun, Handle, Resource as _, RunHandle, RunResource,
+};
+use svc_sdk::types::{FormatRef, RequestId, RunReceipt, RunStatusPayload, RunUsage, Usd};
+use svc_sdk::{Error, Update, Updates};
 
-/// A finished run.
+use crate::args::{RunKindChoice, SurfaceChoice};
+use crate::download::DownloadPlan;
+use crate::error::Failure;
+use crate::output::{ProgressLine, Table};
+use crate::pricing::{Price, SpendCap};
+use crate::resource::run::report::RunSummary;
+use crate::resource::{
+    OnProgress, Outcome, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest,
+    with_download_flags,
+};
+use crate::session::Session;
+use crate::text::sanitize;
+
+/// Evaluates `$body` with `$K` as the type of the run.
+macro_rules! by_kind {
+    ($kind:expr, $K:ident => $body:expr) => {
+        match $kind {
+            $crate::args::RunKindChoice::Action => {
+                type $K = svc_sdk::handle::ActionRun;
+                $body
+            }
+            $crate::args::RunKindChoice::Format => {
+                type $K = svc_sdk::handle::FormatRun;
+                $body
+            }
+            $crate::args::RunKindChoice::Agent => {
+                type $K = svc_sdk::handle::AgentRun;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use by_kind;
+
 pub(crate) type FinishedRun = crate::resource::Finished<svc_sdk::types::RunReceipt>;
+
+/// Describes the spend of a run and its cap. An unreadable amount is unknown rather than 0.
+pub(crate) fn spend(receipt: &RunReceipt) -> String {
+    let cap = receipt
+        .usage
+        .as_ref()
+        .and_then(RunUsage::generation_spend_cap);
+    match (receipt.billable_amount(), cap) {
+        (Some(spent), Some(cap)) => format!("spent {spent} of a cap of {cap} USD"),
+        (Some(spent), None) => format!("spent {spent} USD"),
+        (None, Some(cap)) => format!("spend unknown, of a cap of {cap} USD"),
+        (None, None) => "spend unknown".to_owned(),
+    }
+}
+
+/// Returns the outcome of a terminal status.
+pub(crate) fn outcome_of(status: &RunStatus) -> Option<Outcome> {
+    match status {
+        RunStatus::Completed => Some(Outcome::Completed),
+        RunStatus::Failed => Some(Outcome::Failed),
+        RunStatus::Canceled => Some(Outcome::Canceled),
+        RunStatus::Skipped => Some(Outcome::Skipped),
+        _ => None,
+    }
+}
+
+impl<K: RunKind> ResourceKind for K {
+    type Finished = FinishedRun;
+    type ShownReceipt = FinishedRun;
+
+    const NOUN: &'static str = "run";
+    const VERB: &'static str = "Start";
+
+    fn resource_id(handle: &Handle<Self>) -> ResourceId {
+        ResourceId::Run(handle.id().as_str().to_owned())
+    }
+
+    fn request_id(handle: &Handle<Self>) -> Option<&str> {
+        let id = handle.receipt()?.request_id.as_ref();
+        id.map(RequestId::as_str)
+    }
+
+    async fn price(client: &Client, request: &SubmitRequest) -> Result<Price, Failure> {
+        if let Some(cap) = SpendCap::from_body(&request.body) {
+            return Ok(Price::SpendCap(cap));
+        }
+        let default_cap = K::default_cap(client, request).await;
+        Ok(default_cap.map_or(Price::Unknown, |cap| Price::OwnerCap(cap, 1)))
+    }
+
+    fn list_command(session: &Session, request: &SubmitRequest) -> String {
+        let words = K::list_command(request);
+        session.resume_command(SurfaceChoice::Developer, &words)
+    }
+
+    fn wait_command(
+        handle: &Handle<Self>,
+        session: &Session,
+        download: Option<&DownloadPlan>,
+    ) -> String {
+        let kind = K::KIND;
+        let words = ["run", "wait", handle.id().as_str(), "--kind", kind.as_str()];
+        let words = with_download_flags(&words, "--download", download);
+        session.resume_command(SurfaceChoice::Developer, &words)
+    }
+
+    fn download_command(handle: &Handle<Self>, session: &Session, plan: &DownloadPlan) -> String {
+        let kind = K::KIND;
+        let words = [
+            "run",
+            "download",
+            handle.id().as_str(),
+            "--kind",
+            kind.as_str(),
+        ];
+        let words = with_download_flags(&words, "--dir", Some(plan));
+        session.resume_command(SurfaceChoice::Developer, &words)
+    }
+
+    fn show_status(live: &ProgressLine<'_>, update: &Update<RunStatusPayload>) {
+        let status = update.status.status.as_ref().map(RunStatus::as_str);
+        let spent = update
+            .status
+            .usage
+            .as_ref()
+            .and_then(|usage| usage.billable_amount_usd_micros)
+            .filter(|spent| *spent > 0);
+        let text = match (status, spent) {
+            (Some(status), Some(spent)) => {
+                Some(format!("{status}, spent {} USD", Usd::from_micros(spent)))
+            }
+            (status, _) => status.map(str::to_owned),
+        };
+        live.update(update, text.as_deref());
+    }
+
+    async fn result(_: &Handle<Self>, updates: Updates<Self>) -> Result<FinishedRun, Failure> {
+        let receipt = terminal_receipt(updates).await?;
+        Ok(FinishedRun::new(receipt))
+    }
+
+    async fn download(
+        handle: &Handle<Self>,
+        session: &Session,
+        finished: &mut FinishedRun,
+        plan: &DownloadPlan,
+        on_progress: OnProgress,
+    ) {
+        let download = handle.download_result(&finished.result, plan.folder());
+        finished
+            .download(download, handle, session, plan, on_progress)
+            .await;
+    }
+
+    async fn stop(handle: &Handle<Self>) -> Result<Stopped, Error> {
+        let status = handle.cancel().await?.status;
+        let canceled = status == RunStatus::Canceled;
+        Ok(Stopped {
+            description: match canceled {
+                true => "canceled; work done before that is billed".to_owned(),
+                false => status.to_string(),
+            },
+            is_canceled: canceled,
+        })
+    }
+
+    fn print_result(
+        handle: &Handle<Self>,
+        session: &Session,
+        finished: FinishedRun,
+        receipt_mode: ReceiptMode,
+    ) -> Result<(), Failure> {
+        let printer = &session.printer;
+        let receipt = &finished.result;
+        let printed = match &receipt.output {
+            Some(output)
+                if receipt.status == RunStatus::Completed
+                    && receipt_mode == ReceiptMode::OutputOnly =>
+            {
+                let printed = printer.print_value(output, || report::finished(&finished));
+                for file in finished.files.iter().flatten() {
+                    printer.note(&format!("downloaded {file}"));
+                }
+                printed
+            }
+            _ => printer.print_item(&finished, report::finished),
+        };
+        match report::summarize(
+            session,
+            handle.id().as_str(),
+            receipt,
+            K::KIND.as_str(),
+            finished.files.is_some(),
+        ) {
+            RunSummary::Completed(sentence) => printer.note(&sentence),
+            RunSummary::Degraded(sentence, issues) => {
+                printer.warn(&sentence);
+                issues
+                    .iter()
+                    .for_each(|issue| printer.note(&format!("  {}", sanitize(issue))));
+            }
+            // The result of the run decides the exit code, even if printing failed.
+            RunSummary::Failed(failure) => {
+                return Err(match finished.failure {
+                    Some(download) => failure.with_part(download),
+                    None => failure,
+                });
+            }
+        }
+        finished.failure.map_or(printed, Err)
+    }
+
+    async fn shown_receipt(handle: &Handle<Self>) -> Result<FinishedRun, Error> {
+        let receipt = match handle.receipt() {
+            Some(receipt) => receipt.clone(),
+            None => handle.get().await?,
+        };
+        Ok(FinishedRun::new(receipt))
+    }
+
+    fn receipt_table(receipt: &FinishedRun) -> Table {
+        report::finished(receipt)
+    }
+}
+
+/// Waits for the terminal receipt of a run, whatever its outcome.
+pub(crate) async fn terminal_receipt<K: RunKind>(updates: Updates<K>) -> Result<RunReceipt, Error> {
+    match updates.result().await {
+        Ok(receipt) => Ok(receipt),
+        Err(error) => {
+            let has_ended = error.terminal_status().is_some();
+            match error.run_receipt() {
+                Some(receipt) if has_ended => Ok(receipt.clone()),
+                _ => Err(error),
+            }
+        }
+    }
+}
+
+pub(crate) trait RunKind: RunResource {
+    fn handle(client: &Client, id: &str) -> RunHandle<Self>;
+
+    /// Returns the words of the command that lists the runs.
+    fn list_command(request: &SubmitRequest) -> Vec<String>;
+
+    /// Returns the spend cap of a run whose request has none.
+    async fn default_cap(client: &Client, request: &SubmitRequest) -> Option<Usd>;
+}
+
+impl RunKind for ActionRun {
+    fn handle(client: &Client, id: &str) -> RunHandle<Self> {
+        client.action_runs().handle(id)
+    }
+
+    fn list_command(request: &SubmitRequest) -> Vec<String> {
+        let action = request.segments.join("/");
+        vec!["action".to_owned(), "runs".to_owned(), action]
+    }
+
+    async fn default_cap(_: &Client, _: &SubmitRequest) -> Option<Usd> {
+        None
+    }
+}
+
+impl RunKind for FormatRun {
+    fn handle(client: &Client, id: &str) -> RunHandle<Self> {
+        client.format_runs().handle(id)
+    }
+
+    fn list_command(request: &SubmitRequest) -> Vec<String> {
+        let format = request.segments.join("/");
+        vec!["format".to_owned(), "runs".to_owned(), format]
+    }
+
+    async fn default_cap(client: &Client, request: &SubmitRequest) -> Option<Usd> {
+        let format = match request.segments.as_slice() {
+            [handle, slug] => FormatRef::slug(handle, slug),
+            segments => FormatRef::id(segments.concat()),
+        };
+        // A key may be allowed to run a Format but not to read it. Then the cap is unknown.
+        let format = client.formats().get(format).await.ok()?;
+        format.generation_spend_cap()
+    }
+}
+
+impl RunKind for AgentRun {
+    fn handle(client: &Client, id: &str) -> RunHandle<Self> {
+        client.agent_runs().handle(id)
+    }
+
+    fn list_command(_: &SubmitRequest) -> Vec<String> {
+        vec!["agent".to_owned(), "runs".to_owned()]
+    }
+
+    async fn default_cap(_: &Client, _: &SubmitRequest) -> Option<Usd> {
+        None
+    }
+}
+
+pub(crate) fn kind_of_operation(operation: &str) -> Option<RunKindChoice> {
+    let operation = Operation::ALL.iter().find(|it| it.name() == operation);
+    let operation = *operation?;
+    if ActionRun::is_submitted_by(operation) {
+        Some(RunKindChoice::Action)
+    } else if FormatRun::is_submitted_by(operation) {
+        Some(RunKindChoice::Format)
+    } else if AgentRun::is_submitted_by(operation) {
+        Some(RunKindChoice::Agent)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_unreadable_spend_is_unknown() {
+        let of = |usage: serde_json::Value| {
+            let receipt = json!({"run_id": "run_1", "status": "completed", "usage": usage});
+            spend(&serde_json::from_value(receipt).unwrap())
+        };
+        let rows = [
+            (json!(null), "spend unknown"),
+            (
+                json!({"generation_spend_cap_usd_micros": 2_000_000}),
+                "spend unknown, of a cap of 2.0000 USD",
+            ),
+            (json!({"billable_amount_usd_micros": 0}), "spent 0.0000 USD"),
+            (
+                json!({"billable_amount_usd_micros": 420_000, "generation_spend_cap_usd_micros": 2_000_000}),
+                "spent 0.4200 of a cap of 2.0000 USD",
+            ),
+        ];
+        for (usage, expected) in rows {
+            assert_eq!(of(usage), expected);
+        }
+    }
+
+    #[test]
+    fn the_kind_follows_from_the_operation() {
+        assert_eq!(
+            kind_of_operation("formats_by_slug_runs_create"),
+            Some(RunKindChoice::Format)
+        );
+        assert_eq!(
+            kind_of_operation("agent_completions_create"),
+            Some(RunKindChoice::Agent)
+        );
+        assert_eq!(
+            kind_of_operation("actions_runs_create"),
+            Some(RunKindChoice::Action)
+        );
+        assert_eq!(kind_of_operation("formats_bulk_create"), None);
+        assert_eq!(kind_of_operation("video_generate"), None);
+    }
+}

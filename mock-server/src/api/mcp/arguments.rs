@@ -72,7 +72,6 @@ impl Arguments {
         Ok(headers)
     }
 
-    /// Returns the remaining arguments, which are the body.
     pub(super) fn into_body(self) -> Value {
         Value::Object(self.0)
     }

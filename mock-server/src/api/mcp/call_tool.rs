@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::{Operation, RateLimitBucket};
 use svc_sdk::types::Usd;
 
+use super::McpRequest;
 use super::arguments::Arguments;
-use super::request::McpRequest;
-use super::tool_action::ToolAction;
+use super::schemas::ToolAction;
 use super::tools::Tool;
 use crate::api::api_error::ApiError;
 use crate::api::dispatch::dispatch;
@@ -89,7 +89,6 @@ pub(super) fn call_tool(
     Ok(structured_content(tool.action, body))
 }
 
-/// Returns the operation of a tool call with the parts of its request.
 fn operation_call(
     request: &McpRequest<'_>,
     tool: &Tool,

@@ -89,10 +89,6 @@ pub(super) fn result(id: &Value, result: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "result": result})
 }
 
-/// Parses the message in a body.
-///
-/// # Errors
-/// Returns an error with the ID of the message, or with `null` if there is no valid ID.
 pub(super) fn read(body: &[u8]) -> Result<Message, (Value, RpcError)> {
     let without_id = |error| (Value::Null, error);
     let message = strict_json::parse(body)

@@ -3,10 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::message::{RpcError, RpcRequest};
-use super::request::McpRequest;
 use super::revision::{PREVIOUS, Revision, SUPPORTED};
 use super::tools::{TOOLS, Tool};
-use super::{call_tool, results};
+use super::{McpRequest, call_tool};
 use crate::api::json_object::set_field;
 
 /// How long clients may cache the list of tools, which never changes.
@@ -122,41 +121,40 @@ fn call(request: &mut McpRequest<'_>, params: &Map<String, Value>) -> Result<Val
     };
     let (host, request_id) = (request.call.host, request.request_id);
     Ok(match call_tool::call_tool(request, tool, arguments) {
-        Ok(structured) => results::success(structured),
+        Ok(structured) => successful_call(structured),
         // Errors of tools are results, so that the model can read them.
-        Err(error) => results::error(&error.body(host, request_id)),
+        Err(error) => failed_call(&error.body(host, request_id)),
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::api::mcp::revision::CURRENT;
+/// Returns the result of a successful call: structured content, the same as text for clients that
+/// do not support it, and a link for each file.
+fn successful_call(structured: Value) -> Value {
+    let mut content = vec![text(&structured)];
+    content.extend(links(&structured));
+    json!({"content": content, "structuredContent": structured, "isError": false})
+}
 
-    #[test]
-    fn initialize_always_offers_the_previous_revision() {
-        let params = |version: &str| {
-            let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}});
-            params.as_object().unwrap().clone()
-        };
-        for requested in [PREVIOUS, "2025-06-18", CURRENT] {
-            let result = initialize(&params(requested)).unwrap();
-            assert_eq!(result["protocolVersion"], PREVIOUS);
-            assert!(result.get("resultType").is_none());
-        }
-        for missing in ["protocolVersion", "capabilities", "clientInfo"] {
-            let mut params = params(PREVIOUS);
-            params.remove(missing);
-            assert!(initialize(&params).is_err(), "{missing}");
-        }
-    }
+/// Returns the result of a failed call: the error envelope as text. It has no structured content,
+/// because clients validate that against the output schema even for errors.
+fn failed_call(envelope: &Value) -> Value {
+    json!({"content": [text(envelope)], "isError": true})
+}
 
-    #[test]
-    fn discover_lists_both_revisions() {
-        let result = with_stateless_fields(discover());
-        assert_eq!(result["supportedVersions"], json!([CURRENT, PREVIOUS]));
-        assert_eq!(result["resultType"], "complete");
-        let server = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
-        assert_eq!(server["name"], "svc-mock-server");
-    }
+fn text(value: &Value) -> Value {
+    json!({"type": "text", "text": value.to_string()})
+}
+
+fn links(structured: &Value) -> Vec<Value> {
+    let artifacts = structured.get("artifacts").and_then(Value::as_array);
+    let link = |artifact: &Value| {
+        let url = artifact.get("url")?.as_str()?;
+        Some(json!({
+            "type": "resource_link",
+            "uri": url,
+            "name": artifact.get("id")?,
+            "mimeType": artifact.get("content_type")?,
+        }))
+    };
+    artifacts.into_iter().flatten().filter_map(link).collect()
 }

@@ -8,11 +8,8 @@ mod arguments;
 mod call_tool;
 mod message;
 mod methods;
-mod request;
-mod results;
 mod revision;
 mod schemas;
-mod tool_action;
 mod tools;
 mod transport;
 
@@ -21,11 +18,21 @@ use http::Response;
 use serde_json::Value;
 
 use self::message::{Message, RpcError};
-pub(super) use self::request::McpRequest;
 use self::revision::Revision;
 use super::request::idempotency_key;
 use super::request_checks;
 use super::response::{Headers, error_response, json_response, set_header};
+use crate::engine::keys::ApiKey;
+use crate::engine::{HostRequest, Hosts, State};
+
+/// A request that passed the checks, with the key of its caller.
+pub(in crate::api) struct McpRequest<'a> {
+    pub(in crate::api) state: &'a mut State,
+    pub(in crate::api) hosts: &'a Hosts,
+    pub(in crate::api) call: &'a HostRequest,
+    pub(in crate::api) caller: &'a ApiKey,
+    pub(in crate::api) request_id: &'a str,
+}
 
 /// Responds to `POST {mcp_url}`. `headers` are the rate limit headers of the response.
 pub(super) fn respond(request: &mut McpRequest<'_>, headers: &Headers) -> Response<Bytes> {

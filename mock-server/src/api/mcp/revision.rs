@@ -1,15 +1,13 @@
 //! Detection of the protocol revision of a request. In the current revision, every request names
 //! its revision; in the previous one, client and server agree on it in `initialize`.
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use http::HeaderMap;
 use serde_json::{Map, Value};
 
 use super::message::{RpcError, RpcRequest};
-use crate::engine::base64::base64;
 
-/// The current revision.
 pub(super) const CURRENT: &str = "2026-07-28";
-/// The previous revision.
 pub(super) const PREVIOUS: &str = "2025-11-25";
 /// The supported revisions, newest first.
 pub(super) const SUPPORTED: [&str; 2] = [CURRENT, PREVIOUS];
@@ -70,7 +68,7 @@ fn check_stateless(
     {
         let header = single(headers, "mcp-name")?;
         // The name may also be encoded in Base64.
-        let encoded = || format!("=?base64?{}?=", base64(name.as_bytes()));
+        let encoded = || format!("=?base64?{}?=", BASE64_STANDARD.encode(name));
         if header != Some(name) && header != Some(encoded().as_str()) {
             let message = "header Mcp-Name must match the name of the tool";
             return Err(RpcError::header_mismatch(message));

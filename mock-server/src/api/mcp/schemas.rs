@@ -7,7 +7,6 @@ use svc_sdk::contract::limits::{
     MAX_RUN_INPUT_KEYS, MAX_SPEND_CAP_USD, REFERENCE_IMAGE_URLS_RANGE, REFERENCE_VIDEO_URLS_RANGE,
 };
 
-use super::tool_action::ToolAction;
 use crate::engine::models::Model;
 use crate::engine::profiles::Range;
 use crate::engine::versioned_models::{IMAGE_1, MUSIC_SECONDS, VIDEO_1};
@@ -26,7 +25,23 @@ const GENERATION_FIELDS: [&str; 10] = [
     "num_images",
 ];
 
-/// Returns the schema of a tool's arguments. Other arguments are rejected.
+/// What a tool does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ToolAction {
+    /// Submits a job with this operation.
+    Submit(Operation),
+    RunFormat,
+    /// Runs an Agent Completion.
+    Complete,
+    ReadJob(Operation),
+    RunStatus,
+    /// Reads the receipt of a run that has ended.
+    RunResult,
+    /// Reads a list, which has this name in the result, or a record without an ID.
+    Read(Operation, Option<&'static str>),
+}
+
+/// Returns the schema of a tool's arguments, which forbids unknown ones.
 pub(super) fn input(action: ToolAction, is_paid: bool) -> Value {
     let (mut properties, required): (Map<_, _>, &[&str]) = match action {
         ToolAction::Submit(Operation::Image1Generate) => (generation_fields(&IMAGE_1), &["prompt"]),

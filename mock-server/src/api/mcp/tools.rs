@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::Operation;
 
-use super::schemas;
-use super::tool_action::ToolAction;
+use super::schemas::{self, ToolAction};
 
 /// A tool of the MCP server.
 #[derive(Debug)]

@@ -16,7 +16,6 @@ const FIELDS: [&str; 5] = ["asset_id", "url", "type", "media_type", "name"];
 /// The maximum number of attachments. The specification does not define a limit.
 const MAX_ITEMS: usize = 50;
 
-/// The attachments of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Attachments {
     pub(super) count: usize,

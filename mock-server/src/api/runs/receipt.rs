@@ -111,8 +111,8 @@ pub(in crate::api) const fn operations(kind: RunKind) -> [Operation; 3] {
 /// Returns what the run has spent so far, unless a magic word made that unreadable.
 fn usage(run: &Run) -> Option<Value> {
     let usage = json!({
-        "billable_amount_usd_micros": run.spend.billable().micros(),
-        "generation_spend_cap_usd_micros": run.config.cap.micros(),
+        "billable_amount_usd_micros": run.spend.billable().as_micros(),
+        "generation_spend_cap_usd_micros": run.config.cap.as_micros(),
     });
     (!run.config.usage_unreadable).then_some(usage)
 }

@@ -118,20 +118,6 @@ mod tests {
     ];
 
     #[test]
-    fn the_edit_distance_counts_changed_characters() {
-        for (from, to, distance) in [
-            ("", "abc", 3),
-            ("abc", "abc", 0),
-            ("abc", "", 3),
-            ("kitten", "sitting", 3),
-            ("inptu", "input", 2),
-            ("instructions", "instruction", 1),
-        ] {
-            assert_eq!(edit_distance(from, to), distance, "{from} {to}");
-        }
-    }
-
-    #[test]
     fn only_similar_names_are_suggested() {
         for (name, expected) in [
             ("thread_id", Some("previous_run_id")),

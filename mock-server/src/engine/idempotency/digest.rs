@@ -11,7 +11,6 @@ use sha2::{Digest, Sha256};
 pub(crate) struct BodyDigest([u8; 32]);
 
 impl BodyDigest {
-    /// Returns the digest of a canonical form.
     pub(crate) fn of(canonical: impl AsRef<[u8]>) -> Self {
         Self(Sha256::digest(canonical.as_ref()).into())
     }

@@ -73,10 +73,6 @@ impl KeyList {
     }
 
     /// Checks that each key is listed once, and that the keys are sorted.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if not.
     pub(super) fn check(&self) -> Result<(), String> {
         let is_sorted = self.used.iter().is_sorted_by_key(|used| used.used_at);
         if is_sorted && self.numbers.len() == self.used.len() {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use svc_sdk::types::Usd;
 
-use super::{Account, Entry, EntryKind, Ledger};
+use super::{Account, EntryKind, Ledger, LedgerEntry};
 use crate::engine::Time;
 
 /// The sum of the entries of a workspace that were dropped.
@@ -34,7 +34,7 @@ impl Ledger {
     /// The reservation of a job or run must be dropped together with the captures and refunds that
     /// end it, because a reservation does not change the sum.
     pub(crate) fn carry_forward(&mut self, seq: usize) {
-        let Some(Entry {
+        let Some(LedgerEntry {
             workspace,
             kind,
             amount,

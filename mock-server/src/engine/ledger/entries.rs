@@ -5,21 +5,21 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Account, Entry};
+use super::{Account, LedgerEntry};
 use crate::engine::serde_list::read_items;
 use crate::engine::shared::SharedText;
 use crate::engine::shared_list::SharedList;
 
 /// The entries of all workspaces. In a document, each is preceded by its sequence number.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Entries(SharedList<Entry>);
+pub(super) struct Entries(SharedList<LedgerEntry>);
 
 impl Entries {
-    pub(super) fn insert(&mut self, seq: usize, entry: Entry) -> bool {
+    pub(super) fn insert(&mut self, seq: usize, entry: LedgerEntry) -> bool {
         self.0.insert(seq, entry)
     }
 
-    pub(super) fn remove(&mut self, seq: usize) -> Option<Entry> {
+    pub(super) fn remove(&mut self, seq: usize) -> Option<LedgerEntry> {
         self.0.remove(seq)
     }
 
@@ -40,9 +40,9 @@ impl Entries {
 }
 
 impl Deref for Entries {
-    type Target = SharedList<Entry>;
+    type Target = SharedList<LedgerEntry>;
 
-    fn deref(&self) -> &SharedList<Entry> {
+    fn deref(&self) -> &SharedList<LedgerEntry> {
         &self.0
     }
 }
@@ -56,12 +56,13 @@ impl Serialize for Entries {
 impl<'de> Deserialize<'de> for Entries {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut entries = Self::default();
-        read_items(deserializer, |(seq, entry): (usize, Entry)| {
-            match entries.insert(seq, entry) {
+        read_items(
+            deserializer,
+            |(seq, entry): (usize, LedgerEntry)| match entries.insert(seq, entry) {
                 true => Ok(()),
                 false => Err(format!("the sequence number {seq} of the ledger is in use")),
-            }
-        })?;
+            },
+        )?;
         Ok(entries)
     }
 }

@@ -40,7 +40,7 @@ fn expected(
 }
 
 fn balances(account: &Account) -> (i128, i128) {
-    let wide = |amount: Usd| i128::from(amount.micros());
+    let wide = |amount: Usd| i128::from(amount.as_micros());
     (wide(account.available), wide(account.reserved))
 }
 

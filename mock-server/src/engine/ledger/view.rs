@@ -4,12 +4,12 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use super::carried_forward::CarriedForward;
-use super::{Account, Entry, Ledger, Subject, account_owner, organization_account};
+use super::{Account, Ledger, LedgerEntry, Subject, account_owner, organization_account};
 #[cfg(feature = "frontend")]
 use crate::engine::page::{Items, Page};
 use crate::engine::time::TimeText;
 
-impl Entry {
+impl LedgerEntry {
     /// Adds the fields of the entry to an object, in alphabetical order.
     fn write_fields<M: SerializeMap>(&self, fields: &mut M) -> Result<(), M::Error> {
         fields.serialize_entry("amount_usd", &self.amount)?;
@@ -29,7 +29,7 @@ impl Entry {
 
 /// An entry as the service shows it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LedgerView<'l>(pub(crate) &'l Entry);
+pub(crate) struct LedgerView<'l>(pub(crate) &'l LedgerEntry);
 
 impl Serialize for LedgerView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -53,7 +53,7 @@ fn write_owner<M: SerializeMap>(fields: &mut M, account: &str) -> Result<(), M::
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ControlEntry<'l> {
     /// An entry of a workspace.
-    Entry(&'l Entry),
+    Entry(&'l LedgerEntry),
     /// The sum of the entries of a workspace that were dropped.
     #[expect(private_interfaces, reason = "only the ledger creates it")]
     CarriedForward(&'l str, CarriedForward),
@@ -162,8 +162,8 @@ mod tests {
     use crate::engine::Time;
     use crate::engine::ledger::{EntryKind, organization_account};
 
-    fn entry(kind: EntryKind, subject: Subject) -> Entry {
-        Entry {
+    fn entry(kind: EntryKind, subject: Subject) -> LedgerEntry {
+        LedgerEntry {
             id: "ent_1".into(),
             workspace: "ws_a".into(),
             kind,
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(json!(LedgerView(&reservation)), expected);
         expected["workspace"] = json!("ws_a");
         assert_eq!(json!(ControlEntry::Entry(&reservation)), expected);
-        let by_organization = Entry {
+        let by_organization = LedgerEntry {
             workspace: organization_account("ws_a").as_str().into(),
             ..reservation
         };

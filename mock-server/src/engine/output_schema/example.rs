@@ -41,7 +41,7 @@ struct ExampleBuilder<'u> {
 
 impl ExampleBuilder<'_> {
     fn build(&mut self, schema: &Value) -> Value {
-        self.consume(1);
+        self.reduce_remaining(1);
         let Some(keywords) = schema.as_object() else {
             return Value::Null;
         };
@@ -52,7 +52,7 @@ impl ExampleBuilder<'_> {
             fitting.or(values.first()).unwrap_or(&Value::Null)
         });
         if let Some(fixed) = keywords.get("const").or(fitting) {
-            self.consume(fixed.to_string().len() / VALUE_BYTES);
+            self.reduce_remaining(fixed.to_string().len() / VALUE_BYTES);
             return fixed.clone();
         }
         match type_of(keywords) {
@@ -67,7 +67,7 @@ impl ExampleBuilder<'_> {
         }
     }
 
-    fn consume(&mut self, values: usize) {
+    fn reduce_remaining(&mut self, values: usize) {
         self.remaining = self.remaining.saturating_sub(values);
     }
 

@@ -9,10 +9,6 @@ use crate::engine::formats::Format;
 
 impl State {
     /// Checks that runs and queues are consistent.
-    ///
-    /// # Errors
-    ///
-    /// Returns a description of the first inconsistency.
     pub(crate) fn check_runs(&self) -> Result<(), String> {
         for (number, run) in self.runs.numbered() {
             let id = &run.id;
@@ -39,10 +35,6 @@ impl State {
     }
 
     /// Checks that a configuration could be that of an accepted run.
-    ///
-    /// # Errors
-    ///
-    /// Returns a description of the first problem.
     pub(crate) fn check_run_config(&self, config: &RunConfig) -> Result<(), &'static str> {
         let has_account = self.ledger.account(&config.account()).is_some();
         if self.workspaces.get(&config.workspace).is_none() || !has_account {

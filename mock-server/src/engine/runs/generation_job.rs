@@ -18,7 +18,6 @@ pub(crate) struct GenerationJob {
 }
 
 impl GenerationJob {
-    /// The type of the job.
     pub(crate) const JOB_TYPE: JobType = JobType::ImageGeneration;
 
     /// Returns the job as `pending_jobs` lists it.

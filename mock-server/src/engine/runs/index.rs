@@ -41,7 +41,6 @@ impl RunFilter {
 }
 
 impl Runs {
-    /// Adds a run and returns its index.
     pub(super) fn add(&mut self, run: Run) -> usize {
         let number = self.runs.next_number();
         self.by_id.insert(run.id.clone(), number);
@@ -77,7 +76,6 @@ impl Runs {
         self.get(self.number(id)?)
     }
 
-    /// Returns the artifact with the token, and its run.
     pub(crate) fn by_token(&self, token: &str) -> Option<(&Run, &Artifact)> {
         let (number, index) = self.by_token.get(token)?;
         let run = self.get(*number)?;
@@ -120,7 +118,6 @@ impl Runs {
         running.any(|run| RunFilter::of_run(run) == *filter)
     }
 
-    /// Removes a run.
     pub(crate) fn remove(&mut self, number: usize) -> Option<Run> {
         let run = self.runs.remove(number)?;
         self.by_id.remove(&run.id);
@@ -148,7 +145,7 @@ impl Runs {
         self.runs.numbered()
     }
 
-    /// Returns the positions in a document of the runs with these numbers.
+    /// Returns the positions that the runs with these numbers have in a snapshot.
     pub(crate) fn positions(&self, numbers: Vec<usize>) -> BTreeMap<usize, usize> {
         self.runs.positions(numbers)
     }

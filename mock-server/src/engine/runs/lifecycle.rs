@@ -15,7 +15,6 @@ use crate::media;
 
 /// The tenths of its duration at which a run progresses to the next piece.
 const WORK_TENTHS: [u8; 4] = [3, 5, 7, 9];
-/// The tenth at which the artifacts are ready.
 const ARTIFACTS_READY_TENTH: u8 = 5;
 /// The tenth at which the last piece is captured.
 const LAST_CAPTURE_TENTH: u8 = 9;
@@ -271,7 +270,6 @@ impl State {
     }
 }
 
-/// Returns the timer events of a run.
 pub(crate) fn run_timers(
     number: usize,
     timeline: Timeline,

@@ -34,7 +34,6 @@ pub(crate) const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 /// The amount that a run spends, unless a directive sets another one.
 pub(crate) const DEFAULT_COST: Usd = Usd::from_micros(50_000);
 
-/// The kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RunKind {
@@ -150,7 +149,6 @@ pub(crate) struct QueuePosition {
     pub(crate) index: usize,
 }
 
-/// The error that a run failed with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunError {
@@ -158,7 +156,6 @@ pub(crate) struct RunError {
     pub(crate) message: String,
 }
 
-/// A run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Run {
@@ -178,7 +175,6 @@ pub(crate) struct Run {
     pub(crate) error: Option<RunError>,
     /// The artifacts, which are determined at the start and shown when they are ready.
     pub(crate) artifacts: Vec<Artifact>,
-    /// Whether the artifacts are ready.
     #[serde(rename = "made")]
     pub(crate) artifacts_ready: bool,
     /// Whether the output cannot be read yet.
@@ -190,7 +186,6 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Returns the artifacts that are ready.
     pub(crate) fn ready_artifacts(&self) -> &[Artifact] {
         if self.artifacts_ready {
             &self.artifacts

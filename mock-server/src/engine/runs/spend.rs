@@ -7,7 +7,7 @@ use svc_sdk::types::Usd;
 /// The number of pieces that the cost of a run is split into.
 const PIECES: i64 = 3;
 
-/// The pieces of a run and their progress.
+/// The spend of a run, which is reserved and captured in pieces.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Spend {
@@ -28,8 +28,8 @@ impl Spend {
     /// excess.
     pub(crate) fn new(cost: Usd, cap: Usd) -> Self {
         let split = |amount: Usd, pieces: i64| {
-            let each = amount.micros().checked_div(pieces).unwrap_or_default();
-            let rest = amount.micros() - each * (pieces - 1);
+            let each = amount.as_micros().checked_div(pieces).unwrap_or_default();
+            let rest = amount.as_micros() - each * (pieces - 1);
             (1..pieces)
                 .map(move |_| each)
                 .chain([rest])
@@ -69,7 +69,6 @@ impl Spend {
         Some(reserved.iter().copied().sum())
     }
 
-    /// Returns the piece to reserve next.
     pub(super) fn next_piece(&self) -> Option<Usd> {
         self.pieces.get(self.reserved_count).copied()
     }

@@ -14,10 +14,6 @@ use crate::engine::timers::TimerEvent;
 impl State {
     /// Checks that all references resolve, that timers match jobs, runs and webhooks, and that
     /// the ledger balances.
-    ///
-    /// # Errors
-    ///
-    /// Returns a description of the first inconsistency.
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.balance < Usd::ZERO {
             return Err("the opening balance of new workspaces is negative".to_owned());

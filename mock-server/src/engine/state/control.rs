@@ -19,11 +19,6 @@ fn invalid(message: impl Into<String>) -> ControlError {
 
 impl State {
     /// Settles a pending top-up. Setting the status that it already has changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the top-up does not exist or has another terminal status, if `status`
-    /// is not terminal, or if the balance would overflow.
     pub(crate) fn settle_top_up(
         &mut self,
         id: &str,
@@ -63,18 +58,13 @@ impl State {
     }
 
     /// Creates a top-up that is paid, and returns it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the workspace does not exist, if the amount is not in whole cents or not
-    /// positive, or if the balance would overflow.
     pub(crate) fn pay_in(&mut self, workspace: &str, amount: Usd) -> Result<&TopUp, ControlError> {
         if self.workspaces.get(workspace).is_none() {
             return Err(invalid(format!(
                 "workspace: unknown workspace {workspace:?}"
             )));
         }
-        let micros = u64::try_from(amount.micros()).unwrap_or_default();
+        let micros = u64::try_from(amount.as_micros()).unwrap_or_default();
         let cents = u32::try_from(micros / MICROS_PER_CENT);
         let is_whole = micros > 0 && micros % MICROS_PER_CENT == 0;
         let Some(cents) = cents.ok().filter(|_| is_whole) else {
@@ -102,11 +92,6 @@ impl State {
     }
 
     /// Ends a job immediately. Setting the status that it already has changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the job does not exist or has another terminal status, if `status` is
-    /// not terminal, or if `code` is given for a status other than `failed`.
     pub(crate) fn force_end_job(
         &mut self,
         id: &str,
@@ -135,11 +120,6 @@ impl State {
     }
 
     /// Creates a key, and its workspace if that does not exist.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the workspace id, the plan or a scope is invalid, or if the workspace
-    /// exists on another plan.
     pub(crate) fn add_key(&mut self, new: NewKey) -> Result<AddedKey, ControlError> {
         let workspace = new.workspace.unwrap_or_else(|| "ws_demo".to_owned());
         check_workspace_id(&workspace)?;

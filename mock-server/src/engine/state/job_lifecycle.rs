@@ -12,10 +12,6 @@ use crate::engine::timers::TimerEvent;
 
 impl State {
     /// Reserves the price of a job, adds the job and returns its index.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the balance does not cover the price.
     pub(crate) fn accept_job(&mut self, job: Job) -> Result<usize, InsufficientBalance> {
         if let Some(price) = job.price {
             self.post_job_entry(&job, EntryKind::Reservation, price)?;
@@ -91,7 +87,6 @@ impl State {
     }
 }
 
-/// Returns the timer events of a job.
 pub(super) fn job_timers(
     number: usize,
     timeline: Timeline,

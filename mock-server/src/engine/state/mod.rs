@@ -13,16 +13,15 @@ use super::assets::Assets;
 use super::fault_rules::FaultRules;
 use super::grants::Grants;
 use super::host_addresses::HostAddresses;
-use super::idempotency::Idempotency;
+use super::idempotency::IdempotencyKeys;
 use super::jobs::Jobs;
-use super::journal::Journal;
 use super::keys::Keys;
 use super::ledger::Ledger;
 use super::queues::Queues;
 use super::rate_limit::RateLimits;
+use super::request_log::RequestLog;
 use super::resources::Resources;
 use super::retention::Retention;
-use super::rng::Rng;
 use super::runs::Runs;
 use super::timers::{TimerEvent, Timers};
 use super::top_ups::TopUps;
@@ -30,6 +29,7 @@ use super::webhooks::log::DeliveryLog;
 use super::webhooks::queue::WebhookQueue;
 use super::workspaces::{self, OrganizationWallet, WorkspaceKind, Workspaces};
 use super::{PlanLimits, Settings, Time, UndocumentedKeys};
+use crate::rng::Rng;
 
 /// The state of the service, including the settings that a restored snapshot depends on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ pub(crate) struct State {
     #[serde(default, skip_serializing_if = "HostAddresses::is_empty")]
     pub(crate) host_addresses: HostAddresses,
     pub(crate) limits: RateLimits,
-    pub(crate) idempotency: Idempotency,
+    pub(crate) idempotency: IdempotencyKeys,
     pub(crate) ledger: Ledger,
     pub(crate) jobs: Jobs,
     pub(crate) resources: Resources,
@@ -70,7 +70,8 @@ pub(crate) struct State {
     pub(crate) top_ups: TopUps,
     #[serde(rename = "faults")]
     pub(crate) fault_rules: FaultRules,
-    pub(crate) journal: Journal,
+    #[serde(rename = "journal")]
+    pub(crate) request_log: RequestLog,
     #[serde(rename = "outbox")]
     pub(crate) webhook_queue: WebhookQueue,
     #[serde(rename = "deliveries")]
@@ -110,7 +111,7 @@ impl State {
             assets: Assets::default(),
             host_addresses: HostAddresses::default(),
             limits: RateLimits::default(),
-            idempotency: Idempotency::default(),
+            idempotency: IdempotencyKeys::default(),
             ledger: Ledger::default(),
             jobs: Jobs::default(),
             resources: Resources::default(),
@@ -119,7 +120,7 @@ impl State {
             timers: Timers::default(),
             top_ups: TopUps::default(),
             fault_rules: FaultRules::default(),
-            journal: Journal::default(),
+            request_log: RequestLog::default(),
             webhook_queue: WebhookQueue::default(),
             delivery_log: DeliveryLog::default(),
             retention: None,
@@ -161,7 +162,7 @@ impl State {
             timers: self.timers.clone(),
             top_ups: self.top_ups.clone(),
             fault_rules: self.fault_rules.clone(),
-            journal: self.journal.clone(),
+            request_log: self.request_log.clone(),
             webhook_queue: self.webhook_queue.clone(),
             delivery_log: self.delivery_log.clone(),
             retention: None,

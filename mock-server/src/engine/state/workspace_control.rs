@@ -22,11 +22,6 @@ fn invalid(message: impl Into<String>) -> ControlError {
 
 impl State {
     /// Changes a workspace, or creates it if it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the id or the plan is invalid, if there is a balance for a wallet that
-    /// the organization does not have, or if a balance would overflow.
     pub(crate) fn update_workspace(
         &mut self,
         id: &str,
@@ -84,21 +79,12 @@ impl State {
         Ok(())
     }
 
-    /// Revokes a key and returns it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the key does not exist.
     pub(crate) fn revoke_key(&mut self, id: &str) -> Result<&ApiKey, ControlError> {
         let not_found = || ControlError::NotFound(format!("key {id:?} not found"));
         self.keys.revoke(id).ok_or_else(not_found)
     }
 
     /// Grants a Format, by id or by `handle/slug`, to a workspace, and returns the grant.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the Format or the workspace does not exist.
     pub(crate) fn grant_format(&mut self, grant: Grant) -> Result<Grant, ControlError> {
         let name = &grant.format;
         let by_slug = || Format::by_slug(name.split_once('/')?.0, name.split_once('/')?.1);
@@ -116,10 +102,6 @@ impl State {
     }
 
     /// Creates an asset that only its workspace can attach, and returns its id.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the workspace does not exist, or if the content type is invalid.
     pub(crate) fn add_asset(&mut self, new: NewAsset) -> Result<String, ControlError> {
         self.check_has_workspace(&new.workspace)?;
         if !is_media_type(&new.content_type) {
@@ -140,10 +122,6 @@ impl State {
     }
 
     /// Sets the address that a host name resolves to.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the host is not a name.
     pub(crate) fn set_host_address(&mut self, entry: &HostAddress) -> Result<(), ControlError> {
         let host = &entry.host;
         let is_name_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
@@ -172,10 +150,6 @@ impl State {
 }
 
 /// Checks that a workspace id consists of 1 to 255 printable characters.
-///
-/// # Errors
-///
-/// Returns an error that names the field.
 pub(super) fn check_workspace_id(id: &str) -> Result<(), ControlError> {
     let is_valid =
         (1..=MAX_NAME_LENGTH).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
@@ -187,11 +161,6 @@ pub(super) fn check_workspace_id(id: &str) -> Result<(), ControlError> {
     }
 }
 
-/// Checks that a plan is one of the known plans.
-///
-/// # Errors
-///
-/// Returns an error that names the field.
 pub(super) fn check_plan(plan: Option<&Plan>) -> Result<(), ControlError> {
     match plan {
         Some(Plan::Other(plan)) => Err(invalid(format!("plan: unknown plan {plan:?}"))),

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::{Delivery, DeliveryOutcome};
 use crate::engine::Time;
-use crate::engine::base64::base64;
 use crate::engine::shared::Shared;
 
 /// The maximum number of stored attempts.
@@ -33,7 +33,6 @@ pub(crate) struct DeliveryRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     response_body: Option<String>,
     error: Option<String>,
-    /// The time of the attempt.
     at: Time,
 }
 
@@ -79,7 +78,7 @@ impl DeliveryRecord {
             "event": self.event,
             "url": self.url,
             "headers": headers,
-            "body": base64(self.body.as_bytes()),
+            "body": BASE64_STANDARD.encode(&self.body),
             "status": self.status,
             "response_body": self.response_body,
             "error": self.error,

@@ -31,7 +31,6 @@ pub(crate) struct Announcement {
     pub(crate) result_url: String,
 }
 
-/// The state of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeliveryState {
@@ -45,7 +44,6 @@ pub(crate) struct DeliveryState {
     pub(crate) attempts: u32,
 }
 
-/// The status of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DeliveryStatus {
@@ -77,7 +75,7 @@ impl DeliveryState {
 /// An announcement and the state of its delivery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Entry {
+pub(crate) struct QueueEntry {
     pub(crate) announcement: Announcement,
     #[serde(rename = "standing")]
     pub(crate) state: DeliveryState,
@@ -88,7 +86,7 @@ pub(crate) struct Entry {
     attempts: VecDeque<(Time, DeliveryState)>,
 }
 
-impl Entry {
+impl QueueEntry {
     /// Stores the current state as the result of an attempt.
     pub(crate) fn record_attempt(&mut self, at: Time) {
         while self.attempts.len() >= MAX_STORED_ATTEMPTS {
@@ -128,7 +126,7 @@ impl DeliveryTask {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WebhookQueue {
     /// The announcements by subject. Clones share them.
-    entries: BTreeMap<SharedText, Shared<Entry>>,
+    entries: BTreeMap<SharedText, Shared<QueueEntry>>,
     /// The pending tasks by number.
     #[serde(rename = "errands")]
     tasks: BTreeMap<u64, DeliveryTask>,
@@ -185,7 +183,7 @@ impl WebhookQueue {
             fingerprint,
             attempts: 0,
         };
-        let entry = Entry {
+        let entry = QueueEntry {
             announcement,
             state: delivery_state,
             next: Some((at, number)),
@@ -202,7 +200,6 @@ impl WebhookQueue {
         self.last_number
     }
 
-    /// Marks a task as due.
     pub(crate) fn mark_due(&mut self, number: u64) {
         if self.tasks.contains_key(&number) {
             self.due.insert(number);
@@ -210,11 +207,11 @@ impl WebhookQueue {
         }
     }
 
-    pub(crate) fn entry(&self, subject_id: &str) -> Option<&Entry> {
+    pub(crate) fn entry(&self, subject_id: &str) -> Option<&QueueEntry> {
         self.entries.get(subject_id).map(|entry| &**entry)
     }
 
-    pub(crate) fn entry_mut(&mut self, subject_id: &str) -> Option<&mut Entry> {
+    pub(crate) fn entry_mut(&mut self, subject_id: &str) -> Option<&mut QueueEntry> {
         self.entries.get_mut(subject_id).map(Shared::make_mut)
     }
 
@@ -291,10 +288,6 @@ impl WebhookQueue {
     }
 
     /// Checks that entries and tasks refer to each other consistently.
-    ///
-    /// # Errors
-    ///
-    /// Returns a description of the first inconsistency.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (subject, entry) in &self.entries {
             if **subject != *entry.announcement.subject_id {

@@ -58,17 +58,6 @@ mod tests {
     }
 
     #[test]
-    fn the_backoff_doubles_up_to_an_hour() {
-        let failed = DeliveryOutcome::answered(500);
-        let hosts = Hosts::default();
-        let wait = |attempts| wait(attempts, &failed, Time::default(), &hosts);
-        let waits = (1..10).map(|attempts| wait(attempts).as_secs());
-        let expected = [30, 60, 120, 240, 480, 960, 1920, 3600, 3600];
-        assert_eq!(waits.collect::<Vec<_>>(), expected);
-        assert_eq!(wait(u32::MAX), MAX_BACKOFF);
-    }
-
-    #[test]
     fn the_receiver_can_request_a_wait_of_up_to_an_hour() {
         // 1994-11-06T08:49:00Z.
         let now = Time::from_micros(784_111_740_000_000);

@@ -3,7 +3,6 @@ use svc_sdk::contract::{JobStatus, TopUpStatus};
 use tokio::time::Duration;
 
 use super::*;
-use crate::clock::Speed;
 use crate::engine::{Fault, FaultKind};
 
 fn fault(mock: &InProcess, kind: FaultKind) {
@@ -121,14 +120,6 @@ async fn a_truncated_body_fails_after_half_of_its_bytes() {
     assert!(error.may_have_been_sent());
 }
 
-#[tokio::test]
-async fn a_head_response_has_no_body() {
-    let mock = InProcess::default();
-    let url = format!("{}/v1/jobs", mock.base_url());
-    let response = send(&mock, Method::HEAD, &url, None).await.unwrap();
-    assert!(response.into_body().is_end_stream());
-}
-
 #[tokio::test(start_paused = true)]
 async fn service_time_follows_the_runtimes_clock() {
     let mock = InProcess::default();
@@ -138,38 +129,6 @@ async fn service_time_follows_the_runtimes_clock() {
     let took = mock.now().since(started);
     assert!((2000..2010).contains(&took.as_millis()), "{took:?}");
     assert_eq!(mock.jobs()[0]["status"], JobStatus::Completed.as_str());
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_clock_runs_at_the_configured_speed() {
-    let mock = InProcess::new(Setup::default().speed(Speed::new(10.0).unwrap()));
-    let started = mock.now();
-    tokio::time::advance(Duration::from_secs(3)).await;
-    assert_eq!(mock.now().since(started), Duration::from_secs(30));
-}
-
-#[tokio::test]
-async fn a_sync_submit_waits_for_the_manual_clock() {
-    let mock = InProcess::new(Setup::default().clock_manual());
-    let advance = async {
-        // The first poll of the submit is what submits.
-        tokio::task::yield_now().await;
-        assert_eq!(mock.jobs().len(), 1);
-        mock.advance(Duration::from_secs(2)).unwrap();
-    };
-    let (response, ()) = tokio::join!(submit(&mock, "sync"), advance);
-    assert_eq!(response.unwrap().status(), 200);
-}
-
-#[tokio::test]
-async fn equal_seeds_and_requests_give_equal_responses() {
-    let epoch = crate::engine::Time::from_micros(1_767_225_600_000_000);
-    let mut responses = Vec::new();
-    for _ in 0..2 {
-        let mock = InProcess::new(Setup::default().clock_manual().epoch(epoch).seed(7));
-        responses.push(json_of(submit(&mock, "async").await.unwrap()).await);
-    }
-    assert_eq!(responses[0], responses[1]);
 }
 
 #[tokio::test]

@@ -22,7 +22,7 @@ use super::socket::AbortHandle;
 use crate::control::{self, ControlBody, MAX_BODY_BYTES};
 #[cfg(feature = "dashboard")]
 use crate::dashboard::Dashboard;
-use crate::engine::{Call, Host, Transmission};
+use crate::engine::{Host, HostRequest, Transmission};
 use crate::frontends::stall::Stall;
 use crate::media;
 use crate::service::Service;
@@ -114,7 +114,7 @@ impl RequestHandler {
         let body = timeout(self.body_timeout, self.read(body))
             .await
             .map_err(|_| NoResponse::Incomplete)??;
-        let call = Call {
+        let call = HostRequest {
             host: self.host,
             peer,
             request: http::Request::from_parts(parts, body),

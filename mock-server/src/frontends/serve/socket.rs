@@ -13,7 +13,6 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// The socket of a connection.
 pub(super) struct Socket {
     inner: TokioIo<TcpStream>,
     abort: AbortHandle,

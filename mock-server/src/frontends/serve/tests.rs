@@ -9,11 +9,8 @@ use tokio::time::timeout;
 
 use super::accept::Accept;
 use super::*;
-use crate::clock::Speed;
 use crate::engine::{Fault, FaultKind};
-use crate::frontends::testing::{
-    connect, first_job, get, image, post, read_to_end, send, submit_sync,
-};
+use crate::frontends::testing::{connect, get, read_to_end};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(20);
@@ -38,33 +35,6 @@ async fn server_with_short_timeouts() -> Server {
 fn fault(server: &Server, kind: FaultKind) {
     let fault: Fault = serde_json::from_value(json!({"kind": kind})).unwrap();
     server.add_fault(fault).unwrap();
-}
-
-#[tokio::test]
-async fn all_four_hosts_respond() {
-    let server = server(Setup::default()).await;
-    assert_eq!(get(server.base_url(), "/v1/jobs").await.status(), 200);
-    assert_eq!(
-        get(server.developer_base_url(), "/v1/jobs").await.status(),
-        401
-    );
-    assert_eq!(get(server.media_url(), "/nothing").await.status(), 404);
-    assert_eq!(
-        get(server.control_url(), "/clock").await.json()["mode"],
-        "real"
-    );
-    assert_eq!(
-        server.mcp_url(),
-        format!("{}/mcp", server.developer_base_url())
-    );
-    let last: u16 = server
-        .control_url()
-        .rsplit(':')
-        .next()
-        .unwrap()
-        .parse()
-        .unwrap();
-    assert_ne!(last, 0);
 }
 
 #[tokio::test]
@@ -226,27 +196,6 @@ async fn slow_clients_do_not_block_others() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_gets_a_response() {
-    let server = server(Setup::default()).await;
-    let body = vec![b' '; 4 * 1024 * 1024 + 1];
-    let response = send(server.base_url(), "POST /v1/image-router/generate", &body).await;
-    assert_eq!(response.status(), 413);
-    assert_eq!(response.json()["error"]["code"], "payload_too_large");
-}
-
-#[tokio::test]
-async fn a_drop_fault_closes_the_connection() {
-    let server = server(Setup::default()).await;
-    for (kind, jobs) in [(FaultKind::DropBefore, 0), (FaultKind::DropAfter, 1)] {
-        fault(&server, kind);
-        let path = "/v1/image-router/generate";
-        let response = post(server.base_url(), path, image("async")).await;
-        assert!(response.0.is_empty(), "{kind:?}");
-        assert_eq!(server.jobs().len(), jobs, "{kind:?}");
-    }
-}
-
-#[tokio::test]
 async fn a_truncated_response_has_the_full_content_length_and_half_the_body() {
     let server = server(Setup::default()).await;
     let whole = get(server.base_url(), "/v1/open/catalog").await;
@@ -258,57 +207,6 @@ async fn a_truncated_response_has_the_full_content_length_and_half_the_body() {
         whole.header("content-length")
     );
     assert_eq!(response.body(), &whole.body()[..whole.body().len() / 2]);
-}
-
-#[tokio::test]
-async fn a_truncated_file_has_half_its_bytes() {
-    let server = server(Setup::default().speed(Speed::new(1000.0).unwrap())).await;
-    let job = post(
-        server.base_url(),
-        "/v1/image-router/generate",
-        image("sync"),
-    )
-    .await
-    .json();
-    let url = job["data"]["job"]["result"]["artifacts"][0]["url"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    let path = url.strip_prefix(server.media_url()).unwrap();
-    let whole = get(server.media_url(), path).await;
-    assert_eq!(whole.status(), 200);
-    fault(&server, FaultKind::Truncate);
-    let response = get(server.media_url(), path).await;
-    assert_eq!(
-        response.header("content-length"),
-        whole.header("content-length")
-    );
-    assert_eq!(response.body(), &whole.body()[..whole.body().len() / 2]);
-}
-
-#[tokio::test]
-async fn a_sync_submit_waits_for_its_job() {
-    let server = server(Setup::default().speed(Speed::new(200.0).unwrap())).await;
-    let response = submit_sync(server.base_url()).await;
-    assert_eq!(response.status(), 200);
-    assert_eq!(server.jobs()[0]["status"], "completed");
-}
-
-#[tokio::test]
-async fn a_sync_submit_waits_for_the_manual_clock() {
-    let server = server(Setup::default().clock_manual()).await;
-    let advance = async {
-        first_job(&server).await;
-        let changed = post(
-            server.control_url(),
-            "/clock/advance",
-            json!({"seconds": 2}),
-        )
-        .await;
-        assert_eq!(changed.status(), 200);
-    };
-    let (response, ()) = tokio::join!(submit_sync(server.base_url()), advance);
-    assert_eq!(response.status(), 200);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use wiremock::matchers::{method, path};
 use super::*;
 use crate::clock::Speed;
 use crate::engine::{Fault, FaultKind};
-use crate::frontends::testing::{first_job, get, image, post, submit_sync};
+use crate::frontends::testing::{get, image, post};
 
 fn fault(service: &MockService, kind: FaultKind) {
     let fault: Fault = serde_json::from_value(json!({"kind": kind})).unwrap();
@@ -21,26 +21,6 @@ async fn submit(service: &MockService) -> crate::frontends::testing::RawMessage 
         image("async"),
     )
     .await
-}
-
-#[tokio::test]
-async fn all_four_hosts_respond() {
-    let service = MockService::start().await;
-    assert_eq!(
-        get(service.base_url(), "/v1/jobs?status=queued")
-            .await
-            .status(),
-        200
-    );
-    assert_eq!(
-        get(service.developer_base_url(), "/v1/jobs").await.status(),
-        401
-    );
-    assert_eq!(get(service.media_url(), "/nothing").await.status(), 404);
-    assert_eq!(
-        get(service.control_url(), "/clock").await.json()["mode"],
-        "real"
-    );
 }
 
 #[tokio::test]
@@ -75,18 +55,6 @@ async fn mocks_of_a_test_take_precedence_over_the_service() {
     assert!(service.requests(0).is_empty());
     assert_eq!(submit(&service).await.status(), 202);
     assert_eq!(get(service.base_url(), "/v1/jobs").await.status(), 200);
-}
-
-#[tokio::test]
-async fn a_drop_fault_closes_one_connection() {
-    let service = MockService::start().await;
-    for (kind, jobs) in [(FaultKind::DropBefore, 0), (FaultKind::DropAfter, 1)] {
-        fault(&service, kind);
-        assert!(submit(&service).await.0.is_empty(), "{kind:?}");
-        assert_eq!(service.jobs().len(), jobs, "{kind:?}");
-    }
-    assert_eq!(submit(&service).await.status(), 202);
-    assert_eq!(service.jobs().len(), 2);
 }
 
 #[tokio::test]
@@ -137,17 +105,14 @@ async fn a_sync_submit_does_not_block_other_requests() {
         .start()
         .await;
     let url = service.base_url().to_owned();
-    let pending = tokio::spawn(async move { submit_sync(&url).await });
-    first_job(&service).await;
+    let path = "/v1/image-router/generate";
+    let pending = tokio::spawn(async move { post(&url, path, image("sync")).await });
+    while service.jobs().is_empty() {
+        tokio::task::yield_now().await;
+    }
     assert_eq!(get(service.base_url(), "/v1/jobs").await.status(), 200);
     assert!(!pending.is_finished());
     let response = pending.await.unwrap();
     assert_eq!(response.status(), 200);
     assert_eq!(service.jobs()[0]["status"], "completed");
-}
-
-#[tokio::test]
-async fn a_sync_submit_does_not_wait_for_a_manual_clock() {
-    let service = MockService::builder().clock_manual().start().await;
-    assert_eq!(submit_sync(service.base_url()).await.status(), 202);
 }

@@ -1,6 +1,6 @@
 //! The level of a video, Annex A.3.1, table A-1.
 
-use super::Format;
+use super::VideoFormat;
 
 /// Each level's `level_idc`, and its limits: macroblocks per second, macroblocks per frame, and
 /// macroblocks of reference frames.
@@ -24,7 +24,7 @@ const LEVELS: [(u8, u32, u32, u32); 16] = [
 ];
 
 /// Returns the lowest sufficient `level_idc`, or the highest one if no level is sufficient.
-pub(super) fn level_idc(format: &Format) -> u8 {
+pub(super) fn level_idc(format: &VideoFormat) -> u8 {
     let (columns, rows) = (format.columns(), format.rows());
     let area = columns * rows;
     let longer = columns.max(rows);
@@ -57,7 +57,7 @@ mod tests {
             (8192, 16, 51),
         ];
         for (width, height, expected) in rows {
-            let format = Format {
+            let format = VideoFormat {
                 width,
                 height,
                 frames_per_second: 25,

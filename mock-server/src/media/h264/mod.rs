@@ -27,7 +27,7 @@ const FRAME_NUM_BITS: u32 = 8;
 
 /// The constant properties of a video.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Format {
+pub(super) struct VideoFormat {
     /// The width in samples, even.
     pub(super) width: u32,
     /// The height in samples, even.
@@ -36,7 +36,7 @@ pub(super) struct Format {
     pub(super) palette: [YCbCr; 16],
 }
 
-impl Format {
+impl VideoFormat {
     pub(super) fn columns(&self) -> u32 {
         self.width.div_ceil(MACROBLOCK)
     }
@@ -59,13 +59,13 @@ impl Format {
 /// An encoder of consecutive pictures. Each result is one NAL unit and one access unit.
 #[derive(Debug)]
 pub(super) struct Encoder {
-    format: Format,
+    format: VideoFormat,
     frame_num: u32,
     idr_pic_id: u32,
 }
 
 impl Encoder {
-    pub(super) fn new(format: Format) -> Self {
+    pub(super) fn new(format: VideoFormat) -> Self {
         Self {
             format,
             frame_num: 0,
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     fn encoder() -> Encoder {
-        Encoder::new(Format {
+        Encoder::new(VideoFormat {
             width: 64,
             height: 32,
             frames_per_second: 25,

@@ -3,14 +3,14 @@
 use super::bits::BitWriter;
 use super::level::level_idc;
 use super::macroblock::{CHROMA_QP_OFFSET, QP};
-use super::{FRAME_NUM_BITS, Format, MACROBLOCK, nal};
+use super::{FRAME_NUM_BITS, MACROBLOCK, VideoFormat, nal};
 
 /// The baseline profile; the flags restrict it to the constrained baseline profile, A.2.1.1.
 const PROFILE_IDC: u32 = 66;
 const CONSTRAINT_FLAGS: u32 = 0b1100_0000;
 
 /// Returns the seq_parameter_set_data(), 7.3.2.1.1, as a NAL unit.
-pub(super) fn sequence(format: &Format) -> Vec<u8> {
+pub(super) fn sequence(format: &VideoFormat) -> Vec<u8> {
     let mut bits = BitWriter::default();
     bits.put(PROFILE_IDC, 8);
     bits.put(CONSTRAINT_FLAGS, 8);
@@ -31,7 +31,7 @@ pub(super) fn sequence(format: &Format) -> Vec<u8> {
 }
 
 /// Writes how far the last macroblocks extend beyond the picture, in units of two samples.
-fn cropping(bits: &mut BitWriter, format: &Format) {
+fn cropping(bits: &mut BitWriter, format: &VideoFormat) {
     let right = (format.columns() * MACROBLOCK - format.width) / 2;
     let bottom = (format.rows() * MACROBLOCK - format.height) / 2;
     let has_cropping = right > 0 || bottom > 0;
@@ -45,7 +45,7 @@ fn cropping(bits: &mut BitWriter, format: &Format) {
 
 /// Writes the vui_parameters(), E.1.1: BT.709 colours and no reordering, so that a player
 /// shows each picture as soon as it is decoded.
-fn video_usability(bits: &mut BitWriter, format: &Format) {
+fn video_usability(bits: &mut BitWriter, format: &VideoFormat) {
     bits.put(0, 1); // aspect_ratio_info_present_flag
     bits.put(0, 1); // overscan_info_present_flag
     bits.put(1, 1); // video_signal_type_present_flag
@@ -98,8 +98,8 @@ pub(super) fn picture() -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn format(width: u32, height: u32) -> Format {
-        Format {
+    fn format(width: u32, height: u32) -> VideoFormat {
+        VideoFormat {
             width,
             height,
             frames_per_second: 25,

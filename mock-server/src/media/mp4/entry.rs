@@ -4,7 +4,7 @@ use super::boxes::{boxed, full, u16s, u32s};
 
 /// The format of a track's samples.
 #[derive(Debug)]
-pub(in crate::media) enum Entry {
+pub(in crate::media) enum SampleEntry {
     /// H.264. The parameter sets are NAL units; NAL units in samples have four-byte lengths.
     Avc {
         width: u16,
@@ -16,7 +16,7 @@ pub(in crate::media) enum Entry {
     Aac { sample_rate: u16, config: [u8; 2] },
 }
 
-impl Entry {
+impl SampleEntry {
     pub(super) fn is_video(&self) -> bool {
         matches!(self, Self::Avc { .. })
     }

@@ -9,7 +9,7 @@ mod table;
 mod track;
 mod track_box;
 
-pub(super) use entry::Entry;
+pub(super) use entry::SampleEntry;
 pub(super) use track::Track;
 
 use boxes::{boxed, full, u16s, u32s};
@@ -17,7 +17,6 @@ use boxes::{boxed, full, u16s, u32s};
 /// Ticks per second of the movie's duration.
 const MOVIE_TIMESCALE: u32 = 1000;
 
-/// Returns the file. `duration_ms` is the duration of the longest track.
 pub(super) fn file(duration_ms: u32, tracks: &[Track]) -> Vec<u8> {
     let mut out = Vec::new();
     boxed(&mut out, b"ftyp", |out| {

@@ -1,11 +1,11 @@
 //! A track and its samples.
 
-use super::entry::Entry;
+use super::entry::SampleEntry;
 
 /// A track whose samples have equal durations, except that the last one may be shorter.
 #[derive(Debug)]
 pub(in crate::media) struct Track {
-    pub(super) entry: Entry,
+    pub(super) entry: SampleEntry,
     /// Ticks per second.
     pub(super) timescale: u32,
     /// Ticks per sample.
@@ -21,7 +21,7 @@ pub(in crate::media) struct Track {
 
 impl Track {
     pub(in crate::media) fn new(
-        entry: Entry,
+        entry: SampleEntry,
         timescale: u32,
         sample_duration: u32,
         duration: u32,

@@ -1,4 +1,4 @@
-//! Faults as the simulator hands them to a frontend, and the request journal.
+//! Faults as the simulator hands them to a frontend, and the request log.
 
 use std::time::Duration;
 
@@ -39,19 +39,6 @@ fn a_garbage_response_has_no_headers_of_the_file() {
 }
 
 #[test]
-fn a_delay_is_handed_to_the_frontend() {
-    let mut mock = Mock::new();
-    fault(&mut mock, json!({"kind": "delay", "delay_ms": 250}));
-    assert_eq!(
-        mock.open().get("/v1/jobs").0.delay,
-        Duration::from_millis(250)
-    );
-    fault(&mut mock, json!({"kind": "delay"}));
-    assert_eq!(mock.open().get("/v1/jobs").0.delay, Duration::from_secs(1));
-    assert_eq!(mock.open().get("/v1/jobs").0.delay, Duration::ZERO);
-}
-
-#[test]
 fn a_fault_applies_to_a_pending_reply_when_it_is_sent() {
     let mut mock = Mock::new();
     fault(&mut mock, json!({"kind": "truncate", "delay_ms": 5}));
@@ -74,13 +61,13 @@ fn a_fault_applies_to_a_pending_reply_when_it_is_sent() {
 }
 
 #[test]
-fn a_journal_entry_has_every_field() {
+fn a_logged_request_has_every_field() {
     let mut mock = Mock::new();
     mock.open()
         .idempotency_key("order-1")
         .post("/v1/image-router/generate?x=y", image("x"));
     mock.request(Host::Media).get("/nothing");
-    let entries = mock.simulator.journal(0);
+    let entries = mock.simulator.requests(0);
     let expected = json!({
         "seq": 1, "at": "2026-01-01T00:00:00Z", "method": "POST", "path": "/v1/image-router/generate?x=y",
         "surface": "open", "operation": "image_generate", "key": "key_open_demo", "request_id": entries[0]["request_id"],
@@ -94,5 +81,5 @@ fn a_journal_entry_has_every_field() {
         (&entries[1]["surface"], &entries[1]["operation"]),
         (&json!("media"), &json!(null))
     );
-    assert_eq!(mock.simulator.journal(1).len(), 1);
+    assert_eq!(mock.simulator.requests(1).len(), 1);
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use svc_sdk::contract::Plan;
 
 use super::Simulator;
-use crate::engine::{Call, Host, Reply, Settings, Time};
+use crate::engine::{Host, HostRequest, Reply, Settings, Time};
 
 const VIDEO: &str = "/v1/video-router/generate";
 const IMAGE: &str = "/v1/image-router/generate";
@@ -29,14 +29,12 @@ struct Mock {
     now: Time,
 }
 
-/// A builder of requests.
 struct RequestBuilder<'m> {
     mock: &'m mut Mock,
     host: Host,
     headers: Vec<(String, String)>,
 }
 
-/// The reply to a request.
 struct TestReply(Reply);
 
 impl Mock {
@@ -134,7 +132,7 @@ impl RequestBuilder<'_> {
             request = request.header(name, value);
         }
         let request = request.body(body.into()).unwrap();
-        let call = Call {
+        let call = HostRequest {
             host: self.host,
             peer: [127, 0, 0, 1].into(),
             request,
@@ -191,21 +189,6 @@ fn image(prompt: &str) -> Value {
 }
 
 #[test]
-fn the_openapi_document_has_the_configured_base_urls() {
-    let mut settings = Settings::default();
-    settings.hosts.open = "https://gate.example/svc".to_owned();
-    let mut mock = Mock::with(settings);
-    let document = mock.request(Host::Developer).get("/v1/openapi.json").json();
-    assert_eq!(document["openapi"], "3.1.0");
-    assert_eq!(document["servers"][0]["url"], "https://gate.example/svc");
-    let reference = mock.request(Host::Developer).get("/reference/json").json();
-    assert_eq!(reference, document);
-    let mut elsewhere = Mock::new();
-    let other = elsewhere.request(Host::Developer).get("/v1/openapi.json");
-    assert_eq!(other.json()["servers"][0]["url"], "http://127.0.0.1:4010");
-}
-
-#[test]
 fn the_path_of_a_base_url_prefixes_every_path() {
     let mut settings = Settings::default();
     settings.hosts.open = "https://gate.example/svc".to_owned();
@@ -235,16 +218,6 @@ fn service_time_never_goes_back() {
     assert_eq!(mock.status(&id), "completed");
     let later = mock.submit(IMAGE, image("x"));
     assert_eq!(mock.status(&later), "queued");
-}
-
-#[test]
-fn a_stuck_job_has_no_timer() {
-    let mut mock = Mock::new();
-    let id = mock.submit(VIDEO, video("[mock:stuck]"));
-    mock.advance_millis(1_000_000_000);
-    assert_eq!(mock.status(&id), "processing");
-    // Only the schedule of an Action is left.
-    assert_eq!(mock.simulator.state.timers.all().count(), 1);
 }
 
 #[test]

@@ -222,7 +222,7 @@ impl Session {
                 booked.map(|entry| micros(&entry["amount_usd"])).sum()
             };
             let (reserved, refunded) = (total("reservation"), total("refund"));
-            let billable = run.spend.billable().micros();
+            let billable = run.spend.billable().as_micros();
             prop_assert_eq!(reserved - refunded, billable, "{}", run.id);
             if run.status.is_terminal() {
                 prop_assert_eq!(total("capture"), billable, "{}", run.id);
@@ -289,7 +289,7 @@ fn created(body: &Value, pointer: &str) -> Option<String> {
 
 fn micros(amount: &Value) -> i64 {
     let amount: Usd = amount.as_str().unwrap_or("0").parse().unwrap();
-    amount.micros()
+    amount.as_micros()
 }
 
 proptest! {

@@ -145,9 +145,9 @@ fn what_a_job_made_is_dropped_with_it() {
     assert!(mock.simulator.state.webhook_queue.view(&hooked).is_none());
     assert_eq!(mock.simulator.next_due(), None);
     assert!(!mock.simulator.is_delivering());
-    // Only the requests of this day are in the journal.
-    let journal = mock.simulator.journal(0);
-    assert_eq!(journal.len(), 2, "{journal:?}");
+    // Only the requests of this day are in the request log.
+    let requests = mock.simulator.requests(0);
+    assert_eq!(requests.len(), 2, "{requests:?}");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{DEMO, IMAGE, Mock, TOP_UPS, VIDEO, image, video};
-use crate::engine::{Host, Settings, Time};
+use super::{IMAGE, Mock, TOP_UPS, VIDEO, image, video};
+use crate::engine::Host;
 
 /// Returns a mock whose state has an entry of each kind.
 fn used_mock() -> Mock {
@@ -44,71 +44,6 @@ fn used_mock() -> Mock {
     mock.request(Host::Open).get("/v1/jobs");
     mock.advance_millis(1_500);
     mock
-}
-
-/// Returns the replies to a fixed series of requests.
-fn replies(mock: &mut Mock) -> Vec<String> {
-    let mut texts = Vec::new();
-    for _ in 0..3 {
-        for reply in [
-            mock.open()
-                .idempotency_key("k")
-                .post(VIDEO, video("[mock:fail]"))
-                .0,
-            mock.open().post(IMAGE, image("x")).0,
-            mock.open().get("/v1/jobs").0,
-            mock.open().get("/v1/jobs/job_x").0,
-            mock.open()
-                .post(TOP_UPS, json!({"amount_usd_cents": 500}))
-                .0,
-            mock.request(Host::Open).get("/v1/jobs").0,
-            mock.developer().get("/v1/avatars").0,
-            mock.developer()
-                .post(
-                    "/v1/avatar-1.0/talking-video",
-                    json!({"avatar_handle": "mia", "script": "Hi."}),
-                )
-                .0,
-            mock.developer().get("/v1/avatar-videos").0,
-            mock.developer().get("/v1/usage").0,
-            mock.developer()
-                .post(DEMO, json!({"instruction": "x", "on_active_run": "reject"}))
-                .0,
-            mock.developer().get("/v1/formats/fmt_media/runs").0,
-            mock.developer().get("/v1/agent-runs").0,
-        ] {
-            texts.push(format!("{reply:?}"));
-        }
-        mock.advance_millis(3_000);
-    }
-    texts.push(
-        json!([
-            mock.simulator.ledger(),
-            mock.simulator.jobs(),
-            mock.simulator.journal(0)
-        ])
-        .to_string(),
-    );
-    texts
-}
-
-#[test]
-fn a_restored_simulator_gives_the_same_replies() {
-    let mut mock = used_mock();
-    let document = mock.simulator.snapshot(mock.now);
-    // A snapshot is sent as text.
-    let document: Value = serde_json::from_str(&document.to_string()).unwrap();
-    let mut other = Mock::with(Settings {
-        seed: 99,
-        ..Settings::default()
-    });
-    other.now = other.simulator.restore(document).unwrap();
-    assert_eq!(other.now, mock.now);
-    assert_eq!(
-        other.simulator.signing_secret("ws_demo"),
-        mock.simulator.signing_secret("ws_demo")
-    );
-    assert_eq!(replies(&mut other), replies(&mut mock));
 }
 
 #[test]
@@ -204,17 +139,4 @@ fn an_invalid_document_is_rejected_and_changes_nothing() {
         );
     }
     assert_eq!(mock.simulator.snapshot(mock.now), good);
-}
-
-#[test]
-fn a_reset_restores_the_initial_state() {
-    let mut mock = used_mock();
-    mock.simulator.reset();
-    assert_eq!(
-        mock.simulator.snapshot(Time::default()),
-        Mock::new().simulator.snapshot(Time::default())
-    );
-    assert!(mock.simulator.jobs().is_empty() && mock.simulator.journal(0).is_empty());
-    mock.now = Settings::default().epoch;
-    assert_eq!(replies(&mut mock), replies(&mut Mock::new()));
 }

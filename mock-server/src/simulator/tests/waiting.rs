@@ -65,36 +65,6 @@ fn the_reply_has_the_whole_job_once_it_has_ended() {
 }
 
 #[test]
-fn the_reply_is_the_receipt_once_the_wait_is_over() {
-    let mut mock = Mock::new();
-    let (pending, first) = submit_pending(
-        &mut mock,
-        VIDEO,
-        json!({"mode": "subscribe", "wait_timeout_seconds": 3}),
-    );
-    assert_eq!(pending.until, mock.now.after(Duration::from_secs(3)));
-    mock.advance_millis(3_000);
-    let predicted = mock.simulator.predict(&pending);
-    let reply = mock.simulator.resume(mock.now, &pending);
-    assert_eq!(
-        (reply.response.status().as_u16(), &reply.pending),
-        (202, &None)
-    );
-    assert_eq!(body_of(&reply), body_of(&first));
-    assert_eq!(body_of(&reply), body_of(&predicted));
-}
-
-#[test]
-fn a_wait_is_ten_seconds_by_default() {
-    let mut mock = Mock::new();
-    let (pending, _) = submit_pending(&mut mock, IMAGE, json!({"prompt": "[mock:stuck]"}));
-    assert_eq!(pending.until, mock.now.after(Duration::from_secs(10)));
-    let (pending, _) = submit_pending(&mut mock, VIDEO, json!({"wait_timeout_seconds": 0}));
-    assert_eq!(pending.until, mock.now);
-    assert_eq!(mock.simulator.resume(mock.now, &pending).pending, None);
-}
-
-#[test]
 fn a_job_that_ends_early_ends_the_wait() {
     let mut mock = Mock::new();
     let (pending, _) = submit_pending(&mut mock, VIDEO, json!({}));
@@ -132,15 +102,15 @@ fn a_reset_ends_the_wait_for_its_jobs() {
 }
 
 #[test]
-fn the_journal_has_the_status_of_the_final_reply() {
+fn the_log_has_the_status_of_the_final_reply() {
     let mut mock = Mock::new();
     submit_pending(&mut mock, IMAGE, json!({}));
-    assert_eq!(mock.simulator.journal(0)[0]["status"], 200);
+    assert_eq!(mock.simulator.requests(0)[0]["status"], 200);
     let (other, _) = submit_pending(&mut mock, VIDEO, json!({"wait_timeout_seconds": 1}));
-    assert_eq!(mock.simulator.journal(1)[0]["status"], 202);
+    assert_eq!(mock.simulator.requests(1)[0]["status"], 202);
     mock.simulator
         .end_job(mock.now, &other.job_id, JobStatus::Completed, None)
         .unwrap();
     mock.simulator.resume(mock.now, &other);
-    assert_eq!(mock.simulator.journal(1)[0]["status"], 200);
+    assert_eq!(mock.simulator.requests(1)[0]["status"], 200);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{IMAGE, Mock, VIDEO};
+use super::{IMAGE, Mock};
 use crate::engine::json_text::JsonText;
 use crate::engine::webhooks::queue::Announcement;
 use crate::engine::{Delivery, DeliveryOutcome, Settings};
@@ -89,69 +89,6 @@ fn seconds(sent: &[Delivery]) -> Vec<u64> {
 }
 
 #[test]
-fn a_completed_job_is_announced_once() {
-    let mut mock = Mock::new();
-    let id = mock.submit(IMAGE, hooked("a fox"));
-    assert_eq!(mock.webhook(&id), Value::Null);
-    mock.advance_millis(2_000);
-    let pending = mock.webhook(&id);
-    assert_eq!(pending["status"], "pending");
-    let sent = mock.deliver(100_000, &DeliveryOutcome::answered(204));
-    assert_eq!(sent.len(), 1);
-    assert_eq!(
-        (sent[0].event.as_str(), sent[0].url.as_str()),
-        ("job.completed", HOOK)
-    );
-    let job = mock.read(&format!("/v1/jobs/{id}"));
-    let artifact = &job["result"]["artifacts"][0];
-    let expected = json!({
-        "event": "job.completed", "request_id": body(&sent[0])["request_id"], "job_id": id,
-        "status": "OK", "payload": {"artifacts": [{
-            "id": artifact["id"], "url": artifact["url"], "type": "image", "content_type": "image/png"
-        }]}
-    });
-    assert_eq!(body(&sent[0]), expected);
-    assert!(
-        artifact["url"]
-            .as_str()
-            .unwrap()
-            .starts_with("http://127.0.0.1:4012/")
-    );
-    assert_eq!(
-        mock.webhook(&id),
-        json!({
-            "status": "delivered", "next_attempt_at": null, "last_status_code": 204,
-            "last_error": null, "attempts": 1,
-            "signing_secret_fingerprint": header(&sent[0], "x-svc-webhook-secret-fingerprint"),
-        })
-    );
-}
-
-#[test]
-fn failed_and_canceled_jobs_are_announced_with_their_error() {
-    let mut mock = Mock::new();
-    mock.submit(IMAGE, hooked("[mock:fail=provider_unavailable]"));
-    let id = mock.submit(VIDEO, {
-        let mut body = hooked("x");
-        body["model"] = json!("video-l");
-        body
-    });
-    mock.open()
-        .send("POST", &format!("/v1/jobs/{id}/cancel"), "")
-        .data(200);
-    let sent = mock.deliver(60, &DeliveryOutcome::answered(200));
-    let events: Vec<_> = sent.iter().map(body).collect();
-    assert_eq!(events[0]["event"], "job.canceled");
-    assert_eq!(events[0]["error"]["code"], "job_canceled");
-    assert_eq!(events[1]["event"], "job.failed");
-    assert_eq!(events[1]["error"]["code"], "provider_unavailable");
-    for event in events {
-        assert_eq!(event["status"], "ERROR");
-        assert_eq!(event["payload"], json!({"artifacts": []}));
-    }
-}
-
-#[test]
 fn ten_attempts_follow_the_backoff_schedule() {
     let mut mock = Mock::new();
     let id = mock.submit(IMAGE, hooked("x"));
@@ -166,39 +103,6 @@ fn ten_attempts_follow_the_backoff_schedule() {
     assert_eq!(exhausted["last_error"], "http_error");
     assert_eq!(exhausted["next_attempt_at"], Value::Null);
     assert_eq!(mock.status(&id), "completed");
-    mock.assert_ledger_is_balanced();
-}
-
-#[test]
-fn a_redelivery_is_signed_again_and_is_no_automatic_attempt() {
-    let mut mock = Mock::new();
-    let id = mock.submit(IMAGE, hooked("x"));
-    mock.redeliver(&id).error(409, "job_not_terminal");
-    let refused = DeliveryOutcome::answered(500);
-    let first = mock.deliver(20_000, &refused).remove(0);
-    let response = mock.redeliver(&id).data(202);
-    assert_eq!(response["job_id"], json!(id));
-    assert_eq!(response["event"], "job.completed");
-    assert_eq!(response["webhook_delivery"]["status"], "exhausted");
-    let again = mock.deliver(100_000, &refused);
-    assert_eq!(seconds(&again), [20_000], "sent once, without a delay");
-    assert_eq!(again[0].body, first.body);
-    for name in ["x-svc-webhook-timestamp", "x-svc-webhook-signature"] {
-        assert_ne!(header(&again[0], name), header(&first, name));
-    }
-    let exhausted = mock.webhook(&id);
-    assert_eq!(
-        (&exhausted["status"], &exhausted["attempts"]),
-        (&json!("exhausted"), &json!(10))
-    );
-    mock.redeliver(&id).data(202);
-    mock.deliver(1, &DeliveryOutcome::answered(200));
-    let delivered = mock.webhook(&id);
-    assert_eq!(
-        (&delivered["status"], &delivered["attempts"]),
-        (&json!("delivered"), &json!(10))
-    );
-    assert_eq!(delivered["last_error"], Value::Null);
     mock.assert_ledger_is_balanced();
 }
 
@@ -270,71 +174,6 @@ fn each_attempt_is_in_the_timeline_of_its_job() {
     assert_eq!(found.collect::<Vec<_>>(), expected);
 }
 
-#[test]
-fn a_rotated_secret_signs_for_one_more_day_or_until_the_next_rotation() {
-    let signatures = |mock: &mut Mock| {
-        mock.test_delivery().data(202);
-        let sent = mock.deliver(0, &DeliveryOutcome::answered(204)).remove(0);
-        let fingerprint = header(&sent, "x-svc-webhook-secret-fingerprint").to_owned();
-        (
-            header(&sent, "x-svc-webhook-signature").split(',').count(),
-            fingerprint,
-        )
-    };
-    let mut mock = Mock::new();
-    let first = mock.secret();
-    assert_eq!(
-        first["secret"],
-        "whsec_1cd7d245002496480656f84d95bdd64a691600d5ffa22e9a828518dd0ba163d4"
-    );
-    let none = json!({"previous_valid_until": null, "previous_fingerprint": null});
-    assert_eq!(
-        (&first["rotation"], &first["created_at"]),
-        (&none, &json!("2026-01-01T00:00:00Z"))
-    );
-    assert_eq!(signatures(&mut mock).0, 1);
-    mock.advance_millis(5_000);
-    let second = mock.rotate();
-    assert_eq!(mock.secret(), second);
-    assert_eq!(
-        mock.simulator.signing_secret("ws_demo"),
-        second["secret"].as_str()
-    );
-    assert_eq!(second["created_at"], "2026-01-01T00:00:05Z");
-    assert_eq!(
-        second["rotation"],
-        json!({
-            "previous_valid_until": "2026-01-02T00:00:05Z",
-            "previous_fingerprint": first["fingerprint"],
-        })
-    );
-    assert_eq!(
-        signatures(&mut mock),
-        (2, second["fingerprint"].as_str().unwrap().to_owned())
-    );
-    let third = mock.rotate();
-    assert_eq!(
-        third["rotation"]["previous_fingerprint"],
-        second["fingerprint"]
-    );
-    assert_eq!(
-        signatures(&mut mock).0,
-        2,
-        "the first secret no longer signs"
-    );
-    mock.advance_millis(24 * 3_600_000 - 1);
-    assert_eq!(signatures(&mut mock).0, 2);
-    mock.advance_millis(1);
-    assert_eq!(signatures(&mut mock).0, 1);
-    assert_eq!(mock.secret()["rotation"], none);
-    let secrets = [&first, &second, &third].map(|secret| secret["secret"].clone());
-    assert!(secrets[0] != secrets[1] && secrets[1] != secrets[2] && secrets[0] != secrets[2]);
-    mock.simulator.reset();
-    mock.now = Settings::default().epoch;
-    assert_eq!(mock.secret(), first);
-    assert_eq!(mock.simulator.signing_secret("ws_none"), None);
-}
-
 // The signatures were computed with Python's hmac and the secrets of seed 1.
 #[test]
 fn a_test_delivery_is_signed_with_both_secrets_and_not_retried() {
@@ -390,24 +229,6 @@ fn a_payload_over_one_mebibyte_is_left_out() {
         let url = "http://127.0.0.1:4011/v1/format-runs/run_1/result";
         assert_eq!(sent["error"]["result_url"], url);
     }
-}
-
-#[test]
-fn a_destination_is_checked_again_before_sending() {
-    let mut mock = Mock::new();
-    mock.announce("https://10.0.0.1/", json!({"payload": {}}));
-    assert!(
-        mock.deliver(100_000, &DeliveryOutcome::answered(200))
-            .is_empty()
-    );
-    let view = mock.simulator.state.webhook_queue.view("run_1").unwrap();
-    assert_eq!(
-        (&view["status"], &view["attempts"]),
-        (&json!("failed"), &json!(1))
-    );
-    assert_eq!(view["last_error"], "url_not_public");
-    assert_eq!(mock.simulator.deliveries()[0]["error"], "url_not_public");
-    mock.assert_ledger_is_balanced();
 }
 
 #[test]

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// An operation of a document.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OperationItem<'d> {
     pub(super) path: &'d str,
@@ -126,7 +125,6 @@ pub(super) fn request_schema<'d>(
     json_schema(resolve(document, item.operation.get("requestBody")?))
 }
 
-/// Returns the schema of a JSON body.
 pub(super) fn json_schema(body: &Value) -> Option<&Value> {
     let content = body.get("content")?.as_object()?;
     let json = content
@@ -145,13 +143,13 @@ pub(super) fn assumed_codes(document: &Value) -> impl Iterator<Item = &str> {
 /// Follows a reference, if the value is one.
 fn resolve<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
     match value.get("$ref").and_then(Value::as_str) {
-        Some(reference) => target(document, reference),
+        Some(reference) => resolve_reference(document, reference),
         None => value,
     }
 }
 
 /// Returns the target of a reference within the document; null if there is none.
-pub(super) fn target<'d>(document: &'d Value, reference: &str) -> &'d Value {
+pub(super) fn resolve_reference<'d>(document: &'d Value, reference: &str) -> &'d Value {
     let pointer = reference.strip_prefix('#').unwrap_or_default();
     match pointer {
         "" => &Value::Null,

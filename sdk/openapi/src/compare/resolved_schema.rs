@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::reader::target;
+use super::reader::resolve_reference;
 
 /// The maximum nesting of references and combinations.
 const MAX_DEPTH: usize = 16;
@@ -41,7 +41,7 @@ impl<'d> ResolvedSchema<'d> {
             return merged;
         };
         if let Some(reference) = fields.get("$ref").and_then(Value::as_str) {
-            merged = Self::resolve(document, target(document, reference), depth + 1);
+            merged = Self::resolve(document, resolve_reference(document, reference), depth + 1);
             merged.component = reference.rsplit('/').next();
         }
         merged.read_keywords(fields);

@@ -1,4 +1,4 @@
-//! When a request may be sent: one bucket of a key.
+//! One rate-limit bucket of a key, which determines when a request may be sent.
 
 use std::time::Duration;
 
@@ -73,6 +73,15 @@ impl Bucket {
         Ok(())
     }
 
+    /// Begins with a window that another process has seen.
+    pub(super) fn resume(&mut self, report: &Report, now: Instant) {
+        self.longest_reset = report.limit.reset_after;
+        let mut window = Window::from_report(report, now);
+        // The request that was reported was one of this program.
+        window.count_reported();
+        self.window = Some(window);
+    }
+
     /// Gives back the place of a request that was not counted.
     pub(super) fn release(&mut self) {
         self.in_flight = self.in_flight.saturating_sub(1);
@@ -135,8 +144,8 @@ impl Bucket {
     }
 
     /// Brings the window forward by time that the clock did not count.
-    pub(super) fn skip(&mut self, span: Duration) {
-        self.window = self.window.and_then(|window| window.skip(span));
+    pub(super) fn shift_back(&mut self, span: Duration) {
+        self.window = self.window.and_then(|window| window.shift_back(span));
         self.closed_until = self.closed_until.and_then(|until| until.checked_sub(span));
         self.next_poll = self.next_poll.and_then(|next| next.checked_sub(span));
     }

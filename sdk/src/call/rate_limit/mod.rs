@@ -38,6 +38,17 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
+    /// Creates what another process has found out, for
+    /// [`ClientBuilder::known_write_limit`](crate::ClientBuilder::known_write_limit).
+    #[must_use]
+    pub fn new(limit: u32, remaining: u32, reset_after: Duration) -> Self {
+        Self {
+            limit,
+            remaining,
+            reset_after,
+        }
+    }
+
     pub(crate) fn from_headers(headers: &HeaderMap) -> Option<Self> {
         let number = |name: HeaderName| {
             headers
@@ -57,14 +68,14 @@ impl RateLimit {
     }
 }
 
-/// How a request that had a place in a bucket ended.
+/// The outcome of a request that had a place in a bucket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Attempt<'a> {
-    /// It was not counted for the key: it never left, or the service did not accept the key.
+    /// The request was not counted: it was not sent, or the service did not accept the key.
     NotCounted,
-    /// It may have left, and no response came.
+    /// The request may have been sent, and there was no response.
     Unanswered,
-    /// A response came.
+    /// There was a response.
     Answered {
         /// When the request was sent. The service counted it between then and now.
         sent_at: Instant,
@@ -79,9 +90,18 @@ pub(crate) enum Attempt<'a> {
 pub(crate) struct RateLimiter {
     read: Mutex<Bucket>,
     write: Mutex<Bucket>,
+    /// The part of the computer's sleep that the windows were brought forward by.
+    skipped: Mutex<Duration>,
 }
 
 impl RateLimiter {
+    /// Begins with what an earlier process knew of the bucket of writes.
+    pub(crate) fn resume_writes(&self, limit: RateLimit, now: Instant) {
+        if let Some(report) = Report::new(limit, now, now) {
+            self.bucket(RateLimitBucket::Write).resume(&report, now);
+        }
+    }
+
     /// Takes a place for a request, or returns when to try again.
     pub(crate) fn acquire(&self, bucket: RateLimitBucket, now: Instant) -> Result<(), Instant> {
         self.bucket(bucket).acquire(now)
@@ -133,11 +153,17 @@ impl RateLimiter {
         self.bucket(RateLimitBucket::Read).has_window()
     }
 
-    /// Brings all windows forward by time in which nothing was sent, and which the clock did not
-    /// count.
-    pub(crate) fn skip(&self, span: Duration) {
+    /// Brings all windows forward by the time that the computer slept, which the clock did not count,
+    /// given all of its sleep since the client was created.
+    pub(crate) fn skip_sleep(&self, total: Duration) {
+        let mut skipped = self.skipped.lock().unwrap_or_else(PoisonError::into_inner);
+        let span = total.saturating_sub(*skipped);
+        if span.is_zero() {
+            return;
+        }
+        *skipped = total;
         for bucket in [RateLimitBucket::Read, RateLimitBucket::Write] {
-            self.bucket(bucket).skip(span);
+            self.bucket(bucket).shift_back(span);
         }
     }
 

@@ -52,6 +52,19 @@ fn places(limiter: &RateLimiter, now: Instant) -> usize {
 }
 
 #[test]
+fn a_window_that_an_earlier_process_used_up_is_waited_for() {
+    let (limiter, now) = (RateLimiter::default(), clock::now());
+    limiter.resume_writes(RateLimit::new(120, 0, seconds(30)), now);
+    let next = limiter.acquire(BUCKET, now).unwrap_err();
+    assert!(next > now + seconds(29), "{:?}", next - now);
+    assert_eq!(limiter.acquire(BUCKET, next), Ok(()));
+    let (limiter, now) = (RateLimiter::default(), clock::now());
+    limiter.resume_writes(RateLimit::new(120, 3, seconds(30)), now);
+    round_trip(&limiter, now, &headers(120, 2, 30));
+    assert_eq!(places(&limiter, now), 2, "no other process is counted");
+}
+
+#[test]
 fn a_window_is_not_overdrawn_and_the_next_one_is_open() {
     let (limiter, now) = (RateLimiter::default(), clock::now());
     round_trip(&limiter, now, &headers(120, 2, 30));

@@ -31,7 +31,7 @@ pub(super) struct Window {
     pub(super) reported_at: Option<Instant>,
 }
 
-/// What a response reports of the window in which its request was counted.
+/// The rate-limit window of a request, as its response reports it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Report {
     pub(super) limit: RateLimit,
@@ -161,9 +161,9 @@ impl Window {
             .saturating_sub(self.own)
     }
 
-    /// Brings the window forward by time that the clock did not count. One that would be before the
-    /// range of the clock has ended.
-    pub(super) fn skip(self, span: Duration) -> Option<Self> {
+    /// Moves the window back by time that the clock did not count. Returns `None` if it would start
+    /// before the range of the clock, so that it has ended.
+    pub(super) fn shift_back(self, span: Duration) -> Option<Self> {
         Some(Self {
             earliest_end: self.earliest_end.checked_sub(span)?,
             latest_end: self.latest_end.checked_sub(span)?,
@@ -172,7 +172,7 @@ impl Window {
         })
     }
 
-    /// Ends the window when the service says that it takes requests again.
+    /// Ends the window at the time from which the service accepts requests again.
     pub(super) fn end_at(&mut self, end: Instant) {
         if end >= self.earliest_end {
             self.latest_end = self.latest_end.min(end);

@@ -1,6 +1,5 @@
 //! The rate limit of the key, and the requests under way.
 
-use std::future::IntoFuture;
 use std::time::Duration;
 
 use super::{JOB, RECEIPT};
@@ -29,7 +28,7 @@ async fn a_client_learns_the_rate_limit_before_it_sends_more_than_can_be_under_w
     for _ in 0..2 * crate::transport::MAX_IN_FLIGHT {
         let submit =
             client.submit_json::<JobResource<Developer>>(Operation::Music1Generate, &[], &body);
-        tasks.spawn(submit.into_future());
+        tasks.spawn(submit);
     }
     clock::sleep(Duration::from_secs(50)).await;
     assert_eq!(script.requests().len(), crate::transport::MAX_IN_FLIGHT);

@@ -2,6 +2,7 @@
 
 mod ambiguity;
 mod limits;
+mod progress;
 mod requests;
 mod retries;
 mod sleep;

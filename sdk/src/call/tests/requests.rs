@@ -2,10 +2,11 @@
 
 use super::{JOB, RECEIPT, video};
 use crate::contract::{Method, Operation};
+use crate::error::ErrorKind;
 use crate::handle::JobResource;
 use crate::surface::Open;
 use crate::transport::scripted::{Script, Step, json, open_client};
-use crate::types::TopUpCreate;
+use crate::types::{TopUpCreate, Usd};
 
 #[tokio::test(start_paused = true)]
 async fn every_call_has_a_key_of_its_own() {
@@ -122,7 +123,7 @@ async fn no_identifier_changes_the_path() {
             .get()
             .await
             .unwrap_err();
-        assert!(error.is_invalid() && !error.may_have_been_sent());
+        assert!(error.kind() == ErrorKind::InvalidRequest && !error.may_have_been_sent());
     }
 }
 
@@ -135,19 +136,19 @@ async fn an_invalid_request_is_not_sent() {
         .generate(video().image_url("http://a.example/x.png"))
         .await
         .unwrap_err();
-    assert!(error.is_invalid(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest, "{error}");
     assert!(error.to_string().contains("image_url"), "{error}");
     let error = client
         .top_ups()
-        .create(TopUpCreate::new(2_000).success_url("x"))
+        .create(TopUpCreate::new(Usd::from_micros(20_000_000)).success_url("x"))
         .await
         .unwrap_err();
-    assert!(error.is_invalid());
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest);
     let error = client
         .submit_json::<JobResource<Open>>(Operation::Music1Generate, &[], &serde_json::json!({}))
         .await
         .unwrap_err();
-    assert!(error.is_invalid());
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest);
     assert!(script.requests().is_empty());
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{JOB, RECEIPT, busy, page, video};
+use crate::error::ErrorKind;
 use crate::transport::scripted::{Script, Step, developer_client, json, open_client};
 
 #[tokio::test(start_paused = true)]
@@ -99,7 +100,7 @@ async fn a_truncated_body_is_retried_and_one_of_another_shape_is_not() {
         .await
         .unwrap_err();
     assert_eq!(script.requests().len(), 1);
-    assert!(error.is_decode());
+    assert_eq!(error.kind(), ErrorKind::InvalidResponse);
 }
 
 #[tokio::test(start_paused = true)]

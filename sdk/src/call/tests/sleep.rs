@@ -1,4 +1,4 @@
-//! Calls while the computer sleeps or the process is stopped, and connections that are dead.
+//! Calls while the computer sleeps, and connections that are dead.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +14,6 @@ fn sleep_in(delay: Duration) {
     tokio::spawn(async move {
         clock::sleep(delay).await;
         clock::sleep_computer(HOUR);
-    });
-}
-
-/// Stops the process for an hour, `delay` from now.
-fn stop_in(delay: Duration) {
-    tokio::spawn(async move {
-        clock::sleep(delay).await;
-        tokio::time::advance(HOUR).await;
     });
 }
 
@@ -126,34 +118,4 @@ async fn a_call_that_times_out_replaces_its_connection() {
     assert!(job.get().timeout(second).await.unwrap_err().is_timeout());
     job.get().timeout(second).await.unwrap();
     assert_eq!(reconnects(&script), [0, 1]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn time_limits_do_not_count_the_time_of_a_stop() {
-    // Twenty seconds, and the hour of the stop.
-    let latency = HOUR + Duration::from_secs(20);
-    let script = Script::with_latency([json(200, JOB)], latency);
-    stop_in(Duration::from_secs(3));
-    open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .get()
-        .timeout(Duration::from_secs(30))
-        .await
-        .unwrap();
-    assert_eq!(script.requests().len(), 1);
-
-    let script = Script::new([Step::NoResponse]);
-    let began = clock::now();
-    stop_in(Duration::from_secs(3));
-    let error = open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .get()
-        .timeout(Duration::from_secs(30))
-        .await
-        .unwrap_err();
-    assert!(error.is_timeout(), "{error}");
-    let counted = (clock::now() - began - HOUR).as_secs();
-    assert!((25..=30).contains(&counted), "{counted}");
 }

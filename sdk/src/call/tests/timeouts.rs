@@ -1,6 +1,5 @@
 //! The time limits of calls and attempts.
 
-use std::future::IntoFuture;
 use std::time::Duration;
 
 use super::{JOB, RECEIPT, video};
@@ -22,7 +21,7 @@ async fn a_request_that_waits_for_its_turn_was_not_sent() {
     };
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..crate::transport::MAX_IN_FLIGHT {
-        tasks.spawn(submit(60).into_future());
+        tasks.spawn(submit(60));
     }
     clock::sleep(Duration::from_secs(1)).await;
     let error = submit(20).await.unwrap_err();

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::WebhookNotifier;
 use crate::contract::{ErrorCode, RunStatus};
+use crate::error::ErrorKind;
 use crate::transport::scripted::{Script, Step, developer_client, json};
 use crate::types::{AgentCompletionCreate, BulkRunCreate, FormatRunCreate, OutputSchema, Usd};
 
@@ -74,7 +75,7 @@ async fn the_error_of_a_run_that_did_not_complete_has_its_receipt() {
     let script = Script::new([poll("failed"), receipt("failed", failed)]);
     let run = developer_client(&script).agent_runs().handle("run_1");
     let error = run.wait().await.unwrap_err();
-    assert!(error.is_run_failed() && !error.is_job_failed());
+    assert_eq!(error.kind(), ErrorKind::RunFailed);
     assert_eq!(error.code(), Some(&ErrorCode::IncompleteAssembly));
     let details = error.body().unwrap().details();
     assert_eq!(details.pending_job_count, Some(1));
@@ -94,43 +95,33 @@ async fn the_error_of_a_run_that_did_not_complete_has_its_receipt() {
             .wait()
             .await;
         let error = error.unwrap_err();
-        assert_eq!(error.is_run_canceled(), is_canceled);
-        assert_eq!(error.is_run_skipped(), !is_canceled);
-        assert!(!error.is_run_failed());
+        assert_eq!(error.kind() == ErrorKind::RunCanceled, is_canceled);
+        assert_eq!(error.kind() == ErrorKind::RunSkipped, !is_canceled);
+        assert_ne!(error.kind(), ErrorKind::RunFailed);
         assert_eq!(error.run_id(), Some(&"run_1".into()));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_terminal_status_is_judged_by_its_error_and_output() {
-    let well = Script::new([
-        json(200, r#"{"data": {"status": "archived", "terminal": true}}"#),
-        receipt("archived", r#", "output": {"title": "Fox"}"#),
-    ]);
-    let receipt_of = developer_client(&well)
-        .agent_runs()
-        .handle("run_1")
-        .wait()
-        .await;
-    assert_eq!(
-        receipt_of.unwrap().status,
-        RunStatus::Other("archived".into())
-    );
+async fn an_unknown_terminal_status_is_neither_a_success_nor_a_failure() {
     for fields in [
+        r#", "output": {"title": "Fox"}"#,
         r#", "error": {"code": "too_old"}"#,
         r#", "error": "too old""#,
         "",
     ] {
-        let badly = Script::new([
-            json(200, r#"{"data": {"status": "expired", "terminal": true}}"#),
-            receipt("expired", fields),
+        let script = Script::new([
+            json(200, r#"{"data": {"status": "archived", "terminal": true}}"#),
+            receipt("archived", fields),
         ]);
-        let error = developer_client(&badly)
-            .agent_runs()
-            .handle("run_1")
-            .wait()
-            .await;
-        assert!(error.unwrap_err().is_run_failed(), "{fields}");
+        let run = developer_client(&script).agent_runs().handle("run_1");
+        let error = run.wait().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnknownStatus, "{fields}");
+        assert_eq!(error.terminal_status(), Some("archived"));
+        assert_eq!(
+            error.run_receipt().unwrap().status,
+            RunStatus::Other("archived".into())
+        );
     }
 }
 
@@ -190,7 +181,7 @@ async fn a_receipt_that_cannot_be_decoded_still_names_the_run_and_the_key() {
     let script = Script::new([unreadable]);
     let completion = AgentCompletionCreate::new("x", Usd::from_micros(1_000_000));
     let start = developer_client(&script)
-        .agent()
+        .agents()
         .run(completion)
         .max_retries(0);
     let key = start.request().unwrap().idempotency_key.clone();
@@ -204,13 +195,13 @@ async fn an_invalid_run_is_not_sent() {
     let script = Script::new([]);
     let client = developer_client(&script);
     let refused = client.formats().run("fmt_1", FormatRunCreate::default());
-    assert!(refused.await.unwrap_err().is_invalid());
+    assert_eq!(refused.await.unwrap_err().kind(), ErrorKind::InvalidRequest);
     let no_cap = AgentCompletionCreate::new("x", Usd::ZERO);
-    let refused = client.agent().run(no_cap).await;
-    assert!(refused.unwrap_err().is_invalid());
+    let refused = client.agents().run(no_cap).await;
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::InvalidRequest);
     let schema = OutputSchema::new(serde_json::json!({"type": "object", "not": {}}));
     let error = crate::Error::from(schema.unwrap_err());
-    assert!(error.is_invalid() && !error.may_have_been_sent());
+    assert!(error.kind() == ErrorKind::InvalidRequest && !error.may_have_been_sent());
     assert_eq!(error.violations()[0].path, "/not");
     assert_eq!(script.requests().len(), 0);
 }
@@ -291,11 +282,11 @@ async fn an_operation_that_submits_another_resource_is_rejected() {
     let json = serde_json::json!({});
     let wrong =
         client.submit_json::<JobResource<Developer>>(Operation::AgentCompletionsCreate, &[], &json);
-    assert!(wrong.await.unwrap_err().is_invalid());
+    assert_eq!(wrong.await.unwrap_err().kind(), ErrorKind::InvalidRequest);
     let wrong = client.submit_json::<AgentRun>(Operation::FormatsRunsCreate, &["f"], &json);
-    assert!(wrong.await.unwrap_err().is_invalid());
+    assert_eq!(wrong.await.unwrap_err().kind(), ErrorKind::InvalidRequest);
     let wrong = client.submit_json::<QueueResource>(Operation::Video1Generate, &[], &json);
-    assert!(wrong.await.unwrap_err().is_invalid());
+    assert_eq!(wrong.await.unwrap_err().kind(), ErrorKind::InvalidRequest);
 }
 
 #[tokio::test(start_paused = true)]
@@ -351,7 +342,7 @@ async fn a_result_of_a_running_run_is_not_a_failure() {
         .result()
         .await;
     let error = error.unwrap_err();
-    assert!(!error.is_run_failed(), "{error}");
+    assert_ne!(error.kind(), ErrorKind::RunFailed, "{error}");
     assert_eq!(
         error.next_action(),
         Some(crate::contract::NextAction::PollStatus)
@@ -387,7 +378,7 @@ async fn a_damaged_receipt_still_names_the_run() {
     ] {
         let script = Script::new([json(202, &body)]);
         let completion = AgentCompletionCreate::new("x", Usd::from_micros(1));
-        let start = developer_client(&script).agent().run(completion);
+        let start = developer_client(&script).agents().run(completion);
         let key = start.request().unwrap().idempotency_key.clone();
         let run = start.await.unwrap();
         assert_eq!(run.id().as_str(), "run_7", "{body}");

@@ -1,10 +1,10 @@
 //! Waits for many jobs at once, against a service with a rate limit, in virtual time.
 
-use std::future::IntoFuture;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use http_body_util::{BodyExt, Full};
 use tokio::task::JoinSet;
 
@@ -244,13 +244,33 @@ async fn others_go_on_if_the_wait_that_reads_the_pages_is_dropped() {
             // Each gives up at another moment of the reading, but for the last hundred.
             let limit = Duration::from_millis(200 + number);
             let limit = if number < 200 { limit } else { JOB * 10 };
-            match tokio::time::timeout(limit, wait.into_future()).await {
+            match tokio::time::timeout(limit, wait).await {
                 Ok(result) => (result, Duration::ZERO),
                 Err(_) => (Ok(completed()), Duration::ZERO),
             }
         });
     }
     waits.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn updates_that_are_held_read_the_pages_for_others() {
+    let mut waits = start(Lists::Complete, 0..0);
+    let handles = (0..300).map(|number| waits.client.jobs().handle(format!("job_{number}")));
+    let mut held: Vec<_> = handles.map(|job| job.updates()).collect();
+    for updates in &mut held {
+        assert!(updates.next().now_or_never().is_none());
+    }
+    for number in 0..400 {
+        let wait = waits.client.jobs().handle(format!("job_{number}")).wait();
+        waits
+            .running
+            .spawn(async move { (wait.await, Duration::ZERO) });
+    }
+    waits.end().await;
+    let late = clock::now() - waits.service.began - JOB;
+    assert!(late < Duration::from_secs(2), "{late:?}");
+    drop(held);
 }
 
 fn completed() -> crate::types::JobResult {

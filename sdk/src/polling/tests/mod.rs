@@ -7,8 +7,9 @@ mod sleep;
 use std::time::Duration;
 
 use super::WebhookNotifier;
+use crate::error::{Error, ErrorKind};
 use crate::handle::JobHandle;
-use crate::transport::scripted::{Script, Step, json, open_client};
+use crate::transport::scripted::{Script, Step, developer_client, json, open_client};
 use crate::types::VideoGenerate;
 
 const COMPLETED: &str = r#"{"data": {"job_id": "job_1", "status": "completed", "terminal": true, "result_ready": true}}"#;
@@ -138,7 +139,7 @@ async fn canceled_and_failed_are_different_errors() {
         .wait()
         .await
         .unwrap_err();
-    assert!(error.is_job_failed() && !error.is_job_canceled() && !error.is_poll_failure());
+    assert_eq!(error.kind(), ErrorKind::JobFailed);
     assert_eq!(error.code().unwrap().as_str(), "generation_failed");
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
 
@@ -152,7 +153,7 @@ async fn canceled_and_failed_are_different_errors() {
         .wait()
         .await
         .unwrap_err();
-    assert!(error.is_job_canceled() && !error.is_job_failed());
+    assert_eq!(error.kind(), ErrorKind::JobCanceled);
 }
 
 #[tokio::test(start_paused = true)]
@@ -167,7 +168,7 @@ async fn a_failed_job_is_failed_even_if_its_reason_cannot_be_read() {
         .wait()
         .await
         .unwrap_err();
-    assert!(error.is_job_failed(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::JobFailed, "{error}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -213,7 +214,7 @@ async fn polling_ends_at_a_permanent_error_and_at_the_failure_timeout() {
         .wait()
         .await
         .unwrap_err();
-    assert!(error.is_poll_failure() && error.is_unauthorized() && !error.is_job_failed());
+    assert!(error.kind() == ErrorKind::PollFailed && error.is_unauthorized());
     assert_eq!(script.requests().len(), 1);
 
     let script = Script::new([Step::ConnectionRefused]);
@@ -225,7 +226,7 @@ async fn polling_ends_at_a_permanent_error_and_at_the_failure_timeout() {
         .no_timeout()
         .await
         .unwrap_err();
-    assert!(error.is_poll_failure() && error.is_unreachable());
+    assert!(error.kind() == ErrorKind::PollFailed && error.is_unreachable());
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
     assert!(
         script
@@ -246,7 +247,7 @@ async fn a_wait_timeout_carries_the_id_the_receipt_and_the_key() {
         .await
         .unwrap_err();
     assert_eq!((crate::call::clock::now() - began).as_secs(), 30);
-    assert!(error.is_wait_timeout() && !error.is_job_failed());
+    assert!(error.is_wait_timeout());
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
     assert!(error.submit_receipt().is_some() && error.idempotency_key() == job.idempotency_key());
 }
@@ -276,7 +277,10 @@ async fn the_timeout_covers_reading_the_result() {
             .await
             .unwrap_err();
         assert_eq!((crate::call::clock::now() - began).as_secs(), at_most);
-        assert!(!error.is_job_failed() && error.is_timeout(), "{error}");
+        assert!(
+            error.kind() != ErrorKind::JobFailed && error.is_timeout(),
+            "{error}"
+        );
         assert_eq!(error.job_id().unwrap().as_str(), "job_1");
     }
 }
@@ -290,6 +294,65 @@ async fn a_wait_can_be_spawned() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_unknown_terminal_status_is_neither_a_success_nor_a_failure() {
+    const FILES: &str = r#""artifacts": [{"id": "art_1", "url": "https://cdn.example/1"}]"#;
+    let rows = [
+        (
+            format!(r#"{{"status": "archived", {FILES}}}"#),
+            Some("archived"),
+        ),
+        (format!("{{{FILES}}}"), Some("archived")),
+        (r#"{"status": "expired"}"#.to_owned(), Some("expired")),
+        (format!(r#"{{"status": "completed", {FILES}}}"#), None),
+    ];
+    for (result, ended) in rows {
+        let script = Script::new([
+            json(200, r#"{"data": {"status": "archived", "terminal": true}}"#),
+            json(200, &format!(r#"{{"data": {result}}}"#)),
+        ]);
+        let outcome = open_client(&script).jobs().handle("job_1").wait().await;
+        let error = outcome.err();
+        assert_eq!(
+            error.as_ref().map(Error::kind),
+            ended.map(|_| ErrorKind::UnknownStatus)
+        );
+        assert_eq!(error.as_ref().and_then(Error::terminal_status), ended);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_terminal_status_of_a_top_up_or_a_queue_is_neither() {
+    let top_up = json(
+        200,
+        r#"{"data": {"id": "top_1", "status": "reversed", "terminal": true}}"#,
+    );
+    let script = Script::new([top_up]);
+    let handle = open_client(&script).top_ups().handle("top_1");
+    let error = handle.wait().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::UnknownStatus);
+    assert_eq!(error.terminal_status(), Some("reversed"));
+    assert_eq!(error.top_up_id(), Some(&"top_1".into()));
+    assert!(!error.to_string().contains("charged"), "{error}");
+
+    let items = r#""items": [{"index": 0, "run_id": "run_1", "status": "completed"}]"#;
+    for fields in [
+        r#""terminal": true"#.to_owned(),
+        items.to_owned(),
+        r#""counts": {"total": 1, "completed": 1}"#.to_owned(),
+    ] {
+        let queue = format!(r#"{{"data": {{"queue_id": "frq_1", "status": "halted", {fields}}}}}"#);
+        let script = Script::new([json(200, &queue)]);
+        let handle = developer_client(&script).queues().handle("frq_1");
+        let error = handle.wait().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnknownStatus, "{queue}");
+        assert_eq!(error.terminal_status(), Some("halted"));
+        assert_eq!(error.queue_id(), Some("frq_1".into()));
+        let items = error.queue().map(|it| it.items.len());
+        assert_eq!(items, Some(usize::from(fields.contains("items"))));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn only_a_job_that_failed_is_called_failed() {
     // Terminal under a new name, and its result cannot be read.
     let archived = json(200, r#"{"data": {"status": "archived", "terminal": true}}"#);
@@ -300,7 +363,10 @@ async fn only_a_job_that_failed_is_called_failed() {
         .wait()
         .await
         .unwrap_err();
-    assert!(!error.is_job_failed() && error.is_unreachable(), "{error}");
+    assert!(
+        error.kind() != ErrorKind::JobFailed && error.is_unreachable(),
+        "{error}"
+    );
 
     // Not terminal at all.
     let early = r#"{"error": {"code": "job_not_completed", "message": "wait"}}"#;
@@ -313,7 +379,7 @@ async fn only_a_job_that_failed_is_called_failed() {
         .result()
         .await
         .unwrap_err();
-    assert!(!error.is_job_failed(), "{error}");
+    assert_ne!(error.kind(), ErrorKind::JobFailed, "{error}");
     assert_eq!(error.code().unwrap().as_str(), "job_not_completed");
 
     // Terminal without a status, and the result has it.
@@ -326,7 +392,7 @@ async fn only_a_job_that_failed_is_called_failed() {
         .wait()
         .await
         .unwrap_err();
-    assert!(error.is_job_canceled(), "{error}");
+    assert_eq!(error.kind(), ErrorKind::JobCanceled, "{error}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -389,7 +455,8 @@ async fn a_wait_for_a_top_up_ends_when_it_is_paid() {
         .wait()
         .await
         .unwrap_err();
-    assert_eq!(error.top_up_status(), Some("expired"));
+    assert_eq!(error.kind(), ErrorKind::TopUpEnded);
+    assert_eq!(error.terminal_status(), Some("expired"));
 
     let script = Script::new([top_up("pending")]);
     let error = open_client(&script)
@@ -519,7 +586,7 @@ async fn an_event_does_not_hide_a_poll_failure() {
     notifier.notify(&completed_event());
     let job = job(&script).await;
     let error = job.wait().webhook_notifier(&notifier).await.unwrap_err();
-    assert!(error.is_poll_failure() && !error.is_job_failed());
+    assert_eq!(error.kind(), ErrorKind::PollFailed);
     assert_eq!(error.job_id(), Some(job.id()));
     assert!(
         script
@@ -556,7 +623,7 @@ async fn a_result_of_a_running_job_is_not_a_failure() {
         .result()
         .await;
     let error = outcome.unwrap_err();
-    assert!(!error.is_job_failed(), "{error}");
+    assert_ne!(error.kind(), ErrorKind::JobFailed, "{error}");
     assert_eq!(error.job_id(), Some(&"job_1".into()));
 
     let script = Script::new([json(200, COMPLETED), running.clone(), json(200, RESULT)]);

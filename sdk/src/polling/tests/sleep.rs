@@ -1,4 +1,4 @@
-//! Waits while the computer sleeps or the process is stopped.
+//! Waits while the computer sleeps.
 
 use std::time::Duration;
 
@@ -69,35 +69,18 @@ async fn a_poll_that_sleep_interrupted_is_repeated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_time_limit_of_a_wait_counts_neither_sleep_nor_a_stop() {
+async fn the_time_limit_of_a_wait_does_not_count_sleep() {
     let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
     let script = Script::new([status("processing", 30.0)]);
     let began = clock::now();
     tokio::spawn(async move {
         clock::sleep(minutes(1)).await;
         clock::sleep_computer(HOUR);
-        clock::sleep(minutes(1)).await;
-        tokio::time::advance(HOUR).await;
     });
     let job = open_client(&script).jobs().handle("job_1");
     let error = job.wait().timeout(minutes(10)).await.unwrap_err();
     assert!(error.is_wait_timeout(), "{error}");
-    // The clock of the test counts the stop, but not the sleep.
-    let counted = (clock::now() - began - HOUR).as_secs();
-    assert!((595..=600).contains(&counted), "{counted}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_wait_that_was_stopped_for_longer_than_its_limit_polls_again() {
-    let steps = [receipt(2.0), json(200, COMPLETED), json(200, RESULT)];
-    let script = Script::with_latency(steps, Duration::from_secs(1));
-    let job = job(&script).await;
-    tokio::spawn(async {
-        clock::sleep(Duration::from_secs(1)).await;
-        tokio::time::advance(HOUR).await;
-    });
-    job.wait().timeout(Duration::from_secs(3)).await.unwrap();
-    assert_eq!(script.requests().len(), 3);
+    assert_eq!((clock::now() - began).as_secs(), 600);
 }
 
 #[tokio::test(start_paused = true)]

@@ -27,7 +27,7 @@ request_body! {
     ///
     /// let body = FormatRunCreate::new("A teaser for a jazz night")
     ///     .input("city", "Lisbon")
-    ///     .generation_spend_cap(Usd::from_micros(1_500_000));
+    ///     .generation_spend_cap_usd(Usd::from_micros(1_500_000));
     /// assert_eq!(
     ///     serde_json::to_value(&body)?,
     ///     serde_json::json!({
@@ -54,7 +54,7 @@ request_body! {
         response_format: [ResponseFormat],
         /// The maximum spend on generations: above 0, at most 500 USD. It may be above the Format's
         /// own cap. Null means 500 USD.
-        generation_spend_cap_usd: {Option<SpendCap>},
+        generation_spend_cap_usd: [SpendCap],
         /// A model of the catalog.
         model: text,
         /// What happens if a run of the Format is in flight.
@@ -75,20 +75,10 @@ impl FormatRunCreate {
         Self::default().previous_run_id(run)
     }
 
-    /// Adds a file to `attachments`.
+    /// Sets `attachments`.
     #[must_use]
-    pub fn attachment(mut self, attachment: Attachment) -> Self {
-        self.attachments.push(attachment);
-        self
-    }
-
-    /// Sets `generation_spend_cap_usd`.
-    ///
-    /// The maximum spend on generations: above 0, at most 500 USD. It may be above the Format's own
-    /// cap.
-    #[must_use]
-    pub fn generation_spend_cap(mut self, cap: impl Into<SpendCap>) -> Self {
-        self.generation_spend_cap_usd = Some(cap.into());
+    pub fn attachments(mut self, attachments: impl IntoIterator<Item = Attachment>) -> Self {
+        self.attachments = attachments.into_iter().collect();
         self
     }
 }
@@ -237,7 +227,7 @@ pub(in crate::types) struct CapAsNumber<'a>(pub(in crate::types) &'a Usd);
 impl Serialize for CapAsNumber<'_> {
     #[expect(clippy::cast_precision_loss, reason = "the micros of a cap are exact")]
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let micros = self.0.micros();
+        let micros = self.0.as_micros();
         if micros % 1_000_000 == 0 {
             serializer.serialize_i64(micros / 1_000_000)
         } else {
@@ -258,9 +248,9 @@ mod tests {
         let schema = OutputSchema::new(json!({"type": "object"})).unwrap();
         let body = FormatRunCreate::new("i")
             .input("a", 1)
-            .attachment(Attachment::from_asset("asset_1"))
+            .attachments([Attachment::from_asset("asset_1")])
             .output_schema(schema)
-            .generation_spend_cap(Usd::from_micros(100_001))
+            .generation_spend_cap_usd(Usd::from_micros(100_001))
             .model("m")
             .on_active_run(OnActiveRun::Reject)
             .webhook_url("https://a.example/hook")
@@ -283,7 +273,7 @@ mod tests {
         let run = || FormatRunCreate::new("x");
         let schema = || OutputSchema::new_unchecked(json!({"type": "object"}));
         let wide = (0..65).fold(run(), |run, n| run.input(n.to_string(), n));
-        let cap = |micros| run().generation_spend_cap(Usd::from_micros(micros));
+        let cap = |micros| run().generation_spend_cap_usd(Usd::from_micros(micros));
         let rows = [
             (FormatRunCreate::default(), "instruction"),
             (
@@ -293,14 +283,14 @@ mod tests {
             (wide, "input"),
             (run().input("a", "x".repeat(2 * 1024 * 1024)), "input"),
             (
-                run().attachment(Attachment::from_url("http://a.example")),
+                run().attachments([Attachment::from_url("http://a.example")]),
                 "attachments",
             ),
             (
-                run().attachment(Attachment {
+                run().attachments([Attachment {
                     asset_id: Some("a".into()),
                     ..Attachment::from_url("https://a")
-                }),
+                }]),
                 "attachments",
             ),
             (cap(0), "generation_spend_cap_usd"),
@@ -329,17 +319,18 @@ mod tests {
             url: None,
             ..Attachment::from_url("").field("file_id", "f")
         };
-        assert!(run().attachment(unknown).validate().is_ok());
+        assert!(run().attachments([unknown]).validate().is_ok());
     }
 
     #[test]
     fn serializes_the_cap_as_a_number() {
         for (micros, json) in [(1, "1e-6"), (499_999_999, "499.999999"), (2_000_000, "2")] {
-            let body = FormatRunCreate::default().generation_spend_cap(Usd::from_micros(micros));
+            let body =
+                FormatRunCreate::default().generation_spend_cap_usd(Usd::from_micros(micros));
             let written = serde_json::to_string(&body).unwrap();
             assert_eq!(written, format!("{{\"generation_spend_cap_usd\":{json}}}"));
         }
-        let body = FormatRunCreate::default().generation_spend_cap(SpendCap::ServiceMaximum);
+        let body = FormatRunCreate::default().generation_spend_cap_usd(SpendCap::ServiceMaximum);
         assert!(body.validate().is_err(), "the cap alone is not a request");
         assert_eq!(
             serde_json::to_value(body).unwrap(),

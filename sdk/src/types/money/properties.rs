@@ -24,7 +24,7 @@ fn exact(micros: i128) -> Option<Usd> {
 }
 
 fn wide(amount: Usd) -> i128 {
-    i128::from(amount.micros())
+    i128::from(amount.as_micros())
 }
 
 proptest! {
@@ -110,7 +110,7 @@ proptest! {
         prop_assert_eq!(a.checked_mul(factor), exact(wide(a) * i128::from(factor)));
         prop_assert_eq!(Usd::from_cents(factor), exact(i128::from(factor) * 10_000));
         prop_assert_eq!(a.checked_add(b), b.checked_add(a));
-        prop_assert_eq!(a.cmp(&b), a.micros().cmp(&b.micros()));
+        prop_assert_eq!(a.cmp(&b), a.as_micros().cmp(&b.as_micros()));
     }
 
     #[test]

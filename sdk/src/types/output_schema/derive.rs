@@ -71,8 +71,8 @@ impl Transform for IntoSubset {
     }
 }
 
-/// Keywords without an effect on how the output is read. A set can be read from a list with
-/// duplicates.
+/// Keywords that do not change how the output is decoded. `uniqueItems` is one, because a set can
+/// be decoded from a list with duplicates.
 const ANNOTATIONS: [&str; 7] = [
     "title",
     "default",

@@ -114,6 +114,23 @@ const BODIES: &[(&str, RoundTrip, &str, &[&str])] = table! {
     TestDelivery {} ["delivery_id", "event", "url", "status"],
 };
 
+#[test]
+fn an_amount_is_written_back_as_it_came() {
+    for json in [
+        json!({"id": "j", "price_usd": "0.10000000"}),
+        json!({"id": "j", "price_usd": "0.1"}),
+        json!({"id": "j", "price_usd": "0.1000"}),
+    ] {
+        let job: Job = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(job.price_usd, Some(Usd::from_micros(100_000)));
+        assert_eq!(serde_json::to_value(&job).unwrap(), json);
+    }
+    let json = json!({"available_usd": "12.50", "currency": "USD"});
+    let balance: Balance = serde_json::from_value(json.clone()).unwrap();
+    assert_eq!(balance.available_usd, Usd::from_micros(12_500_000));
+    assert_eq!(serde_json::to_value(&balance).unwrap(), json);
+}
+
 /// Values that are blank, or that no or only some fields expect.
 fn unexpected_values() -> Vec<Value> {
     vec![

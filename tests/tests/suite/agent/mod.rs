@@ -14,7 +14,6 @@ use svc_sdk::types::FormatRunCreate;
 use svc_sdk::{ApiKey, Error, RetryPolicy, developer};
 use svc_sdk::{FormatRun, RunHandle};
 
-/// A client of the mock with that key.
 fn client(mock: &InProcess, key: &str) -> developer::Client {
     developer::Client::builder()
         .base_url(mock.developer_base_url())

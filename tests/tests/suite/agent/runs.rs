@@ -1,5 +1,6 @@
 //! The whole way of a run, of each kind.
 
+use svc_sdk::ErrorKind;
 use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{
     ActionRunCreate, AgentCompletionCreate, FormatRunCreate, OutputSchema, RunKind, Usd,
@@ -91,7 +92,7 @@ async fn an_action_and_a_completion_are_runs_like_any_other() {
 
     let cap = Usd::from_micros(1_500_000);
     let completion = AgentCompletionCreate::new("three posters", cap);
-    let run = client.agent().run(&completion).await.unwrap();
+    let run = client.agents().run(&completion).await.unwrap();
     let taken_up = client.agent_runs().handle(run.id().clone());
     let receipt = taken_up.wait().await.unwrap();
     assert_eq!(receipt.kind, Some(RunKind::Agent));
@@ -106,11 +107,11 @@ async fn a_canceled_a_skipped_and_a_degraded_run_are_told_apart() {
     let run = started(&client, "fmt_media", &FormatRunCreate::new("x")).await;
     assert_eq!(run.cancel().await.unwrap().status, RunStatus::Canceled);
     assert_eq!(run.cancel().await.unwrap().status, RunStatus::Canceled);
-    assert!(run.wait().await.unwrap_err().is_run_canceled());
+    assert_eq!(run.wait().await.unwrap_err().kind(), ErrorKind::RunCanceled);
 
     let run = started(&client, "fmt_demo", &FormatRunCreate::new("[mock:skip]")).await;
     let error = run.wait().await.unwrap_err();
-    assert!(error.is_run_skipped());
+    assert_eq!(error.kind(), ErrorKind::RunSkipped);
     assert_eq!(
         error.run_receipt().unwrap().billable_amount(),
         Some(Usd::ZERO)

@@ -1,20 +1,12 @@
 //! Cancellation, which is possible until generation starts at 30 % of a job's duration.
 
-use serde_json::json;
-use svc_tests::{Host, Mock, on_every_frontend};
-
-use super::{
-    NO_AMOUNTS, VIDEO, cancel, ledger_amounts, status_of, submit, video, video_with_prompt,
-};
+use super::*;
 
 on_every_frontend! {
-    a_queued_job_can_be_canceled,
     a_processing_job_can_be_canceled_before_generation_starts,
     cancel_after_generation_started_is_rejected,
     cancel_is_idempotent,
     an_ended_job_cannot_be_canceled,
-    jobs_can_be_canceled_during_three_tenths_of_their_duration,
-    cancel_accepts_an_empty_json_object,
     the_developer_surface_cancels_jobs_of_the_open_surface,
     a_rejected_cancel_changes_nothing,
 }
@@ -22,12 +14,6 @@ on_every_frontend! {
 /// Submits a job of 100 seconds, which is queued for 10 and starts generation after 30.
 async fn long_job(mock: &Mock) -> String {
     submit(&mock.open(), VIDEO, video_with_prompt("[mock:seconds=100]")).await
-}
-
-async fn a_queued_job_can_be_canceled(mock: Mock) {
-    let id = long_job(&mock).await;
-    cancel(&mock.open(), &id).await.expect(200).data();
-    assert_eq!(status_of(&mock.open(), &id).await, "canceled");
 }
 
 async fn a_processing_job_can_be_canceled_before_generation_starts(mock: Mock) {
@@ -76,27 +62,6 @@ async fn an_ended_job_cannot_be_canceled(mock: Mock) {
         assert_eq!(status_of(&mock.open(), &id).await, status);
         assert_eq!(ledger_amounts(&mock, "refund", &id).await, refunds);
     }
-}
-
-async fn jobs_can_be_canceled_during_three_tenths_of_their_duration(mock: Mock) {
-    // 30 % of 8 seconds is 2.4 seconds.
-    let id = submit(&mock.open(), VIDEO, video()).await;
-    mock.advance(2).await;
-    cancel(&mock.open(), &id).await.expect(200);
-    let id = submit(&mock.open(), VIDEO, video()).await;
-    mock.advance(3).await;
-    cancel(&mock.open(), &id)
-        .await
-        .expect_error(409, "job_generation_already_started");
-}
-
-async fn cancel_accepts_an_empty_json_object(mock: Mock) {
-    let id = long_job(&mock).await;
-    mock.open()
-        .post(&format!("/v1/jobs/{id}/cancel"), json!({}))
-        .await
-        .expect(200);
-    assert_eq!(status_of(&mock.open(), &id).await, "canceled");
 }
 
 async fn the_developer_surface_cancels_jobs_of_the_open_surface(mock: Mock) {

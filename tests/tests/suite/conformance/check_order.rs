@@ -1,22 +1,15 @@
 //! The order of checks: a request with two errors gets the response of the earlier check.
 
-use bytes::Bytes;
-use serde_json::json;
-use svc_tests::{Mock, on_every_frontend};
-
-use super::{IMAGE, TOP_UPS, VIDEO, available, image, submit, video, with};
+use super::*;
 
 on_every_frontend! {
     the_credential_is_checked_before_the_rate_limit,
     the_rate_limit_is_checked_before_the_kind_of_key,
     the_kind_of_key_is_checked_before_the_content_type,
-    the_content_type_is_checked_before_the_size,
     the_size_is_checked_before_the_json,
     the_json_is_checked_before_existence,
-    replay_is_checked_before_the_fields,
     the_fields_are_checked_before_the_funds: balance_usd("0.0100"),
     replay_is_checked_before_the_funds: balance_usd("0.1250"),
-    existence_is_checked_before_the_state,
     the_funds_are_checked_before_concurrency: balance_usd("1.0000"),
 }
 
@@ -59,13 +52,6 @@ async fn the_kind_of_key_is_checked_before_the_content_type(mock: Mock) {
         .expect_error(403, "open_key_required");
 }
 
-async fn the_content_type_is_checked_before_the_size(mock: Mock) {
-    mock.open()
-        .send("POST", VIDEO, Some("text/plain"), spaces(TOO_LARGE))
-        .await
-        .expect_error(415, "unsupported_media_type");
-}
-
 async fn the_size_is_checked_before_the_json(mock: Mock) {
     let open = mock.open();
     open.post_bytes(VIDEO, spaces(TOO_LARGE))
@@ -88,15 +74,6 @@ async fn the_json_is_checked_before_existence(mock: Mock) {
     mock.open().post(path, json!({})).await.expect(404);
 }
 
-async fn replay_is_checked_before_the_fields(mock: Mock) {
-    let keyed = mock.open().idempotency_key("order-1");
-    submit(&keyed, VIDEO, video()).await;
-    let bad = with(video(), json!({"duration": 9999}));
-    keyed
-        .post_error(VIDEO, bad, 409, "idempotency_conflict")
-        .await;
-}
-
 async fn the_fields_are_checked_before_the_funds(mock: Mock) {
     let open = mock.open();
     let bad = with(video(), json!({"duration": 9999}));
@@ -110,15 +87,6 @@ async fn replay_is_checked_before_the_funds(mock: Mock) {
     submit(&keyed, VIDEO, video()).await;
     assert_eq!(available(&mock.open()).await, "0.0000");
     keyed.post(VIDEO, video()).await.expect(200);
-}
-
-async fn existence_is_checked_before_the_state(mock: Mock) {
-    let path = "/v1/jobs/job_unknown";
-    mock.open()
-        .post_empty(&format!("{path}/cancel"))
-        .await
-        .expect(404);
-    mock.open().get(&format!("{path}/result")).await.expect(404);
 }
 
 async fn the_funds_are_checked_before_concurrency(mock: Mock) {

@@ -1,9 +1,6 @@
 //! The limit of concurrent jobs per workspace.
 
-use serde_json::{Value, json};
-use svc_tests::{Client, Mock, on_every_frontend};
-
-use super::{IMAGE, VIDEO, cancel, image, submit, text, video, with};
+use super::*;
 
 on_every_frontend! {
     jobs_above_the_limit_are_rejected: balance_usd("1.0000"),

@@ -1,13 +1,6 @@
 //! The control API of the mock.
 
-use bytes::Bytes;
-use serde_json::{Value, json};
-use svc_tests::{FrontendKind, Host, Mock, on_every_frontend};
-
-use super::{
-    IMAGE, TOP_UPS, VIDEO, available, image, job_result, ledger_amounts, status_of, submit, text,
-    video, video_with_prompt,
-};
+use super::*;
 
 on_every_frontend! {
     the_control_api_needs_no_key_and_is_not_rate_limited,
@@ -15,20 +8,14 @@ on_every_frontend! {
     invalid_clock_steps_are_rejected,
     reset_restores_the_initial_state: balance_usd("1.0000"),
     a_new_open_key_works_on_the_open_surface,
-    a_new_developer_key_works_on_the_developer_surface,
     a_new_workspace_has_a_full_balance_and_its_own_plan: balance_usd("1.0000"),
-    invalid_key_requests_are_rejected,
     a_job_can_be_completed,
     a_job_can_be_failed_with_a_code: balance_usd("1.0000"),
-    a_job_can_be_canceled: balance_usd("1.0000"),
-    invalid_job_updates_are_rejected,
     the_journal_records_every_request,
     the_journal_can_be_read_from_a_sequence_number,
     the_journal_keeps_the_newest_10000,
     the_journal_contains_no_credentials,
     jobs_of_all_workspaces_are_listed,
-    the_ledger_lists_reservations_captures_and_top_ups,
-    no_event_is_delivered_without_a_webhook,
 }
 
 async fn the_control_api_needs_no_key_and_is_not_rate_limited(mock: Mock) {
@@ -123,17 +110,6 @@ async fn a_new_open_key_works_on_the_open_surface(mock: Mock) {
         .await;
 }
 
-async fn a_new_developer_key_works_on_the_developer_surface(mock: Mock) {
-    let key = mock
-        .create_key(json!({"kind": "developer", "workspace": "ws_demo"}))
-        .await;
-    let client = mock.developer_as(&key);
-    client.get("/v1/jobs").await.expect(200);
-    mock.open_as(&key)
-        .get_error("/v1/jobs", 401, "unauthorized")
-        .await;
-}
-
 async fn a_new_workspace_has_a_full_balance_and_its_own_plan(mock: Mock) {
     submit(&mock.open(), VIDEO, video()).await;
     let body = json!({"kind": "open", "workspace": "ws_rich", "plan": "scale"});
@@ -149,21 +125,6 @@ async fn a_new_workspace_has_a_full_balance_and_its_own_plan(mock: Mock) {
     assert_ne!(second_key, key);
     submit(&mock.open_as(&second_key), VIDEO, video()).await;
     assert_eq!(available(&client).await, "0.8750");
-}
-
-async fn invalid_key_requests_are_rejected(mock: Mock) {
-    for body in [
-        json!({}),
-        json!({"kind": "golden"}),
-        json!({"kind": 7}),
-        json!({"kind": "developer", "scopes": "all"}),
-        json!({"kind": "developer", "scopes": ["no:such"]}),
-    ] {
-        mock.control()
-            .post("/keys", body)
-            .await
-            .expect_client_error();
-    }
 }
 
 async fn set_job(mock: &Mock, id: &str, body: Value) {
@@ -199,29 +160,6 @@ async fn a_job_can_be_failed_with_a_code(mock: Mock) {
     mock.advance(60).await;
     assert_eq!(status_of(&open, &id).await, "failed");
     assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1_250]);
-}
-
-async fn a_job_can_be_canceled(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, VIDEO, video()).await;
-    set_job(&mock, &id, json!({"status": "canceled"})).await;
-    assert_eq!(status_of(&open, &id).await, "canceled");
-    assert_eq!(available(&open).await, "1.0000");
-}
-
-async fn invalid_job_updates_are_rejected(mock: Mock) {
-    mock.control()
-        .post("/jobs/job_unknown", json!({"status": "completed"}))
-        .await
-        .expect_client_error();
-    let id = submit(&mock.open(), VIDEO, video()).await;
-    for status in ["unknown", "queued"] {
-        mock.control()
-            .post(&format!("/jobs/{id}"), json!({"status": status}))
-            .await
-            .expect_client_error();
-    }
-    assert_eq!(status_of(&mock.open(), &id).await, "queued");
 }
 
 async fn the_journal_records_every_request(mock: Mock) {
@@ -321,34 +259,4 @@ async fn jobs_of_all_workspaces_are_listed(mock: Mock) {
             "{id} in {jobs:?}"
         );
     }
-}
-
-async fn the_ledger_lists_reservations_captures_and_top_ups(mock: Mock) {
-    let id = submit(&mock.open(), VIDEO, video()).await;
-    let created = mock
-        .open()
-        .post_data(TOP_UPS, json!({"amount_usd_cents": 500}), 201)
-        .await;
-    let top_up = text(&created["id"]);
-    mock.control()
-        .post(&format!("/top-ups/{top_up}"), json!({"status": "paid"}))
-        .await;
-    mock.advance(8).await;
-    assert_eq!(ledger_amounts(&mock, "reservation", &id).await, [1_250]);
-    assert_eq!(ledger_amounts(&mock, "capture", &id).await, [1_250]);
-    assert_eq!(ledger_amounts(&mock, "top_up", &top_up).await, [50_000]);
-    for entry in mock.ledger().await {
-        let kind = text(&entry["kind"]);
-        assert!(
-            ["reservation", "capture", "refund", "top_up"].contains(&kind.as_str()),
-            "{entry}"
-        );
-    }
-}
-
-async fn no_event_is_delivered_without_a_webhook(mock: Mock) {
-    submit(&mock.open(), VIDEO, video()).await;
-    mock.advance(8).await;
-    let deliveries = mock.control().get_json("/deliveries").await;
-    assert!(!deliveries.to_string().contains("job."), "{deliveries}");
 }

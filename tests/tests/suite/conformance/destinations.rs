@@ -1,9 +1,6 @@
 //! URLs in requests, which must be public HTTPS URLs.
 
-use serde_json::{Value, json};
-use svc_tests::{Client, Mock, on_every_frontend};
-
-use super::{VIDEO, video, with};
+use super::*;
 
 on_every_frontend! {
     media_urls_must_be_public_https: plan("scale").balance_usd("1000"),
@@ -174,6 +171,10 @@ async fn a_webhook_url_has_at_most_2048_characters(mock: Mock) {
         open.post_error(VIDEO, body(length), 400, "invalid_request")
             .await;
     }
+    let long = test_delivery(&format!("{base}{}", "x".repeat(2_048)));
+    mock.developer()
+        .post_error("/v1/webhooks/test-deliveries", long, 400, "invalid_request")
+        .await;
 }
 
 async fn every_media_field_is_validated(mock: Mock) {

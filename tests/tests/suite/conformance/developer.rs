@@ -1,7 +1,6 @@
 //! Checks of all operations of the developer surface that require a key and no scope.
 
-use serde_json::json;
-use svc_tests::{Client, Host, Mock, Response, on_every_frontend};
+use super::*;
 
 on_every_frontend! {
     a_developer_key_is_required,

@@ -1,29 +1,20 @@
 //! Errors: their codes, details and headers, beyond the field that is invalid.
 
-use bytes::Bytes;
-use serde_json::{Value, json};
-use svc_tests::{Host, Mock, on_every_frontend};
-
 use super::concurrency::fill_concurrency_limit;
-use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, image, submit, text, video, with};
+use super::*;
 
 on_every_frontend! {
     body_errors_have_details,
     a_field_that_occurs_twice_is_rejected,
-    unknown_resources_have_their_own_codes,
-    allowed_methods_are_listed,
-    a_head_response_has_the_length_of_the_body,
+    an_unknown_path_without_a_key_is_unauthorized,
     a_refused_create_has_the_details_of_its_code: plan("scale"),
     estimates_ignore_directives_and_idempotency_keys,
     the_concurrency_limit_comes_before_a_refuse_directive: balance_usd("5.0000"),
     equal_json_values_are_one_idempotent_request,
     an_idempotency_key_is_checked_before_the_body,
-    a_key_expires_after_exactly_a_day,
-    a_second_credential_is_rejected_with_a_reason,
     public_routes_ignore_an_invalid_key,
     a_window_starts_with_the_first_request,
-    keys_with_conflicting_fields_are_rejected,
-    a_service_account_key_has_only_its_scopes,
+    a_key_is_by_default_of_the_demo_workspace_with_all_scopes,
     faults_are_recorded_in_the_journal,
     faults_of_the_media_host,
     a_redelivery_belongs_to_the_jobs_workspace,
@@ -59,6 +50,8 @@ async fn body_errors_have_details(mock: Mock) {
         let response = open.send("POST", TOP_UPS, Some(content_type), body).await;
         assert_eq!(response.expect_error(status, code)["details"], details);
     }
+    let empty = open.send("POST", VIDEO, None, Bytes::new()).await;
+    empty.expect_invalid_field("body");
 }
 
 async fn a_field_that_occurs_twice_is_rejected(mock: Mock) {
@@ -70,55 +63,9 @@ async fn a_field_that_occurs_twice_is_rejected(mock: Mock) {
     }
 }
 
-async fn unknown_resources_have_their_own_codes(mock: Mock) {
-    for (path, code) in [
-        ("/v1/nothing", "not_found"),
-        ("/v1/me", "not_found"),
-        ("/v1/video-router/models/image-i", "model_not_found"),
-        ("/v1/image-router/models/x", "model_not_found"),
-        ("/v1/open/catalog/auto", "model_not_found"),
-        ("/v1/open/top-ups/top_x", "top_up_not_found"),
-    ] {
-        mock.open().get(path).await.expect_error(404, code);
-    }
-    for model in ["image-1.0", "video-1.0", "music-1.0"] {
-        let path = format!("/v1/models/unknown/{model}/runs");
-        let response = mock.developer().post(&path, json!({})).await;
-        response.expect_error(404, "model_not_found");
-    }
+async fn an_unknown_path_without_a_key_is_unauthorized(mock: Mock) {
     let anonymous = mock.client(Host::Open).get("/v1/nothing").await;
     anonymous.expect_error(401, "unauthorized");
-    let top_up = mock
-        .open()
-        .post(TOP_UPS, json!({"amount_usd_cents": 500}))
-        .await;
-    let path = format!("{TOP_UPS}/{}", text(&top_up.expect(201).data()["id"]));
-    let key = mock
-        .create_key(json!({"kind": "open", "workspace": "ws_b"}))
-        .await;
-    let response = mock.client(Host::Open).bearer(&key).get(&path).await;
-    response.expect_error(404, "top_up_not_found");
-}
-
-async fn allowed_methods_are_listed(mock: Mock) {
-    for (method, path, allowed) in [
-        ("DELETE", "/v1/jobs", "GET, HEAD"),
-        ("PUT", VIDEO, "POST"),
-        ("HEAD", VIDEO, "POST"),
-    ] {
-        let response = mock.open().send(method, path, None, Bytes::new()).await;
-        assert_eq!(response.expect(405).header("allow"), Some(allowed));
-    }
-}
-
-async fn a_head_response_has_the_length_of_the_body(mock: Mock) {
-    let open = mock.open();
-    let get = open.get("/v1/jobs").await.expect(200);
-    let head = open
-        .send("HEAD", "/v1/jobs", None, Bytes::new())
-        .await
-        .expect(200);
-    assert_eq!(head.int_header("content-length"), get.body().len() as u64);
 }
 
 async fn a_refused_create_has_the_details_of_its_code(mock: Mock) {
@@ -197,28 +144,6 @@ async fn an_idempotency_key_is_checked_before_the_body(mock: Mock) {
     }
 }
 
-async fn a_key_expires_after_exactly_a_day(mock: Mock) {
-    let keyed = mock.open().idempotency_key("order-1");
-    keyed.post(VIDEO, video()).await.expect(202);
-    mock.advance(86_399.999).await;
-    keyed.post(VIDEO, video()).await.expect(200);
-    mock.advance(0.001).await;
-    keyed.post(VIDEO, video()).await.expect(202);
-}
-
-async fn a_second_credential_is_rejected_with_a_reason(mock: Mock) {
-    let both = mock.open().api_key("svc_open_demo");
-    let error = both.get("/v1/jobs").await.expect_error(401, "unauthorized");
-    let message = text(&error["message"]);
-    assert!(message.contains("only one credential"), "{message}");
-    let client = mock.client(Host::Developer).api_key("svc_dev_demo");
-    let basic = client
-        .header("authorization", "Basic x")
-        .get("/v1/health")
-        .await;
-    basic.expect_error(401, "unauthorized");
-}
-
 async fn public_routes_ignore_an_invalid_key(mock: Mock) {
     for key in ["svc_open_demo", "svc_revoked", "nonsense"] {
         let client = mock.client(Host::Developer).api_key(key);
@@ -271,16 +196,7 @@ async fn a_window_starts_with_the_first_request(mock: Mock) {
     estimate().await.expect(400);
 }
 
-async fn keys_with_conflicting_fields_are_rejected(mock: Mock) {
-    for (body, status) in [
-        (json!({"kind": "open", "scopes": ["formats:read"]}), 400),
-        (json!({"kind": "open", "plan": "gold"}), 400),
-        (json!({"kind": "open", "workspace": ""}), 400),
-        (json!({"kind": "open", "plan": "scale"}), 409),
-    ] {
-        let response = mock.control().post("/keys", body.clone()).await;
-        assert_eq!(response.status(), status, "{body}");
-    }
+async fn a_key_is_by_default_of_the_demo_workspace_with_all_scopes(mock: Mock) {
     let response = mock
         .control()
         .post("/keys", json!({"kind": "developer"}))
@@ -288,14 +204,6 @@ async fn keys_with_conflicting_fields_are_rejected(mock: Mock) {
     let key = response.json();
     assert_eq!(key["workspace"], "ws_demo");
     assert_eq!(key["scopes"].as_array().map(Vec::len), Some(9));
-}
-
-async fn a_service_account_key_has_only_its_scopes(mock: Mock) {
-    let body = json!({"kind": "service_account", "scopes": ["formats:read"]});
-    let key = mock.create_key(body).await;
-    let client = mock.client(Host::Developer).api_key(&key);
-    client.get("/v1/formats").await.expect(200);
-    client.get("/v1/actions").await.expect(403);
 }
 
 async fn faults_are_recorded_in_the_journal(mock: Mock) {

@@ -1,20 +1,16 @@
 //! Injected errors with any code that an operation can respond with.
 
-use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, Method, Operation, Surface};
-use svc_tests::{Client, Mock, on_every_frontend};
 
-use super::{IMAGE, VIDEO, submit, video};
+use super::*;
 
 on_every_frontend! {
     every_code_of_an_operation_can_be_injected,
     the_envelope_has_the_attributes_of_the_code,
-    a_read_can_be_made_to_fail,
     the_wait_of_a_fault_is_sent_as_it_is,
     an_injected_error_prevents_the_request,
     a_rule_without_an_operation_applies_where_the_code_is_possible,
     other_codes_are_rejected_with_the_accepted_ones,
-    a_run_in_progress_is_not_retryable,
 }
 
 fn error_fault(operation: Operation, code: &str) -> Value {
@@ -76,15 +72,6 @@ async fn the_envelope_has_the_attributes_of_the_code(mock: Mock) {
     }
 }
 
-async fn a_read_can_be_made_to_fail(mock: Mock) {
-    let id = submit(&mock.open(), VIDEO, video()).await;
-    let path = format!("/v1/jobs/{id}/status");
-    mock.add_fault(error_fault(Operation::JobsStatus, "job_not_found"))
-        .await;
-    mock.open().get_error(&path, 404, "job_not_found").await;
-    mock.open().get(&path).await.expect(200);
-}
-
 async fn the_wait_of_a_fault_is_sent_as_it_is(mock: Mock) {
     for code in ["database_busy", "rate_limited"] {
         let mut fault = error_fault(Operation::Balance, code);
@@ -137,27 +124,5 @@ async fn other_codes_are_rejected_with_the_accepted_ones(mock: Mock) {
             assert!(message.contains(accepted.as_str()), "{message}");
         }
     }
-    for fault in [
-        json!({"kind": "error"}),
-        json!({"kind": "error", "surface": "media", "code": "not_found"}),
-        json!({"kind": "error", "operation": "artifact", "code": "not_found"}),
-        json!({"kind": "status_503", "code": "database_busy"}),
-    ] {
-        mock.control().post("/faults", fault).await.expect(400);
-    }
     mock.open().get("/v1/jobs").await.expect(200);
-}
-
-async fn a_run_in_progress_is_not_retryable(mock: Mock) {
-    let developer = mock.developer();
-    let body = json!({"instruction": "x", "on_active_run": "reject"});
-    developer
-        .post(super::runs::RUNS, body.clone())
-        .await
-        .expect(202);
-    let error = developer
-        .post_error(super::runs::RUNS, body, 409, "format_run_in_progress")
-        .await;
-    assert_eq!(error["retryable"], false);
-    assert!(error["retry_after_seconds"].is_null(), "{error}");
 }

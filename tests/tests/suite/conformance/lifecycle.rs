@@ -1,66 +1,270 @@
-//! The lifecycle of a job: receipt, status, result and durations.
+//! The lifecycle of a job: durations, polling hints, timelines, results and errors.
 
-use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, on_every_frontend};
-
-use super::{
-    IMAGE, TOP_UPS, VIDEO, available, cancel, image, job, job_result, status_of, submit, text,
-    video, video_with_prompt, with,
-};
+use super::*;
 
 on_every_frontend! {
-    a_submit_returns_a_receipt,
-    receipt_urls_point_to_the_job,
+    a_status_says_when_to_poll_again,
+    a_stuck_job_is_polled_every_ten_seconds,
+    a_timeline_has_the_time_of_each_event,
+    a_job_that_ends_early_skips_the_later_events,
+    a_failed_job_has_the_details_of_its_code,
+    a_cancel_is_accepted_until_generation_starts,
+    a_cancel_body_is_checked_before_the_state,
+    each_model_has_its_time_price_and_files,
+    a_job_is_ended_by_the_control_api_once,
     jobs_take_their_documented_time,
-    stuck_directive_keeps_a_job_running,
     refuse_directive_rejects_the_submit: balance_usd("1.0000"),
-    advancing_the_clock_completes_all_due_jobs,
-    the_status_reports_terminal_jobs,
-    a_job_reflects_its_status,
     job_and_result_have_the_same_artifacts,
-    the_result_of_an_unfinished_job_is_rejected,
-    a_failed_job_has_an_error,
-    fail_directive_sets_the_error_code,
-    the_result_of_a_canceled_job_has_no_artifacts,
     an_unknown_job_is_not_found,
     a_job_of_another_workspace_is_not_found,
     both_surfaces_show_the_jobs_of_the_workspace,
-    timestamps_are_rfc_3339_in_utc,
-    identifiers_have_their_prefixes,
+    timelines_are_private_to_their_workspace,
 }
 
-async fn a_submit_returns_a_receipt(mock: Mock) {
-    for (path, body) in [(VIDEO, video()), (IMAGE, image())] {
-        let receipt = mock.open().post_data(path, body, 202).await;
-        assert!(receipt["request_id"].is_string(), "{receipt}");
-        assert!(receipt["job"]["id"].is_string(), "{receipt}");
-        assert_eq!(receipt["job"]["status"], "queued");
-        assert!(receipt["job"]["type"].is_string(), "{receipt}");
-        for url in ["status_url", "result_url", "cancel_url"] {
-            assert!(receipt[url].is_string(), "{url} in {receipt}");
-        }
+async fn a_status_says_when_to_poll_again(mock: Mock) {
+    let open = mock.open();
+    let id = submit(&open, VIDEO, video()).await;
+    let path = format!("/v1/jobs/{id}/status");
+    for (step, status, terminal, wait) in [
+        (0.0, "queued", false, json!(4)),
+        (0.799, "queued", false, json!(3.601)),
+        (0.001, "processing", false, json!(3.6)),
+        (3.2, "processing", false, json!(2)),
+        (3.5, "processing", false, json!(0.5)),
+        (0.499, "processing", false, json!(0.001)),
+        (0.001, "completed", true, json!(0)),
+    ] {
+        mock.advance(step).await;
+        let expected = json!({
+            "job_id": id, "status": status, "terminal": terminal, "result_ready": terminal,
+            "next_poll_after_seconds": wait
+        });
+        assert_eq!(open.get_data(&path).await, expected);
+    }
+    let id = submit(&open, IMAGE, image()).await;
+    let early = open.get(&format!("/v1/jobs/{id}/result")).await;
+    let error = early.expect_error(409, "job_not_completed");
+    assert_eq!(error["details"], json!({"status": "queued"}));
+    assert_eq!(error["retry_after_seconds"], 1);
+    mock.advance(2).await;
+    let job = open.get_data(&format!("/v1/jobs/{id}")).await;
+    assert_eq!(job["updated_at"], "2027-01-15T08:00:10Z");
+    let artifact = &job["result"]["artifacts"][0];
+    let path = mock.path_of(Host::Media, &artifact["url"]);
+    assert!(
+        path.starts_with("/artifacts/") && path.ends_with(".png"),
+        "{path}"
+    );
+    assert_eq!(artifact["content_type"], "image/png");
+}
+
+async fn a_stuck_job_is_polled_every_ten_seconds(mock: Mock) {
+    let open = mock.open();
+    let id = submit(&open, VIDEO, video_with_prompt("[mock:stuck]")).await;
+    mock.advance(1_000_000).await;
+    let status = open.get_data(&format!("/v1/jobs/{id}/status")).await;
+    assert_eq!(status["status"], "processing");
+    assert_eq!(status["next_poll_after_seconds"], 10);
+}
+
+async fn a_timeline_has_the_time_of_each_event(mock: Mock) {
+    let id = submit(&mock.open(), VIDEO, video()).await;
+    let path = format!("/v1/jobs/{id}/events");
+    assert_eq!(mock.developer().get_items(&path).await.len(), 1);
+    mock.advance(60).await;
+    let at = |time: &str| format!("2027-01-15T08:00:{time}Z");
+    let expected = json!([
+        {"type": "queued", "job_id": id, "created_at": at("00")},
+        {"type": "processing", "job_id": id, "created_at": at("00.8")},
+        {"type": "generation_started", "job_id": id, "created_at": at("02.4")},
+        {"type": "completed", "job_id": id, "created_at": at("08")}
+    ]);
+    assert_eq!(mock.developer().get_data(&path).await, expected);
+    mock.open().get(&path).await.expect_error(404, "not_found");
+}
+
+async fn a_job_that_ends_early_skips_the_later_events(mock: Mock) {
+    let (open, developer) = (mock.open(), mock.developer());
+    let canceled = submit(&open, VIDEO, video()).await;
+    mock.advance(1).await;
+    let path = format!("/v1/jobs/{canceled}/cancel");
+    open.post_empty(&path).await.expect(200);
+    mock.advance(60).await;
+    let events = developer
+        .get_data(&format!("/v1/jobs/{canceled}/events"))
+        .await;
+    let types: Vec<_> = events
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| text(&event["type"]))
+        .collect();
+    assert_eq!(types, ["queued", "processing", "canceled"]);
+    let failed = submit(
+        &open,
+        VIDEO,
+        video_with_prompt("[mock:fail=provider_unavailable]"),
+    )
+    .await;
+    mock.advance(8).await;
+    let events = developer
+        .get_data(&format!("/v1/jobs/{failed}/events"))
+        .await;
+    assert_eq!(events[3]["type"], "failed");
+    assert_eq!(events[3]["error"]["code"], "provider_unavailable");
+    for id in [canceled, failed] {
+        let status = open.get_data(&format!("/v1/jobs/{id}/status")).await;
+        assert_eq!(status["terminal"], true);
+    }
+}
+
+async fn a_failed_job_has_the_details_of_its_code(mock: Mock) {
+    let open = mock.open();
+    let words = "[mock:fail=provider_unavailable][mock:seconds=1.5]";
+    let id = submit(&open, VIDEO, video_with_prompt(words)).await;
+    mock.advance(1.5).await;
+    let job = open.get_data(&format!("/v1/jobs/{id}")).await;
+    let error = &job["error"];
+    assert_eq!(error["code"], "provider_unavailable");
+    assert_eq!(error["details"], json!({"retryable": true}));
+    assert_eq!(job.get("result"), None);
+    let result = open.get_data(&format!("/v1/jobs/{id}/result")).await;
+    let expected = json!({"job_id": id, "status": "failed", "artifacts": [], "error": error});
+    assert_eq!(result, expected);
+    for (code, pointer) in [
+        ("output_schema_unsatisfied", "/violations"),
+        ("agent_reported_failure", "/reason"),
+        ("incomplete_assembly", "/pending_jobs/0/id"),
+        ("output_extraction_failed", "/reason"),
+        ("mcp_unavailable", "/charged"),
+    ] {
+        let prompt = json!({"prompt": format!("[mock:fail={code}][mock:seconds=0]")});
+        let id = submit(&open, IMAGE, with(image(), prompt)).await;
+        let job = open.get_data(&format!("/v1/jobs/{id}")).await;
+        assert!(job["error"]["details"].pointer(pointer).is_some(), "{job}");
+    }
+    let id = submit(
+        &open,
+        VIDEO,
+        video_with_prompt("[mock:fail][mock:seconds=0]"),
+    )
+    .await;
+    let result = open.get_data(&format!("/v1/jobs/{id}/result")).await;
+    assert_eq!(result["error"]["code"], "generation_failed");
+}
+
+async fn a_cancel_is_accepted_until_generation_starts(mock: Mock) {
+    let open = mock.open();
+    let early = submit(&open, VIDEO, video()).await;
+    let late = submit(&open, VIDEO, video()).await;
+    let cancel = async |id: &str| open.post_empty(&format!("/v1/jobs/{id}/cancel")).await;
+    mock.advance(2.399).await;
+    assert_eq!(
+        cancel(&early).await.expect(200).data()["status"],
+        "canceled"
+    );
+    mock.advance(0.001).await;
+    let code = "job_generation_already_started";
+    cancel(&late).await.expect_error(409, code);
+    let result = open.get_data(&format!("/v1/jobs/{early}/result")).await;
+    assert_eq!(result["error"]["code"], "job_canceled");
+    assert_eq!(result["artifacts"], json!([]));
+}
+
+async fn a_cancel_body_is_checked_before_the_state(mock: Mock) {
+    let open = mock.open();
+    let owner = json!({"user_id": "x"});
+    let unknown = open.post("/v1/jobs/job_none/cancel", owner.clone()).await;
+    unknown.expect_error(404, "job_not_found");
+    let id = submit(&open, IMAGE, image()).await;
+    mock.advance(2).await;
+    let path = format!("/v1/jobs/{id}/cancel");
+    let error = open
+        .post(&path, owner)
+        .await
+        .expect_error(400, "invalid_request");
+    assert_eq!(error["details"], json!({"field": "user_id"}));
+    open.post(&path, json!([]))
+        .await
+        .expect_error(400, "invalid_request");
+    let untyped = open.send("POST", &path, None, "{}".into()).await;
+    untyped.expect_error(415, "unsupported_media_type");
+    let typed = Some("Application/JSON; charset=utf-8");
+    let response = open.send("POST", &path, typed, "{}".into()).await;
+    response.expect_error(409, "job_generation_already_started");
+}
+
+async fn each_model_has_its_time_price_and_files(mock: Mock) {
+    let developer = mock.developer();
+    for (model, fields, seconds, price, content_type, files) in [
+        (
+            "image-1.0",
+            json!({"num_images": 3}),
+            2.0,
+            300,
+            "image/png",
+            3,
+        ),
+        (
+            "video-1.0",
+            json!({"duration": 3}),
+            8.0,
+            1_500,
+            "video/mp4",
+            1,
+        ),
+        (
+            "music-1.0",
+            json!({"duration": 12}),
+            4.0,
+            1_200,
+            "audio/wav",
+            1,
+        ),
+    ] {
+        let path = format!("/v1/{model}/generate");
+        let body = with(json!({"prompt": "x"}), fields);
+        let id = submit(&developer, &path, body).await;
+        assert_eq!(
+            ledger_amounts(&mock, "reservation", &id).await,
+            [price],
+            "{model}"
+        );
+        mock.advance(seconds - 0.001).await;
+        assert_eq!(
+            super::status_of(&developer, &id).await,
+            "processing",
+            "{model}"
+        );
+        mock.advance(0.001).await;
+        let result = developer.get_data(&format!("/v1/jobs/{id}/result")).await;
+        let artifacts = result["artifacts"].as_array().unwrap();
+        assert_eq!(artifacts.len(), files, "{model}");
+        let path = mock.path_of(Host::Media, &artifacts[0]["url"]);
+        let file = mock.client(Host::Media).get(&path).await.expect(200);
+        assert_eq!(file.header("content-type"), Some(content_type));
         assert!(
-            receipt["next_poll_after_seconds"].as_f64() >= Some(0.0),
-            "{receipt}"
+            file.header("x-svc-request-id")
+                .is_some_and(|id| id.starts_with("req_"))
         );
     }
-    let receipt = mock.open().post_data(VIDEO, video(), 202).await;
-    assert_eq!(receipt["job"]["type"], "video_generation");
 }
 
-async fn receipt_urls_point_to_the_job(mock: Mock) {
-    let open = mock.open();
-    let receipt = open.post_data(VIDEO, video(), 202).await;
-    let id = text(&receipt["job"]["id"]);
-    let path = |name: &str| mock.path_of(Host::Open, &receipt[name]);
-    assert_eq!(path("status_url"), format!("/v1/jobs/{id}/status"));
-    assert_eq!(path("result_url"), format!("/v1/jobs/{id}/result"));
-    assert_eq!(path("cancel_url"), format!("/v1/jobs/{id}/cancel"));
-    open.get(&path("status_url")).await.expect(200);
-    open.get_error(&path("result_url"), 409, "job_not_completed")
-        .await;
-    open.post_empty(&path("cancel_url")).await.expect(200);
-    open.get(&path("result_url")).await.expect(200);
+async fn a_job_is_ended_by_the_control_api_once(mock: Mock) {
+    let id = submit(&mock.open(), VIDEO, video_with_prompt("[mock:stuck]")).await;
+    let end = async |id: &str, body: Value| {
+        let path = format!("/jobs/{id}");
+        mock.control().post(&path, body).await.status()
+    };
+    let canceled = json!({"status": "canceled"});
+    assert_eq!(end(&id, canceled.clone()).await, 200);
+    assert_eq!(end(&id, canceled).await, 200, "repeated");
+    let completed = json!({"status": "completed"});
+    assert_eq!(end(&id, completed.clone()).await, 409);
+    assert_eq!(end("job_none", completed).await, 404);
+    assert_eq!(end(&id, json!({"status": "queued"})).await, 400);
+    let with_code = json!({"status": "completed", "code": "generation_failed"});
+    assert_eq!(end(&id, with_code).await, 400);
 }
 
 async fn jobs_take_their_documented_time(mock: Mock) {
@@ -83,14 +287,6 @@ async fn jobs_take_their_documented_time(mock: Mock) {
     }
 }
 
-async fn stuck_directive_keeps_a_job_running(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, VIDEO, video_with_prompt("[mock:stuck]")).await;
-    mock.advance(10_000_000).await;
-    let status = open.get_data(&format!("/v1/jobs/{id}/status")).await;
-    assert_eq!(status["terminal"], false);
-}
-
 async fn refuse_directive_rejects_the_submit(mock: Mock) {
     let keyed = mock.open().idempotency_key("order-1");
     for (code, status) in [
@@ -109,72 +305,6 @@ async fn refuse_directive_rejects_the_submit(mock: Mock) {
     );
     assert_eq!(available(&mock.open()).await, "1.0000");
     keyed.post(VIDEO, video()).await.expect(202);
-}
-
-async fn advancing_the_clock_completes_all_due_jobs(mock: Mock) {
-    let open = mock.open();
-    let first = submit(&open, IMAGE, image()).await;
-    let second = submit(&open, VIDEO, video()).await;
-    let later = submit(&open, VIDEO, video_with_prompt("[mock:seconds=90000]")).await;
-    mock.advance(3_600).await;
-    assert_eq!(status_of(&open, &first).await, "completed");
-    assert_eq!(status_of(&open, &second).await, "completed");
-    assert_eq!(status_of(&open, &later).await, "queued");
-}
-
-async fn the_status_reports_terminal_jobs(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, VIDEO, video()).await;
-    let status = async |id: &str| open.get_data(&format!("/v1/jobs/{id}/status")).await;
-    for (step, name, is_terminal) in [
-        (0, "queued", false),
-        (4, "processing", false),
-        (4, "completed", true),
-    ] {
-        mock.advance(step).await;
-        let payload = status(&id).await;
-        assert_eq!(payload["job_id"], id.as_str());
-        assert_eq!(payload["status"], name);
-        assert_eq!(payload["terminal"], is_terminal);
-        assert_eq!(payload["result_ready"], is_terminal);
-        let next_poll = payload.get("next_poll_after_seconds");
-        assert!(next_poll.is_some(), "{payload}");
-        let has_delay = next_poll.and_then(Value::as_f64) >= Some(0.0);
-        assert!(is_terminal || has_delay, "{payload}");
-    }
-    for prompt in ["[mock:fail]", "a red fox"] {
-        let id = submit(&open, VIDEO, video_with_prompt(prompt)).await;
-        cancel(&open, &id).await.expect(200);
-        let payload = status(&id).await;
-        assert_eq!(payload["status"], "canceled");
-        assert_eq!(payload["terminal"], true);
-    }
-    let id = submit(&open, VIDEO, video_with_prompt("[mock:fail]")).await;
-    mock.advance(8).await;
-    let payload = status(&id).await;
-    assert_eq!(payload["status"], "failed");
-    assert_eq!(payload["terminal"], true);
-}
-
-async fn a_job_reflects_its_status(mock: Mock) {
-    let open = mock.open();
-    let body = with(video(), json!({"metadata": {"order": "4711"}}));
-    let id = submit(&open, VIDEO, body).await;
-    for (step, status) in [(0, "queued"), (4, "processing"), (4, "completed")] {
-        mock.advance(step).await;
-        let job = job(&open, &id).await;
-        assert_eq!(job["id"], id.as_str());
-        assert_eq!(job["status"], status);
-        assert_eq!(job["type"], "video_generation");
-        assert_eq!(job["model"], "video-l");
-        assert_eq!(job["price_usd"], "0.1250");
-        assert_eq!(job["metadata"], json!({"order": "4711"}));
-        assert_eq!(
-            job["result"]["artifacts"].is_array(),
-            status == "completed",
-            "{job}"
-        );
-    }
 }
 
 async fn job_and_result_have_the_same_artifacts(mock: Mock) {
@@ -209,70 +339,6 @@ async fn job_and_result_have_the_same_artifacts(mock: Mock) {
             result["artifacts"]
         );
     }
-}
-
-async fn the_result_of_an_unfinished_job_is_rejected(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, VIDEO, video()).await;
-    for (step, status) in [(0, "queued"), (4, "processing")] {
-        mock.advance(step).await;
-        let error = open
-            .get_error(&format!("/v1/jobs/{id}/result"), 409, "job_not_completed")
-            .await;
-        assert_eq!(error["details"]["status"], status);
-        let wait = error
-            .get("retry_after_seconds")
-            .or_else(|| error["details"].get("retry_after_seconds"));
-        assert!(
-            wait.and_then(Value::as_f64).is_some_and(|wait| wait >= 0.0),
-            "{error}"
-        );
-    }
-}
-
-async fn a_failed_job_has_an_error(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, VIDEO, video_with_prompt("a fox [mock:fail]")).await;
-    mock.advance(8).await;
-    let job = job(&open, &id).await;
-    assert_eq!(job["status"], "failed");
-    assert!(
-        job["error"]["code"].is_string() && job["error"]["message"].is_string(),
-        "{job}"
-    );
-    let result = job_result(&open, &id).await;
-    assert_eq!(
-        (&result["job_id"], &result["status"]),
-        (&json!(id), &json!("failed"))
-    );
-    assert_eq!(result["error"]["code"], job["error"]["code"]);
-    assert!(
-        result["artifacts"].as_array().is_none_or(Vec::is_empty),
-        "{result}"
-    );
-}
-
-async fn fail_directive_sets_the_error_code(mock: Mock) {
-    let open = mock.open();
-    let code = "provider_unavailable";
-    let body = with(image(), json!({"prompt": format!("[mock:fail={code}]")}));
-    let id = submit(&open, IMAGE, body).await;
-    mock.advance(2).await;
-    assert_eq!(job(&open, &id).await["error"]["code"], code);
-    assert_eq!(job_result(&open, &id).await["error"]["code"], code);
-}
-
-async fn the_result_of_a_canceled_job_has_no_artifacts(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, VIDEO, video()).await;
-    cancel(&open, &id).await.expect(200);
-    let result = job_result(&open, &id).await;
-    assert_eq!(result["status"], "canceled");
-    assert!(result["error"].is_object(), "{result}");
-    assert!(
-        result["artifacts"].as_array().is_none_or(Vec::is_empty),
-        "{result}"
-    );
 }
 
 async fn assert_not_found(client: &Client, id: &str) {
@@ -322,40 +388,12 @@ async fn both_surfaces_show_the_jobs_of_the_workspace(mock: Mock) {
     assert!(listed.iter().any(|job| job["id"] == id.as_str()));
 }
 
-async fn timestamps_are_rfc_3339_in_utc(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, VIDEO, video()).await;
-    let created = job(&open, &id).await;
-    mock.advance(8).await;
-    let completed = job(&open, &id).await;
-    for field in ["created_at", "updated_at"] {
-        for job in [&created, &completed] {
-            let time = text(&job[field]);
-            assert!(
-                time.len() >= 20 && time.ends_with('Z') && &time[10..11] == "T",
-                "{time}"
-            );
-        }
-    }
-    assert_eq!(created["created_at"], completed["created_at"]);
-    assert_ne!(created["updated_at"], completed["updated_at"]);
-}
-
-async fn identifiers_have_their_prefixes(mock: Mock) {
-    let response = mock.open().post(VIDEO, video()).await.expect(202);
-    assert!(
-        response
-            .header("x-svc-request-id")
-            .is_some_and(|id| id.starts_with("req_")),
-        "{response:?}"
-    );
-    let receipt = response.data();
-    assert!(text(&receipt["request_id"]).starts_with("req_"));
-    assert!(text(&receipt["job"]["id"]).starts_with("job_"));
-    let top_up = mock
-        .open()
-        .post(TOP_UPS, json!({"amount_usd_cents": 500}))
-        .await
-        .expect(201);
-    assert!(text(&top_up.data()["id"]).starts_with("top_"));
+async fn timelines_are_private_to_their_workspace(mock: Mock) {
+    let id = submit(&mock.open(), VIDEO, video()).await;
+    let path = format!("/v1/jobs/{id}/events");
+    let other = mock.developer_as("svc_dev_other");
+    other.get_error(&path, 404, "job_not_found").await;
+    mock.developer()
+        .get_error("/v1/jobs/job_none/events", 404, "job_not_found")
+        .await;
 }

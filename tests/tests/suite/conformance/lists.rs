@@ -1,49 +1,27 @@
-//! Lists of jobs, models and prices.
+//! Lists: their order, their filters and their pages, and the models and prices.
 
-use serde_json::Value;
-use svc_tests::{Mock, on_every_frontend};
-
-use super::{IMAGE, VIDEO, cancel, image, job, submit, text, video, video_with_prompt};
+use super::runs::{RUNS, instruction, start};
+use super::*;
 
 on_every_frontend! {
-    jobs_are_listed,
     jobs_are_filtered_by_status,
-    jobs_are_filtered_by_type,
     jobs_of_other_workspaces_are_not_listed,
     video_models_match_the_profiles,
     image_models_match_the_profiles,
     models_can_be_read_by_id,
-    an_unknown_model_is_not_found,
     catalog_prices_match_the_specification,
+    jobs_are_listed_newest_first_and_filtered,
+    usage_pages_do_not_shift_when_entries_are_added,
+    avatar_pages_continue_with_the_first_party_avatars,
+    format_and_action_pages_end_with_a_null_cursor,
+    formats_and_actions_are_listed_for_their_owner,
+    run_pages_belong_to_one_format,
 }
 
 fn ids(items: &[Value]) -> Vec<String> {
     let mut ids: Vec<_> = items.iter().map(|item| text(&item["id"])).collect();
     ids.sort();
     ids
-}
-
-fn sorted<const N: usize>(mut ids: [String; N]) -> Vec<String> {
-    ids.sort();
-    ids.to_vec()
-}
-
-async fn jobs_are_listed(mock: Mock) {
-    let open = mock.open();
-    assert_eq!(open.get_items("/v1/jobs").await, Vec::<Value>::new());
-    let first = submit(&open, VIDEO, video()).await;
-    let second = submit(&open, IMAGE, image()).await;
-    let listed = open.get_items("/v1/jobs").await;
-    assert_eq!(ids(&listed), sorted([first, second]));
-    assert!(
-        listed
-            .iter()
-            .all(|job| job["status"] == "queued" && job["type"].is_string())
-    );
-    assert_eq!(
-        ids(&mock.developer().get_items("/v1/jobs").await),
-        ids(&listed)
-    );
 }
 
 async fn jobs_are_filtered_by_status(mock: Mock) {
@@ -69,21 +47,6 @@ async fn jobs_are_filtered_by_status(mock: Mock) {
         }
     }
     assert_eq!(open.get_items("/v1/jobs").await.len(), 5);
-}
-
-async fn jobs_are_filtered_by_type(mock: Mock) {
-    let open = mock.open();
-    let video_id = submit(&open, VIDEO, video()).await;
-    let image_id = submit(&open, IMAGE, image()).await;
-    let videos = open.get_items("/v1/jobs?type=video_generation").await;
-    assert_eq!(ids(&videos), [video_id]);
-    let kind = text(&job(&open, &image_id).await["type"]);
-    let images = open.get_items(&format!("/v1/jobs?type={kind}")).await;
-    assert_eq!(ids(&images), [image_id]);
-    let both = open
-        .get_items("/v1/jobs?type=video_generation&status=completed")
-        .await;
-    assert!(both.is_empty(), "{both:?}");
 }
 
 async fn jobs_of_other_workspaces_are_not_listed(mock: Mock) {
@@ -145,18 +108,6 @@ async fn models_can_be_read_by_id(mock: Mock) {
     }
 }
 
-async fn an_unknown_model_is_not_found(mock: Mock) {
-    let open = mock.open();
-    for path in [
-        "/v1/video-router/models/video-x",
-        "/v1/video-router/models/image-i",
-        "/v1/image-router/models/video-f",
-        "/v1/open/catalog/video-x",
-    ] {
-        open.get(path).await.expect(404);
-    }
-}
-
 async fn catalog_prices_match_the_specification(mock: Mock) {
     let entries = mock.open().get_items("/v1/open/catalog").await;
     for (id, prices) in [
@@ -180,4 +131,160 @@ async fn catalog_prices_match_the_specification(mock: Mock) {
         }
     }
     assert_eq!(entries.len(), 6);
+}
+
+/// Returns the values of `field` on a page and the page's cursor.
+async fn page(client: &Client, path: &str, field: &str) -> (Vec<String>, Value) {
+    let response = client.get(path).await.expect(200);
+    let values = response
+        .items()
+        .iter()
+        .map(|item| text(&item[field]))
+        .collect();
+    (values, response.json()["next_cursor"].take())
+}
+
+/// Returns the values of `field` on all pages of at most two items.
+async fn all_pages(client: &Client, path: &str, field: &str) -> Vec<String> {
+    let (mut all, mut cursor) = page(client, &format!("{path}?limit=2"), field).await;
+    while let Value::String(next) = cursor {
+        let path = format!("{path}?limit=2&cursor={next}");
+        let (values, after) = page(client, &path, field).await;
+        assert!(values.len() <= 2, "{values:?}");
+        all.extend(values);
+        cursor = after;
+    }
+    all
+}
+
+async fn jobs_are_listed_newest_first_and_filtered(mock: Mock) {
+    let open = mock.open();
+    let a = submit(&open, VIDEO, video()).await;
+    let b = submit(&open, IMAGE, image()).await;
+    mock.advance(3).await;
+    let c = submit(&open, IMAGE, image()).await;
+    for (query, expected) in [
+        ("", vec![&c, &b, &a]),
+        ("?status=completed", vec![&b]),
+        ("?status=queued&type=image_generation", vec![&c]),
+        ("?type=image_generation", vec![&c, &b]),
+        ("?status=failed", vec![]),
+        ("?limit=1000&unknown=x", vec![&c, &b, &a]),
+    ] {
+        let (ids, cursor) = page(&open, &format!("/v1/jobs{query}"), "id").await;
+        assert_eq!(ids.iter().collect::<Vec<_>>(), expected, "{query}");
+        assert_eq!(cursor, Value::Null, "{query}");
+    }
+    assert_eq!(all_pages(&open, "/v1/jobs", "id").await, [c, b, a]);
+}
+
+async fn usage_pages_do_not_shift_when_entries_are_added(mock: Mock) {
+    let (open, developer) = (mock.open(), mock.developer());
+    for _ in 0..3 {
+        submit(&open, IMAGE, image()).await;
+    }
+    let (before, _) = page(&developer, "/v1/usage", "id").await;
+    let (mut paged, mut cursor) = page(&developer, "/v1/usage?limit=2", "id").await;
+    while let Value::String(next) = cursor {
+        submit(&open, IMAGE, image()).await;
+        let path = format!("/v1/usage?limit=2&cursor={next}");
+        let (ids, after) = page(&developer, &path, "id").await;
+        paged.extend(ids);
+        cursor = after;
+    }
+    assert_eq!(paged, before);
+}
+
+async fn avatar_pages_continue_with_the_first_party_avatars(mock: Mock) {
+    let developer = mock.developer();
+    for handle in ["one", "two", "three"] {
+        let body = json!({"avatar_handle": handle, "input": {"props": {"age": 30}}});
+        submit(&developer, "/v1/avatar-1.0/generate", body).await;
+    }
+    mock.advance(6).await;
+    let path = "/v1/avatar-1.0/avatars";
+    let handles = all_pages(&developer, path, "avatar_handle").await;
+    assert_eq!(handles, ["three", "two", "one", "ada", "lin"]);
+}
+
+async fn format_and_action_pages_end_with_a_null_cursor(mock: Mock) {
+    let developer = mock.developer();
+    let (ids, cursor) = page(&developer, "/v1/formats?limit=4", "id").await;
+    assert_eq!((ids.len(), cursor), (4, json!("fmt_inactive")));
+    let path = "/v1/formats?limit=4&cursor=fmt_inactive";
+    let (ids, cursor) = page(&developer, path, "id").await;
+    assert_eq!(ids, ["fmt_no_trigger", "fmt_storyboard"]);
+    assert_eq!(cursor, Value::Null);
+    let (ids, cursor) = page(&developer, "/v1/actions?limit=1", "id").await;
+    assert_eq!(
+        (ids, cursor),
+        (vec!["act_daily".to_owned()], json!("act_daily"))
+    );
+}
+
+async fn formats_and_actions_are_listed_for_their_owner(mock: Mock) {
+    let key = |key: &str| mock.client(svc_tests::Host::Developer).bearer(key);
+    for (client, path, expected) in [
+        (
+            mock.developer(),
+            "/v1/formats",
+            &[
+                "fmt_demo",
+                "fmt_media",
+                "fmt_capped",
+                "fmt_inactive",
+                "fmt_no_trigger",
+                "fmt_storyboard",
+            ][..],
+        ),
+        (
+            key("svc_team_demo"),
+            "/v1/formats",
+            &["fmt_team", "fmt_storyboard"],
+        ),
+        (
+            mock.developer(),
+            "/v1/actions",
+            &["act_daily", "act_no_trigger"],
+        ),
+        (
+            mock.developer(),
+            "/v1/actions?trigger_type=schedule&status=active",
+            &["act_daily"],
+        ),
+        (
+            mock.developer(),
+            "/v1/actions?trigger_type=api_call",
+            &["act_daily"],
+        ),
+        (mock.developer(), "/v1/actions?status=inactive", &[]),
+        (key("svc_dev_other"), "/v1/formats", &["fmt_storyboard"]),
+    ] {
+        assert_eq!(page(&client, path, "id").await.0, expected, "{path}");
+    }
+    let response = key("svc_dev_other").get("/v1/actions/act_daily").await;
+    response.expect_error(404, "action_not_found");
+    let inactive = mock.developer().get("/v1/formats/fmt_inactive").await;
+    assert_eq!(inactive.data()["status"], "inactive");
+    let storyboard = mock.developer().get("/v1/formats/studio/storyboard").await;
+    assert_eq!(storyboard.data()["first_party"], true);
+    let daily = mock.developer().get("/v1/actions/act_daily").await.data();
+    assert_eq!(
+        daily["triggers"],
+        json!([{"type": "schedule", "schedule": "0 9 * * *"}, {"type": "api_call"}])
+    );
+}
+
+async fn run_pages_belong_to_one_format(mock: Mock) {
+    let developer = mock.developer();
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        ids.insert(0, start(&developer, RUNS, instruction("x")).await);
+    }
+    let media = "/v1/formats/fmt_media/runs";
+    start(&developer, media, instruction("x")).await;
+    let by_slug = "/v1/formats/demo/teaser/runs";
+    assert_eq!(all_pages(&developer, by_slug, "run_id").await, ids);
+    let foreign = developer.get(&format!("{media}?cursor={}", ids[0])).await;
+    foreign.expect_error(400, "invalid_request");
 }

@@ -1,10 +1,6 @@
 //! Malformed and malicious requests: they are client errors, and the mock keeps running.
 
-use bytes::Bytes;
-use serde_json::json;
-use svc_tests::{Host, Mock, on_every_frontend};
-
-use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, cancel, image, text, video_with_prompt};
+use super::*;
 
 on_every_frontend! {
     malformed_bodies_are_rejected: plan("scale"),

@@ -1,9 +1,6 @@
-//! The MCP endpoint, called with raw JSON-RPC: authentication, rate limits, spend limits, idempotency.
+//! The MCP endpoint, called with raw JSON-RPC: the protocol, and tools with their limits.
 
-use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, Response, on_every_frontend};
-
-use super::text;
+use super::*;
 
 on_every_frontend! {
     a_developer_key_is_required,
@@ -11,21 +8,29 @@ on_every_frontend! {
     invalid_messages_are_protocol_errors,
     a_notification_gets_no_response_body,
     requests_count_as_reads_and_submits_as_writes,
-    calls_above_max_spend_usd_are_rejected,
     an_idempotency_key_prevents_duplicate_jobs,
-    long_runs_return_a_handle_immediately,
     a_fault_on_the_endpoint_prevents_the_call,
+    a_client_initializes_and_calls_tools,
+    the_current_revision_is_stateless,
+    protocol_errors_keep_the_request_id,
+    headers_of_a_message_are_checked,
+    a_tool_call_is_limited_by_the_write_budget,
+    max_spend_usd_is_compared_with_the_estimate,
+    max_spend_usd_limits_the_cap_of_a_run,
+    an_idempotency_key_is_shared_with_the_rest_api: honors_undocumented_keys(true),
+    runs_are_read_by_id,
+    tools_need_the_scopes_of_their_operations,
 }
 
-pub(super) const CURRENT: &str = "2026-07-28";
-pub(super) const PREVIOUS: &str = "2025-11-25";
+const CURRENT: &str = "2026-07-28";
+const PREVIOUS: &str = "2025-11-25";
 
-pub(super) fn message(method: &str, params: Value) -> Value {
+fn message(method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
 }
 
 /// Sends a message in the previous protocol revision.
-pub(super) async fn send(client: &Client, message: Value) -> Response {
+async fn send(client: &Client, message: Value) -> Response {
     let client = client.clone().header("mcp-protocol-version", PREVIOUS);
     client.post("/mcp", message).await
 }
@@ -58,20 +63,20 @@ async fn send_current(
 }
 
 /// Calls a tool and returns its result.
-pub(super) async fn call(client: &Client, tool: &str, arguments: Value) -> Value {
+async fn call(client: &Client, tool: &str, arguments: Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments});
     send_ok(client, "tools/call", params).await["result"].take()
 }
 
 /// Calls a tool successfully and returns the structured content.
-pub(super) async fn call_ok(client: &Client, tool: &str, arguments: Value) -> Value {
+async fn call_ok(client: &Client, tool: &str, arguments: Value) -> Value {
     let mut result = call(client, tool, arguments).await;
     assert_eq!(result["isError"], false, "{result}");
     result["structuredContent"].take()
 }
 
 /// Calls a tool, asserts the error code, and returns the `error` object of the service.
-pub(super) async fn call_error(client: &Client, tool: &str, arguments: Value, code: &str) -> Value {
+async fn call_error(client: &Client, tool: &str, arguments: Value, code: &str) -> Value {
     let result = call(client, tool, arguments).await;
     assert_eq!(result["isError"], true, "{result}");
     let mut envelope: Value = serde_json::from_str(&text(&result["content"][0]["text"])).unwrap();
@@ -209,19 +214,6 @@ async fn requests_count_as_reads_and_submits_as_writes(mock: Mock) {
     assert_eq!(remaining_writes().await, before - 4);
 }
 
-async fn calls_above_max_spend_usd_are_rejected(mock: Mock) {
-    let client = mock.developer();
-    let expensive =
-        json!({"prompt": "x", "duration": 30, "resolution": "1080p", "max_spend_usd": 0.05});
-    let error = call_error(&client, "video_generate", expensive, "max_spend_exceeded").await;
-    assert_eq!(error["details"]["max_spend_usd"], "0.0500");
-    let run = json!({"instruction": "x", "generation_spend_cap_usd": 2, "max_spend_usd": 1});
-    call_error(&client, "agent_completion", run, "max_spend_exceeded").await;
-    assert!(mock.jobs().await.is_empty());
-    let ledger = mock.ledger().await;
-    assert!(ledger.iter().all(|entry| entry["kind"] == "top_up"));
-}
-
 async fn an_idempotency_key_prevents_duplicate_jobs(mock: Mock) {
     let client = mock.developer();
     let arguments = |prompt: &str| json!({"prompt": prompt, "idempotency_key": "order-1"});
@@ -238,26 +230,6 @@ async fn an_idempotency_key_prevents_duplicate_jobs(mock: Mock) {
     assert_eq!(mock.jobs().await.len(), 1);
 }
 
-async fn long_runs_return_a_handle_immediately(mock: Mock) {
-    let client = mock.developer();
-    let run = call_ok(
-        &client,
-        "format_run",
-        json!({"format_id": "demo/product-shot", "instruction": "a cup"}),
-    )
-    .await;
-    assert_eq!(run["status"], "queued");
-    let id = json!({"run_id": run["run_id"]});
-    call_error(&client, "run_result", id.clone(), "run_not_completed").await;
-    mock.advance(10).await;
-    assert_eq!(
-        call_ok(&client, "run_status", id.clone()).await["terminal"],
-        true
-    );
-    let result = call(&client, "run_result", id).await;
-    assert_eq!(result["content"][1]["type"], "resource_link");
-}
-
 async fn a_fault_on_the_endpoint_prevents_the_call(mock: Mock) {
     let client = mock.developer();
     mock.add_fault(json!({"surface": "mcp", "kind": "status_503"}))
@@ -268,4 +240,193 @@ async fn a_fault_on_the_endpoint_prevents_the_call(mock: Mock) {
         .await
         .expect_error(503, "database_busy");
     assert!(mock.jobs().await.is_empty());
+}
+
+async fn a_client_initializes_and_calls_tools(mock: Mock) {
+    let client = mock.developer();
+    let client_info = json!({"name": "test", "version": "1"});
+    let hello = json!({"protocolVersion": PREVIOUS, "capabilities": {}, "clientInfo": client_info});
+    let welcome = client
+        .post("/mcp", message("initialize", hello))
+        .await
+        .json();
+    assert_eq!(welcome["id"], 7);
+    let capabilities = json!({"tools": {"listChanged": false}});
+    assert_eq!(welcome["result"]["capabilities"], capabilities);
+    let listed = send(&client, message("tools/list", json!({}))).await.json();
+    assert_eq!(listed["result"]["tools"][0]["name"], "image_generate");
+    assert_eq!(listed["result"].get("ttlMs"), None);
+    let job = call_ok(&client, "image_generate", json!({"prompt": "a fox"})).await;
+    let id = json!({"job_id": job["job_id"]});
+    let status = call_ok(&client, "jobs_status", id.clone()).await;
+    assert_eq!(status["status"], "queued");
+    assert_eq!(status["terminal"], false);
+    mock.advance(2).await;
+    let result = call(&client, "jobs_result", id).await;
+    assert_eq!(result["structuredContent"]["status"], "completed");
+    let link = &result["content"][1];
+    assert_eq!(link["type"], "resource_link");
+    assert_eq!(link["mimeType"], "image/png");
+    let path = mock.path_of(Host::Media, &link["uri"]);
+    mock.client(Host::Media).get(&path).await.expect(200);
+}
+
+async fn the_current_revision_is_stateless(mock: Mock) {
+    let client = mock.developer();
+    let send = async |method: &str, params: Value| {
+        let name = params["name"].as_str().map(str::to_owned);
+        send_current(&client, method, name.as_deref(), params).await
+    };
+    let tools = send("tools/list", json!({})).await.expect(200).json();
+    assert_eq!(tools["result"]["resultType"], "complete");
+    assert_eq!(tools["result"]["cacheScope"], "public");
+    let params = json!({"name": "balance", "arguments": {}});
+    let balance = send("tools/call", params).await.expect(200).json();
+    let content = &balance["result"]["structuredContent"];
+    assert_eq!(content["available_usd"], "100.0000");
+    // Methods of the previous revision only.
+    for method in ["ping", "initialize", "resources/list"] {
+        let response = send(method, json!({})).await.expect(404);
+        assert_eq!(response.json()["error"]["code"], -32601, "{method}");
+    }
+}
+
+async fn protocol_errors_keep_the_request_id(mock: Mock) {
+    let client = mock.developer();
+    for (request, code) in [
+        (message("tools/call", json!({})), -32602),
+        (
+            message("tools/call", json!({"name": "balance", "arguments": []})),
+            -32602,
+        ),
+        (message("tools/list", json!({"cursor": "x"})), -32602),
+        (message("initialize", json!({})), -32602),
+    ] {
+        let error = send(&client, request.clone()).await.expect(200).json();
+        assert_eq!(error["error"]["code"], code, "{request}");
+        assert_eq!(error["id"], 7);
+    }
+    let json_type = Some("application/json");
+    let broken = client.send("POST", "/mcp", json_type, "{".into()).await;
+    assert_eq!(broken.expect(400).json()["error"]["code"], -32700);
+    let old = client.header("mcp-protocol-version", "2024-11-05");
+    let old = old.post("/mcp", message("ping", json!({}))).await;
+    assert_eq!(old.expect(400).json()["error"]["code"], -32022);
+}
+
+async fn headers_of_a_message_are_checked(mock: Mock) {
+    let client = mock.developer();
+    let ping = || message("ping", json!({}));
+    let body = Bytes::from(ping().to_string());
+    let plain = client.send("POST", "/mcp", Some("text/plain"), body).await;
+    plain.expect_error(415, "unsupported_media_type");
+    let plain = client.header("accept", "text/plain");
+    plain.post("/mcp", ping()).await.expect(406);
+}
+
+async fn a_tool_call_is_limited_by_the_write_budget(mock: Mock) {
+    let client = mock.developer();
+    for _ in 0..120 {
+        let search = json!({"query": "x"});
+        let response = client.post("/v1/trending-videos/search", search).await;
+        response.expect(200);
+    }
+    let image = json!({"prompt": "x"});
+    let error = call_error(&client, "image_generate", image, "rate_limited").await;
+    assert_eq!(error["details"]["scope"], "write");
+    assert_eq!(error["retry_after_seconds"], 60);
+    call_ok(&client, "balance", json!({})).await;
+    assert!(mock.jobs().await.is_empty());
+}
+
+async fn max_spend_usd_is_compared_with_the_estimate(mock: Mock) {
+    let client = mock.developer();
+    // A video of 5 seconds at 480p costs 0.25 USD.
+    let prompt = |limit: Value| json!({"prompt": "x", "max_spend_usd": limit});
+    let exceeded = "max_spend_exceeded";
+    let error = call_error(&client, "video_generate", prompt(json!(0.2499)), exceeded).await;
+    let details = json!({"estimate_usd": "0.2500", "max_spend_usd": "0.2499"});
+    assert_eq!(error["details"], details);
+    call_error(&client, "music_generate", prompt(json!(0)), exceeded).await;
+    let typed = prompt(json!("1"));
+    call_error(&client, "image_generate", typed, "invalid_request").await;
+    assert!(mock.jobs().await.is_empty());
+    call_ok(&client, "video_generate", prompt(json!(0.25))).await;
+}
+
+async fn max_spend_usd_limits_the_cap_of_a_run(mock: Mock) {
+    let client = mock.developer();
+    let exceeded = "max_spend_exceeded";
+    let equal = json!({
+        "instruction": "x", "generation_spend_cap_usd": 1, "max_spend_usd": 1
+    });
+    let run = call_ok(&client, "agent_completion", equal).await;
+    assert_eq!(run["kind"], "agent");
+    let format =
+        |id: &str, limit: f64| json!({"format_id": id, "instruction": "x", "max_spend_usd": limit});
+    // The cap of the format is lowered to the limit, and never raised.
+    for (id, limit, micros) in [
+        ("fmt_capped", 1.5, 1_500_000),
+        ("demo/capped", 3.0, 2_000_000),
+    ] {
+        let run = call_ok(&client, "format_run", format(id, limit)).await;
+        assert_eq!(
+            run["usage"]["generation_spend_cap_usd_micros"], micros,
+            "{id}"
+        );
+    }
+    call_error(&client, "format_run", format("fmt_capped", 0.0), exceeded).await;
+    let mut above = format("fmt_capped", 1.0);
+    above["generation_spend_cap_usd"] = json!(2);
+    call_error(&client, "format_run", above, exceeded).await;
+}
+
+async fn an_idempotency_key_is_shared_with_the_rest_api(mock: Mock) {
+    let client = mock.developer();
+    let waltz = json!({"prompt": "a waltz", "idempotency_key": "order-1"});
+    let job = call_ok(&client, "music_generate", waltz).await;
+    let empty = json!({"prompt": "x", "idempotency_key": ""});
+    call_error(&client, "music_generate", empty, "invalid_request").await;
+    let keyed = client.idempotency_key("order-1");
+    let path = "/v1/music-1.0/generate";
+    let replay = keyed.post(path, json!({"prompt": "a waltz"})).await;
+    assert_eq!(replay.expect(200).data()["job"]["id"], job["job_id"]);
+}
+
+async fn runs_are_read_by_id(mock: Mock) {
+    let client = mock.developer();
+    let arguments = json!({"format_id": "demo/product-shot", "instruction": "a cup"});
+    let run = call_ok(&client, "format_run", arguments).await;
+    let id = json!({"run_id": run["run_id"]});
+    let code = "run_not_completed";
+    let early = call_error(&client, "run_result", id.clone(), code).await;
+    assert_eq!(early["details"]["status"], "queued");
+    let status = call_ok(&client, "run_status", id.clone()).await;
+    assert_eq!(status["kind"], "format");
+    mock.advance(10).await;
+    let result = call(&client, "run_result", id).await;
+    assert_eq!(result["structuredContent"]["status"], "completed");
+    assert_eq!(result["content"][1]["type"], "resource_link");
+    for (arguments, code) in [
+        (json!({"run_id": "run_0"}), "format_run_not_found"),
+        (
+            json!({"run_id": "run_0", "kind": "agent"}),
+            "agent_run_not_found",
+        ),
+    ] {
+        call_error(&client, "run_status", arguments, code).await;
+    }
+}
+
+async fn tools_need_the_scopes_of_their_operations(mock: Mock) {
+    let key = |key: &str| mock.client(Host::Developer).bearer(key);
+    let run = json!({"format_id": "fmt_demo", "instruction": "x"});
+    let (no_scope, code) = (key("svc_dev_noscope"), "insufficient_scope");
+    let error = call_error(&no_scope, "format_run", run.clone(), code).await;
+    assert_eq!(error["details"]["required_scope"], "formats:write");
+    let error = call_error(&key("svc_sa_demo"), "format_run", run, code).await;
+    let reason = &error["details"]["reason"];
+    assert_eq!(reason, "service_account_format_runs_unsupported");
+    let image = call_ok(&no_scope, "image_generate", json!({"prompt": "x"})).await;
+    assert!(image["job_id"].is_string(), "{image}");
 }

@@ -1,9 +1,6 @@
 //! The media host: files, range requests and entity tags.
 
-use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, Response, mp4, on_every_frontend, png_size};
-
-use super::{IMAGE, VIDEO, image, job, job_result, submit, video, with};
+use super::*;
 
 on_every_frontend! {
     artifacts_can_be_downloaded_without_a_key,

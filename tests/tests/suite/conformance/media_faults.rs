@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
-use svc_tests::{Client, FrontendKind, Host, Mock, Response, on_every_frontend};
-
-use super::{IMAGE, image, job_result, submit};
+use super::*;
 
 on_every_frontend! {
     truncate_breaks_the_connection,
@@ -17,7 +14,6 @@ on_every_frontend! {
     changed_etag_is_that_of_another_file,
     a_range_with_the_original_etag_gets_the_file_with_the_changed_etag,
     faults_of_downloads_apply_to_artifacts_only,
-    faults_of_downloads_are_rejected_for_other_operations,
 }
 
 /// Generates an image and returns its path on the media host.
@@ -164,22 +160,4 @@ async fn faults_of_downloads_apply_to_artifacts_only(mock: Mock) {
     mock.open().get("/v1/jobs").await.expect(200);
     media(&mock).get(&path).await.expect(404);
     media(&mock).get(&path).await.expect(200);
-}
-
-async fn faults_of_downloads_are_rejected_for_other_operations(mock: Mock) {
-    for kind in [
-        "status_403",
-        "status_404",
-        "status_416",
-        "wrong_length",
-        "changed_etag",
-    ] {
-        for filter in [
-            json!({"kind": kind, "operation": "jobs_get"}),
-            json!({"kind": kind, "operation": "checkout"}),
-            json!({"kind": kind, "surface": "open"}),
-        ] {
-            mock.control().post("/faults", filter).await.expect(400);
-        }
-    }
 }

@@ -5,12 +5,9 @@
 
 mod account;
 mod auth;
-mod avatar_resources;
 mod avatars;
 mod cancel;
-mod catalog;
 mod check_order;
-mod checkout;
 mod concurrency;
 mod control;
 mod destinations;
@@ -18,44 +15,38 @@ mod developer;
 mod envelopes;
 mod error_details;
 mod error_faults;
-mod events;
 mod faults;
-mod generation;
 mod idempotency;
-mod invalid_fields;
-mod job_progress;
 mod lifecycle;
 mod lists;
 mod malformed;
 mod mcp;
-mod mcp_tools;
 mod media;
 mod media_faults;
 mod modes;
 mod openapi;
-mod pagination;
-mod previews;
 mod pricing;
 mod rate_limits;
 mod real_clock;
 mod references;
 mod response_bodies;
-mod run_receipts;
-mod run_rejections;
-mod run_webhooks;
+mod rows;
 mod runs;
 mod schedules;
 mod scopes;
 mod speed;
 mod state;
 mod top_ups;
-mod undocumented_keys;
 mod validation;
 mod webhooks;
 mod workspaces;
 
-use serde_json::{Value, json};
-use svc_tests::{Client, Mock, Response};
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+use svc_tests::{
+    Client, Delivery, FrontendKind, Host, Mock, Receiver, Reply, Response, Setup, fingerprint,
+    forms, mp4, on_every_frontend, on_every_socket_frontend, png_size,
+};
 
 const VIDEO: &str = "/v1/video-router/generate";
 const IMAGE: &str = "/v1/image-router/generate";
@@ -95,7 +86,6 @@ fn with(mut body: Value, fields: Value) -> Value {
     body
 }
 
-/// Returns a body without a field.
 fn without(mut body: Value, field: &str) -> Value {
     body.as_object_mut().unwrap().remove(field);
     body
@@ -111,12 +101,10 @@ async fn status_of(client: &Client, id: &str) -> String {
     text(&client.get_data(&format!("/v1/jobs/{id}/status")).await["status"])
 }
 
-/// Returns a job.
 async fn job(client: &Client, id: &str) -> Value {
     client.get_data(&format!("/v1/jobs/{id}")).await
 }
 
-/// Returns a job's result.
 async fn job_result(client: &Client, id: &str) -> Value {
     client.get_data(&format!("/v1/jobs/{id}/result")).await
 }
@@ -126,7 +114,6 @@ async fn cancel(client: &Client, id: &str) -> Response {
     client.post_empty(&format!("/v1/jobs/{id}/cancel")).await
 }
 
-/// Returns the text of a JSON string.
 #[track_caller]
 fn text(value: &Value) -> String {
     value

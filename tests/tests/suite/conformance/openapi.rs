@@ -1,7 +1,6 @@
 //! The OpenAPI document of both surfaces.
 
-use serde_json::{Value, json};
-use svc_tests::{Host, Mock, on_every_frontend};
+use super::*;
 
 on_every_frontend! {
     the_document_is_public,

@@ -1,32 +1,21 @@
 //! Prices: rates, estimates, charges and balances.
 
-use serde_json::{Value, json};
-use svc_tests::{Client, Mock, Setup, on_every_frontend};
-
-use super::{
-    AUDIO_URL, ESTIMATE, IMAGE, IMAGE_URL, NO_AMOUNTS, VIDEO, available, cancel, format_usd, image,
-    job, ledger_amounts, parse_usd, submit, text, video, video_with_prompt, with,
-};
+use super::*;
 
 on_every_frontend! {
-    every_price_is_the_rate_times_the_units: plan("scale"),
-    prices_match_the_specification,
     an_estimate_lists_its_units,
     default_values_are_priced,
     an_estimate_is_free: balance_usd("1.0000"),
     an_estimate_needs_no_funds: balance_usd("0"),
-    an_estimate_validates_its_input,
     the_charge_equals_the_estimate: plan("scale").balance_usd("1000"),
-    a_charge_is_reserved_and_then_captured: balance_usd("1.0000"),
     a_failed_job_is_refunded: balance_usd("1.0000"),
     a_canceled_job_is_refunded: balance_usd("1.0000"),
-    a_price_above_the_balance_is_rejected: balance_usd("1.0000"),
     the_balance_is_compared_to_four_decimal_places,
-    the_balance_can_be_spent_completely: balance_usd("0.2500"),
     concurrent_submits_do_not_overspend: balance_usd("0.0120"),
     auto_picks_the_cheapest_compatible_model,
     auto_is_charged_as_estimated,
     auto_without_a_compatible_model_is_rejected,
+    a_job_of_the_developer_surface_above_the_balance_is_rejected: balance_usd("1.0000"),
 }
 
 /// The specification's rates: model, resolution, dollars per unit, and the range of units.
@@ -64,43 +53,6 @@ async fn estimate(client: &Client, model: &str, input: Value) -> Value {
     client
         .post_data(ESTIMATE, json!({"model": model, "input": input}), 200)
         .await
-}
-
-async fn every_price_is_the_rate_times_the_units(mock: Mock) {
-    let open = mock.open();
-    for (model, resolution, rate, min, max) in RATES {
-        for count in min..=max {
-            let response = estimate(&open, model, input(model, resolution, count)).await;
-            let expected = format_usd(parse_usd(&json!(rate)) * count);
-            assert_eq!(
-                response["price_usd"], expected,
-                "{model} {resolution} {count}"
-            );
-        }
-    }
-}
-
-async fn prices_match_the_specification(mock: Mock) {
-    let open = mock.open();
-    for (model, resolution, count, price) in [
-        ("video-f", "480p", 5, "0.7035"),
-        ("video-f", "480p", 15, "2.1105"),
-        ("video-f", "720p", 4, "1.2096"),
-        ("video-l", "480p", 2, "0.1250"),
-        ("video-l", "1080p", 30, "7.5000"),
-        ("video-h", "720p", 5, "0.2890"),
-        ("video-h", "1080p", 5, "0.4815"),
-        ("video-h", "2K", 5, "0.7220"),
-        ("video-h", "4K", 5, "1.0785"),
-        ("video-r", "720p", 3, "0.2514"),
-        ("video-r", "1080p", 16, "1.6800"),
-        ("image-i", "720p", 1, "0.0050"),
-        ("image-i", "1080p", 3, "0.0225"),
-        ("lipsync-s", "", 60, "3.0000"),
-    ] {
-        let response = estimate(&open, model, input(model, resolution, count)).await;
-        assert_eq!(response["price_usd"], price, "{model} {resolution} {count}");
-    }
 }
 
 async fn an_estimate_lists_its_units(mock: Mock) {
@@ -159,24 +111,6 @@ async fn an_estimate_needs_no_funds(mock: Mock) {
     );
 }
 
-async fn an_estimate_validates_its_input(mock: Mock) {
-    let open = mock.open();
-    for body in [
-        json!({}),
-        json!({"model": "video-f"}),
-        json!({"input": {"prompt": "p"}}),
-        json!({"model": "video-x", "input": {"prompt": "p"}}),
-        json!({"model": "video-f", "input": {"prompt": "p", "duration": 16}}),
-        json!({"model": "video-f", "input": {"prompt": "p", "resolution": "4K"}}),
-        json!({"model": "video-h", "input": {"prompt": "p", "generate_audio": true}}),
-        json!({"model": "video-f", "input": "p"}),
-        json!({"model": 7, "input": {"prompt": "p"}}),
-    ] {
-        open.post_error(ESTIMATE, body.clone(), 400, "invalid_request")
-            .await;
-    }
-}
-
 async fn the_charge_equals_the_estimate(mock: Mock) {
     let open = mock.open();
     for (model, resolution, rate, min, max) in RATES {
@@ -212,18 +146,6 @@ async fn the_charge_equals_the_estimate(mock: Mock) {
     }
 }
 
-async fn a_charge_is_reserved_and_then_captured(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, VIDEO, video()).await;
-    assert_eq!(ledger_amounts(&mock, "reservation", &id).await, [1_250]);
-    assert_eq!(ledger_amounts(&mock, "capture", &id).await, NO_AMOUNTS);
-    assert_eq!(available(&open).await, "0.8750");
-    mock.advance(8).await;
-    assert_eq!(ledger_amounts(&mock, "capture", &id).await, [1_250]);
-    assert_eq!(ledger_amounts(&mock, "refund", &id).await, NO_AMOUNTS);
-    assert_eq!(available(&open).await, "0.8750");
-}
-
 async fn a_failed_job_is_refunded(mock: Mock) {
     let open = mock.open();
     let id = submit(&open, VIDEO, video_with_prompt("[mock:fail]")).await;
@@ -245,21 +167,6 @@ async fn a_canceled_job_is_refunded(mock: Mock) {
     }
 }
 
-async fn a_price_above_the_balance_is_rejected(mock: Mock) {
-    let open = mock.open();
-    let body = json!({"model": "video-f", "prompt": "p", "duration": 10});
-    let error = open
-        .post_error(VIDEO, body, 402, "insufficient_funds")
-        .await;
-    assert_eq!(error["details"]["required_usd"], "1.4070");
-    assert_eq!(error["details"]["available_usd"], "1.0000");
-    assert!(
-        mock.jobs().await.is_empty(),
-        "a rejected submit created a job"
-    );
-    assert_eq!(available(&open).await, "1.0000");
-}
-
 async fn the_balance_is_compared_to_four_decimal_places(mock: Mock) {
     let exact = mock
         .start_another(Setup::default().balance_usd("0.1250"))
@@ -274,17 +181,6 @@ async fn the_balance_is_compared_to_four_decimal_places(mock: Mock) {
         .await;
     assert_eq!(error["details"]["required_usd"], "0.1250");
     assert_eq!(error["details"]["available_usd"], "0.1249");
-}
-
-async fn the_balance_can_be_spent_completely(mock: Mock) {
-    let open = mock.open();
-    submit(&open, VIDEO, video()).await;
-    submit(&open, VIDEO, video()).await;
-    assert_eq!(available(&open).await, "0.0000");
-    let error = open
-        .post_error(VIDEO, video(), 402, "insufficient_funds")
-        .await;
-    assert_eq!(error["details"]["available_usd"], "0.0000");
 }
 
 async fn concurrent_submits_do_not_overspend(mock: Mock) {
@@ -363,4 +259,17 @@ async fn auto_without_a_compatible_model_is_rejected(mock: Mock) {
             .post_error(VIDEO, body, 400, "invalid_request")
             .await;
     }
+}
+
+async fn a_job_of_the_developer_surface_above_the_balance_is_rejected(mock: Mock) {
+    let expensive = json!({"prompt": "p", "duration": 30, "resolution": "1080p"});
+    let path = "/v1/video-1.0/generate";
+    let error = mock
+        .developer()
+        .post_error(path, expensive, 402, "insufficient_credits")
+        .await;
+    assert_eq!(error["next_action"], "add_funds");
+    assert_eq!(error["details"]["required_usd"], "6.0000");
+    assert_eq!(error["details"]["available_usd"], "1.0000");
+    assert!(mock.jobs().await.is_empty());
 }

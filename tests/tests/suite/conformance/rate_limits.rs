@@ -1,10 +1,6 @@
 //! Rate limits per minute and key, counted separately for reads and writes.
 
-use bytes::Bytes;
-use serde_json::json;
-use svc_tests::{Client, Host, Mock, Response, on_every_frontend};
-
-use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, cancel, image, submit, video};
+use super::*;
 
 on_every_frontend! {
     rate_limit_headers_count_down,
@@ -15,8 +11,6 @@ on_every_frontend! {
     reads_are_limited_per_minute,
     keys_are_counted_separately,
     head_is_a_read_and_an_estimate_is_a_write,
-    the_limits_are_restored_after_the_reset,
-    a_request_succeeds_after_retry_after,
     reads_without_a_key_are_limited_by_address,
     writes_without_a_key_are_limited_by_address,
 }
@@ -164,33 +158,6 @@ async fn head_is_a_read_and_an_estimate_is_a_write(mock: Mock) {
     let estimate = json!({"model": "image-i", "input": {"prompt": "p"}});
     let estimate = mock.open().post(ESTIMATE, estimate).await.expect(200);
     assert_limit(&estimate, 120, 119);
-}
-
-async fn the_limits_are_restored_after_the_reset(mock: Mock) {
-    let open = mock.open();
-    for _ in 0..7 {
-        send_invalid_write(&open).await.expect(400);
-    }
-    let reset = open.get("/v1/jobs").await.int_header("ratelimit-reset");
-    assert!(reset >= 1);
-    mock.advance(reset).await;
-    assert_limit(&send_invalid_write(&open).await, 120, 119);
-    mock.advance(60).await;
-    assert_limit(&send_invalid_write(&open).await, 120, 119);
-}
-
-async fn a_request_succeeds_after_retry_after(mock: Mock) {
-    let open = mock.open();
-    mock.advance(17).await;
-    for _ in 0..120 {
-        send_invalid_write(&open).await.expect(400);
-    }
-    let wait = send_invalid_write(&open)
-        .await
-        .expect(429)
-        .int_header("retry-after");
-    mock.advance(wait).await;
-    send_invalid_write(&open).await.expect(400);
 }
 
 async fn reads_without_a_key_are_limited_by_address(mock: Mock) {

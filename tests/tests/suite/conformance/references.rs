@@ -1,11 +1,8 @@
 //! What requests refer to: artifacts of earlier jobs, assets, and hosts that are or are not public.
 
-use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, Receiver, Reply, on_every_frontend, on_every_socket_frontend};
-
 use super::runs::{Kind, RUNS, receipt, start};
 use super::webhooks::wait_for_outcomes;
-use super::{ESTIMATE, IMAGE, IMAGE_URL, VIDEO, image, job, job_result, submit, text, video, with};
+use super::*;
 
 const MB: u64 = 1_000_000;
 const HOOK: &str = "https://hooks.example.com/in";
@@ -18,7 +15,6 @@ on_every_frontend! {
     an_artifact_can_be_attached_to_a_run,
     an_asset_can_be_attached_in_its_workspace,
     the_sizes_of_assets_are_limited,
-    invalid_assets_are_rejected,
     a_host_with_a_private_address_is_not_public,
 }
 
@@ -202,23 +198,6 @@ async fn the_sizes_of_assets_are_limited(mock: Mock) {
     assert_eq!(error["details"]["limit_bytes"], 500 * MB);
 }
 
-async fn invalid_assets_are_rejected(mock: Mock) {
-    for (change, status) in [
-        (json!({"workspace": "ws_none"}), 404),
-        (json!({"content_type": "png"}), 400),
-        (json!({"content_type": "image/"}), 400),
-        (json!({"bytes": -1}), 400),
-        (json!({"bytes": "aGVsbG8="}), 400),
-        (json!({"name": "a.png"}), 400),
-    ] {
-        let body = json!({"workspace": "ws_demo", "content_type": "image/png", "bytes": 1});
-        mock.control()
-            .post("/assets", with(body, change))
-            .await
-            .expect(status);
-    }
-}
-
 async fn set_address(mock: &Mock, address: &str) {
     let body = json!({"host": "Hooks.Example.com", "address": address});
     mock.control().post("/dns", body).await.expect(200);
@@ -267,14 +246,6 @@ async fn a_host_with_a_private_address_is_not_public(mock: Mock) {
         .json();
     assert_eq!(cleared, json!({"data": []}));
     submit(&mock.open(), IMAGE, hook).await;
-    for body in [
-        json!({"host": "a.example"}),
-        json!({"host": "a.example", "address": "here"}),
-        json!({"host": "10.0.0.1", "address": "10.0.0.1"}),
-        json!({"host": "https://a.example", "address": "10.0.0.1"}),
-    ] {
-        mock.control().post("/dns", body).await.expect(400);
-    }
 }
 
 async fn the_destination_is_checked_again_at_each_delivery(mock: Mock, receiver: Receiver) {

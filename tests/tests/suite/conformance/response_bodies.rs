@@ -1,9 +1,6 @@
 //! Whole response bodies, field by field.
 
-use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, on_every_frontend};
-
-use super::{ESTIMATE, IMAGE, TOP_UPS, VIDEO, image, submit, text, with};
+use super::*;
 
 on_every_frontend! {
     the_account_of_each_kind_of_key,
@@ -14,15 +11,10 @@ on_every_frontend! {
     searches,
     an_admission_preview,
     a_new_top_up,
-    an_estimate,
 }
 
 /// The service time at which each mock starts.
 const START: &str = "2027-01-15T08:00:00Z";
-
-async fn get(client: &Client, path: &str) -> Value {
-    client.get(path).await.expect(200).data()
-}
 
 async fn the_account_of_each_kind_of_key(mock: Mock) {
     submit(&mock.open(), IMAGE, image()).await;
@@ -37,11 +29,11 @@ async fn the_account_of_each_kind_of_key(mock: Mock) {
         "workspace": {"id": "ws_demo", "name": "demo", "kind": "personal", "plan": "free"},
         "generation_limits": {"concurrent_jobs": 100, "in_flight": 1}
     });
-    assert_eq!(get(&key("svc_dev_noscope"), "/v1/me").await, expected);
-    let team = get(&key("svc_team_demo"), "/v1/me").await;
+    assert_eq!(key("svc_dev_noscope").get_data("/v1/me").await, expected);
+    let team = key("svc_team_demo").get_data("/v1/me").await;
     assert_eq!(team["owner"]["type"], "team");
     assert_eq!(team["workspace"]["kind"], "team");
-    let account = get(&key("svc_sa_demo"), "/v1/me").await;
+    let account = key("svc_sa_demo").get_data("/v1/me").await;
     assert_eq!(account["owner"]["type"], "service_account");
     assert_eq!(account["key"]["prefix"], "svc_sa");
     assert_eq!(account["key"]["scopes"].as_array().map(Vec::len), Some(9));
@@ -49,7 +41,7 @@ async fn the_account_of_each_kind_of_key(mock: Mock) {
 
 async fn usage_lists_each_kind_of_entry(mock: Mock) {
     let (open, developer) = (mock.open(), mock.developer());
-    assert_eq!(get(&developer, "/v1/usage").await, json!([]));
+    assert_eq!(developer.get_data("/v1/usage").await, json!([]));
     let completed = submit(&open, IMAGE, image()).await;
     let failed = with(image(), json!({"prompt": "[mock:fail]"}));
     let failed = submit(&open, IMAGE, failed).await;
@@ -58,7 +50,7 @@ async fn usage_lists_each_kind_of_entry(mock: Mock) {
     let top_up = text(&top_up.expect(201).data()["id"]);
     let path = format!("/top-ups/{top_up}");
     mock.control().post(&path, json!({"status": "paid"})).await;
-    let mut usage = get(&developer, "/v1/usage").await;
+    let mut usage = developer.get_data("/v1/usage").await;
     for entry in usage.as_array_mut().unwrap() {
         let id = entry.as_object_mut().unwrap().remove("id").unwrap();
         assert!(text(&id).starts_with("ent_"), "{id}");
@@ -93,6 +85,7 @@ async fn receipts_of_both_surfaces(mock: Mock) {
         let response = client.post(path, body).await.expect(202);
         let receipt = response.data();
         let id = text(&receipt["job"]["id"]);
+        assert!(id.starts_with("job_"), "{id}");
         let url = |end: &str| format!("{}/v1/jobs/{id}/{end}", mock.base_url(host));
         let mut expected = json!({
             "request_id": response.header("x-svc-request-id"),
@@ -109,8 +102,8 @@ async fn receipts_of_both_surfaces(mock: Mock) {
         assert_eq!(receipt, expected);
         // Only the open surface shows a price.
         let path = format!("/v1/jobs/{id}");
-        assert!(get(&mock.open(), &path).await["price_usd"].is_string());
-        let developer = get(&mock.developer(), &path).await;
+        assert!(mock.open().get_data(&path).await["price_usd"].is_string());
+        let developer = mock.developer().get_data(&path).await;
         assert_eq!(developer.get("price_usd"), None);
         let team = mock.client(Host::Developer).bearer("svc_team_demo");
         team.get(&path).await.expect_error(404, "job_not_found");
@@ -118,7 +111,7 @@ async fn receipts_of_both_surfaces(mock: Mock) {
 }
 
 async fn the_developer_catalog(mock: Mock) {
-    let catalog = get(&mock.client(Host::Developer), "/v1/catalog").await;
+    let catalog = mock.client(Host::Developer).get_data("/v1/catalog").await;
     let endpoints = catalog["endpoints"].as_array().unwrap();
     for expected in [
         json!({
@@ -173,7 +166,7 @@ async fn the_developer_catalog(mock: Mock) {
 
 async fn background_music(mock: Mock) {
     let public = mock.client(Host::Developer);
-    let tracks = get(&public, "/v1/bgm/catalog").await;
+    let tracks = public.get_data("/v1/bgm/catalog").await;
     assert_eq!(tracks.as_array().map(Vec::len), Some(12));
     let file = "/artifacts/bgm_porch_light.wav";
     let expected = json!({
@@ -182,7 +175,9 @@ async fn background_music(mock: Mock) {
         "duration_seconds": 62
     });
     assert_eq!(tracks[0], expected);
-    let categories = get(&public, "/v1/bgm/categories").await;
+    let file = mock.download(&tracks[0]["url"]).await;
+    assert!(file.body().starts_with(b"RIFF"), "{file:?}");
+    let categories = public.get_data("/v1/bgm/categories").await;
     let expected = json!({"id": "acoustic", "name": "Acoustic", "track_count": 2});
     assert_eq!(categories[0], expected);
     for path in ["/artifacts/bgm_porch_light.mp4", "/artifacts/bgm_none.wav"] {
@@ -230,6 +225,8 @@ async fn searches(mock: Mock) {
         "published_at": "2025-11-28T07:12:00Z"
     });
     assert_eq!((videos.len(), &videos[0]), (2, &expected));
+    let file = mock.download(&videos[0]["url"]).await;
+    assert_eq!(file.header("content-type"), Some("video/mp4"));
     for (path, body, count) in [
         (trending, json!({"query": "e"}), 10),
         (trending, json!({"query": "e", "limit": 50}), 12),
@@ -249,6 +246,9 @@ async fn an_admission_preview(mock: Mock) {
         "generation_limits": {"concurrent_jobs": 100, "in_flight": 0}
     });
     assert_eq!(response.data(), expected);
+    // It is a read: it counts as one, and creates no job.
+    assert_eq!(response.int_header("ratelimit-limit"), 4_800);
+    assert!(mock.jobs().await.is_empty());
 }
 
 async fn a_new_top_up(mock: Mock) {
@@ -259,17 +259,7 @@ async fn a_new_top_up(mock: Mock) {
         "amount_usd_cents": 2_000, "created_at": START
     });
     assert_eq!(top_up, expected);
+    assert!(text(&top_up["id"]).starts_with("top_"), "{top_up}");
     let path = format!("{TOP_UPS}/{}", text(&top_up["id"]));
-    assert_eq!(get(&mock.open(), &path).await, expected);
-}
-
-async fn an_estimate(mock: Mock) {
-    let input = json!({"prompt": "x", "duration": 15, "resolution": "720p"});
-    let body = json!({"model": "video-f", "input": input});
-    let estimate = mock.open().post(ESTIMATE, body).await.expect(200).data();
-    let expected = json!({
-        "model": "video-f", "price_usd": "4.5360", "currency": "USD", "unit": "second",
-        "unit_price_usd": "0.3024", "units": 15
-    });
-    assert_eq!(estimate, expected);
+    assert_eq!(mock.open().get_data(&path).await, expected);
 }

@@ -1,10 +1,7 @@
 //! Runs that Actions start by their schedule.
 
-use serde_json::json;
-use svc_tests::{Mock, on_every_frontend};
-
 use super::runs::{Kind, start};
-use super::text;
+use super::*;
 
 const RUNS: &str = "/v1/actions/act_daily/runs";
 /// The seconds from the initial time of the mock, 08:00 UTC, to the first scheduled run.

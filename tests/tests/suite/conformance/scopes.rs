@@ -1,8 +1,6 @@
 //! Scopes of keys, which are checked before the rest of the request.
 
-use bytes::Bytes;
-use serde_json::json;
-use svc_tests::{Host, Mock, on_every_frontend};
+use super::*;
 
 on_every_frontend! {
     a_missing_scope_is_rejected,

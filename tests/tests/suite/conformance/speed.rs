@@ -2,13 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use svc_tests::{
-    FrontendKind, Mock, Receiver, Reply, Response, Setup, on_every_frontend,
-    on_every_socket_frontend,
-};
-
-use super::{IMAGE, VIDEO, image, job, submit, text, video, video_with_prompt, with};
+use super::*;
 
 on_every_frontend! {
     the_rate_limit_reset_is_in_client_seconds: speed(20.0),

@@ -1,11 +1,6 @@
 //! Saving the state with `GET /state` and restoring it with `PUT /state`.
 
-use serde_json::{Value, json};
-use svc_tests::{Host, Mock, Response, Setup, on_every_frontend};
-
-use super::{
-    ESTIMATE, IMAGE, TOP_UPS, VIDEO, cancel, image, submit, text, video, video_with_prompt,
-};
+use super::*;
 
 on_every_frontend! {
     responses_are_the_same_after_a_restore,

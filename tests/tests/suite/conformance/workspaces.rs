@@ -1,16 +1,12 @@
 //! Workspaces, keys and grants that the control API changes.
 
-use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, on_every_frontend};
-
 use super::runs::{Kind, RUNS, instruction, receipt, start};
-use super::{IMAGE, VIDEO, image, submit, text, video};
+use super::*;
 
 const TEAM_RUNS: &str = "/v1/formats/fmt_team/runs";
 
 on_every_frontend! {
     a_workspace_is_created_and_changed,
-    invalid_changes_of_a_workspace_are_rejected,
     a_balance_can_be_set,
     runs_need_the_wallet_of_the_organization,
     the_wallet_of_the_organization_pays_for_runs,
@@ -18,7 +14,7 @@ on_every_frontend! {
     a_revoked_key_is_rejected,
     a_granted_format_can_be_read_and_run,
     a_grant_does_not_replace_the_key_of_a_team,
-    invalid_grants_are_rejected,
+    a_granted_archived_format_stays_unknown,
     a_reset_undoes_all_changes,
 }
 
@@ -59,33 +55,6 @@ async fn a_workspace_is_created_and_changed(mock: Mock) {
     );
     assert_eq!(limit(developer).await, 48_000);
     assert_eq!(update(&mock, "ws_new", json!({})).await, changed);
-}
-
-async fn invalid_changes_of_a_workspace_are_rejected(mock: Mock) {
-    for body in [
-        json!({"plan": "gold"}),
-        json!({"balance_usd": -1}),
-        json!({"balance_usd": "much"}),
-        json!({"balance_usd": null}),
-        json!({"organization_wallet": "full"}),
-        json!({"organization_balance_usd": 5}),
-        json!({"organization_wallet": "missing", "organization_balance_usd": 5}),
-        json!({"team": "yes"}),
-        json!({"owner": "me"}),
-    ] {
-        let error = mock
-            .control()
-            .post("/workspaces/ws_new", body.clone())
-            .await;
-        assert_eq!(error.status(), 400, "{body}: {error:?}");
-    }
-    mock.control()
-        .post(
-            "/grants",
-            json!({"format": "fmt_demo", "workspace": "ws_new"}),
-        )
-        .await
-        .expect(404);
 }
 
 async fn a_balance_can_be_set(mock: Mock) {
@@ -281,20 +250,7 @@ async fn a_grant_does_not_replace_the_key_of_a_team(mock: Mock) {
         .await;
 }
 
-async fn invalid_grants_are_rejected(mock: Mock) {
-    for (body, status) in [
-        (json!({"format": "fmt_none", "workspace": "ws_other"}), 404),
-        (json!({"format": "demo/none", "workspace": "ws_other"}), 404),
-        (json!({"format": "fmt_demo", "workspace": "ws_none"}), 404),
-        (json!({"format": "fmt_demo"}), 400),
-        (
-            json!({"format": "fmt_demo", "workspace": "ws_other", "until": 1}),
-            400,
-        ),
-    ] {
-        mock.control().post("/grants", body).await.expect(status);
-    }
-    // An archived Format stays unknown.
+async fn a_granted_archived_format_stays_unknown(mock: Mock) {
     let archived = json!({"format": "fmt_archived", "workspace": "ws_other"});
     mock.control().post("/grants", archived).await.expect(201);
     let other = mock.developer_as("svc_dev_other");

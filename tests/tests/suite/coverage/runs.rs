@@ -38,7 +38,7 @@ impl Runs {
         let action_run: RunHandle<_> = action_run.await.unwrap();
         let format_run = client.formats().run(FORMAT, format_body());
         let format_run = format_run.await.unwrap();
-        let agent_run = client.agent().run(agent_body());
+        let agent_run = client.agents().run(agent_body());
         let agent_run = agent_run.await.unwrap();
         let bulk = BulkRunCreate::new([FormatRunCreate::new("a teaser")]);
         let queue: QueueHandle = client.formats().bulk_run(FORMAT, &bulk).await.unwrap();
@@ -144,7 +144,7 @@ impl Runs {
         } = self;
         Some(match operation {
             Op::AgentCompletionsCreate => {
-                let start = client.agent().run(agent_body());
+                let start = client.agents().run(agent_body());
                 start.await.map(drop)
             }
             Op::AgentRunsList => client.agent_runs().list().await.map(drop),

@@ -52,7 +52,6 @@ pub(super) struct Entry<P> {
     pub(super) payload: P,
 }
 
-/// The state of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Pending { due_at: i64 },
@@ -82,7 +81,6 @@ impl<P> Default for EventTable<P> {
 }
 
 impl<P> EventTable<P> {
-    /// Returns the number of the next event.
     pub(super) fn next_number(&self) -> u64 {
         self.last_number.saturating_add(1)
     }
@@ -102,7 +100,6 @@ impl<P> EventTable<P> {
         self.index(number);
     }
 
-    /// Returns an event.
     pub(super) fn get(&self, number: u64) -> Option<&Entry<P>> {
         self.by_number.get(&number)
     }
@@ -157,11 +154,6 @@ impl<P> EventTable<P> {
         claimable.into_iter().map(lease).collect()
     }
 
-    /// Returns the number of a leased event.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the lease is no longer held.
     pub(super) fn leased(&self, lease: &Lease) -> Result<u64, StoreError> {
         let number = number(lease.id());
         let held = number.filter(|number| {
@@ -194,7 +186,6 @@ impl<P> EventTable<P> {
         });
     }
 
-    /// Returns the finished event with a key.
     pub(super) fn finished_with_key(&self, key: &DedupeKey) -> Option<u64> {
         let number = self.by_key.get(key).copied()?;
         self.get(number)?.finished_at().map(|_| number)
@@ -231,7 +222,6 @@ impl<P> EventTable<P> {
             .collect()
     }
 
-    /// Returns the finished events that a filter selects.
     pub(super) fn finished(&self, filter: &ReplayFilter) -> Vec<u64> {
         let is_selected = |number: u64, entry: &Entry<P>| match filter {
             ReplayFilter::Id(selected) => *selected == id(number),
@@ -265,7 +255,6 @@ impl<P> EventTable<P> {
             .collect()
     }
 
-    /// Returns the events that were finished before a time.
     pub(super) fn finished_before(&self, time: i64) -> Vec<u64> {
         self.iter()
             .filter(|(_, entry)| entry.finished_at().is_some_and(|at| at < time))
@@ -273,7 +262,6 @@ impl<P> EventTable<P> {
             .collect()
     }
 
-    /// Removes an event, and its key.
     pub(super) fn remove(&mut self, number: u64) -> Option<Entry<P>> {
         self.forget(number);
         self.unindex(number);
@@ -290,7 +278,6 @@ impl<P> EventTable<P> {
         Some(entry)
     }
 
-    /// Adds the key of an evicted event.
     pub(super) fn add_evicted(&mut self, key: DedupeKey, finished_at: i64) {
         self.evicted.finished_at.insert(key.clone(), finished_at);
         self.evicted.order.push_back((finished_at, key));
@@ -431,7 +418,6 @@ impl<P> Entry<P> {
         }
     }
 
-    /// Returns the event with its headers and body.
     pub(super) fn to_stored(
         &self,
         number: u64,
@@ -465,12 +451,10 @@ impl EvictedKeys {
     }
 }
 
-/// Returns the id of the event with a number.
 pub(super) fn id(number: u64) -> EventId {
     EventId::new(number.to_string())
 }
 
-/// Returns the number of the event with an id.
 pub(super) fn number(id: &EventId) -> Option<u64> {
     id.as_str().parse().ok()
 }

@@ -23,12 +23,12 @@ use crate::store::{
 pub struct MemoryStore {
     clock: Clock,
     max_bytes: Option<usize>,
-    events: Mutex<Events>,
+    events: Mutex<MemoryEvents>,
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Events {
+struct MemoryEvents {
     table: EventTable<Payload>,
     /// The size of all headers and bodies.
     bytes: usize,
@@ -65,13 +65,13 @@ impl MemoryStore {
         self
     }
 
-    fn events(&self) -> MutexGuard<'_, Events> {
+    fn events(&self) -> MutexGuard<'_, MemoryEvents> {
         // No code panics while it holds the lock, so the events are consistent.
         self.events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Events {
+impl MemoryEvents {
     /// Removes the oldest finished events until `bytes` more are within the limit. Returns whether
     /// they are.
     fn make_room(&mut self, bytes: usize, max_bytes: usize) -> bool {

@@ -347,7 +347,7 @@ impl Store for SqliteStore {
         let sql = format!("{REPLAY} {condition} AND ?2 IS NOT NULL AND ?3 IS NOT NULL");
         self.with_transaction(move |db| db.prepare_cached(&sql)?.execute([now, from, to]))
             .await
-            .map(count)
+            .map(to_u64)
     }
 
     async fn purge(&self, age: Duration) -> Result<u64, StoreError> {
@@ -357,7 +357,7 @@ impl Store for SqliteStore {
                 .execute([oldest])
         })
         .await
-        .map(count)
+        .map(to_u64)
     }
 
     async fn stats(&self) -> Result<StoreStats, StoreError> {
@@ -426,7 +426,7 @@ fn row_id(id: &EventId) -> Option<i64> {
     id.as_str().parse().ok()
 }
 
-fn count(rows: usize) -> u64 {
+fn to_u64(rows: usize) -> u64 {
     u64::try_from(rows).unwrap_or(u64::MAX)
 }
 

@@ -61,7 +61,7 @@ impl Postgres {
             .arg("--wal-segsize=1");
         assert!(initdb.stdout(Stdio::null()).status().unwrap().success());
         let process = run_postgres(&programs, folder.path());
-        let server = Self {
+        let mut server = Self {
             programs,
             folder,
             process,
@@ -79,15 +79,21 @@ impl Postgres {
     pub(crate) fn crash_and_restart(&mut self) {
         let _ = self.process.kill();
         self.process.wait().unwrap();
-        // The processes of the connections end when they notice; until then they hold the data.
         self.process = run_postgres(&self.programs, self.folder.path());
         self.wait_until_ready();
     }
 
-    fn wait_until_ready(&self) {
+    /// Waits until the server answers. Starts it again if it ended: the processes of the
+    /// connections to a killed server hold its data until they notice, and a new one refuses to
+    /// start until then.
+    fn wait_until_ready(&mut self) {
+        let (programs, folder, process) = (&self.programs, self.folder.path(), &mut self.process);
         wait_for("PostgreSQL", || {
-            let mut ready = Command::new(self.programs.join("pg_isready"));
-            ready.arg("-h").arg(self.folder.path()).arg("-q");
+            if process.try_wait().unwrap().is_some() {
+                *process = run_postgres(programs, folder);
+            }
+            let mut ready = Command::new(programs.join("pg_isready"));
+            ready.arg("-h").arg(folder).arg("-q");
             ready.status().is_ok_and(|status| status.success())
         });
     }
@@ -216,7 +222,7 @@ impl Nats {
             port = number.and_then(|number| number.parse().ok());
             port.is_some()
         });
-        let server = Self {
+        let mut server = Self {
             folder,
             process,
             port: port.unwrap(),
@@ -238,9 +244,13 @@ impl Nats {
         self.wait_until_ready();
     }
 
-    fn wait_until_ready(&self) {
-        let port = self.port;
+    /// Waits until the server answers. Starts it again if it ended, as its port was taken.
+    fn wait_until_ready(&mut self) {
+        let (port, folder, process) = (self.port, self.folder.path(), &mut self.process);
         wait_for("NATS", || {
+            if process.try_wait().unwrap().is_some() {
+                *process = run_nats(folder, i32::from(port));
+            }
             std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
         });
     }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use svc_webhook_inbox::{
-    ClaimRequest, Clock, EventState, HandlerError, HandlingOutcome, Inbox, InsertOutcome,
-    ListQuery, MemoryStore, RetryPolicy, Store, StoreErrorKind, StoredEvent, Worker,
+    ClaimRequest, Clock, EventRetryPolicy, EventState, HandlerError, HandlingOutcome, Inbox,
+    InsertOutcome, ListQuery, MemoryStore, Store, StoreErrorKind, StoredEvent, Worker,
 };
 use tokio::time::{Instant, sleep};
 
@@ -53,7 +53,7 @@ async fn events_are_handled_concurrently_up_to_the_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failed_event_is_retried_with_backoff_and_given_up_in_the_end() {
-    let inbox = inbox(1).await.retry_policy(RetryPolicy {
+    let inbox = inbox(1).await.retry_policy(EventRetryPolicy {
         max_attempts: 3,
         initial_delay: Duration::from_secs(10),
         max_delay: Duration::from_secs(60),
@@ -147,9 +147,9 @@ async fn a_shutdown_waits_for_running_handlers() {
 #[tokio::test(start_paused = true)]
 async fn an_event_whose_workers_die_is_given_up_after_its_attempts() {
     let inbox = inbox(1).await.lease_duration(Duration::from_secs(30));
-    let policy = RetryPolicy {
+    let policy = EventRetryPolicy {
         max_attempts: 2,
-        ..RetryPolicy::default()
+        ..EventRetryPolicy::default()
     };
     let inbox = inbox.retry_policy(policy);
     for _ in 0..2 {

@@ -5,11 +5,11 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 use svc_sdk::types::Usd;
 
-use super::{CAP_COLUMN, Item, JSON_COLUMNS, TEXT_COLUMNS, csv};
+use super::{BulkItem, CAP_COLUMN, JSON_COLUMNS, TEXT_COLUMNS, parse_csv};
 
 /// A column, and how a value of it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Column {
+enum PropertyColumn {
     Text(usize),
     Json(usize),
     Cap,
@@ -19,7 +19,7 @@ enum Column {
 
 const INPUT_COLUMNS: [&str; 4] = ["city", "Tag Line", "größe, \"m\"", "two\nlines"];
 
-impl Column {
+impl PropertyColumn {
     const fn name(self) -> &'static str {
         match self {
             Self::Text(index) => TEXT_COLUMNS[index],
@@ -32,7 +32,7 @@ impl Column {
 
 /// The texts that the cells of a row may have, of which each column takes its own.
 #[derive(Clone, Debug)]
-struct Row {
+struct PropertyRow {
     texts: Vec<String>,
     json: Vec<Value>,
     cap_micros: Option<i64>,
@@ -60,51 +60,50 @@ fn json() -> impl Strategy<Value = Value> {
     })
 }
 
-fn row() -> impl Strategy<Value = Row> {
+fn row() -> impl Strategy<Value = PropertyRow> {
     let cap_micros = proptest::option::of(0..=500_000_000_i64);
-    (vec(text(), 9), vec(json(), 3), cap_micros).prop_map(|(texts, json, cap_micros)| Row {
+    (vec(text(), 9), vec(json(), 3), cap_micros).prop_map(|(texts, json, cap_micros)| PropertyRow {
         texts,
         json,
         cap_micros,
     })
 }
 
-fn columns() -> impl Strategy<Value = Vec<Column>> {
+fn columns() -> impl Strategy<Value = Vec<PropertyColumn>> {
     let column = prop_oneof![
-        (0..TEXT_COLUMNS.len()).prop_map(Column::Text),
+        (0..TEXT_COLUMNS.len()).prop_map(PropertyColumn::Text),
         // `input` is the last one, and would be merged with the fields of `input`.
-        (0..JSON_COLUMNS.len() - 1).prop_map(Column::Json),
-        Just(Column::Cap),
-        (0..INPUT_COLUMNS.len()).prop_map(Column::Input),
+        (0..JSON_COLUMNS.len() - 1).prop_map(PropertyColumn::Json),
+        Just(PropertyColumn::Cap),
+        (0..INPUT_COLUMNS.len()).prop_map(PropertyColumn::Input),
     ];
     btree_set(column, 1..8)
         .prop_map(|columns| columns.into_iter().collect::<Vec<_>>())
         .prop_shuffle()
 }
 
-impl Row {
-    fn cell(&self, column: Column) -> String {
+impl PropertyRow {
+    fn cell(&self, column: PropertyColumn) -> String {
         match column {
-            Column::Text(index) => self.texts[index].clone(),
-            Column::Input(index) => self.texts[TEXT_COLUMNS.len() + index].clone(),
-            Column::Json(index) => self.json[index].to_string(),
-            Column::Cap => self
+            PropertyColumn::Text(index) => self.texts[index].clone(),
+            PropertyColumn::Input(index) => self.texts[TEXT_COLUMNS.len() + index].clone(),
+            PropertyColumn::Json(index) => self.json[index].to_string(),
+            PropertyColumn::Cap => self
                 .cap_micros
                 .map_or_else(String::new, |micros| Usd::from_micros(micros).to_string()),
         }
     }
 
-    /// Returns the fields of the item.
-    fn fields(&self, columns: &[Column]) -> Map<String, Value> {
+    fn fields(&self, columns: &[PropertyColumn]) -> Map<String, Value> {
         let (mut fields, mut input) = (Map::new(), Map::new());
         for column in columns {
             let (name, cell) = (column.name().to_owned(), self.cell(*column));
             match column {
                 _ if cell.is_empty() => {}
-                Column::Text(_) => drop(fields.insert(name, cell.into())),
-                Column::Json(index) => drop(fields.insert(name, self.json[*index].clone())),
-                Column::Cap => drop(fields.insert(name, self.cap_micros.into())),
-                Column::Input(_) => drop(input.insert(name, cell.into())),
+                PropertyColumn::Text(_) => drop(fields.insert(name, cell.into())),
+                PropertyColumn::Json(index) => drop(fields.insert(name, self.json[*index].clone())),
+                PropertyColumn::Cap => drop(fields.insert(name, self.cap_micros.into())),
+                PropertyColumn::Input(_) => drop(input.insert(name, cell.into())),
             }
         }
         if !input.is_empty() {
@@ -116,8 +115,8 @@ impl Row {
 
 /// Writes a file, and returns it with the line that each record begins on.
 fn write(
-    columns: &[Column],
-    rows: &[Row],
+    columns: &[PropertyColumn],
+    rows: &[PropertyRow],
     terminator: csv::Terminator,
     is_quoted: bool,
     blank_lines: &[usize],
@@ -131,7 +130,7 @@ fn write(
         false => csv::QuoteStyle::Necessary,
     };
     let header = columns.iter().map(|it| it.name().to_owned()).collect();
-    let cells = |row: &Row| columns.iter().map(|it| row.cell(*it)).collect();
+    let cells = |row: &PropertyRow| columns.iter().map(|it| row.cell(*it)).collect();
     let records = [header].into_iter().chain(rows.iter().map(cells));
     let (mut file, mut lines) = (Vec::new(), Vec::new());
     for (number, record) in records.enumerate() {
@@ -157,11 +156,11 @@ fn line_terminator() -> impl Strategy<Value = csv::Terminator> {
 }
 
 /// Replaces the exact JSON number of a cap by its micros, which can be compared.
-fn with_cap_in_micros(item: &Item) -> Map<String, Value> {
+fn with_cap_in_micros(item: &BulkItem) -> Map<String, Value> {
     let mut fields = item.fields.clone();
     if let Some(cap) = fields.get_mut(CAP_COLUMN) {
         let amount: Usd = serde_json::from_value(cap.take()).unwrap();
-        *cap = amount.micros().into();
+        *cap = amount.as_micros().into();
     }
     fields
 }
@@ -182,7 +181,7 @@ proptest! {
         if has_byte_order_mark {
             file.splice(0..0, "\u{feff}".bytes());
         }
-        let items = csv(&file).map_err(|failure| TestCaseError::fail(failure.headline().to_owned()))?;
+        let items = parse_csv(&file).map_err(|failure| TestCaseError::fail(failure.headline().to_owned()))?;
         let found: Vec<_> = items.iter().map(with_cap_in_micros).collect();
         let expected: Vec<_> = rows.iter().map(|row| row.fields(&columns)).collect();
         prop_assert_eq!(found, expected);
@@ -196,20 +195,20 @@ proptest! {
         columns in columns(),
         rows in vec(row(), 1..6),
         index: prop::sample::Index,
-        column in prop_oneof![(0..JSON_COLUMNS.len() - 1).prop_map(Column::Json), Just(Column::Cap)],
+        column in prop_oneof![(0..JSON_COLUMNS.len() - 1).prop_map(PropertyColumn::Json), Just(PropertyColumn::Cap)],
         terminator in line_terminator(),
         blank_lines in vec(0..3_usize, 0..6),
     ) {
         let mut columns = columns;
-        columns.retain(|it| !matches!(it, Column::Json(_) | Column::Cap));
+        columns.retain(|it| !matches!(it, PropertyColumn::Json(_) | PropertyColumn::Cap));
         if columns.is_empty() {
-            columns.push(Column::Text(0));
+            columns.push(PropertyColumn::Text(0));
         }
         let (file, lines) = write(&columns, &rows, terminator, true, &blank_lines);
         // A column is added whose cells are empty in all rows but one.
         let bad = lines[index.index(lines.len())];
         let file = add_column(&file, &lines, column.name(), bad);
-        let failure = csv(file.as_bytes()).unwrap_err();
+        let failure = parse_csv(file.as_bytes()).unwrap_err();
         let expected = format!("line {bad}, {}", column.name());
         prop_assert!(failure.headline().contains(&expected), "{} {:?}", failure.headline(), file);
     }
@@ -220,11 +219,11 @@ proptest! {
         terminator in line_terminator(),
         blank_lines in vec(0..3_usize, 0..6),
     ) {
-        let columns = [Column::Text(0), Column::Input(0)];
+        let columns = [PropertyColumn::Text(0), PropertyColumn::Input(0)];
         let (mut file, _) = write(&columns, &rows, terminator, false, &blank_lines);
         let line = 1 + file.iter().filter(|byte| **byte == b'\n').count();
         file.extend(b"alone\n");
-        let failure = csv(&file).unwrap_err();
+        let failure = parse_csv(&file).unwrap_err();
         let expected = format!("line {line}: invalid number of cells 1: expected 2");
         prop_assert!(failure.headline().contains(&expected), "{}", failure.headline());
     }
@@ -235,18 +234,18 @@ proptest! {
         terminator in line_terminator(),
         rest in "([a-c,\r\n]|\"\"){0,20}",
     ) {
-        let (mut file, _) = write(&[Column::Text(0)], &rows, terminator, false, &[]);
+        let (mut file, _) = write(&[PropertyColumn::Text(0)], &rows, terminator, false, &[]);
         let line = 1 + file.iter().filter(|byte| **byte == b'\n').count();
         file.extend(format!("\"{rest}").bytes());
-        let failure = csv(&file).unwrap_err();
+        let failure = parse_csv(&file).unwrap_err();
         let expected = format!("line {line}: unterminated cell");
         prop_assert!(failure.headline().contains(&expected), "{}", failure.headline());
     }
 
     #[test]
     fn any_file_is_read_or_an_error(file in vec(any::<u8>(), 0..200), text in "[a-c,;\"\r\n\\[{}\t ]{0,60}") {
-        let _ = csv(&file);
-        let _ = csv(text.as_bytes());
+        let _ = parse_csv(&file);
+        let _ = parse_csv(text.as_bytes());
     }
 }
 

@@ -1,12 +1,6 @@
 //! The keys that may start runs.
 
-use serde_json::json;
-use svc_tests::{Mock, on_every_frontend};
-
-use super::{
-    BULK, COMPLETIONS, Kind, RUNS, RUNS_BY_SLUG, STORYBOARD_RUNS, assert_no_runs, cancel_run,
-    instruction, start, start_demo, text,
-};
+use super::*;
 
 on_every_frontend! {
     service_accounts_cannot_run_formats_or_completions,

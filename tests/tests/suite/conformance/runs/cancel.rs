@@ -1,9 +1,6 @@
 //! Cancellation of runs.
 
-use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_frontend};
-
-use super::{Kind, cancel_run, receipt, run_result, start_run, status, text};
+use super::*;
 
 on_every_frontend! {
     a_run_in_flight_is_canceled,

@@ -1,10 +1,6 @@
 //! The order of checks when a run is started.
 
-use bytes::Bytes;
-use serde_json::{Value, json};
-use svc_tests::{Client, Host, Mock, on_every_frontend};
-
-use super::{RUNS, assert_no_runs, instruction, with};
+use super::*;
 
 on_every_frontend! {
     checks_run_in_the_documented_order,

@@ -1,17 +1,9 @@
 //! `previous_run_id` and `on_active_run`.
 
-use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_frontend};
-
-use super::{
-    BULK, Kind, MEDIA_RUNS, RUNS, RUNS_BY_SLUG, cancel_run, instruction, receipt, run_to_end,
-    start, start_demo, start_run, text, with,
-};
+use super::*;
 
 on_every_frontend! {
     completed_and_failed_runs_can_be_continued,
-    a_run_can_be_continued_by_slug,
-    runs_are_concurrent_by_default,
     on_active_run_considers_only_the_same_format,
     on_active_run_considers_runs_of_queues,
     a_continued_run_carries_the_thread,
@@ -85,28 +77,6 @@ async fn completed_and_failed_runs_can_be_continued(mock: Mock) {
         let receipt = receipt(&mock, Kind::Format, &second).await;
         assert_eq!(receipt["previous_run_id"], *first.as_str(), "{prompt}");
     }
-}
-
-async fn a_run_can_be_continued_by_slug(mock: Mock) {
-    let first = run_to_end(&mock, "x").await;
-    let body = with(
-        instruction("and now in blue"),
-        json!({"previous_run_id": first}),
-    );
-    let second = start(&mock.developer(), RUNS_BY_SLUG, body).await;
-    assert_ne!(second, first);
-}
-
-async fn runs_are_concurrent_by_default(mock: Mock) {
-    for _ in 0..3 {
-        start_run(&mock, Kind::Format, "x").await;
-    }
-    mock.advance(10).await;
-    let runs = mock.developer().get_items(RUNS).await;
-    assert!(
-        runs.iter().all(|run| run["status"] == "completed"),
-        "{runs:?}"
-    );
 }
 
 async fn on_active_run_considers_only_the_same_format(mock: Mock) {

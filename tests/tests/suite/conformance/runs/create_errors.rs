@@ -1,67 +1,21 @@
 //! The errors of the specification's table "Format run create errors".
 
-use bytes::Bytes;
-use serde_json::{Value, json};
-use svc_tests::{Mock, Response, on_every_frontend};
-
-use super::{
-    BULK, COMPLETIONS, DEMO, DEMO_BY_SLUG, Kind, MEDIA_RUNS, RUNS, RUNS_BY_SLUG, STORYBOARD_RUNS,
-    assert_no_runs, instruction, run_to_end, start, start_demo, start_run, with,
-};
+use super::*;
 
 on_every_frontend! {
-    unknown_parameters_are_rejected_with_a_suggestion,
     a_previous_run_of_another_format_is_rejected,
-    a_skipped_run_cannot_be_continued,
-    an_unknown_previous_run_is_rejected,
-    an_active_run_cannot_be_continued,
-    a_run_without_funds_is_rejected: balance_usd("0"),
     formats_that_cannot_be_run_are_rejected,
-    reusing_a_key_for_a_different_body_is_a_conflict,
-    a_key_in_use_can_be_retried_after_a_second,
-    a_body_over_4_mib_is_too_large,
-    a_body_of_another_type_is_rejected,
-    starts_are_rate_limited,
     refuse_directive_returns_errors_of_the_service,
-    rejected_actions_and_completions_store_nothing,
+    unknown_parameters_have_suggestions,
+    an_unsupported_schema_lists_every_violation,
+    attachment_errors_name_the_index,
+    a_previous_run_must_be_a_finished_run_of_the_format,
+    a_rejection_for_an_active_run_is_not_retryable,
+    the_balance_must_cover_the_run: balance_usd("1.0000"),
 }
 
 async fn post(mock: &Mock, path: &str, body: Value) -> Response {
     mock.developer().post(path, body).await
-}
-
-async fn unknown_parameters_are_rejected_with_a_suggestion(mock: Mock) {
-    for format in [DEMO, DEMO_BY_SLUG] {
-        for (field, suggestion) in [
-            ("instructions", json!("instruction")),
-            ("attachment", json!("attachments")),
-            ("output_shema", json!("output_schema")),
-            ("previous_run", json!("previous_run_id")),
-            ("zzzzzzzzzzzz", json!(null)),
-        ] {
-            let body = with(instruction("x"), json!({field: "x"}));
-            let error = post(&mock, &format!("{format}/runs"), body)
-                .await
-                .expect_error(400, "unknown_parameter");
-            let errors = error["details"]["errors"].as_array().unwrap();
-            assert_eq!(errors.len(), 1, "{error}");
-            assert_eq!(errors[0]["suggestion"], suggestion, "{field}");
-        }
-    }
-    for field in ["thread_id", "workspace_id", "owner_user_id", "user_id"] {
-        let body = with(instruction("x"), json!({field: "x"}));
-        post(&mock, RUNS, body)
-            .await
-            .expect_error(400, "unknown_parameter");
-    }
-    let items = json!([instruction("x")]);
-    for field in ["thread_id", "concurency", "instruction"] {
-        let body = json!({"items": items, field: 1});
-        post(&mock, BULK, body)
-            .await
-            .expect_error(400, "unknown_parameter");
-    }
-    assert_no_runs(&mock).await;
 }
 
 async fn a_previous_run_of_another_format_is_rejected(mock: Mock) {
@@ -72,50 +26,6 @@ async fn a_previous_run_of_another_format_is_rejected(mock: Mock) {
         .expect_error(400, "previous_run_format_mismatch");
 }
 
-async fn a_skipped_run_cannot_be_continued(mock: Mock) {
-    let id = run_to_end(&mock, "[mock:skip]").await;
-    let details = post(&mock, RUNS, json!({"previous_run_id": id}))
-        .await
-        .expect_error(400, "previous_run_not_resumable")["details"]
-        .clone();
-    assert_eq!(details["previous_run_status"], "skipped");
-    assert!(details["has_thread"].is_boolean(), "{details}");
-    assert_eq!(details["artifact_count"], 0);
-}
-
-async fn an_unknown_previous_run_is_rejected(mock: Mock) {
-    let other = mock.developer_as("svc_dev_other");
-    let other_run = start(&other, STORYBOARD_RUNS, instruction("x")).await;
-    mock.advance(10).await;
-    for (path, id) in [(RUNS, "run_none"), (STORYBOARD_RUNS, &other_run)] {
-        post(&mock, path, json!({"previous_run_id": id}))
-            .await
-            .expect_error(404, "previous_run_not_found");
-    }
-}
-
-async fn an_active_run_cannot_be_continued(mock: Mock) {
-    let id = start_run(&mock, Kind::Format, "x").await;
-    for second in [0, 1, 8] {
-        mock.advance(second).await;
-        post(&mock, RUNS, json!({"previous_run_id": id}))
-            .await
-            .expect_error(409, "previous_run_not_terminal");
-    }
-    mock.advance(1).await;
-    start_demo(&mock, json!({"previous_run_id": id})).await;
-}
-
-async fn a_run_without_funds_is_rejected(mock: Mock) {
-    for path in [RUNS, RUNS_BY_SLUG] {
-        let error = post(&mock, path, instruction("x"))
-            .await
-            .expect_error(402, "insufficient_credits");
-        assert_eq!(error["next_action"], "add_funds");
-    }
-    assert_no_runs(&mock).await;
-}
-
 async fn formats_that_cannot_be_run_are_rejected(mock: Mock) {
     for (format, status, code) in [
         ("fmt_none", 404, "format_not_found"),
@@ -123,6 +33,9 @@ async fn formats_that_cannot_be_run_are_rejected(mock: Mock) {
         ("demo/none", 404, "format_not_found"),
         ("unknown/teaser", 404, "format_not_found"),
         ("studio/none", 404, "format_not_found"),
+        ("demo/archived", 404, "format_not_found"),
+        ("demo/no-trigger", 409, "format_api_trigger_disabled"),
+        ("team/brand-film", 403, "workspace_key_required"),
         ("fmt_inactive", 409, "format_inactive"),
         ("fmt_no_trigger", 409, "format_api_trigger_disabled"),
         ("fmt_builtin", 409, "format_not_forkable"),
@@ -139,117 +52,21 @@ async fn formats_that_cannot_be_run_are_rejected(mock: Mock) {
     assert_no_runs(&mock).await;
 }
 
-async fn reusing_a_key_for_a_different_body_is_a_conflict(mock: Mock) {
-    let keyed = mock.developer().idempotency_key("order-1");
-    keyed.post(RUNS, instruction("x")).await.expect(202);
-    for body in [
-        instruction("y"),
-        with(instruction("x"), json!({"model": "video-f"})),
-    ] {
-        keyed
-            .post_error(RUNS, body, 409, "idempotency_conflict")
-            .await;
-    }
-    let items = |prompt: &str| json!({"items": [instruction(prompt)]});
-    let queue = keyed.post_data(BULK, items("x"), 202).await;
-    let error = keyed
-        .post_error(BULK, items("y"), 409, "idempotency_conflict")
-        .await;
-    assert_eq!(error["details"]["queue_id"], queue["queue_id"]);
-}
-
-async fn a_key_in_use_can_be_retried_after_a_second(mock: Mock) {
-    let keyed = mock.developer().idempotency_key("order-1");
-    let body = instruction("[mock:refuse=idempotency_key_in_use]");
-    let error = keyed
-        .post_error(RUNS, body, 409, "idempotency_key_in_use")
-        .await;
-    assert_eq!(error["retryable"], true);
-    let wait = error["retry_after_seconds"].as_f64().unwrap();
-    assert!((0.5..=2.0).contains(&wait), "{wait}");
-    keyed.post(RUNS, instruction("x")).await.expect(202);
-}
-
-async fn a_body_over_4_mib_is_too_large(mock: Mock) {
-    let limit = 4 * 1024 * 1024;
-    let empty = instruction("").to_string().len();
-    for path in [RUNS, RUNS_BY_SLUG, BULK] {
-        let body = instruction(&"x".repeat(limit + 1 - empty)).to_string();
-        let body = Bytes::from(body);
-        assert_eq!(body.len(), limit + 1);
-        let error = mock
-            .developer()
-            .post_bytes(path, body)
-            .await
-            .expect_error(413, "payload_too_large");
-        assert_eq!(error["details"]["limit_bytes"], limit);
-    }
-    assert_no_runs(&mock).await;
-    let most = instruction(&"x".repeat(limit - empty));
-    assert_ne!(post(&mock, RUNS, most).await.status(), 413);
-}
-
-async fn a_body_of_another_type_is_rejected(mock: Mock) {
-    for (path, body) in [
-        (RUNS, instruction("x")),
-        (BULK, json!({"items": [instruction("x")]})),
-    ] {
-        for given in [
-            "text/plain",
-            "application/x-www-form-urlencoded",
-            "multipart/form-data",
-        ] {
-            let body = Bytes::from(body.to_string());
-            let error = mock
-                .developer()
-                .send("POST", path, Some(given), body)
-                .await
-                .expect_error(415, "unsupported_media_type");
-            assert_eq!(error["details"]["received_content_type"], given);
-        }
-    }
-    assert_no_runs(&mock).await;
-}
-
-async fn starts_are_rate_limited(mock: Mock) {
-    for _ in 0..120 {
-        post(&mock, RUNS, json!({}))
-            .await
-            .expect_error(400, "invalid_request");
-    }
-    for (path, body) in [
-        (RUNS, instruction("x")),
-        (BULK, json!({"items": [instruction("x")]})),
-    ] {
-        let response = post(&mock, path, body).await;
-        response.int_header("retry-after");
-        let error = response.expect_error(429, "rate_limited");
-        assert_eq!(error["details"]["scope"], "write");
-    }
-    assert_no_runs(&mock).await;
-}
-
 async fn refuse_directive_returns_errors_of_the_service(mock: Mock) {
-    for (code, statuses, next_action) in [
-        ("organization_wallet_not_provisioned", 402..=402, None),
-        ("attachment_too_large", 413..=413, None),
-        ("attachment_fetch_failed", 502..=502, Some("fix_input")),
-        ("studio_agent_upstream_unavailable", 503..=503, None),
-        ("format_run_failed_to_start", 400..=599, None),
+    for (code, status, retryable) in [
+        ("organization_wallet_not_provisioned", 402, false),
+        ("attachment_too_large", 413, false),
+        ("attachment_fetch_failed", 502, false),
+        ("idempotency_key_in_use", 409, true),
+        ("studio_agent_upstream_unavailable", 503, true),
+        ("format_run_failed_to_start", 500, false),
     ] {
         let keyed = mock.developer().idempotency_key(code);
         let body = instruction(&format!("[mock:refuse={code}]"));
-        let response = keyed.post(RUNS, body.clone()).await;
-        let status = response.status();
-        assert!(statuses.contains(&status), "{response:?}");
-        let error = response.expect_error(status, code);
-        if let Some(expected) = next_action {
-            assert_eq!(error["next_action"], expected, "{code}");
-            assert!(error["details"]["index"].is_number(), "{code}: {error}");
-        }
-        if status == 503 {
-            assert_eq!(error["retryable"], true, "{code}");
-        }
+        let error = keyed.post_error(RUNS, body.clone(), status, code).await;
+        assert_eq!(error["retryable"], retryable, "{code}");
+        let after = if retryable { json!(1) } else { json!(null) };
+        assert_eq!(error["retry_after_seconds"], after, "{code}");
         let error = mock
             .developer()
             .post_error(
@@ -265,36 +82,204 @@ async fn refuse_directive_returns_errors_of_the_service(mock: Mock) {
     }
 }
 
-async fn rejected_actions_and_completions_store_nothing(mock: Mock) {
-    let developer = mock.developer();
-    developer
-        .post_error(
-            "/v1/actions/act_none/runs",
-            json!({}),
-            404,
-            "action_not_found",
-        )
-        .await;
-    developer
-        .post_error(
-            "/v1/actions/act_no_trigger/runs",
-            json!({}),
-            409,
-            "action_api_trigger_disabled",
-        )
-        .await;
-    for body in [
-        json!({}),
-        json!({"instruction": "x"}),
-        json!({"generation_spend_cap_usd": 5}),
-        json!({"instruction": "x", "generation_spend_cap_usd": null}),
-        json!({"instruction": "x", "generation_spend_cap_usd": 0}),
-        json!({"instruction": "x", "generation_spend_cap_usd": -1}),
-        json!({"instruction": "x", "generation_spend_cap_usd": 500.01}),
-        json!({"instruction": "x", "generation_spend_cap_usd": "5"}),
-        json!({"instruction": 7, "generation_spend_cap_usd": 5}),
-    ] {
-        developer.post(COMPLETIONS, body.clone()).await.expect(400);
+async fn unknown_parameters_have_suggestions(mock: Mock) {
+    let body = json!({
+        "instruction": "x", "thread_id": "t", "outputSchema": {}, "workspace_id": "w", "colour": 1
+    });
+    let error = post(&mock, RUNS, body)
+        .await
+        .expect_error(400, "unknown_parameter");
+    let errors = error["details"]["errors"].as_array().unwrap();
+    let found: Vec<_> = errors
+        .iter()
+        .map(|error| json!([error["field"], error["suggestion"]]))
+        .collect();
+    let expected = json!([
+        ["colour", null],
+        ["outputSchema", "output_schema"],
+        ["thread_id", "previous_run_id"],
+        ["workspace_id", null]
+    ]);
+    assert_eq!(Value::Array(found), expected);
+    for kind in [Kind::Agent, Kind::Action] {
+        let body = json!({"instructions": "x"});
+        let response = mock.developer().post(kind.start(), body).await;
+        let error = response.expect_error(400, "unknown_parameter");
+        assert_eq!(error["details"]["errors"][0]["suggestion"], "instruction");
+    }
+    for field in ["thread_id", "concurency", "instruction"] {
+        let body = json!({"items": [instruction("x")], field: 1});
+        let response = post(&mock, BULK, body).await;
+        response.expect_error(400, "unknown_parameter");
     }
     assert_no_runs(&mock).await;
+}
+
+async fn an_unsupported_schema_lists_every_violation(mock: Mock) {
+    let schema = json!({
+        "type": "object",
+        "properties": {"a": {"type": "string", "pattern": "x"}, "b": {"type": "date"}}
+    });
+    let expected = json!([
+        ["/properties/a/pattern", "unsupported_keyword"],
+        ["/properties/b/type", "unsupported_type"]
+    ]);
+    let format = json!({"type": "json_schema", "json_schema": {"schema": schema}});
+    for fields in [
+        json!({"output_schema": schema}),
+        json!({"response_format": format}),
+    ] {
+        let response = post(&mock, RUNS, with(instruction("x"), fields)).await;
+        let error = response.expect_error(400, "output_schema_invalid");
+        let violations = error["details"]["violations"].as_array().unwrap();
+        let found: Vec<_> = violations
+            .iter()
+            .map(|violation| json!([violation["path"], violation["rule"]]))
+            .collect();
+        assert_eq!(Value::Array(found), expected);
+    }
+    let response = post(
+        &mock,
+        RUNS,
+        with(instruction("x"), json!({"output_schema": "x"})),
+    )
+    .await;
+    let error = response.expect_error(400, "output_schema_invalid");
+    assert_eq!(
+        error["details"]["violations"][0]["rule"],
+        "schema_not_object"
+    );
+}
+
+async fn attachment_errors_name_the_index(mock: Mock) {
+    let image = json!({"url": "https://cdn.example.com/a.png"});
+    for (attachments, status, code, index) in [
+        (
+            json!([{"asset_id": "asset_logo"}, {}]),
+            400,
+            "invalid_attachment",
+            1,
+        ),
+        (
+            json!(["https://cdn.example.com/a.png"]),
+            400,
+            "invalid_attachment",
+            0,
+        ),
+        (
+            json!([{"asset_id": "asset_logo", "url": "https://cdn.example.com/"}]),
+            400,
+            "invalid_attachment",
+            0,
+        ),
+        (
+            json!([image, {"url": "http://cdn.example.com/a.png"}]),
+            400,
+            "invalid_attachment",
+            1,
+        ),
+        (json!([{"link": "x"}]), 400, "invalid_attachment", 0),
+        (
+            json!([image, {"asset_id": "asset_none"}]),
+            400,
+            "attachment_not_found",
+            1,
+        ),
+        (
+            json!([{"asset_id": "asset_poster"}]),
+            413,
+            "attachment_too_large",
+            0,
+        ),
+        (
+            json!([image, {"url": "https://cdn.invalid/a.png"}]),
+            502,
+            "attachment_fetch_failed",
+            1,
+        ),
+    ] {
+        let response = post(&mock, RUNS, json!({"attachments": attachments})).await;
+        let error = response.expect_error(status, code);
+        assert_eq!(error["details"]["index"], index, "{attachments}");
+        if status == 502 {
+            assert_eq!(error["next_action"], "fix_input");
+        }
+    }
+    for attachments in [json!("x"), json!(vec![image.clone(); 51])] {
+        let response = post(&mock, RUNS, json!({"attachments": attachments})).await;
+        response.expect_error(400, "invalid_attachment");
+    }
+    let reels = json!([{"asset_id": "asset_reel"}, {"asset_id": "asset_reel"}]);
+    let response = post(&mock, RUNS, json!({"attachments": reels})).await;
+    let error = response.expect_error(413, "attachment_too_large");
+    assert_eq!(error["details"]["limit_bytes"], 500_000_000);
+    let item = json!({"attachments": [{"url": "https://cdn.invalid/"}]});
+    let body = json!({"items": [instruction("x"), item]});
+    let response = mock.developer().post(BULK, body).await;
+    let error = response.expect_error(502, "attachment_fetch_failed");
+    assert_eq!(error["details"]["index"], 1);
+    assert_eq!(error["details"]["attachment_index"], 0);
+    let attachments = json!([image, {"asset_id": "asset_photo"}]);
+    post(&mock, RUNS, json!({"attachments": attachments}))
+        .await
+        .expect(202);
+}
+
+async fn a_previous_run_must_be_a_finished_run_of_the_format(mock: Mock) {
+    let developer = mock.developer();
+    let next = |id: &str| json!({"previous_run_id": id});
+    let running = start(&developer, RUNS, instruction("x")).await;
+    let response = post(&mock, RUNS, next(&running)).await;
+    let error = response.expect_error(409, "previous_run_not_terminal");
+    assert_eq!(error["details"]["previous_run_status"], "queued");
+    let agent = start(&developer, Kind::Agent.start(), Kind::Agent.body("x")).await;
+    post(&mock, RUNS, next(&agent))
+        .await
+        .expect_error(404, "previous_run_not_found");
+    for (words, status) in [
+        ("[mock:skip]", "skipped"),
+        ("[mock:fail=mcp_unavailable]", "failed"),
+    ] {
+        let id = start(&developer, RUNS, instruction(words)).await;
+        mock.advance(10).await;
+        let response = post(&mock, RUNS, next(&id)).await;
+        let error = response.expect_error(400, "previous_run_not_resumable");
+        let expected = json!({
+            "previous_run_status": status, "has_thread": false, "artifact_count": 0
+        });
+        assert_eq!(error["details"], expected);
+    }
+    let other = mock.client(Host::Developer).bearer("svc_dev_other");
+    let path = "/v1/formats/fmt_storyboard/runs";
+    let response = other.post(path, next(&running)).await;
+    response.expect_error(404, "previous_run_not_found");
+}
+
+async fn a_rejection_for_an_active_run_is_not_retryable(mock: Mock) {
+    let body = with(instruction("x"), json!({"on_active_run": "reject"}));
+    let keyed = mock.developer().idempotency_key("order-1");
+    keyed.post(RUNS, body.clone()).await.expect(202);
+    let error = post(&mock, RUNS, body)
+        .await
+        .expect_error(409, "format_run_in_progress");
+    assert_eq!(error["retryable"], false);
+    let conflict = keyed.post(RUNS, instruction("y")).await;
+    let error = conflict.expect_error(409, "idempotency_conflict");
+    assert_eq!(error["details"], json!({}));
+}
+
+async fn the_balance_must_cover_the_run(mock: Mock) {
+    let response = post(&mock, RUNS, instruction("[mock:cost=1.01]")).await;
+    let error = response.expect_error(402, "insufficient_credits");
+    assert_eq!(error["next_action"], "add_funds");
+    let details = json!({"required_usd": "1.0100", "available_usd": "1.0000"});
+    assert_eq!(error["details"], details);
+    let cap = json!({"generation_spend_cap_usd": 1});
+    let capped = with(instruction("[mock:cost=1.01]"), cap);
+    post(&mock, RUNS, capped).await.expect(202);
+    let body = json!({"items": vec![instruction("[mock:cost=0.6]"); 2]});
+    let response = mock.developer().post(BULK, body).await;
+    response.expect_error(402, "insufficient_credits");
+    let skipped = instruction("[mock:skip][mock:cost=9]");
+    post(&mock, RUNS, skipped).await.expect(202);
 }

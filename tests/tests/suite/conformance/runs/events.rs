@@ -1,9 +1,6 @@
 //! The timeline of a Format's run.
 
-use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_frontend};
-
-use super::{Kind, instruction, start_demo, start_run, text, with};
+use super::*;
 
 on_every_frontend! {
     a_timeline_is_append_only,

@@ -1,12 +1,6 @@
 //! `Idempotency-Key` of runs and queues.
 
-use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_frontend};
-
-use super::{
-    BULK, COMPLETIONS, Kind, MEDIA_RUNS, RUNS, RUNS_BY_SLUG, STORYBOARD_RUNS, instruction,
-    start_run, status, text, with,
-};
+use super::*;
 
 on_every_frontend! {
     a_replay_returns_the_original_receipt,
@@ -14,10 +8,8 @@ on_every_frontend! {
     keys_are_scoped_to_the_format_and_the_operation,
     a_queue_is_replayed,
     a_rejected_start_releases_its_key,
-    keys_must_be_1_to_255_printable_characters,
     a_key_expires_after_a_day,
     keys_are_scoped_to_the_workspace,
-    starts_without_a_key_create_separate_runs,
     concurrent_retries_create_one_run,
 }
 
@@ -136,28 +128,6 @@ async fn a_rejected_start_releases_its_key(mock: Mock) {
     }
 }
 
-async fn keys_must_be_1_to_255_printable_characters(mock: Mock) {
-    let starts: [(&str, Value); 3] = [
-        (RUNS, instruction("x")),
-        (BULK, json!({"items": [instruction("x")]})),
-        (COMPLETIONS, Kind::Agent.body("x")),
-    ];
-    let (longest, too_long) = ("k".repeat(255), "k".repeat(256));
-    for (path, body) in starts {
-        for key in ["", "a\tb", "schl\u{fc}ssel", &too_long] {
-            let keyed = mock.developer().idempotency_key(key);
-            keyed
-                .post_error(path, body.clone(), 400, "invalid_request")
-                .await;
-        }
-        for key in ["a", "two words", &longest] {
-            let keyed = mock.developer().idempotency_key(key);
-            keyed.post(path, body.clone()).await.expect(202);
-            keyed.post(path, body.clone()).await.expect(200);
-        }
-    }
-}
-
 async fn a_key_expires_after_a_day(mock: Mock) {
     let keyed = mock.developer().idempotency_key("order-1");
     let first = keyed.post_data(RUNS, instruction("x"), 202).await;
@@ -177,13 +147,6 @@ async fn keys_are_scoped_to_the_workspace(mock: Mock) {
         .idempotency_key("order-1");
     let second = second.post_data(path, instruction("x"), 202).await;
     assert_ne!(second["run_id"], first["run_id"]);
-}
-
-async fn starts_without_a_key_create_separate_runs(mock: Mock) {
-    for kind in Kind::ALL {
-        let first = start_run(&mock, kind, "x").await;
-        assert_ne!(start_run(&mock, kind, "x").await, first);
-    }
 }
 
 async fn concurrent_retries_create_one_run(mock: Mock) {

@@ -1,18 +1,12 @@
 //! The lifecycle of a run, which takes 10 seconds by default and is queued for a tenth of them.
 
-use serde_json::Value;
-use svc_tests::{Host, Mock, on_every_frontend};
-
-use super::{Kind, receipt, start_run, status, text};
+use super::*;
 
 on_every_frontend! {
     a_receipt_has_urls_and_null_results,
     a_run_is_queued_then_running_then_completed,
     the_status_is_a_short_form_of_the_receipt,
     the_result_is_available_only_at_the_end,
-    seconds_directive_sets_the_duration,
-    stuck_directive_keeps_a_run_running,
-    an_ended_run_does_not_change,
     only_format_runs_have_events,
     runs_are_not_jobs,
 }
@@ -43,23 +37,6 @@ async fn a_receipt_has_urls_and_null_results(mock: Mock) {
             }
             _ => assert!(receipt["events_url"].is_null(), "{receipt}"),
         }
-        for field in [
-            "error",
-            "output_error",
-            "output",
-            "primary_output_url",
-            "webhook_delivery",
-        ] {
-            assert_eq!(
-                receipt.get(field),
-                Some(&Value::Null),
-                "{field} of {receipt}"
-            );
-        }
-        assert!(
-            receipt["artifacts"].as_array().unwrap().is_empty(),
-            "{receipt}"
-        );
         let body = mock.developer().get_data(&run).await;
         assert_eq!(body["run_id"], receipt["run_id"]);
     }
@@ -132,32 +109,6 @@ async fn the_result_is_available_only_at_the_end(mock: Mock) {
             }
         }
     }
-}
-
-async fn seconds_directive_sets_the_duration(mock: Mock) {
-    for kind in Kind::ALL {
-        let id = start_run(&mock, kind, "[mock:seconds=100]").await;
-        mock.advance(9).await;
-        assert_eq!(status(&mock, kind, &id).await, "queued");
-        mock.advance(90).await;
-        assert_eq!(status(&mock, kind, &id).await, "running");
-        mock.advance(1).await;
-        assert_eq!(status(&mock, kind, &id).await, "completed");
-    }
-}
-
-async fn stuck_directive_keeps_a_run_running(mock: Mock) {
-    let id = start_run(&mock, Kind::Format, "[mock:stuck]").await;
-    mock.advance(1_000_000).await;
-    assert_eq!(status(&mock, Kind::Format, &id).await, "running");
-}
-
-async fn an_ended_run_does_not_change(mock: Mock) {
-    let id = start_run(&mock, Kind::Format, "x").await;
-    mock.advance(10).await;
-    let first = receipt(&mock, Kind::Format, &id).await;
-    mock.advance(1_000_000).await;
-    assert_eq!(receipt(&mock, Kind::Format, &id).await, first);
 }
 
 async fn only_format_runs_have_events(mock: Mock) {

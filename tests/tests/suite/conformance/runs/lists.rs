@@ -1,19 +1,13 @@
 //! Lists of runs, Formats and Actions.
 
-use serde_json::Value;
-use svc_tests::{Mock, on_every_frontend};
-
-use super::{DEMO, DEMO_BY_SLUG, Kind, MEDIA, MEDIA_RUNS, instruction, start, start_run, text};
+use super::*;
 
 on_every_frontend! {
     runs_are_listed_newest_first,
     run_lists_are_limited_to_their_format_or_action,
-    own_and_first_party_formats_are_listed,
-    the_format_list_accepts_a_limit,
     a_format_is_the_same_by_id_and_by_slug,
     a_format_does_not_expose_its_recipe,
     a_format_has_its_output_kind_and_spend_cap,
-    actions_can_be_filtered,
     pages_contain_all_runs,
 }
 
@@ -52,41 +46,6 @@ async fn run_lists_are_limited_to_their_format_or_action(mock: Mock) {
     }
     let other = mock.developer_as("svc_dev_other");
     assert!(other.get_items("/v1/agent-runs").await.is_empty());
-}
-
-async fn own_and_first_party_formats_are_listed(mock: Mock) {
-    let formats = mock.developer().get_items("/v1/formats").await;
-    let listed = ids(&formats, "id");
-    for expected in ["fmt_demo", "fmt_media", "fmt_capped", "fmt_storyboard"] {
-        assert!(
-            listed.iter().any(|id| id == expected),
-            "no {expected} in {listed:?}"
-        );
-    }
-    for absent in ["fmt_archived", "fmt_team"] {
-        assert!(
-            listed.iter().all(|id| id != absent),
-            "{absent} in {listed:?}"
-        );
-    }
-    let other = mock.developer_as("svc_dev_other");
-    let listed = other.get_items("/v1/formats").await;
-    let listed = ids(&listed, "id");
-    assert!(listed.iter().any(|id| id == "fmt_storyboard"), "{listed:?}");
-    assert!(listed.iter().all(|id| id != "fmt_demo"), "{listed:?}");
-}
-
-async fn the_format_list_accepts_a_limit(mock: Mock) {
-    for limit in [1, 2] {
-        let path = format!("/v1/formats?limit={limit}");
-        assert_eq!(mock.developer().get_items(&path).await.len(), limit);
-    }
-    for bad in ["0", "-1", "x", "1.5", ""] {
-        let path = format!("/v1/formats?limit={bad}");
-        mock.developer()
-            .get_error(&path, 400, "invalid_request")
-            .await;
-    }
 }
 
 async fn a_format_is_the_same_by_id_and_by_slug(mock: Mock) {
@@ -143,30 +102,6 @@ async fn a_format_has_its_output_kind_and_spend_cap(mock: Mock) {
             assert_eq!(record["io"]["output_kind"].as_str(), kind, "{id}");
         }
     }
-}
-
-async fn actions_can_be_filtered(mock: Mock) {
-    let listed = |query: &'static str| {
-        let developer = mock.developer();
-        async move {
-            let items = developer.get_items(&format!("/v1/actions{query}")).await;
-            ids(&items, "id")
-        }
-    };
-    let all = listed("").await;
-    assert!(all.contains(&"act_daily".to_owned()) && all.contains(&"act_no_trigger".to_owned()));
-    assert_eq!(listed("?limit=1").await.len(), 1);
-    assert_eq!(listed("?trigger_type=api_call").await, ["act_daily"]);
-    assert!(
-        listed("?trigger_type=schedule")
-            .await
-            .contains(&"act_daily".to_owned())
-    );
-    assert!(
-        listed("?status=active")
-            .await
-            .contains(&"act_daily".to_owned())
-    );
 }
 
 async fn pages_contain_all_runs(mock: Mock) {

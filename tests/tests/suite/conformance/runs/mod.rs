@@ -1,13 +1,11 @@
 //! Runs of Actions, Formats and Agent Completions, and bulk queues.
 
 mod api_keys;
-mod attachments;
 mod cancel;
 mod check_order;
 mod continuation;
 mod create_errors;
 mod events;
-mod failures;
 mod fields;
 mod idempotency;
 mod lifecycle;
@@ -16,15 +14,13 @@ mod malformed;
 mod queue_runs;
 mod queues;
 mod read_errors;
+mod receipts;
 mod schemas;
 mod shapes;
 mod snapshots;
 mod spend;
 
-use serde_json::{Value, json};
-use svc_tests::{Client, Mock, Response};
-
-use super::{text, with};
+use super::*;
 
 /// Paths of seeded Formats: one without media output, by id and by slug, and two others.
 const DEMO: &str = "/v1/formats/fmt_demo";
@@ -131,7 +127,6 @@ async fn run_result(mock: &Mock, kind: Kind, id: &str) -> Response {
     mock.developer().get(&path).await
 }
 
-/// Cancels a run.
 pub(super) async fn cancel_run(client: &Client, kind: Kind, id: &str) -> Response {
     client.post_empty(&format!("{}/cancel", kind.run(id))).await
 }
@@ -173,7 +168,7 @@ async fn available(client: &Client) -> u64 {
 }
 
 /// Asserts that the demo workspace has neither runs nor ledger entries of runs.
-async fn assert_no_runs(mock: &Mock) {
+pub(super) async fn assert_no_runs(mock: &Mock) {
     for path in [RUNS, MEDIA_RUNS, "/v1/agent-runs", Kind::Action.list()] {
         let runs = mock.developer().get_items(path).await;
         assert!(runs.is_empty(), "{path}: {runs:?}");

@@ -1,19 +1,11 @@
 //! Bulk queues and their runs.
 
-use serde_json::{Value, json};
-use svc_tests::{Host, Mock, on_every_frontend};
-
-use super::{
-    BULK, Kind, RUNS, RUNS_BY_SLUG, STORYBOARD, cancel_run, instruction, receipt, text, with,
-};
+use super::*;
 
 on_every_frontend! {
     a_queue_has_a_status_url,
     a_run_of_a_queue_has_its_queue_id_and_index,
     runs_of_a_queue_are_listed_with_the_format,
-    a_single_run_of_a_queue_can_be_canceled,
-    queues_are_private_to_their_workspace,
-    concurrency_is_optional,
     each_item_has_its_own_fields,
     first_party_formats_accept_queues,
 }
@@ -58,45 +50,6 @@ async fn runs_of_a_queue_are_listed_with_the_format(mock: Mock) {
     assert_eq!(listed.len(), 3);
     let by_slug = mock.developer().get_items(RUNS_BY_SLUG).await;
     assert_eq!(by_slug, listed);
-}
-
-async fn a_single_run_of_a_queue_can_be_canceled(mock: Mock) {
-    let queue = queue(&mock, vec![instruction("x"); 4]).await;
-    let id = text(&queue["queue_id"]);
-    mock.advance(5).await;
-    let first = text(&read_queue(&mock, &id).await["items"][0]["run_id"]);
-    cancel_run(&mock.developer(), Kind::Format, &first)
-        .await
-        .expect(200);
-    mock.advance(1_000).await;
-    let counts = read_queue(&mock, &id).await["counts"].clone();
-    assert_eq!(counts["canceled"], 1, "{counts}");
-    assert_eq!(counts["completed"], 3, "{counts}");
-}
-
-async fn queues_are_private_to_their_workspace(mock: Mock) {
-    let queue = queue(&mock, vec![instruction("x")]).await;
-    let path = format!("/v1/format-run-queues/{}", text(&queue["queue_id"]));
-    for key in ["svc_dev_other", "svc_team_demo"] {
-        let other = mock.developer_as(key);
-        other
-            .get_error(&path, 404, "format_run_queue_not_found")
-            .await;
-    }
-    let second_key = mock.developer_as("svc_sa_demo");
-    second_key.get(&path).await.expect(200);
-}
-
-async fn concurrency_is_optional(mock: Mock) {
-    let body = json!({"items": vec![instruction("x"); 20]});
-    let queue = mock.developer().post_data(BULK, body, 202).await;
-    let concurrency = queue["concurrency"].as_u64().unwrap();
-    assert!((1..=16).contains(&concurrency), "{queue}");
-    mock.advance(1_000).await;
-    assert_eq!(
-        read_queue(&mock, &text(&queue["queue_id"])).await["status"],
-        "completed"
-    );
 }
 
 async fn each_item_has_its_own_fields(mock: Mock) {

@@ -2,12 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_frontend};
-
-use super::super::text;
 use super::queue_runs::read_queue;
-use super::{BULK, instruction};
+use super::*;
 
 on_every_frontend! {
     a_queue_of_100_is_consistent_at_every_step: plan("scale").balance_usd("1000"),

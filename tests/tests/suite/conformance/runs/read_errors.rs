@@ -1,18 +1,13 @@
 //! The errors of the specification's table "Read errors" for runs, queues and Formats.
 
-use serde_json::json;
-use svc_tests::{Host, Mock, on_every_frontend};
-
-use super::{BULK, Kind, RUNS, instruction, start, start_run, text, with};
+use super::*;
 
 on_every_frontend! {
-    reads_require_a_key,
     reads_require_the_read_scope_and_cancels_the_write_scope,
     runs_of_other_workspaces_look_unknown,
     a_run_is_readable_only_as_its_own_kind,
     an_action_run_is_readable_under_its_action,
     formats_of_other_workspaces_are_not_found,
-    rate_limited_reads_have_the_read_scope,
     redelivery_requires_an_ended_run_with_a_webhook,
 }
 
@@ -29,16 +24,6 @@ fn reads(kind: Kind, id: &str) -> Vec<String> {
 
 fn not_found_code(kind: Kind) -> String {
     format!("{}_run_not_found", kind.name())
-}
-
-async fn reads_require_a_key(mock: Mock) {
-    let anonymous = mock.client(Host::Developer);
-    for kind in Kind::ALL {
-        let id = start_run(&mock, kind, "x").await;
-        for path in reads(kind, &id) {
-            anonymous.get_error(&path, 401, "unauthorized").await;
-        }
-    }
 }
 
 async fn reads_require_the_read_scope_and_cancels_the_write_scope(mock: Mock) {
@@ -142,6 +127,8 @@ async fn formats_of_other_workspaces_are_not_found(mock: Mock) {
         "fmt_none",
         "fmt_archived",
         "fmt_team",
+        "fmt_builtin",
+        "team/brand-film",
         "demo/none",
         "unknown/teaser",
     ] {
@@ -164,18 +151,6 @@ async fn formats_of_other_workspaces_are_not_found(mock: Mock) {
         .expect(200);
     let team = mock.developer_as("svc_team_demo");
     team.get("/v1/formats/fmt_team").await.expect(200);
-}
-
-async fn rate_limited_reads_have_the_read_scope(mock: Mock) {
-    let id = start_run(&mock, Kind::Format, "x").await;
-    for path in reads(Kind::Format, &id) {
-        mock.add_fault(json!({"surface": "developer", "kind": "status_429"}))
-            .await;
-        let response = mock.developer().get(&path).await;
-        response.int_header("retry-after");
-        let error = response.expect_error(429, "rate_limited");
-        assert_eq!(error["details"]["scope"], "read");
-    }
 }
 
 async fn redelivery_requires_an_ended_run_with_a_webhook(mock: Mock) {

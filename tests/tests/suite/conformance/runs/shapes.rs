@@ -2,10 +2,7 @@
 
 use std::mem::discriminant;
 
-use serde_json::{Value, json};
-use svc_tests::{Mock, on_every_frontend};
-
-use super::{BULK, Kind, instruction, start_run, text};
+use super::*;
 use crate::fixtures::answer_of;
 
 on_every_frontend! {

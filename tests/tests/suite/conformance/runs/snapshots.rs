@@ -1,12 +1,6 @@
 //! Runs, queues and secrets in saved states.
 
-use serde_json::{Value, json};
-use svc_tests::{Mock, Setup, on_every_frontend};
-
-use super::{
-    BULK, Kind, RUNS, assert_no_runs, instruction, ledger_total, receipt, start_demo, start_run,
-    text, with,
-};
+use super::*;
 
 on_every_frontend! {
     runs_continue_after_a_restore,

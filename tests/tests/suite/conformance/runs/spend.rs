@@ -1,40 +1,13 @@
 //! The spend of runs, and its entries in the ledger.
 
-use serde_json::json;
-use svc_tests::{Mock, on_every_frontend};
-
-use super::{
-    Kind, RUNS, STORYBOARD_RUNS, available, billable, cancel_run, instruction, ledger_total,
-    receipt, run_to_end, start, start_demo, start_run, with,
-};
+use super::*;
 
 on_every_frontend! {
-    spend_rises_until_the_end_of_a_run,
     the_ledger_matches_the_receipt_at_every_step,
-    a_canceled_run_is_charged_for_its_progress,
-    a_failed_run_is_charged_for_its_progress,
     a_skipped_run_is_free,
     a_replay_is_not_charged,
     a_run_is_billed_to_the_workspace_of_its_key,
     the_spend_cap_is_not_reserved: balance_usd("3"),
-}
-
-async fn spend_rises_until_the_end_of_a_run(mock: Mock) {
-    for kind in Kind::ALL {
-        let id = start_run(&mock, kind, "[mock:cost=1.5]").await;
-        let mut seen = vec![billable(&receipt(&mock, kind, &id).await)];
-        assert_eq!(seen, [0]);
-        for _ in 0..20 {
-            mock.advance(0.5).await;
-            seen.push(billable(&receipt(&mock, kind, &id).await));
-        }
-        assert!(seen.is_sorted(), "{kind:?}: {seen:?}");
-        assert_eq!(*seen.last().unwrap(), 1_500_000, "{kind:?}");
-        let rises = seen.iter().any(|billed| (1..1_500_000).contains(billed));
-        assert!(rises, "{seen:?}");
-        mock.advance(100_000).await;
-        assert_eq!(billable(&receipt(&mock, kind, &id).await), 1_500_000);
-    }
 }
 
 /// Asserts that the ledger matches the receipt and returns the billable amount.
@@ -77,37 +50,14 @@ async fn the_ledger_matches_the_receipt_at_every_step(mock: Mock) {
     }
 }
 
-async fn a_canceled_run_is_charged_for_its_progress(mock: Mock) {
-    for (seconds, is_free) in [(0, true), (5, false), (9, false)] {
-        let id = start_run(&mock, Kind::Format, "[mock:cost=2]").await;
-        mock.advance(seconds).await;
-        let before = billable(&receipt(&mock, Kind::Format, &id).await);
-        cancel_run(&mock.developer(), Kind::Format, &id)
-            .await
-            .expect(200);
-        let billed = assert_ledger_matches(&mock, Kind::Format, &id).await;
-        assert_eq!(billed == 0, is_free, "canceled after {seconds} s: {billed}");
-        assert!(billed <= before, "{billed} > {before}");
-        mock.advance(100).await;
-        assert_eq!(
-            assert_ledger_matches(&mock, Kind::Format, &id).await,
-            billed
-        );
-    }
-}
-
-async fn a_failed_run_is_charged_for_its_progress(mock: Mock) {
-    let id = run_to_end(&mock, "[mock:cost=2][mock:fail=incomplete_assembly]").await;
-    let billed = assert_ledger_matches(&mock, Kind::Format, &id).await;
-    assert!(billed > 0 && billed <= 2_000_000, "{billed}");
-}
-
 async fn a_skipped_run_is_free(mock: Mock) {
     let before = available(&mock.developer()).await;
     for kind in Kind::ALL {
         let id = start_run(&mock, kind, "[mock:skip][mock:cost=2]").await;
         mock.advance(10).await;
         assert_eq!(assert_ledger_matches(&mock, kind, &id).await, 0);
+        let receipt = receipt(&mock, kind, &id).await;
+        assert!(receipt["error"].is_null(), "{receipt}");
     }
     assert_eq!(available(&mock.developer()).await, before);
 }

@@ -1,13 +1,7 @@
 //! Attempts to deliver webhook events.
 
-use serde_json::{Value, json};
-use svc_tests::{Delivery, Mock, Receiver, Reply, on_every_socket_frontend};
-
 use super::super::job;
-use super::{
-    ATTEMPTS, VIDEO, advance_until_attempts, assert_no_more_attempts, complete_video_with_webhook,
-    secret_of, submit, submit_video_with_webhook, video, wait_for_outcomes, with,
-};
+use super::*;
 
 on_every_socket_frontend! {
     any_2xx_ends_the_delivery,
@@ -19,11 +13,9 @@ on_every_socket_frontend! {
     retry_after_is_honoured_up_to_an_hour,
     each_attempt_has_a_new_signature_of_the_same_body,
     the_job_shows_its_delivery,
-    a_failed_delivery_does_not_change_the_job,
     urls_without_a_route_are_not_called,
 }
 
-/// Returns `webhook_delivery` of a job.
 async fn webhook_delivery(mock: &Mock, id: &str) -> Value {
     job(&mock.developer(), id).await["webhook_delivery"].take()
 }
@@ -159,15 +151,6 @@ async fn the_job_shows_its_delivery(mock: Mock, receiver: Receiver) {
     let delivery = webhook_delivery(&mock, &id).await;
     assert_eq!(delivery["last_status_code"], 404);
     assert_eq!(delivery["attempts"], 2);
-}
-
-async fn a_failed_delivery_does_not_change_the_job(mock: Mock, receiver: Receiver) {
-    receiver.set_replies([Reply::Status(500)]);
-    let id = complete_video_with_webhook(&mock, 1).await;
-    advance_until_attempts(&mock, &receiver, ATTEMPTS).await;
-    assert_eq!(job(&mock.developer(), &id).await["status"], "completed");
-    let result = mock.open().get(&format!("/v1/jobs/{id}/result")).await;
-    assert_eq!(result.data()["artifacts"].as_array().unwrap().len(), 1);
 }
 
 async fn urls_without_a_route_are_not_called(mock: Mock, receiver: Receiver) {

@@ -1,13 +1,7 @@
 //! Webhook events of jobs.
 
-use serde_json::{Value, json};
-use svc_tests::{Delivery, Mock, Receiver, on_every_socket_frontend};
-
 use super::super::{IMAGE, job_result};
-use super::{
-    HOOK, VIDEO, assert_no_more_attempts, secret_of, submit, submit_video_with_webhook, text,
-    video, wait_for_outcomes, with,
-};
+use super::*;
 
 on_every_socket_frontend! {
     a_completed_job_sends_one_event_with_its_artifacts,

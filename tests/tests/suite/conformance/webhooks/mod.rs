@@ -5,12 +5,8 @@ mod job_events;
 mod redelivery;
 mod run_events;
 mod secrets;
-mod test_deliveries;
 
-use serde_json::{Value, json};
-use svc_tests::{Client, Mock, Receiver};
-
-use super::{VIDEO, submit, text, video, video_with_prompt, with};
+use super::*;
 
 const HOOK: &str = "https://hooks.example.com/svc?tenant=7";
 const SECRET: &str = "/v1/webhooks/signing-secret";

@@ -1,20 +1,43 @@
-//! Redelivery of job events.
+//! Redeliveries of the events of jobs, and test deliveries.
 
-use svc_tests::{Mock, Receiver, Reply, Response, on_every_frontend, on_every_socket_frontend};
+use super::*;
 
-use super::{
-    ATTEMPTS, VIDEO, advance_until_attempts, assert_no_more_attempts, complete_video_with_webhook,
-    secret_of, submit, submit_video_with_webhook, video, wait_for_outcomes,
-};
+on_every_socket_frontend! {
+    a_test_event_is_signed,
+    a_failed_test_shows_its_status,
+    redelivery_sends_the_event_with_a_new_signature,
+    redelivery_works_after_the_last_attempt,
+    redelivery_does_not_count_as_an_attempt,
+}
 
 on_every_frontend! {
     redelivery_requires_an_ended_job_with_a_webhook,
 }
 
-on_every_socket_frontend! {
-    redelivery_sends_the_event_with_a_new_signature,
-    redelivery_works_after_the_last_attempt,
-    redelivery_does_not_count_as_an_attempt,
+async fn a_test_event_is_signed(mock: Mock, receiver: Receiver) {
+    let body = json!({"url": "https://hooks.example.com/try"});
+    mock.developer().post(TEST, body).await.expect_success();
+    mock.advance(0).await;
+    let deliveries = receiver.wait_for(1).await;
+    assert_eq!(deliveries[0].path(), "/try");
+    let secret = secret_of(&mock.developer()).await;
+    deliveries[0].assert_signed_with(&[&secret]);
+    let event = deliveries[0].json();
+    assert_eq!(event["event"], "webhook.test");
+    assert!(event.get("job_id").is_none(), "{event}");
+    wait_for_outcomes(&mock, 1).await;
+    assert_no_more_attempts(&mock, &receiver, 1).await;
+}
+
+async fn a_failed_test_shows_its_status(mock: Mock, receiver: Receiver) {
+    receiver.set_replies([Reply::Status(404)]);
+    let body = json!({"url": "https://hooks.example.com/try"});
+    mock.developer().post(TEST, body).await;
+    mock.advance(0).await;
+    receiver.wait_for(1).await;
+    let attempts = wait_for_outcomes(&mock, 1).await;
+    assert_eq!(attempts[0]["event"], "webhook.test");
+    assert_eq!(attempts[0]["status"], 404);
 }
 
 async fn redeliver(mock: &Mock, id: &str) -> Response {

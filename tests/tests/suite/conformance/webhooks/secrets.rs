@@ -1,11 +1,6 @@
 //! Signing secrets and their rotation.
 
-use serde_json::Value;
-use svc_tests::{
-    Delivery, Mock, Receiver, Reply, fingerprint, on_every_frontend, on_every_socket_frontend,
-};
-
-use super::{ROTATE, SECRET, secret_of, submit_video_with_webhook, text, wait_for_outcomes};
+use super::*;
 
 on_every_frontend! {
     the_secret_has_its_fingerprint,

@@ -37,11 +37,6 @@ pub(super) struct EventLog {
 
 impl EventLog {
     /// Opens the file, or creates it if it is missing, and calls `on_line` for each line.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if another process uses the file, or if it cannot be read or is not a
-    /// store.
     pub(super) fn open(
         path: &Path,
         mut on_line: impl FnMut(Line, LineRange),
@@ -62,10 +57,6 @@ impl EventLog {
     }
 
     /// Opens the file for reading, also while another process uses it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the file cannot be read or is not a store.
     pub(super) fn open_read_only(
         path: &Path,
         mut on_line: impl FnMut(Line, LineRange),
@@ -167,7 +158,6 @@ impl EventLog {
         self.file.sync_data()
     }
 
-    /// Returns the error of a failed write.
     pub(super) fn write_error(&self, error: &io::Error) -> StoreError {
         let kind = match self.is_broken {
             true => StoreErrorKind::Broken,
@@ -186,7 +176,6 @@ impl EventLog {
         self.compacted_length = self.length;
     }
 
-    /// Reads the delivery of a line.
     pub(super) fn delivery(&mut self, range: LineRange) -> io::Result<Delivery> {
         match serde_json::from_slice(&self.text(range)?)? {
             Line::Received { delivery, .. } => Ok(delivery),

@@ -70,7 +70,7 @@ pub(super) enum Line {
 pub(super) struct Delivery {
     /// The Unix time of its arrival, in seconds.
     at: u64,
-    /// The milliseconds of the time.
+    /// The milliseconds within that second.
     #[serde(default, skip_serializing_if = "is_zero")]
     ms: u16,
     /// The key that identifies duplicates. Test deliveries have none.
@@ -130,7 +130,6 @@ impl Delivery {
         i64::try_from(millis.saturating_add(u64::from(self.ms))).unwrap_or(i64::MAX)
     }
 
-    /// Returns the type of the event.
     pub(super) fn event_type(&self) -> &str {
         match self.event.as_str() {
             "" => self.name.split(' ').next().unwrap_or_default(),
@@ -138,7 +137,6 @@ impl Delivery {
         }
     }
 
-    /// Returns the headers.
     pub(super) fn headers(&self) -> HeaderMap {
         let pairs = self.headers.iter().filter_map(|(name, value)| {
             let bytes: Option<Vec<u8>> = value.chars().map(|c| u8::try_from(c).ok()).collect();

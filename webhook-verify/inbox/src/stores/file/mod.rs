@@ -40,13 +40,13 @@ const MAX_FINISHED_BYTES: u64 = 64 * 1024 * 1024;
 /// only the keys.
 #[derive(Clone, Debug)]
 pub struct FileStore {
-    events: Arc<Mutex<Events>>,
+    events: Arc<Mutex<FileEvents>>,
     changed: Arc<Notify>,
     clock: Clock,
 }
 
 #[derive(Debug)]
-struct Events {
+struct FileEvents {
     table: EventTable<LineRange>,
     log: EventLog,
 }
@@ -69,7 +69,7 @@ impl FileStore {
             };
             table.update(number, |entry| entry.state = state);
         }
-        let mut events = Events { table, log };
+        let mut events = FileEvents { table, log };
         if events.log.needs_compaction() {
             let compacted = events.compact();
             compacted
@@ -88,10 +88,10 @@ impl FileStore {
         let mut table = EventTable::default();
         let on_line = |line, range| apply(&mut table, line, range);
         let log = EventLog::open_read_only(path.as_ref(), on_line)?;
-        Ok(Self::new(Events { table, log }))
+        Ok(Self::new(FileEvents { table, log }))
     }
 
-    fn new(events: Events) -> Self {
+    fn new(events: FileEvents) -> Self {
         Self {
             events: Arc::new(Mutex::new(events)),
             changed: Arc::default(),
@@ -109,7 +109,7 @@ impl FileStore {
     /// Runs a function on a blocking thread, because writing to the disk takes time.
     async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Events, i64) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&mut FileEvents, i64) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (events, now) = (Arc::clone(&self.events), self.clock.millis());
         let work = move || {
@@ -193,7 +193,7 @@ fn apply(table: &mut EventTable<LineRange>, line: Line, range: LineRange) {
     }
 }
 
-impl Events {
+impl FileEvents {
     fn stored(&mut self, number: u64, now: i64) -> Result<Option<StoredEvent>, StoreError> {
         let Some(entry) = self.table.get(number) else {
             return Ok(None);

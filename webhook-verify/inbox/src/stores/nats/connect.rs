@@ -1,4 +1,4 @@
-//! Connections, and the stream.
+//! Connections to NATS servers, and the stream of the inbox.
 
 use std::fmt;
 use std::time::Duration;

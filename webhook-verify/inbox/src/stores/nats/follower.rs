@@ -83,10 +83,6 @@ impl Follower {
     }
 
     /// Waits until all messages up to this one were read.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if they cannot be read in time.
     pub(super) async fn catch_up(&self, last: u64) -> Result<(), StoreError> {
         let mut position = self.position.clone();
         let mut idle = self.position.clone();
@@ -167,7 +163,6 @@ fn apply(index: &Mutex<Index>, name: &str, message: &Message) {
 }
 
 impl Index {
-    /// Adds an event.
     pub(super) fn insert(&mut self, number: u64, event: EventRecord) {
         if self.table.get(number).is_some() {
             return;

@@ -106,7 +106,6 @@ impl Inner {
         }
     }
 
-    /// Returns the message of an event: its record and its payload.
     pub(super) async fn event_message(
         &self,
         number: u64,

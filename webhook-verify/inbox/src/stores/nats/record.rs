@@ -72,7 +72,6 @@ impl EventRecord {
         Some(DedupeKey::new(&self.event_type, resource_id))
     }
 
-    /// Returns the entry of a new event.
     pub(super) fn into_entry(self) -> Entry<StateSequence> {
         let key = self.dedupe_key();
         Entry::new(key, self.event_type, self.received_at, StateSequence(0))
@@ -80,7 +79,6 @@ impl EventRecord {
 }
 
 impl StateRecord {
-    /// Returns the record of an entry with another state.
     pub(super) fn new(entry: &Entry<StateSequence>, state: State) -> Self {
         let (name, at) = match state {
             State::Pending { due_at } => (StateName::Pending, due_at),
@@ -122,7 +120,6 @@ impl StateRecord {
     }
 }
 
-/// Returns the headers of a message with a record.
 pub(super) fn record_headers(record: &impl Serialize) -> NatsHeaders {
     let mut headers = NatsHeaders::new();
     let json = serde_json::to_string(record).unwrap_or_default();
@@ -130,12 +127,10 @@ pub(super) fn record_headers(record: &impl Serialize) -> NatsHeaders {
     headers
 }
 
-/// Returns the record in the headers of a message.
 pub(super) fn record<T: for<'de> Deserialize<'de>>(headers: &NatsHeaders) -> Option<T> {
     serde_json::from_str(headers.get(RECORD_HEADER)?.as_str()).ok()
 }
 
-/// Returns the payload of an event's message.
 pub(super) fn payload(event: &NewEvent) -> Bytes {
     let headers = headers::to_json(&event.headers);
     let mut payload = BytesMut::with_capacity(headers.len() + 1 + event.body.len());

@@ -23,11 +23,6 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// Parses an address.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it is invalid, or if TLS cannot be set up.
     pub(super) fn new(address: &str) -> Result<Self, StoreError> {
         let invalid = |error| {
             // The message of the parser does not quote the address, which may contain a password.

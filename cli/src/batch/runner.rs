@@ -1,0 +1,441 @@
+//! The run of a batch: what is submitted, what is shown, and when it ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use serde_json::Value;
+use svc_sdk::Error;
+use svc_sdk::batch::{MixedItem, MixedOutcomes};
+use svc_sdk::journal::JournalError;
+use svc_sdk::types::Usd;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::batch::journal::{Journal, Note, Record, Status};
+use crate::batch::manifest::Manifest;
+use crate::batch::options::BatchOptions;
+use crate::batch::plan::{Index, NextStep, Plan, Records};
+use crate::batch::progress::{Counts, Progress};
+use crate::batch::quote::Quote;
+use crate::batch::report::Report;
+use crate::batch::requests::{Clients, Followed};
+use crate::batch::setup::{self, ObservedWrites};
+use crate::batch::source::Source;
+use crate::batch::summary::{DropReason, Summary};
+use crate::clock;
+use crate::download::{DownloadPlan, StoredFile, open_file};
+use crate::error::{Exit, Failure};
+use crate::session::Session;
+use crate::text::sanitize;
+
+/// The time that requests under way get to be answered when the batch ends early.
+const ANSWER_GRACE: Duration = Duration::from_secs(5);
+/// How often the progress is shown.
+const TICK: Duration = Duration::from_millis(250);
+/// The number of items that are printed and noted together.
+pub(super) const MAX_TOGETHER: usize = 100;
+
+/// Runs a batch.
+///
+/// # Errors
+///
+/// Returns an error if the batch cannot start, and unless all items completed.
+pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), Failure> {
+    let manifest = Manifest::open(&options.manifest, options.default_operation())?;
+    let downloads = DownloadPlan::from_args(session, &options.download)
+        .map_err(|failure| failure.context("not submitted"))?
+        .map(Arc::new);
+    let path = options.journal_path();
+    let has_journal = !session.is_sandbox() && path.metadata().is_ok_and(|file| file.len() > 0);
+    if options.dry_run || !has_journal {
+        let records = match has_journal {
+            true => Records::read(&Journal::read_only(&path).await?).await?,
+            false => Records::default(),
+        };
+        // Without a journal this only checks the manifest, before a journal is created.
+        let plan = Plan::new(session, &manifest, records, &options)?;
+        if options.dry_run {
+            setup::warn_if_empty(session, &plan, &options);
+            let quote = Quote::new(session, &manifest, &plan).await?;
+            return quote.print(session, &plan, &options);
+        }
+    }
+    let journal = match session.is_sandbox() {
+        true => Journal::temporary().await?,
+        false => Journal::open(&path).await?,
+    };
+    let mut records = Records::read(&journal).await?;
+    records.release_not_sent(&journal).await?;
+    let plan = Plan::new(session, &manifest, records, &options)?;
+    setup::warn_if_empty(session, &plan, &options);
+    if let Some(downloads) = &downloads {
+        downloads.check_names_of(plan.items.len())?;
+    }
+    let writes = ObservedWrites::default();
+    let clients = setup::clients(session, &plan, &options, &journal, &writes, downloads)?;
+    setup::check_account(&plan, &clients)?;
+    setup::confirm(session, &manifest, &plan, &options).await?;
+    setup::note_start(session, &plan, &options);
+    let runner = Runner::new(session, &options, manifest, plan, journal, clients)?;
+    runner.run(&writes).await
+}
+
+/// A batch that is running.
+pub(super) struct Runner<'a> {
+    pub(super) session: &'a Session,
+    pub(super) options: &'a BatchOptions,
+    pub(super) source: Arc<Source>,
+    pub(super) journal: Journal,
+    report: Report<'a>,
+    is_output_closed: bool,
+    /// How the items ended in this run.
+    pub(super) statuses: Vec<Option<Status>>,
+    /// The items that ended in this run as ambiguous, with their ids and keys, and those whose lines
+    /// have to be corrected.
+    pub(super) ambiguous: BTreeMap<Index, (String, String)>,
+    pub(super) corrections: BTreeSet<Index>,
+    /// The items that ended and are not printed yet, and what the journal notes of them after that.
+    pub(super) ended: Vec<Value>,
+    pub(super) notes: Vec<Note>,
+    /// The files that are being opened, and why some could not be.
+    opening: JoinSet<(String, Result<(), String>)>,
+    progress: Progress,
+    pub(super) summary: Summary,
+    pub(super) counts: Counts,
+    pub(super) stopped: Option<Failure>,
+    /// What becomes of the items that are not submitted.
+    pub(super) reason: DropReason,
+    started: Instant,
+}
+
+/// How the loop of a batch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Done,
+    TimedOut,
+    Interrupted,
+}
+
+type Outcomes = MixedOutcomes<'static, Followed>;
+
+impl<'a> Runner<'a> {
+    fn new(
+        session: &'a Session,
+        options: &'a BatchOptions,
+        manifest: Manifest,
+        plan: Plan,
+        journal: Journal,
+        clients: Clients,
+    ) -> Result<Self, Failure> {
+        if plan.is_overcharged && options.max_spend.is_some() {
+            session.printer.warn(
+                "an item was charged more than its estimate, so no further items are submitted",
+            );
+        }
+        let mut counts = Counts {
+            spent: plan.missing_spent,
+            ..Counts::default()
+        };
+        for item in &plan.items {
+            let spent = counts.spent.checked_add(item.record.spent);
+            counts.spent = spent.unwrap_or(counts.spent);
+            if item.next_step == NextStep::Done {
+                let has_status = |status| usize::from(item.record.status() == Some(status));
+                counts.ended += 1;
+                counts.failed += has_status(Status::Failed);
+                counts.canceled += has_status(Status::Canceled);
+            }
+        }
+        let submissions = journal.submissions.clone();
+        Ok(Self {
+            progress: Progress::new(&session.printer, plan.items.len()),
+            report: Report::new(session)?,
+            is_output_closed: false,
+            statuses: vec![None; plan.items.len()],
+            source: Arc::new(Source::new(manifest, plan.items, clients, submissions)),
+            session,
+            options,
+            journal,
+            ambiguous: BTreeMap::new(),
+            corrections: BTreeSet::new(),
+            ended: Vec::new(),
+            notes: Vec::new(),
+            opening: JoinSet::new(),
+            summary: Summary::default(),
+            counts,
+            stopped: None,
+            reason: DropReason::Stopped,
+            started: clock::monotonic(),
+        })
+    }
+
+    async fn run(mut self, writes: &ObservedWrites) -> Result<(), Failure> {
+        let total = u32::try_from(self.source.items.len()).unwrap_or(u32::MAX);
+        let command = self.options.command(self.session, &[]);
+        self.journal.begin(total, command).await?;
+        let mut outcomes = self.start().await?;
+        let end = match &mut outcomes {
+            Some(outcomes) => self.drive(outcomes, writes).await,
+            None => Ok(End::Done),
+        };
+        self.notes.extend(writes.take());
+        self.progress.clear();
+        self.report_unopened_files().await;
+        if end? == End::Interrupted {
+            self.flush().await?;
+            self.report.finish()?;
+            let flags: &[&str] = match self.options.retry_failed {
+                true => &["--retry-failed"],
+                false => &[],
+            };
+            let again = self.options.command(self.session, flags);
+            let why = "interrupted; submitted jobs and runs continue";
+            let code = Some("interrupted".to_owned());
+            return Err(Failure::new(Exit::Interrupted, why)
+                .with_response(code, None, None, None)
+                .with_resume(again));
+        }
+        drop(outcomes);
+        self.end_rest().await?;
+        self.conclude().await
+    }
+
+    /// Begins the batch, unless there is nothing to do.
+    async fn start(&mut self) -> Result<Option<Outcomes>, Failure> {
+        let blocked = self.end_unrepeatable().await?;
+        let Some(source) = Arc::get_mut(&mut self.source) else {
+            return Err(Failure::other("the batch has begun already"));
+        };
+        // The requests that may have been carried out come first: their keys expire.
+        source.add(NextStep::Resolve);
+        source.order.retain(|index| !blocked.contains(index));
+        source.add(NextStep::Wait);
+        let resumed = u64::try_from(source.order.len()).unwrap_or(u64::MAX);
+        source.add(NextStep::Submit);
+        if source.order.is_empty() {
+            return Ok(None);
+        }
+        let submissions = Source::submissions(&self.source);
+        let clients = &self.source.clients;
+        let batch = match (&clients.open, &clients.developer) {
+            (Some(access), _) => access.client.batch_of(submissions),
+            (None, Some(access)) => access.client.batch_of(submissions),
+            (None, None) => return Err(Failure::other("no client for this batch")),
+        };
+        let batch = batch.concurrency(self.options.max_in_flight());
+        Ok(Some(batch.resumed(resumed).run()))
+    }
+
+    /// Runs until nothing is left to do.
+    async fn drive(
+        &mut self,
+        outcomes: &mut Outcomes,
+        writes: &ObservedWrites,
+    ) -> Result<End, Failure> {
+        let limit = self.options.timeout.and_then(|timeout| timeout.0);
+        let deadline = limit.and_then(|limit| self.started.checked_add(limit));
+        loop {
+            self.show_progress(outcomes);
+            tokio::select! {
+                biased;
+                () = self.session.interrupts.first() => {
+                    if outcomes.submitting() > 0 {
+                        let note = "Waiting for responses to requests in flight…";
+                        self.session.printer.note(note);
+                    }
+                    self.await_answers(outcomes).await;
+                    return Ok(End::Interrupted);
+                }
+                next = outcomes.next() => {
+                    let Some(next) = next else {
+                        self.flush().await?;
+                        return match self.source.take_failure() {
+                            Some(failure) => Err(failure),
+                            None => Ok(End::Done),
+                        };
+                    };
+                    self.on_next(next, outcomes).await?;
+                    let mut count = 1;
+                    while count < MAX_TOGETHER
+                        && let Some(Some(next)) = outcomes.next().now_or_never()
+                    {
+                        self.on_next(next, outcomes).await?;
+                        count += 1;
+                    }
+                }
+                () = sleep_until(deadline) => {
+                    self.reason = DropReason::TimedOut;
+                    outcomes.stop();
+                    // What does not fit into the budget is returned at once.
+                    while let Some(Some(next)) = outcomes.next().now_or_never() {
+                        self.on_next(next, outcomes).await?;
+                    }
+                    self.await_answers(outcomes).await;
+                    self.flush().await?;
+                    return Ok(End::TimedOut);
+                }
+                () = tokio::time::sleep(TICK) => {}
+            }
+            self.notes.extend(writes.take());
+            self.flush().await?;
+        }
+    }
+
+    /// Gives requests under way a moment to be answered, so that their outcomes are known.
+    async fn await_answers(&self, outcomes: &mut Outcomes) {
+        outcomes.stop();
+        let clients = self.source.clients.clone();
+        // If they are not, the next run finds out what became of them.
+        let _ = tokio::time::timeout(ANSWER_GRACE, clients.drain()).await;
+    }
+
+    /// Takes in an item that has ended, or the error that ends the batch.
+    async fn on_next(
+        &mut self,
+        next: Result<MixedItem<Followed>, Error>,
+        outcomes: &mut Outcomes,
+    ) -> Result<(), Failure> {
+        match next {
+            Ok(item) => {
+                let place = usize::try_from(item.index).unwrap_or(usize::MAX);
+                let Some(index) = self.source.order.get(place).copied() else {
+                    return Err(Failure::other("no such item"));
+                };
+                let id = item.submission_id.unwrap_or_default();
+                match item.outcome {
+                    Ok(Ok(result)) => self.end_followed(index, id, result).await,
+                    Ok(Err(error)) => {
+                        let is_fatal = self.end_unread(index, id, *error).await?;
+                        if is_fatal {
+                            outcomes.stop();
+                        }
+                        Ok(())
+                    }
+                    Err(error) => self.end_failed(index, id, error).await,
+                }
+            }
+            Err(error) => self.on_stopped(error),
+        }
+    }
+
+    fn on_stopped(&mut self, error: Error) -> Result<(), Failure> {
+        match error.journal() {
+            Some(JournalError::Store(error)) => return Err(self.journal.failure(error)),
+            Some(JournalError::OverBudget { totals, .. }) => {
+                self.reason = match totals.is_stopped {
+                    true => DropReason::Overcharged,
+                    false => DropReason::OverBudget,
+                };
+            }
+            _ => self.stop(Failure::from(error)),
+        }
+        Ok(())
+    }
+
+    /// Stops the batch: no further request would succeed. The one that failed was not carried out.
+    pub(super) fn stop(&mut self, failure: Failure) {
+        self.stopped
+            .get_or_insert(failure.without_idempotency_key());
+    }
+
+    /// Prints the items that ended, and notes that they did.
+    ///
+    /// If the process is killed in between, the next run prints the items again.
+    pub(super) async fn flush(&mut self) -> Result<(), Failure> {
+        for item in self.ended.drain(..) {
+            if self.is_output_closed {
+                continue;
+            }
+            match self.report.add(&item) {
+                // The batch goes on when its output is closed, as by `head`.
+                Err(failure) if failure.exit() == Exit::Done => self.is_output_closed = true,
+                added => added?,
+            }
+        }
+        let notes = std::mem::take(&mut self.notes);
+        self.journal.add(&notes).await
+    }
+
+    /// Prints the end of the batch, and returns its failure.
+    async fn conclude(mut self) -> Result<(), Failure> {
+        self.flush().await?;
+        let source = Arc::clone(&self.source);
+        for ((item, ended), index) in source.items.iter().zip(&self.statuses).zip(0..) {
+            let status = ended.or(item.record.status());
+            *self.summary.counts.entry(status).or_default() += 1;
+            let record = Some(&item.record).filter(|_| ended.is_none());
+            if let Some((id, key)) = self.ambiguous.remove(&index) {
+                self.summary.add_ambiguous(id, key);
+            } else if let Some(attempt) = record.and_then(|record| record.attempt.as_ref())
+                && status == Some(Status::Ambiguous)
+            {
+                let id = source.line(index)?.id;
+                self.summary.add_ambiguous(id, attempt.key.to_string());
+            }
+            let has_missing_files = record.is_some_and(Record::has_missing_files);
+            self.summary.missing_files += usize::from(has_missing_files);
+            if self.corrections.contains(&index) || record.is_some_and(Record::needs_correction) {
+                let number = source.manifest.number_at(item.position);
+                self.summary.add_correction(number);
+            }
+        }
+        self.summary.spent = self.counts.spent;
+        self.report.finish()?;
+        let manifest = &source.manifest;
+        match self
+            .summary
+            .failure(self.session, self.options, manifest, self.stopped)
+        {
+            Some(failure) => Err(failure),
+            None => {
+                self.session.printer.note(&self.summary.sentence());
+                Ok(())
+            }
+        }
+    }
+
+    /// Shows and opens files, if that is asked for.
+    pub(super) fn show_files(&mut self, files: &[StoredFile]) {
+        let Some(plan) = &self.source.clients.download else {
+            return;
+        };
+        for file in files {
+            let path = PathBuf::from(&file.path);
+            plan.preview(self.session, &path);
+            if plan.opens_files() {
+                let shown = file.path.clone();
+                self.opening
+                    .spawn(async move { (shown, open_file(&path).await) });
+            }
+        }
+    }
+
+    /// Waits until files are opened, and warns about those that are not.
+    async fn report_unopened_files(&mut self) {
+        while let Some(opened) = self.opening.join_next().await {
+            if let Ok((path, Err(reason))) = opened {
+                let warning = format!("cannot open {}: {}", sanitize(&path), sanitize(&reason));
+                self.session.printer.warn(&warning);
+            }
+        }
+    }
+
+    fn show_progress(&mut self, outcomes: &Outcomes) {
+        let mut counts = self.counts;
+        counts.in_flight = outcomes.in_flight();
+        counts.is_slowed = outcomes.is_slowed();
+        let spent: Option<Usd> = counts.spent.checked_add(self.source.charged());
+        counts.spent = spent.unwrap_or(counts.spent);
+        self.progress.update(counts);
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}

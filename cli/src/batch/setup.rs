@@ -1,0 +1,249 @@
+//! What happens before a batch runs: clients, checks and the confirmation prompt.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use svc_sdk::contract::RateLimitBucket;
+use svc_sdk::journal::SpendLimit;
+use svc_sdk::observe::{AttemptEnd, Observer};
+use svc_sdk::types::Usd;
+use svc_sdk::{ClientSurface, RateLimit, RawResponse, RetryPolicy};
+
+use crate::batch::journal::{ACCOUNT, BUDGET, Journal, Note, Quota, Status};
+use crate::batch::manifest::Manifest;
+use crate::batch::options::BatchOptions;
+use crate::batch::plan::{Account, Item, NextStep, Plan};
+use crate::batch::quote::Quote;
+use crate::batch::requests::Clients;
+use crate::clock;
+use crate::download::DownloadPlan;
+use crate::error::Failure;
+use crate::pricing::NOTHING_CHARGED;
+use crate::session::{Access, Session};
+use crate::text::counted;
+
+/// The times that a request is sent again, unless `--retries` sets another number.
+const MAX_RETRIES: u32 = 6;
+
+/// Creates the clients of the surfaces that are needed.
+pub(super) fn clients(
+    session: &Session,
+    plan: &Plan,
+    options: &BatchOptions,
+    journal: &Journal,
+    writes: &ObservedWrites,
+    download: Option<Arc<DownloadPlan>>,
+) -> Result<Clients, Failure> {
+    let is_needed = |account| {
+        let mut items = plan.items.iter();
+        items.any(|item| item.account == account && item.next_step != NextStep::Done)
+    };
+    let context = Context {
+        session,
+        plan,
+        options,
+        journal,
+        writes,
+    };
+    let mut clients = Clients::new(download);
+    if is_needed(Account::Open) {
+        clients.open = Some(Arc::new(context.access(Account::Open)?));
+    }
+    if is_needed(Account::Developer) {
+        clients.developer = Some(Arc::new(context.access(Account::Developer)?));
+    }
+    Ok(clients)
+}
+
+struct Context<'a> {
+    session: &'a Session,
+    plan: &'a Plan,
+    options: &'a BatchOptions,
+    journal: &'a Journal,
+    writes: &'a ObservedWrites,
+}
+
+impl Context<'_> {
+    fn access<S: ClientSurface>(&self, account: Account) -> Result<Access<S>, Failure> {
+        let access = self.session.access_by::<S>(|builder| {
+            let mut builder = builder
+                .journal(self.journal.submissions.clone())
+                .observer(self.writes.clone());
+            if self.session.global.retries.is_none() {
+                builder = builder.retry(RetryPolicy::default().max_retries(MAX_RETRIES));
+            }
+            if let Some(limit) = self.options.max_spend {
+                // What was submitted without a limit is not in the budget.
+                let left = match self.plan.is_overcharged {
+                    true => Usd::ZERO,
+                    false => limit.checked_sub(self.plan.unlimited).unwrap_or_default(),
+                };
+                builder = builder.spend_limit(SpendLimit::new(BUDGET, left.max(Usd::ZERO)));
+            }
+            if let Some(quota) = self.plan.quotas.get(&account)
+                && let Ok(reset_after) =
+                    Duration::try_from(quota.resets_at.duration_since(clock::now()))
+            {
+                let known = RateLimit::new(quota.limit, quota.remaining, reset_after);
+                builder = builder.known_write_limit(known);
+            }
+            builder
+        })?;
+        Ok(Access {
+            client: access.client.with_account(ACCOUNT),
+            ..access
+        })
+    }
+}
+
+/// The write quotas in the responses to this process.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ObservedWrites(Arc<Mutex<Vec<Quota>>>);
+
+impl ObservedWrites {
+    /// Returns what is to be noted.
+    pub(super) fn take(&self) -> Vec<Note> {
+        let quotas = std::mem::take(&mut *self.lock());
+        quotas.into_iter().map(Note::Quota).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Quota>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for ObservedWrites {
+    fn on_attempt_end(&self, attempt: &AttemptEnd<'_>) {
+        // Only once half of it is used does the next process have to know.
+        let reported = attempt.response.and_then(RawResponse::rate_limit);
+        let Some(limit) = reported.filter(|it| it.remaining <= it.limit / 2) else {
+            return;
+        };
+        let Some(operation) = attempt.request.operation else {
+            return;
+        };
+        let reset_after = SignedDuration::try_from(limit.reset_after).unwrap_or_default();
+        if operation.rate_limit_bucket() == RateLimitBucket::Write
+            && let Ok(resets_at) = clock::now().checked_add(reset_after)
+        {
+            let mut quotas = self.lock();
+            quotas.retain(|quota| quota.operation != operation.name());
+            quotas.push(Quota {
+                operation: operation.name().to_owned(),
+                limit: limit.limit,
+                remaining: limit.remaining,
+                resets_at,
+                at: Some(clock::now()),
+            });
+        }
+    }
+}
+
+/// Checks that the jobs in flight belong to the service that is configured now.
+pub(super) fn check_account(plan: &Plan, clients: &Clients) -> Result<(), Failure> {
+    for item in plan
+        .items
+        .iter()
+        .filter(|item| item.next_step == NextStep::Wait)
+    {
+        let attempt = item.record.attempt.as_ref();
+        if let (Some(attempt), Some((base_url, _))) =
+            (attempt, clients.url_and_fingerprint(item.account))
+            && attempt.base_url != base_url
+        {
+            let flag = match item.account {
+                Account::Open => "--base-url",
+                Account::Developer => "--developer-base-url",
+            };
+            return Err(Failure::usage(format!(
+                "the batch was submitted to {}, but {base_url} is configured",
+                attempt.base_url
+            ))
+            .hint(format!(
+                "set {flag} {}, or start over, and pay again, with another --journal FILE",
+                attempt.base_url
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Asks for confirmation on a terminal.
+pub(super) async fn confirm(
+    session: &Session,
+    manifest: &Manifest,
+    plan: &Plan,
+    options: &BatchOptions,
+) -> Result<(), Failure> {
+    let printer = &session.printer;
+    if plan.to_submit() == 0 || options.yes || session.is_sandbox() || !printer.can_prompt() {
+        return Ok(());
+    }
+    let quote = Quote::new(session, manifest, plan).await?;
+    quote.warn_about_missing_prices(session);
+    let (items, price) = (counted(quote.items, "item"), quote.describe());
+    let question = match (options.max_spend, plan.committed) {
+        (Some(limit), Usd::ZERO) => {
+            format!("Submit {items} for {price}, within a limit of {limit} USD?")
+        }
+        (Some(limit), committed) => format!(
+            "Submit {items} for {price}, within a limit of {limit} USD, of which {committed} USD are \
+            already spent or reserved?"
+        ),
+        (None, _) => format!("Submit {items} for {price}?"),
+    };
+    session.confirm(&question, NOTHING_CHARGED).await
+}
+
+/// Warns about a manifest without items, which is rarely meant.
+pub(super) fn warn_if_empty(session: &Session, plan: &Plan, options: &BatchOptions) {
+    if plan.items.is_empty() {
+        let path = options.manifest.display();
+        session.printer.warn(&format!("{path} has no items"));
+    }
+}
+
+pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions) {
+    let printer = &session.printer;
+    let finished = plan.count(|item| item.next_step == NextStep::Done);
+    let is_completed = |item: &Item| item.record.status() == Some(Status::Completed);
+    let to_download = plan.count(|item| item.next_step == NextStep::Wait && is_completed(item));
+    let in_flight = plan.count(|item| item.next_step == NextStep::Wait && !is_completed(item));
+    let unknown = plan.count(|item| item.next_step == NextStep::Resolve);
+    if finished + in_flight + to_download + unknown > 0 {
+        let mut submitted = String::new();
+        for (count, words) in [
+            (in_flight, "in flight"),
+            (to_download, "to download"),
+            (unknown, "with an unknown outcome"),
+        ] {
+            if count > 0 {
+                submitted.push_str(&format!(", {count} {words}"));
+            }
+        }
+        printer.note(&format!(
+            "Resuming {}: {finished} of {} finished{submitted}",
+            options.manifest.display(),
+            counted(plan.items.len(), "item")
+        ));
+    }
+    let is_watched = |item: &&Item| item.next_step != NextStep::Done && !item.is_run;
+    let watched: Vec<&Item> = plan.items.iter().filter(is_watched).collect();
+    if printer.shows_progress() && !session.is_sandbox() && !watched.is_empty() {
+        let surface = match watched.iter().any(|item| item.account == Account::Open) {
+            true => "",
+            false => " --surface developer",
+        };
+        printer.note(&format!(
+            "Watch the jobs in another terminal with: svc job watch{surface}"
+        ));
+    }
+    if plan.missing > 0 {
+        printer.warn(&format!(
+            "the journal has {} that the manifest no longer has: the cost counts towards \
+            --max-spend, but the results are not fetched",
+            counted(plan.missing, "item")
+        ));
+    }
+}

@@ -1,0 +1,147 @@
+//! The submissions of a batch, read from the manifest one after the other.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::{Stream, stream};
+use svc_sdk::batch::Submission;
+use svc_sdk::journal::{self, EntryState, Reuse};
+use svc_sdk::types::Usd;
+
+use crate::batch::journal::{ACCOUNT, Status};
+use crate::batch::manifest::{Line, Manifest};
+use crate::batch::plan::{Index, Item, NextStep};
+use crate::batch::requests::{Clients, Followed};
+use crate::error::Failure;
+
+/// The items that are left of a batch, and what it takes to submit them.
+pub(super) struct Source {
+    pub(super) manifest: Manifest,
+    pub(super) items: Vec<Item>,
+    /// The items that are submitted, or waited for, in that order.
+    pub(super) order: Vec<Index>,
+    pub(super) clients: Clients,
+    journal: journal::Journal,
+    /// The number of items of the order that were taken.
+    taken: AtomicUsize,
+    /// What was charged for items that were accepted in this run, until they end.
+    charges: Mutex<HashMap<Index, Usd>>,
+    /// Why no more submissions could be made.
+    failure: Mutex<Option<Failure>>,
+}
+
+impl Source {
+    pub(super) fn new(
+        manifest: Manifest,
+        items: Vec<Item>,
+        clients: Clients,
+        journal: journal::Journal,
+    ) -> Self {
+        Self {
+            manifest,
+            items,
+            order: Vec::new(),
+            clients,
+            journal,
+            taken: AtomicUsize::new(0),
+            charges: Mutex::default(),
+            failure: Mutex::default(),
+        }
+    }
+
+    /// Returns the submissions. It ends early if one cannot be made.
+    pub(super) fn submissions(
+        source: &Arc<Self>,
+    ) -> impl Stream<Item = Submission<Followed>> + Send + use<> {
+        stream::unfold(Arc::clone(source), |source| async move {
+            let place = source.taken.fetch_add(1, Ordering::Relaxed);
+            let index = *source.order.get(place)?;
+            match Self::submission(&source, index).await {
+                Ok(submission) => Some((submission, source)),
+                Err(failure) => {
+                    *lock(&source.failure) = Some(failure);
+                    None
+                }
+            }
+        })
+    }
+
+    async fn submission(source: &Arc<Self>, index: Index) -> Result<Submission<Followed>, Failure> {
+        let line = source.line(index)?;
+        let item = source.item(index)?;
+        let reuse = match item.next_step {
+            NextStep::Submit if item.record.generation > 0 => {
+                source.end_lost(&line.id).await?;
+                Reuse::RetryUnsuccessful
+            }
+            _ => Reuse::ReturnExisting,
+        };
+        let accepted = Arc::clone(source);
+        let on_accepted = Arc::new(move |charge: Option<Usd>| {
+            lock(&accepted.charges).insert(index, charge.unwrap_or_default());
+        });
+        source.clients.submission(line, reuse, on_accepted)
+    }
+
+    /// Records that a job has failed which the service does not know any more.
+    async fn end_lost(&self, id: &str) -> Result<(), Failure> {
+        if let Some(entry) = self.journal.find(ACCOUNT, id).await?
+            && entry.state == EntryState::Accepted
+        {
+            let failed = Status::Failed.as_str();
+            self.journal.record_end(&entry.id, failed, None).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads the line of an item, and checks that it has not changed.
+    pub(super) fn line(&self, index: Index) -> Result<Line, Failure> {
+        let item = self.item(index)?;
+        let line = self.manifest.line_at(item.position)?;
+        if line.hash() != item.hash {
+            let number = self.manifest.number_at(item.position);
+            return Err(self.manifest.changed(number));
+        }
+        Ok(line)
+    }
+
+    pub(super) fn item(&self, index: Index) -> Result<&Item, Failure> {
+        let place = usize::try_from(index).unwrap_or(usize::MAX);
+        let item = self.items.get(place);
+        item.ok_or_else(|| Failure::other("no such item"))
+    }
+
+    /// Adds the items with that next step to the order.
+    pub(super) fn add(&mut self, step: NextStep) {
+        let items = self.items.iter().zip(0..);
+        let matching = items.filter(|(item, _)| item.next_step == step);
+        self.order.extend(matching.map(|(_, index)| index));
+    }
+
+    /// Returns whether the submission of an item may have been sent in this run.
+    pub(super) fn was_taken(&self, place: usize) -> bool {
+        place < self.taken.load(Ordering::Relaxed)
+    }
+
+    /// Returns why no more submissions could be made.
+    pub(super) fn take_failure(&self) -> Option<Failure> {
+        lock(&self.failure).take()
+    }
+
+    /// Forgets the charge of an item, which has ended.
+    pub(super) fn take_charge(&self, index: Index) {
+        lock(&self.charges).remove(&index);
+    }
+
+    /// Returns what was charged for the items that were accepted in this run and have not ended.
+    pub(super) fn charged(&self) -> Usd {
+        let charges = lock(&self.charges);
+        let sum = |sum: Usd, charge: &Usd| sum.checked_add(*charge).unwrap_or(sum);
+        charges.values().fold(Usd::ZERO, sum)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

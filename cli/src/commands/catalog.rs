@@ -1,0 +1,141 @@
+//! `svc bgm` and `svc trending`: background music, which needs no API key, and trending videos.
+
+use clap::{Args, Subcommand};
+use svc_sdk::Developer;
+use svc_sdk::types::{MusicCategory, MusicPick, MusicTrack, TrendingVideo};
+
+use crate::args::{BodyArgs, ListArgs, SearchArgs};
+use crate::error::Failure;
+use crate::listing::Listing;
+use crate::output::{Column, Table};
+use crate::request_body::{RequestBody, search_query};
+use crate::session::Session;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bgm {
+    /// List tracks
+    List(ListArgs),
+    /// List categories
+    Categories(ListArgs),
+    /// Let the service choose a track
+    Pick(Pick),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Pick {
+    /// Only tracks in this category
+    #[arg(long)]
+    category: Option<String>,
+    /// Only tracks with this mood
+    #[arg(long)]
+    mood: Option<String>,
+    #[command(flatten)]
+    body: BodyArgs,
+}
+
+pub(crate) async fn bgm(session: &Session, bgm: Bgm) -> Result<(), Failure> {
+    let client = session.access_without_key::<Developer>()?.client;
+    match bgm {
+        Bgm::List(list) => {
+            let listing = Listing::new(session, &list, "tracks").without_limit_parameter();
+            let call = || client.background_music().list();
+            listing.print(call, tracks_table).await
+        }
+        Bgm::Categories(list) => {
+            let listing = Listing::new(session, &list, "categories").without_limit_parameter();
+            let call = || client.background_music().categories();
+            listing.print(call, categories_table).await
+        }
+        Bgm::Pick(args) => {
+            let fields = RequestBody::read(&args.body)?
+                .with("category", args.category)?
+                .with("mood", args.mood)?
+                .finish()?;
+            let mut body = MusicPick::new();
+            body.extra = fields.into();
+            let track = client.background_music().pick(&body).await?;
+            session.printer.print_item(&track, track_table)
+        }
+    }
+}
+
+fn tracks_table(tracks: &[MusicTrack]) -> Table {
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::text("title"),
+        Column::text("category"),
+        Column::text("mood"),
+        Column::number("seconds"),
+    ]);
+    for track in tracks {
+        table.row([
+            track.id.as_deref().unwrap_or_default(),
+            track.title.as_deref().unwrap_or_default(),
+            track.category.as_deref().unwrap_or_default(),
+            track.mood.as_deref().unwrap_or_default(),
+            &track
+                .duration
+                .map(|length| length.as_secs_f64().to_string())
+                .unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+fn categories_table(categories: &[MusicCategory]) -> Table {
+    let mut table = Table::new(["id", "name"]);
+    for category in categories {
+        let id = category.id.as_deref().unwrap_or_default();
+        table.row([id, category.name.as_deref().unwrap_or_default()]);
+    }
+    table
+}
+
+fn track_table(track: &MusicTrack) -> Table {
+    let mut table = Table::key_value();
+    table.field("id", track.id.as_ref());
+    table.field("title", track.title.as_ref());
+    table.field("category", track.category.as_ref());
+    table.field("mood", track.mood.as_ref());
+    table.field("seconds", track.duration.map(|it| it.as_secs_f64()));
+    table.field("url", track.url.as_ref());
+    table
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Trending {
+    /// Search trending videos
+    Search(SearchArgs),
+}
+
+pub(crate) async fn trending(
+    session: &Session,
+    Trending::Search(args): Trending,
+) -> Result<(), Failure> {
+    let client = session.access::<Developer>()?.client;
+    let body = search_query(&args)?;
+    let call = || client.trending().search(body.clone());
+    let listing = Listing::new(session, &args.list, "videos").without_limit_parameter();
+    listing.print(call, videos_table).await
+}
+
+fn videos_table(videos: &[TrendingVideo]) -> Table {
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::text("title"),
+        Column::number("views"),
+        Column::whole("url"),
+    ]);
+    for video in videos {
+        table.row([
+            video.id.as_deref().unwrap_or_default(),
+            video.title.as_deref().unwrap_or_default(),
+            &video
+                .views
+                .map(|views| views.to_string())
+                .unwrap_or_default(),
+            video.url.as_deref().unwrap_or_default(),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,281 @@
+//! `svc history`: the requests in the journal.
+
+use clap::Args;
+use futures_util::future::join_all;
+use serde::Serialize;
+use serde_json::Value;
+use svc_sdk::{Client, ClientSurface, Developer, Open};
+
+use crate::args::{PageArgs, SurfaceChoice};
+use crate::error::{Exit, Failure};
+use crate::journal::Entry;
+use crate::output::values::{optional_money, seconds_ago};
+use crate::output::{Column, Table};
+use crate::resource::run::{RunKind, by_kind, kind_of_operation};
+use crate::resource::{Outcome, ResourceId};
+use crate::session::{Access, EMPTY_SANDBOX, Session};
+use crate::text::sanitize;
+use crate::{clock, listing};
+
+#[derive(Args, Debug)]
+pub(crate) struct History {
+    /// Only requests whose outcome is unknown: no response was received, or the wait was interrupted
+    #[arg(long)]
+    open: bool,
+    /// Ask the service for the current status of each listed job, run, queue and top-up
+    #[arg(long)]
+    refresh: bool,
+    #[command(flatten)]
+    page: PageArgs,
+}
+
+pub(crate) async fn run(session: &Session, args: &History) -> Result<(), Failure> {
+    let mut entries = session.submitted().await?;
+    entries.retain(|entry| !args.open || entry.outcome.is_none());
+    let (entries, rest) = listing::select(entries, &args.page, args.page.max_items(), |entry| {
+        &entry.intent.id
+    })?;
+    let entries = match args.refresh {
+        true => read_statuses(session, entries).await,
+        false => entries.into_iter().map(ListedEntry::from).collect(),
+    };
+    let printer = &session.printer;
+    if !(entries.is_empty() && printer.prints_tables()) {
+        let statuses = args.refresh;
+        printer.print_list(&entries, |entries| table(entries, statuses))?;
+    }
+    rest.report(printer, entries.len(), "requests");
+    if entries.is_empty() {
+        printer.note(match session.is_sandbox() {
+            true => EMPTY_SANDBOX,
+            false => "batches have a journal of their own: svc batch status MANIFEST",
+        });
+    }
+    Ok(())
+}
+
+fn table(entries: &[ListedEntry], has_statuses: bool) -> Table {
+    let id = Column::required("id");
+    let outcome = Column::status("outcome");
+    let when = Column::time("when");
+    let price = Column::number("price");
+    let what = Column::whole("what");
+    let key = Column::whole("key");
+    let mut table = match has_statuses {
+        true => {
+            let status = Column::status("status");
+            Table::new([id, status, outcome, when, price, what, key])
+        }
+        false => Table::new([id, outcome, when, price, what, key]),
+    };
+    for listed in entries {
+        let entry = &listed.entry;
+        let intent = &entry.intent;
+        let id = entry.resource.as_ref().map_or("-", ResourceId::id);
+        let outcome = entry.outcome.map_or("open", Outcome::as_str);
+        let age = clock::now().as_second() - intent.created_at.as_second();
+        let when = seconds_ago(age);
+        let price = optional_money(intent.price_usd);
+        let key = intent.idempotency_key.as_str();
+        match has_statuses {
+            true => {
+                let status = listed.status_text();
+                table.row([id, &status, outcome, &when, &price, &intent.summary, key]);
+            }
+            false => table.row([id, outcome, &when, &price, &intent.summary, key]),
+        }
+    }
+    table
+}
+
+/// The number of statuses that are read at the same time.
+const MAX_CONCURRENT: usize = 8;
+
+/// An entry of the journal, with its status if the service was asked.
+#[derive(Debug, Serialize)]
+struct ListedEntry {
+    #[serde(flatten)]
+    entry: Entry,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<String>,
+    /// Why the status could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Value>,
+}
+
+impl From<Entry> for ListedEntry {
+    fn from(entry: Entry) -> Self {
+        Self {
+            entry,
+            status: None,
+            error: None,
+        }
+    }
+}
+
+impl ListedEntry {
+    /// Returns the status, or why it could not be read.
+    fn status_text(&self) -> String {
+        match (&self.status, &self.error) {
+            (Some(status), _) => status.clone(),
+            (None, Some(error)) => {
+                let message = error.get("message").and_then(Value::as_str);
+                format!("error: {}", message.unwrap_or_default())
+            }
+            (None, None) => "-".to_owned(),
+        }
+    }
+}
+
+/// The clients of both surfaces, as far as they are configured and needed.
+struct StatusClients {
+    open: Option<Result<Access<Open>, Failure>>,
+    developer: Option<Result<Access<Developer>, Failure>>,
+}
+
+/// Reads the statuses of entries, a few at a time. The client keeps the rate limit.
+async fn read_statuses(session: &Session, entries: Vec<Entry>) -> Vec<ListedEntry> {
+    let is_on = |surface: SurfaceChoice| {
+        let mut unfinished = entries.iter().filter(|entry| needs_request(entry));
+        unfinished.any(|entry| entry.intent.surface == surface.as_str())
+    };
+    let clients = StatusClients {
+        open: is_on(SurfaceChoice::Open).then(|| session.access()),
+        developer: is_on(SurfaceChoice::Developer).then(|| session.access()),
+    };
+    let mut listed = Vec::with_capacity(entries.len());
+    let mut entries = entries.into_iter().peekable();
+    while entries.peek().is_some() {
+        let group = entries.by_ref().take(MAX_CONCURRENT);
+        let reads = group.map(|entry| Box::pin(clients.read(entry)));
+        listed.extend(join_all(reads).await);
+    }
+    listed
+}
+
+/// Returns whether the status is not known from the outcome, and there is something to ask for.
+fn needs_request(entry: &Entry) -> bool {
+    entry.resource.is_some() && final_status(entry).is_none()
+}
+
+/// Returns the status that the outcome implies, if it cannot change any more.
+fn final_status(entry: &Entry) -> Option<&'static str> {
+    match entry.outcome {
+        Some(
+            outcome @ (Outcome::Completed | Outcome::Failed | Outcome::Canceled | Outcome::Skipped),
+        ) => Some(outcome.as_str()),
+        _ => None,
+    }
+}
+
+impl StatusClients {
+    async fn read(&self, entry: Entry) -> ListedEntry {
+        let known = final_status(&entry).map(str::to_owned);
+        let Some(resource) = entry.resource.as_ref().filter(|_| known.is_none()) else {
+            return ListedEntry {
+                status: known,
+                ..entry.into()
+            };
+        };
+        let (status, error) = match self.status(resource, &entry).await {
+            Ok(status) => (Some(status), None),
+            Err(failure) => (None, failure.to_json().get("error").cloned()),
+        };
+        ListedEntry {
+            entry,
+            status,
+            error,
+        }
+    }
+
+    async fn status(&self, resource: &ResourceId, entry: &Entry) -> Result<String, Failure> {
+        let is_open = entry.intent.surface == SurfaceChoice::Open.as_str();
+        let status = match resource {
+            ResourceId::Job(id) if is_open => {
+                let client = &access(&self.open, entry)?.client;
+                job_status(client, id).await?
+            }
+            ResourceId::Job(id) => {
+                let client = &access(&self.developer, entry)?.client;
+                job_status(client, id).await?
+            }
+            ResourceId::Run(id) => {
+                let client = &access(&self.developer, entry)?.client;
+                let kind = kind_of_operation(&entry.intent.operation)
+                    .ok_or_else(|| Failure::other("the kind of the run is unknown"))?;
+                let status = by_kind!(kind, K => K::handle(client, id).status().await)?;
+                status.status.map(|it| it.to_string())
+            }
+            ResourceId::Queue(id) => {
+                let client = &access(&self.developer, entry)?.client;
+                let queue = client.queues().handle(id.as_str()).get().await?;
+                queue.status.map(|it| it.to_string())
+            }
+            ResourceId::TopUp(id) => {
+                let client = &access(&self.open, entry)?.client;
+                let top_up = client.top_ups().handle(id.as_str()).get().await?;
+                Some(top_up.status.to_string())
+            }
+        };
+        status.ok_or_else(|| Failure::other("the response contains no status"))
+    }
+}
+
+async fn job_status<S: ClientSurface>(
+    client: &Client<S>,
+    id: &str,
+) -> Result<Option<String>, Failure> {
+    let status = client.jobs().handle(id).status().await?.status;
+    Ok(status.map(|it| it.to_string()))
+}
+
+/// Returns the client for an entry. Its key is sent to the configured URL only.
+fn access<'a, S: ClientSurface>(
+    access: &'a Option<Result<Access<S>, Failure>>,
+    entry: &Entry,
+) -> Result<&'a Access<S>, Failure> {
+    let url = &entry.intent.base_url;
+    match access {
+        Some(Ok(access)) if access.base_url == *url => Ok(access),
+        Some(Err(failure)) => Err(Failure::new(failure.exit(), failure.headline())),
+        _ => Err(Failure::usage(format!(
+            "submitted to {url}, which is not the configured URL"
+        ))),
+    }
+}
+
+/// Returns the newest submit to the configured service of a resource that matches, with its id.
+pub(in crate::commands) async fn newest_entry(
+    session: &Session,
+    noun: &str,
+    is_match: impl Fn(&ResourceId, &Entry) -> bool,
+) -> Result<(ResourceId, Entry), Failure> {
+    let entries = session.submitted().await?;
+    let settings = session.settings()?;
+    let is_configured = |entry: &Entry| {
+        let surfaces = [SurfaceChoice::Open, SurfaceChoice::Developer];
+        let mut urls = surfaces
+            .into_iter()
+            .filter_map(|surface| settings.url_of(surface));
+        urls.any(|url| url.value == entry.intent.base_url)
+    };
+    if settings.url_of(SurfaceChoice::Developer).is_none() {
+        settings.require_url(SurfaceChoice::Open)?;
+    }
+    let newest = entries.into_iter().find_map(|entry| {
+        let id = entry.resource.clone()?;
+        (is_match(&id, &entry) && is_configured(&entry)).then_some((id, entry))
+    });
+    let (id, entry) = newest.ok_or_else(|| {
+        let why = format!("this machine has not submitted a {noun} to the configured service");
+        Failure::new(Exit::NotFound, why).hint(format!("pass the id of a {noun}"))
+    })?;
+    let age = clock::now().as_second() - entry.intent.created_at.as_second();
+    session.printer.note(&format!(
+        "Using {} ({}, submitted {})",
+        sanitize(id.id()),
+        sanitize(&entry.intent.summary),
+        seconds_ago(age)
+    ));
+    Ok((id, entry))
+}

@@ -1,0 +1,289 @@
+//! `svc mock`: the mock server, built into this program.
+
+use std::error::Error as _;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::process::ExitStatus;
+
+use clap::{Args, Subcommand};
+use serde_json::Value;
+use svc_mock_server::program::{self, MockOptions, request_line};
+use svc_mock_server::serve::Server;
+use tokio::process::Command;
+
+#[cfg(not(unix))]
+use self::other::Signals;
+#[cfg(unix)]
+use self::unix::Signals;
+use crate::error::{Exit, Failure};
+use crate::session::Session;
+use crate::text::sanitize;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Mock {
+    /// Run a local mock of the service until interrupted
+    ///
+    /// Prints its URLs and API keys when it is ready, and logs each request with -v. Jobs, balances
+    /// and keys are lost when it ends, unless the control API exports them.
+    ///
+    /// Words in a prompt decide how a job ends: `[mock:fail]`, `[mock:fail=CODE]`, `[mock:stuck]`,
+    /// `[mock:seconds=N]`. The control API makes requests fail (POST /faults), moves the clock, ends
+    /// jobs and more; its root lists the endpoints, and shows a dashboard in a browser.
+    Serve(Box<program::Options>),
+    /// Run a command against a mock of the service, and stop the mock when it ends
+    ///
+    /// Starts the mock on free ports, and puts its URLs, API keys and signing secret into the
+    /// environment of the command. The exit code is that of the command, 126 if it cannot be
+    /// executed, 127 if it is not found, or 128 plus the number of the signal that ended it. If it
+    /// fails, the last 20 requests to the mock are listed on stderr.
+    Exec(Box<Exec>),
+}
+
+pub(crate) async fn run(session: &Session, mock: Mock) -> Result<(), Failure> {
+    match mock {
+        Mock::Serve(mut options) => {
+            options.log_requests |= session.global.verbose > 0;
+            serve(*options).await
+        }
+        Mock::Exec(args) => exec(session, *args).await,
+    }
+}
+
+async fn serve(options: program::Options) -> Result<(), Failure> {
+    // Installed before the first line is printed: a reader of that line may send a signal at once.
+    let end = program::shutdown_signal()
+        .map_err(|error| Failure::other(format!("cannot install signal handlers: {error}")))?;
+    program::run(options, &mut io::stdout(), log, end)
+        .await
+        .map_err(|error| {
+            let cause = error
+                .source()
+                .map(|cause| format!(": {cause}"))
+                .unwrap_or_default();
+            Failure::other(format!("{error}{cause}")).context("could not run the mock")
+        })
+}
+
+fn log(line: &str) {
+    // A closed stderr must not stop the mock.
+    let _ = writeln!(io::stderr(), "svc mock: {}", sanitize(line));
+}
+
+/// How many requests are listed if the command fails.
+const LISTED_REQUESTS: usize = 20;
+
+#[derive(Args, Debug)]
+pub(crate) struct Exec {
+    /// First of four consecutive ports, or 0 for any four free ports
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port_base: u16,
+    #[command(flatten)]
+    mock: MockOptions,
+    /// Command to run, and its arguments
+    #[arg(
+        value_names = ["COMMAND", "ARG"],
+        num_args = 1..,
+        required = true,
+        last = true,
+        value_hint = clap::ValueHint::CommandWithArguments
+    )]
+    command: Vec<OsString>,
+}
+
+async fn exec(session: &Session, args: Exec) -> Result<(), Failure> {
+    let server = Server::bind(args.mock.setup(), args.port_base, log)
+        .await
+        .map_err(|error| Failure::other(error.to_string()).context("could not start the mock"))?;
+    let Some((program, arguments)) = args.command.split_first() else {
+        return Err(Failure::usage("no command was given"));
+    };
+    let ended = run_child(program, arguments, server.environment()).await;
+    let requests = server.requests(0);
+    server.shutdown().await;
+
+    let shown = sanitize(&program.to_string_lossy());
+    let code = match ended {
+        Ok(Ended::Code(0)) => return Ok(()),
+        Ok(Ended::Code(code)) => {
+            report(session, &requests, &format!("`{shown}` exited with {code}"));
+            code
+        }
+        Ok(Ended::Signal(signal)) => {
+            let what = format!("`{shown}` was ended by signal {signal}");
+            report(session, &requests, &what);
+            u8::try_from(signal).unwrap_or_default().saturating_add(128)
+        }
+        Err(error) => {
+            let (exit, why) = match error.kind() {
+                std::io::ErrorKind::NotFound => (127, "command not found".to_owned()),
+                _ => (126, error.to_string()),
+            };
+            let why = format!("cannot run `{shown}`: {why}");
+            return Err(Failure::new(Exit::Command(exit), why));
+        }
+    };
+    Err(Failure::already_reported(Exit::Command(code)))
+}
+
+/// Lists the last requests that the mock received.
+fn report(session: &Session, requests: &[Value], what: &str) {
+    let requests: Vec<String> = requests.iter().filter_map(request_line).collect();
+    let printer = &session.printer;
+    let last = requests.get(requests.len().saturating_sub(LISTED_REQUESTS)..);
+    let last = last.unwrap_or_default();
+    match (last.len(), requests.len()) {
+        (0, _) => printer.note(&format!(
+            "svc mock: {what}; it sent no requests to the mock"
+        )),
+        (shown, all) if shown == all => printer.note(&format!(
+            "svc mock: {what}; its requests to the mock ({all}), oldest first:"
+        )),
+        (shown, all) => printer.note(&format!(
+            "svc mock: {what}; the last {shown} of its {all} requests to the mock, oldest first:"
+        )),
+    }
+    for request in last {
+        printer.note(&format!("  {}", sanitize(request)));
+    }
+}
+
+/// How a child process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// With an exit code.
+    Code(u8),
+    /// By a signal.
+    Signal(i32),
+}
+
+/// Runs a program with additional environment variables, and waits for it. SIGINT and SIGTERM are
+/// forwarded to it.
+async fn run_child(
+    program: &OsStr,
+    arguments: &[OsString],
+    variables: impl IntoIterator<Item = (&'static str, String)>,
+) -> io::Result<Ended> {
+    // Installed before the child starts, so that a signal never ends this process alone.
+    let mut signals = Signals::new()?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .envs(variables)
+        .spawn()?;
+    loop {
+        tokio::select! {
+            ended = child.wait() => return Ok(Ended::from(ended?)),
+            signal = signals.next() => signal.forward_to(&child),
+        }
+    }
+}
+
+impl From<ExitStatus> for Ended {
+    fn from(status: ExitStatus) -> Self {
+        #[cfg(unix)]
+        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+            return Self::Signal(signal);
+        }
+        // Codes of other platforms can be larger than those of this program.
+        let code = status.code().unwrap_or(1);
+        Self::Code(u8::try_from(code).unwrap_or(1))
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::io;
+
+    use rustix::process::{Pid, Signal, getpgrp, kill_process};
+    use rustix::termios::tcgetpgrp;
+    use tokio::process::Child;
+    use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
+
+    /// The signals that are forwarded.
+    pub(super) struct Signals {
+        interrupt: Listener,
+        terminate: Listener,
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum ReceivedSignal {
+        Interrupt,
+        Terminate,
+    }
+
+    impl Signals {
+        pub(super) fn new() -> io::Result<Self> {
+            Ok(Self {
+                interrupt: signal(SignalKind::interrupt())?,
+                terminate: signal(SignalKind::terminate())?,
+            })
+        }
+
+        pub(super) async fn next(&mut self) -> ReceivedSignal {
+            tokio::select! {
+                _ = self.interrupt.recv() => ReceivedSignal::Interrupt,
+                _ = self.terminate.recv() => ReceivedSignal::Terminate,
+            }
+        }
+    }
+
+    impl ReceivedSignal {
+        pub(super) fn forward_to(self, child: &Child) {
+            let signal = match self {
+                // A terminal sends Ctrl-C to all of its foreground processes. Programs often take
+                // a second one as the order to exit at once.
+                Self::Interrupt if is_in_foreground() => return,
+                Self::Interrupt => Signal::INT,
+                Self::Terminate => Signal::TERM,
+            };
+            let pid = child.id().and_then(|id| i32::try_from(id).ok());
+            if let Some(pid) = pid.and_then(Pid::from_raw) {
+                // A child that has just ended cannot receive it any more.
+                let _ = kill_process(pid, signal);
+            }
+        }
+    }
+
+    /// Returns whether this process belongs to the foreground processes of its terminal.
+    fn is_in_foreground() -> bool {
+        let group = getpgrp();
+        let stdio = [
+            tcgetpgrp(rustix::stdio::stdin()),
+            tcgetpgrp(rustix::stdio::stderr()),
+            tcgetpgrp(rustix::stdio::stdout()),
+        ];
+        stdio
+            .into_iter()
+            .flatten()
+            .any(|foreground| foreground == group)
+    }
+}
+
+#[cfg(not(unix))]
+mod other {
+    use std::io;
+
+    use tokio::process::Child;
+
+    /// Ctrl-C, which reaches all processes of a console.
+    pub(super) struct Signals;
+
+    pub(super) struct ReceivedSignal;
+
+    impl Signals {
+        pub(super) fn new() -> io::Result<Self> {
+            Ok(Self)
+        }
+
+        /// Completes on Ctrl-C, so that it does not end this process before its child.
+        pub(super) async fn next(&mut self) -> ReceivedSignal {
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+            ReceivedSignal
+        }
+    }
+
+    impl ReceivedSignal {
+        pub(super) fn forward_to(self, _: &Child) {}
+    }
+}

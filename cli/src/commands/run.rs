@@ -1,0 +1,435 @@
+//! `svc run`: runs of Actions, Formats and Agent Completions.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use svc_sdk::Developer;
+use svc_sdk::contract::RunStatus;
+use svc_sdk::types::{RunId, RunReceipt};
+
+use crate::args::{
+    DownloadArgs, FileArgs, ListArgs, ReceiptArgs, RunKindChoice, SurfaceChoice, WaitArgs, headings,
+};
+use crate::commands::history::newest_entry;
+use crate::download::DownloadPlan;
+use crate::error::{Exit, Failure};
+use crate::listing::Listing;
+use crate::output::Table;
+use crate::output::values::redelivery as redelivery_table;
+use crate::resource::run::report::RunSummary;
+use crate::resource::run::{
+    FinishedRun, RunKind, by_kind, kind_of_operation, outcome_of, report, spend, terminal_receipt,
+};
+use crate::resource::{Outcome, ReceiptMode, ResourceId, ResourceKind, with_download_flags};
+use crate::session::{Access, Session};
+use crate::text::sanitize;
+use crate::wait::{self, WaitGroup, WaitOptions};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Run {
+    /// Show a run's receipt
+    Get(RunIdArgs),
+    /// Show a run's status
+    Status(RunIdArgs),
+    /// Show the receipt of a run that has ended
+    Result(RunIdArgs),
+    /// List the phases of a Format run, oldest first
+    Events(ListPhases),
+    /// Cancel a run; work done until then is billed
+    Cancel(RunIdArgs),
+    /// Wait for runs, and print their outputs
+    ///
+    /// Prints the receipt of a run that has no output, and the receipts of several runs.
+    Wait(WaitForRuns),
+    /// Wait for runs, and download their files, including those of failed runs
+    Download(DownloadRuns),
+    /// Redeliver the final event of a Format run to its webhook
+    Redeliver(RunIdArgs),
+}
+
+/// The flag `--kind`.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct KindArg {
+    /// Kind of run [default: from the local history, or else by asking the service]
+    #[arg(long, value_name = "KIND", help_heading = headings::REQUEST)]
+    kind: Option<RunKindChoice>,
+}
+
+/// The flags of a command that acts on one run.
+#[derive(Args, Debug)]
+pub(crate) struct RunIdArgs {
+    /// Run id
+    #[arg(value_name = "RUN_ID")]
+    id: String,
+    #[command(flatten)]
+    kind: KindArg,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListPhases {
+    #[command(flatten)]
+    run: RunIdArgs,
+    #[command(flatten)]
+    list: ListArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WaitForRuns {
+    /// Run ids, such as run_123 (required unless --last)
+    #[arg(value_name = "RUN_ID")]
+    ids: Vec<String>,
+    /// Wait for the newest run that this machine submitted
+    #[arg(long, conflicts_with = "ids", help_heading = headings::REQUEST)]
+    last: bool,
+    #[command(flatten)]
+    kind: KindArg,
+    #[command(flatten)]
+    receipt_mode: ReceiptArgs,
+    #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
+    download: DownloadArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DownloadRuns {
+    /// Run ids, such as run_123 (required unless --last)
+    #[arg(value_name = "RUN_ID")]
+    ids: Vec<String>,
+    /// Download the files of the newest run that this machine submitted
+    #[arg(long, conflicts_with = "ids", help_heading = headings::REQUEST)]
+    last: bool,
+    /// Directory to download to; created if missing
+    #[arg(long, value_name = "DIR", default_value = ".", help_heading = headings::FILES)]
+    dir: PathBuf,
+    #[command(flatten)]
+    files: FileArgs,
+    #[command(flatten)]
+    kind: KindArg,
+    #[command(flatten)]
+    wait: WaitArgs,
+}
+
+pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
+    match &run {
+        Run::Wait(WaitForRuns {
+            ids, last: false, ..
+        })
+        | Run::Download(DownloadRuns {
+            ids, last: false, ..
+        }) if ids.is_empty() => {
+            return Err(wait::no_ids("run"));
+        }
+        _ => {}
+    }
+    let access = session.access::<Developer>()?;
+    match run {
+        Run::Get(args) => {
+            let kind = resolve_kind(session, &access, args.kind.kind, &args.id).await?;
+            let receipt = by_kind!(kind, K => K::handle(&access.client, &args.id).get().await)?;
+            print(session, &access, &args.id, receipt).await
+        }
+        Run::Status(args) => {
+            let kind = resolve_kind(session, &access, args.kind.kind, &args.id).await?;
+            let status = by_kind!(kind, K => K::handle(&access.client, &args.id).status().await)?;
+            session.printer.print_item(&status, report::status)
+        }
+        Run::Result(args) => result(session, &access, &args).await,
+        Run::Events(args) => {
+            require_format_run(session, &access, &args.run, "a timeline").await?;
+            let run = access.client.format_runs().handle(args.run.id.as_str());
+            let listing = Listing::new(session, &args.list, "events").without_limit_parameter();
+            listing.print(|| run.events(), report::timeline).await
+        }
+        Run::Cancel(args) => cancel(session, &access, &args).await,
+        Run::Wait(args) => {
+            let plan = DownloadPlan::from_args(session, &args.download)?;
+            let ids = ids_or_last(session, args.ids, args.last, args.kind).await?;
+            let options = WaitOptions {
+                session,
+                args: &args.wait,
+                download: plan.as_ref(),
+            };
+            let receipt_mode = args.receipt_mode.into();
+            wait_for_all(&access, ids, args.kind.kind, options, receipt_mode).await
+        }
+        Run::Download(args) => {
+            let plan = DownloadPlan::to_folder(session, &args.dir, &args.files)?;
+            let ids = ids_or_last(session, args.ids, args.last, args.kind).await?;
+            let options = WaitOptions {
+                session,
+                args: &args.wait,
+                download: Some(&plan),
+            };
+            wait_for_all(&access, ids, args.kind.kind, options, ReceiptMode::Full).await
+        }
+        Run::Redeliver(args) => redeliver(session, &access, args).await,
+    }
+}
+
+/// Returns the given ids, or with `--last` the id of the newest run in the journal.
+async fn ids_or_last(
+    session: &Session,
+    ids: Vec<String>,
+    is_last: bool,
+    kind: KindArg,
+) -> Result<Vec<String>, Failure> {
+    if !is_last {
+        return Ok(ids);
+    }
+    let (id, _) = newest_entry(session, "run", |id, entry| {
+        let is_kind = |kind| kind_of_operation(&entry.intent.operation) == Some(kind);
+        matches!(id, ResourceId::Run(_)) && kind.kind.is_none_or(is_kind)
+    })
+    .await?;
+    Ok(vec![id.id().to_owned()])
+}
+
+async fn result(
+    session: &Session,
+    access: &Access<Developer>,
+    args: &RunIdArgs,
+) -> Result<(), Failure> {
+    let kind = resolve_kind(session, access, args.kind.kind, &args.id).await?;
+    by_kind!(kind, K => {
+        let run = K::handle(&access.client, &args.id);
+        // One look: who wants to wait has a command for it.
+        let receipt = run.result().await?;
+        let receipt = match receipt.is_output_pending() {
+            true => terminal_receipt(run.updates()).await?,
+            false => receipt,
+        };
+        close_intent(session, access, &args.id, &receipt).await;
+        let finished = FinishedRun::new(receipt);
+        K::print_result(&run, session, finished, ReceiptMode::Full)
+    })
+}
+
+async fn cancel(
+    session: &Session,
+    access: &Access<Developer>,
+    args: &RunIdArgs,
+) -> Result<(), Failure> {
+    let kind = resolve_kind(session, access, args.kind.kind, &args.id).await?;
+    let canceled = by_kind!(kind, K => K::handle(&access.client, &args.id).cancel().await);
+    let receipt =
+        canceled.map_err(|error| Failure::from(error).context("could not cancel the run"))?;
+    let id = sanitize(&args.id);
+    let spend = spend(&receipt);
+    session.printer.note(&match &receipt.status {
+        RunStatus::Canceled => {
+            format!("canceled run {id}; work done until then is billed: {spend}")
+        }
+        status => format!(
+            "run {id} was not canceled: its status is {}; {spend}",
+            sanitize(status.as_str())
+        ),
+    });
+    print(session, access, &args.id, receipt).await
+}
+
+async fn redeliver(
+    session: &Session,
+    access: &Access<Developer>,
+    args: RunIdArgs,
+) -> Result<(), Failure> {
+    require_format_run(session, access, &args, "a webhook to redeliver").await?;
+    let id = RunId::from(args.id);
+    let call = access.client.format_runs().handle(&id).redeliver_webhook();
+    let sent = session.send(call).await;
+    let redelivery = sent.map_err(|failure| {
+        failure
+            .context("could not redeliver the event")
+            .for_resource(ResourceId::Run(id.as_str().to_owned()))
+    })?;
+    session.printer.print_item(&redelivery, redelivery_table)
+}
+
+async fn require_format_run(
+    session: &Session,
+    access: &Access<Developer>,
+    args: &RunIdArgs,
+    what: &str,
+) -> Result<(), Failure> {
+    let kind = match args.kind.kind {
+        Some(kind) => Some(kind),
+        None => kind_from_history(session, access, &args.id).await,
+    };
+    match kind {
+        None | Some(RunKindChoice::Format) => Ok(()),
+        Some(kind) => Err(Failure::usage(format!(
+            "only runs of Formats have {what}: this run is of kind {}",
+            kind.as_str()
+        ))),
+    }
+}
+
+async fn print(
+    session: &Session,
+    access: &Access<Developer>,
+    id: &str,
+    receipt: RunReceipt,
+) -> Result<(), Failure> {
+    let finished = FinishedRun::new(receipt);
+    session.printer.print_item(&finished, report::finished)?;
+    close_intent(session, access, id, &finished.result).await;
+    Ok(())
+}
+
+async fn close_intent(
+    session: &Session,
+    access: &Access<Developer>,
+    id: &str,
+    receipt: &RunReceipt,
+) {
+    let id = ResourceId::Run(id.to_owned());
+    let outcome = outcome_of(&receipt.status);
+    session.close_intent(&access.base_url, &id, outcome).await;
+}
+
+async fn resolve_kind(
+    session: &Session,
+    access: &Access<Developer>,
+    given: Option<RunKindChoice>,
+    id: &str,
+) -> Result<RunKindChoice, Failure> {
+    let known = match given {
+        Some(kind) => Some(kind),
+        None => kind_from_history(session, access, id).await,
+    };
+    if let Some(kind) = known {
+        return Ok(kind);
+    }
+    let mut forbidden = None;
+    for kind in RunKindChoice::ALL {
+        match probe(access, kind, id).await {
+            Ok(()) => return Ok(kind),
+            Err(error) if error.is_not_found() => {}
+            // A key without access to one kind may have access to another.
+            Err(error) if error.status() == Some(403) => forbidden = Some(error),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let id = ResourceId::Run(id.to_owned());
+    Err(match forbidden {
+        Some(error) => Failure::from(error)
+            .context("could not determine the kind of the run")
+            .for_resource(id)
+            .hint("pass --kind action, --kind format or --kind agent"),
+        None => Failure::new(Exit::NotFound, "no run with this id was found").for_resource(id),
+    })
+}
+
+/// Returns the kind of a run that was started from this machine.
+async fn kind_from_history(
+    session: &Session,
+    access: &Access<Developer>,
+    id: &str,
+) -> Option<RunKindChoice> {
+    let entries = session.submitted().await.ok()?;
+    let entry = entries.into_iter().find(|entry| {
+        let is_it = matches!(&entry.resource, Some(ResourceId::Run(known)) if known == id);
+        is_it && entry.intent.base_url == access.base_url
+    })?;
+    kind_of_operation(&entry.intent.operation)
+}
+
+async fn probe(
+    access: &Access<Developer>,
+    kind: RunKindChoice,
+    id: &str,
+) -> Result<(), svc_sdk::Error> {
+    by_kind!(kind, K => K::handle(&access.client, id).status().await.map(|_| ()))
+}
+
+/// Runs, each of its kind.
+struct Runs<'a> {
+    access: &'a Access<Developer>,
+    options: WaitOptions<'a>,
+    /// The kind that the user gave.
+    given_kind: Option<RunKindChoice>,
+    kinds: HashMap<String, RunKindChoice>,
+    receipt_mode: ReceiptMode,
+}
+
+impl Runs<'_> {
+    fn kind(&self, id: &str) -> RunKindChoice {
+        self.kinds.get(id).copied().unwrap_or(RunKindChoice::Format)
+    }
+}
+
+async fn wait_for_all(
+    access: &Access<Developer>,
+    ids: Vec<String>,
+    given_kind: Option<RunKindChoice>,
+    options: WaitOptions<'_>,
+    receipt_mode: ReceiptMode,
+) -> Result<(), Failure> {
+    let ids = wait::without_duplicates(ids);
+    let mut kinds = HashMap::new();
+    for id in &ids {
+        let kind = resolve_kind(options.session, access, given_kind, id).await?;
+        kinds.insert(id.clone(), kind);
+    }
+    let runs = Runs {
+        access,
+        options,
+        given_kind,
+        kinds,
+        receipt_mode,
+    };
+    wait::wait_for_all(&runs, ids, options, &access.base_url).await
+}
+
+impl WaitGroup for Runs<'_> {
+    type Result = RunReceipt;
+
+    const NOUNS: &'static str = "runs";
+
+    fn resource_id(id: String) -> ResourceId {
+        ResourceId::Run(id)
+    }
+
+    async fn wait(&self, id: &str) -> Result<FinishedRun, Failure> {
+        let client = &self.access.client;
+        by_kind!(self.kind(id), K => Box::pin(self.options.wait(K::handle(client, id))).await)
+    }
+
+    fn outcome(receipt: &RunReceipt) -> Option<Outcome> {
+        outcome_of(&receipt.status)
+    }
+
+    fn print_one(&self, id: &str, finished: FinishedRun) -> Result<(), Failure> {
+        by_kind!(self.kind(id), K => {
+            let run = K::handle(&self.access.client, id);
+            K::print_result(&run, self.options.session, finished, self.receipt_mode)
+        })
+    }
+
+    fn report(&self, id: &str, finished: &FinishedRun) -> Option<Failure> {
+        let session = self.options.session;
+        let is_downloaded = finished.files.is_some();
+        let kind = self.kind(id).as_str();
+        match report::summarize(session, id, &finished.result, kind, is_downloaded) {
+            RunSummary::Completed(sentence) => session.printer.note(&sentence),
+            RunSummary::Degraded(sentence, _) => session.printer.warn(&sentence),
+            RunSummary::Failed(failure) => return Some(failure),
+        }
+        None
+    }
+
+    fn table(finished: &[FinishedRun]) -> Table {
+        report::finished_list(finished)
+    }
+
+    fn wait_command(&self, ids: &[&str]) -> String {
+        let mut words = [&["run", "wait"], ids].concat();
+        if let Some(kind) = self.given_kind {
+            words.extend(["--kind", kind.as_str()]);
+        }
+        let words = with_download_flags(&words, "--download", self.options.download);
+        let session = self.options.session;
+        session.resume_command(SurfaceChoice::Developer, &words)
+    }
+}

@@ -1,0 +1,464 @@
+//! `svc webhook inbox`: the events that `svc webhook listen`, or a receiver with the same store,
+//! has received.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::time::{Duration, SystemTime};
+
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
+use http::HeaderMap;
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use svc_webhook_inbox::{EventId, EventState, ListQuery, ReplayFilter, Store, StoredEvent};
+
+use crate::args::{PageArgs, headings};
+use crate::clock;
+use crate::error::{ClientCode, Exit, Failure};
+use crate::listing::Continuation;
+use crate::output::values::seconds_ago;
+use crate::output::{Column, Table, write_stdout};
+use crate::session::Session;
+use crate::text::sanitize;
+use crate::webhook::{StoreAddress, store_failure};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Inbox {
+    /// List received events, newest first
+    List(ListInbox),
+    /// Show an event with its headers and body
+    Show(Show),
+    /// Have events handled again
+    ///
+    /// Handled and dead events become pending. A running `svc webhook listen` on the same server or
+    /// database forwards them; with a file, the next one does.
+    Replay(Replay),
+    /// Remove old events that are handled or dead
+    ///
+    /// If the service delivers a removed event again, it counts as new.
+    Purge(Purge),
+}
+
+/// The flag `--store` of commands that need one.
+#[derive(Args, Debug)]
+struct StoreArgs {
+    /// Store of the events: a file, or a URL that begins with sqlite:, postgres://, redis:// or
+    /// nats:// (required) [env: SVC_WEBHOOK_STORE]
+    #[arg(long, value_name = "FILE|URL")]
+    store: Option<StoreAddress>,
+}
+
+impl StoreArgs {
+    fn require(self, session: &Session) -> Result<StoreAddress, Failure> {
+        StoreAddress::require(self.store, session)
+    }
+}
+
+pub(super) async fn run(session: &Session, inbox: Inbox) -> Result<(), Failure> {
+    match inbox {
+        Inbox::List(args) => list(session, args).await,
+        Inbox::Show(args) => show(session, args).await,
+        Inbox::Replay(args) => replay(session, args).await,
+        Inbox::Purge(args) => purge(session, args).await,
+    }
+}
+
+fn not_found(id: &str, store: &StoreAddress) -> Failure {
+    Failure::new(Exit::NotFound, format!("event `{id}` is not in {store}"))
+        .with_client_code(ClientCode::NotFound)
+}
+
+/// An event without its headers and body.
+#[derive(Debug, Serialize)]
+struct InboxItem {
+    id: String,
+    event: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<String>,
+    state: &'static str,
+    /// The number of attempts to handle it since it was received or replayed.
+    attempts: u32,
+    received_at: Timestamp,
+    /// When it may be handled, or when the lease of the process that handles it expires.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    due_at: Option<Timestamp>,
+    /// When it was handled or became dead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finished_at: Option<Timestamp>,
+    /// The reason of the last failed attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    bytes: usize,
+}
+
+impl InboxItem {
+    fn new(event: &StoredEvent) -> Self {
+        let parsed = event.parse().ok();
+        let parsed = parsed.as_ref();
+        Self {
+            id: event.id.to_string(),
+            event: event.event_type.clone(),
+            job_id: parsed.and_then(|event| event.job_id().map(str::to_owned)),
+            run_id: parsed.and_then(|event| event.run_id().map(str::to_owned)),
+            state: event.state.as_str(),
+            attempts: event.attempts,
+            received_at: timestamp(event.received_at),
+            due_at: event.due_at.map(timestamp),
+            finished_at: event.finished_at.map(timestamp),
+            error: event.last_error.clone(),
+            bytes: event.body.len(),
+        }
+    }
+
+    /// Returns the id of the job or run.
+    fn resource(&self) -> Option<&str> {
+        self.job_id.as_deref().or(self.run_id.as_deref())
+    }
+}
+
+fn table(items: &[InboxItem]) -> Table {
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::text("event"),
+        Column::whole("resource"),
+        Column::status("state"),
+        Column::number("attempts"),
+        Column::time("received"),
+        Column::text("error"),
+    ]);
+    for item in items {
+        table.row([
+            &item.id,
+            &sanitize(&item.event),
+            &sanitize(item.resource().unwrap_or("-")),
+            item.state,
+            &item.attempts.to_string(),
+            &age(item.received_at),
+            &sanitize(item.error.as_deref().unwrap_or("-")),
+        ]);
+    }
+    table
+}
+
+fn age(at: Timestamp) -> String {
+    seconds_ago(clock::now().as_second() - at.as_second())
+}
+
+fn timestamp(at: SystemTime) -> Timestamp {
+    Timestamp::try_from(at).unwrap_or_default()
+}
+
+/// The number of events that are read at once.
+const PAGE_SIZE: usize = 200;
+
+#[derive(Args, Debug)]
+pub(crate) struct ListInbox {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Only events in this state
+    #[arg(long, value_name = "STATE", help_heading = headings::FILTERS)]
+    state: Option<StateFilter>,
+    #[command(flatten)]
+    page: PageArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum StateFilter {
+    /// Waits to be handled, now or after a delay
+    Pending,
+    /// Is being handled
+    #[value(alias = "in_progress")]
+    InProgress,
+    /// Was handled, or forwarded
+    Handled,
+    /// Was not handled, and is not retried
+    Dead,
+}
+
+async fn list(session: &Session, args: ListInbox) -> Result<(), Failure> {
+    let address = args.store.require(session)?;
+    let store = address.open_read_only().await?;
+    let mut query = ListQuery::default();
+    query.state = args.state.map(EventState::from);
+    if let Some(cursor) = &args.page.cursor {
+        let id = EventId::new(cursor);
+        let event = store.get(&id).await;
+        if event.map_err(|error| store_failure(&error))?.is_none() {
+            return Err(not_found(cursor, &address));
+        }
+        query.before = Some(id);
+    }
+    let max_items = args.page.max_items();
+    let max_items = max_items.map_or(usize::MAX, |max| usize::try_from(max).unwrap_or(usize::MAX));
+    let (items, rest) = read(&*store, query, max_items).await?;
+    let printer = &session.printer;
+    if !(items.is_empty() && printer.prints_tables()) {
+        printer.print_list(&items, table)?;
+    }
+    rest.report(printer, items.len(), "events");
+    Ok(())
+}
+
+async fn read(
+    store: &dyn Store,
+    mut query: ListQuery,
+    max_items: usize,
+) -> Result<(Vec<InboxItem>, Continuation), Failure> {
+    let mut items: Vec<InboxItem> = Vec::new();
+    loop {
+        // One more tells whether the list continues.
+        let missing = max_items.saturating_sub(items.len()).saturating_add(1);
+        query.limit = missing.min(PAGE_SIZE);
+        let page = store.list(&query).await;
+        let page = page.map_err(|error| store_failure(&error))?;
+        let is_last = page.len() < query.limit;
+        query.before = page.last().map(|event| event.id.clone());
+        items.extend(page.iter().map(InboxItem::new));
+        if items.len() > max_items {
+            items.truncate(max_items);
+            let cursor = items.last().map(|item| item.id.clone());
+            return Ok((
+                items,
+                cursor.map_or(Continuation::WithoutCursor, Continuation::Cursor),
+            ));
+        }
+        if is_last {
+            return Ok((items, Continuation::None));
+        }
+    }
+}
+
+impl From<StateFilter> for EventState {
+    fn from(state: StateFilter) -> Self {
+        match state {
+            StateFilter::Pending => Self::Pending,
+            StateFilter::InProgress => Self::InProgress,
+            StateFilter::Handled => Self::Handled,
+            StateFilter::Dead => Self::Dead,
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Show {
+    /// Id of the event, as `svc webhook inbox list` prints it
+    #[arg(value_name = "ID")]
+    id: String,
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Print only the raw body, byte for byte
+    #[arg(long)]
+    body: bool,
+}
+
+/// An event with its headers and body.
+#[derive(Serialize)]
+struct Details {
+    #[serde(flatten)]
+    item: InboxItem,
+    headers: BTreeMap<String, Vec<String>>,
+    /// The body as JSON, or as text if it is not JSON.
+    body: Value,
+}
+
+async fn show(session: &Session, args: Show) -> Result<(), Failure> {
+    let address = args.store.require(session)?;
+    let store = address.open_read_only().await?;
+    let event = store.get(&EventId::new(&args.id)).await;
+    let event = event.map_err(|error| store_failure(&error))?;
+    let event = event.ok_or_else(|| not_found(&args.id, &address))?;
+    if args.body {
+        return write_stdout(&event.body);
+    }
+    let text = || Value::String(String::from_utf8_lossy(&event.body).into_owned());
+    let details = Details {
+        item: InboxItem::new(&event),
+        headers: header_values(&event.headers),
+        body: serde_json::from_slice(&event.body).unwrap_or_else(|_| text()),
+    };
+    session.printer.print_item(&details, |details| {
+        let item = &details.item;
+        let mut table = Table::key_value();
+        table.field("id", Some(&item.id));
+        table.field("event", Some(sanitize(&item.event)));
+        table.field("job", item.job_id.as_deref().map(sanitize));
+        table.field("run", item.run_id.as_deref().map(sanitize));
+        table.status_field("state", Some(item.state));
+        table.field("attempts", Some(item.attempts));
+        let received = format!("{} ({})", age(item.received_at), item.received_at);
+        table.field("received", Some(received));
+        table.field("due", item.due_at);
+        table.field("finished", item.finished_at);
+        table.field("error", item.error.as_deref().map(sanitize));
+        for (name, values) in &details.headers {
+            table.field(name, Some(sanitize(&values.join(", "))));
+        }
+        table.field("body", Some(sanitize(&details.body.to_string())));
+        table
+    })
+}
+
+fn header_values(headers: &HeaderMap) -> BTreeMap<String, Vec<String>> {
+    let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, value) in headers {
+        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        values.entry(name.to_string()).or_default().push(value);
+    }
+    values
+}
+
+#[derive(Args, Debug)]
+#[command(group = ArgGroup::new("selection").required(true).args(["ids", "dead", "since"]))]
+pub(crate) struct Replay {
+    /// Ids of the events, as `svc webhook inbox list` prints them
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    #[command(flatten)]
+    store: StoreArgs,
+    /// All dead events
+    #[arg(long)]
+    dead: bool,
+    /// All finished events that were received at or after this time, such as 2026-01-05T10:00:00Z
+    #[arg(long, value_name = "TIME")]
+    since: Option<Time>,
+    /// Only events that were received before this time [default: now]
+    #[arg(long, value_name = "TIME", requires = "since")]
+    until: Option<Time>,
+}
+
+/// A time in RFC 3339, or a date, which is its beginning in UTC.
+#[derive(Clone, Copy, Debug)]
+struct Time(Timestamp);
+
+#[derive(Serialize)]
+struct Replayed {
+    /// The number of events that are pending again.
+    replayed: u64,
+}
+
+impl FromStr for Time {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let date = || {
+            let date: jiff::civil::Date = text.parse().ok()?;
+            let midnight = date.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
+            Some(midnight.timestamp())
+        };
+        let time = text.parse().ok().or_else(date);
+        time.map(Self)
+            .ok_or_else(|| "expected a time such as 2026-01-05T10:00:00Z, or a date".to_owned())
+    }
+}
+
+async fn replay(session: &Session, args: Replay) -> Result<(), Failure> {
+    let address = args.store.require(session)?;
+    let store = address.open_existing().await?;
+    let mut filters = Vec::new();
+    for id in &args.ids {
+        let event = store.get(&EventId::new(id)).await;
+        let event = event.map_err(|error| store_failure(&error))?;
+        let event = event.ok_or_else(|| not_found(id, &address))?;
+        filters.push(ReplayFilter::Id(event.id));
+    }
+    if args.dead {
+        filters.push(ReplayFilter::Dead);
+    }
+    if let Some(Time(since)) = args.since {
+        let until = args.until.map_or_else(clock::now, |Time(until)| until);
+        if until <= since {
+            return Err(Failure::usage(
+                "invalid --until: expected a time after --since",
+            ));
+        }
+        let range = SystemTime::from(since)..SystemTime::from(until);
+        filters.push(ReplayFilter::ReceivedIn(range));
+    }
+    let mut replayed = 0;
+    for filter in &filters {
+        let count = store.replay(filter).await;
+        replayed += count.map_err(|error| store_failure(&error))?;
+    }
+    session
+        .printer
+        .print_item(&Replayed { replayed }, |report| {
+            let mut table = Table::key_value();
+            table.field("replayed", Some(report.replayed));
+            table
+        })?;
+    if usize::try_from(replayed).is_ok_and(|count| count < args.ids.len()) {
+        session
+            .printer
+            .note("events that are pending or in progress were left unchanged");
+    }
+    Ok(())
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Purge {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Minimum time since the event became handled or dead, such as 12h or 30d
+    #[arg(long, value_name = "AGE", default_value = "7d")]
+    older_than: Age,
+}
+
+/// An age: a number with `s`, `m`, `h` or `d`, or a number of seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Age(Duration);
+
+#[derive(Serialize)]
+struct Purged {
+    /// The number of events that were removed.
+    purged: u64,
+}
+
+impl FromStr for Age {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (number, factor) = match text.char_indices().last() {
+            Some((at, 's')) => (&text[..at], 1),
+            Some((at, 'm')) => (&text[..at], 60),
+            Some((at, 'h')) => (&text[..at], 3600),
+            Some((at, 'd')) => (&text[..at], 86_400),
+            _ => (text, 1),
+        };
+        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        let seconds = is_number
+            .then(|| number.parse::<u64>().ok()?.checked_mul(factor))
+            .flatten();
+        let seconds = seconds.ok_or("expected an age such as 90s, 15m, 12h or 30d")?;
+        Ok(Self(Duration::from_secs(seconds)))
+    }
+}
+
+async fn purge(session: &Session, args: Purge) -> Result<(), Failure> {
+    let address = args.store.require(session)?;
+    let store = address.open_existing().await?;
+    let purged = store.purge(args.older_than.0).await;
+    let purged = purged.map_err(|error| store_failure(&error))?;
+    session.printer.print_item(&Purged { purged }, |report| {
+        let mut table = Table::key_value();
+        table.field("purged", Some(report.purged));
+        table
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_have_a_unit_or_are_seconds() {
+        let age = |text: &str| text.parse().map(|Age(age)| age.as_secs());
+        assert_eq!(age("30d"), Ok(30 * 86_400));
+        assert_eq!(age("12h"), Ok(12 * 3600));
+        assert_eq!(age("0"), Ok(0));
+        for wrong in ["", "d", "-1d", "1w", "99999999999999999999d"] {
+            assert!(age(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! Submits in the SDK's journal.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use svc_sdk::Call;
+use svc_sdk::handle::{self, Handle};
+use svc_sdk::journal::{
+    self, Entries, EntryState, IntentId, JournalError, ReleaseReason, Reuse, UndecidedReason,
+};
+
+use crate::clock;
+use crate::error::Failure;
+use crate::journal::earlier;
+use crate::journal::entry::{
+    BASE_URL, ENDED_AT, Entry, Intent, MAX_PRICE, OUTCOME, PRICE, SUMMARY, SURFACE,
+    journal_failure, notes,
+};
+use crate::journal::request_hash::RequestHash;
+use crate::resource::{Outcome, ResourceId};
+
+/// The folder of the SDK's journal in the state folder.
+const FOLDER: &str = "journal";
+/// The file in the state folder that was written when the journal was purged.
+const PURGED: &str = "journal-purged";
+/// How often it is purged.
+const PURGE_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The journal of submits in a state folder.
+#[derive(Debug)]
+pub(crate) struct Submissions {
+    journal: journal::Journal,
+    folder: PathBuf,
+}
+
+/// A submit that a process has left open, which is gone.
+#[derive(Debug)]
+pub(crate) struct Orphan {
+    pub(crate) entry: Entry,
+    /// Why its request must not be sent again, if it has no receipt.
+    pub(crate) undecided: Option<UndecidedReason>,
+}
+
+impl Orphan {
+    /// Returns the time since it was begun.
+    pub(crate) fn age(&self) -> Duration {
+        clock::elapsed(clock::now(), self.entry.intent.created_at)
+    }
+}
+
+impl Submissions {
+    /// Opens the journal in a state folder, which is created if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it cannot be written.
+    pub(crate) async fn create(state_dir: &Path) -> Result<Self, Failure> {
+        let folder = state_dir.join(FOLDER);
+        earlier::convert(state_dir, &folder).await?;
+        let journal = journal::Journal::create(&folder).await;
+        let journal = journal.map_err(|error| journal_failure("write", &folder, &error))?;
+        purge(&journal, &state_dir.join(PURGED)).await;
+        Ok(Self { journal, folder })
+    }
+
+    /// Makes a call a submission of the journal, which takes over what is left open of it.
+    pub(crate) fn submission<R: handle::Resource>(
+        &self,
+        call: Call<Handle<R>>,
+        intent: &Intent,
+    ) -> Call<Handle<R>> {
+        let call = call
+            .journal(&self.journal)
+            .submission_id(intent.request_hash.to_string())
+            .reuse(Reuse::AdoptOrphan);
+        notes(intent, None, None)
+            .into_iter()
+            .fold(call, |call, (name, value)| call.note(name, value))
+    }
+
+    /// Makes a call of a paid tool a submission of the journal, as [`submission`](Self::submission) does.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn tool_submission<'a>(
+        &self,
+        call: svc_sdk::mcp::ToolCall<'a>,
+        intent: &Intent,
+    ) -> svc_sdk::mcp::ToolCall<'a> {
+        let call = call
+            .journal(&self.journal)
+            .submission_id(intent.request_hash.to_string())
+            .reuse(Reuse::AdoptOrphan);
+        notes(intent, None, None)
+            .into_iter()
+            .fold(call, |call, (name, value)| call.note(name, value))
+    }
+
+    /// Takes over the oldest submission of a request that a process that is gone has left open. Of two
+    /// equal commands at once, one does, and to the other it is a new request.
+    /// `is_idempotent` is whether the request can be sent again with the same key.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the journal cannot be read or written.
+    pub(crate) async fn orphan(
+        &self,
+        hash: &RequestHash,
+        account: &str,
+        is_idempotent: bool,
+    ) -> Result<Option<Orphan>, Failure> {
+        let mut open = self.open_entries(hash, account).await?;
+        open.sort_by_key(|entry| entry.generation);
+        for entry in open {
+            let claimed = self.journal.claim(&entry.id).await;
+            if !claimed.map_err(|error| journal_failure("write", &self.folder, &error))? {
+                // Another process has taken it over since it was read.
+                continue;
+            }
+            let undecided = match &entry.state {
+                EntryState::Undecided(UndecidedReason::CallAgain) => {
+                    (!is_idempotent).then_some(UndecidedReason::KeyNotDocumented)
+                }
+                EntryState::Undecided(reason) => Some(*reason),
+                _ => None,
+            };
+            return Ok(shown(entry).map(|entry| Orphan { entry, undecided }));
+        }
+        Ok(None)
+    }
+
+    /// Closes what processes that are gone have left open of a request as abandoned.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the journal cannot be read or written.
+    pub(crate) async fn abandon(&self, hash: &RequestHash, account: &str) -> Result<(), Failure> {
+        for entry in self.open_entries(hash, account).await? {
+            let closed = close(&self.journal, &entry.id, Outcome::Abandoned).await;
+            closed.map_err(|error| journal_failure("write", &self.folder, &error))?;
+        }
+        Ok(())
+    }
+
+    async fn open_entries(
+        &self,
+        hash: &RequestHash,
+        account: &str,
+    ) -> Result<Vec<journal::Entry>, Failure> {
+        let hash = hash.to_string();
+        let open = read_all(self.journal.entries(false)).await;
+        let mut open = open.map_err(|error| journal_failure("read", &self.folder, &error))?;
+        open.retain(|entry| {
+            let is_same = entry.submission_id.as_ref() == Some(&hash) && entry.account == account;
+            is_same && !entry.is_running
+        });
+        Ok(open)
+    }
+
+    /// Records the outcome that was reported.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it cannot be written.
+    pub(crate) async fn close(&self, id: &IntentId, outcome: Outcome) -> Result<(), Failure> {
+        let closed = close(&self.journal, id, outcome).await;
+        closed.map_err(|error| Failure::other(error.to_string()))
+    }
+
+    /// Turns the error of a submit that the journal kept from being sent into what the user can do.
+    pub(crate) fn failure(&self, error: svc_sdk::Error) -> Failure {
+        match error.journal() {
+            Some(JournalError::Store(_)) if !error.may_have_been_sent() => {
+                journal_failure("write", &self.folder, &error)
+            }
+            _ => Failure::from(error),
+        }
+    }
+}
+
+/// Returns all entries of a state folder, newest first.
+///
+/// # Errors
+///
+/// Returns an error if a journal cannot be read.
+pub(crate) async fn entries(state_dir: &Path) -> Result<Vec<Entry>, Failure> {
+    let mut entries = Vec::new();
+    if let Some(journal) = open(state_dir).await? {
+        let all = read_all(journal.entries(true)).await;
+        let all = all.map_err(|error| unreadable(state_dir, &error))?;
+        entries.extend(all.into_iter().filter_map(shown));
+    }
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.intent.created_at));
+    Ok(entries)
+}
+
+/// Closes what was left open of a resource whose outcome another command has reported.
+pub(crate) async fn close_matching(
+    state_dir: &Path,
+    base_url: &str,
+    resource: &ResourceId,
+    outcome: Outcome,
+) {
+    let Ok(Some(journal)) = open(state_dir).await else {
+        return;
+    };
+    for entry in read_all(journal.entries(false)).await.unwrap_or_default() {
+        let (id, is_running) = (entry.id.clone(), entry.is_running);
+        let is_it = shown(entry).is_some_and(|entry| {
+            entry.resource.as_ref() == Some(resource) && entry.intent.base_url == base_url
+        });
+        if is_it && !is_running {
+            // If it cannot be closed, the same command merely resumes it.
+            let _ = close(&journal, &id, outcome).await;
+        }
+    }
+}
+
+async fn open(state_dir: &Path) -> Result<Option<journal::Journal>, Failure> {
+    let folder = state_dir.join(FOLDER);
+    earlier::convert(state_dir, &folder).await?;
+    if !folder.exists() {
+        return Ok(None);
+    }
+    let journal = journal::Journal::open(&folder).await;
+    Ok(Some(
+        journal.map_err(|error| unreadable(state_dir, &error))?,
+    ))
+}
+
+async fn read_all(mut entries: Entries) -> svc_sdk::Result<Vec<journal::Entry>> {
+    let mut all = Vec::new();
+    while let Some(entry) = entries.next().await {
+        all.push(entry?);
+    }
+    Ok(all)
+}
+
+async fn close(journal: &journal::Journal, id: &IntentId, outcome: Outcome) -> svc_sdk::Result<()> {
+    if let Some(status) = ended_status(outcome) {
+        journal.record_end(id, status, None).await?;
+    }
+    journal.acknowledge(id).await
+}
+
+/// Removes what ended long ago, once a day. A journal that is not purged works as well.
+async fn purge(journal: &journal::Journal, stamp: &Path) {
+    let purged_at = fs::metadata(stamp).and_then(|it| it.modified()).ok();
+    let purged_at = purged_at.and_then(|at| Timestamp::try_from(at).ok());
+    let is_recent =
+        |at: &Timestamp| clock::elapsed(clock::now(), *at) < PURGE_INTERVAL && *at <= clock::now();
+    if purged_at.is_none_or(|at| !is_recent(&at)) && journal.purge().await.is_ok() {
+        let _ = fs::write(stamp, clock::now().to_string());
+    }
+}
+
+fn unreadable(state_dir: &Path, error: &svc_sdk::Error) -> Failure {
+    Failure::other(format!(
+        "cannot read the journal in {}: {error}",
+        state_dir.join(FOLDER).display()
+    ))
+}
+
+/// Returns the status that an outcome is recorded as. A submit whose receipt was all that was asked
+/// for has none.
+fn ended_status(outcome: Outcome) -> Option<&'static str> {
+    match outcome {
+        Outcome::Submitted | Outcome::Refused | Outcome::NotSent => None,
+        Outcome::Completed => Some("completed"),
+        Outcome::Failed => Some("failed"),
+        Outcome::Canceled => Some("canceled"),
+        Outcome::Skipped => Some("skipped"),
+        Outcome::Abandoned => Some("abandoned"),
+    }
+}
+
+fn outcome_of(entry: &journal::Entry) -> Option<Outcome> {
+    match &entry.state {
+        _ if entry.notes.contains_key(OUTCOME) => noted(entry, OUTCOME),
+        EntryState::Released(ReleaseReason::NotSent) => Some(Outcome::NotSent),
+        EntryState::Released(_) => Some(Outcome::Refused),
+        _ if !entry.is_acknowledged => None,
+        EntryState::Ended(status) => Some(match status.as_str() {
+            "failed" => Outcome::Failed,
+            "canceled" => Outcome::Canceled,
+            "skipped" => Outcome::Skipped,
+            "abandoned" => Outcome::Abandoned,
+            _ => Outcome::Completed,
+        }),
+        _ => Some(Outcome::Submitted),
+    }
+}
+
+fn noted<T: DeserializeOwned>(entry: &journal::Entry, name: &str) -> Option<T> {
+    serde_json::from_value(entry.notes.get(name)?.clone()).ok()
+}
+
+/// Returns an entry as `svc history` shows it, or `None` if it was written by a newer version.
+fn shown(entry: journal::Entry) -> Option<Entry> {
+    let outcome = outcome_of(&entry);
+    let text = |name| {
+        let text = entry.notes.get(name).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    let closed_at = outcome.and_then(|_| Timestamp::try_from(entry.updated_at).ok());
+    let ended_at = noted(&entry, ENDED_AT).or(closed_at);
+    Some(Entry {
+        intent: Intent {
+            id: entry.id.to_string(),
+            request_hash: RequestHash::from_text(entry.submission_id.clone()?),
+            surface: text(SURFACE),
+            base_url: text(BASE_URL),
+            key_fingerprint: entry.account.clone(),
+            operation: entry.operation?.name().to_owned(),
+            idempotency_key: entry.idempotency_key.clone()?,
+            summary: text(SUMMARY),
+            price_usd: entry.price_usd.or_else(|| noted(&entry, PRICE)),
+            max_price_usd: noted(&entry, MAX_PRICE),
+            created_at: Timestamp::try_from(entry.begun_at).ok()?,
+        },
+        resource: entry
+            .resource
+            .as_ref()
+            .and_then(|(kind, id)| resource_id(*kind, id)),
+        request_id: entry.request_id.clone(),
+        outcome,
+        ended_at,
+    })
+}
+
+fn resource_id(kind: journal::ResourceKind, id: &str) -> Option<ResourceId> {
+    use journal::ResourceKind::{ActionRun, AgentRun, FormatRun, Job, Queue, TopUp};
+
+    let id = id.to_owned();
+    match kind {
+        Job => Some(ResourceId::Job(id)),
+        ActionRun | FormatRun | AgentRun => Some(ResourceId::Run(id)),
+        Queue => Some(ResourceId::Queue(id)),
+        TopUp => Some(ResourceId::TopUp(id)),
+        _ => None,
+    }
+}

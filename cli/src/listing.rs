@@ -1,0 +1,449 @@
+//! Lists: as many pages as `--limit` needs, and how to get the rest.
+
+use std::collections::HashSet;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use svc_sdk::Call;
+use svc_sdk::types::Page;
+
+use crate::args::{ListArgs, PageArgs};
+use crate::error::Failure;
+use crate::output::{Printer, Table};
+use crate::session::Session;
+use crate::text::{sanitize, shell_quote};
+
+/// A list of the service that a command prints.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listing<'a> {
+    session: &'a Session,
+    args: &'a ListArgs,
+    nouns: &'static str,
+    max_items: Option<u64>,
+    is_page_size_sent: bool,
+}
+
+impl<'a> Listing<'a> {
+    /// Creates a list of items that messages call `nouns`.
+    pub(crate) fn new(session: &'a Session, args: &'a ListArgs, nouns: &'static str) -> Self {
+        Self {
+            session,
+            args,
+            nouns,
+            max_items: args.page.max_items(),
+            is_page_size_sent: true,
+        }
+    }
+
+    /// Leaves out the query parameter `limit`, which the operation does not have.
+    pub(crate) fn without_limit_parameter(mut self) -> Self {
+        self.is_page_size_sent = false;
+        self
+    }
+
+    /// Sets the maximum number of items if no flag does.
+    pub(crate) fn default_limit(mut self, limit: u64) -> Self {
+        self.max_items = self.args.page.max_items_or(Some(limit));
+        self
+    }
+
+    /// Prints the items of a list.
+    pub(crate) async fn print<T>(
+        self,
+        call: impl Fn() -> Call<Page<T>>,
+        table: impl FnOnce(&[T]) -> Table,
+    ) -> Result<(), Failure>
+    where
+        T: DeserializeOwned + Serialize + Send + Unpin + 'static,
+    {
+        self.print_joined(&[&call], table).await
+    }
+
+    /// Prints the items of several lists, one after the other.
+    pub(crate) async fn print_joined<T>(
+        self,
+        calls: &[&dyn Fn() -> Call<Page<T>>],
+        table: impl FnOnce(&[T]) -> Table,
+    ) -> Result<(), Failure>
+    where
+        T: DeserializeOwned + Serialize + Send + Unpin + 'static,
+    {
+        let printer = &self.session.printer;
+        let streams = printer.prints_lines();
+        let mut count = 0;
+        let mut items = Vec::new();
+        let continuation = self
+            .read(calls, |page| {
+                count += page.len();
+                match streams {
+                    true => printer.print_list(&page, |_| Table::default()),
+                    false => {
+                        items.extend(page);
+                        Ok(())
+                    }
+                }
+            })
+            .await?;
+        match (streams, printer.prints_tables()) {
+            (true, _) => {}
+            (false, false) => printer.print_list(&items, |_| Table::default())?,
+            (false, true) => {
+                let (items, others) = split_undecoded(items);
+                if !items.is_empty() {
+                    printer.print_list(&items, table)?;
+                }
+                if !others.is_empty() {
+                    printer.warn(&format!(
+                        "{} of {count} {} could not be decoded; they are shown as received",
+                        others.len(),
+                        self.nouns
+                    ));
+                    printer.print_received(&Value::Array(others))?;
+                }
+            }
+        }
+        continuation.report(printer, count, self.nouns);
+        Ok(())
+    }
+
+    pub(crate) async fn collect<T>(
+        self,
+        call: impl Fn() -> Call<Page<T>>,
+    ) -> Result<(Vec<ListItem<T>>, Continuation), Failure>
+    where
+        T: DeserializeOwned + Send + Unpin + 'static,
+    {
+        let mut items = Vec::new();
+        let continuation = self
+            .read(&[&call], |page| {
+                items.extend(page);
+                Ok(())
+            })
+            .await?;
+        Ok((items, continuation))
+    }
+
+    async fn read<T>(
+        self,
+        calls: &[&dyn Fn() -> Call<Page<T>>],
+        mut on_page: impl FnMut(Vec<ListItem<T>>) -> Result<(), Failure>,
+    ) -> Result<Continuation, Failure>
+    where
+        T: DeserializeOwned + Send + Unpin + 'static,
+    {
+        let mut reader = PageReader::new(self.args, self.max_items, self.is_page_size_sent);
+        let mut calls = calls.iter().peekable();
+        let is_joined = calls.len() > 1;
+        while let Some(call) = calls.next() {
+            let continuation = reader.read(call, &mut on_page).await?;
+            match continuation {
+                Continuation::None if calls.peek().is_none() => return Ok(Continuation::None),
+                Continuation::None if reader.is_full() => return Ok(Continuation::WithoutCursor),
+                Continuation::None => {}
+                // A cursor belongs to one of the lists.
+                Continuation::Cursor(_) if is_joined => return Ok(Continuation::WithoutCursor),
+                continuation => return Ok(continuation),
+            }
+        }
+        Ok(Continuation::None)
+    }
+}
+
+/// Returns the items that were decoded, and the JSON of the others.
+fn split_undecoded<T>(items: Vec<ListItem<T>>) -> (Vec<T>, Vec<Value>) {
+    let (mut decoded, mut others) = (Vec::new(), Vec::new());
+    for item in items {
+        match item {
+            ListItem::Decoded(item) => decoded.push(item),
+            ListItem::Undecoded(json) => others.push(json),
+        }
+    }
+    (decoded, others)
+}
+
+/// Whether a list continues after the items that were read.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Continuation {
+    /// The list has ended.
+    None,
+    /// The list continues after this cursor.
+    Cursor(String),
+    /// The list continues, but the service returned no cursor for this position.
+    WithoutCursor,
+}
+
+impl Continuation {
+    /// Says on standard error that the list is empty, or how to get more of it.
+    pub(crate) fn report(&self, printer: &Printer, count: usize, nouns: &str) {
+        match self {
+            Self::None if count == 0 => printer.note(&format!("no {nouns} found")),
+            Self::None => {}
+            Self::Cursor(cursor) => {
+                let command = command_with_cursor(cursor);
+                printer.note(&format!(
+                    "there are more {nouns}; list them with: {command}"
+                ));
+            }
+            Self::WithoutCursor => printer.note(&format!(
+                "there are more {nouns}; list them with a higher --limit, or all with --all"
+            )),
+        }
+    }
+
+    /// Says on standard error that totals do not include all items.
+    pub(crate) fn report_totals(&self, printer: &Printer, count: usize) {
+        if *self != Self::None {
+            printer.note(&format!(
+                "only the newest {count} entries are included; include all with --all"
+            ));
+        }
+    }
+}
+
+/// Returns the command of this process with another `--cursor`.
+fn command_with_cursor(cursor: &str) -> String {
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| word.to_string_lossy().into_owned());
+    with_cursor(words, cursor)
+}
+
+fn with_cursor(words: impl Iterator<Item = String>, cursor: &str) -> String {
+    let mut command = vec!["svc".to_owned()];
+    let mut words = words.peekable();
+    while let Some(word) = words.next_if(|word| word != "--") {
+        match word.as_str() {
+            "--cursor" => {
+                words.next();
+            }
+            word if word.starts_with("--cursor=") => {}
+            word => command.push(shell_quote(word).into_owned()),
+        }
+    }
+    command.push(format!("--cursor {}", shell_quote(cursor)));
+    command.extend(words.map(|word| shell_quote(&word).into_owned()));
+    // Cursors come from the service and are printed to a terminal.
+    sanitize(&command.join(" "))
+}
+
+/// Selects the items after the cursor, up to a number. The cursor is the key of an item.
+pub(crate) fn select<T>(
+    mut items: Vec<T>,
+    page: &PageArgs,
+    max_items: Option<u64>,
+    key: impl Fn(&T) -> &str,
+) -> Result<(Vec<T>, Continuation), Failure> {
+    if let Some(cursor) = &page.cursor {
+        let position = items.iter().position(|item| key(item) == cursor);
+        let position = position.ok_or_else(|| {
+            Failure::usage(format!(
+                "invalid --cursor `{cursor}`: expected one that this list has printed"
+            ))
+        })?;
+        items.drain(..=position);
+    }
+    let max_items = max_items.and_then(|max_items| usize::try_from(max_items).ok());
+    let Some(max_items) = max_items.filter(|max_items| items.len() > *max_items) else {
+        return Ok((items, Continuation::None));
+    };
+    items.truncate(max_items);
+    let cursor = items.last().map(|item| key(item).to_owned());
+    Ok((
+        items,
+        cursor.map_or(Continuation::WithoutCursor, Continuation::Cursor),
+    ))
+}
+
+/// The number of items that are requested at once at most.
+const MAX_PAGE_SIZE: u64 = 100;
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum ListItem<T> {
+    /// An item that was decoded.
+    Decoded(T),
+    /// The JSON of an item that could not be decoded.
+    Undecoded(Value),
+}
+
+impl<T> ListItem<T> {
+    /// Returns the item, if it could be decoded.
+    pub(crate) fn decoded(&self) -> Option<&T> {
+        match self {
+            Self::Decoded(item) => Some(item),
+            Self::Undecoded(_) => None,
+        }
+    }
+}
+
+/// A reader of pages, up to a number of items.
+#[derive(Debug)]
+struct PageReader<'a> {
+    args: &'a ListArgs,
+    remaining: Option<u64>,
+    is_page_size_sent: bool,
+}
+
+impl<'a> PageReader<'a> {
+    fn new(args: &'a ListArgs, max_items: Option<u64>, is_page_size_sent: bool) -> Self {
+        Self {
+            args,
+            remaining: max_items,
+            is_page_size_sent,
+        }
+    }
+
+    /// Returns whether the maximum number of items has been read.
+    fn is_full(&self) -> bool {
+        self.remaining == Some(0)
+    }
+
+    async fn read<T>(
+        &mut self,
+        call: impl Fn() -> Call<Page<T>>,
+        on_page: &mut impl FnMut(Vec<ListItem<T>>) -> Result<(), Failure>,
+    ) -> Result<Continuation, Failure>
+    where
+        T: DeserializeOwned + Send + Unpin + 'static,
+    {
+        let mut cursor = self.args.page.cursor.clone();
+        let mut seen: HashSet<String> = cursor.iter().cloned().collect();
+        let mut is_first = true;
+        loop {
+            let page = self.request(call(), cursor.as_deref()).await;
+            let mut page = page.map_err(|error| {
+                let failure = Failure::from(error);
+                match &cursor {
+                    Some(cursor) if !is_first => {
+                        let command = command_with_cursor(cursor);
+                        failure.hint(format!("continue with: {command}"))
+                    }
+                    _ => failure,
+                }
+            })?;
+            is_first = false;
+            let next = page.next_cursor.take();
+            let mut items = in_order(page);
+            let count = u64::try_from(items.len()).unwrap_or(u64::MAX);
+            let is_cut = self.remaining.is_some_and(|remaining| count > remaining);
+            if let Some(remaining) = &mut self.remaining {
+                items.truncate(usize::try_from(*remaining).unwrap_or(usize::MAX));
+                *remaining = remaining.saturating_sub(count);
+            }
+            on_page(items)?;
+            match next {
+                _ if is_cut => return Ok(Continuation::WithoutCursor),
+                None => return Ok(Continuation::None),
+                Some(next) if !seen.insert(next.clone()) => {
+                    return Err(repeated_cursor(&next));
+                }
+                Some(next) if self.is_full() => return Ok(Continuation::Cursor(next)),
+                Some(next) => cursor = Some(next),
+            }
+        }
+    }
+
+    fn request<T>(&self, call: Call<Page<T>>, cursor: Option<&str>) -> Call<Page<T>> {
+        let mut call = self.args.query.apply(call);
+        if let Some(remaining) = self.remaining
+            && self.is_page_size_sent
+            && !self.args.query.contains("limit")
+        {
+            call = call.query("limit", remaining.min(MAX_PAGE_SIZE));
+        }
+        match cursor {
+            Some(cursor) => call.query("cursor", cursor),
+            None => call,
+        }
+    }
+}
+
+fn repeated_cursor(cursor: &str) -> Failure {
+    let why = format!(
+        "the service returned the cursor `{cursor}` twice; stopped, because the list would never end"
+    );
+    let code = Some("unreadable_response".to_owned());
+    Failure::other(why).with_response(code, None, None, None)
+}
+
+/// Returns the items of a page in the order of the service.
+fn in_order<T>(page: Page<T>) -> Vec<ListItem<T>> {
+    let mut all: Vec<ListItem<T>> = page.items.into_iter().map(ListItem::Decoded).collect();
+    // In ascending order of their positions, each is inserted after those before it.
+    for item in page.unreadable {
+        all.insert(item.index.min(all.len()), ListItem::Undecoded(item.json));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cursor_is_replaced() {
+        let rows = [
+            ("job list", "svc job list --cursor c2"),
+            (
+                "job list --cursor c1 --limit 3",
+                "svc job list --limit 3 --cursor c2",
+            ),
+            (
+                "job list --cursor=c1 -o json",
+                "svc job list -o json --cursor c2",
+            ),
+            (
+                "trending search -- --cursor c1",
+                "svc trending search --cursor c2 -- --cursor c1",
+            ),
+        ];
+        for (words, expected) in rows {
+            let words = words.split(' ').map(str::to_owned);
+            assert_eq!(with_cursor(words, "c2"), expected);
+        }
+        let words = ["avatar", "search", "red hair"].map(str::to_owned);
+        assert_eq!(
+            with_cursor(words.into_iter(), "a b"),
+            "svc avatar search 'red hair' --cursor 'a b'"
+        );
+    }
+
+    #[test]
+    fn pages_follow_each_other() {
+        let select = |cursor: Option<&str>, max_items| {
+            let page = PageArgs {
+                cursor: cursor.map(str::to_owned),
+                ..PageArgs::default()
+            };
+            select(vec!["a", "b", "c"], &page, max_items, |it| it)
+        };
+        let cursor = |name: &str| Continuation::Cursor(name.to_owned());
+        assert_eq!(
+            select(None, Some(2)).unwrap(),
+            (vec!["a", "b"], cursor("b"))
+        );
+        assert_eq!(
+            select(Some("b"), Some(2)).unwrap(),
+            (vec!["c"], Continuation::None)
+        );
+        assert_eq!(
+            select(Some("c"), None).unwrap(),
+            (vec![], Continuation::None)
+        );
+        assert_eq!(select(Some("x"), None).unwrap_err().exit().code(), 2);
+    }
+
+    #[test]
+    fn undecoded_items_keep_their_positions() {
+        let json = serde_json::json!({"data": ["x", 1, null, 2, "y"]});
+        let page: Page<u32> = serde_json::from_value(json.clone()).unwrap();
+        let items = in_order(page);
+        assert_eq!(serde_json::to_value(&items).unwrap(), json["data"]);
+        let decoded: Vec<u32> = items
+            .iter()
+            .filter_map(ListItem::decoded)
+            .copied()
+            .collect();
+        assert_eq!(decoded, [1, 2]);
+    }
+}

@@ -1,0 +1,83 @@
+//! The ids of submitted resources, and the outcomes of submits.
+
+use serde::{Deserialize, Serialize};
+
+/// The outcome of a submit, as it was reported to the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    /// The receipt was printed, without waiting for the result.
+    Submitted,
+    /// The resource completed, and its result was printed.
+    Completed,
+    Failed,
+    Canceled,
+    /// The run was skipped.
+    Skipped,
+    /// The service rejected the submit: nothing ran and nothing was charged.
+    Refused,
+    /// The request never reached the service.
+    NotSent,
+    /// The user abandoned it for a new call (`--new`).
+    Abandoned,
+}
+
+impl Outcome {
+    /// Returns the outcome in words.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Submitted => "submitted",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Canceled => "canceled",
+            Self::Skipped => "skipped",
+            Self::Refused => "refused",
+            Self::NotSent => "not sent",
+            Self::Abandoned => "abandoned",
+        }
+    }
+}
+
+/// The id of a submitted resource, such as `{"job_id": …}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ResourceId {
+    #[serde(rename = "job_id")]
+    Job(String),
+    /// A run of an Action, a Format or an Agent Completion.
+    #[serde(rename = "run_id")]
+    Run(String),
+    /// A bulk queue of Format runs.
+    #[serde(rename = "queue_id")]
+    Queue(String),
+    #[serde(rename = "top_up_id")]
+    TopUp(String),
+}
+
+impl ResourceId {
+    /// Returns the noun in messages, such as `job`.
+    pub(crate) const fn noun(&self) -> &'static str {
+        match self {
+            Self::Job(_) => "job",
+            Self::Run(_) => "run",
+            Self::Queue(_) => "queue",
+            Self::TopUp(_) => "top-up",
+        }
+    }
+
+    /// Returns the name of the JSON field, such as `job_id`.
+    pub(crate) const fn field(&self) -> &'static str {
+        match self {
+            Self::Job(_) => "job_id",
+            Self::Run(_) => "run_id",
+            Self::Queue(_) => "queue_id",
+            Self::TopUp(_) => "top_up_id",
+        }
+    }
+
+    /// Returns the id without its kind.
+    pub(crate) fn id(&self) -> &str {
+        match self {
+            Self::Job(id) | Self::Run(id) | Self::Queue(id) | Self::TopUp(id) => id,
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Jobs.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use svc_sdk::contract::JobStatus;
+use svc_sdk::handle::{Handle, JobResource};
+use svc_sdk::types::{Job, JobEvent, JobStatusPayload, RequestId, SubmitReceipt, Usd};
+use svc_sdk::{Client, Update, Updates};
+
+use crate::download::DownloadPlan;
+use crate::error::Failure;
+use crate::output::values::{
+    add_artifacts, artifact_label, date_and_time, error_label, error_text, money, time_ago,
+    time_ago_and_date,
+};
+use crate::output::{Column, ProgressLine, Table};
+use crate::pricing::{self, EstimateSource, Price};
+use crate::resource::{
+    OnProgress, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest, with_download_flags,
+};
+use crate::session::{Session, surface_choice};
+use crate::text::sanitize;
+
+pub(crate) type FinishedJob = crate::resource::Finished<svc_sdk::types::JobResult>;
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum JobReceipt {
+    /// The response to the submit.
+    Submitted(SubmitReceipt),
+    /// The job, read by its id.
+    Read { job: Job },
+}
+
+impl<S: EstimateSource> ResourceKind for JobResource<S> {
+    type Finished = FinishedJob;
+    type ShownReceipt = JobReceipt;
+
+    const NOUN: &'static str = "job";
+    const VERB: &'static str = "Submit";
+
+    fn resource_id(handle: &Handle<Self>) -> ResourceId {
+        ResourceId::Job(handle.id().as_str().to_owned())
+    }
+
+    fn request_id(handle: &Handle<Self>) -> Option<&str> {
+        let id = handle.receipt()?.request_id.as_ref();
+        id.map(RequestId::as_str)
+    }
+
+    fn charge(handle: &Handle<Self>) -> Option<Usd> {
+        handle.receipt()?.job.price_usd
+    }
+
+    async fn price(client: &Client<S>, request: &SubmitRequest) -> Result<Price, Failure> {
+        let estimate = pricing::fetch_estimate(client, &request.body).await?;
+        Ok(estimate.map_or(Price::Unknown, Price::Estimate))
+    }
+
+    fn list_command(session: &Session, _: &SubmitRequest) -> String {
+        session.resume_command_on(surface_choice::<S>(), &["job", "list"])
+    }
+
+    fn wait_command(
+        handle: &Handle<Self>,
+        session: &Session,
+        download: Option<&DownloadPlan>,
+    ) -> String {
+        let words = ["job", "wait", handle.id().as_str()];
+        let words = with_download_flags(&words, "--download", download);
+        session.resume_command_on(surface_choice::<S>(), &words)
+    }
+
+    fn download_command(handle: &Handle<Self>, session: &Session, plan: &DownloadPlan) -> String {
+        let words = ["job", "download", handle.id().as_str()];
+        let words = with_download_flags(&words, "--dir", Some(plan));
+        session.resume_command_on(surface_choice::<S>(), &words)
+    }
+
+    fn show_status(live: &ProgressLine<'_>, update: &Update<JobStatusPayload>) {
+        live.update(update, update.status.status.as_ref().map(JobStatus::as_str));
+    }
+
+    async fn result(handle: &Handle<Self>, updates: Updates<Self>) -> Result<FinishedJob, Failure> {
+        let result = updates.result().await?;
+        let mut finished = FinishedJob::new(result);
+        // The result does not name what the job created besides its files.
+        for (name, resource) in handle.receipt().iter().flat_map(|it| it.extra.iter()) {
+            let id = resource.get("id").filter(|id| id.is_string());
+            if let (Some(id), None) = (id, finished.result.extra.get(name)) {
+                finished
+                    .created
+                    .insert(name.to_owned(), json!({ "id": id }));
+            }
+        }
+        Ok(finished)
+    }
+
+    async fn download(
+        handle: &Handle<Self>,
+        session: &Session,
+        finished: &mut FinishedJob,
+        plan: &DownloadPlan,
+        on_progress: OnProgress,
+    ) {
+        if finished.result.artifacts().is_empty() {
+            let id = sanitize(handle.id().as_str());
+            session
+                .printer
+                .warn(&format!("job {id} completed without files"));
+        }
+        let download = handle.download_result(&finished.result, plan.folder());
+        finished
+            .download(download, handle, session, plan, on_progress)
+            .await;
+    }
+
+    async fn stop(handle: &Handle<Self>) -> Result<Stopped, svc_sdk::Error> {
+        let status = handle.cancel().await?.status;
+        Ok(Stopped {
+            description: status.to_string(),
+            is_canceled: status == JobStatus::Canceled,
+        })
+    }
+
+    fn print_result(
+        _: &Handle<Self>,
+        session: &Session,
+        finished: FinishedJob,
+        _: ReceiptMode,
+    ) -> Result<(), Failure> {
+        let printed = session.printer.print_item(&finished, finished_table);
+        finished.failure.map_or(printed, Err)
+    }
+
+    async fn shown_receipt(handle: &Handle<Self>) -> Result<JobReceipt, svc_sdk::Error> {
+        Ok(match handle.receipt() {
+            Some(receipt) => JobReceipt::Submitted(receipt.clone()),
+            None => JobReceipt::Read {
+                job: handle.get().await?,
+            },
+        })
+    }
+
+    fn receipt_table(receipt: &JobReceipt) -> Table {
+        match receipt {
+            JobReceipt::Submitted(receipt) => submit_table(receipt),
+            JobReceipt::Read { job } => envelope(job),
+        }
+    }
+}
+
+pub(crate) fn list(jobs: &[Job]) -> Table {
+    let mut table = Table::new([
+        Column::required("id"),
+        Column::status("status"),
+        Column::whole("model"),
+        Column::text("type"),
+        Column::number("price"),
+        Column::time("created"),
+    ]);
+    for job in jobs {
+        table.row([
+            job.id.as_str(),
+            job.status.as_str(),
+            job.model.as_deref().unwrap_or_default(),
+            job.job_type
+                .as_ref()
+                .map_or("", |job_type| job_type.as_str()),
+            &price(job).unwrap_or_default(),
+            &time_ago(job.created_at.as_ref()),
+        ]);
+    }
+    table
+}
+
+/// Returns the table of several finished jobs.
+pub(crate) fn finished_list(finished: &[FinishedJob]) -> Table {
+    let mut table = Table::new([
+        Column::required("job"),
+        Column::status("status"),
+        Column::text("content"),
+        Column::required("location"),
+    ]);
+    for finished in finished {
+        let result = &finished.result;
+        let id = result.job_id.as_ref().map_or("", |id| id.as_str());
+        let status = result.status.as_ref().map_or("", |status| status.as_str());
+        match &finished.files {
+            Some(files) => files
+                .iter()
+                .for_each(|file| table.row([id, status, "file", &file.path])),
+            None => result.artifacts().iter().for_each(|artifact| {
+                table.row([
+                    id,
+                    status,
+                    artifact_label(artifact),
+                    artifact.url.as_deref().unwrap_or("-"),
+                ]);
+            }),
+        }
+        if result.artifacts().is_empty() {
+            let error = result.error.as_ref();
+            table.row([id, status, "", error.map_or("", error_label)]);
+        }
+    }
+    table
+}
+
+pub(crate) fn envelope(job: &Job) -> Table {
+    let mut table = Table::key_value();
+    table.field("id", Some(&job.id));
+    table.status_field("status", Some(&job.status));
+    table.field("type", job.job_type.as_ref());
+    table.field("model", job.model.as_ref());
+    table.field("price", price(job));
+    table.field("created", time_ago_and_date(job.created_at.as_ref()));
+    table.field("updated", time_ago_and_date(job.updated_at.as_ref()));
+    add_artifacts(
+        &mut table,
+        job.result.iter().flat_map(|result| &result.artifacts),
+    );
+    if let Some(error) = &job.error {
+        table.field("error", Some(error_text(error)));
+    }
+    table
+}
+
+/// Returns the table of a job's timeline, in the service's order.
+pub(crate) fn timeline(events: &[JobEvent]) -> Table {
+    let mut table = Table::new([
+        Column::time("at (UTC)"),
+        Column::text("event"),
+        Column::time("age"),
+    ]);
+    for event in events {
+        let at = event.created_at.as_ref();
+        table.row([
+            &at.map(date_and_time).unwrap_or_default(),
+            event.event_type.as_deref().unwrap_or_default(),
+            &time_ago(at),
+        ]);
+    }
+    table
+}
+
+pub(crate) fn finished_table(finished: &FinishedJob) -> Table {
+    let result = &finished.result;
+    let mut table = Table::key_value();
+    table.field("job", result.job_id.as_ref());
+    table.status_field("status", result.status.as_ref());
+    for (name, resource) in &finished.created {
+        let id = resource.get("id").and_then(Value::as_str);
+        table.field(name, id);
+    }
+    add_artifacts(&mut table, result.artifacts());
+    for file in finished.files.iter().flatten() {
+        table.field("file", Some(file));
+    }
+    if let Some(error) = &result.error {
+        table.field("error", Some(error_text(error)));
+    }
+    table
+}
+
+pub(crate) fn submit_table(receipt: &SubmitReceipt) -> Table {
+    let mut table = Table::key_value();
+    table.field("job", Some(&receipt.job.id));
+    table.status_field("status", Some(&receipt.job.status));
+    table.field("price", price(&receipt.job));
+    table.field("status url", receipt.status_url.as_ref());
+    table.field("result url", receipt.result_url.as_ref());
+    table.field("request", receipt.request_id.as_ref());
+    table
+}
+
+/// Returns the price of a job, as received if it is not an amount.
+fn price(job: &Job) -> Option<String> {
+    let received = || match job.extra.get("price_usd")? {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    };
+    job.price_usd.map(money).or_else(received)
+}

@@ -1,0 +1,284 @@
+//! Summaries of finished queues, and their exit codes.
+
+use std::path::Path;
+
+use svc_sdk::contract::RunStatus;
+use svc_sdk::types::{Queue, QueueCounts, QueueItem, RunReceipt, Usd};
+
+use crate::error::{ClientCode, Exit, Failure, Suggestion};
+use crate::output::values::{artifact_label, money, time_ago_and_date};
+use crate::output::{Column, Table};
+use crate::resource::ResourceId;
+use crate::resource::queue::{FinishedItem, FinishedQueue};
+use crate::resource::run::report::download_command;
+use crate::session::Session;
+use crate::text::sanitize;
+
+/// Prints the summary of a finished queue.
+pub(super) fn summarize(
+    session: &Session,
+    queue: &str,
+    finished: &FinishedQueue,
+) -> Result<(), Failure> {
+    let counts = &finished.counts;
+    // The service may return counts without items.
+    let count = |status: &RunStatus, reported: u64| match finished.items.is_empty() {
+        true => usize::try_from(reported).unwrap_or(usize::MAX),
+        false => finished
+            .items
+            .iter()
+            .filter(|it| it.status() == status)
+            .count(),
+    };
+    let receipts = || {
+        finished
+            .items
+            .iter()
+            .filter_map(|item| item.receipt.as_ref())
+    };
+    let [completed, failed, canceled, skipped] = [
+        (RunStatus::Completed, counts.completed),
+        (RunStatus::Failed, counts.failed),
+        (RunStatus::Canceled, counts.canceled),
+        (RunStatus::Skipped, counts.skipped),
+    ]
+    .map(|(status, reported)| count(&status, reported));
+    let degraded = receipts().filter(|it| it.is_degraded()).count();
+    let total = usize::try_from(counts.total).unwrap_or(usize::MAX);
+    let total = total.max(finished.items.len());
+    if total == 0 {
+        let why = "the queue ended, but the answer has neither its runs nor their number";
+        return Err(Failure::other(why)
+            .with_client_code(ClientCode::UnreadableResponse)
+            .for_resource(ResourceId::Queue(queue.to_owned()))
+            .hint(
+                Suggestion::from("show the answer: ").svc(["queue", "get", queue, "-o", "json"]),
+            ));
+    }
+    let spent: Usd = receipts().filter_map(RunReceipt::billable_amount).sum();
+    let is_unread = |item: &&FinishedItem| {
+        let spent = item.receipt.as_ref().and_then(RunReceipt::billable_amount);
+        item.item.run_id.is_some() && spent.is_none()
+    };
+    let unread = finished.items.iter().filter(is_unread).count();
+    let mut sentence = format!("{completed} of {total} runs completed");
+    for (count, what) in [
+        (failed, "failed"),
+        (canceled, "canceled"),
+        (skipped, "skipped"),
+        (degraded, "without an output that fits the schema"),
+    ] {
+        if count > 0 {
+            sentence.push_str(&format!(", {count} {what}"));
+        }
+    }
+    sentence.push_str(&format!("; spent {spent} USD"));
+    if unread > 0 {
+        sentence.push_str(&format!(", and the spend of {unread} is unknown"));
+    }
+    let item_failure = finished.items.iter().find_map(|item| item.failure.as_ref());
+    let exit = match item_failure {
+        _ if failed > 0 => Exit::JobFailed,
+        _ if canceled > 0 => Exit::JobCanceled,
+        _ if skipped > 0 => Exit::Skipped,
+        Some(failure) => failure.exit(),
+        None if completed < total => Exit::Failure,
+        None => {
+            session.printer.note(&sentence);
+            return Ok(());
+        }
+    };
+    let mut failure =
+        Failure::new(exit, sentence).for_resource(ResourceId::Queue(queue.to_owned()));
+    if exit == Exit::Failure && item_failure.is_none() {
+        // The statuses are none that this build knows.
+        failure = failure.with_client_code(ClientCode::UnreadableResponse);
+    }
+    for item in &finished.items {
+        let index = item.index;
+        if let Some(item_failure) = &item.failure {
+            failure = failure.issue(format!("item {index}: {}", item_failure.headline()));
+        } else if *item.status() != RunStatus::Completed {
+            let status = match item.status().as_str() {
+                "" => "has no status",
+                status => status,
+            };
+            let run = item.item.run_id.as_ref();
+            let run = run.map(|id| format!(", {id}")).unwrap_or_default();
+            let error = item
+                .error()
+                .map(|error| format!(": {error}"))
+                .unwrap_or_default();
+            failure = failure.issue(format!("item {index}{run} {status}{error}"));
+        }
+    }
+    let not_downloaded = finished.items.iter().find(|item| {
+        let has_files = item
+            .receipt
+            .as_ref()
+            .is_some_and(|it| !it.artifacts.is_empty());
+        has_files && item.failure.is_some()
+    });
+    if let Some(item) = not_downloaded
+        && let Some(id) = &item.item.run_id
+        && !session.is_sandbox()
+    {
+        let folder = item.folder(Path::new("DIR"));
+        let command = download_command(session, id.as_str(), "format", &folder);
+        failure = failure.hint(format!(
+            "download the files of item {}: {command}",
+            item.index
+        ));
+    }
+    Err(failure)
+}
+
+pub(crate) fn queue(queue: &Queue) -> Table {
+    let mut table = Table::key_value();
+    table.field("queue", queue.id());
+    table.field("format", queue.format_id.as_ref());
+    table.status_field("status", queue.status.as_ref());
+    let counts = queue.counts();
+    table.field("runs", (counts.total > 0).then(|| progress(&counts)));
+    table.field("concurrency", queue.concurrency);
+    table.field("created", time_ago_and_date(queue.created_at.as_ref()));
+    for (position, item) in queue.items.iter().enumerate() {
+        let index = item_index(item, position);
+        let run = item.run_id.as_ref().map_or("", |id| id.as_str());
+        table.field(
+            &format!("item {index}"),
+            Some(format!("{}  {run}", item.status).trim_end()),
+        );
+    }
+    table.field("request", queue.request_id.as_ref());
+    table
+}
+
+fn item_index(item: &QueueItem, position: usize) -> String {
+    item.index
+        .map_or_else(|| position.to_string(), |index| index.to_string())
+}
+
+/// Describes the progress of a queue: `12 of 20 ended, 4 running, 2 failed`.
+pub(super) fn progress(counts: &QueueCounts) -> String {
+    let mut text = format!("{} of {} ended", counts.ended(), counts.total);
+    for (count, word) in [
+        (counts.running, "running"),
+        (counts.failed, "failed"),
+        (counts.canceled, "canceled"),
+        (counts.skipped, "skipped"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!(", {count} {word}"));
+        }
+    }
+    text
+}
+
+/// Returns the lines of the items in this order: running, unsuccessful, completed, queued.
+pub(super) fn rows(items: &[QueueItem]) -> Vec<String> {
+    let mut rows: Vec<(u8, String)> = items
+        .iter()
+        .enumerate()
+        .map(|(position, item)| {
+            let rank = match item.status {
+                RunStatus::Running => 0,
+                RunStatus::Failed | RunStatus::Canceled | RunStatus::Skipped => 1,
+                RunStatus::Completed => 2,
+                _ => 3,
+            };
+            let index = item_index(item, position);
+            let run = item.run_id.as_ref().map_or("", |id| id.as_str());
+            let line = format!("{index:>3}  {:<9}  {run}", item.status.as_str());
+            (rank, sanitize(line.trim_end()))
+        })
+        .collect();
+    rows.sort_by_key(|(rank, _)| *rank);
+    rows.into_iter().map(|(_, row)| row).collect()
+}
+
+pub(super) fn results(items: &[FinishedItem]) -> Table {
+    let mut table = Table::new([
+        Column::number("item"),
+        Column::whole("run"),
+        Column::status("status"),
+        Column::number("spent"),
+        Column::text("content"),
+        Column::required("location"),
+    ]);
+    for item in items {
+        let index = item.index.to_string();
+        let run = item.item.run_id.as_ref().map_or("", |id| id.as_str());
+        let status = item.status().as_str();
+        let spent = match item.receipt.as_ref().map(RunReceipt::billable_amount) {
+            Some(Some(spent)) => money(spent),
+            Some(None) => "unknown".to_owned(),
+            None => String::new(),
+        };
+        let mut lines: Vec<(&str, String)> = Vec::new();
+        if let Some(failure) = &item.failure {
+            lines.push(("failure", failure.headline()));
+        }
+        if let Some(error) = item.error() {
+            lines.push(("error", error));
+        }
+        if let Some(receipt) = &item.receipt {
+            if let Some(output) = &receipt.output {
+                lines.push(("output", output.to_string()));
+            }
+            match &item.files {
+                Some(files) => lines.extend(files.iter().map(|it| ("file", it.path.clone()))),
+                None => lines.extend(receipt.artifacts.iter().map(|artifact| {
+                    let kind = artifact_label(artifact);
+                    (kind, artifact.url.clone().unwrap_or_else(|| "-".to_owned()))
+                })),
+            }
+        }
+        if lines.is_empty() {
+            table.row([&index, run, status, &spent, "", ""]);
+        }
+        for (position, (content, location)) in lines.iter().enumerate() {
+            match position {
+                0 => table.row([&index, run, status, &spent, content, location]),
+                _ => table.row(["", "", "", "", content, location]),
+            }
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn progress_omits_counts_of_zero() {
+        let counts = json!({"total": 20, "queued": 4, "running": 4, "completed": 11, "failed": 1});
+        let queue: Queue = serde_json::from_value(json!({ "counts": counts })).unwrap();
+        assert_eq!(
+            progress(&queue.counts()),
+            "12 of 20 ended, 4 running, 1 failed"
+        );
+    }
+
+    #[test]
+    fn running_items_are_first_and_queued_ones_last() {
+        let items: Vec<QueueItem> = serde_json::from_value(json!([
+            {"index": 0, "status": "completed", "run_id": "run_a"},
+            {"index": 1, "status": "failed", "run_id": "run_b"},
+            {"index": 2, "status": "running", "run_id": "run_\u{1b}[2Jc"},
+            {"index": 3, "status": "queued", "run_id": null}
+        ]))
+        .unwrap();
+        assert_eq!(
+            rows(&items),
+            [
+                "  2  running    run_[2Jc",
+                "  1  failed     run_b",
+                "  0  completed  run_a",
+                "  3  queued"
+            ]
+        );
+    }
+}

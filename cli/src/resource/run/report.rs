@@ -1,0 +1,363 @@
+//! Summaries of finished runs, with hints about failures.
+
+use std::path::Path;
+
+use svc_sdk::contract::{ErrorCode, RunStatus};
+use svc_sdk::types::{ErrorBody, RunEvent, RunReceipt, RunStatusPayload};
+
+use crate::args::SurfaceChoice;
+use crate::error::{Exit, Failure};
+use crate::output::values::{
+    add_artifacts, artifact_label, date_and_time, error_label, error_text, money, time_ago,
+    time_ago_and_date,
+};
+use crate::output::{Column, Table};
+use crate::resource::ResourceId;
+use crate::resource::run::{FinishedRun, spend};
+use crate::session::Session;
+use crate::text::sanitize;
+
+/// The summary of a finished run.
+#[derive(Debug)]
+pub(crate) enum RunSummary {
+    Completed(String),
+    /// The run completed without an output, with the individual problems.
+    Degraded(String, Vec<String>),
+    /// The run did not complete.
+    Failed(Failure),
+}
+
+/// Summarizes a finished run. `is_downloaded` is whether its files are on disk.
+pub(crate) fn summarize(
+    session: &Session,
+    run: &str,
+    receipt: &RunReceipt,
+    kind: &str,
+    is_downloaded: bool,
+) -> RunSummary {
+    let id = sanitize(run);
+    let spend = spend(receipt);
+    match (&receipt.status, &receipt.error) {
+        (RunStatus::Canceled, _) => RunSummary::Failed(for_run(
+            run,
+            Failure::new(
+                Exit::JobCanceled,
+                format!("run {id} was canceled; work done before that is billed: {spend}"),
+            ),
+        )),
+        (RunStatus::Skipped, _) => RunSummary::Failed(for_run(
+            run,
+            Failure::new(
+                Exit::Skipped,
+                format!("run {id} was skipped; nothing was charged"),
+            ),
+        )),
+        (RunStatus::Failed, _) | (RunStatus::Other(_), Some(_)) => {
+            RunSummary::Failed(run_failure(session, run, receipt, kind, is_downloaded))
+        }
+        // A terminal status that this build does not know.
+        (RunStatus::Other(_), None) if receipt.output.is_none() => {
+            RunSummary::Failed(run_failure(session, run, receipt, kind, is_downloaded))
+        }
+        _ if receipt.is_output_pending() => RunSummary::Degraded(
+            format!(
+                "run {id} completed, but its output is not available yet: {spend}; retry with: {}",
+                session.resume_command(
+                    SurfaceChoice::Developer,
+                    &["run", "wait", run, "--kind", kind],
+                )
+            ),
+            Vec::new(),
+        ),
+        _ if receipt.is_degraded() => {
+            let error = receipt.output_error.as_ref();
+            let why = error.map(error_text).unwrap_or_default();
+            RunSummary::Degraded(
+                format!(
+                    "run {id} completed without an output that fits the schema: {why}; {spend}"
+                ),
+                error.map(error_issues).unwrap_or_default(),
+            )
+        }
+        _ => RunSummary::Completed(format!("run {id} completed: {spend}")),
+    }
+}
+
+/// Returns the individual problems in an error, one line each.
+pub(crate) fn error_issues(error: &ErrorBody) -> Vec<String> {
+    let details = error.details();
+    let mut issues: Vec<String> = details.violations.iter().map(ToString::to_string).collect();
+    let rejected = details.rejected_urls.iter();
+    issues.extend(rejected.map(|url| format!("{url} is not a file of this run")));
+    if let Some(harvested) = details.harvested.as_ref().filter(|it| !it.is_empty()) {
+        let generated = harvested
+            .iter()
+            .map(|(kind, count)| format!("{count} {kind}"));
+        let generated: Vec<String> = generated.collect();
+        issues.push(format!("generated nevertheless: {}", generated.join(", ")));
+    }
+    if let Some(count) = details.pending_job_count {
+        issues.push(format!("unfinished generation jobs: {count}"));
+    }
+    if let Some(reason) = &details.reason {
+        issues.push(format!("reason: {reason}"));
+    }
+    if details.charged == Some(false) {
+        issues.push("nothing was charged".to_owned());
+    }
+    if issues.is_empty()
+        && let Some(details) = error.details.as_ref().filter(|it| !it.is_empty())
+        && let Ok(json) = serde_json::to_string(details)
+    {
+        issues.push(format!("details: {json}"));
+    }
+    issues
+}
+
+fn for_run(run: &str, failure: Failure) -> Failure {
+    failure.for_resource(ResourceId::Run(run.to_owned()))
+}
+
+fn run_failure(
+    session: &Session,
+    run: &str,
+    receipt: &RunReceipt,
+    kind: &str,
+    is_downloaded: bool,
+) -> Failure {
+    let why = match &receipt.error {
+        Some(error) if !error.message.is_empty() => error.message.clone(),
+        _ => "the service did not give a reason".to_owned(),
+    };
+    let code = receipt.error.as_ref().map(|error| &error.code);
+    let details = receipt.error.as_ref().and_then(|it| it.details.as_ref());
+    let failure = for_run(run, Failure::new(Exit::JobFailed, why))
+        .context(match &receipt.status {
+            RunStatus::Other(status) if !status.is_empty() => {
+                format!("the run ended with status {}", sanitize(status))
+            }
+            _ => "the run failed".to_owned(),
+        })
+        .with_response(
+            code.map(|code| code.as_str().to_owned())
+                .filter(|code| !code.is_empty()),
+            None,
+            receipt.request_id.as_ref().map(|id| id.as_str().to_owned()),
+            details
+                .filter(|details| !details.is_empty())
+                .and_then(|details| serde_json::to_value(details).ok()),
+        );
+    // The output error repeats the error, unless only one of them has details.
+    let errors = [&receipt.error, &receipt.output_error];
+    let mut issue_lists = errors
+        .iter()
+        .filter_map(|error| error.as_ref())
+        .map(error_issues);
+    let error_issues = issue_lists.find(|issues| !issues.is_empty());
+    let mut failure = error_issues
+        .into_iter()
+        .flatten()
+        .fold(failure, Failure::issue);
+    failure = failure.issue(format!(
+        "{}; work completed before a failure is billed",
+        spend(receipt)
+    ));
+    if session.is_sandbox() {
+        return failure;
+    }
+    failure = match failure_hint(session, run, receipt, kind) {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    };
+    if !receipt.artifacts.is_empty() && !is_downloaded {
+        let command = download_command(session, run, kind, Path::new("DIR"));
+        failure = failure.hint(format!("download its files: {command}"));
+    }
+    failure
+}
+
+/// Returns what to do about a failed run.
+fn failure_hint(session: &Session, run: &str, receipt: &RunReceipt, kind: &str) -> Option<String> {
+    let error = receipt.error.as_ref()?;
+    let can_continue = kind == "format";
+    let is_cap_spent = receipt.usage.as_ref().is_some_and(|usage| {
+        let cap = usage.generation_spend_cap_usd_micros;
+        cap.is_some() && usage.billable_amount_usd_micros >= cap
+    });
+    Some(match &error.code {
+        ErrorCode::UnattendedBlocked if can_continue => format!(
+            "the run needs a decision: continue it with instructions: {}",
+            continue_command(session, run, receipt, &["--instruction", "…"])
+        ),
+        ErrorCode::UnattendedBlocked => {
+            "the run needs a decision: start it again with more specific instructions".to_owned()
+        }
+        ErrorCode::FormatRunFailed if is_cap_spent && can_continue => format!(
+            "the run reached its spend cap: continue it with a higher one: {}",
+            continue_command(session, run, receipt, &["--cap", "USD"])
+        ),
+        ErrorCode::FormatRunFailed if is_cap_spent => {
+            "the run reached its spend cap: start it again with a higher --cap".to_owned()
+        }
+        _ if is_retryable(error) => "retry: run the same command again".to_owned(),
+        _ if can_continue => format!(
+            "start it again, or continue it with: {}",
+            continue_command(session, run, receipt, &[])
+        ),
+        _ => return None,
+    })
+}
+
+fn is_retryable(error: &ErrorBody) -> bool {
+    error
+        .retryable
+        .or(error.details().retryable)
+        .unwrap_or_else(|| {
+            error
+                .code
+                .defaults()
+                .is_some_and(|defaults| defaults.retryable)
+        })
+}
+
+fn continue_command(session: &Session, run: &str, receipt: &RunReceipt, more: &[&str]) -> String {
+    let format = receipt
+        .format_id
+        .as_ref()
+        .map_or("FORMAT", |id| id.as_str());
+    let mut words = vec!["format", "run", format, "--continue", run];
+    words.extend(more);
+    session.resume_command(SurfaceChoice::Developer, &words)
+}
+
+/// Returns the command that downloads the files of a run.
+pub(crate) fn download_command(session: &Session, id: &str, kind: &str, folder: &Path) -> String {
+    let folder = folder.display().to_string();
+    let words = ["run", "download", id, "--kind", kind, "--dir", &folder];
+    session.resume_command(SurfaceChoice::Developer, &words)
+}
+
+pub(crate) fn list(runs: &[RunReceipt]) -> Table {
+    let mut table = Table::new([
+        Column::required("run"),
+        Column::status("status"),
+        Column::number("spent"),
+        Column::number("files"),
+        Column::time("created"),
+        Column::text("error"),
+    ]);
+    for run in runs {
+        let spent = run.billable_amount();
+        table.row([
+            run.id().as_ref().map_or("", |id| id.as_str()),
+            run.status.as_str(),
+            &spent.map_or_else(|| "unknown".to_owned(), money),
+            &run.artifacts.len().to_string(),
+            &time_ago(run.created_at.as_ref()),
+            run.error.as_ref().map_or("", error_label),
+        ]);
+    }
+    table
+}
+
+/// Returns the table of several finished runs.
+pub(crate) fn finished_list(finished: &[FinishedRun]) -> Table {
+    let mut table = Table::new([
+        Column::required("run"),
+        Column::status("status"),
+        Column::text("usage"),
+        Column::text("content"),
+        Column::required("location"),
+    ]);
+    for finished in finished {
+        let receipt = &finished.result;
+        let (id, status) = (receipt.id(), receipt.status.as_str());
+        let id = id.as_ref().map_or("", |id| id.as_str());
+        let usage = spend(receipt);
+        let mut row =
+            |content: &str, location: &str| table.row([id, status, &usage, content, location]);
+        if let Some(output) = &receipt.output {
+            row("output", &output.to_string());
+        }
+        match &finished.files {
+            Some(files) => files.iter().for_each(|file| row("file", &file.path)),
+            None => receipt.artifacts.iter().for_each(|artifact| {
+                let kind = artifact_label(artifact);
+                row(kind, artifact.url.as_deref().unwrap_or("-"));
+            }),
+        }
+        if receipt.output.is_none() && receipt.artifacts.is_empty() {
+            let error = receipt.error.as_ref();
+            row("", error.map_or("", error_label));
+        }
+    }
+    table
+}
+
+pub(crate) fn status(status: &RunStatusPayload) -> Table {
+    let mut table = Table::key_value();
+    table.field("run", status.run_id.as_ref());
+    table.field("kind", status.kind.as_ref());
+    table.status_field("status", status.status.as_ref());
+    table.field("terminal", status.terminal);
+    table.field("result ready", status.result_ready);
+    let next = status.poll_after;
+    table.field(
+        "next poll",
+        next.map(|hint| format!("in {} s", hint.as_secs_f64())),
+    );
+    table
+}
+
+/// Returns the table of a run's phases, oldest first.
+pub(crate) fn timeline(events: &[RunEvent]) -> Table {
+    let mut table = Table::new([
+        Column::time("at (UTC)"),
+        Column::whole("phase"),
+        Column::status("status"),
+        Column::text("message"),
+    ]);
+    for event in events {
+        table.row([
+            &event
+                .created_at
+                .as_ref()
+                .map(date_and_time)
+                .unwrap_or_default(),
+            event.phase.as_deref().unwrap_or_default(),
+            event.status.as_deref().unwrap_or_default(),
+            event.message.as_deref().unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+pub(crate) fn finished(finished: &FinishedRun) -> Table {
+    let receipt = &finished.result;
+    let mut table = Table::key_value();
+    table.field("run", receipt.id());
+    table.field("kind", receipt.kind.as_ref());
+    table.status_field("status", Some(&receipt.status));
+    table.field("format", receipt.format_id.as_ref());
+    table.field("action", receipt.action_id.as_ref());
+    table.field("continues", receipt.previous_run_id.as_ref());
+    table.field("queue", receipt.queue_id.as_ref());
+    table.field("created", time_ago_and_date(receipt.created_at.as_ref()));
+    table.field("usage", Some(spend(receipt)));
+    table.field("output", receipt.output.as_ref());
+    table.field("primary output", receipt.primary_output_url.as_ref());
+    add_artifacts(&mut table, &receipt.artifacts);
+    for file in finished.files.iter().flatten() {
+        table.field("file", Some(file));
+    }
+    for (name, error) in [
+        ("error", &receipt.error),
+        ("output error", &receipt.output_error),
+    ] {
+        table.field(name, error.as_ref().map(error_text));
+    }
+    let delivery = receipt.webhook_delivery.as_ref();
+    table.field("webhook", delivery.and_then(|it| it.status.as_ref()));
+    table.field("request", receipt.request_id.as_ref());
+    table
+}

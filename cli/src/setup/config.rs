@@ -1,0 +1,191 @@
+//! `svc config`: the configuration file.
+
+use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
+use serde::Serialize;
+use svc_sdk::Open;
+
+use crate::args::SurfaceChoice;
+use crate::config::{ConfigFile, Origin, PROFILE_KEYS, config_file, origin_of, state_dir};
+use crate::error::{Failure, Suggestion};
+use crate::output::{Column, Table};
+use crate::session::Session;
+use crate::webhook::Secrets;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Config {
+    /// Show the configuration; secrets are not shown
+    Show {
+        /// Show where each value comes from
+        #[arg(long)]
+        origin: bool,
+    },
+    /// Print the path of the configuration file
+    Path,
+    /// Print a value
+    Get {
+        /// Name of the setting
+        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(PROFILE_KEYS))]
+        key: String,
+    },
+    /// Set a value in the profile
+    Set {
+        /// Name of the setting
+        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(PROFILE_KEYS))]
+        key: String,
+        /// New value
+        #[arg(value_name = "VALUE")]
+        value: String,
+    },
+    /// Remove a value from the profile
+    Unset {
+        /// Name of the setting
+        #[arg(value_name = "KEY", value_parser = PossibleValuesParser::new(PROFILE_KEYS))]
+        key: String,
+    },
+}
+
+#[derive(Serialize)]
+struct SettingRow {
+    name: String,
+    value: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+}
+
+pub(crate) fn config(session: &Session, config: &Config) -> Result<(), Failure> {
+    if session.is_sandbox() {
+        return Err(Failure::usage(
+            "`svc config` cannot be used with --sandbox: the sandbox needs no configuration",
+        ));
+    }
+    match config {
+        Config::Show { origin } => show(session, *origin),
+        Config::Path => session
+            .printer
+            .print_text(&config_file(session.environment())?.display().to_string()),
+        Config::Get { key } => match session.settings()?.get(key) {
+            Some(sourced) => session.printer.print_text(&sourced.value),
+            None => Err(
+                Failure::configuration(format!("{key} is not configured")).hint(
+                    Suggestion::from("set it with ")
+                        .svc(["config", "set", key, "VALUE"])
+                        .then(", or set up URLs and keys with ")
+                        .svc(["init"]),
+                ),
+            ),
+        },
+        Config::Set { key, value } => {
+            if key.ends_with("_url") {
+                origin_of(value)?;
+                // Reject URLs that a client would not accept, such as one with a password, before
+                // they are written to disk.
+                session.access_with::<Open>(value.clone(), None)?;
+            }
+            let (mut file, profile) = profile_of(session)?;
+            file.set(&profile, key, value)?;
+            file.save()?;
+            session.printer.note(&format!(
+                "set {key} of profile {profile} in {}",
+                file.path().display()
+            ));
+            Ok(())
+        }
+        Config::Unset { key } => {
+            let (mut file, profile) = profile_of(session)?;
+            if file.unset(&profile, key) {
+                file.save()?;
+            } else {
+                session
+                    .printer
+                    .note(&format!("profile {profile} has no {key}"));
+            }
+            Ok(())
+        }
+    }
+}
+
+fn profile_of(session: &Session) -> Result<(ConfigFile, String), Failure> {
+    let settings = session.settings()?;
+    let file = ConfigFile::load(settings.file.path().to_owned())?;
+    Ok((file, settings.profile.value.clone()))
+}
+
+fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
+    let settings = session.settings()?;
+    settings.check_profile()?;
+    let mut rows = vec![SettingRow {
+        name: "profile".into(),
+        value: Some(settings.profile.value.clone()),
+        origin: Some(settings.profile.origin.to_string()),
+    }];
+    for name in PROFILE_KEYS {
+        let sourced = settings.get(name);
+        rows.push(SettingRow {
+            name: name.to_owned(),
+            value: sourced.map(|it| it.value.clone()),
+            origin: sourced.map(|it| it.origin.to_string()),
+        });
+    }
+    for surface in [SurfaceChoice::Open, SurfaceChoice::Developer] {
+        let origin = session.key_origin(surface)?;
+        rows.push(SettingRow {
+            name: format!("{}_api_key", surface.as_str()),
+            value: origin.as_ref().map(|_| "(set, not shown)".to_owned()),
+            origin: origin.map(|origin| origin.to_string()),
+        });
+    }
+    let secret = Secrets::origin(session)?;
+    rows.push(SettingRow {
+        name: "webhook_secret".to_owned(),
+        value: secret.as_ref().map(|_| "(set, not shown)".to_owned()),
+        origin: secret.map(|origin| origin.to_string()),
+    });
+    let row = |name: &str, value: String, variable: &'static str| {
+        let origin = match session.environment().get(variable) {
+            Some(_) => Origin::Variable(variable).to_string(),
+            None => "the platform".to_owned(),
+        };
+        SettingRow {
+            name: name.to_owned(),
+            value: Some(value),
+            origin: Some(origin),
+        }
+    };
+    rows.push(row(
+        "config_file",
+        settings.file.path().display().to_string(),
+        "SVC_CONFIG",
+    ));
+    rows.push(row(
+        "state_dir",
+        state_dir(session.environment())?.display().to_string(),
+        "SVC_STATE_DIR",
+    ));
+    if ["base_url", "developer_base_url"]
+        .iter()
+        .all(|name| settings.get(name).is_none())
+    {
+        let hint = "no URL is configured: set up URLs and keys with svc init";
+        session.printer.note(hint);
+    }
+    if !with_origin {
+        rows.iter_mut().for_each(|row| row.origin = None);
+    }
+    session.printer.print_list(&rows, |rows| {
+        let mut table = if with_origin {
+            Table::new(["name", "value", "origin"].map(Column::required))
+        } else {
+            Table::new(["name", "value"].map(Column::required))
+        };
+        for row in rows {
+            let value = row.value.as_deref().unwrap_or("-");
+            match (&row.origin, with_origin) {
+                (Some(origin), _) => table.row([row.name.as_str(), value, origin]),
+                (None, true) => table.row([row.name.as_str(), value, "-"]),
+                (None, false) => table.row([row.name.as_str(), value]),
+            }
+        }
+        table
+    })
+}

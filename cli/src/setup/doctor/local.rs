@@ -1,0 +1,263 @@
+//! Checks without the service: the configuration, the journal and this machine.
+
+use std::fs;
+use std::path::Path;
+
+use tokio::runtime::Handle;
+
+use crate::args::SurfaceChoice;
+use crate::config::{Setting, Settings, config_file, probe_keyring, state_dir};
+use crate::error::Failure;
+use crate::journal::entries;
+use crate::session::Session;
+use crate::setup::doctor::{Check, CheckStatus, run_blocking};
+use crate::webhook::Secrets;
+
+/// The settings that have a check of their own.
+const SETTINGS: [&str; 4] = [
+    "base_url",
+    "developer_base_url",
+    "mcp_url",
+    "first_party_owner",
+];
+
+/// Checks the configuration.
+pub(super) fn check(session: &Session) -> Vec<Check> {
+    if session.is_sandbox() {
+        let message = "the sandbox needs no configuration";
+        return vec![Check::skipped("configuration", message)];
+    }
+    let settings = match session.settings() {
+        Ok(settings) => settings,
+        Err(failure) => return vec![invalid(session, &failure)],
+    };
+    let mut checks = vec![file(session, settings)];
+    let open_url = settings.get("base_url").map(|url| &url.value);
+    for name in SETTINGS {
+        checks.push(match settings.get(name) {
+            Some(setting) if name == "developer_base_url" && open_url == Some(&setting.value) => {
+                let message = format!("{}, the same as base_url", with_origin(setting));
+                Check::warning(name, message).next(format!(
+                    "each surface has a URL of its own: {}",
+                    session.command(&["init"])
+                ))
+            }
+            Some(setting) => Check::ok(name, with_origin(setting)),
+            None => Check::skipped(name, "not configured"),
+        });
+    }
+    checks.push(webhook_secret(session, settings));
+    checks
+}
+
+fn invalid(session: &Session, failure: &Failure) -> Check {
+    let path = config_file(session.environment()).ok();
+    let check = Check::failed("configuration", failure.headline());
+    match path {
+        Some(path) => check.next(format!("correct or remove {}", path.display())),
+        None => check.next("set SVC_CONFIG to the path of a configuration file"),
+    }
+}
+
+fn file(session: &Session, settings: &Settings) -> Check {
+    if let Err(failure) = settings.check_profile() {
+        return Check::failed("configuration", failure.headline())
+            .next(format!("svc init --profile {}", settings.profile.value));
+    }
+    let path = settings.file.path();
+    let exists = match path.exists() {
+        true => "",
+        false => ", which does not exist",
+    };
+    let profile = &settings.profile;
+    let message = format!(
+        "profile {} ({}) in {}{exists}",
+        profile.value,
+        profile.origin,
+        path.display()
+    );
+    let surfaces = [SurfaceChoice::Open, SurfaceChoice::Developer];
+    if surfaces.into_iter().all(|it| settings.url_of(it).is_none()) {
+        let message = format!("{message}: no URL of either surface is configured");
+        return Check::failed("configuration", message).next(format!(
+            "{}, or try it without the service: svc --sandbox doctor",
+            session.command(&["init"])
+        ));
+    }
+    Check::ok("configuration", message)
+}
+
+fn with_origin(setting: &Setting) -> String {
+    format!("{} ({})", setting.value, setting.origin)
+}
+
+fn webhook_secret(session: &Session, settings: &Settings) -> Check {
+    const NAME: &str = "webhook_secret";
+    if let Ok(Some(origin)) = Secrets::origin(session) {
+        return Check::ok(NAME, format!("set, not shown ({origin})"));
+    }
+    let Some(file) = settings.get("webhook_secret_file") else {
+        return Check::skipped(NAME, "not configured");
+    };
+    match Secrets::from_file(std::path::Path::new(&file.value)) {
+        Ok(_) => Check::ok(NAME, format!("file {} ({})", file.value, file.origin)),
+        Err(failure) => Check {
+            status: CheckStatus::Warning,
+            ..Check::failed(NAME, failure.headline())
+        }
+        .next("svc webhook secret show --jq .secret > FILE"),
+    }
+}
+
+/// Checks that there are trusted certificates for https.
+pub(super) async fn tls_roots(session: &Session) -> Check {
+    const NAME: &str = "tls_roots";
+    if session.is_sandbox() {
+        return Check::skipped(NAME, "the sandbox needs no certificates");
+    }
+    let Some(roots) = run_blocking(count_roots).await else {
+        return Check::failed(NAME, "the system's certificates could not be read in time");
+    };
+    match roots {
+        Ok(message) => Check::ok(NAME, message),
+        Err(why) => {
+            let next = "install the system's CA certificates (usually the package ca-certificates)";
+            match needs_tls(session) {
+                true => Check::failed(NAME, why).next(next),
+                false => {
+                    Check::warning(NAME, format!("{why}, which only https URLs need")).next(next)
+                }
+            }
+        }
+    }
+}
+
+#[cfg(all(unix, not(target_os = "macos")))]
+fn count_roots() -> Result<String, String> {
+    let found = rustls_native_certs::load_native_certs();
+    match found.certs.len() {
+        0 => Err(match found.errors.first() {
+            Some(error) => format!("no trusted certificates: {error}"),
+            None => "no trusted certificates".to_owned(),
+        }),
+        count => Ok(format!("{count} trusted certificates")),
+    }
+}
+
+#[cfg(not(all(unix, not(target_os = "macos"))))]
+fn count_roots() -> Result<String, String> {
+    Ok("certificates are verified by the operating system".to_owned())
+}
+
+fn needs_tls(session: &Session) -> bool {
+    let Ok(settings) = session.settings() else {
+        return false;
+    };
+    let surfaces = [SurfaceChoice::Open, SurfaceChoice::Developer];
+    let urls = surfaces.into_iter().filter_map(|it| settings.url_of(it));
+    urls.chain(settings.get("mcp_url"))
+        .any(|url| url.value.starts_with("https:"))
+}
+
+/// Checks whether the keyring responds. Without one, keys are stored in a file.
+pub(super) async fn keyring(session: &Session) -> Check {
+    const NAME: &str = "keyring";
+    if session.is_sandbox() {
+        return Check::skipped(NAME, "the sandbox stores no keys");
+    }
+    let next = "keys are stored in a file with mode 0600 instead; on Linux install libsecret-tools for the keyring";
+    match run_blocking(probe_keyring).await {
+        Some(Ok(())) => Check::ok(NAME, "available"),
+        Some(Err(why)) => Check::warning(NAME, format!("not available: {why}")).next(next),
+        None => Check::warning(NAME, "not available: no response in time").next(next),
+    }
+}
+
+/// Checks that the journal can be read and written, and looks for requests without an outcome.
+pub(super) async fn journal(session: &Session) -> Vec<Check> {
+    const NAMES: [&str; 2] = ["journal", "open_intents"];
+    if session.is_sandbox() {
+        let skipped = |name| Check::skipped(name, "the sandbox has no journal");
+        return NAMES.map(skipped).into();
+    }
+    let dir = match state_dir(session.environment()) {
+        Ok(dir) => dir,
+        Err(failure) => {
+            return vec![
+                Check::failed(NAMES[0], failure.headline()).next("set SVC_STATE_DIR"),
+                Check::skipped(NAMES[1], "there is no journal"),
+            ];
+        }
+    };
+    let shown = dir.display().to_string();
+    let late = || {
+        let why = format!("{shown} could not be read in time");
+        vec![
+            Check::failed(NAMES[0], why).next("choose another directory with SVC_STATE_DIR"),
+            Check::skipped(NAMES[1], "the journal could not be read"),
+        ]
+    };
+    run_blocking(move || journal_in(&dir))
+        .await
+        .unwrap_or_else(late)
+}
+
+fn journal_in(dir: &Path) -> Vec<Check> {
+    let shown = dir.display();
+    let other_dir = "free disk space, or choose another directory with SVC_STATE_DIR";
+    if let Err(error) = check_writable(dir) {
+        let why = format!("cannot write to {shown}: {error}");
+        return vec![
+            Check::failed("journal", why).next(other_dir),
+            Check::skipped("open_intents", "the journal cannot be written"),
+        ];
+    }
+    let entries = match Handle::current().block_on(entries(dir)) {
+        Ok(entries) => entries,
+        Err(failure) => {
+            return vec![
+                Check::failed("journal", failure.headline()).next(other_dir),
+                Check::skipped("open_intents", "the journal cannot be read"),
+            ];
+        }
+    };
+    let open = entries
+        .iter()
+        .filter(|entry| entry.outcome.is_none())
+        .count();
+    let journal = Check::ok("journal", format!("{} requests in {shown}", entries.len()));
+    let intents = match open {
+        0 => Check::ok("open_intents", "none"),
+        1 => Check::warning(
+            "open_intents",
+            "1 request has no known outcome, or is in progress",
+        ),
+        _ => Check::warning(
+            "open_intents",
+            format!("{open} requests have no known outcome, or are in progress"),
+        ),
+    };
+    let intents = match open {
+        0 => intents,
+        _ => intents.next("svc history --open; the same command again resumes each of them, or says why it cannot"),
+    };
+    vec![journal, intents]
+}
+
+/// Checks that files can be created in a directory, or in its closest parent that exists.
+fn check_writable(dir: &Path) -> std::io::Result<()> {
+    let existing = dir
+        .ancestors()
+        .find(|dir| !dir.as_os_str().is_empty() && dir.exists());
+    let existing = existing.unwrap_or(Path::new("."));
+    if !fs::metadata(existing)?.is_dir() {
+        return Err(std::io::Error::other(format!(
+            "{} is not a directory",
+            existing.display()
+        )));
+    }
+    tempfile::Builder::new()
+        .prefix(".doctor-")
+        .tempfile_in(existing)
+        .map(drop)
+}

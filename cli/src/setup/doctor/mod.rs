@@ -1,0 +1,186 @@
+//! `svc doctor`: checks of the configuration, the service and this machine.
+
+mod local;
+mod surfaces;
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::args::SurfaceChoice;
+use crate::error::{Exit, Failure};
+use crate::output::Table;
+use crate::session::Session;
+use crate::text::counted;
+
+/// Runs the command. The exit code is 1 if a check failed.
+pub(crate) async fn doctor(session: &Session) -> Result<(), Failure> {
+    let configured = local::check(session);
+    let is_valid = session.is_sandbox() || session.settings().is_ok();
+    // The checks run at the same time, and each has a time limit of its own.
+    let (open, developer, mcp, tls, keyring, journal) = tokio::join!(
+        surfaces::check(session, SurfaceChoice::Open, is_valid),
+        surfaces::check(session, SurfaceChoice::Developer, is_valid),
+        surfaces::check_mcp(session, is_valid),
+        local::tls_roots(session),
+        local::keyring(session),
+        local::journal(session),
+    );
+    let clock = surfaces::clock(&[&open, &developer]);
+    let mut checks = configured;
+    checks.extend(open.checks);
+    checks.extend(developer.checks);
+    checks.push(mcp);
+    checks.push(clock);
+    checks.push(tls);
+    checks.push(keyring);
+    checks.extend(journal);
+    session.printer.print_list(&checks, table)?;
+    if session.printer.prints_tables() {
+        session.printer.note(&summary(&checks));
+    }
+    match checks
+        .iter()
+        .any(|check| check.status == CheckStatus::Failed)
+    {
+        true => Err(Failure::already_reported(Exit::Failure)),
+        false => Ok(()),
+    }
+}
+
+/// Returns what the checks say together, such as `1 problem, 2 warnings`.
+fn summary(checks: &[Check]) -> String {
+    let count = |status| checks.iter().filter(|check| check.status == status).count();
+    let counts = [
+        (count(CheckStatus::Failed), "problem"),
+        (count(CheckStatus::Warning), "warning"),
+    ];
+    let words: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, noun)| counted(count, noun))
+        .collect();
+    match (words.join(", "), count(CheckStatus::Failed)) {
+        (words, 0) if words.is_empty() => "everything works".to_owned(),
+        (words, 0) => format!("everything works, with {words}"),
+        (words, _) => words,
+    }
+}
+
+fn table(checks: &[Check]) -> Table {
+    let mut table = Table::key_value();
+    for check in checks {
+        let label = format!("{} {}", check.status.mark(), check.name);
+        table.row([label.as_str(), check.message.as_str()]);
+        if let Some(next) = &check.next {
+            table.row(["", &format!("next: {next}")]);
+        }
+    }
+    table
+}
+
+/// The time limit of a check, below the five seconds that a user waits at most.
+const CHECK_TIMEOUT: Duration = Duration::from_millis(4500);
+
+#[derive(Debug, Serialize)]
+struct Check {
+    #[serde(rename = "check")]
+    name: &'static str,
+    status: CheckStatus,
+    /// The finding, in words.
+    message: String,
+    /// The suggested command or action.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// How a check ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum CheckStatus {
+    Ok,
+    /// Something to know about, which does not prevent the use of the service.
+    Warning,
+    Failed,
+    /// The check does not apply, or something that it needs is missing.
+    Skipped,
+}
+
+impl CheckStatus {
+    /// Returns the symbol of the status, for the table.
+    const fn mark(self) -> &'static str {
+        match self {
+            Self::Ok => "✓",
+            Self::Warning => "!",
+            Self::Failed => "✗",
+            Self::Skipped => "-",
+        }
+    }
+}
+
+impl Check {
+    fn ok(name: &'static str, message: impl Into<String>) -> Self {
+        Self::new(name, CheckStatus::Ok, message)
+    }
+
+    fn warning(name: &'static str, message: impl Into<String>) -> Self {
+        Self::new(name, CheckStatus::Warning, message)
+    }
+
+    fn failed(name: &'static str, message: impl Into<String>) -> Self {
+        Self::new(name, CheckStatus::Failed, message)
+    }
+
+    fn skipped(name: &'static str, message: impl Into<String>) -> Self {
+        Self::new(name, CheckStatus::Skipped, message)
+    }
+
+    fn new(name: &'static str, status: CheckStatus, message: impl Into<String>) -> Self {
+        Self {
+            name,
+            status,
+            message: message.into(),
+            next: None,
+        }
+    }
+
+    /// Adds what to do.
+    fn next(mut self, next: impl Into<String>) -> Self {
+        self.next = Some(next.into());
+        self
+    }
+}
+
+/// Runs blocking work on another thread, with the time limit of a check. Returns `None` if the
+/// time is over.
+async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let work = tokio::task::spawn_blocking(work);
+    match tokio::time::timeout(CHECK_TIMEOUT, work).await {
+        Ok(Ok(done)) => Some(done),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_counts_problems_and_warnings() {
+        let ok = || Check::ok("a", "");
+        let warning = || Check::warning("b", "");
+        let failed = || Check::failed("c", "");
+        assert_eq!(
+            summary(&[ok(), Check::skipped("d", "")]),
+            "everything works"
+        );
+        assert_eq!(
+            summary(&[ok(), warning()]),
+            "everything works, with 1 warning"
+        );
+        assert_eq!(
+            summary(&[failed(), warning(), warning()]),
+            "1 problem, 2 warnings"
+        );
+    }
+}

@@ -1,0 +1,344 @@
+//! The surfaces: whether they can be reached, whether they accept the API key, and their clocks.
+
+use std::time::Duration;
+
+use http::HeaderMap;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::args::SurfaceChoice;
+use crate::config::{ConfiguredKey, KeyOrigin};
+#[cfg(feature = "mcp")]
+use crate::error::SetupProblem;
+use crate::error::message;
+use crate::session::{Session, key_variable};
+use crate::setup::doctor::{CHECK_TIMEOUT, Check, run_blocking};
+use crate::text::sanitize;
+use crate::{clock, setup};
+
+/// The difference of the clocks above which there is a warning. Signatures of webhooks are rejected
+/// from five minutes on.
+const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(30);
+
+/// The time limit of a request, so that its own error is shown rather than that of the check.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(4);
+
+pub(super) struct SurfaceChecks {
+    pub(super) checks: [Check; 2],
+    /// The clock of the surface minus the clock of this machine.
+    skew: Option<SignedDuration>,
+}
+
+struct Names {
+    reachable: &'static str,
+    key: &'static str,
+}
+
+const fn names(surface: SurfaceChoice) -> Names {
+    match surface {
+        SurfaceChoice::Open => Names {
+            reachable: "open_surface",
+            key: "open_key",
+        },
+        SurfaceChoice::Developer => Names {
+            reachable: "developer_surface",
+            key: "developer_key",
+        },
+    }
+}
+
+/// Checks whether a surface can be reached, and whether it accepts the key.
+pub(super) async fn check(
+    session: &Session,
+    surface: SurfaceChoice,
+    is_configuration_valid: bool,
+) -> SurfaceChecks {
+    let checks = check_within_limit(session, surface, is_configuration_valid);
+    let names = names(surface);
+    tokio::time::timeout(CHECK_TIMEOUT, checks)
+        .await
+        .unwrap_or_else(|_| SurfaceChecks {
+            checks: [
+                Check::failed(names.reachable, "no response in time").next(check_url(session)),
+                Check::skipped(names.key, "not checked: no response in time"),
+            ],
+            skew: None,
+        })
+}
+
+async fn check_within_limit(
+    session: &Session,
+    surface: SurfaceChoice,
+    is_configuration_valid: bool,
+) -> SurfaceChecks {
+    let names = names(surface);
+    let skipped = |why: &str| SurfaceChecks {
+        checks: [
+            Check::skipped(names.reachable, why),
+            Check::skipped(names.key, why),
+        ],
+        skew: None,
+    };
+    if !is_configuration_valid {
+        return skipped("the configuration is not valid");
+    }
+    let Ok(url) = session.base_url(surface) else {
+        return skipped("no URL is configured");
+    };
+    let key = match find_key(session, surface, &url).await {
+        Ok(key) => key,
+        Err(check) => {
+            let reachable = Check::skipped(names.reachable, "not checked without a key");
+            return SurfaceChecks {
+                checks: [reachable, check],
+                skew: None,
+            };
+        }
+    };
+    let sent_at = clock::now();
+    let probed = setup::probe(session, surface, &url, &key.key, Some(REQUEST_TIMEOUT)).await;
+    let round_trip = clock::elapsed(clock::now(), sent_at);
+    let reached = format!("{url} responded in {} ms", round_trip.as_millis());
+    let (checks, headers) = match &probed {
+        Ok(Ok(headers)) => (
+            [
+                Check::ok(names.reachable, reached),
+                Check::ok(names.key, format!("accepted: {}", with_origin(&key))),
+            ],
+            Some(headers),
+        ),
+        Ok(Err(error)) => (
+            failed_request(session, surface, &url, error, reached, &key),
+            error.response().map(|response| &response.headers),
+        ),
+        Err(failure) => (
+            [
+                Check::failed(names.reachable, failure.headline()).next(check_url(session)),
+                Check::skipped(names.key, "not checked: the URL is not that of the service"),
+            ],
+            None,
+        ),
+    };
+    // The response was made at some time while it was waited for.
+    let skew = headers.and_then(|headers| clock_skew(headers, sent_at, clock::now()));
+    SurfaceChecks { checks, skew }
+}
+
+/// Reads the key on another thread, because a keyring may wait for its user.
+async fn find_key(
+    session: &Session,
+    surface: SurfaceChoice,
+    url: &str,
+) -> Result<ConfiguredKey, Check> {
+    let name = names(surface).key;
+    let (global, base_url) = (session.global.clone(), url.to_owned());
+    let found =
+        run_blocking(move || Session::without_logging(global)?.find_key(surface, &base_url)).await;
+    let login = session.resume_command_on(surface, &["auth", "login"]);
+    match found {
+        Some(Ok(Some(key))) => Ok(key),
+        Some(Ok(None)) => {
+            let variable = key_variable(surface);
+            Err(Check::failed(name, "no API key is configured")
+                .next(format!("{login}, or set {variable}")))
+        }
+        Some(Err(failure)) => Err(Check::failed(name, failure.headline()).next(login)),
+        None => {
+            let why = "the key could not be read in time: the keyring did not respond";
+            Err(Check::failed(name, why).next("unlock the keyring"))
+        }
+    }
+}
+
+fn failed_request(
+    session: &Session,
+    surface: SurfaceChoice,
+    url: &str,
+    error: &svc_sdk::Error,
+    reached: String,
+    used: &ConfiguredKey,
+) -> [Check; 2] {
+    let names = names(surface);
+    let key = with_origin(used);
+    let why = sanitize(&message(error));
+    if error.is_unauthorized() {
+        return [
+            Check::ok(names.reachable, reached),
+            Check::failed(names.key, format!("rejected: {key}: {why}"))
+                .next(replace_key(session, surface, used)),
+        ];
+    }
+    if error.status() == Some(403) {
+        let message = format!("without permission for this request: {key}: {why}");
+        return [
+            Check::ok(names.reachable, reached),
+            Check::warning(names.key, message).next("use a key with the scopes that you need"),
+        ];
+    }
+    let unchecked = Check::skipped(names.key, format!("not checked: {key}"));
+    if error.is_rate_limited() || matches!(error.status(), Some(502..=504)) {
+        let check = Check::warning(names.reachable, format!("{url} is busy: {why}"));
+        let next = format!("{}, a little later", session.command(&["doctor"]));
+        return [check.next(next), unchecked];
+    }
+    let message = match why.contains(url.trim_end_matches('/')) {
+        true => why,
+        false => format!("{url}: {why}"),
+    };
+    let check = Check::failed(names.reachable, message);
+    [check.next(check_url(session)), unchecked]
+}
+
+fn replace_key(session: &Session, surface: SurfaceChoice, key: &ConfiguredKey) -> String {
+    match key.origin {
+        KeyOrigin::Variable(name) => format!("correct or unset {name}"),
+        _ => session.resume_command_on(surface, &["auth", "login"]),
+    }
+}
+
+fn with_origin(key: &ConfiguredKey) -> String {
+    format!("{} from {}", key.redacted(), key.origin)
+}
+
+fn check_url(session: &Session) -> String {
+    let command = session.command(&["config", "show", "--origin"]);
+    format!("check the network, and where the URL comes from: {command}")
+}
+
+/// Returns the difference to the header `Date`, which has whole seconds.
+fn clock_skew(
+    headers: &HeaderMap,
+    sent_at: Timestamp,
+    received_at: Timestamp,
+) -> Option<SignedDuration> {
+    let date = headers.get(http::header::DATE)?.to_str().ok()?;
+    let date = jiff::fmt::rfc2822::DateTimeParser::new()
+        .parse_timestamp(date)
+        .ok()?;
+    let end = date.checked_add(SignedDuration::from_secs(1)).ok()?;
+    Some(if end < sent_at {
+        end.duration_since(sent_at)
+    } else if date > received_at {
+        date.duration_since(received_at)
+    } else {
+        SignedDuration::ZERO
+    })
+}
+
+/// Checks the clock of this machine against those of the surfaces.
+pub(super) fn clock(surfaces: &[&SurfaceChecks]) -> Check {
+    const NAME: &str = "clock";
+    let skews = surfaces.iter().filter_map(|surface| surface.skew);
+    let Some(skew) = skews.max_by_key(|skew| skew.abs()) else {
+        return Check::skipped(NAME, "no response with a Date header");
+    };
+    let shown = clock::format_duration(skew.unsigned_abs());
+    let message = match skew.is_negative() {
+        _ if skew.is_zero() => "in step with the service".to_owned(),
+        true => format!("{shown} ahead of the service"),
+        false => format!("{shown} behind the service"),
+    };
+    if skew.abs() > MAX_CLOCK_SKEW {
+        let next =
+            "set the clock of this machine: signatures of webhooks are rejected from 5 min on";
+        return Check::warning(NAME, message).next(next);
+    }
+    Check::ok(NAME, message)
+}
+
+/// The name of the check of the MCP endpoint.
+const MCP: &str = "mcp";
+
+/// Checks the MCP endpoint with the developer surface's key.
+pub(super) async fn check_mcp(session: &Session, is_configuration_valid: bool) -> Check {
+    if !is_configuration_valid {
+        return Check::skipped(MCP, "the configuration is not valid");
+    }
+    let Some(url) = mcp_url(session) else {
+        return Check::skipped(MCP, "no URL is configured");
+    };
+    let limited = tokio::time::timeout(CHECK_TIMEOUT, try_mcp(session, &url));
+    match limited.await {
+        Ok(Ok(Some(count))) => Check::ok(MCP, format!("{url} has {count} tools")),
+        Ok(Ok(None)) => Check::skipped(MCP, "not checked without a key of the developer surface"),
+        Ok(Err(check)) => check,
+        Err(_) => {
+            Check::failed(MCP, format!("{url}: no response in time")).next(check_url(session))
+        }
+    }
+}
+
+fn mcp_url(session: &Session) -> Option<String> {
+    #[cfg(feature = "mcp")]
+    if session.is_sandbox() {
+        return Some(session.sandbox().mcp_url());
+    }
+    let settings = session.settings().ok()?;
+    settings.get("mcp_url").map(|url| url.value.clone())
+}
+
+#[cfg(feature = "mcp")]
+async fn try_mcp(session: &Session, url: &str) -> Result<Option<usize>, Check> {
+    const SURFACE: SurfaceChoice = SurfaceChoice::Developer;
+    let Ok(key) = find_key(session, SURFACE, url).await else {
+        return Ok(None);
+    };
+    let counted = setup::count_tools(session, url, &key).await;
+    counted.map(Some).map_err(|failure| {
+        let why = failure.headline();
+        if failure.setup_problem() == Some(SetupProblem::KeyRejected) {
+            let message = format!("{url}: rejected: {}: {why}", with_origin(&key));
+            return Check::failed(MCP, message).next(replace_key(session, SURFACE, &key));
+        }
+        Check::failed(MCP, format!("{url}: {why}")).next(check_url(session))
+    })
+}
+
+#[cfg(not(feature = "mcp"))]
+async fn try_mcp(_: &Session, url: &str) -> Result<Option<usize>, Check> {
+    let why = "this build does not support MCP";
+    Err(Check::failed(MCP, format!("{url}: {why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skew_of(date: &str, sent: i64, received: i64) -> Option<i64> {
+        let mut headers = HeaderMap::new();
+        headers.insert(http::header::DATE, date.parse().unwrap());
+        let at = |second| Timestamp::from_second(second).unwrap();
+        clock_skew(&headers, at(sent), at(received)).map(|skew| skew.as_secs())
+    }
+
+    #[test]
+    fn the_skew_excludes_the_time_of_the_request_and_the_rounding_of_the_header() {
+        let date = "Thu, 01 Jan 1970 00:01:40 GMT";
+        assert_eq!(skew_of(date, 99, 100), Some(0));
+        assert_eq!(skew_of(date, 101, 103), Some(0), "rounded down");
+        assert_eq!(skew_of(date, 90, 110), Some(0));
+        assert_eq!(
+            skew_of(date, 161, 162),
+            Some(-60),
+            "the local clock is ahead"
+        );
+        assert_eq!(skew_of(date, 38, 40), Some(60), "the local clock is behind");
+        assert_eq!(skew_of("yesterday", 0, 1), None);
+    }
+
+    #[test]
+    fn a_large_skew_is_a_warning() {
+        let surface = |seconds| SurfaceChecks {
+            checks: [Check::ok("a", ""), Check::ok("b", "")],
+            skew: Some(SignedDuration::from_secs(seconds)),
+        };
+        let message = |skews: &[i64]| {
+            let surfaces: Vec<_> = skews.iter().map(|it| surface(*it)).collect();
+            let check = clock(&surfaces.iter().collect::<Vec<_>>());
+            format!("{} {}", check.status.mark(), check.message)
+        };
+        assert_eq!(message(&[0, 0]), "✓ in step with the service");
+        assert_eq!(message(&[0, 20]), "✓ 20 s behind the service");
+        assert_eq!(message(&[-600, 2]), "! 10 min ahead of the service");
+        assert_eq!(message(&[]), "- no response with a Date header");
+    }
+}

@@ -1,0 +1,208 @@
+//! `svc init`: URLs and API keys of a first run, verified and stored.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::args::SurfaceChoice;
+use crate::config::{ConfigFile, ConfiguredKey, KeyOrigin};
+use crate::error::Failure;
+use crate::input::check_single_stdin_reader;
+use crate::output::{Column, Table};
+use crate::session::Session;
+use crate::setup;
+use crate::setup::plan::{Init, McpSetup, SURFACES, SetupPlan, SurfaceSetup, given_plan, key_flag};
+use crate::text::shell_quote;
+
+pub(crate) async fn init(session: &Session, args: Init) -> Result<(), Failure> {
+    if session.is_sandbox() {
+        return Err(Failure::usage(
+            "`svc init` cannot be used with --sandbox: the sandbox needs no configuration",
+        ));
+    }
+    check_single_stdin_reader(&SURFACES.map(|surface| {
+        (
+            key_flag(surface),
+            args.key_file(surface).and_then(Path::to_str),
+        )
+    }))?;
+    let plan = match session.printer.can_prompt() {
+        true => super::questions::plan(session, &args).await?,
+        false => given_plan(session, &args).await?,
+    };
+    let report = store(session, plan)?;
+    report.print(session)
+}
+
+/// Stores the URLs in the profile, and the keys that are not stored yet.
+fn store(session: &Session, plan: SetupPlan) -> Result<SetupReport, Failure> {
+    let settings = session.settings()?;
+    let profile = settings.profile.value.clone();
+    let mut file = ConfigFile::load(settings.file.path().to_owned())?;
+    let mut report = SetupReport::new(&profile, file.path());
+    let mut changed = false;
+    for setup in &plan.surfaces {
+        changed |= set_url(
+            &mut file,
+            &profile,
+            setup::url_setting(setup.surface),
+            &setup.url,
+        )?;
+    }
+    if let Some(mcp) = &plan.mcp {
+        changed |= set_url(&mut file, &profile, "mcp_url", &mcp.url)?;
+    }
+    // The keys are stored first: without its URL a key is unused, but a URL without its key would
+    // make commands fail.
+    let mut why_no_keyring = None;
+    for SurfaceSetup { surface, url, key } in &plan.surfaces {
+        let stored = match &key.origin {
+            stored @ KeyOrigin::Stored { .. } => stored.clone(),
+            _ => {
+                let (origin, why_not) = setup::store_key(session, *surface, &key.key, url)?;
+                why_no_keyring = why_no_keyring.or(why_not);
+                origin
+            }
+        };
+        report.add_surface(*surface, url, key, &stored);
+    }
+    setup::note_unused_keyring(session, why_no_keyring.as_deref());
+    if changed {
+        file.save()?;
+    }
+    if let Some(mcp) = &plan.mcp {
+        report.add_mcp(mcp);
+    }
+    for SurfaceSetup { surface, url, key } in &plan.surfaces {
+        setup::warn_of_overrides(session, *surface, &key.key, url);
+    }
+    Ok(report)
+}
+
+/// Sets a URL of the profile. Returns whether it was different before.
+fn set_url(file: &mut ConfigFile, profile: &str, name: &str, url: &str) -> Result<bool, Failure> {
+    if file.get(profile, name)?.as_deref() == Some(url) {
+        return Ok(false);
+    }
+    file.set(profile, name, url)?;
+    Ok(true)
+}
+
+/// The settings that were stored, as printed at the end.
+#[derive(Serialize)]
+pub(super) struct SetupReport {
+    profile: String,
+    config_file: String,
+    endpoints: Vec<Endpoint>,
+    /// Commands to try next.
+    next: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Endpoint {
+    /// `open`, `developer` or `mcp`.
+    name: &'static str,
+    url: String,
+    /// `ok`, or `not_checked` without a key.
+    status: &'static str,
+    message: String,
+    /// The redacted key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+}
+
+impl SetupReport {
+    pub(super) fn new(profile: &str, config_file: &Path) -> Self {
+        Self {
+            profile: profile.to_owned(),
+            config_file: config_file.display().to_string(),
+            endpoints: Vec::new(),
+            next: Vec::new(),
+        }
+    }
+
+    pub(super) fn add_surface(
+        &mut self,
+        surface: SurfaceChoice,
+        url: &str,
+        key: &ConfiguredKey,
+        stored: &KeyOrigin,
+    ) {
+        self.endpoints.push(Endpoint {
+            name: surface.as_str(),
+            url: url.to_owned(),
+            status: "ok",
+            message: format!("the key is valid; stored {}", stored.stored_location()),
+            key: Some(key.redacted()),
+        });
+    }
+
+    pub(super) fn add_mcp(&mut self, mcp: &McpSetup) {
+        let (status, message) = match mcp.tools {
+            Some(count) => ("ok", format!("{count} tools")),
+            None => (
+                "not_checked",
+                "not tried: it takes the developer surface's key".to_owned(),
+            ),
+        };
+        self.endpoints.push(Endpoint {
+            name: "mcp",
+            url: mcp.url.clone(),
+            status,
+            message,
+            key: None,
+        });
+    }
+
+    /// Prints the report, and then the commands to try next.
+    pub(super) fn print(mut self, session: &Session) -> Result<(), Failure> {
+        self.next = self.next_commands(session)?;
+        if self.endpoints.is_empty() && session.printer.prints_tables() {
+            session.printer.note("nothing was set up");
+            session.printer.note(
+                "next: run svc mock serve in another terminal, and answer with its URLs and keys",
+            );
+        } else {
+            session.printer.print_item(&self, Self::table)?;
+        }
+        for command in &self.next {
+            session.printer.note(&format!("next: {command}"));
+        }
+        Ok(())
+    }
+
+    fn next_commands(&self, session: &Session) -> Result<Vec<String>, Failure> {
+        let generate = "video generate \"a red fox in snow\" --download out";
+        let profile = match session.settings()?.profile.origin {
+            crate::config::Origin::Default => String::new(),
+            _ => format!(" --profile {}", shell_quote(&self.profile)),
+        };
+        let has = |names: &[&str]| self.endpoints.iter().any(|it| names.contains(&it.name));
+        Ok(if has(&["open", "developer"]) {
+            vec![
+                format!("svc {generate}{profile}"),
+                format!("svc doctor{profile}"),
+            ]
+        } else {
+            vec![
+                format!("svc --sandbox {generate}"),
+                format!("svc init{profile}"),
+            ]
+        })
+    }
+
+    fn table(&self) -> Table {
+        let mut table =
+            Table::new(["endpoint", "status", "url", "key", "result"].map(Column::required));
+        for endpoint in &self.endpoints {
+            table.row([
+                endpoint.name,
+                endpoint.status,
+                &endpoint.url,
+                endpoint.key.as_deref().unwrap_or("-"),
+                &endpoint.message,
+            ]);
+        }
+        table
+    }
+}

@@ -1,0 +1,228 @@
+//! The plan of `svc init`: the URLs and keys to store, from flags and the environment, verified.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::args::SurfaceChoice;
+use crate::config::{ConfiguredKey, origin_of};
+use crate::error::{Exit, Failure};
+use crate::session::{Session, key_variable};
+use crate::setup;
+
+#[derive(Args, Debug)]
+pub(crate) struct Init {
+    /// File with the API key of the open surface, or - for stdin [env: SVC_OPEN_API_KEY, with the
+    /// key itself]
+    #[arg(long, value_name = "FILE|-")]
+    open_key_file: Option<PathBuf>,
+    /// File with the API key of the developer surface, or - for stdin [env:
+    /// SVC_DEVELOPER_API_KEY, with the key itself]
+    #[arg(long, value_name = "FILE|-")]
+    developer_key_file: Option<PathBuf>,
+    /// URL of the service's MCP endpoint [env: SVC_MCP_URL]
+    #[arg(long, value_name = "URL")]
+    pub(super) mcp_url: Option<String>,
+}
+
+/// A surface with its URL and its verified key.
+pub(super) struct SurfaceSetup {
+    pub(super) surface: SurfaceChoice,
+    pub(super) url: String,
+    pub(super) key: ConfiguredKey,
+}
+
+/// The URL of the MCP endpoint.
+pub(super) struct McpSetup {
+    pub(super) url: String,
+    /// The number of tools, if the endpoint was tried.
+    pub(super) tools: Option<usize>,
+}
+
+/// The settings to store, all verified.
+#[derive(Default)]
+pub(super) struct SetupPlan {
+    pub(super) surfaces: Vec<SurfaceSetup>,
+    pub(super) mcp: Option<McpSetup>,
+}
+
+impl Init {
+    pub(super) fn key_file(&self, surface: SurfaceChoice) -> Option<&Path> {
+        match surface {
+            SurfaceChoice::Open => self.open_key_file.as_deref(),
+            SurfaceChoice::Developer => self.developer_key_file.as_deref(),
+        }
+    }
+}
+
+/// Both surfaces, in the order in which they are set up.
+pub(super) const SURFACES: [SurfaceChoice; 2] = [SurfaceChoice::Open, SurfaceChoice::Developer];
+
+/// Returns the flag of a surface's URL.
+const fn url_flag(surface: SurfaceChoice) -> &'static str {
+    match surface {
+        SurfaceChoice::Open => "--base-url",
+        SurfaceChoice::Developer => "--developer-base-url",
+    }
+}
+
+/// Returns the flag of the file with a surface's key.
+pub(super) const fn key_flag(surface: SurfaceChoice) -> &'static str {
+    match surface {
+        SurfaceChoice::Open => "--open-key-file",
+        SurfaceChoice::Developer => "--developer-key-file",
+    }
+}
+
+/// Returns what is to be stored, verified.
+pub(super) async fn given_plan(session: &Session, args: &Init) -> Result<SetupPlan, Failure> {
+    plan_with(session, args, true).await
+}
+
+/// Returns the values of the environment, verified.
+pub(super) async fn from_environment(session: &Session, args: &Init) -> Result<SetupPlan, Failure> {
+    plan_with(session, args, false).await
+}
+
+async fn plan_with(
+    session: &Session,
+    args: &Init,
+    reads_stdin: bool,
+) -> Result<SetupPlan, Failure> {
+    let settings = session.settings()?;
+    let mut found: Vec<(SurfaceChoice, String, Option<ConfiguredKey>)> = Vec::new();
+    for surface in SURFACES {
+        let key_file = args.key_file(surface);
+        let Some(url) = settings.url_of(surface) else {
+            if key_file.is_some() {
+                let (flag, url_flag) = (key_flag(surface), url_flag(surface));
+                return Err(Failure::usage(format!("{flag} is given without a URL"))
+                    .hint(format!("pass {url_flag} URL")));
+            }
+            continue;
+        };
+        let key = match key_file {
+            Some(path) => Some(setup::key_from_file(key_flag(surface), path)?),
+            None => configured_key(session, surface, &url.value)?,
+        };
+        found.push((surface, url.value.clone(), key));
+    }
+    let mcp_url = args.mcp_url.clone();
+    let mcp_url = mcp_url.or_else(|| settings.get("mcp_url").map(|url| url.value.clone()));
+    if found.is_empty() && mcp_url.is_none() {
+        return Err(nothing_given());
+    }
+    read_missing_key(args, &mut found, reads_stdin)?;
+
+    let mut surfaces: Vec<SurfaceSetup> = Vec::new();
+    for (surface, url, key) in found {
+        let Some(key) = key else {
+            return Err(missing_key(surface));
+        };
+        surfaces.push(verify_surface(session, surface, url, key).await?);
+    }
+    let developer_key = surfaces
+        .iter()
+        .find(|setup| setup.surface == SurfaceChoice::Developer)
+        .map(|setup| &setup.key);
+    let mcp = match mcp_url {
+        Some(url) => Some(try_mcp(session, url, developer_key).await?),
+        None => None,
+    };
+    Ok(SetupPlan { surfaces, mcp })
+}
+
+/// Returns the key of the environment or the profile. A stored key of another host is not used.
+fn configured_key(
+    session: &Session,
+    surface: SurfaceChoice,
+    url: &str,
+) -> Result<Option<ConfiguredKey>, Failure> {
+    match session.find_key(surface, url) {
+        Err(failure) if failure.exit() == Exit::NotAllowed => Ok(None),
+        found => found,
+    }
+}
+
+/// Reads the only missing key from standard input, as `svc auth login` does.
+fn read_missing_key(
+    args: &Init,
+    found: &mut [(SurfaceChoice, String, Option<ConfiguredKey>)],
+    reads_stdin: bool,
+) -> Result<(), Failure> {
+    let is_stdin = |surface| args.key_file(surface) == Some(Path::new("-"));
+    let is_free = reads_stdin && !io::stdin().is_terminal() && !SURFACES.into_iter().any(is_stdin);
+    let mut missing: Vec<_> = found
+        .iter_mut()
+        .filter(|(_, _, key)| key.is_none())
+        .collect();
+    if let ([(_, _, key)], true) = (missing.as_mut_slice(), is_free) {
+        *key = setup::key_from_stdin()?;
+    }
+    Ok(())
+}
+
+fn missing_key(surface: SurfaceChoice) -> Failure {
+    let (name, flag) = (surface.as_str(), key_flag(surface));
+    let variable = key_variable(surface);
+    Failure::usage(format!("no API key for the {name} surface was given"))
+        .hint(format!(
+            "pass {flag} FILE, or the key on stdin with {flag} -"
+        ))
+        .hint(format!("or set {variable}"))
+}
+
+fn nothing_given() -> Failure {
+    Failure::usage("cannot prompt: not on a terminal, and no URL was given")
+        .hint("pass --base-url URL and --open-key-file FILE|-, or set SVC_BASE_URL and SVC_OPEN_API_KEY")
+        .hint(
+            "and for the developer surface --developer-base-url URL and --developer-key-file FILE|-, \
+            or SVC_DEVELOPER_BASE_URL and SVC_DEVELOPER_API_KEY",
+        )
+        .hint("or try it without the service: pass --sandbox to any command, or run svc mock serve --env")
+}
+
+/// Verifies the key of a surface with the service.
+pub(super) async fn verify_surface(
+    session: &Session,
+    surface: SurfaceChoice,
+    url: String,
+    key: ConfiguredKey,
+) -> Result<SurfaceSetup, Failure> {
+    setup::verify(session, surface, &url, &key)
+        .await
+        .map_err(|failure| {
+            failure.context(format!(
+                "could not verify the key of the {} surface; nothing was stored",
+                surface.as_str()
+            ))
+        })?;
+    Ok(SurfaceSetup { surface, url, key })
+}
+
+/// Tries the MCP endpoint with the developer key, if there is one.
+pub(super) async fn try_mcp(
+    session: &Session,
+    url: String,
+    key: Option<&ConfiguredKey>,
+) -> Result<McpSetup, Failure> {
+    origin_of(&url)?;
+    #[cfg(feature = "mcp")]
+    let tools = match key {
+        Some(key) => Some(
+            setup::count_tools(session, &url, key)
+                .await
+                .map_err(|failure| {
+                    failure.context("could not connect to the MCP endpoint; nothing was stored")
+                })?,
+        ),
+        None => None,
+    };
+    #[cfg(not(feature = "mcp"))]
+    let tools = {
+        let _ = (session, key);
+        None
+    };
+    Ok(McpSetup { url, tools })
+}

@@ -1,0 +1,120 @@
+//! Text for terminals and shells.
+
+use std::borrow::Cow;
+
+/// Returns the text on one line, without control characters.
+pub(crate) fn sanitize(text: &str) -> String {
+    text.chars()
+        .filter_map(|c| match c {
+            '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => Some(' '),
+            c if is_unsafe(c) => None,
+            c => Some(c),
+        })
+        .collect()
+}
+
+/// Escapes the control characters in JSON text as `\u00xx`. The value stays the same.
+pub(crate) fn escape_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        // Outside of strings, the only such character in JSON is the line break. Within strings,
+        // the serializer has already escaped the characters below U+0020.
+        if is_unsafe(c) && c != '\n' {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Returns whether a character is a control character (C0, DEL, C1), or changes the direction of
+/// text, or is invisible.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Quotes a word for a POSIX shell, if necessary.
+pub(crate) fn shell_quote(word: &str) -> Cow<'_, str> {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:@%+=,".contains(&b);
+    if !word.is_empty() && word.bytes().all(plain) {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(format!("'{}'", word.replace('\'', r"'\''")))
+    }
+}
+
+/// Returns a number with its noun: `1 item`, `3 items`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        count => format!("{count} {noun}s"),
+    }
+}
+
+/// Describes why a text is not valid JSON, and where.
+pub(crate) fn json_error(error: &serde_json::Error) -> String {
+    match error.is_eof() {
+        true => format!(
+            "the text ends too early, at line {} column {}",
+            error.line(),
+            error.column()
+        ),
+        false => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_removed_from_text() {
+        assert_eq!(
+            sanitize("\u{1b}[31mred\u{1b}]0;title\u{7}"),
+            "[31mred]0;title"
+        );
+        assert_eq!(sanitize("a\u{9b}31mb\u{7f}c\u{202e}d\u{200b}"), "a31mbcd");
+        assert_eq!(sanitize("two\nlines\tand more"), "two lines and more");
+        assert_eq!(sanitize("Größe 漢字 🦊"), "Größe 漢字 🦊");
+    }
+
+    #[test]
+    fn escaped_json_has_the_same_value() {
+        let value = serde_json::json!({"m": "a\u{1b}[2J\u{9b}b\u{7f}\u{202e}\u{e0001}é"});
+        let text = escape_json(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(text.chars().all(|c| c == '\n' || !is_unsafe(c)), "{text}");
+        assert!(
+            text.contains("\\u001b[2J\\u009bb\\u007f\\u202e\\udb40\\udc01é"),
+            "{text}"
+        );
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&text).unwrap(),
+            value
+        );
+    }
+
+    #[test]
+    fn words_with_special_characters_are_quoted() {
+        assert_eq!(shell_quote("job_1"), "job_1");
+        assert_eq!(shell_quote("https://a/b"), "https://a/b");
+        assert_eq!(shell_quote("a b"), "'a b'");
+        assert_eq!(shell_quote("it's"), r"'it'\''s'");
+        assert_eq!(shell_quote(""), "''");
+        assert_eq!(shell_quote("$(x)"), "'$(x)'");
+    }
+
+    #[test]
+    fn an_incomplete_text_is_named() {
+        let reason =
+            |text| json_error(&serde_json::from_str::<serde_json::Value>(text).unwrap_err());
+        assert_eq!(reason("{"), "the text ends too early, at line 1 column 1");
+        assert_eq!(reason("fox"), "expected ident at line 1 column 2");
+    }
+}

@@ -1,0 +1,250 @@
+//! The request log: a ring buffer of the newest requests, for inspection by tests.
+
+use std::collections::VecDeque;
+
+use http::HeaderMap;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{FaultKind, Host, Time};
+use crate::engine::shared::{Shared, SharedText};
+
+/// The maximum number of stored requests.
+const MAX_ENTRIES: usize = 10_000;
+/// The maximum number of characters stored of a header value or a path.
+const MAX_TEXT_CHARS: usize = 1_024;
+/// The maximum number of headers stored of a request.
+const MAX_HEADERS: usize = 64;
+/// The replacement for credentials.
+const REDACTED: &str = "[redacted]";
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LoggedRequest {
+    pub(crate) seq: u64,
+    pub(crate) at: Time,
+    pub(crate) method: String,
+    /// The path with the query.
+    pub(crate) path: String,
+    pub(crate) surface: Host,
+    pub(crate) operation: Option<String>,
+    pub(crate) headers: Vec<(String, String)>,
+    /// The id of the presented key, also if it is revoked or not valid for the host.
+    #[serde(default)]
+    pub(crate) key: Option<SharedText>,
+    pub(crate) request_id: String,
+    /// The status of the response; `None` if none was sent.
+    pub(crate) status: Option<u16>,
+    /// The error code of the response.
+    #[serde(default)]
+    pub(crate) code: Option<String>,
+    pub(crate) fault: Option<FaultKind>,
+}
+
+impl LoggedRequest {
+    pub(crate) fn view(&self) -> Value {
+        let headers: serde_json::Map<String, Value> = self
+            .headers
+            .iter()
+            .map(|(name, value)| (name.clone(), json!(value)))
+            .collect();
+        let key = self
+            .headers
+            .iter()
+            .find(|(name, _)| name == "idempotency-key");
+        json!({
+            "seq": self.seq,
+            "at": self.at.to_string(),
+            "method": self.method,
+            "path": self.path,
+            "surface": self.surface,
+            "operation": self.operation,
+            "headers": headers,
+            "key": self.key,
+            "request_id": self.request_id,
+            "status": self.status,
+            "code": self.code,
+            "idempotency_key": key.map(|(_, value)| value),
+            "fault": self.fault,
+        })
+    }
+}
+
+/// The newest requests, up to a limit. Clones share them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RequestLog {
+    entries: VecDeque<Shared<LoggedRequest>>,
+    last_seq: u64,
+}
+
+impl RequestLog {
+    /// Appends a request and returns its sequence number, starting at 1.
+    pub(crate) fn write(&mut self, mut entry: LoggedRequest) -> u64 {
+        self.last_seq = self.last_seq.saturating_add(1);
+        entry.seq = self.last_seq;
+        while self.entries.len() >= MAX_ENTRIES {
+            self.entries.pop_front();
+        }
+        self.entries.push_back(Shared::new(entry));
+        self.last_seq
+    }
+
+    /// Sets the response status of a request whose response was pending.
+    pub(crate) fn answered(&mut self, seq: u64, status: Option<u16>) {
+        let index = self.entries.binary_search_by_key(&seq, |entry| entry.seq);
+        if let Some(entry) = index.ok().and_then(|index| self.entries.get_mut(index)) {
+            entry.make_mut().status = status;
+        }
+    }
+
+    /// Removes the requests up to a time.
+    pub(crate) fn remove_until(&mut self, until: Time) {
+        while self.entries.front().is_some_and(|entry| entry.at <= until) {
+            self.entries.pop_front();
+        }
+    }
+
+    /// Returns the sequence number of the last request.
+    #[cfg(feature = "frontend")]
+    pub(crate) fn last_seq(&self) -> u64 {
+        self.last_seq
+    }
+
+    /// Returns the request with the sequence number, if it is still stored.
+    #[cfg(feature = "frontend")]
+    pub(crate) fn get(&self, seq: u64) -> Option<&LoggedRequest> {
+        let index = self.entries.binary_search_by_key(&seq, |entry| entry.seq);
+        self.entries.get(index.ok()?).map(|entry| &**entry)
+    }
+
+    /// Returns the stored requests, oldest first.
+    #[cfg(feature = "dashboard")]
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &LoggedRequest> {
+        self.entries.iter().map(|entry| &**entry)
+    }
+
+    /// Returns the requests after the sequence number, oldest first.
+    pub(crate) fn since(&self, seq: u64) -> Vec<Value> {
+        let start = self.entries.partition_point(|entry| entry.seq <= seq);
+        self.entries
+            .range(start..)
+            .map(|entry| entry.view())
+            .collect()
+    }
+}
+
+/// Returns the headers to store, with credentials redacted and long values truncated. The values
+/// of repeated headers are joined.
+pub(crate) fn redact_headers(headers: &HeaderMap) -> Vec<(String, String)> {
+    let stored_value = |name: &http::HeaderName| {
+        if *name == http::header::AUTHORIZATION
+            || name == "x-api-key"
+            || *name == http::header::COOKIE
+        {
+            return REDACTED.to_owned();
+        }
+        let mut values = headers
+            .get_all(name)
+            .iter()
+            .map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let first = values.next().unwrap_or_default();
+        match values.next() {
+            None => truncate_text(&first),
+            Some(second) => {
+                let values: Vec<_> = [first, second].into_iter().chain(values).collect();
+                truncate_text(&values.join(", "))
+            }
+        }
+    };
+    headers
+        .keys()
+        .take(MAX_HEADERS)
+        .map(|name| (name.as_str().to_owned(), stored_value(name)))
+        .collect()
+}
+
+/// Truncates a text to the maximum stored length.
+pub(crate) fn truncate_text(text: &str) -> String {
+    // A text has at most as many characters as bytes.
+    match text.len() <= MAX_TEXT_CHARS {
+        true => text.to_owned(),
+        false => text.chars().take(MAX_TEXT_CHARS).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry() -> LoggedRequest {
+        LoggedRequest {
+            seq: 0,
+            at: Time::default(),
+            method: "POST".to_owned(),
+            path: "/v1/video-router/generate".to_owned(),
+            surface: Host::Open,
+            operation: Some("video_generate".to_owned()),
+            headers: vec![("idempotency-key".to_owned(), "order-1".to_owned())],
+            key: Some("key_open_demo".into()),
+            request_id: "req_1".to_owned(),
+            status: Some(202),
+            code: None,
+            fault: None,
+        }
+    }
+
+    #[test]
+    fn an_entry_is_shown_as_json() {
+        let mut log = RequestLog::default();
+        log.write(entry());
+        let expected = json!([{
+            "seq": 1, "at": "1970-01-01T00:00:00Z", "method": "POST", "path": "/v1/video-router/generate",
+            "surface": "open", "operation": "video_generate", "headers": {"idempotency-key": "order-1"},
+            "key": "key_open_demo", "request_id": "req_1", "status": 202, "code": null,
+            "idempotency_key": "order-1", "fault": null
+        }]);
+        assert_eq!(json!(log.since(0)), expected);
+    }
+
+    #[test]
+    fn only_the_newest_requests_are_stored() {
+        let mut log = RequestLog::default();
+        for _ in 0..10_005 {
+            log.write(entry());
+        }
+        let all = log.since(0);
+        assert_eq!(all.len(), 10_000);
+        assert_eq!(all[0]["seq"], 6);
+        assert_eq!(log.since(10_004).len(), 1);
+        assert!(log.since(10_005).is_empty());
+        assert!(log.since(u64::MAX).is_empty());
+        log.answered(10_005, Some(200));
+        log.answered(1, Some(200));
+        assert_eq!(log.since(10_004)[0]["status"], 200);
+    }
+
+    #[test]
+    fn credentials_are_redacted() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("authorization", "Bearer svc_a"),
+            ("x-api-key", "svc_b"),
+            ("accept", "a/b"),
+        ] {
+            headers.append(name, value.parse().unwrap());
+        }
+        headers.append("accept", "c/d".parse().unwrap());
+        let mut redacted = redact_headers(&headers);
+        redacted.sort();
+        let expected = [
+            ("accept", "a/b, c/d"),
+            ("authorization", "[redacted]"),
+            ("x-api-key", "[redacted]"),
+        ];
+        assert_eq!(
+            redacted,
+            expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! The row that says that this process is running.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use svc_sdk::journal::StoreError;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+use crate::database::{Database, Parameter, database_error};
+
+const WRITE: &str = "cannot write the owner of the journal to the database";
+
+/// The number of heartbeats within the time after which an owner without one counts as gone.
+const WRITES_PER_TIMEOUT: u32 = 6;
+
+/// An owner and the task that writes its row. Dropping it ends the task, which removes the row.
+pub(crate) struct Heartbeat {
+    owner: String,
+    _task: oneshot::Sender<Infallible>,
+}
+
+impl Heartbeat {
+    /// Adds an owner, and starts its task on the present runtime.
+    pub(crate) async fn start(
+        database: Arc<Database>,
+        owner_timeout: Duration,
+    ) -> Result<Self, StoreError> {
+        let millis = owner_timeout.as_secs_f64() * 1000.0;
+        let sql = &database.statements.add_owner;
+        let parameters: [Parameter<'_>; 1] = [(&millis, Type::FLOAT8)];
+        let row = database.query_one(WRITE, sql, &parameters).await?;
+        let owner: String = row.try_get(0).map_err(|it| database_error(WRITE, it))?;
+        let (task, dropped) = oneshot::channel();
+        let row = OwnerRow {
+            database,
+            owner: owner.clone(),
+            millis,
+        };
+        tokio::spawn(row.refresh_until(dropped, owner_timeout / WRITES_PER_TIMEOUT));
+        Ok(Self { owner, _task: task })
+    }
+
+    /// Returns the id of the owner.
+    pub(crate) fn owner(&self) -> &str {
+        &self.owner
+    }
+}
+
+struct OwnerRow {
+    database: Arc<Database>,
+    owner: String,
+    millis: f64,
+}
+
+impl OwnerRow {
+    async fn refresh_until(self, mut dropped: oneshot::Receiver<Infallible>, pause: Duration) {
+        while timeout(pause, &mut dropped).await.is_err() {
+            // A connection that hangs must not keep the next one from being tried.
+            match timeout(pause, self.refresh()).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => warn(&error),
+                Err(elapsed) => warn(&elapsed),
+            }
+        }
+        if let Err(error) = self.remove().await {
+            warn(&error);
+        }
+    }
+
+    async fn refresh(&self) -> Result<Vec<Row>, StoreError> {
+        let sql = &self.database.statements.refresh_owner;
+        let parameters: [Parameter<'_>; 2] =
+            [(&self.millis, Type::FLOAT8), (&self.owner, Type::TEXT)];
+        self.database.query(WRITE, sql, &parameters).await
+    }
+
+    async fn remove(&self) -> Result<Vec<Row>, StoreError> {
+        let sql = &self.database.statements.remove_owner;
+        let parameters: [Parameter<'_>; 1] = [(&self.owner, Type::TEXT)];
+        self.database.query(WRITE, sql, &parameters).await
+    }
+}
+
+fn warn(error: &(dyn Error + 'static)) {
+    tracing::warn!(error, "{WRITE}");
+}

@@ -1,0 +1,271 @@
+//! The store.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use deadpool_postgres::Pool;
+use svc_sdk::journal::{
+    Begun, BudgetTotals, Change, Found, IntentId, IntentPage, ListFilter, NewIntent, Store,
+    StoreError, StoreFuture, SubmissionKey,
+};
+use tokio_postgres::types::Type;
+use tokio_postgres::{Error, Row};
+
+use crate::database::{Database, Parameter, database_error};
+use crate::heartbeat::Heartbeat;
+use crate::options::PostgresOptions;
+use crate::row::{phase_number, read_hold, stored_intent};
+use crate::{migrations, statements::Statements};
+
+/// The pause of [`Store::changed`].
+const PAUSE: Duration = Duration::from_millis(500);
+
+const BEGIN: &str = "cannot write an intent to the database";
+const APPEND: &str = "cannot write a record to the database";
+const READ: &str = "cannot read the journal from the database";
+const CLAIM: &str = "cannot claim an intent in the database";
+const PURGE: &str = "cannot remove intents from the database";
+
+/// A [`Store`] in a PostgreSQL database, which any number of machines can share.
+///
+/// Its clones are the same owner, which is gone when the last of them has been dropped.
+#[derive(Clone)]
+pub struct PostgresStore {
+    database: Arc<Database>,
+    heartbeat: Arc<Heartbeat>,
+}
+
+impl PostgresStore {
+    /// Opens the store with default options, and creates its tables if they do not exist.
+    ///
+    /// A task on the present runtime tells the other processes that this one is running.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the database cannot be reached or written, if its commits are not durable,
+    /// or if its tables were created by a newer version of this crate.
+    pub async fn new(pool: Pool) -> Result<Self, StoreError> {
+        Self::with_options(pool, &PostgresOptions::default()).await
+    }
+
+    /// Opens the store with options, as [`new`](Self::new) does.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if an option is invalid, or for the reasons of [`new`](Self::new).
+    pub async fn with_options(pool: Pool, options: &PostgresOptions) -> Result<Self, StoreError> {
+        options.check()?;
+        let schema = options.schema.as_deref().map(quote).unwrap_or_default();
+        let database = Arc::new(Database::new(pool, Statements::new(&schema)));
+        migrations::run(&database, &schema).await?;
+        let heartbeat = Heartbeat::start(Arc::clone(&database), options.owner_timeout).await?;
+        Ok(Self {
+            database,
+            heartbeat: Arc::new(heartbeat),
+        })
+    }
+
+    fn owner(&self) -> &str {
+        self.heartbeat.owner()
+    }
+
+    async fn begin_intent(&self, intent: &NewIntent) -> Result<Begun, StoreError> {
+        let generation = i64::from(intent.generation);
+        let reservation = intent.reservation.as_ref();
+        let budget = reservation.map(|reservation| &reservation.budget);
+        let amount = reservation.map(|reservation| reservation.amount.as_micros());
+        let limit = reservation.map(|reservation| reservation.limit.as_micros());
+        let parameters: [Parameter<'_>; 11] = [
+            (&intent.id.as_str(), Type::TEXT),
+            (&intent.namespace, Type::TEXT),
+            (&intent.account, Type::TEXT),
+            (&intent.submission_id, Type::TEXT),
+            (&generation, Type::INT8),
+            (&intent.is_permanent, Type::BOOL),
+            (&intent.facts, Type::TEXT),
+            (&budget, Type::TEXT),
+            (&amount, Type::INT8),
+            (&limit, Type::INT8),
+            (&self.owner(), Type::TEXT),
+        ];
+        let sql = &self.database.statements.begin;
+        let row = self.database.query_one(BEGIN, sql, &parameters).await?;
+        let begun_at: Option<SystemTime> =
+            row.try_get(0).map_err(|it| database_error(BEGIN, it))?;
+        let is_later: bool = row.try_get(1).map_err(|it| database_error(BEGIN, it))?;
+        match (begun_at, budget) {
+            (Some(begun_at), _) => Ok(Begun::Written(begun_at)),
+            (None, Some(budget)) if !is_later => {
+                let totals = self.budget_totals(&intent.namespace, budget).await?;
+                Ok(Begun::OverBudget(totals))
+            }
+            (None, _) => Ok(Begun::GenerationTaken),
+        }
+    }
+
+    async fn append_record(&self, id: &IntentId, change: &Change) -> Result<(), StoreError> {
+        let phase = change.phase.map(phase_number);
+        let reserved = change.hold.map(|hold| hold.reserved.as_micros());
+        let captured = change.hold.map(|hold| hold.captured.as_micros());
+        let undecided = change.hold.map(|hold| hold.undecided.as_micros());
+        let parameters: [Parameter<'_>; 8] = [
+            (&id.as_str(), Type::TEXT),
+            (&change.record, Type::TEXT),
+            (&phase, Type::INT2),
+            (&reserved, Type::INT8),
+            (&captured, Type::INT8),
+            (&undecided, Type::INT8),
+            (&change.stops_budget, Type::BOOL),
+            (&self.owner(), Type::TEXT),
+        ];
+        let sql = &self.database.statements.append;
+        let rows = self.database.query(APPEND, sql, &parameters).await?;
+        let row = rows.first().ok_or_else(StoreError::not_found)?;
+        match row.try_get(0) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(StoreError::not_owner()),
+            Err(error) => Err(database_error(APPEND, error)),
+        }
+    }
+
+    async fn find(&self, submission: &SubmissionKey) -> Result<Found, StoreError> {
+        let parameters: [Parameter<'_>; 4] = [
+            (&submission.namespace, Type::TEXT),
+            (&submission.account, Type::TEXT),
+            (&submission.submission_id, Type::TEXT),
+            (&self.owner(), Type::TEXT),
+        ];
+        let sql = &self.database.statements.get;
+        let rows = self.database.query(READ, sql, &parameters).await?;
+        found(&rows).map_err(|error| database_error(READ, error))
+    }
+
+    async fn list_intents(&self, filter: &ListFilter) -> Result<IntentPage, StoreError> {
+        let after = filter.after.as_deref().unwrap_or("0");
+        let position: i64 = after.parse().map_err(|error| {
+            StoreError::failed(format!("`{after}` is not a position in a list"), error)
+        })?;
+        // One more than asked for tells whether there are more.
+        let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
+        let parameters: [Parameter<'_>; 5] = [
+            (&position, Type::INT8),
+            (&filter.namespace, Type::TEXT),
+            (&filter.include_closed, Type::BOOL),
+            (&limit.saturating_add(1), Type::INT8),
+            (&self.owner(), Type::TEXT),
+        ];
+        let sql = &self.database.statements.list;
+        let rows = self.database.query(READ, sql, &parameters).await?;
+        page(&rows, filter.limit, position).map_err(|error| database_error(READ, error))
+    }
+
+    async fn budget_totals(&self, namespace: &str, name: &str) -> Result<BudgetTotals, StoreError> {
+        let parameters: [Parameter<'_>; 2] = [(&namespace, Type::TEXT), (&name, Type::TEXT)];
+        let sql = &self.database.statements.budget;
+        let rows = self.database.query(READ, sql, &parameters).await?;
+        let totals = rows
+            .first()
+            .map_or_else(|| Ok(BudgetTotals::default()), read_totals);
+        totals.map_err(|error| database_error(READ, error))
+    }
+}
+
+impl Store for PostgresStore {
+    fn begin<'a>(&'a self, intent: &'a NewIntent) -> StoreFuture<'a, Begun> {
+        Box::pin(self.begin_intent(intent))
+    }
+
+    fn append<'a>(&'a self, id: &'a IntentId, change: &'a Change) -> StoreFuture<'a, ()> {
+        Box::pin(self.append_record(id, change))
+    }
+
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Found> {
+        Box::pin(self.find(submission))
+    }
+
+    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, bool> {
+        Box::pin(async {
+            let parameters: [Parameter<'_>; 2] =
+                [(&id.as_str(), Type::TEXT), (&self.owner(), Type::TEXT)];
+            let sql = &self.database.statements.claim;
+            let rows = self.database.query(CLAIM, sql, &parameters).await?;
+            Ok(!rows.is_empty())
+        })
+    }
+
+    fn list<'a>(&'a self, filter: &'a ListFilter) -> StoreFuture<'a, IntentPage> {
+        Box::pin(self.list_intents(filter))
+    }
+
+    fn budget<'a>(&'a self, namespace: &'a str, name: &'a str) -> StoreFuture<'a, BudgetTotals> {
+        Box::pin(self.budget_totals(namespace, name))
+    }
+
+    fn purge(&self, older_than: SystemTime) -> StoreFuture<'_, u64> {
+        Box::pin(async move {
+            let parameters: [Parameter<'_>; 1] = [(&older_than, Type::TIMESTAMPTZ)];
+            let sql = &self.database.statements.purge;
+            let row = self.database.query_one(PURGE, sql, &parameters).await?;
+            let count: i64 = row.try_get(0).map_err(|it| database_error(PURGE, it))?;
+            Ok(count.unsigned_abs())
+        })
+    }
+
+    fn changed(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async {
+            tokio::time::sleep(PAUSE).await;
+            Ok(())
+        })
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The configuration of the pool may contain a password.
+        f.debug_struct("PostgresStore")
+            .field("owner", &self.owner())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reads the answer to a look-up, which has one row without an intent if there are none.
+fn found(rows: &[Row]) -> Result<Found, Error> {
+    let mut found = Found {
+        intents: Vec::new(),
+        now: SystemTime::UNIX_EPOCH,
+    };
+    for row in rows {
+        found.now = row.try_get("now")?;
+        if row.try_get::<_, Option<&str>>("id")?.is_some() {
+            found.intents.push(stored_intent(row)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Reads a page of at most that many intents, which begins after that position.
+fn page(rows: &[Row], limit: usize, after: i64) -> Result<IntentPage, Error> {
+    let mut last = after;
+    let mut intents = Vec::new();
+    for row in rows.iter().take(limit) {
+        intents.push(stored_intent(row)?);
+        last = row.try_get("position")?;
+    }
+    Ok(IntentPage {
+        intents,
+        next: (rows.len() > limit).then(|| last.to_string()),
+    })
+}
+
+fn read_totals(row: &Row) -> Result<BudgetTotals, Error> {
+    Ok(BudgetTotals {
+        hold: read_hold(row)?,
+        is_stopped: row.try_get("is_stopped")?,
+    })
+}
+
+/// Returns the quoted name of a schema and a dot, as a prefix of table names.
+fn quote(schema: &str) -> String {
+    format!("\"{}\".", schema.replace('"', "\"\""))
+}

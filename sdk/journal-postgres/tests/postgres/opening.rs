@@ -1,0 +1,132 @@
+//! Opening a store: its tables, its options, and what it leaves in a session.
+
+use std::time::Duration;
+
+use deadpool_postgres::Pool;
+use futures_util::future::join_all;
+use svc_journal_postgres::{PostgresOptions, PostgresStore};
+use svc_sdk::journal::Store;
+
+use crate::servers::Postgres;
+use crate::support::{captured, get, is_written, pool, reserving};
+
+async fn execute(pool: &Pool, sql: &str) {
+    let connection = pool.get().await.unwrap();
+    connection.batch_execute(sql).await.unwrap();
+}
+
+async fn refusal(pool: &Pool) -> String {
+    let store = PostgresStore::new(pool.clone()).await;
+    store.unwrap_err().to_string()
+}
+
+#[tokio::test]
+async fn a_store_is_opened() {
+    let Some(server) = Postgres::start() else {
+        return;
+    };
+    let open = PostgresStore::new(pool(&server.new_schema().await));
+    drop(open.await.unwrap());
+    many_create_the_tables_at_once(&server).await;
+    the_tables_are_in_the_schema_of_the_options(&server).await;
+    existing_tables_need_no_right_to_create(&server).await;
+    newer_tables_and_loss_of_commits_are_refused(&server).await;
+    no_state_is_left_in_a_session(&server).await;
+}
+
+async fn many_create_the_tables_at_once(server: &Postgres) {
+    let address = server.new_schema().await;
+    let stores = join_all((0..8).map(|_| PostgresStore::new(pool(&address)))).await;
+    assert!(stores.iter().all(Result::is_ok), "{stores:?}");
+}
+
+async fn the_tables_are_in_the_schema_of_the_options(server: &Postgres) {
+    let pool = pool(&server.address());
+    execute(&pool, r#"CREATE SCHEMA "the ""shop""""#).await;
+    let mut options = PostgresOptions::default();
+    options.schema = Some(r#"the "shop""#.to_owned());
+    let store = PostgresStore::with_options(pool.clone(), &options)
+        .await
+        .unwrap();
+    let intent = reserving(1, "order", 1);
+    assert!(is_written(&store.begin(&intent).await.unwrap()));
+    execute(&pool, r#"SELECT FROM "the ""shop""".svc_journal_intents"#).await;
+
+    options.owner_timeout = Duration::ZERO;
+    let invalid = PostgresStore::with_options(pool, &options)
+        .await
+        .unwrap_err();
+    assert_eq!(
+        invalid.to_string(),
+        "invalid owner timeout 0ns: expected 1 second to 1 day"
+    );
+}
+
+async fn existing_tables_need_no_right_to_create(server: &Postgres) {
+    let address = server.new_schema().await;
+    drop(PostgresStore::new(pool(&address)).await.unwrap());
+    let connection = pool(&address).get().await.unwrap();
+    let schema = connection
+        .query_one("SELECT current_schema()::text", &[])
+        .await
+        .unwrap();
+    let schema: String = schema.get(0);
+    let grant = format!(
+        "CREATE ROLE clerk LOGIN; GRANT USAGE ON SCHEMA {schema} TO clerk;
+        GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO clerk"
+    );
+    connection.batch_execute(&grant).await.unwrap();
+    let address = address.replace("user=postgres", "user=clerk");
+    let store = PostgresStore::new(pool(&address)).await.unwrap();
+    let intent = reserving(1, "order", 1);
+    assert!(is_written(&store.begin(&intent).await.unwrap()));
+}
+
+async fn newer_tables_and_loss_of_commits_are_refused(server: &Postgres) {
+    let address = server.new_schema().await;
+    let pool = pool(&address);
+    drop(PostgresStore::new(pool.clone()).await.unwrap());
+    execute(
+        &pool,
+        "INSERT INTO svc_journal_migrations (version) VALUES (7)",
+    )
+    .await;
+    assert_eq!(
+        refusal(&pool).await,
+        "the tables of the journal have version 7: expected at most 1"
+    );
+    let address = address.replace("options='", "options='-c synchronous_commit=off ");
+    assert_eq!(
+        refusal(&crate::support::pool(&address)).await,
+        "cannot keep a journal in a database with synchronous_commit = off: expected on or local"
+    );
+}
+
+/// Behind pgbouncer, the next statement of a session is that of another client.
+async fn no_state_is_left_in_a_session(server: &Postgres) {
+    let manager = deadpool_postgres::Manager::new(
+        server.new_schema().await.parse().unwrap(),
+        tokio_postgres::NoTls,
+    );
+    let pool = Pool::builder(manager).max_size(1).build().unwrap();
+    let store = PostgresStore::new(pool.clone()).await.unwrap();
+    let intent = reserving(1, "order", 1);
+    store.begin(&intent).await.unwrap();
+    store.append(&intent.id, &captured(1)).await.unwrap();
+    store.claim(&intent.id).await.unwrap();
+    get(&store, "order").await;
+    let connection = pool.get().await.unwrap();
+    let state = connection
+        .simple_query(
+            "SELECT (SELECT count(*) FROM pg_prepared_statements)
+                + (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory')
+                + (SELECT count(*) FROM pg_listening_channels())",
+        )
+        .await
+        .unwrap();
+    let count = state.iter().find_map(|message| match message {
+        tokio_postgres::SimpleQueryMessage::Row(row) => row.get(0),
+        _ => None,
+    });
+    assert_eq!(count, Some("0"));
+}

@@ -1,0 +1,78 @@
+//! Owners that are gone.
+
+use svc_sdk::journal::{Owner, Store};
+use tokio::runtime::Runtime;
+
+use crate::servers::Postgres;
+use crate::support::{get, intent, open, open_with_short_timeout, record};
+
+/// Begins an intent in a process that is killed at once: a runtime whose tasks end where they are.
+fn begin_and_be_killed(address: String) {
+    let thread = std::thread::spawn(move || {
+        let runtime = Runtime::new().unwrap();
+        runtime.block_on(async {
+            let store = open_with_short_timeout(&address).await;
+            store.begin(&intent(1, "killed")).await.unwrap();
+            std::mem::forget(store);
+        });
+    });
+    thread.join().unwrap();
+}
+
+#[tokio::test]
+async fn intents_of_a_killed_owner_are_claimed_once() {
+    let Some(server) = Postgres::start() else {
+        return;
+    };
+    let address = server.new_schema().await;
+    let (running, first, second) = tokio::join!(
+        open_with_short_timeout(&address),
+        open_with_short_timeout(&address),
+        open_with_short_timeout(&address)
+    );
+    running.begin(&intent(2, "running")).await.unwrap();
+    begin_and_be_killed(address);
+    let killed = intent(1, "killed").id;
+    assert!(!first.claim(&killed).await.unwrap());
+    while get(&first, "killed").await.0 == Owner::Other {
+        first.changed().await.unwrap();
+    }
+    let (by_first, by_second) = tokio::join!(first.claim(&killed), second.claim(&killed));
+    let (by_first, by_second) = (by_first.unwrap(), by_second.unwrap());
+    assert!(by_first != by_second);
+    let (winner, loser) = if by_first {
+        (&first, &second)
+    } else {
+        (&second, &first)
+    };
+    assert!(winner.claim(&killed).await.unwrap());
+    assert!(!loser.claim(&killed).await.unwrap());
+    assert_eq!(get(winner, "killed").await.0, Owner::This);
+    assert_eq!(get(loser, "killed").await.0, Owner::Other);
+    let refused = loser.append(&killed, &record("sent")).await;
+    assert!(refused.unwrap_err().is_not_owner());
+    winner.append(&killed, &record("sent")).await.unwrap();
+
+    // The running one has outlived the timeout.
+    assert_eq!(get(&first, "running").await.0, Owner::Other);
+    assert!(!first.claim(&intent(2, "running").id).await.unwrap());
+}
+
+#[tokio::test]
+async fn an_owner_ends_with_its_last_clone() {
+    let Some(server) = Postgres::start() else {
+        return;
+    };
+    let address = server.new_schema().await;
+    let (ending, other) = tokio::join!(open(&address), open(&address));
+    ending.begin(&intent(1, "order")).await.unwrap();
+    let clone = ending.clone();
+    drop(ending);
+    assert_eq!(get(&clone, "order").await.0, Owner::This);
+    assert_eq!(get(&other, "order").await.0, Owner::Other);
+    drop(clone);
+    while !other.claim(&intent(1, "order").id).await.unwrap() {
+        other.changed().await.unwrap();
+    }
+    assert_eq!(get(&other, "order").await.0, Owner::This);
+}

@@ -1,0 +1,105 @@
+//! Stores and intents of the tests.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, Pool};
+use svc_journal_postgres::{PostgresOptions, PostgresStore};
+use svc_sdk::journal::{
+    Begun, Change, Hold, IntentId, NewIntent, Owner, Phase, Reservation, Store, SubmissionKey,
+};
+use svc_sdk::types::Usd;
+use tokio_postgres::NoTls;
+
+pub(crate) fn pool(address: &str) -> Pool {
+    let manager = Manager::new(address.parse().unwrap(), NoTls);
+    Pool::builder(manager).max_size(8).build().unwrap()
+}
+
+pub(crate) async fn open(address: &str) -> PostgresStore {
+    PostgresStore::new(pool(address)).await.unwrap()
+}
+
+/// Opens a store whose owner is gone soon after it was killed.
+pub(crate) async fn open_with_short_timeout(address: &str) -> PostgresStore {
+    let mut options = PostgresOptions::default();
+    options.owner_timeout = Duration::from_secs(3);
+    let store = PostgresStore::with_options(pool(address), &options).await;
+    store.unwrap()
+}
+
+/// The first intent of a submission, with a number as its id.
+pub(crate) fn intent(id: u32, submission: &str) -> NewIntent {
+    NewIntent {
+        id: IntentId::new(format!("{id:032x}")),
+        namespace: "shop".to_owned(),
+        account: String::new(),
+        submission_id: Some(submission.to_owned()),
+        generation: 1,
+        is_permanent: false,
+        facts: "{}".to_owned(),
+        reservation: None,
+    }
+}
+
+/// An intent that reserves dollars of a budget of 25 dollars.
+pub(crate) fn reserving(id: u32, submission: &str, dollars: i64) -> NewIntent {
+    let reservation = Reservation {
+        budget: "november".to_owned(),
+        amount: usd(dollars),
+        limit: usd(25),
+    };
+    NewIntent {
+        reservation: Some(reservation),
+        ..intent(id, submission)
+    }
+}
+
+pub(crate) fn usd(dollars: i64) -> Usd {
+    Usd::from_cents(dollars * 100).unwrap()
+}
+
+/// A record that changes nothing else.
+pub(crate) fn record(text: &str) -> Change {
+    Change {
+        record: text.to_owned(),
+        phase: None,
+        hold: None,
+        stops_budget: false,
+    }
+}
+
+pub(crate) fn captured(dollars: i64) -> Change {
+    let hold = Hold {
+        captured: usd(dollars),
+        ..Hold::default()
+    };
+    Change {
+        phase: Some(Phase::Accepted),
+        hold: Some(hold),
+        ..record("accepted")
+    }
+}
+
+/// Returns the owner and the texts of the records of a submission's only intent.
+pub(crate) async fn get(store: &PostgresStore, submission: &str) -> (Owner, Vec<String>) {
+    let key = SubmissionKey {
+        namespace: "shop".to_owned(),
+        account: String::new(),
+        submission_id: submission.to_owned(),
+    };
+    let mut found = store.get(&key).await.unwrap().intents;
+    let intent = found.remove(0);
+    assert_eq!(found, []);
+    let records = intent.records.into_iter().map(|record| record.record);
+    (intent.owner, records.collect())
+}
+
+/// Returns the reserved and the captured dollars of the budget.
+pub(crate) async fn sums(store: &PostgresStore) -> (Usd, Usd) {
+    let hold = store.budget("shop", "november").await.unwrap().hold;
+    (hold.reserved, hold.captured)
+}
+
+pub(crate) fn is_written(begun: &Begun) -> bool {
+    matches!(begun, Begun::Written(_))
+}

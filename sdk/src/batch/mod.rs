@@ -1,0 +1,199 @@
+//! Batches: any number of submits, of which a limited number is in flight.
+//!
+//! With a [journal](crate::ClientBuilder::journal) and a
+//! [`submission_id`](crate::Call::submission_id) for each submit, a batch that was interrupted at any
+//! moment is continued by running the same code again: it waits for what was submitted, submits the
+//! rest, and skips what was acknowledged. Without a journal, a submission id is an error.
+//!
+//! The client of this example was built with a journal. Asking for the next item acknowledges the one
+//! before, unless that is [left to the program](Batch::manual_acknowledge).
+//!
+//! ```no_run
+//! use svc_sdk::open;
+//! use svc_sdk::types::ImageGenerate;
+//!
+//! # async fn store(id: Option<&str>, result: svc_sdk::Result<svc_sdk::types::JobResult>) {}
+//! # async fn run(client: open::Client, rows: Vec<(String, String)>) -> svc_sdk::Result<()> {
+//! let calls = rows.into_iter().map(|(id, prompt)| {
+//!     let body = ImageGenerate::new("auto").prompt(prompt);
+//!     client.images().generate(body).submission_id(id)
+//! });
+//! let mut outcomes = client.batch(calls).concurrency(32).run();
+//! while let Some(item) = outcomes.next().await {
+//!     let item = item?;
+//!     store(item.submission_id.as_deref(), item.outcome).await;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Calls are taken when there is room for them, so that a batch needs no more memory than what is in
+//! flight, however long it is.
+//!
+//! # What slows a batch down, and what ends it
+//!
+//! - The service has too many jobs (`concurrency_limit_reached`): the number of jobs in flight falls,
+//!   the submit is tried again, and the number rises again slowly. The same goes for a service that is
+//!   overloaded, and for a rate limit that outlasts the retries of the client. No item fails by that.
+//! - The [spend limit](crate::ClientBuilder::spend_limit) has no room for the price: the submit is
+//!   tried again when another item has ended, as that may be refunded, and later ones go on, as they
+//!   may be cheaper. With none in flight, the error is the outcome of those that do not fit, and once
+//!   256 of them do not, it ends the batch.
+//! - What would happen to every submit ends the batch: a rejected API key, a missing permission or
+//!   balance, a service that cannot be reached, a journal that cannot be written. What is in flight is
+//!   waited for, and then [`Outcomes::next`] returns that error. The submission that met it, and the
+//!   calls that were not taken, are not submitted.
+//! - Any other error concerns one item, and is its outcome.
+
+mod failure;
+mod mixed;
+mod outcomes;
+mod pace;
+mod submission;
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_core::Stream;
+use futures_util::{StreamExt, stream};
+
+pub use self::mixed::{MixedBatch, MixedItem, MixedOutcomes};
+pub use self::outcomes::{BatchItem, Outcomes};
+pub use self::submission::Submission;
+use crate::call::{Call, Core};
+use crate::client::Client;
+use crate::download::Download;
+use crate::handle::{Handle, Resource};
+use crate::surface::ClientSurface;
+
+/// The jobs in flight, unless [`Batch::concurrency`] sets another number.
+const DEFAULT_CONCURRENCY: usize = 32;
+
+type Submissions<'a, T> = Pin<Box<dyn Stream<Item = Submission<T>> + Send + 'a>>;
+type Calls<'a, R> = Pin<Box<dyn Stream<Item = Call<Handle<R>>> + Send + 'a>>;
+type DownloadFn<R> =
+    Arc<dyn Fn(&Handle<R>, &<R as Resource>::Output) -> Download + Send + Sync + 'static>;
+
+/// How the items of a batch are waited for.
+struct Options<R: Resource> {
+    concurrency: usize,
+    wait_timeout: Option<Duration>,
+    download: Option<DownloadFn<R>>,
+    is_acknowledged_by_hand: bool,
+}
+
+/// A batch of submits, which [`run`](Self::run) begins.
+///
+/// Returned by [`Client::batch`] and [`Client::batch_stream`].
+#[must_use = "a batch does nothing until it is run"]
+pub struct Batch<'a, R: Resource> {
+    core: Arc<Core>,
+    calls: Calls<'a, R>,
+    options: Options<R>,
+}
+
+impl<'a, R: Resource> Batch<'a, R> {
+    fn new(core: &Arc<Core>, calls: Calls<'a, R>) -> Self {
+        Self {
+            core: Arc::clone(core),
+            calls,
+            options: Options {
+                concurrency: DEFAULT_CONCURRENCY,
+                wait_timeout: None,
+                download: None,
+                is_acknowledged_by_hand: false,
+            },
+        }
+    }
+
+    /// Sets the maximum number of items in flight: submitted, and not ended. The default is 32.
+    ///
+    /// The batch begins with eight, and has more in flight as the service accepts them.
+    pub fn concurrency(mut self, items: usize) -> Self {
+        self.options.concurrency = items;
+        self
+    }
+
+    /// Sets the time limit of the wait for each item, in place of the [default](crate::Wait::timeout).
+    /// An item that takes longer has the error of its wait as its outcome, and goes on.
+    pub fn wait_timeout(mut self, timeout: Duration) -> Self {
+        self.options.wait_timeout = Some(timeout);
+        self
+    }
+
+    /// Downloads the files of each result, before the item is returned.
+    ///
+    /// ```no_run
+    /// # async fn run(
+    /// #     client: svc_sdk::open::Client,
+    /// #     calls: Vec<svc_sdk::Call<svc_sdk::JobHandle<svc_sdk::Open>>>,
+    /// # ) -> svc_sdk::Result<()> {
+    /// let batch = client.batch(calls);
+    /// let mut outcomes = batch.download(|job, result| job.download_result(result, "out")).run();
+    /// while let Some(item) = outcomes.next().await {
+    ///     println!("{:?}", item?.files);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn download(
+        mut self,
+        download: impl Fn(&Handle<R>, &R::Output) -> Download + Send + Sync + 'static,
+    ) -> Self {
+        self.options.download = Some(Arc::new(download));
+        self
+    }
+
+    /// Leaves it to the program to [acknowledge](BatchItem::acknowledge) items. By default, asking for
+    /// the next item acknowledges the one before.
+    pub fn manual_acknowledge(mut self) -> Self {
+        self.options.is_acknowledged_by_hand = true;
+        self
+    }
+
+    /// Returns the outcomes of the items, in the order in which they end. Nothing is submitted before
+    /// the first one is asked for.
+    pub fn run(self) -> Outcomes<'a, R> {
+        let follow = outcomes::follow(&self.options);
+        let submissions = self.calls.map(move |call| call.followed_by(follow.clone()));
+        let batch = MixedBatch::new(&self.core, Box::pin(submissions));
+        let batch = batch.concurrency(self.options.concurrency);
+        Outcomes::new(batch, self.options.is_acknowledged_by_hand)
+    }
+}
+
+impl<R: Resource> fmt::Debug for Batch<'_, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch")
+            .field("concurrency", &self.options.concurrency)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S: ClientSurface> Client<S> {
+    /// Returns a batch of submits of one kind: of jobs, of runs of one kind, or of bulk queues.
+    ///
+    /// See [`batch`](crate::batch) for how it goes on after a crash, and for what ends it. Without a
+    /// [journal](crate::ClientBuilder::journal), and for calls without a submission id, it does not go
+    /// on: what was submitted is submitted again by the next batch.
+    pub fn batch<'a, R, I>(&self, calls: I) -> Batch<'a, R>
+    where
+        R: Resource<Surface = S>,
+        I: IntoIterator<Item = Call<Handle<R>>, IntoIter: Send + 'a>,
+    {
+        self.batch_stream(stream::iter(calls))
+    }
+
+    /// Returns a batch of submits that come as a stream, such as from a queue of messages.
+    pub fn batch_stream<'a, R: Resource<Surface = S>>(
+        &self,
+        calls: impl Stream<Item = Call<Handle<R>>> + Send + 'a,
+    ) -> Batch<'a, R> {
+        Batch::new(&self.core, Box::pin(calls))
+    }
+}
+
+#[cfg(test)]
+mod tests;

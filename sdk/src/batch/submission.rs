@@ -1,0 +1,66 @@
+//! Submits of any kind, with what is done after them.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::call::Call;
+use crate::error::{Error, Result};
+use crate::handle::{Handle, Resource};
+
+/// The future of what follows an accepted submit, or `None` if it had ended and was acknowledged
+/// before.
+pub(super) type Accepted<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
+pub(super) type SendFuture<T> = Pin<Box<dyn Future<Output = Result<Accepted<T>>> + Send>>;
+
+/// A submit of any kind, and what is done with its handle, such as a wait.
+///
+/// Returned by [`Call::followed_by`]; for a [`MixedBatch`](super::MixedBatch).
+#[must_use = "a submission does nothing until a batch sends it"]
+pub struct Submission<T> {
+    pub(super) submission_id: Option<String>,
+    pub(super) send: Box<dyn FnMut() -> SendFuture<T> + Send>,
+}
+
+impl<R: Resource> Call<Handle<R>> {
+    /// Makes it a submission of a [`MixedBatch`](crate::batch::MixedBatch). `follow` is called with
+    /// the handle when it is accepted, and returns the future of its outcome.
+    pub fn followed_by<T, F>(
+        self,
+        follow: impl Fn(Handle<R>) -> F + Send + Sync + 'static,
+    ) -> Submission<T>
+    where
+        F: Future<Output = T> + Send + 'static,
+    {
+        let submission_id = self.chosen_submission_id().map(str::to_owned);
+        let follow = Arc::new(follow);
+        let mut call = Some(self.of_batch());
+        let send = move || -> SendFuture<T> {
+            // A call whose request is invalid is not sent again.
+            let attempt = call.as_ref().and_then(Call::again).or_else(|| call.take());
+            let follow = Arc::clone(&follow);
+            Box::pin(async move {
+                let ended = || Error::configuration("an invalid call cannot be sent again");
+                let handle = attempt.ok_or_else(ended)?.await?;
+                if handle.was_acknowledged() {
+                    return Ok(None);
+                }
+                let outcome: Pin<Box<dyn Future<Output = T> + Send>> = Box::pin(follow(handle));
+                Ok(Some(outcome))
+            })
+        };
+        Submission {
+            submission_id,
+            send: Box::new(send),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Submission<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Submission")
+            .field("submission_id", &self.submission_id)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,542 @@
+//! Batches against a small service, in virtual time.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
+
+use super::{BatchItem, Outcomes};
+use crate::call::clock::{self, Instant};
+use crate::handle::JobResource;
+use crate::journal::{Journal, JournalError, MemoryStore, Reuse, SpendLimit};
+use crate::transport::{ResponseFuture, Transport};
+use crate::types::{Usd, VideoGenerate};
+use crate::{ApiKey, Call, Client, ClientBuilder, Error, ErrorKind, JobHandle, Open, Result};
+
+/// A service whose jobs take a minute.
+#[derive(Debug)]
+struct Service {
+    capacity: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The jobs by their prompts: when each was accepted, most recent last.
+    jobs: Vec<(String, Instant)>,
+    /// The keys of all accepted submits, with their jobs.
+    keys: HashMap<String, usize>,
+    most_running: usize,
+    /// The answers to submits that are not accepted, by status.
+    refused: HashMap<u16, usize>,
+    polls: usize,
+    estimates: usize,
+    /// Submits from that one on are answered with this error.
+    fails_after: Option<(usize, u16, &'static str)>,
+}
+
+const JOB: Duration = Duration::from_secs(60);
+
+impl Service {
+    fn new(capacity: usize) -> Arc<Self> {
+        Arc::new(Self {
+            capacity,
+            state: Mutex::default(),
+        })
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    fn submit(&self, key: &str, body: &Value) -> (u16, Value) {
+        let now = clock::now();
+        let mut state = self.state();
+        let error = |code: &str| json!({"error": {"code": code, "message": "refused"}});
+        if let Some(job) = state.keys.get(key) {
+            return (200, json!({"data": {"job": job_json(*job, body)}}));
+        }
+        let running = state.jobs.iter().filter(|(_, at)| now < *at + JOB).count();
+        let is_limited = state
+            .fails_after
+            .is_some_and(|(count, ..)| state.jobs.len() >= count);
+        let refusal = match state.fails_after {
+            Some((_, status, code)) if is_limited => Some((status, code)),
+            _ if running >= self.capacity => Some((429, "concurrency_limit_reached")),
+            _ if body["prompt"] == "invalid" => Some((400, "invalid_request")),
+            _ => None,
+        };
+        if let Some((status, code)) = refusal {
+            *state.refused.entry(status).or_default() += 1;
+            return (status, error(code));
+        }
+        let job = state.jobs.len();
+        state.most_running = state.most_running.max(running + 1);
+        let prompt = body["prompt"].as_str().unwrap_or_default().to_owned();
+        state.jobs.push((prompt, now));
+        state.keys.insert(key.to_owned(), job);
+        (
+            202,
+            json!({"data": {"job": job_json(job, body), "next_poll_after_seconds": 5}}),
+        )
+    }
+
+    fn estimate(&self, body: &Value) -> (u16, Value) {
+        self.state().estimates += 1;
+        let price = price_of(body["input"]["duration"] == 4);
+        (200, json!({"data": {"model": "auto", "price_usd": price}}))
+    }
+
+    fn poll(&self, path: &str) -> (u16, Value) {
+        let mut state = self.state();
+        state.polls += 1;
+        let (id, what) = path.split_once('/').unwrap_or((path, ""));
+        let number: usize = id.trim_start_matches("job_").parse().unwrap();
+        let (prompt, at) = &state.jobs[number];
+        let status = match (clock::now() < *at + JOB, prompt.as_str()) {
+            (true, _) => "processing",
+            (false, "fails") => "failed",
+            (false, _) => "completed",
+        };
+        let data = match what {
+            "status" => json!({
+                "status": status,
+                "terminal": status != "processing",
+                "next_poll_after_seconds": 5
+            }),
+            _ => json!({"id": id, "status": status}),
+        };
+        (200, json!({"data": data}))
+    }
+}
+
+fn job_json(number: usize, body: &Value) -> Value {
+    let price = price_of(body["duration"] == 4);
+    json!({"id": format!("job_{number}"), "status": "queued", "price_usd": price})
+}
+
+fn price_of(is_short: bool) -> &'static str {
+    match is_short {
+        true => "0.0500",
+        false => "0.2000",
+    }
+}
+
+#[derive(Clone)]
+struct ServiceTransport(Arc<Service>);
+
+impl Transport for ServiceTransport {
+    fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
+        let service = Arc::clone(&self.0);
+        Box::pin(async move {
+            clock::sleep(Duration::from_millis(50)).await;
+            let body = serde_json::from_slice(request.body()).unwrap_or_default();
+            let key = request.headers().get("idempotency-key");
+            let key = key.map(|key| key.to_str().unwrap().to_owned());
+            let path = request.uri().path();
+            let (status, body) = match (path.strip_prefix("/v1/jobs/"), key) {
+                (Some(rest), _) => service.poll(rest),
+                (None, Some(key)) => service.submit(&key, &body),
+                _ if path.ends_with("/jobs") => (404, json!({"error": {"code": "not_found"}})),
+                _ => service.estimate(&body),
+            };
+            let body = Full::new(Bytes::from(body.to_string())).map_err(|never| match never {});
+            let response = http::Response::builder().status(status);
+            Ok(response.body(body.boxed_unsync()).unwrap())
+        })
+    }
+}
+
+fn builder(service: &Arc<Service>, journal: &Journal) -> ClientBuilder<Open> {
+    Client::builder()
+        .base_url("https://api.example")
+        .api_key(ApiKey::new("canary-key").unwrap())
+        .transport(Arc::new(ServiceTransport(Arc::clone(service))))
+        .seed(7)
+        .journal(journal.clone())
+}
+
+fn client(service: &Arc<Service>) -> Client<Open> {
+    let journal = Journal::with_store(MemoryStore::new());
+    builder(service, &journal).build().unwrap()
+}
+
+fn call(client: &Client<Open>, id: impl ToString, prompt: &str) -> Call<JobHandle<Open>> {
+    let body = VideoGenerate::new("auto").prompt(prompt);
+    client.videos().generate(body).submission_id(id.to_string())
+}
+
+fn calls<'a>(
+    client: &'a Client<Open>,
+    prompts: &'a [&str],
+) -> impl Iterator<Item = Call<JobHandle<Open>>> + Send + 'a {
+    let numbered = prompts.iter().enumerate();
+    numbered.map(|(number, prompt)| call(client, number, prompt))
+}
+
+type Items = Vec<BatchItem<JobResource<Open>>>;
+
+/// Returns the items, and the error that ended the batch.
+async fn all(mut outcomes: Outcomes<'_, JobResource<Open>>) -> (Items, Option<Error>) {
+    let mut items = Vec::new();
+    while let Some(next) = outcomes.next().await {
+        match next {
+            Ok(item) => items.push(item),
+            Err(error) => {
+                assert!(outcomes.next().await.is_none());
+                return (items, Some(error));
+            }
+        }
+    }
+    (items, None)
+}
+
+fn ids(items: &Items) -> BTreeSet<usize> {
+    let ids = items
+        .iter()
+        .map(|item| item.submission_id.as_ref().unwrap());
+    ids.map(|id| id.parse().unwrap()).collect()
+}
+
+fn completed(items: &Items) -> usize {
+    items.iter().filter(|item| item.outcome.is_ok()).count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_are_taken_when_there_is_room_for_them() {
+    let service = Service::new(1000);
+    let client = client(&service);
+    let taken = AtomicUsize::new(0);
+    let calls = (0..100).map(|number| {
+        taken.fetch_add(1, Ordering::SeqCst);
+        call(&client, number, "fox")
+    });
+    let mut outcomes = client.batch(calls).concurrency(10).run();
+    assert_eq!(taken.load(Ordering::SeqCst), 0);
+    let mut count = 0;
+    while let Some(item) = outcomes.next().await {
+        assert!(item.unwrap().outcome.is_ok());
+        count += 1;
+        assert!(taken.load(Ordering::SeqCst) <= count + 10);
+        assert!(outcomes.in_flight() <= 10);
+    }
+    assert_eq!(count, 100);
+    assert_eq!(service.state().most_running, 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_with_too_many_jobs_slows_a_batch_down_and_fails_no_item() {
+    let service = Service::new(5);
+    let client = client(&service);
+    let (items, error) = all(client
+        .batch(calls(&client, &["fox"; 60]))
+        .concurrency(50)
+        .run())
+    .await;
+    assert!(error.is_none());
+    assert_eq!((items.len(), completed(&items)), (60, 60));
+    let state = service.state();
+    assert_eq!((state.jobs.len(), state.most_running), (60, 5));
+    // Each round asks about once whether there is more room.
+    assert!(state.refused[&429] < 40, "{:?}", state.refused);
+}
+
+#[tokio::test(start_paused = true)]
+async fn places_that_others_leave_are_taken() {
+    let service = Service::new(0);
+    let client = client(&service);
+    let mut outcomes = client.batch(calls(&client, &["fox"; 3])).run();
+    let ended = clock::before(clock::after(Duration::from_secs(600)), outcomes.next()).await;
+    assert!(ended.is_none() && outcomes.is_slowed());
+    // About twenty pauses of half a minute.
+    let asked = service.state().refused[&429];
+    assert!((15..80).contains(&asked), "{asked}");
+    outcomes.stop();
+    assert!(outcomes.next().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_goes_on_where_an_earlier_process_ended() {
+    let service = Service::new(1000);
+    let store = MemoryStore::new();
+    let next = store.handle();
+    let prompts = ["fox"; 20];
+    let first = {
+        let client = builder(&service, &Journal::with_store(store))
+            .build()
+            .unwrap();
+        let mut outcomes = client.batch(calls(&client, &prompts)).concurrency(4).run();
+        let mut items = Vec::new();
+        for _ in 0..6 {
+            items.push(outcomes.next().await.unwrap().unwrap());
+        }
+        drop(outcomes);
+        client.drain().await;
+        ids(&items)
+    };
+    let client = builder(&service, &Journal::with_store(next))
+        .build()
+        .unwrap();
+    let mut outcomes = client.batch(calls(&client, &prompts)).run();
+    let mut items = Vec::new();
+    while let Some(item) = outcomes.next().await {
+        items.push(item.unwrap());
+    }
+    assert_eq!(outcomes.skipped(), 5, "the sixth was not acknowledged");
+    assert_eq!(completed(&items), 15);
+    let mut ended = ids(&items);
+    assert_eq!(ended.intersection(&first).count(), 1);
+    ended.extend(first);
+    assert_eq!(ended.len(), 20);
+    assert_eq!(service.state().jobs.len(), 20);
+
+    let polls = service.state().polls;
+    let (items, error) = all(client.batch(calls(&client, &prompts)).run()).await;
+    assert!(items.is_empty() && error.is_none());
+    assert_eq!(
+        service.state().polls,
+        polls,
+        "finished items are not asked again"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_the_program_acknowledges_if_it_says_so() {
+    let service = Service::new(1000);
+    let client = client(&service);
+    let run = || {
+        client
+            .batch(calls(&client, &["fox", "fox"]))
+            .manual_acknowledge()
+            .run()
+    };
+    let (items, _) = all(run()).await;
+    items[0].acknowledge().await.unwrap();
+    let mut again = run();
+    let item = again.next().await.unwrap().unwrap();
+    assert_eq!(item.submission_id, items[1].submission_id);
+    assert!(again.next().await.is_none());
+    assert_eq!((again.skipped(), service.state().jobs.len()), (1, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn unsuccessful_items_are_submitted_again_on_request() {
+    let service = Service::new(1000);
+    let client = client(&service);
+    let prompts = ["fox", "fails"];
+    let (items, _) = all(client.batch(calls(&client, &prompts)).run()).await;
+    assert_eq!((items.len(), completed(&items)), (2, 1));
+    let (items, _) = all(client.batch(calls(&client, &prompts)).run()).await;
+    assert!(items.is_empty());
+    let again = calls(&client, &prompts).map(|call| call.reuse(Reuse::RetryUnsuccessful));
+    let (items, _) = all(client.batch(again).run()).await;
+    assert_eq!(ids(&items), BTreeSet::from([1]));
+    assert_eq!(service.state().jobs.len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_of_one_item_is_its_outcome() {
+    let service = Service::new(1000);
+    let client = client(&service);
+    call(&client, 1, "another body").await.unwrap();
+    let (items, error) = all(client
+        .batch(calls(&client, &["invalid", "fox", "fails", "fox"]))
+        .run())
+    .await;
+    assert!(error.is_none());
+    let error_of = |id: &str| {
+        let item = items
+            .iter()
+            .find(|item| item.submission_id.as_deref() == Some(id));
+        item.unwrap().outcome.as_ref().err()
+    };
+    assert_eq!(error_of("0").unwrap().status(), Some(400));
+    let conflict = error_of("1").unwrap().journal();
+    assert!(matches!(
+        conflict,
+        Some(JournalError::SubmissionConflict { .. })
+    ));
+    assert_eq!(error_of("2").unwrap().kind(), ErrorKind::JobFailed);
+    assert!(error_of("3").is_none());
+    assert_eq!(items.len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_would_happen_to_every_submit_ends_the_batch() {
+    for (status, code) in [
+        (401, "unauthorized"),
+        (402, "insufficient_funds"),
+        (403, "insufficient_scope"),
+    ] {
+        let service = Service::new(1000);
+        service.state().fails_after = Some((10, status, code));
+        let client = client(&service);
+        let taken = AtomicUsize::new(0);
+        let prompts = ["fox"; 50];
+        let calls = calls(&client, &prompts).inspect(|_| {
+            taken.fetch_add(1, Ordering::SeqCst);
+        });
+        let (items, error) = all(client.batch(calls).concurrency(4).run()).await;
+        assert_eq!(error.unwrap().status(), Some(status));
+        assert_eq!(completed(&items), 10, "what was in flight is waited for");
+        let failed = service.state().refused[&status];
+        assert_eq!(items.len(), 10 + failed - 1);
+        assert_eq!(taken.load(Ordering::SeqCst), 10 + failed);
+
+        service.state().fails_after = None;
+        let (items, error) = all(client.batch(self::calls(&client, &prompts)).run()).await;
+        assert!(error.is_none());
+        assert_eq!(completed(&items), 40);
+        assert_eq!(service.state().jobs.len(), 50);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_busy_service_is_asked_until_it_accepts() {
+    let service = Service::new(1000);
+    service.state().fails_after = Some((5, 503, "database_busy"));
+    let client = client(&service);
+    let batch = all(client
+        .batch(calls(&client, &["fox"; 20]))
+        .concurrency(3)
+        .run());
+    let recovery = async {
+        clock::sleep(Duration::from_secs(1200)).await;
+        service.state().fails_after = None;
+    };
+    let ((items, error), ()) = tokio::join!(batch, recovery);
+    assert!(error.is_none());
+    assert_eq!(completed(&items), 20);
+    let refused = service.state().refused[&503];
+    assert!((20..1000).contains(&refused), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refund_makes_room_within_the_spend_limit() {
+    let service = Service::new(1000);
+    let journal = Journal::with_store(MemoryStore::new());
+    let limit: Usd = "0.45".parse().unwrap();
+    let limit = SpendLimit::new("images", limit);
+    let client = builder(&service, &journal)
+        .spend_limit(limit)
+        .build()
+        .unwrap();
+    let prompts = ["fails", "fox", "fox", "fox"];
+    let (items, error) = all(client.batch(calls(&client, &prompts)).run()).await;
+    assert!(error.is_none());
+    assert_eq!((items.len(), completed(&items)), (4, 2));
+    let error = items[3].outcome.as_ref().unwrap_err();
+    assert!(
+        matches!(error.journal(), Some(JournalError::OverBudget { .. })),
+        "{error}"
+    );
+    assert_eq!(service.state().jobs.len(), 3);
+    let totals = journal.budget("images").await.unwrap();
+    assert_eq!(totals.hold.captured, "0.40".parse().unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_is_stopped_returns_what_is_in_flight() {
+    let service = Service::new(1000);
+    let client = client(&service);
+    let prompts = ["fox"; 50];
+    let mut outcomes = client.batch(calls(&client, &prompts)).concurrency(4).run();
+    outcomes.next().await.unwrap().unwrap();
+    let in_flight = outcomes.in_flight();
+    outcomes.stop();
+    let (items, error) = all(outcomes).await;
+    assert!(error.is_none());
+    assert_eq!(
+        (items.len(), service.state().jobs.len()),
+        (in_flight, in_flight + 1)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_item_that_takes_too_long_is_waited_for_by_the_next_batch() {
+    let service = Service::new(1000);
+    let client = client(&service);
+    let batch = || client.batch(calls(&client, &["fox"]));
+    let (items, _) = all(batch().wait_timeout(Duration::from_secs(10)).run()).await;
+    let outcome: &Result<_> = &items[0].outcome;
+    assert!(outcome.as_ref().unwrap_err().is_wait_timeout());
+    let (items, _) = all(batch().run()).await;
+    assert_eq!((items.len(), completed(&items)), (1, 1));
+    assert_eq!(service.state().jobs.len(), 1);
+}
+
+fn limited(service: &Arc<Service>, limit: &str) -> Client<Open> {
+    let limit = SpendLimit::new("images", limit.parse().unwrap());
+    let journal = Journal::with_store(MemoryStore::new());
+    let builder = builder(service, &journal).spend_limit(limit);
+    builder.build().unwrap()
+}
+
+fn is_over_budget(error: &Error) -> bool {
+    matches!(error.journal(), Some(JournalError::OverBudget { .. }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_cheaper_goes_on_within_the_spend_limit() {
+    let service = Service::new(1000);
+    let client = limited(&service, "0.46");
+    let calls = (0..12).map(|number| {
+        let mut body = VideoGenerate::new("auto").prompt(number.to_string());
+        body.duration = (number == 11).then_some(4);
+        client
+            .videos()
+            .generate(body)
+            .submission_id(number.to_string())
+    });
+    let (items, error) = all(client.batch(calls).run()).await;
+    assert!(error.is_none());
+    let over_budget = items
+        .iter()
+        .filter(|item| item.outcome.as_ref().is_err_and(is_over_budget));
+    assert_eq!((over_budget.count(), completed(&items)), (9, 3));
+    assert_eq!(service.state().jobs[2].0, "11");
+    assert_eq!(service.state().estimates, 2, "one for each shape");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_spend_limit_without_room_ends_a_long_batch() {
+    let service = Service::new(1000);
+    let client = limited(&service, "0.20");
+    let taken = AtomicUsize::new(0);
+    let calls = (0..10_000).map(|number| {
+        taken.fetch_add(1, Ordering::SeqCst);
+        call(&client, number, "fox")
+    });
+    let (items, error) = all(client.batch(calls).run()).await;
+    assert!(is_over_budget(&error.unwrap()));
+    assert_eq!(completed(&items), 1);
+    assert_eq!(items.len(), taken.load(Ordering::SeqCst) - 1);
+    assert!(items.len() < 300, "{}", items.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_earlier_batch_submitted_is_waited_for_beyond_the_concurrency() {
+    let service = Service::new(1000);
+    let client = client(&service);
+    for number in 0..20 {
+        call(&client, number, "fox").await.unwrap();
+    }
+    let submissions = (0..40).map(|number| {
+        call(&client, number, "fox").followed_by(|job| async move { job.wait().await.is_ok() })
+    });
+    let batch = client.batch_of(futures_util::stream::iter(submissions));
+    let mut outcomes = batch.concurrency(1).resumed(20).run();
+    assert!(outcomes.next().await.unwrap().unwrap().outcome.unwrap());
+    assert_eq!((outcomes.in_flight(), outcomes.submitting()), (19, 0));
+    assert_eq!(service.state().jobs.len(), 20);
+    let mut ended = 1;
+    while let Some(item) = outcomes.next().await {
+        ended += usize::from(item.unwrap().outcome.unwrap());
+    }
+    assert_eq!((ended, service.state().jobs.len()), (40, 40));
+    assert_eq!(service.state().most_running, 20);
+}

@@ -1,0 +1,433 @@
+//! A submit in progress: what is written to the journal at each step of it.
+
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::OwnedMutexGuard;
+
+use super::error::JournalError;
+use super::record::{Accepted, Ended, Intent, Record, ReleaseReason, Released, ResourceKind};
+use super::settlement::{EarlierAttempts, Settlement, settle};
+use super::store::{Begun, Change, Hold, IntentId, NewIntent, StoreError};
+use super::{Journal, lock};
+use crate::error::{Error, Result};
+use crate::types::{IdempotencyKey, Usd};
+
+/// What the service accepted.
+#[derive(Clone, Debug)]
+pub(crate) struct Receipt {
+    pub(crate) kind: ResourceKind,
+    pub(crate) id: String,
+    pub(crate) request_id: Option<String>,
+    pub(crate) price_usd: Option<Usd>,
+}
+
+/// An intent that this process works on.
+#[derive(Debug)]
+pub(crate) struct ActiveIntent {
+    mark: ActiveMark,
+    key: IdempotencyKey,
+    submission_id: Option<String>,
+    earlier: EarlierAttempts,
+    is_resumed: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) step: Step,
+    /// What is reserved of a budget, or was spent of it.
+    pub(super) reserved: Option<Usd>,
+    pub(super) accepted: Option<Accepted>,
+    /// Held until the receipt is known, so that no other task of this process submits the same.
+    pub(super) guard: Option<OwnedMutexGuard<()>>,
+}
+
+/// What the journal says of the attempt.
+#[derive(Debug)]
+pub(super) enum Step {
+    /// Nothing yet.
+    Planned(Box<NewIntent>),
+    /// It is under way.
+    Sending,
+    /// It proved that nothing ran.
+    NothingRan,
+    /// The receipt, or that there will be none, is known.
+    Settled,
+    /// It had ended and was acknowledged before.
+    Acknowledged,
+}
+
+impl ActiveIntent {
+    pub(super) fn new(
+        mark: ActiveMark,
+        key: IdempotencyKey,
+        submission_id: Option<String>,
+        earlier: EarlierAttempts,
+        state: State,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            mark,
+            is_resumed: !matches!(state.step, Step::Planned(_)),
+            key,
+            submission_id,
+            earlier,
+            state: Mutex::new(state),
+        })
+    }
+
+    /// An intent that was accepted, or `None` if it has no readable receipt.
+    pub(super) fn existing(journal: &Journal, intent: &Intent) -> Option<Arc<Self>> {
+        let key = intent.facts.as_ref()?.idempotency_key.clone();
+        let accepted = Some(intent.progress.accepted.clone()?);
+        let is_done = intent.progress.ended.is_some() && intent.progress.is_acknowledged;
+        let state = State {
+            step: if is_done {
+                Step::Acknowledged
+            } else {
+                Step::Settled
+            },
+            reserved: reserved(intent),
+            accepted,
+            guard: None,
+        };
+        let submission_id = intent.stored.submission_id.clone();
+        let earlier = EarlierAttempts::default();
+        let mark = journal.mark(intent);
+        Some(Self::new(mark, key, submission_id, earlier, state))
+    }
+
+    /// Returns the identifier of the intent.
+    pub(crate) fn id(&self) -> &IntentId {
+        &self.mark.id
+    }
+
+    /// Returns the key of each of its attempts.
+    pub(crate) fn key(&self) -> &IdempotencyKey {
+        &self.key
+    }
+
+    /// Returns the id that the application gave.
+    pub(crate) fn submission_id(&self) -> Option<&str> {
+        self.submission_id.as_deref()
+    }
+
+    /// Returns what was accepted, and its id.
+    pub(crate) fn resource(&self) -> Option<(ResourceKind, String)> {
+        let state = lock(&self.state);
+        state.accepted.as_ref().map(|it| (it.kind, it.id.clone()))
+    }
+
+    /// Returns what the service charged, as far as the receipt said so.
+    pub(crate) fn charge(&self) -> Option<Usd> {
+        lock(&self.state).accepted.as_ref()?.price_usd
+    }
+
+    /// Whether it was begun before the call that works on it.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.is_resumed
+    }
+
+    /// Whether it had ended and was acknowledged before the call that works on it.
+    pub(crate) fn was_acknowledged(&self) -> bool {
+        matches!(lock(&self.state).step, Step::Acknowledged)
+    }
+
+    /// Writes that an attempt is about to be made.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it could not be written: then the request must not be sent.
+    pub(crate) async fn before_attempt(&self) -> Result<()> {
+        let planned = match &lock(&self.state).step {
+            Step::Planned(intent) => Some(intent.clone()),
+            Step::NothingRan => None,
+            Step::Sending | Step::Settled | Step::Acknowledged => return Ok(()),
+        };
+        match planned {
+            Some(intent) => {
+                let begun = self.begin(&intent).await;
+                if matches!(&begun, Err(error) if matches!(error.journal(), Some(JournalError::Store(_))))
+                {
+                    self.forget_unsent();
+                }
+                begun?;
+            }
+            None => {
+                let store = &self.mark.journal.shared.store;
+                store
+                    .append(&self.mark.id, &change(&Record::Sending))
+                    .await?;
+            }
+        }
+        lock(&self.state).step = Step::Sending;
+        Ok(())
+    }
+
+    /// An intent that may have been written although the store failed: its request is never sent.
+    fn forget_unsent(&self) {
+        let record = Record::Released(Released {
+            reason: ReleaseReason::NotSent,
+            code: None,
+        });
+        let mut change = change(&record);
+        change.hold = Some(Hold::default());
+        lock(&self.mark.journal.shared.unwritten).push((self.mark.id.clone(), change));
+    }
+
+    async fn begin(&self, intent: &NewIntent) -> Result<()> {
+        self.mark.journal.write_unwritten().await?;
+        let store = &self.mark.journal.shared.store;
+        let begun = match store.begin(intent).await {
+            // The answer to a write may have been lost: the same intent is not written twice.
+            Err(_) => store.begin(intent).await?,
+            Ok(begun) => begun,
+        };
+        match (begun, &intent.reservation) {
+            (Begun::Written(_), _) => Ok(()),
+            (Begun::OverBudget(totals), Some(reservation)) => {
+                Err(JournalError::over_budget(reservation, totals).into())
+            }
+            (Begun::GenerationTaken | Begun::OverBudget(_), _) => {
+                Err(JournalError::GenerationTaken.into())
+            }
+        }
+    }
+
+    /// Writes that the attempt proved that nothing ran, so that a crash before the next attempt leaves
+    /// nothing open.
+    pub(crate) async fn attempt_failed(&self, error: &Error) {
+        let is_sending = matches!(lock(&self.state).step, Step::Sending);
+        let proves_nothing_ran = matches!(
+            settle(error, self.earlier),
+            Settlement::NotSent | Settlement::NothingRan
+        );
+        if is_sending && proves_nothing_ran {
+            let store = &self.mark.journal.shared.store;
+            // Even if the store failed it may have been written: the next attempt has to be written
+            // after it, or a crash would leave a request that was sent as one that was not.
+            let _ = store
+                .append(&self.mark.id, &change(&Record::NothingRan))
+                .await;
+            lock(&self.state).step = Step::NothingRan;
+        }
+    }
+
+    /// Writes the receipt.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it could not be written. It is written before the next intent is begun.
+    pub(crate) async fn accepted(&self, receipt: Receipt) -> Result<(), StoreError> {
+        let accepted = Accepted {
+            kind: receipt.kind,
+            id: receipt.id,
+            request_id: receipt.request_id,
+            price_usd: receipt.price_usd,
+        };
+        let mut change = change(&Record::Accepted(accepted.clone()));
+        let reserved = {
+            let mut state = lock(&self.state);
+            state.step = Step::Settled;
+            let reserved = state.reserved;
+            if let (Some(reserved), Some(price)) = (&mut state.reserved, accepted.price_usd) {
+                *reserved = price;
+            }
+            state.accepted = Some(accepted.clone());
+            reserved
+        };
+        if let Some(reserved) = reserved {
+            let amount = accepted.price_usd.unwrap_or(reserved);
+            change.stops_budget = amount > reserved;
+            change.hold = Some(Hold {
+                reserved: amount,
+                ..Hold::default()
+            });
+        }
+        let written = self.mark.journal.append(&self.mark.id, change).await;
+        lock(&self.state).guard = None;
+        written
+    }
+
+    /// Writes what the last error of a submit says of it, with all its attempts. Returns what that is.
+    pub(crate) async fn failed(&self, error: &Error) -> Settlement {
+        let settlement = settle(error, self.earlier);
+        if matches!(lock(&self.state).step, Step::Planned(_)) {
+            lock(&self.state).guard = None;
+            return settlement;
+        }
+        let reserved = lock(&self.state).reserved;
+        let request_id = error.request_id().map(ToString::to_string);
+        let code = error.code().map(ToString::to_string);
+        let released = |reason| {
+            let mut change = change(&Record::Released(Released {
+                reason,
+                code: code.clone(),
+            }));
+            change.hold = reserved.map(|_| Hold::default());
+            Some(change)
+        };
+        let change = match &settlement {
+            Settlement::NotSent => released(ReleaseReason::NotSent),
+            Settlement::NothingRan | Settlement::Refused => released(ReleaseReason::Refused),
+            Settlement::AcceptedWithoutId | Settlement::Arrived(None) => {
+                let mut change = change(&Record::AcceptedWithoutId { request_id });
+                change.hold = reserved.map(|captured| Hold {
+                    captured,
+                    ..Hold::default()
+                });
+                Some(change)
+            }
+            Settlement::Arrived(Some(queue)) => {
+                let receipt = Receipt {
+                    kind: ResourceKind::Queue,
+                    id: queue.to_string(),
+                    request_id: None,
+                    price_usd: None,
+                };
+                // A receipt that cannot be written now is kept.
+                let _ = self.accepted(receipt).await;
+                None
+            }
+            Settlement::Unknown => reserved.map(unknown),
+        };
+        if let Some(change) = change {
+            let _ = self.mark.journal.append(&self.mark.id, change).await;
+        }
+        lock(&self.state).guard = None;
+        settlement
+    }
+
+    /// Writes how what was submitted ended. `charge` is what it cost, if that is known.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it could not be written. It is written before the next intent is begun.
+    pub(crate) async fn ended(&self, status: &str, charge: Option<Usd>) -> Result<(), StoreError> {
+        let reserved = lock(&self.state).reserved;
+        let mut change = change(&Record::Ended(Ended {
+            status: status.to_owned(),
+            charge_usd: charge,
+        }));
+        if let Some(reserved) = reserved {
+            let captured = charge.unwrap_or(reserved);
+            change.stops_budget = captured > reserved;
+            change.hold = Some(Hold {
+                captured,
+                ..Hold::default()
+            });
+        }
+        self.mark.journal.append(&self.mark.id, change).await
+    }
+
+    /// Writes that the application has what it needs of the outcome.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it could not be written.
+    pub(crate) async fn acknowledge(&self) -> Result<()> {
+        self.mark.journal.write_unwritten().await?;
+        let store = &self.mark.journal.shared.store;
+        store
+            .append(&self.mark.id, &change(&Record::Acknowledged))
+            .await?;
+        Ok(())
+    }
+}
+
+/// Marks an intent as one that this process works on, for as long as it exists.
+#[derive(Debug)]
+pub(super) struct ActiveMark {
+    journal: Journal,
+    id: IntentId,
+}
+
+impl ActiveMark {
+    pub(super) fn new(journal: &Journal, id: IntentId) -> Self {
+        *lock(&journal.shared.active).entry(id.clone()).or_default() += 1;
+        Self {
+            journal: journal.clone(),
+            id,
+        }
+    }
+}
+
+impl Drop for ActiveMark {
+    fn drop(&mut self) {
+        let mut active = lock(&self.journal.shared.active);
+        if let Some(count) = active.get_mut(&self.id) {
+            *count -= 1;
+            if *count == 0 {
+                active.remove(&self.id);
+            }
+        }
+    }
+}
+
+/// Returns the change that a record makes, apart from budgets.
+pub(super) fn change(record: &Record) -> Change {
+    Change {
+        record: record.to_json(),
+        phase: record.phase(),
+        hold: None,
+        stops_budget: false,
+    }
+}
+
+pub(super) fn unknown(amount: Usd) -> Change {
+    Change {
+        hold: Some(Hold {
+            undecided: amount,
+            ..Hold::default()
+        }),
+        ..change(&Record::Unknown)
+    }
+}
+
+/// What an intent has reserved, has spent, or may have spent.
+pub(super) fn reserved(intent: &Intent) -> Option<Usd> {
+    intent.stored.budget.as_ref()?;
+    let hold = intent.stored.hold;
+    let spent = hold.captured.checked_add(hold.undecided)?;
+    hold.reserved.checked_add(spent)
+}
+
+impl Journal {
+    /// Writes what could not be written before.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it still cannot be written.
+    pub(super) async fn write_unwritten(&self) -> Result<(), StoreError> {
+        if lock(&self.shared.unwritten).is_empty() {
+            return Ok(());
+        }
+        // One after the other: a record that is written twice must not follow a newer one.
+        let _turn = self.shared.writing.lock().await;
+        loop {
+            let next = lock(&self.shared.unwritten).first().cloned();
+            let Some((id, change)) = next else {
+                return Ok(());
+            };
+            match self.shared.store.append(&id, &change).await {
+                Err(error) if !error.is_not_owner() && !error.is_not_found() => return Err(error),
+                _ => lock(&self.shared.unwritten).retain(|it| *it != (id.clone(), change.clone())),
+            }
+        }
+    }
+
+    /// Adds a record after those that could not be written before, or keeps it to be written before the
+    /// next intent is begun.
+    async fn append(&self, id: &IntentId, change: Change) -> Result<(), StoreError> {
+        let written = match self.write_unwritten().await {
+            Ok(()) => self.shared.store.append(id, &change).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = &written
+            && !error.is_not_owner()
+            && !error.is_not_found()
+        {
+            lock(&self.shared.unwritten).push((id.clone(), change));
+        }
+        written
+    }
+}

@@ -1,0 +1,163 @@
+//! The decision about a submission whose entries were read: send, send again, return or refuse. No I/O.
+
+use std::time::{Duration, SystemTime};
+
+use super::record::{Facts, Fingerprint, Intent};
+use super::store::Phase;
+
+/// What to do about a submission whose request was accepted before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reuse {
+    /// Return the handle of what was submitted, however it ended. A later submit under the id that was
+    /// refused or not sent changes nothing.
+    #[default]
+    ReturnExisting,
+    /// The same, but submit again if it failed, was canceled, was skipped or expired.
+    RetryUnsuccessful,
+    /// Take over what a process began that is gone, and whose outcome was not acknowledged; submit
+    /// anew otherwise. Several submits under one id are several jobs. Their keys are random.
+    AdoptOrphan,
+}
+
+/// Why it cannot be told whether a request was carried out, and why it is not sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum UndecidedReason {
+    /// The same call would send the request again with the same key, and find out.
+    CallAgain,
+    /// The service does not document that it recognizes the idempotency key.
+    KeyNotDocumented,
+    /// The service may have forgotten the idempotency key.
+    KeyExpired,
+    /// The service accepted the request and charged it, with a response that has no readable id.
+    AcceptedWithoutId,
+    /// The journal was written by a newer version.
+    NewerVersion,
+}
+
+/// The request that is about to be submitted.
+#[derive(Debug)]
+pub(super) struct Candidate<'a> {
+    pub(super) fingerprint: &'a Fingerprint,
+    /// Whether the client has an account label, so that origin and API key do not identify it.
+    pub(super) has_account: bool,
+    pub(super) origin: &'a str,
+    pub(super) api_key: Option<&'a str>,
+    pub(super) reuse: Reuse,
+    pub(super) now: SystemTime,
+    pub(super) key_retention: Duration,
+}
+
+/// The decision about a submission.
+#[derive(Debug)]
+pub(super) enum Decision {
+    /// Begin that generation.
+    Begin(u32),
+    /// Send the request of the intent again, with its key.
+    Resend(Box<Intent>),
+    /// Return what was submitted.
+    Return(Box<Intent>),
+    /// Wait for the receipt, which another process is about to write.
+    Wait(Box<Intent>),
+    /// The intent belongs to another account.
+    AccountChanged(Box<Intent>),
+    /// The intent was begun for another request.
+    Conflict(Box<Intent>),
+    /// It cannot be told whether the request was carried out.
+    Undecided(Box<Intent>, UndecidedReason),
+}
+
+/// Decides what is done about a submission with these intents, which are in the order of their
+/// generations. `is_active` says whether this process is working on an intent.
+pub(super) fn decide(
+    intents: Vec<Intent>,
+    candidate: &Candidate<'_>,
+    is_active: impl Fn(&Intent) -> bool,
+) -> Decision {
+    let next = intents.last().map_or(1, |it| it.stored.generation + 1);
+    let found = match candidate.reuse {
+        Reuse::AdoptOrphan => intents.into_iter().find(|intent| {
+            let is_finished = intent.progress.is_acknowledged || is_released(intent);
+            !is_finished && !intent.has_running_owner() && !is_active(intent)
+        }),
+        _ => intents.into_iter().rfind(|intent| !is_released(intent)),
+    };
+    let Some(intent) = found else {
+        return Decision::Begin(next);
+    };
+    let intent = Box::new(intent);
+    let progress = &intent.progress;
+    let Some(facts) = intent.facts.as_ref().filter(|_| !progress.is_unreadable) else {
+        return Decision::Undecided(intent, UndecidedReason::NewerVersion);
+    };
+    let is_same_account =
+        facts.origin == candidate.origin && facts.api_key.as_deref() == candidate.api_key;
+    if !candidate.has_account && !is_same_account {
+        return Decision::AccountChanged(intent);
+    }
+    if !facts.is_same_request(candidate.fingerprint) {
+        return Decision::Conflict(intent);
+    }
+    if progress.accepted.is_some() {
+        return match candidate.reuse {
+            Reuse::RetryUnsuccessful if is_unsuccessful(&intent) => Decision::Begin(next),
+            _ => Decision::Return(intent),
+        };
+    }
+    // A task of this process that adopts orphans does not hold the lock of the submission.
+    let is_running = intent.has_running_owner() || is_active(&intent);
+    if is_running && !progress.accepted_without_id {
+        return Decision::Wait(intent);
+    }
+    match undecided_reason(&intent, facts, candidate.now, candidate.key_retention) {
+        None | Some(UndecidedReason::CallAgain) => Decision::Resend(intent),
+        Some(reason) => Decision::Undecided(intent, reason),
+    }
+}
+
+/// Returns why it is unknown whether an intent without an id was carried out, or `None` if it is
+/// known that it was not.
+pub(super) fn undecided_reason(
+    intent: &Intent,
+    facts: &Facts,
+    now: SystemTime,
+    key_retention: Duration,
+) -> Option<UndecidedReason> {
+    let age = now.duration_since(intent.begun_at()).ok();
+    if intent.progress.is_unreadable {
+        Some(UndecidedReason::NewerVersion)
+    } else if intent.progress.accepted_without_id {
+        Some(UndecidedReason::AcceptedWithoutId)
+    } else if intent.progress.nothing_ran {
+        None
+    } else if !facts.is_key_documented {
+        Some(UndecidedReason::KeyNotDocumented)
+    } else if facts.is_key_permanent || age.is_some_and(|age| age < key_retention) {
+        Some(UndecidedReason::CallAgain)
+    } else {
+        // A clock that was set back says nothing of the age.
+        Some(UndecidedReason::KeyExpired)
+    }
+}
+
+/// Whether nothing was carried out. A receipt counts more: it may arrive after a person settled
+/// that there is none.
+fn is_released(intent: &Intent) -> bool {
+    let is_released = intent.stored.phase == Phase::Released || intent.progress.released.is_some();
+    is_released && intent.progress.accepted.is_none()
+}
+
+fn is_unsuccessful(intent: &Intent) -> bool {
+    let ended = intent.progress.ended.as_ref();
+    ended.is_some_and(|ended| {
+        matches!(
+            ended.status.as_str(),
+            "failed" | "canceled" | "skipped" | "expired"
+        )
+    })
+}
+
+#[cfg(test)]
+#[path = "decision_table.rs"]
+mod table;

@@ -1,0 +1,434 @@
+//! The decision held against the table that it implements, over all combinations of what the table
+//! names. The table is written down a second time, over what happened rather than over records.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::Map;
+
+use super::super::record::{
+    Accepted, Ended, NewFacts, Record, ReleaseReason, Released, ResourceKind,
+};
+use super::super::store::{Hold, IntentId, Owner, StoredIntent, StoredRecord};
+use super::*;
+use crate::contract::Operation;
+
+const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
+const ORIGIN: &str = "https://api.example/";
+const API_KEY: &str = "5e884898";
+
+/// What became of a request, as far as its journal tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Happened {
+    Begun,
+    NothingRan,
+    SentAgain,
+    Unknown,
+    AcceptedWithoutId,
+    Accepted,
+    FoundLater,
+    AcceptedAfterRelease,
+    Ended(&'static str),
+    EndedAndAcknowledged(&'static str),
+    AcceptedAndAcknowledged,
+    Released(ReleaseReason),
+    ReleasedWithoutRecord,
+    NoteOfNewerVersion,
+    RecordOfNewerVersion,
+    FactsOfNewerVersion,
+}
+
+const HAPPENED: [Happened; 23] = [
+    Happened::Begun,
+    Happened::NothingRan,
+    Happened::SentAgain,
+    Happened::Unknown,
+    Happened::AcceptedWithoutId,
+    Happened::Accepted,
+    Happened::FoundLater,
+    Happened::AcceptedAfterRelease,
+    Happened::Ended("completed"),
+    Happened::Ended("failed"),
+    Happened::Ended("canceled"),
+    Happened::Ended("skipped"),
+    Happened::Ended("expired"),
+    Happened::EndedAndAcknowledged("completed"),
+    Happened::EndedAndAcknowledged("failed"),
+    Happened::AcceptedAndAcknowledged,
+    Happened::Released(ReleaseReason::NotSent),
+    Happened::Released(ReleaseReason::Refused),
+    Happened::Released(ReleaseReason::Settled),
+    Happened::ReleasedWithoutRecord,
+    Happened::NoteOfNewerVersion,
+    Happened::RecordOfNewerVersion,
+    Happened::FactsOfNewerVersion,
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum KeyIs {
+    NotDocumented,
+    Documented,
+    Permanent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Age {
+    New,
+    AlmostExpired,
+    JustExpired,
+    ClockWasSetBack,
+}
+
+/// One intent of a submission.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    happened: Happened,
+    owner: Owner,
+    /// Whether a task of this process works on it.
+    is_active: bool,
+    key: KeyIs,
+}
+
+/// The request that is about to be submitted, compared with the one of the intents.
+#[derive(Clone, Copy, Debug)]
+struct Now {
+    has_label: bool,
+    origin: &'static str,
+    api_key: &'static str,
+    body: &'static str,
+    age: Age,
+    reuse: Reuse,
+}
+
+/// What is decided, with the generation that it is about.
+#[derive(Debug, PartialEq, Eq)]
+enum Expected {
+    Begin(usize),
+    Resend(usize),
+    Return(usize),
+    Wait(usize),
+    AccountChanged(usize),
+    Conflict(usize),
+    Undecided(usize, UndecidedReason),
+}
+
+/// The table, first match.
+fn expected(cases: &[Case], now: Now) -> Expected {
+    use Happened::*;
+
+    let next = cases.len() + 1;
+    let mut generation = 0;
+    for (index, case) in cases.iter().enumerate() {
+        if now.reuse == Reuse::AdoptOrphan {
+            let is_over = matches!(
+                case.happened,
+                Released(_)
+                    | ReleasedWithoutRecord
+                    | AcceptedAndAcknowledged
+                    | EndedAndAcknowledged(_)
+            );
+            let is_somebody_on_it = case.owner == Owner::Other || case.is_active;
+            if generation == 0 && !is_over && !is_somebody_on_it {
+                generation = index + 1;
+            }
+        } else if !matches!(case.happened, Released(_) | ReleasedWithoutRecord) {
+            generation = index + 1;
+        }
+    }
+    if generation == 0 {
+        return Expected::Begin(next);
+    }
+    let case = cases[generation - 1];
+    match case.happened {
+        RecordOfNewerVersion | FactsOfNewerVersion => {
+            return Expected::Undecided(generation, UndecidedReason::NewerVersion);
+        }
+        _ => {}
+    }
+    if !now.has_label && (now.origin != ORIGIN || now.api_key != API_KEY) {
+        return Expected::AccountChanged(generation);
+    }
+    if now.body == OTHER_MEANING {
+        return Expected::Conflict(generation);
+    }
+    let may_retry = now.reuse == Reuse::RetryUnsuccessful;
+    match case.happened {
+        Ended(status) | EndedAndAcknowledged(status) if may_retry && status != "completed" => {
+            return Expected::Begin(next);
+        }
+        Ended(_) | EndedAndAcknowledged(_) | Accepted | FoundLater | AcceptedAndAcknowledged => {
+            return Expected::Return(generation);
+        }
+        AcceptedAfterRelease => return Expected::Return(generation),
+        AcceptedWithoutId => {
+            return Expected::Undecided(generation, UndecidedReason::AcceptedWithoutId);
+        }
+        _ => {}
+    }
+    if case.owner == Owner::Other || case.is_active {
+        return Expected::Wait(generation);
+    }
+    match (case.happened, case.key, now.age) {
+        (NothingRan, _, _) => Expected::Resend(generation),
+        (_, KeyIs::Permanent, _) => Expected::Resend(generation),
+        (_, KeyIs::Documented, Age::New | Age::AlmostExpired) => Expected::Resend(generation),
+        (_, KeyIs::Documented, _) => Expected::Undecided(generation, UndecidedReason::KeyExpired),
+        (_, KeyIs::NotDocumented, _) => {
+            Expected::Undecided(generation, UndecidedReason::KeyNotDocumented)
+        }
+    }
+}
+
+const BODY: &str = r#"{"prompt": "a red fox", "duration": 5}"#;
+const OTHER_BYTES: &str = r#"{"duration":5,"prompt":"a red fox"}"#;
+const OTHER_MEANING: &str = r#"{"prompt": "a red fox", "duration": 6}"#;
+
+fn begun_at() -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(1_700_000_000)
+}
+
+fn operation(key: KeyIs) -> &'static str {
+    match key {
+        KeyIs::Permanent => Operation::TopUpsCreate.name(),
+        KeyIs::NotDocumented | KeyIs::Documented => "video_generate",
+    }
+}
+
+fn records(happened: Happened) -> Vec<String> {
+    let accepted = || {
+        Record::Accepted(Accepted {
+            kind: ResourceKind::Job,
+            id: "job_1".to_owned(),
+            request_id: None,
+            price_usd: None,
+        })
+    };
+    let ended = |status: &str| {
+        Record::Ended(Ended {
+            status: status.to_owned(),
+            charge_usd: None,
+        })
+    };
+    let released = |reason| Record::Released(Released { reason, code: None });
+    let without_id = || Record::AcceptedWithoutId { request_id: None };
+    let known = match happened {
+        Happened::Begun | Happened::ReleasedWithoutRecord | Happened::FactsOfNewerVersion => vec![],
+        Happened::NothingRan => vec![Record::NothingRan],
+        Happened::SentAgain => vec![Record::NothingRan, Record::Sending],
+        Happened::Unknown => vec![Record::Unknown],
+        Happened::AcceptedWithoutId => vec![without_id()],
+        Happened::Accepted => vec![accepted()],
+        Happened::FoundLater => vec![without_id(), accepted()],
+        Happened::AcceptedAfterRelease => vec![released(ReleaseReason::Settled), accepted()],
+        Happened::Ended(status) => vec![accepted(), ended(status)],
+        Happened::EndedAndAcknowledged(status) => {
+            vec![accepted(), ended(status), Record::Acknowledged]
+        }
+        Happened::AcceptedAndAcknowledged => vec![accepted(), Record::Acknowledged],
+        Happened::Released(reason) => vec![released(reason)],
+        Happened::NoteOfNewerVersion => {
+            return vec![r#"{"v": 9, "critical": false, "event": "note"}"#.to_owned()];
+        }
+        Happened::RecordOfNewerVersion => return vec![r#"{"v": 9, "event": "forked"}"#.to_owned()],
+    };
+    known.iter().map(Record::to_json).collect()
+}
+
+fn intent(case: Case, generation: usize) -> Intent {
+    let facts = NewFacts {
+        operation: operation(case.key).to_owned(),
+        path: "/v1".to_owned(),
+        idempotency_key: "svc-1".parse().unwrap(),
+        is_key_chosen: false,
+        is_key_documented: case.key != KeyIs::NotDocumented,
+        origin: ORIGIN.to_owned(),
+        api_key: Some(API_KEY.to_owned()),
+        price_usd: None,
+        notes: Map::new(),
+    };
+    let fingerprint = Fingerprint::new(operation(case.key), "/v1", BODY.as_bytes());
+    let mut facts = Facts::new(facts, &fingerprint).to_json();
+    if case.happened == Happened::FactsOfNewerVersion {
+        facts = facts.replace(r#""v":1"#, r#""v":9"#);
+    }
+    let phase = match case.happened {
+        Happened::Accepted | Happened::FoundLater => Phase::Accepted,
+        Happened::Ended(_) => Phase::Ended,
+        Happened::EndedAndAcknowledged(_) | Happened::AcceptedAndAcknowledged => {
+            Phase::Acknowledged
+        }
+        Happened::Released(_)
+        | Happened::ReleasedWithoutRecord
+        | Happened::AcceptedAfterRelease => Phase::Released,
+        _ => Phase::Open,
+    };
+    let at = begun_at();
+    let records = records(case.happened).into_iter();
+    Intent::read(StoredIntent {
+        id: IntentId::new(generation.to_string()),
+        namespace: String::new(),
+        account: String::new(),
+        submission_id: Some("order-1".to_owned()),
+        generation: u32::try_from(generation).unwrap(),
+        facts,
+        records: records.map(|record| StoredRecord { record, at }).collect(),
+        begun_at: at,
+        phase,
+        owner: case.owner,
+        budget: None,
+        hold: Hold::default(),
+    })
+}
+
+fn decided(cases: &[Case], intents: &[Intent], now: Now) -> Expected {
+    let key = cases[0].key;
+    let time = match now.age {
+        Age::New => begun_at(),
+        Age::AlmostExpired => begun_at() + RETENTION - Duration::from_secs(1),
+        Age::JustExpired => begun_at() + RETENTION,
+        Age::ClockWasSetBack => begun_at() - RETENTION,
+    };
+    let candidate = Candidate {
+        fingerprint: &Fingerprint::new(operation(key), "/v1", now.body.as_bytes()),
+        has_account: now.has_label,
+        origin: now.origin,
+        api_key: Some(now.api_key),
+        reuse: now.reuse,
+        now: time,
+        key_retention: RETENTION,
+    };
+    let generation = |intent: &Intent| intent.stored.generation as usize;
+    let is_active = |intent: &Intent| cases[generation(intent) - 1].is_active;
+    match decide(intents.to_vec(), &candidate, is_active) {
+        Decision::Begin(next) => Expected::Begin(next as usize),
+        Decision::Resend(intent) => Expected::Resend(generation(&intent)),
+        Decision::Return(intent) => Expected::Return(generation(&intent)),
+        Decision::Wait(intent) => Expected::Wait(generation(&intent)),
+        Decision::AccountChanged(intent) => Expected::AccountChanged(generation(&intent)),
+        Decision::Conflict(intent) => Expected::Conflict(generation(&intent)),
+        Decision::Undecided(intent, reason) => Expected::Undecided(generation(&intent), reason),
+    }
+}
+
+/// Compares the decision with the table for each request in each combination of those inputs.
+/// Returns how often.
+fn compare(cases: &[Case], origins: &[&'static str], bodies: &[&'static str]) -> usize {
+    let numbered = cases.iter().zip(1..);
+    let intents: Vec<_> = numbered
+        .map(|(case, number)| intent(*case, number))
+        .collect();
+    let mut compared = 0;
+    for &origin in origins {
+        for api_key in [API_KEY, "ab56b4d9"] {
+            for has_label in [false, true] {
+                for &body in bodies {
+                    for age in [
+                        Age::New,
+                        Age::AlmostExpired,
+                        Age::JustExpired,
+                        Age::ClockWasSetBack,
+                    ] {
+                        for reuse in [
+                            Reuse::ReturnExisting,
+                            Reuse::RetryUnsuccessful,
+                            Reuse::AdoptOrphan,
+                        ] {
+                            let now = Now {
+                                has_label,
+                                origin,
+                                api_key,
+                                body,
+                                age,
+                                reuse,
+                            };
+                            assert_eq!(
+                                decided(cases, &intents, now),
+                                expected(cases, now),
+                                "{cases:?} {now:?}"
+                            );
+                            compared += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    compared
+}
+
+fn all_cases() -> impl Iterator<Item = Case> {
+    let keys = [KeyIs::NotDocumented, KeyIs::Documented, KeyIs::Permanent];
+    let owners = [
+        (Owner::This, false),
+        (Owner::This, true),
+        (Owner::Other, false),
+        (Owner::Gone, false),
+    ];
+    HAPPENED.into_iter().flat_map(move |happened| {
+        keys.into_iter().flat_map(move |key| {
+            owners.into_iter().map(move |(owner, is_active)| Case {
+                happened,
+                owner,
+                is_active,
+                key,
+            })
+        })
+    })
+}
+
+#[test]
+fn one_generation_is_decided_by_the_table() {
+    let origins = [ORIGIN, "https://other.example/"];
+    let bodies = [BODY, OTHER_BYTES, OTHER_MEANING];
+    let compared: usize = all_cases()
+        .map(|case| compare(&[case], &origins, &bodies))
+        .sum();
+    assert_eq!(compared, 23 * 3 * 4 * (2 * 2 * 2 * 3 * 4 * 3));
+}
+
+#[test]
+fn an_earlier_generation_counts_where_the_newer_one_was_not_carried_out() {
+    let earlier = [
+        (Happened::Released(ReleaseReason::Refused), Owner::Gone),
+        (Happened::Ended("failed"), Owner::Gone),
+        (Happened::EndedAndAcknowledged("failed"), Owner::Gone),
+        (Happened::Ended("completed"), Owner::Gone),
+        (Happened::AcceptedAfterRelease, Owner::Gone),
+        (Happened::Accepted, Owner::Other),
+        (Happened::Begun, Owner::Gone),
+    ];
+    let mut compared = 0;
+    for case in all_cases() {
+        for (happened, owner) in earlier {
+            let first = Case {
+                happened,
+                owner,
+                is_active: false,
+                key: case.key,
+            };
+            compared += compare(&[first, case], &[ORIGIN], &[BODY]);
+        }
+    }
+    assert_eq!(compared, 23 * 3 * 4 * 7 * (2 * 2 * 4 * 3));
+}
+
+#[test]
+fn the_first_submit_begins_generation_1() {
+    let fingerprint = Fingerprint::new("video_generate", "/v1", BODY.as_bytes());
+    for reuse in [
+        Reuse::ReturnExisting,
+        Reuse::RetryUnsuccessful,
+        Reuse::AdoptOrphan,
+    ] {
+        let candidate = Candidate {
+            fingerprint: &fingerprint,
+            has_account: false,
+            origin: ORIGIN,
+            api_key: None,
+            reuse,
+            now: begun_at(),
+            key_retention: RETENTION,
+        };
+        let decision = decide(Vec::new(), &candidate, |_| false);
+        assert!(matches!(decision, Decision::Begin(1)), "{decision:?}");
+    }
+}

@@ -1,0 +1,335 @@
+//! The entries of a journal, and how to find, settle and acknowledge them.
+
+use std::collections::VecDeque;
+use std::time::SystemTime;
+
+use serde_json::{Map, Value};
+
+use super::Journal;
+use super::active_intent::change;
+use super::decision::{UndecidedReason, undecided_reason};
+use super::record::{Accepted, Ended, Intent, Record, ReleaseReason, Released, ResourceKind};
+use super::store::{Hold, IntentId, ListFilter, Phase, SubmissionKey};
+use crate::call::clock;
+use crate::contract::Operation;
+use crate::error::Result;
+use crate::types::{IdempotencyKey, Usd};
+
+/// How many intents are read from the store at once.
+pub(super) const PAGE_SIZE: usize = 500;
+
+/// A submission, as its journal shows it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// The intent.
+    pub id: IntentId,
+    /// The id that the application gave.
+    pub submission_id: Option<String>,
+    /// The label of the account, empty if it has none.
+    pub account: String,
+    /// The generation, from 1: how often it was submitted anew under its id.
+    pub generation: u32,
+    /// The operation, or `None` if this version does not know it.
+    pub operation: Option<Operation>,
+    /// The percent-encoded path of the request.
+    pub path: String,
+    /// The base URL that it was sent to.
+    pub base_url: String,
+    /// The fingerprint of the API key that pays.
+    pub api_key_fingerprint: Option<String>,
+    /// The idempotency key, if it can be read.
+    pub idempotency_key: Option<IdempotencyKey>,
+    /// The price: what was expected, and later what was charged.
+    pub price_usd: Option<Usd>,
+    /// What it was expected to cost at most, if that is known.
+    pub estimate_usd: Option<Usd>,
+    /// What was charged, as far as the receipt or the outcome says so.
+    pub charge_usd: Option<Usd>,
+    /// The budget that it has reserved something of.
+    pub budget: Option<String>,
+    /// When it was begun.
+    pub begun_at: SystemTime,
+    /// When the last record was written.
+    pub updated_at: SystemTime,
+    /// What the service made of it, and its id.
+    pub resource: Option<(ResourceKind, String)>,
+    /// The request that was answered with the receipt.
+    pub request_id: Option<String>,
+    /// What became of it.
+    pub state: EntryState,
+    /// Whether the last attempt proved that nothing ran.
+    pub nothing_ran: bool,
+    /// Whether the application has acknowledged the outcome.
+    pub is_acknowledged: bool,
+    /// Whether a process is working on it, as far as is known.
+    pub is_running: bool,
+    /// What the application noted about it.
+    pub notes: Map<String, Value>,
+}
+
+/// What became of a submission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EntryState {
+    /// It has no receipt, and the process that submits it is running.
+    InProgress,
+    /// It has no receipt, and its process is gone.
+    Undecided(UndecidedReason),
+    /// Its process is gone before anything ran.
+    NotSent,
+    /// The service accepted it.
+    Accepted,
+    /// It ended with that status, in the service's words.
+    Ended(String),
+    /// Nothing was carried out.
+    Released(ReleaseReason),
+}
+
+/// The outcome of a submission that was unknown, as a person or a program found it out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Settled {
+    /// It was not carried out. The submission can be submitted anew.
+    NotExecuted,
+    /// It made that, for that charge if it is known.
+    Executed {
+        /// What it made.
+        kind: ResourceKind,
+        /// The id of that.
+        id: String,
+        /// What the service charged. If it is not known, a spend limit counts what was reserved.
+        charge_usd: Option<Usd>,
+    },
+}
+
+/// The submissions of a journal, oldest first.
+#[derive(Debug)]
+pub struct Entries {
+    journal: Journal,
+    filter: ListFilter,
+    page: VecDeque<Entry>,
+    is_last: bool,
+}
+
+impl Entries {
+    /// Returns the next entry, or `None` after the last.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub async fn next(&mut self) -> Option<Result<Entry>> {
+        while self.page.is_empty() && !self.is_last {
+            let page = match self.journal.shared.store.list(&self.filter).await {
+                Ok(page) => page,
+                Err(error) => {
+                    self.is_last = true;
+                    return Some(Err(error.into()));
+                }
+            };
+            self.is_last = page.next.is_none();
+            self.filter.after = page.next;
+            let entries = page.intents.into_iter().map(Intent::read);
+            let entries = entries.map(|intent| self.journal.entry(&intent));
+            self.page = entries.collect();
+        }
+        self.page.pop_front().map(Ok)
+    }
+}
+
+impl Journal {
+    /// Returns the submissions of the namespace, oldest first: those that are not acknowledged, or
+    /// with `include_closed` all of them.
+    #[must_use]
+    pub fn entries(&self, include_closed: bool) -> Entries {
+        Entries {
+            journal: self.clone(),
+            filter: ListFilter {
+                namespace: Some(self.namespace.to_string()),
+                include_closed,
+                after: None,
+                limit: PAGE_SIZE,
+            },
+            page: VecDeque::new(),
+            is_last: false,
+        }
+    }
+
+    /// Returns the newest submission under an id, of the account with that label (empty for none).
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub async fn find(&self, account: &str, submission_id: &str) -> Result<Option<Entry>> {
+        let found = self
+            .shared
+            .store
+            .get(&self.key(account, submission_id))
+            .await?;
+        let newest = found.intents.into_iter().last();
+        Ok(newest.map(|intent| self.entry(&Intent::read(intent))))
+    }
+
+    /// Makes this process the one that works on a submission, and returns whether it is: another process
+    /// may have taken it over.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub async fn claim(&self, id: &IntentId) -> Result<bool> {
+        Ok(self.shared.store.claim(id).await?)
+    }
+
+    /// Settles a submission whose outcome was unknown.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails, or if another process is working on the submission.
+    pub async fn settle(&self, id: &IntentId, settled: Settled) -> Result<()> {
+        self.write_unwritten().await?;
+        let store = &self.shared.store;
+        store.claim(id).await?;
+        let (record, hold) = match settled {
+            Settled::NotExecuted => {
+                let reason = ReleaseReason::Settled;
+                (
+                    Record::Released(Released { reason, code: None }),
+                    Some(Hold::default()),
+                )
+            }
+            Settled::Executed {
+                kind,
+                id,
+                charge_usd,
+            } => {
+                let accepted = Accepted {
+                    kind,
+                    id,
+                    request_id: None,
+                    price_usd: charge_usd,
+                };
+                // What was reserved stays so until the charge is known.
+                let hold = charge_usd.map(|captured| Hold {
+                    captured,
+                    ..Hold::default()
+                });
+                (Record::Accepted(accepted), hold)
+            }
+        };
+        let mut change = change(&record);
+        change.hold = hold;
+        Ok(store.append(id, &change).await?)
+    }
+
+    /// Records how what was submitted ended, as a webhook event or another process says. `charge_usd`
+    /// is what it cost, if that is known.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails, or if another process is working on the submission and has
+    /// no receipt yet.
+    pub async fn record_end(
+        &self,
+        id: &IntentId,
+        status: &str,
+        charge_usd: Option<Usd>,
+    ) -> Result<()> {
+        let ended = Ended {
+            status: status.to_owned(),
+            charge_usd,
+        };
+        self.write_unwritten().await?;
+        self.shared.store.claim(id).await?;
+        let mut change = change(&Record::Ended(ended));
+        change.hold = charge_usd.map(|captured| Hold {
+            captured,
+            ..Hold::default()
+        });
+        Ok(self.shared.store.append(id, &change).await?)
+    }
+
+    /// Acknowledges the outcome of a submission: it is not [recovered](crate::Client::recover) any
+    /// more.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails, or if the outcome is not known and another process is
+    /// working on the submission.
+    pub async fn acknowledge(&self, id: &IntentId) -> Result<()> {
+        self.write_unwritten().await?;
+        self.shared.store.claim(id).await?;
+        let change = change(&Record::Acknowledged);
+        Ok(self.shared.store.append(id, &change).await?)
+    }
+
+    pub(super) fn key(&self, account: &str, submission_id: &str) -> SubmissionKey {
+        SubmissionKey {
+            namespace: self.namespace.to_string(),
+            account: account.to_owned(),
+            submission_id: submission_id.to_owned(),
+        }
+    }
+
+    pub(super) fn entry(&self, intent: &Intent) -> Entry {
+        let stored = &intent.stored;
+        let facts = intent.facts.as_ref();
+        let progress = &intent.progress;
+        let accepted = progress.accepted.as_ref();
+        let price = accepted.and_then(|it| it.price_usd);
+        let charge = progress.ended.as_ref().and_then(|it| it.charge_usd);
+        let estimate = facts.and_then(|it| it.price_usd);
+        let updated_at = stored.records.last().map_or(stored.begun_at, |it| it.at);
+        Entry {
+            id: stored.id.clone(),
+            submission_id: stored.submission_id.clone(),
+            account: stored.account.clone(),
+            generation: stored.generation,
+            operation: intent.operation(),
+            path: facts.map(|it| it.path.clone()).unwrap_or_default(),
+            base_url: facts.map(|it| it.origin.clone()).unwrap_or_default(),
+            api_key_fingerprint: facts.and_then(|it| it.api_key.clone()),
+            idempotency_key: facts.map(|it| it.idempotency_key.clone()),
+            price_usd: charge.or(price).or(estimate),
+            estimate_usd: estimate,
+            charge_usd: charge.or(price),
+            budget: stored.budget.clone(),
+            begun_at: intent.begun_at(),
+            updated_at,
+            resource: accepted.map(|it| (it.kind, it.id.clone())),
+            request_id: accepted.and_then(|it| it.request_id.clone()),
+            state: self.state(intent),
+            nothing_ran: progress.nothing_ran,
+            is_acknowledged: progress.is_acknowledged,
+            is_running: intent.has_running_owner() || self.is_active(&stored.id),
+            notes: facts.map(|it| it.notes.clone()).unwrap_or_default(),
+        }
+    }
+
+    fn state(&self, intent: &Intent) -> EntryState {
+        let progress = &intent.progress;
+        if let Some(released) = &progress.released
+            && progress.accepted.is_none()
+        {
+            return EntryState::Released(released.reason);
+        }
+        if let Some(ended) = &progress.ended {
+            return EntryState::Ended(ended.status.clone());
+        }
+        if progress.accepted.is_some() {
+            return EntryState::Accepted;
+        }
+        let is_running = intent.has_running_owner() || self.is_active(&intent.stored.id);
+        let reason = match &intent.facts {
+            Some(facts) => undecided_reason(intent, facts, clock::wall(), self.key_retention),
+            None => Some(UndecidedReason::NewerVersion),
+        };
+        match reason {
+            Some(UndecidedReason::AcceptedWithoutId) => {
+                EntryState::Undecided(UndecidedReason::AcceptedWithoutId)
+            }
+            _ if is_running && intent.stored.phase == Phase::Open => EntryState::InProgress,
+            Some(reason) => EntryState::Undecided(reason),
+            None => EntryState::NotSent,
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The errors of a journal.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use super::decision::UndecidedReason;
+use super::store::{BudgetTotals, IntentId, Reservation, StoreError};
+use crate::types::{IdempotencyKey, Usd};
+
+/// A submit of which it is unknown whether the service carried it out.
+///
+/// It is not sent again. Look for it among the jobs or runs of the service, by its price and time, or
+/// by its idempotency key where a list shows that; then say what was found with
+/// [`Journal::settle`](super::Journal::settle).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Undecided {
+    /// The intent.
+    pub id: IntentId,
+    /// The id that the application gave.
+    pub submission_id: Option<String>,
+    /// The idempotency key, if it can be read.
+    pub idempotency_key: Option<IdempotencyKey>,
+    /// Why it is unknown.
+    pub reason: UndecidedReason,
+    /// What it was expected to cost, if that is known.
+    pub price_usd: Option<Usd>,
+    /// When it was begun.
+    pub begun_at: std::time::SystemTime,
+}
+
+/// The error of a journal. Nothing was sent, unless a variant says otherwise.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The store failed. See [`Error::may_have_been_sent`](crate::Error::may_have_been_sent).
+    Store(StoreError),
+    /// Another request was submitted under this submission id.
+    SubmissionConflict {
+        /// The id that the application gave.
+        submission_id: String,
+        /// The intent of the other request.
+        id: IntentId,
+    },
+    /// The submission was begun with another base URL or API key, and the client has no
+    /// [`with_account`](crate::Client::with_account).
+    AccountChanged {
+        /// The id that the application gave.
+        submission_id: String,
+        /// The intent of the other account.
+        id: IntentId,
+    },
+    /// Another process is submitting it, and had no receipt within the time limit of the call.
+    SubmissionInProgress {
+        /// The id that the application gave.
+        submission_id: String,
+        /// The intent of the other process.
+        id: IntentId,
+    },
+    /// It is unknown whether it was carried out.
+    Undecided(Box<Undecided>),
+    /// It does not fit into the spend limit.
+    OverBudget {
+        /// The name of the limit.
+        budget: String,
+        /// What would have been reserved.
+        amount: Usd,
+        /// The limit.
+        limit: Usd,
+        /// The sums of the limit's budget.
+        totals: BudgetTotals,
+    },
+    /// It has no price, so that the spend limit cannot be kept.
+    NoPrice {
+        /// What is missing.
+        reason: &'static str,
+    },
+    /// It is expected to cost more than [`at_most`](crate::Call::at_most) allows.
+    TooExpensive {
+        /// The price or the cap.
+        price: Usd,
+        /// What is allowed.
+        at_most: Usd,
+    },
+    /// Another process began the same generation. The call begins again.
+    GenerationTaken,
+}
+
+impl JournalError {
+    /// Creates the error of what does not fit into its budget.
+    pub(super) fn over_budget(reservation: &Reservation, totals: BudgetTotals) -> Self {
+        Self::OverBudget {
+            budget: reservation.budget.clone(),
+            amount: reservation.amount,
+            limit: reservation.limit,
+            totals,
+        }
+    }
+}
+
+impl fmt::Display for JournalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Store(error) => write!(f, "the journal failed: {error}"),
+            Self::SubmissionConflict { submission_id, .. } => write!(
+                f,
+                "another request was submitted under the submission id `{submission_id}`"
+            ),
+            Self::AccountChanged { submission_id, .. } => write!(
+                f,
+                "the submission `{submission_id}` was begun with another base URL or API key; \
+                name its account with `with_account` to go on with it"
+            ),
+            Self::SubmissionInProgress { submission_id, .. } => write!(
+                f,
+                "another process is submitting `{submission_id}` and has no receipt yet"
+            ),
+            Self::Undecided(undecided) => {
+                write!(f, "it is unknown whether an earlier submit was carried out")?;
+                f.write_str(match undecided.reason {
+                    UndecidedReason::CallAgain => ", and the same call finds out",
+                    UndecidedReason::KeyNotDocumented => {
+                        ": the service does not document idempotency keys for this operation"
+                    }
+                    UndecidedReason::KeyExpired => {
+                        ": the service may have forgotten its idempotency key"
+                    }
+                    UndecidedReason::AcceptedWithoutId => {
+                        ": it was accepted and charged, but the response had no readable id"
+                    }
+                    UndecidedReason::NewerVersion => ": its journal was written by a newer version",
+                })
+            }
+            Self::OverBudget {
+                budget,
+                amount,
+                limit,
+                totals,
+            } if totals.is_stopped => write!(
+                f,
+                "the spend limit `{budget}` is stopped, as the service charged more than was \
+                reserved; {amount} of {limit} USD was not reserved"
+            ),
+            Self::OverBudget {
+                budget,
+                amount,
+                limit,
+                ..
+            } => write!(
+                f,
+                "{amount} USD does not fit into the spend limit `{budget}` of {limit} USD"
+            ),
+            Self::NoPrice { reason } => {
+                write!(f, "cannot keep the spend limit: {reason}")
+            }
+            Self::TooExpensive { price, at_most } => {
+                write!(
+                    f,
+                    "it can cost {price} USD, which is more than {at_most} USD"
+                )
+            }
+            Self::GenerationTaken => f.write_str("another process began the same submission"),
+        }
+    }
+}
+
+impl StdError for JournalError {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        match self {
+            Self::Store(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<StoreError> for JournalError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}

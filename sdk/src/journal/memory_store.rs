@@ -1,0 +1,359 @@
+//! A store in memory.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::future::ready;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::Notify;
+
+use super::store::{
+    Begun, BudgetTotals, Change, Found, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner,
+    Phase, Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionKey, found,
+};
+use crate::call::clock;
+
+/// The longest pause of [`Store::changed`].
+const MAX_PAUSE: Duration = Duration::from_secs(1);
+
+type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
+
+/// A [`Store`] in memory, for tests: it protects against nothing that ends the process.
+///
+/// Its clones are the same owner. [`handle`](Self::handle) creates another one, which is gone when
+/// its last clone is dropped.
+#[derive(Clone)]
+pub struct MemoryStore {
+    shared: Arc<Shared>,
+    owner: Arc<()>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Notify,
+    clock: Clock,
+}
+
+#[derive(Default)]
+struct State {
+    /// The intents by their position in lists.
+    intents: BTreeMap<u64, Intent>,
+    ids: HashMap<IntentId, u64>,
+    /// The positions of the intents of each submission, by ascending generation.
+    submissions: HashMap<SubmissionKey, Vec<u64>>,
+    budgets: HashMap<(String, String), BudgetTotals>,
+    last_position: u64,
+}
+
+struct Intent {
+    begun: NewIntent,
+    begun_at: SystemTime,
+    owner: Weak<()>,
+    records: Vec<StoredRecord>,
+    phase: Phase,
+    was_accepted: bool,
+    hold: Hold,
+}
+
+impl MemoryStore {
+    /// Creates an empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_clock(Arc::new(clock::wall))
+    }
+
+    /// Creates an empty store with a clock of its own.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_clock(clock: Arc<dyn Fn() -> SystemTime + Send + Sync>) -> Self {
+        let shared = Shared {
+            state: Mutex::default(),
+            changed: Notify::new(),
+            clock,
+        };
+        Self {
+            shared: Arc::new(shared),
+            owner: Arc::default(),
+        }
+    }
+
+    /// Returns a store of the same data that is another owner, like that of another process.
+    #[must_use]
+    pub fn handle(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            owner: Arc::default(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        let state = self.shared.state.lock();
+        state.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> SystemTime {
+        (self.shared.clock)()
+    }
+
+    fn owns(&self, intent: &Intent) -> bool {
+        std::ptr::eq(intent.owner.as_ptr(), Arc::as_ptr(&self.owner))
+    }
+
+    fn stored(&self, intent: &Intent) -> StoredIntent {
+        let owner = match intent.owner.strong_count() {
+            _ if self.owns(intent) => Owner::This,
+            0 => Owner::Gone,
+            _ => Owner::Other,
+        };
+        let begun = intent.begun.clone();
+        StoredIntent {
+            id: begun.id,
+            namespace: begun.namespace,
+            account: begun.account,
+            submission_id: begun.submission_id,
+            generation: begun.generation,
+            facts: begun.facts,
+            records: intent.records.clone(),
+            begun_at: intent.begun_at,
+            phase: intent.phase,
+            owner,
+            budget: begun.reservation.map(|reservation| reservation.budget),
+            hold: intent.hold,
+        }
+    }
+
+    fn begin_now(&self, new: &NewIntent) -> Begun {
+        let mut state = self.state();
+        if let Some(intent) = state.get(&new.id) {
+            return Begun::Written(intent.begun_at);
+        }
+        let submission = new.submission();
+        if let Some(submission) = &submission
+            && let Some(newest) = state.of_submission(submission).last()
+            && newest.begun.generation >= new.generation
+        {
+            return Begun::GenerationTaken;
+        }
+        let hold = Hold::of(new.reservation.as_ref());
+        if let Some(reservation) = &new.reservation {
+            let name = (new.namespace.clone(), reservation.budget.clone());
+            let totals = state.budgets.entry(name).or_default();
+            if !totals.fits(reservation) {
+                return Begun::OverBudget(*totals);
+            }
+            totals.replace(Hold::default(), hold);
+        }
+        let begun_at = self.now();
+        let intent = Intent {
+            begun: new.clone(),
+            begun_at,
+            owner: Arc::downgrade(&self.owner),
+            records: Vec::new(),
+            phase: Phase::Open,
+            was_accepted: false,
+            hold,
+        };
+        state.last_position += 1;
+        let position = state.last_position;
+        state.intents.insert(position, intent);
+        state.ids.insert(new.id.clone(), position);
+        if let Some(submission) = submission {
+            state
+                .submissions
+                .entry(submission)
+                .or_default()
+                .push(position);
+        }
+        Begun::Written(begun_at)
+    }
+
+    fn append_now(&self, id: &IntentId, change: &Change) -> Result<(), StoreError> {
+        let state = &mut *self.state();
+        let position = state.ids.get(id);
+        let intent = position.and_then(|position| state.intents.get_mut(position));
+        let intent = intent.ok_or_else(StoreError::not_found)?;
+        if intent.phase == Phase::Open && !self.owns(intent) {
+            return Err(StoreError::not_owner());
+        }
+        intent.records.push(StoredRecord {
+            record: change.record.clone(),
+            at: self.now(),
+        });
+        intent.phase = intent.phase.max(change.phase.unwrap_or(Phase::Open));
+        intent.was_accepted |= change.phase == Some(Phase::Accepted);
+        let before = intent.hold;
+        intent.hold = change.hold.unwrap_or(before);
+        if let Some(reservation) = &intent.begun.reservation {
+            let name = (intent.begun.namespace.clone(), reservation.budget.clone());
+            let totals = state.budgets.entry(name).or_default();
+            totals.replace(before, intent.hold);
+            totals.is_stopped |= change.stops_budget;
+        }
+        Ok(())
+    }
+
+    fn get_now(&self, submission: &SubmissionKey) -> Found {
+        let state = self.state();
+        let intents = state.of_submission(submission);
+        let intents = intents.map(|it| (it, it.phase, it.was_accepted)).collect();
+        Found {
+            intents: found(intents)
+                .into_iter()
+                .map(|it| self.stored(it))
+                .collect(),
+            now: self.now(),
+        }
+    }
+
+    fn claim_now(&self, id: &IntentId) -> bool {
+        let state = &mut *self.state();
+        let position = state.ids.get(id);
+        let Some(intent) = position.and_then(|position| state.intents.get_mut(position)) else {
+            return false;
+        };
+        if intent.owner.strong_count() == 0 {
+            intent.owner = Arc::downgrade(&self.owner);
+        }
+        self.owns(intent)
+    }
+
+    fn list_now(&self, filter: &ListFilter) -> Result<IntentPage, StoreError> {
+        let after = filter.position()?;
+        let state = self.state();
+        let mut matching = state
+            .intents
+            .range(after + 1..)
+            .filter(|(_, intent)| filter.includes(&intent.begun.namespace, intent.phase));
+        let page: Vec<_> = matching.by_ref().take(filter.limit).collect();
+        let last = page.last().map_or(after, |(position, _)| **position);
+        Ok(IntentPage {
+            intents: page.iter().map(|(_, intent)| self.stored(intent)).collect(),
+            next: matching.next().map(|_| last.to_string()),
+        })
+    }
+
+    fn purge_now(&self, older_than: SystemTime) -> u64 {
+        let state = &mut *self.state();
+        let mut count = 0;
+        state.intents.retain(|position, intent| {
+            let begun = &intent.begun;
+            let last_at = intent.records.last().map_or(intent.begun_at, |it| it.at);
+            if begun.is_permanent || intent.phase < Phase::Ended || last_at >= older_than {
+                return true;
+            }
+            count += 1;
+            state.ids.remove(&begun.id);
+            if let Some(submission) = begun.submission()
+                && let Some(positions) = state.submissions.get_mut(&submission)
+            {
+                positions.retain(|it| it != position);
+                if positions.is_empty() {
+                    state.submissions.remove(&submission);
+                }
+            }
+            false
+        });
+        count
+    }
+
+    fn written<T>(&self, value: T) -> T {
+        self.shared.changed.notify_waiters();
+        value
+    }
+}
+
+impl State {
+    fn get(&self, id: &IntentId) -> Option<&Intent> {
+        self.intents.get(self.ids.get(id)?)
+    }
+
+    fn of_submission(&self, submission: &SubmissionKey) -> impl Iterator<Item = &Intent> {
+        let positions = self.submissions.get(submission).into_iter().flatten();
+        positions.filter_map(|position| self.intents.get(position))
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore").finish_non_exhaustive()
+    }
+}
+
+// Each future does its work when it is polled first.
+impl Store for MemoryStore {
+    fn begin<'a>(&'a self, intent: &'a NewIntent) -> StoreFuture<'a, Begun> {
+        Box::pin(async { Ok(self.written(self.begin_now(intent))) })
+    }
+
+    fn append<'a>(&'a self, id: &'a IntentId, change: &'a Change) -> StoreFuture<'a, ()> {
+        Box::pin(async { self.written(self.append_now(id, change)) })
+    }
+
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Found> {
+        Box::pin(async { Ok(self.get_now(submission)) })
+    }
+
+    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, bool> {
+        Box::pin(async { Ok(self.written(self.claim_now(id))) })
+    }
+
+    fn list<'a>(&'a self, filter: &'a ListFilter) -> StoreFuture<'a, IntentPage> {
+        Box::pin(async { self.list_now(filter) })
+    }
+
+    fn budget<'a>(&'a self, namespace: &'a str, name: &'a str) -> StoreFuture<'a, BudgetTotals> {
+        let name = (namespace.to_owned(), name.to_owned());
+        let totals = self.state().budgets.get(&name).copied();
+        Box::pin(ready(Ok(totals.unwrap_or_default())))
+    }
+
+    fn purge(&self, older_than: SystemTime) -> StoreFuture<'_, u64> {
+        Box::pin(async move { Ok(self.written(self.purge_now(older_than))) })
+    }
+
+    fn changed(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async {
+            let notified = self.shared.changed.notified();
+            // The pause bounds the wait for a change that was made before this future was polled.
+            let _ = clock::before(clock::after(MAX_PAUSE), notified).await;
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::testing::{StoreSource, run_concurrent_begins, run_random_operations};
+
+    impl StoreSource for MemoryStore {
+        type Store = Self;
+
+        async fn open(&self) -> Self {
+            self.handle()
+        }
+
+        async fn close(&self, store: Self) {
+            drop(store);
+        }
+    }
+
+    #[tokio::test]
+    async fn agrees_with_the_model() {
+        for seed in 0..50 {
+            run_random_operations(&MemoryStore::new(), seed).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn decides_between_concurrent_begins() {
+        run_concurrent_begins(&MemoryStore::new()).await;
+    }
+}

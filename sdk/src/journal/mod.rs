@@ -1,0 +1,247 @@
+//! The journal: each submit is written down before it is sent, so that it is paid for once.
+//!
+//! A submit with a [`submission_id`](crate::Call::submission_id), such as an order number, is paid for
+//! once, even if the process crashes and another one runs the same code again: the same call returns
+//! the handle of what was submitted, or sends the request again with the same idempotency key, or says
+//! that the outcome is unknown ([`JournalError::Undecided`]).
+//!
+//! ```no_run
+//! use svc_sdk::journal::Journal;
+//! use svc_sdk::open;
+//! use svc_sdk::types::VideoGenerate;
+//!
+//! # async fn run(order: &str) -> svc_sdk::Result<()> {
+//! let client = open::ClientBuilder::from_env()?
+//!     .journal(Journal::create("/var/lib/shop/svc").await?)
+//!     .build()?;
+//! let body = VideoGenerate::new("auto").prompt("a red fox in snow");
+//! let job = client.videos().generate(body).submission_id(order).await?;
+//! let result = job.wait().await?;
+//! // Store the result, then:
+//! job.acknowledge().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What it protects
+//!
+//! - A process that ends at any moment, a response that is lost, a second process with the same
+//!   submission: one job.
+//! - Operations whose idempotency the service does not document as well: they are not sent again
+//!   unless it is certain that nothing ran.
+//! - A journal that was lost or restored from a backup: the idempotency key is derived from namespace,
+//!   account, submission id and generation, so that the service recognizes it for about a day,
+//!   where it documents that ([`RetryClass::Key`](crate::contract::RetryClass::Key)). Elsewhere, only
+//!   the journal protects.
+//!
+//! [`Journal::purge`] forgets submissions that ended more than 90 days ago: the same submission id is then
+//! a new submit, and is paid for again.
+//!
+//! A submit without an id is journaled as well, and [recovered](crate::Client::recover) after a crash,
+//! but never matched with another one: two customers may want the same picture.
+//!
+//! An outcome is recorded by a wait, or from a verified webhook event
+//! ([`Journal::record_event`]). Protection depends on neither.
+//!
+//! # Stores
+//!
+//! [`Journal::create`] and [`Journal::open`] keep the journal in a folder, which several processes of
+//! one machine can share. `svc-journal-postgres` keeps it in PostgreSQL, for several machines. Bodies
+//! are not stored, only hashes of them.
+
+mod active_intent;
+mod budget;
+mod decision;
+mod entry;
+pub(crate) mod error;
+mod file_store;
+mod import;
+mod memory_store;
+mod record;
+mod recovery;
+pub(crate) mod settlement;
+mod start;
+mod store;
+#[doc(hidden)]
+#[path = "store_suite.rs"]
+pub mod testing;
+mod webhook_event;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+pub(crate) use self::active_intent::{ActiveIntent, Receipt};
+pub use self::budget::SpendLimit;
+pub use self::decision::{Reuse, UndecidedReason};
+pub use self::entry::{Entries, Entry, EntryState, Settled};
+pub use self::error::{JournalError, Undecided};
+pub use self::file_store::FileStore;
+#[doc(hidden)]
+pub use self::import::ImportedSubmission;
+pub use self::memory_store::MemoryStore;
+pub(crate) use self::record::{Fingerprint, hex};
+pub use self::record::{ReleaseReason, ResourceKind};
+pub use self::recovery::{Recovered, Recovery};
+pub(crate) use self::start::{CostFuture, ExpectedCost, JournaledRequest, Start};
+pub use self::store::{
+    Begun, BudgetTotals, Change, Found, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner,
+    Phase, Reservation, Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionKey,
+};
+use crate::contract::limits::IDEMPOTENCY_RETENTION;
+use crate::error::{Error, Result};
+
+/// How long the service is assumed to recognize an idempotency key, less ten minutes for the skew of
+/// clocks and the time of retries.
+const KEY_RETENTION: Duration = IDEMPOTENCY_RETENTION.saturating_sub(Duration::from_secs(600));
+/// How long ended submissions are remembered.
+const ENTRY_RETENTION: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+
+/// A journal of submits. Clones share it.
+///
+/// See the [module](self) for what it does.
+#[derive(Clone)]
+pub struct Journal {
+    shared: Arc<Shared>,
+    namespace: Arc<str>,
+    key_retention: Duration,
+}
+
+struct Shared {
+    store: Box<dyn Store>,
+    /// One lock for each submission that a task of this process works on.
+    locks: Mutex<HashMap<SubmissionKey, Weak<tokio::sync::Mutex<()>>>>,
+    /// The intents that this process works on or holds a handle of, and how often.
+    active: Mutex<HashMap<IntentId, u32>>,
+    /// What could not be written after a request was sent. It is written before the next intent.
+    unwritten: Mutex<Vec<(IntentId, Change)>>,
+    /// Held while they are written.
+    writing: tokio::sync::Mutex<()>,
+}
+
+impl Journal {
+    /// Creates a journal in that store.
+    pub fn with_store(store: impl Store) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                store: Box::new(store),
+                locks: Mutex::default(),
+                active: Mutex::default(),
+                unwritten: Mutex::default(),
+                writing: tokio::sync::Mutex::default(),
+            }),
+            namespace: Arc::from(""),
+            key_retention: KEY_RETENTION,
+        }
+    }
+
+    /// Opens the journal in a folder.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the folder does not exist, or if it cannot be read and written.
+    pub async fn open(folder: impl AsRef<Path>) -> Result<Self> {
+        Ok(Self::with_store(FileStore::open(folder.as_ref()).await?))
+    }
+
+    /// Opens the journal in a folder, which is created if it is missing.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the folder cannot be created, read and written.
+    pub async fn create(folder: impl AsRef<Path>) -> Result<Self> {
+        Ok(Self::with_store(FileStore::create(folder.as_ref()).await?))
+    }
+
+    /// Creates a journal in memory, for tests: it protects against nothing that ends the process.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self::with_store(MemoryStore::new())
+    }
+
+    /// Sets the namespace of submission ids and budgets, such as the name of the application and its
+    /// environment. The default is empty.
+    #[must_use]
+    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = Arc::from(namespace.into());
+        self
+    }
+
+    /// Sets for how long the service is assumed to recognize an idempotency key, from the first
+    /// attempt on. The default is 24 hours less ten minutes, which the service's documentation
+    /// suggests but does not promise.
+    #[must_use]
+    pub fn key_retention(mut self, retention: Duration) -> Self {
+        self.key_retention = retention;
+        self
+    }
+
+    /// Removes submissions that ended more than 90 days ago. A submission whose outcome is not known,
+    /// and one whose key never expires (top-ups), is never removed. Returns how many were removed.
+    ///
+    /// The id of a removed submission is free again: a submit with that id is a new one, and is paid for.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub async fn purge(&self) -> Result<u64> {
+        let older_than = crate::call::clock::wall()
+            .checked_sub(ENTRY_RETENTION)
+            .unwrap_or(std::time::UNIX_EPOCH);
+        Ok(self.shared.store.purge(older_than).await?)
+    }
+
+    /// Returns the sums of a [`SpendLimit`].
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the store fails.
+    pub async fn budget(&self, name: &str) -> Result<BudgetTotals> {
+        Ok(self.shared.store.budget(&self.namespace, name).await?)
+    }
+
+    /// Returns the lock of a submission, which is held until its receipt is known.
+    async fn lock(&self, key: &SubmissionKey) -> tokio::sync::OwnedMutexGuard<()> {
+        let lock = {
+            let mut locks = lock(&self.shared.locks);
+            match locks.get(key).and_then(Weak::upgrade) {
+                Some(lock) => lock,
+                None => {
+                    locks.retain(|_, lock| lock.strong_count() > 0);
+                    let lock = Arc::default();
+                    locks.insert(key.clone(), Arc::downgrade(&lock));
+                    lock
+                }
+            }
+        };
+        lock.lock_owned().await
+    }
+
+    fn is_active(&self, id: &IntentId) -> bool {
+        lock(&self.shared.active).contains_key(id)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        JournalError::Store(error).into()
+    }
+}
+
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Journal")
+            .field("store", &self.shared.store)
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

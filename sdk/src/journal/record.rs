@@ -1,0 +1,533 @@
+//! The contents of an intent: facts about its request, and a record of each event after it began.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::store::{Owner, Phase, StoredIntent};
+use crate::contract::Operation;
+use crate::types::{IdempotencyKey, Usd};
+
+/// The version of facts and records that this code writes.
+const VERSION: u32 = 1;
+
+/// The facts about a request, written before it is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Facts {
+    #[serde(rename = "v")]
+    version: u32,
+    pub(super) operation: String,
+    pub(super) path: String,
+    pub(super) idempotency_key: IdempotencyKey,
+    /// Whether the caller chose the key.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) is_key_chosen: bool,
+    /// Whether the service documents that it recognizes the key.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) is_key_documented: bool,
+    /// Whether the service recognizes the key for as long as what was submitted exists.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) is_key_permanent: bool,
+    /// The hash of the request's meaning, empty if another journal wrote it.
+    pub(super) request_hash: String,
+    /// The hash of the bytes of its body, empty if another journal wrote it.
+    pub(super) body_hash: String,
+    /// The base URL that it is sent to.
+    pub(super) origin: String,
+    /// The fingerprint of the API key that pays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) api_key: Option<String>,
+    /// What it is expected to cost at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) price_usd: Option<Usd>,
+    /// What the application notes about it.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub(super) notes: Map<String, Value>,
+    /// When another journal began it, in milliseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    begun_at_ms: Option<u64>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// A request as it is compared with the one that an intent was begun for.
+#[derive(Clone, Debug)]
+pub(crate) struct Fingerprint {
+    /// The operation, the path and the body as canonical JSON.
+    meaning: Vec<u8>,
+    body: Vec<u8>,
+}
+
+impl Fingerprint {
+    /// Creates the fingerprint of a request. A body that is not JSON is compared by its bytes.
+    pub(crate) fn new(operation: &str, path: &str, body: &[u8]) -> Self {
+        let mut meaning = format!("{operation}\n{path}\n").into_bytes();
+        match serde_json::from_slice::<Value>(body) {
+            Ok(value) => write_canonical(&value, &mut meaning),
+            Err(_) => meaning.extend_from_slice(body),
+        }
+        let body = body.to_vec();
+        Self { meaning, body }
+    }
+
+    /// The hash of the meaning. The key of the intent is part of it, so that equal requests cannot be
+    /// recognized in a journal without knowing them.
+    fn request_hash(&self, key: &IdempotencyKey) -> String {
+        keyed_hash(key, &self.meaning)
+    }
+
+    /// Returns the hash of the meaning alone.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        Sha256::digest(&self.meaning).into()
+    }
+
+    fn body_hash(&self, key: &IdempotencyKey) -> String {
+        keyed_hash(key, &self.body)
+    }
+}
+
+fn keyed_hash(key: &IdempotencyKey, bytes: &[u8]) -> String {
+    let digest = Sha256::new()
+        .chain_update(key.as_str())
+        .chain_update([0])
+        .chain_update(bytes)
+        .finalize();
+    format!("1:{}", hex(digest.get(..16).unwrap_or_default()))
+}
+
+/// Returns bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Writes JSON without spaces and with sorted keys.
+fn write_canonical(value: &Value, output: &mut Vec<u8>) {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(name, _)| *name);
+            output.push(b'{');
+            for (name, value) in fields {
+                output.extend_from_slice(Value::from(name.as_str()).to_string().as_bytes());
+                output.push(b':');
+                write_canonical(value, output);
+                output.push(b',');
+            }
+            output.push(b'}');
+        }
+        Value::Array(items) => {
+            output.push(b'[');
+            for item in items {
+                write_canonical(item, output);
+                output.push(b',');
+            }
+            output.push(b']');
+        }
+        scalar => output.extend_from_slice(scalar.to_string().as_bytes()),
+    }
+}
+
+/// The parts of [`Facts`] that are not derived from others.
+pub(super) struct NewFacts {
+    pub(super) operation: String,
+    pub(super) path: String,
+    pub(super) idempotency_key: IdempotencyKey,
+    pub(super) is_key_chosen: bool,
+    pub(super) is_key_documented: bool,
+    pub(super) origin: String,
+    pub(super) api_key: Option<String>,
+    pub(super) price_usd: Option<Usd>,
+    pub(super) notes: Map<String, Value>,
+}
+
+/// The facts of an intent that another journal wrote.
+pub(super) struct ImportedFacts {
+    pub(super) operation: Operation,
+    pub(super) is_key_documented: bool,
+    pub(super) idempotency_key: IdempotencyKey,
+    pub(super) origin: String,
+    pub(super) price_usd: Option<Usd>,
+    pub(super) notes: Map<String, Value>,
+    pub(super) begun_at: SystemTime,
+}
+
+impl Facts {
+    pub(super) fn new(facts: NewFacts, fingerprint: &Fingerprint) -> Self {
+        let key = &facts.idempotency_key;
+        Self {
+            version: VERSION,
+            request_hash: fingerprint.request_hash(key),
+            body_hash: fingerprint.body_hash(key),
+            is_key_permanent: facts.operation == Operation::TopUpsCreate.name(),
+            operation: facts.operation,
+            path: facts.path,
+            idempotency_key: facts.idempotency_key,
+            is_key_chosen: facts.is_key_chosen,
+            is_key_documented: facts.is_key_documented,
+            origin: facts.origin,
+            api_key: facts.api_key,
+            price_usd: facts.price_usd,
+            notes: facts.notes,
+            begun_at_ms: None,
+        }
+    }
+
+    /// The facts of an intent that another journal wrote, which knows nothing of the body.
+    pub(super) fn imported(facts: ImportedFacts) -> Self {
+        let since_1970 = facts
+            .begun_at
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Self {
+            version: VERSION,
+            operation: facts.operation.name().to_owned(),
+            path: String::new(),
+            idempotency_key: facts.idempotency_key,
+            is_key_chosen: false,
+            is_key_documented: facts.is_key_documented,
+            is_key_permanent: facts.operation == Operation::TopUpsCreate,
+            request_hash: String::new(),
+            body_hash: String::new(),
+            origin: facts.origin,
+            api_key: None,
+            price_usd: facts.price_usd,
+            notes: facts.notes,
+            begun_at_ms: Some(u64::try_from(since_1970.as_millis()).unwrap_or_default()),
+        }
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        to_json(self)
+    }
+
+    /// Whether the intent was begun for a request of the same meaning.
+    pub(super) fn is_same_request(&self, fingerprint: &Fingerprint) -> bool {
+        self.request_hash.is_empty()
+            || self.request_hash == fingerprint.request_hash(&self.idempotency_key)
+    }
+
+    /// Whether the body has the same bytes as the one that was sent.
+    pub(super) fn is_same_body(&self, fingerprint: &Fingerprint) -> bool {
+        self.body_hash.is_empty() || self.body_hash == fingerprint.body_hash(&self.idempotency_key)
+    }
+}
+
+/// What happened to an intent after it was begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(super) enum Record {
+    /// The attempt before proved that nothing ran.
+    NothingRan,
+    /// Another attempt is about to be made.
+    Sending,
+    /// The service accepted the request.
+    Accepted(Accepted),
+    /// The service accepted the request with a response that has no readable id.
+    AcceptedWithoutId {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request_id: Option<String>,
+    },
+    /// No attempt had an answer that says what became of it.
+    Unknown,
+    /// Nothing was carried out.
+    Released(Released),
+    /// What was submitted has ended.
+    Ended(Ended),
+    /// The application has acknowledged the outcome.
+    Acknowledged,
+}
+
+/// The receipt of an intent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Accepted {
+    pub(super) kind: ResourceKind,
+    pub(super) id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) request_id: Option<String>,
+    /// What the service charged, if the receipt says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) price_usd: Option<Usd>,
+}
+
+/// Why nothing was carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Released {
+    pub(super) reason: ReleaseReason,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) code: Option<String>,
+}
+
+/// Why an intent was released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReleaseReason {
+    /// The request was never sent.
+    NotSent,
+    /// The service refused it.
+    Refused,
+    /// A person or a program settled that it was not carried out.
+    Settled,
+}
+
+/// How what was submitted ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Ended {
+    /// The status, in the service's words.
+    pub(super) status: String,
+    /// What it cost, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) charge_usd: Option<Usd>,
+}
+
+/// The kind of resource that a submit creates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ResourceKind {
+    /// A job.
+    Job,
+    /// A run of an Action.
+    ActionRun,
+    /// A run of a Format.
+    FormatRun,
+    /// A run of an Agent Completion.
+    AgentRun,
+    /// A bulk queue of Format runs.
+    Queue,
+    /// A top-up of the balance.
+    TopUp,
+}
+
+/// A line of a journal: a record with its version.
+#[derive(Serialize, Deserialize)]
+struct Versioned<T> {
+    v: u32,
+    /// Whether what does not know the record must not decide anything about its intent.
+    #[serde(default = "is_critical", skip_serializing_if = "Clone::clone")]
+    critical: bool,
+    #[serde(flatten)]
+    content: T,
+}
+
+fn is_critical() -> bool {
+    true
+}
+
+impl Record {
+    pub(super) fn to_json(&self) -> String {
+        to_json(&Versioned {
+            v: VERSION,
+            critical: true,
+            content: self,
+        })
+    }
+
+    /// Returns the record, `Ok(None)` if it is of a newer version and not critical, and an error if it
+    /// cannot be read.
+    fn from_json(json: &str) -> Result<Option<Self>, ()> {
+        let head: Versioned<Map<String, Value>> = serde_json::from_str(json).map_err(|_| ())?;
+        let record = Some(head.v <= VERSION)
+            .filter(|is_known| *is_known)
+            .and_then(|_| serde_json::from_value(Value::Object(head.content)).ok());
+        match record {
+            None if head.critical => Err(()),
+            record => Ok(record),
+        }
+    }
+
+    /// The phase that an intent is in after the record, if it changes.
+    pub(super) fn phase(&self) -> Option<Phase> {
+        match self {
+            Self::NothingRan | Self::Sending | Self::AcceptedWithoutId { .. } | Self::Unknown => {
+                None
+            }
+            Self::Accepted(_) => Some(Phase::Accepted),
+            Self::Released(_) => Some(Phase::Released),
+            Self::Ended(_) => Some(Phase::Ended),
+            Self::Acknowledged => Some(Phase::Acknowledged),
+        }
+    }
+}
+
+/// Serializes what cannot fail to be serialized: it has string keys and no values of its own.
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// An intent with what its records say.
+#[derive(Clone, Debug)]
+pub(super) struct Intent {
+    pub(super) stored: StoredIntent,
+    /// The facts, or `None` if they are of a newer version or cannot be read.
+    pub(super) facts: Option<Facts>,
+    pub(super) progress: Progress,
+}
+
+/// What became of an intent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Progress {
+    /// Whether the last attempt proved that nothing ran.
+    pub(super) nothing_ran: bool,
+    pub(super) accepted: Option<Accepted>,
+    pub(super) accepted_without_id: bool,
+    pub(super) released: Option<Released>,
+    pub(super) ended: Option<Ended>,
+    pub(super) is_acknowledged: bool,
+    /// Whether there is a record that this version does not know.
+    pub(super) is_unreadable: bool,
+}
+
+impl Intent {
+    pub(super) fn read(stored: StoredIntent) -> Self {
+        let facts = serde_json::from_str(&stored.facts).ok();
+        let facts = facts.filter(|facts: &Facts| facts.version <= VERSION);
+        let mut progress = Progress {
+            is_unreadable: facts.is_none(),
+            ..Progress::default()
+        };
+        for record in &stored.records {
+            match Record::from_json(&record.record) {
+                Ok(Some(record)) => progress.apply(record),
+                Ok(None) => {}
+                Err(()) => progress.is_unreadable = true,
+            }
+        }
+        Self {
+            stored,
+            facts,
+            progress,
+        }
+    }
+
+    pub(super) fn operation(&self) -> Option<Operation> {
+        Operation::from_name(&self.facts.as_ref()?.operation)
+    }
+
+    /// When it was begun, in this journal or in the one that it was imported from.
+    pub(super) fn begun_at(&self) -> SystemTime {
+        let imported = self.facts.as_ref().and_then(|facts| facts.begun_at_ms);
+        let imported = imported.and_then(|ms| UNIX_EPOCH.checked_add(Duration::from_millis(ms)));
+        imported.unwrap_or(self.stored.begun_at)
+    }
+
+    /// Whether its owner, which is not this process, is running.
+    pub(super) fn has_running_owner(&self) -> bool {
+        self.stored.owner == Owner::Other
+    }
+}
+
+impl Progress {
+    /// The first receipt and the first outcome count: later ones are repetitions.
+    fn apply(&mut self, record: Record) {
+        match record {
+            Record::NothingRan => self.nothing_ran = true,
+            Record::Sending => self.nothing_ran = false,
+            Record::Accepted(accepted) => {
+                self.accepted.get_or_insert(accepted);
+            }
+            Record::AcceptedWithoutId { .. } => self.accepted_without_id = true,
+            Record::Unknown => {}
+            Record::Released(released) => {
+                self.released.get_or_insert(released);
+            }
+            Record::Ended(ended) => {
+                self.ended.get_or_insert(ended);
+            }
+            Record::Acknowledged => self.is_acknowledged = true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(text: &str) -> IdempotencyKey {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_order_of_fields_is_no_difference_between_requests() {
+        let hash = |path: &str, body: &str| {
+            let request = Fingerprint::new("video_generate", path, body.as_bytes());
+            (
+                request.request_hash(&key("k")),
+                request.body_hash(&key("k")),
+            )
+        };
+        let (first, bytes) = hash("/v1", r#"{"a": {"c": [1, 2], "b": null}, "d": "x"}"#);
+        let (same, other_bytes) = hash("/v1", r#"{"d":"x","a":{"b":null,"c":[1,2]}}"#);
+        assert_eq!(first, same);
+        assert_ne!(bytes, other_bytes);
+        for (path, body) in [
+            ("/v2", r#"{"d":"x","a":{"b":null,"c":[1,2]}}"#),
+            ("/v1", r#"{"d":"x","a":{"b":null,"c":[2,1]}}"#),
+            ("/v1", r#"{"d":"x","a":{"b":null,"c":[12]}}"#),
+            ("/v1", r#"{"d":"x"}"#),
+        ] {
+            assert_ne!(first, hash(path, body).0, "{path} {body}");
+        }
+    }
+
+    #[test]
+    fn equal_requests_under_different_keys_have_different_hashes() {
+        let request = Fingerprint::new("video_generate", "/v1", b"{}");
+        assert_ne!(
+            request.request_hash(&key("a")),
+            request.request_hash(&key("b"))
+        );
+    }
+
+    #[test]
+    fn each_record_is_read_as_it_was_written() {
+        let accepted = Accepted {
+            kind: ResourceKind::Queue,
+            id: "frq_1".to_owned(),
+            request_id: None,
+            price_usd: Some(Usd::from_micros(1)),
+        };
+        let ended = Ended {
+            status: "completed".to_owned(),
+            charge_usd: None,
+        };
+        let released = Released {
+            reason: ReleaseReason::Refused,
+            code: Some("invalid_request".to_owned()),
+        };
+        for record in [
+            Record::NothingRan,
+            Record::Sending,
+            Record::Accepted(accepted),
+            Record::AcceptedWithoutId { request_id: None },
+            Record::Unknown,
+            Record::Released(released),
+            Record::Ended(ended),
+            Record::Acknowledged,
+        ] {
+            assert_eq!(Record::from_json(&record.to_json()), Ok(Some(record)));
+        }
+    }
+
+    #[test]
+    fn a_record_of_a_newer_version_is_ignored_only_if_it_says_so() {
+        for (json, expected) in [
+            (r#"{"v":2,"event":"moved"}"#, Err(())),
+            (r#"{"v":1,"event":"moved"}"#, Err(())),
+            (r#"{"v":2,"event":"acknowledged"}"#, Err(())),
+            (r#"{"v":2,"critical":false,"event":"moved"}"#, Ok(None)),
+            ("not JSON", Err(())),
+        ] {
+            assert_eq!(Record::from_json(json), expected, "{json}");
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! The beginning of a submit: whether its request is sent, and under which key.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use tokio::sync::OwnedMutexGuard;
+
+use super::Journal;
+use super::active_intent::{ActiveIntent, ActiveMark, State, Step, reserved, unknown};
+use super::decision::{Candidate, Decision, Reuse, UndecidedReason, decide};
+use super::error::{JournalError, Undecided};
+use super::record::{Facts, Fingerprint, Intent, NewFacts, hex};
+use super::settlement::EarlierAttempts;
+use super::store::{IntentId, NewIntent, Reservation};
+use crate::call::deadline::Deadline;
+use crate::error::{Error, Result};
+use crate::types::{IdempotencyKey, Usd};
+
+/// A submit as the journal sees it.
+#[derive(Debug)]
+pub(crate) struct JournaledRequest {
+    pub(crate) submission_id: Option<String>,
+    pub(crate) reuse: Reuse,
+    /// The label of the account, empty if the client has none.
+    pub(crate) account: Arc<str>,
+    pub(crate) operation: String,
+    pub(crate) path: String,
+    pub(crate) fingerprint: Fingerprint,
+    /// The base URL.
+    pub(crate) origin: String,
+    /// The fingerprint of the API key.
+    pub(crate) api_key: Option<String>,
+    /// A fresh idempotency key, or the one that the caller chose.
+    pub(crate) key: IdempotencyKey,
+    pub(crate) is_key_chosen: bool,
+    pub(crate) is_key_documented: bool,
+    pub(crate) notes: Map<String, Value>,
+}
+
+/// The cost that a submit may have.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ExpectedCost {
+    pub(crate) price_usd: Option<Usd>,
+    pub(crate) reservation: Option<Reservation>,
+}
+
+/// The future of what a submit may cost.
+pub(crate) type CostFuture<'a> = Pin<Box<dyn Future<Output = Result<ExpectedCost>> + Send + 'a>>;
+
+/// The next step of a submit.
+#[derive(Debug)]
+pub(crate) enum Start {
+    /// Send it, with the key of the intent.
+    Send(Arc<ActiveIntent>),
+    /// It was accepted before.
+    Existing(Arc<ActiveIntent>),
+}
+
+impl Journal {
+    /// Decides what is done about a submit. `cost` is only asked for what is submitted anew.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the submit must not be sent, or if the store fails.
+    pub(crate) async fn start<'a>(
+        &self,
+        request: JournaledRequest,
+        deadline: &Deadline,
+        cost: &(dyn Fn() -> CostFuture<'a> + Sync),
+    ) -> Result<Start> {
+        let Some(submission_id) = request.submission_id.clone() else {
+            let cost = cost().await?;
+            return Ok(Start::Send(self.plan(request, 1, cost, None)?));
+        };
+        let key = self.key(&request.account, &submission_id);
+        let in_progress = |id: IntentId| {
+            let submission_id = submission_id.clone();
+            Error::from(JournalError::SubmissionInProgress { submission_id, id })
+        };
+        let mut guard = None;
+        if request.reuse != Reuse::AdoptOrphan {
+            let locked = deadline.before(self.lock(&key)).await;
+            guard = Some(locked.ok_or_else(|| in_progress(IntentId::new("")))?);
+        }
+        let mut claimed = None;
+        loop {
+            // What could not be written before decides as well, if it can be written now.
+            let written = self.write_unwritten().await;
+            let found = self.shared.store.get(&key).await?;
+            let candidate = Candidate {
+                fingerprint: &request.fingerprint,
+                has_account: !request.account.is_empty(),
+                origin: &request.origin,
+                api_key: request.api_key.as_deref(),
+                reuse: request.reuse,
+                now: found.now,
+                key_retention: self.key_retention,
+            };
+            let intents = found.intents.into_iter().map(Intent::read).collect();
+            let is_active = |intent: &Intent| self.is_active(&intent.stored.id);
+            let decision = decide(intents, &candidate, is_active);
+            // Marked before anything is awaited, so that no other task adopts the same intent.
+            let mark = match &decision {
+                Decision::Resend(intent) | Decision::Return(intent) => Some(self.mark(intent)),
+                _ => None,
+            };
+            match decision {
+                Decision::Begin(generation) => {
+                    let cost = cost().await?;
+                    self.check_budget(cost.reservation.as_ref()).await?;
+                    return Ok(Start::Send(self.plan(request, generation, cost, guard)?));
+                }
+                Decision::Resend(intent) => {
+                    // One of those records may release it.
+                    written?;
+                    if claimed.as_ref() == Some(&intent.stored.id) {
+                        return match self.take_over(&intent, &request, guard) {
+                            Some(active) => Ok(Start::Send(active)),
+                            None => Err(undecided_error(&intent, UndecidedReason::NewerVersion)),
+                        };
+                    }
+                    // It is read again once it is claimed: another process may have sent it in between.
+                    match self.shared.store.claim(&intent.stored.id).await? {
+                        true => claimed = Some(intent.stored.id.clone()),
+                        false => self.shared.store.changed().await?,
+                    }
+                }
+                Decision::Return(intent) => {
+                    // What was accepted can be waited for by all, but only one adopts it.
+                    if request.reuse != Reuse::AdoptOrphan
+                        || self.shared.store.claim(&intent.stored.id).await?
+                    {
+                        return match ActiveIntent::existing(self, &intent) {
+                            Some(active) => Ok(Start::Existing(active)),
+                            None => Err(undecided_error(&intent, UndecidedReason::NewerVersion)),
+                        };
+                    }
+                }
+                Decision::Wait(intent) => {
+                    let changed = deadline.before(self.shared.store.changed()).await;
+                    if let Some(error) = changed.and_then(Result::err) {
+                        return Err(error.into());
+                    }
+                    if deadline.has_passed() {
+                        return Err(in_progress(intent.stored.id.clone()));
+                    }
+                }
+                Decision::AccountChanged(intent) => {
+                    let id = intent.stored.id.clone();
+                    let error = JournalError::AccountChanged { submission_id, id };
+                    return Err(with_key(error, &intent));
+                }
+                Decision::Conflict(intent) => {
+                    let id = intent.stored.id.clone();
+                    let error = JournalError::SubmissionConflict { submission_id, id };
+                    return Err(with_key(error, &intent));
+                }
+                Decision::Undecided(intent, reason) => {
+                    self.mark_unknown(&intent).await;
+                    return Err(undecided_error(&intent, reason));
+                }
+            }
+            drop(mark);
+        }
+    }
+
+    /// Refuses what does not fit into its budget, before it waits for the rate limit. Whether it fits
+    /// when it is sent is decided by the store.
+    async fn check_budget(&self, reservation: Option<&Reservation>) -> Result<()> {
+        let Some(reservation) = reservation else {
+            return Ok(());
+        };
+        let totals = self.budget(&reservation.budget).await?;
+        match totals.fits(reservation) {
+            true => Ok(()),
+            false => Err(JournalError::over_budget(reservation, totals).into()),
+        }
+    }
+
+    /// Plans a new intent. It is written when its request is about to be sent.
+    fn plan(
+        &self,
+        request: JournaledRequest,
+        generation: u32,
+        cost: ExpectedCost,
+        guard: Option<OwnedMutexGuard<()>>,
+    ) -> Result<Arc<ActiveIntent>> {
+        let derived = match &request.submission_id {
+            Some(id) if !request.is_key_chosen && request.reuse != Reuse::AdoptOrphan => {
+                let account = &request.account;
+                Some(derive_key(&self.namespace, account, id, generation)?)
+            }
+            _ => None,
+        };
+        let earlier = EarlierAttempts {
+            may_have_run: false,
+            // Another journal may have sent it, such as this one before it was lost.
+            had_other_body: derived.is_some(),
+        };
+        let key = derived.unwrap_or(request.key);
+        let facts = NewFacts {
+            operation: request.operation,
+            path: request.path,
+            idempotency_key: key.clone(),
+            is_key_chosen: request.is_key_chosen,
+            is_key_documented: request.is_key_documented,
+            origin: request.origin,
+            api_key: request.api_key,
+            price_usd: cost.price_usd,
+            notes: request.notes,
+        };
+        let facts = Facts::new(facts, &request.fingerprint);
+        let reserved = cost.reservation.as_ref().map(|it| it.amount);
+        let intent = NewIntent {
+            id: new_id()?,
+            namespace: self.namespace.to_string(),
+            account: request.account.to_string(),
+            submission_id: request.submission_id.clone(),
+            generation,
+            is_permanent: facts.is_key_permanent,
+            facts: facts.to_json(),
+            reservation: cost.reservation,
+        };
+        let state = State {
+            step: Step::Planned(Box::new(intent.clone())),
+            reserved,
+            accepted: None,
+            guard,
+        };
+        let submission_id = request.submission_id;
+        let mark = ActiveMark::new(self, intent.id);
+        Ok(ActiveIntent::new(mark, key, submission_id, earlier, state))
+    }
+
+    /// Returns an intent whose request is sent again, or `None` if its facts cannot be read.
+    fn take_over(
+        &self,
+        intent: &Intent,
+        request: &JournaledRequest,
+        guard: Option<OwnedMutexGuard<()>>,
+    ) -> Option<Arc<ActiveIntent>> {
+        let facts = intent.facts.as_ref()?;
+        let earlier = EarlierAttempts {
+            may_have_run: !intent.progress.nothing_ran,
+            had_other_body: !facts.is_key_chosen && !facts.is_same_body(&request.fingerprint),
+        };
+        let step = match intent.progress.nothing_ran {
+            true => Step::NothingRan,
+            false => Step::Sending,
+        };
+        let state = State {
+            step,
+            reserved: reserved(intent),
+            accepted: None,
+            guard,
+        };
+        let key = facts.idempotency_key.clone();
+        let submission_id = intent.stored.submission_id.clone();
+        let mark = self.mark(intent);
+        Some(ActiveIntent::new(mark, key, submission_id, earlier, state))
+    }
+
+    pub(super) fn mark(&self, intent: &Intent) -> ActiveMark {
+        ActiveMark::new(self, intent.stored.id.clone())
+    }
+
+    /// Moves what an intent reserved to what is undecided. If that fails, it stays reserved, which
+    /// limits as much.
+    async fn mark_unknown(&self, intent: &Intent) {
+        let hold = intent.stored.hold;
+        let is_reserved = hold.undecided == Usd::ZERO && hold.captured == Usd::ZERO;
+        if let Some(reserved) = reserved(intent).filter(|_| is_reserved) {
+            let change = unknown(reserved);
+            let _ = self.shared.store.append(&intent.stored.id, &change).await;
+        }
+    }
+}
+
+pub(super) fn undecided(intent: &Intent, reason: UndecidedReason) -> Undecided {
+    let facts = intent.facts.as_ref();
+    Undecided {
+        id: intent.stored.id.clone(),
+        submission_id: intent.stored.submission_id.clone(),
+        idempotency_key: facts.map(|facts| facts.idempotency_key.clone()),
+        reason,
+        price_usd: facts.and_then(|facts| facts.price_usd),
+        begun_at: intent.begun_at(),
+    }
+}
+
+fn undecided_error(intent: &Intent, reason: UndecidedReason) -> Error {
+    let undecided = Box::new(undecided(intent, reason));
+    with_key(JournalError::Undecided(undecided), intent)
+}
+
+fn with_key(error: JournalError, intent: &Intent) -> Error {
+    let key = intent.facts.as_ref().map(|facts| &facts.idempotency_key);
+    Error::from(error).with_key(key)
+}
+
+fn new_id() -> Result<IntentId> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Error::configuration(format!(
+            "the operating system provides no random numbers: {error}"
+        ))
+    })?;
+    Ok(IntentId::new(hex(&bytes)))
+}
+
+/// Returns the idempotency key of a generation of a submission, the same in every process.
+fn derive_key(
+    namespace: &str,
+    account: &str,
+    submission_id: &str,
+    generation: u32,
+) -> Result<IdempotencyKey> {
+    let mut digest = Sha256::new().chain_update("svc-submission-1");
+    for part in [namespace, account, submission_id] {
+        // The lengths keep apart what only looks alike when it is put together.
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part);
+    }
+    digest.update(generation.to_be_bytes());
+    let digest = digest.finalize();
+    let key = format!("svc-{}", hex(digest.get(..20).unwrap_or_default()));
+    Ok(key.try_into()?)
+}

@@ -1,0 +1,676 @@
+//! A process that crashes at each step of a submit, with others beside and after it, on a service that
+//! keeps idempotency keys as the real one does. Deliberate defects are each noticed.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use futures_util::FutureExt;
+
+use super::super::store::{
+    Begun, BudgetTotals, Change, Found, IntentId, IntentPage, ListFilter, NewIntent, Owner, Store,
+    StoreError, StoreFuture, SubmissionKey,
+};
+use super::super::{Journal, JournalError, MemoryStore, SpendLimit, lock};
+use super::{BUSY, Step, answer, clock, fox, price, receipt, refusal};
+use crate::call::task::TaskGroup;
+use crate::error::{Error, Result};
+use crate::surface::{ClientSurface, Developer, Open};
+use crate::transport::{ResponseFuture, Transport};
+use crate::types::{Music1Generate, Usd, VideoGenerate};
+use crate::{ApiKey, Client, RetryPolicy};
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const LATENCY: Duration = Duration::from_millis(100);
+/// What each job costs.
+const PRICE: Usd = Usd::from_micros(200_000);
+const LIMIT: Usd = Usd::from_micros(500_000);
+/// More steps than a submit has.
+const MAX_STEPS: usize = 40;
+
+/// What the service does about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Receipt,
+    /// It accepts the request, and the answer is lost.
+    Lost,
+    /// Nothing ran, and it can be tried again in five seconds.
+    Busy,
+    /// It is refused before the service looks for the key.
+    NoFunds,
+}
+
+/// A service that keeps the keys of one of its operations for a day.
+#[derive(Debug, Default)]
+struct Service {
+    state: Mutex<ServiceState>,
+}
+
+#[derive(Debug, Default)]
+struct ServiceState {
+    answers: VecDeque<Answer>,
+    /// The job of each key, the body, and when it was made.
+    keys: HashMap<String, (String, Bytes, SystemTime)>,
+    jobs: usize,
+}
+
+impl Service {
+    fn jobs(&self) -> usize {
+        lock(&self.state).jobs
+    }
+
+    fn accept(&self, request: &http::Request<Bytes>) -> Step {
+        let mut state = lock(&self.state);
+        let is_documented = !request.uri().path().contains("music");
+        let key = &request.headers()["idempotency-key"];
+        let key = key.to_str().unwrap().to_owned();
+        if let Some((job, body, made_at)) = state.keys.get(&key)
+            && is_documented
+            && clock::wall().duration_since(*made_at).unwrap() < 24 * HOUR
+        {
+            return match body == request.body() {
+                true => receipt(job),
+                false => refusal(409, "idempotency_conflict"),
+            };
+        }
+        state.jobs += 1;
+        let job = format!("job_{}", state.jobs);
+        let made = (job.clone(), request.body().clone(), clock::wall());
+        state.keys.insert(key, made);
+        receipt(&job)
+    }
+}
+
+/// A process that submits, up to a step at which it crashes.
+struct Process {
+    service: Arc<Service>,
+    journal: Journal,
+    crash: Arc<Crash>,
+}
+
+/// Counts the steps of a process, and ends it at one of them.
+#[derive(Debug)]
+struct Crash {
+    steps_left: AtomicUsize,
+    group: TaskGroup,
+}
+
+impl Crash {
+    fn after(steps: usize) -> Arc<Self> {
+        Arc::new(Self {
+            steps_left: AtomicUsize::new(steps),
+            group: TaskGroup::default(),
+        })
+    }
+
+    fn has_happened(&self) -> bool {
+        self.steps_left.load(Ordering::Relaxed) == 0
+    }
+
+    async fn step(&self) {
+        let left = self.steps_left.load(Ordering::Relaxed).saturating_sub(1);
+        self.steps_left.store(left, Ordering::Relaxed);
+        if left == 0 {
+            self.group.end();
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+struct Network {
+    service: Arc<Service>,
+    crash: Arc<Crash>,
+}
+
+impl Transport for Network {
+    fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
+        let (service, crash) = (Arc::clone(&self.service), Arc::clone(&self.crash));
+        Box::pin(async move {
+            if request.uri().path().contains("estimate") {
+                return price("0.2000").into_result().await;
+            }
+            crash.step().await;
+            clock::sleep(LATENCY).await;
+            let next = lock(&service.state).answers.pop_front();
+            let step = match next.unwrap_or(Answer::Receipt) {
+                Answer::Busy => answer(503, BUSY).header("retry-after", 5),
+                Answer::NoFunds => refusal(402, "insufficient_funds"),
+                Answer::Receipt => service.accept(&request),
+                Answer::Lost => {
+                    service.accept(&request);
+                    Step::ConnectionReset
+                }
+            };
+            crash.step().await;
+            clock::sleep(LATENCY).await;
+            step.into_result().await
+        })
+    }
+}
+
+/// What is wrong with a store, or with what is written to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Defect {
+    /// A new intent is in memory when the request is sent, and is lost by a crash.
+    SentBeforeSync,
+    /// An intent is begun whatever other generations there are.
+    GenerationNotCompared,
+    /// Everybody has every intent.
+    OwnershipIgnored,
+    /// What is reserved is compared with the limit before it is written.
+    ReservationNotAtomic,
+    /// The age of a key is counted from the last record.
+    ExpiryFromLastRecord,
+    /// A conflict with the body of an earlier attempt is recorded as a refusal.
+    ConflictTakenAsRefused,
+    /// What proves that nothing ran is recorded for what has no answer.
+    UnknownTakenAsNothingRan,
+    /// A receipt is not recorded.
+    ReceiptLost,
+    /// Not of the journal: the answer to the record that nothing ran is lost.
+    AnswerLost,
+    /// Not of the journal: a process pauses before it claims an intent.
+    PauseBeforeClaim,
+}
+
+/// A store that counts the steps of its process: each operation has one before and one after it.
+struct ObservedStore {
+    store: MemoryStore,
+    crash: Arc<Crash>,
+    defect: Option<Defect>,
+    /// What a crash loses.
+    unsynced: Mutex<Option<NewIntent>>,
+}
+
+impl ObservedStore {
+    async fn sync(&self) -> Result<(), StoreError> {
+        let unsynced = lock(&self.unsynced).take();
+        match unsynced {
+            Some(intent) => self.store.begin(&intent).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    async fn begin_now(&self, intent: &NewIntent) -> Result<Begun, StoreError> {
+        match self.defect {
+            Some(Defect::SentBeforeSync) => {
+                *lock(&self.unsynced) = Some(intent.clone());
+                Ok(Begun::Written(clock::wall()))
+            }
+            Some(Defect::GenerationNotCompared) => {
+                let mut intent = intent.clone();
+                loop {
+                    match self.store.begin(&intent).await? {
+                        Begun::GenerationTaken => intent.generation += 1,
+                        begun => return Ok(begun),
+                    }
+                }
+            }
+            Some(Defect::ReservationNotAtomic) => {
+                let mut intent = intent.clone();
+                if let Some(reservation) = &mut intent.reservation {
+                    let name = &reservation.budget;
+                    let totals = self.store.budget(&intent.namespace, name).await?;
+                    if !totals.fits(reservation) {
+                        return Ok(Begun::OverBudget(totals));
+                    }
+                    reservation.limit = Usd::from_micros(i64::MAX);
+                    clock::sleep(Duration::from_millis(1)).await;
+                }
+                self.store.begin(&intent).await
+            }
+            _ => self.store.begin(intent).await,
+        }
+    }
+
+    fn changed_by_defect(&self, change: &Change) -> Option<Change> {
+        let replaced = |record: &str, phase| {
+            let record = format!(r#"{{"v":1,{record}}}"#);
+            Some(Change {
+                record,
+                phase,
+                ..change.clone()
+            })
+        };
+        match self.defect {
+            Some(Defect::ConflictTakenAsRefused)
+                if change.record.contains("accepted_without_id") =>
+            {
+                let released = super::super::Phase::Released;
+                replaced(r#""event":"released","reason":"refused""#, Some(released))
+            }
+            Some(Defect::UnknownTakenAsNothingRan) if change.record.contains("unknown") => {
+                replaced(r#""event":"nothing_ran""#, None)
+            }
+            Some(Defect::ReceiptLost) if change.record.contains("\"accepted\"") => {
+                let released = super::super::Phase::Released;
+                replaced(r#""event":"released","reason":"refused""#, Some(released))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for ObservedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ObservedStore")
+    }
+}
+
+impl Store for ObservedStore {
+    fn begin<'a>(&'a self, intent: &'a NewIntent) -> StoreFuture<'a, Begun> {
+        Box::pin(async move {
+            self.crash.step().await;
+            // So that processes that begin at once read the same before.
+            clock::sleep(Duration::from_millis(1)).await;
+            let begun = self.begin_now(intent).await;
+            self.crash.step().await;
+            begun
+        })
+    }
+
+    fn append<'a>(&'a self, id: &'a IntentId, change: &'a Change) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            self.crash.step().await;
+            self.sync().await?;
+            let replaced = self.changed_by_defect(change);
+            let written = self.store.append(id, replaced.as_ref().unwrap_or(change));
+            let written = match written.await {
+                Err(error)
+                    if error.is_not_owner() && self.defect == Some(Defect::OwnershipIgnored) =>
+                {
+                    Ok(())
+                }
+                Ok(())
+                    if change.record.contains("nothing_ran")
+                        && self.defect == Some(Defect::AnswerLost) =>
+                {
+                    Err(StoreError::message("the answer was lost"))
+                }
+                written => written,
+            };
+            self.crash.step().await;
+            written
+        })
+    }
+
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Found> {
+        Box::pin(async move {
+            let mut found = self.store.get(submission).await?;
+            for intent in &mut found.intents {
+                match self.defect {
+                    Some(Defect::OwnershipIgnored) => intent.owner = Owner::Gone,
+                    Some(Defect::ExpiryFromLastRecord) => {
+                        let last = intent.records.last();
+                        intent.begun_at = last.map_or(intent.begun_at, |it| it.at);
+                    }
+                    _ => {}
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, bool> {
+        Box::pin(async move {
+            self.crash.step().await;
+            if self.defect == Some(Defect::PauseBeforeClaim) {
+                clock::sleep(Duration::from_secs(60)).await;
+            }
+            let is_claimed = self.store.claim(id).await?;
+            self.crash.step().await;
+            Ok(is_claimed || self.defect == Some(Defect::OwnershipIgnored))
+        })
+    }
+
+    fn list<'a>(&'a self, filter: &'a ListFilter) -> StoreFuture<'a, IntentPage> {
+        self.store.list(filter)
+    }
+
+    fn budget<'a>(&'a self, namespace: &'a str, name: &'a str) -> StoreFuture<'a, BudgetTotals> {
+        self.store.budget(namespace, name)
+    }
+
+    fn purge(&self, older_than: SystemTime) -> StoreFuture<'_, u64> {
+        self.store.purge(older_than)
+    }
+
+    fn changed(&self) -> StoreFuture<'_, ()> {
+        self.store.changed()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// The service documents that it recognizes its key.
+    Video,
+    /// The same request, from a version of the SDK that writes other bytes.
+    VideoInOtherBytes,
+    /// A budget applies to it.
+    VideoWithLimit,
+    /// The service does not document that it recognizes its key.
+    Music,
+}
+
+impl Process {
+    fn start(world: &World, steps: usize) -> Self {
+        let crash = Crash::after(steps);
+        let store = ObservedStore {
+            store: world.disk.handle(),
+            crash: Arc::clone(&crash),
+            defect: world.defect,
+            unsynced: Mutex::default(),
+        };
+        Self {
+            service: Arc::clone(&world.service),
+            journal: Journal::with_store(store),
+            crash,
+        }
+    }
+
+    fn client<S: ClientSurface>(&self, has_limit: bool) -> Client<S> {
+        let network = Network {
+            service: Arc::clone(&self.service),
+            crash: Arc::clone(&self.crash),
+        };
+        let mut builder = Client::<S>::builder()
+            .base_url("https://api.example")
+            .api_key(ApiKey::new("canary-key").unwrap())
+            .transport(Arc::new(network))
+            .retry(RetryPolicy::default().max_retries(1))
+            .journal(self.journal.clone())
+            .task_group(&self.crash.group);
+        if has_limit {
+            builder = builder.spend_limit(SpendLimit::new("orders", LIMIT));
+        }
+        builder.build().unwrap()
+    }
+
+    /// Submits the order, until the end of the process. Returns the id of its job.
+    async fn submit(self, order: Order, id: &str) -> Result<String> {
+        let has_limit = order == Order::VideoWithLimit;
+        let video = |body: VideoGenerate| {
+            let client = self.client::<Open>(has_limit);
+            client.videos().generate(body).submission_id(id)
+        };
+        let result = match order {
+            Order::Video | Order::VideoWithLimit => video(fox().duration(5)).await,
+            Order::VideoInOtherBytes => {
+                let body = VideoGenerate::new("video-f").duration(5);
+                video(body.field("prompt", "a red fox")).await
+            }
+            Order::Music => {
+                let body = Music1Generate::new("jazz");
+                let client = self.client::<Developer>(false);
+                let call = client.music().generate(body).submission_id(id);
+                return call.await.map(|job| job.id().to_string());
+            }
+        };
+        result.map(|job| job.id().to_string())
+    }
+}
+
+/// The service and the disk, which outlive the processes.
+struct World {
+    service: Arc<Service>,
+    disk: MemoryStore,
+    defect: Option<Defect>,
+}
+
+impl World {
+    fn new(defect: Option<Defect>, answers: &[Answer]) -> Self {
+        let service = Service::default();
+        lock(&service.state).answers = answers.iter().copied().collect();
+        Self {
+            service: Arc::new(service),
+            disk: MemoryStore::new(),
+            defect,
+        }
+    }
+
+    /// Runs a process that does not crash.
+    async fn submit(&self, order: Order, id: &str) -> Result<String> {
+        Process::start(self, usize::MAX).submit(order, id).await
+    }
+
+    async fn check_budget(&self, processes: usize) -> Result<(), String> {
+        let totals = self.disk.budget("", "orders").await.unwrap();
+        let hold = totals.hold;
+        let sum =
+            hold.reserved.as_micros() + hold.captured.as_micros() + hold.undecided.as_micros();
+        let jobs = i64::try_from(self.service.jobs()).unwrap();
+        let charged = PRICE.as_micros() * jobs;
+        let is_kept = charged <= sum && sum <= LIMIT.as_micros();
+        let what = format!("{processes} processes: {charged} charged, {totals:?}");
+        is_kept.then_some(()).ok_or(what)
+    }
+}
+
+/// When the second process submits the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Second {
+    After,
+    AtOnce,
+    ASecondLater,
+}
+
+fn is_undecided(error: &Error) -> bool {
+    matches!(error.journal(), Some(JournalError::Undecided(_)))
+}
+
+/// Runs two processes with one order, of which the first one crashes at that step, and others a day
+/// later. Returns whether it crashed, and what is wrong.
+async fn run(
+    defect: Option<Defect>,
+    answers: &[Answer],
+    (first, later): (Order, Order),
+    second: Second,
+    steps: usize,
+) -> (bool, Result<(), String>) {
+    let world = World::new(defect, answers);
+    let process = Process::start(&world, steps);
+    let crash = Arc::clone(&process.crash);
+    let first = tokio::spawn(process.submit(first, "order-1"));
+    if second == Second::After {
+        let _ = first.await.unwrap();
+        let _ = world.submit(later, "order-1").await;
+    } else {
+        if second == Second::ASecondLater {
+            clock::sleep(Duration::from_secs(1)).await;
+        }
+        let _ = world.submit(later, "order-1").await;
+        let _ = first.await.unwrap();
+    }
+    // The last ones come when the key has almost expired, and when it has expired.
+    let mut last = None;
+    for pause in [20 * HOUR, 10 * HOUR] {
+        clock::sleep_computer(pause);
+        last = Some(world.submit(later, "order-1").await);
+    }
+    let jobs = world.service.jobs();
+    let outcome = match last.unwrap() {
+        _ if jobs > 1 => Err(format!("{jobs} jobs")),
+        Ok(job) if job != "job_1" => Err(format!("{job} in place of job_1")),
+        Err(error) if !is_undecided(&error) => Err(error.to_string()),
+        _ => match later {
+            Order::VideoWithLimit => world.check_budget(4).await,
+            _ => Ok(()),
+        },
+    };
+    (crash.has_happened(), outcome)
+}
+
+/// Runs all combinations. Returns how many there were, and the first violation.
+async fn explore(defect: Option<Defect>) -> (usize, Option<String>) {
+    use Answer::{Busy, Lost, NoFunds};
+
+    let orders = [
+        (Order::Video, Order::Video),
+        (Order::Video, Order::VideoInOtherBytes),
+        (Order::VideoWithLimit, Order::VideoWithLimit),
+        (Order::Music, Order::Music),
+    ];
+    let scripts: [&[Answer]; 7] = [
+        &[],
+        &[Lost],
+        &[Busy],
+        &[NoFunds],
+        &[Busy, Lost],
+        &[Lost, Busy],
+        &[Lost, Lost, NoFunds, Lost],
+    ];
+    let mut runs = 0;
+    for answers in scripts {
+        for order in orders {
+            for second in [Second::After, Second::AtOnce, Second::ASecondLater] {
+                for steps in 1..=MAX_STEPS {
+                    let (has_crashed, outcome) = run(defect, answers, order, second, steps).await;
+                    runs += 1;
+                    if let Err(violation) = outcome {
+                        let case = format!("{answers:?} {order:?} {second:?}, step {steps}");
+                        return (runs, Some(format!("{case}: {violation}")));
+                    }
+                    if !has_crashed {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    (runs, None)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_at_any_step_neither_pays_twice_nor_loses_anything() {
+    let (runs, violation) = explore(None).await;
+    assert_eq!(violation, None);
+    assert!(runs > 500, "{runs}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_answer_of_the_store_does_not_make_a_sent_request_one_that_did_not_run() {
+    let (_, violation) = explore(Some(Defect::AnswerLost)).await;
+    assert_eq!(violation, None);
+}
+
+/// Two processes find what a third one left; the one that claims it later finds it submitted.
+#[tokio::test(start_paused = true)]
+async fn what_was_read_before_a_claim_is_read_again() {
+    for steps in 1..=MAX_STEPS {
+        let world = World::new(Some(Defect::PauseBeforeClaim), &[Answer::Busy]);
+        let _ = Process::start(&world, steps)
+            .submit(Order::Music, "order-1")
+            .await;
+        let mut processes = Vec::new();
+        for _ in 0..2 {
+            let process = Process::start(&world, usize::MAX);
+            processes.push(tokio::spawn(process.submit(Order::Music, "order-1")));
+            clock::sleep(Duration::from_secs(30)).await;
+        }
+        for process in processes {
+            let _ = process.await.unwrap();
+        }
+        assert!(world.service.jobs() <= 1, "step {steps}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn deliberate_defects_are_noticed() {
+    for defect in [
+        Defect::SentBeforeSync,
+        Defect::GenerationNotCompared,
+        Defect::OwnershipIgnored,
+        Defect::ExpiryFromLastRecord,
+        Defect::ConflictTakenAsRefused,
+        Defect::UnknownTakenAsNothingRan,
+        Defect::ReceiptLost,
+    ] {
+        let (_, violation) = explore(Some(defect)).await;
+        assert!(violation.is_some(), "{defect:?} was not noticed");
+    }
+}
+
+/// Submits ten orders from three processes at once, under a limit that two of them fit into.
+async fn reserve_at_once(defect: Option<Defect>) -> (usize, Result<(), String>) {
+    let world = World::new(defect, &[]);
+    let processes = [(); 3].map(|()| Process::start(&world, usize::MAX));
+    let clients = processes.each_ref().map(|it| it.client::<Open>(true));
+    let submits = (0..10).map(|number: usize| {
+        let id = format!("order-{number}");
+        let client = &clients[number % clients.len()];
+        client
+            .videos()
+            .generate(fox())
+            .submission_id(id)
+            .into_future()
+    });
+    let results = futures_util::future::join_all(submits).await;
+    for error in results.iter().filter_map(|it| it.as_ref().err()) {
+        let is_limit = matches!(error.journal(), Some(JournalError::OverBudget { .. }));
+        assert!(is_limit, "{error}");
+    }
+    let submitted = results.iter().filter(|it| it.is_ok()).count();
+    (submitted, world.check_budget(3).await)
+}
+
+/// Another body under the same derived key proves that the order was submitted, even if no journal
+/// tells.
+#[tokio::test(start_paused = true)]
+async fn an_order_of_a_journal_that_was_lost_is_not_paid_again_in_other_bytes() {
+    let mut world = World::new(None, &[]);
+    world.submit(Order::Video, "order-1").await.unwrap();
+    world.disk = MemoryStore::new();
+    let order = Order::VideoInOtherBytes;
+    let error = world.submit(order, "order-1").await.unwrap_err();
+    assert!(!is_undecided(&error), "{error}");
+    let error = world.submit(order, "order-1").await.unwrap_err();
+    assert!(is_undecided(&error), "{error}");
+    assert_eq!(world.service.jobs(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_processes_keep_one_limit() {
+    assert_eq!(reserve_at_once(None).await, (2, Ok(())));
+    let (_, outcome) = reserve_at_once(Some(Defect::ReservationNotAtomic)).await;
+    outcome.unwrap_err();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_submit_that_is_dropped_at_any_poll_goes_on_to_its_receipt() {
+    for polls in 0..200 {
+        let world = World::new(None, &[Answer::Busy]);
+        let process = Process::start(&world, usize::MAX);
+        let client = process.client::<Developer>(false);
+        let body = Music1Generate::new("jazz");
+        let call = client.music().generate(body).submission_id("order-1");
+        let mut call = Box::pin(call.into_future());
+        let mut is_ready = false;
+        for _ in 0..polls {
+            is_ready = (&mut call).now_or_never().is_some();
+            if is_ready {
+                break;
+            }
+            // Some polls come at once, and others after a pause.
+            match polls % 2 {
+                0 => tokio::task::yield_now().await,
+                _ => clock::sleep(Duration::from_millis(90)).await,
+            }
+        }
+        drop(call);
+        client.drain().await;
+        let entry = process.journal.find("", "order-1").await.unwrap();
+        if polls == 0 {
+            assert_eq!((entry, world.service.jobs()), (None, 0));
+            continue;
+        }
+        assert_eq!(entry.unwrap().state, super::EntryState::Accepted, "{polls}");
+        assert_eq!(world.service.jobs(), 1, "{polls}");
+        if is_ready {
+            return;
+        }
+    }
+    panic!("the submit did not end");
+}

@@ -1,0 +1,44 @@
+//! What the structured results of tools say of what they made.
+
+use serde_json::Value;
+
+use crate::journal::{Receipt, ResourceKind};
+use crate::types::Usd;
+
+/// The fields of a result that name what a tool made.
+const JOB: &str = "job_id";
+const RUN: &str = "run_id";
+const QUEUE: &str = "queue_id";
+
+/// Returns what a tool's structured result says that it made, if it has an id.
+pub(super) fn receipt(tool: &str, structured: &Value) -> Option<Receipt> {
+    let text = |name: &str| structured.get(name)?.as_str().filter(|id| !id.is_empty());
+    let run_kind = match tool {
+        "agent_completion" => ResourceKind::AgentRun,
+        _ => ResourceKind::FormatRun,
+    };
+    let kinds = [
+        (JOB, ResourceKind::Job),
+        (RUN, run_kind),
+        (QUEUE, ResourceKind::Queue),
+    ];
+    let (kind, id) = kinds
+        .into_iter()
+        .find_map(|(name, kind)| Some((kind, text(name)?)))?;
+    let price = structured.pointer("/job/price_usd").cloned();
+    Some(Receipt {
+        kind,
+        id: id.to_owned(),
+        request_id: None,
+        price_usd: price.and_then(|price| serde_json::from_value::<Usd>(price).ok()),
+    })
+}
+
+/// Returns the field of a result that names what a tool made of that kind.
+pub(super) const fn field(kind: ResourceKind) -> &'static str {
+    match kind {
+        ResourceKind::Job => JOB,
+        ResourceKind::Queue => QUEUE,
+        _ => RUN,
+    }
+}

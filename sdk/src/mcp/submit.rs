@@ -1,0 +1,189 @@
+//! Calls of paid tools through a journal.
+
+use std::fmt;
+use std::future::IntoFuture;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ServerResult};
+use rmcp::service::ServiceError;
+use serde_json::{Map, Value};
+
+use super::client::{Client, KEY_ARGUMENT, key_of, object};
+use super::error::Error;
+use super::tool::ToolResult;
+use crate::call::deadline::Deadline;
+use crate::call::submit::{check_submission_id, key_fingerprint};
+use crate::contract::Operation;
+use crate::journal::{
+    ActiveIntent, CostFuture, ExpectedCost, Fingerprint, Journal, JournalError, JournaledRequest,
+    Reuse, Start,
+};
+
+impl Client {
+    /// Calls a tool through a [journal](crate::journal), so that it is paid for once: the client's
+    /// journal, or that of [`ToolCall::journal`].
+    ///
+    /// With a [`submission_id`](ToolCall::submission_id), the same call after a crash returns what the
+    /// earlier one made, or sends it again with the same idempotency key, or says that the outcome is
+    /// unknown. A tool without the argument `idempotency_key` is not sent again.
+    ///
+    /// ```no_run
+    /// use serde_json::json;
+    /// use svc_sdk::mcp::Client;
+    ///
+    /// # async fn run(client: Client, order: &str) -> Result<(), Box<dyn std::error::Error>> {
+    /// let arguments = json!({"prompt": "a red fox", "max_spend_usd": 0.05});
+    /// let result = client.submit("image_generate", arguments).submission_id(order).await?;
+    /// // Store the result, then:
+    /// result.acknowledge().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn submit(&self, tool: &str, arguments: Value) -> ToolCall<'_> {
+        ToolCall::new(self, tool, arguments)
+    }
+}
+
+/// A call of a tool that is written to a journal before it is sent, so that it is paid for once.
+///
+/// Returned by [`Client::submit`]. Awaiting it makes the call. If the tool was called before under the
+/// same submission id, the result has only the id of what it made: `job_id`, `run_id` or `queue_id`.
+#[must_use = "a call does nothing until it is awaited"]
+pub struct ToolCall<'a> {
+    client: &'a Client,
+    tool: String,
+    arguments: Value,
+    journal: Option<Journal>,
+    submission_id: Option<String>,
+    reuse: Reuse,
+    notes: Map<String, Value>,
+}
+
+impl<'a> ToolCall<'a> {
+    pub(super) fn new(client: &'a Client, tool: &str, arguments: Value) -> Self {
+        Self {
+            client,
+            tool: tool.to_owned(),
+            arguments,
+            journal: client.core.journal.clone(),
+            submission_id: None,
+            reuse: Reuse::default(),
+            notes: Map::new(),
+        }
+    }
+
+    /// Sets the journal, in place of the client's.
+    pub fn journal(mut self, journal: &Journal) -> Self {
+        self.journal = Some(journal.clone());
+        self
+    }
+
+    /// Names the submission, as [`Call::submission_id`](crate::Call::submission_id) does.
+    pub fn submission_id(mut self, id: impl Into<String>) -> Self {
+        self.submission_id = Some(id.into());
+        self
+    }
+
+    /// Sets what is done if the submission was accepted before, as [`Call::reuse`](crate::Call::reuse)
+    /// does.
+    pub fn reuse(mut self, reuse: Reuse) -> Self {
+        self.reuse = reuse;
+        self
+    }
+
+    /// Notes something about the submission in its journal entry, such as a description.
+    pub fn note(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.notes.insert(name.into(), value.into());
+        self
+    }
+
+    async fn send(self) -> Result<ToolResult, Error> {
+        let core = &self.client.core;
+        let Some(journal) = &self.journal else {
+            let error = crate::Error::configuration("a submit of a tool needs a journal");
+            return Err(error.into());
+        };
+        check_submission_id(self.submission_id.as_deref())?;
+        let mut arguments = object(self.arguments.clone())?;
+        let chosen_key = key_of(&arguments)?;
+        arguments.remove(KEY_ARGUMENT);
+        let accepts_key = self.client.accepts_key(&self.tool).await?;
+        let body = Value::Object(arguments.clone()).to_string();
+        let path = format!("tools/{}", self.tool);
+        let deadline = Deadline::after(core.timeout);
+        let no_cost = || -> CostFuture<'_> { Box::pin(async { Ok(ExpectedCost::default()) }) };
+        loop {
+            let api_key = core.key.credentials.header().await?;
+            let operation = Operation::Mcp.name();
+            let request = JournaledRequest {
+                submission_id: self.submission_id.clone(),
+                reuse: self.reuse,
+                account: Arc::clone(&core.account),
+                operation: operation.to_owned(),
+                path: path.clone(),
+                fingerprint: Fingerprint::new(operation, &path, body.as_bytes()),
+                origin: core.base_url.as_str().to_owned(),
+                api_key: api_key.map(|key| key_fingerprint(key.as_bytes())),
+                key: match &chosen_key {
+                    Some(key) => key.clone(),
+                    None => core.random.idempotency_key()?,
+                },
+                is_key_chosen: chosen_key.is_some(),
+                is_key_documented: accepts_key,
+                notes: self.notes.clone(),
+            };
+            let intent = match Box::pin(journal.start(request, &deadline, &no_cost)).await? {
+                Start::Send(intent) => intent,
+                Start::Existing(intent) => return Ok(ToolResult::of_intent(intent)),
+            };
+            let mut arguments = arguments.clone();
+            if accepts_key {
+                arguments.insert(KEY_ARGUMENT.to_owned(), intent.key().as_str().into());
+            }
+            match self.send_once(arguments, &intent).await {
+                Err(Error::Request(error))
+                    if matches!(error.journal(), Some(JournalError::GenerationTaken)) => {}
+                Err(error) => return Err(error.with_key(Some(intent.key()))),
+                Ok(result) => return Ok(result),
+            }
+        }
+    }
+
+    /// Sends the call. The transport writes to the intent what becomes of it.
+    async fn send_once(
+        &self,
+        arguments: Map<String, Value>,
+        intent: &Arc<ActiveIntent>,
+    ) -> Result<ToolResult, Error> {
+        let params = CallToolRequestParams::new(self.tool.clone()).with_arguments(arguments);
+        let mut request = CallToolRequest::new(params);
+        request.extensions.insert(Arc::clone(intent));
+        let request = ClientRequest::CallToolRequest(request);
+        let result = match self.client.service.peer().send_request(request).await {
+            Ok(ServerResult::CallToolResult(result)) => result,
+            Ok(_) => return Err(Error::from_service_error(ServiceError::UnexpectedResponse)),
+            Err(error) => return Err(Error::from_service_error(error)),
+        };
+        let result = ToolResult::from_reply(&self.tool, result, Some(intent.key().clone()))?;
+        Ok(result.with_intent(Arc::clone(intent)))
+    }
+}
+
+impl<'a> IntoFuture for ToolCall<'a> {
+    type Output = Result<ToolResult, Error>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.send())
+    }
+}
+
+impl fmt::Debug for ToolCall<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolCall")
+            .field("tool", &self.tool)
+            .field("submission_id", &self.submission_id)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,129 @@
+//! The application that `application.py` kills: one job for each order, whatever crashes.
+//!
+//! `orders STORE COUNT` submits the orders 1 to COUNT through the journal in the folder STORE, or in the
+//! database if it is an URL of PostgreSQL, eight at a time. It prints `done ORDER JOB` when a job has ended,
+//! and `undecided ORDER` if it is unknown whether it exists. The service does not document that it recognizes
+//! the key of every third order. With the environment variable `STOP_BEFORE_SEND` it stops itself (SIGSTOP)
+//! between the record of a submit in the journal and its first byte.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program that prints"
+)]
+
+use std::error::Error;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use deadpool_postgres::{Manager, Pool};
+use svc_journal_postgres::{PostgresOptions, PostgresStore};
+use svc_sdk::journal::Journal;
+use svc_sdk::transport::{self, ResponseFuture, Transport};
+use svc_sdk::types::{Music1Generate, VideoGenerate};
+use svc_sdk::{developer, open};
+use tokio::task::JoinSet;
+use tokio_postgres::NoTls;
+
+const AT_ONCE: usize = 8;
+
+#[tokio::main]
+async fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [store, count] = arguments.as_slice() else {
+        return Err("expected STORE and COUNT".into());
+    };
+    let journal = journal(store).await?;
+    let transport: Arc<dyn Transport> = match std::env::var_os("STOP_BEFORE_SEND") {
+        Some(_) => Arc::new(StopBeforeSend(transport::hyper())),
+        None => transport::hyper(),
+    };
+    let open = open::ClientBuilder::from_env()?
+        .journal(journal.clone())
+        .transport(Arc::clone(&transport))
+        .build()?;
+    let developer = developer::ClientBuilder::from_env()?
+        .journal(journal)
+        .transport(transport)
+        .build()?;
+
+    let mut tasks = JoinSet::new();
+    let mut code = ExitCode::SUCCESS;
+    for number in 1..=count.parse()? {
+        if tasks.len() >= AT_ONCE
+            && let Some(ended) = tasks.join_next().await
+            && !ended?
+        {
+            code = ExitCode::FAILURE;
+        }
+        tasks.spawn(run_order(number, open.clone(), developer.clone()));
+    }
+    while let Some(ended) = tasks.join_next().await {
+        if !ended? {
+            code = ExitCode::FAILURE;
+        }
+    }
+    Ok(code)
+}
+
+/// Stops this process before it sends a submit.
+struct StopBeforeSend(Arc<dyn Transport>);
+
+impl Transport for StopBeforeSend {
+    fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
+        if request.method() == http::Method::POST {
+            let id = std::process::id().to_string();
+            let status = Command::new("kill").args(["-STOP", &id]).status();
+            assert!(status.is_ok_and(|status| status.success()), "not stopped");
+        }
+        self.0.send(request)
+    }
+}
+
+async fn journal(store: &str) -> Result<Journal, Box<dyn Error>> {
+    if !store.starts_with("postgres://") {
+        return Ok(Journal::create(store).await?);
+    }
+    let pool = Pool::builder(Manager::new(store.parse()?, NoTls)).build()?;
+    let mut options = PostgresOptions::default();
+    // Each restart waits so long for the process that was killed.
+    options.owner_timeout = Duration::from_secs(1);
+    let store = PostgresStore::with_options(pool, &options).await?;
+    Ok(Journal::with_store(store))
+}
+
+/// Returns whether it is known what became of the order.
+async fn run_order(number: u32, open: open::Client, developer: developer::Client) -> bool {
+    let order = format!("order-{number}");
+    let result = match number % 3 {
+        0 => music(&developer, &order).await,
+        _ => video(&open, &order).await,
+    };
+    match result {
+        Ok(job) => println!("done {order} {job}"),
+        Err(error) if error.is_ambiguous() => println!("undecided {order}"),
+        Err(error) => {
+            eprintln!("{order}: {error}");
+            return false;
+        }
+    }
+    true
+}
+
+async fn video(client: &open::Client, order: &str) -> svc_sdk::Result<String> {
+    let body = VideoGenerate::new("auto").prompt(format!("a red fox for {order}"));
+    let job = client.videos().generate(body).submission_id(order).await?;
+    job.wait().await?;
+    job.acknowledge().await?;
+    Ok(job.id().to_string())
+}
+
+async fn music(client: &developer::Client, order: &str) -> svc_sdk::Result<String> {
+    let body = Music1Generate::new(format!("jazz for {order}"));
+    let job = client.music().generate(body).submission_id(order).await?;
+    job.wait().await?;
+    job.acknowledge().await?;
+    Ok(job.id().to_string())
+}

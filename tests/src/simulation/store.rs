@@ -1,0 +1,163 @@
+//! The store of a client's journal, as one of its processes sees it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use svc_sdk::journal::{
+    Begun, BudgetTotals, Change, Found, Hold, IntentId, IntentPage, ListFilter, MemoryStore,
+    NewIntent, Phase, Store, StoreFuture, SubmissionKey,
+};
+use svc_sdk::types::Usd;
+
+use super::defect::Defect;
+use super::world::World;
+
+/// A handle of the store, whose owner is gone when it is dropped, and what is wrong with it.
+pub(super) struct ProcessStore {
+    world: Arc<World>,
+    slot: u64,
+    store: MemoryStore,
+    /// What is lost when the process ends.
+    unsynced: Mutex<Option<NewIntent>>,
+}
+
+impl ProcessStore {
+    pub(super) fn new(world: &Arc<World>, client: usize) -> Self {
+        Self {
+            world: Arc::clone(world),
+            slot: client as u64 + 1,
+            store: match world.has(Defect::OwnershipIgnored) {
+                true => world.stores[client].clone(),
+                false => world.stores[client].handle(),
+            },
+            unsynced: Mutex::default(),
+        }
+    }
+
+    fn has(&self, defect: Defect) -> bool {
+        self.world.has(defect)
+    }
+
+    /// Takes the time of a write, which other tasks act in.
+    async fn write(&self) {
+        self.world.sleep(self.slot, 1).await;
+    }
+
+    fn unsynced(&self) -> std::sync::MutexGuard<'_, Option<NewIntent>> {
+        self.unsynced.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the change that is written in place of another one.
+    fn replaced(&self, change: &Change) -> Change {
+        let mut change = change.clone();
+        match self.world.defect {
+            Some(Defect::ConflictTakenAsRefused)
+                if change.record.contains("accepted_without_id") =>
+            {
+                change.record = r#"{"v":1,"event":"released","reason":"refused"}"#.to_owned();
+                change.phase = Some(Phase::Released);
+                change.hold = change.hold.map(|_| Hold::default());
+            }
+            Some(Defect::HoldNotReleased) if change.phase == Some(Phase::Ended) => {
+                change.hold = None;
+            }
+            _ => {}
+        }
+        change
+    }
+}
+
+impl Store for ProcessStore {
+    fn begin<'a>(&'a self, intent: &'a NewIntent) -> StoreFuture<'a, Begun> {
+        Box::pin(async move {
+            let mut intent = intent.clone();
+            if self.has(Defect::SentBeforeSync) {
+                *self.unsynced() = Some(intent);
+                return Ok(Begun::Written(SystemTime::UNIX_EPOCH));
+            }
+            if self.has(Defect::ReservationNotAtomic)
+                && let Some(reservation) = &mut intent.reservation
+            {
+                let totals = self.store.budget(&intent.namespace, &reservation.budget);
+                let totals = totals.await?;
+                if !totals.fits(reservation) {
+                    return Ok(Begun::OverBudget(totals));
+                }
+                reservation.limit = Usd::from_micros(i64::MAX);
+            }
+            self.write().await;
+            loop {
+                match self.store.begin(&intent).await? {
+                    Begun::GenerationTaken if self.has(Defect::GenerationNotCompared) => {
+                        intent.generation += 1;
+                    }
+                    begun => return Ok(begun),
+                }
+            }
+        })
+    }
+
+    fn append<'a>(&'a self, id: &'a IntentId, change: &'a Change) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let unsynced = self.unsynced().take();
+            if let Some(intent) = unsynced {
+                self.store.begin(&intent).await?;
+            }
+            self.write().await;
+            self.store.append(id, &self.replaced(change)).await
+        })
+    }
+
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Found> {
+        Box::pin(async move {
+            let mut found = self.store.get(submission).await?;
+            for intent in &mut found.intents {
+                if self.has(Defect::ExpiryFromLastAttempt) {
+                    let last = intent.records.last();
+                    intent.begun_at = last.map_or(intent.begun_at, |record| record.at);
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, bool> {
+        Box::pin(async move {
+            self.write().await;
+            let is_claimed = self.store.claim(id).await?;
+            if is_claimed && self.has(Defect::ExpiryFromLastAttempt) {
+                let attempt = Change {
+                    record: r#"{"v":1,"event":"sending"}"#.to_owned(),
+                    phase: None,
+                    hold: None,
+                    stops_budget: false,
+                };
+                self.store.append(id, &attempt).await?;
+            }
+            Ok(is_claimed)
+        })
+    }
+
+    fn list<'a>(&'a self, filter: &'a ListFilter) -> StoreFuture<'a, IntentPage> {
+        self.store.list(filter)
+    }
+
+    fn budget<'a>(&'a self, namespace: &'a str, name: &'a str) -> StoreFuture<'a, BudgetTotals> {
+        self.store.budget(namespace, name)
+    }
+
+    fn purge(&self, older_than: SystemTime) -> StoreFuture<'_, u64> {
+        self.store.purge(older_than)
+    }
+
+    fn changed(&self) -> StoreFuture<'_, ()> {
+        self.store.changed()
+    }
+}
+
+impl fmt::Debug for ProcessStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProcessStore").finish_non_exhaustive()
+    }
+}
