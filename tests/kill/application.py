@@ -43,6 +43,15 @@ def start(options, folder, mock, store, orders, lifetime):
     return [line.split() for line in complete], code
 
 
+def charged_jobs(mock):
+    """Returns the jobs of the mock, and the job of each charge."""
+    jobs = {it["id"] for it in mock.control("/jobs")["data"]}
+    # The schedule of an Action starts runs as well.
+    charges = [it["job_id"] for it in mock.control("/ledger")["data"]
+               if it["kind"] == "capture" and "job_id" in it]
+    return jobs, charges
+
+
 def run(options, folder, store):
     rng, started, codes = random.Random(options.seed), time.monotonic(), collections.Counter()
     jobs_of = {}
@@ -66,10 +75,7 @@ def run(options, folder, store):
             last = lines
         errors = (folder / "stderr").read_text()
         check(code == 0, f"the last run ended with {code}: {errors}")
-        jobs = {it["id"] for it in mock.control("/jobs")["data"]}
-        # The schedule of an Action starts runs as well.
-        charged = [it["job_id"] for it in mock.control("/ledger")["data"]
-                   if it["kind"] == "capture" and "job_id" in it]
+        jobs, charged = charged_jobs(mock)
     done = [job for what, _, *job in last if what == "done"]
     undecided = {order for what, order, *_ in last if what == "undecided"}
     known = set(jobs_of.values())

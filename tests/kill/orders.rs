@@ -1,10 +1,10 @@
 //! The application that `application.py` kills: one job for each order, whatever crashes.
 //!
-//! `orders STORE COUNT` submits the orders 1 to COUNT through the journal in the folder STORE, or in the
-//! database if it is an URL of PostgreSQL, eight at a time. It prints `done ORDER JOB` when a job has ended,
-//! and `undecided ORDER` if it is unknown whether it exists. The service does not document that it recognizes
-//! the key of every third order. With the environment variable `STOP_BEFORE_SEND` it stops itself (SIGSTOP)
-//! between the record of a submit in the journal and its first byte.
+//! `orders STORE LAST` submits the orders 1 to LAST through a journal, and `orders STORE FIRST-LAST` those,
+//! eight at a time. STORE is a folder, or the URL of a PostgreSQL database. It prints `done ORDER JOB` when
+//! a job has ended, and `undecided ORDER` if it is unknown whether it exists. The service does not document
+//! that it recognizes the key of every third order. With the environment variable `STOP_BEFORE_SEND` it stops
+//! itself (SIGSTOP) between the record of a submit in the journal and its first byte.
 
 #![allow(
     clippy::print_stdout,
@@ -32,9 +32,10 @@ const AT_ONCE: usize = 8;
 #[tokio::main]
 async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [store, count] = arguments.as_slice() else {
-        return Err("expected STORE and COUNT".into());
+    let [store, orders] = arguments.as_slice() else {
+        return Err("expected STORE and ORDERS".into());
     };
+    let (first, last) = orders.split_once('-').unwrap_or(("1", orders));
     let journal = journal(store).await?;
     let transport: Arc<dyn Transport> = match std::env::var_os("STOP_BEFORE_SEND") {
         Some(_) => Arc::new(StopBeforeSend(transport::hyper())),
@@ -51,7 +52,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
 
     let mut tasks = JoinSet::new();
     let mut code = ExitCode::SUCCESS;
-    for number in 1..=count.parse()? {
+    for number in first.parse()?..=last.parse()? {
         if tasks.len() >= AT_ONCE
             && let Some(ended) = tasks.join_next().await
             && !ended?

@@ -19,16 +19,16 @@ import subprocess
 import sys
 import time
 
-from application import main
+from application import charged_jobs, main
 from batch import Mock, check, environment
 
 # A stopped process is only replaced where its ownership expires, as in PostgreSQL. A lock on a file does not.
 GOES_ON_LAST = {"file": [False], "postgres": [False, True]}
 
 
-def start(options, folder, mock, store, count, **variables):
-    """Starts the application with the orders 1 to `count`."""
-    return subprocess.Popen([options.program, store, str(count)], cwd=folder,
+def start(options, folder, mock, store, orders, **variables):
+    """Starts the application with the orders 1 to `orders`, or of a range such as `5-9`."""
+    return subprocess.Popen([options.program, store, str(orders)], cwd=folder,
                             env={**environment(folder, mock), **variables},
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -73,10 +73,7 @@ def run(options, folder, store):
                               f"{order} had job {jobs_of[order]} and now has {job[0]}")
                     else:
                         undecided.add(order)
-        jobs = {it["id"] for it in mock.control("/jobs")["data"]}
-        # The schedule of an Action starts runs as well.
-        charged = [it["job_id"] for it in mock.control("/ledger")["data"]
-                   if it["kind"] == "capture" and "job_id" in it]
+        jobs, charged = charged_jobs(mock)
     known = set(jobs_of.values())
     check(all(int(it.split("-")[1]) % 3 == 0 for it in undecided), f"undecided: {sorted(undecided)}")
     check(len(jobs_of.keys() | undecided) == options.rounds, "an order has no outcome")

@@ -1,6 +1,7 @@
 //! Typed calls of the SDK, beside reqwest and serde_json with types of their own.
 
 use serde::{Deserialize, Serialize};
+use svc_sdk::journal::Journal;
 use svc_sdk::types::ImageGenerate;
 use svc_sdk::{ApiKey, open};
 use tokio::runtime::{Builder, Runtime};
@@ -9,13 +10,16 @@ use tokio::task::JoinSet;
 use crate::Outcome;
 use crate::report::{Row, Unit};
 use crate::server;
-use crate::timing::{Costs, thread_time};
+use crate::timing::{Costs, thread_time, wall_time};
 
 /// The calls under way at the same time.
 const IN_FLIGHT: u32 = 64;
 /// The calls of each task in a round.
 const CALLS: u32 = 40;
 const ROUNDS: usize = 40;
+/// The submits through a journal, with this many under way at the same time.
+const JOURNALED: u32 = 10_000;
+const JOURNALED_IN_FLIGHT: usize = 64;
 const PEER: &str = "reqwest + serde_json";
 const KEY: &str = "svc_open_demo";
 
@@ -121,13 +125,13 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
             "typed GET of a job's status, processor time",
             gets,
             get_allocations,
-            ["1.10x", "+10"],
+            ["1.10x", "+5"],
         ),
         (
             "typed submit, processor time",
             submits,
             submit_allocations,
-            ["1.12x", "+20"],
+            ["1.12x", "+10"],
         ),
     ] {
         let [own, other] = costs.medians();
@@ -144,7 +148,41 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
                 .goal(goal),
         );
     }
+    rows.push(journaled_submits(&clients.url)?);
     Ok(rows)
+}
+
+/// Measures submits that a journal in files records, begin and receipt, before they return.
+fn journaled_submits(url: &str) -> Outcome<Row> {
+    let folder = tempfile::tempdir()?;
+    let runtime = Builder::new_multi_thread().enable_all().build()?;
+    let rate = runtime.block_on(async {
+        let client = open::Client::builder()
+            .base_url(url)
+            .api_key(ApiKey::new(KEY)?)
+            .journal(Journal::create(folder.path().join("journal")).await?)
+            .max_in_flight(JOURNALED_IN_FLIGHT)
+            .build()?;
+        let mut tasks = JoinSet::new();
+        let began = wall_time();
+        for number in 0..JOURNALED {
+            if tasks.len() >= JOURNALED_IN_FLIGHT
+                && let Some(done) = tasks.join_next().await
+            {
+                done??;
+            }
+            let body = ImageGenerate::new("image-i").prompt("a red fox in snow");
+            let call = client.images().generate(body);
+            let call = call.submission_id(format!("order-{number}"));
+            tasks.spawn(async move { call.await.map(drop) });
+        }
+        while let Some(done) = tasks.join_next().await {
+            done??;
+        }
+        let spent = wall_time().saturating_sub(began);
+        Outcome::Ok(f64::from(JOURNALED) / spent.as_secs_f64())
+    })?;
+    Ok(Row::new("submits with a journal in files", Unit::PerSecond, rate).goal("1000 /s"))
 }
 
 #[derive(Clone)]
