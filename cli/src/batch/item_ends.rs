@@ -10,7 +10,7 @@ use svc_sdk::journal::{Entry, JournalError};
 use svc_sdk::types::Usd;
 
 use crate::batch::journal::{
-    DOWNLOAD_FAILED, Note, Outcome, Status, is_not_executed, resource_id, spent_by,
+    DOWNLOAD_FAILED, Note, Outcome, Status, has_unknown_status, is_not_executed, resource_id, spent_by,
 };
 use crate::batch::plan::{Index, NextStep};
 use crate::batch::report::EndedItem;
@@ -96,7 +96,7 @@ impl Runner<'_> {
             fields.insert(name.to_owned(), text.into());
         }
         if status == Status::Failed {
-            self.summary.unknown += 1;
+            self.summary.lost += 1;
         }
         let result = ItemResult::without_files(status, charge, error);
         self.end(ending, result)?;
@@ -303,6 +303,7 @@ impl Runner<'_> {
         let text = |name: &str| error.and_then(|error| error.get(name)?.as_str());
         if status == Status::Failed {
             self.summary.add_failure(error);
+            self.summary.unknown_status += usize::from(entry.is_some_and(has_unknown_status));
             if resource.is_none() && text("next_action") == Some(NextAction::FixInput.as_str()) {
                 self.corrections.insert(index);
             }

@@ -176,7 +176,7 @@ impl Plan {
             let next_step = next_step(
                 record.status(),
                 attempt.map(|attempt| attempt.resource.is_some()),
-                options.retry_failed,
+                options.retry_failed && !record.has_unknown_status,
                 options.download.download.is_some(),
             );
             if record.hash.is_some_and(|submitted| submitted != hash) {

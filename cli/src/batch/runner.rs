@@ -377,6 +377,8 @@ impl<'a> Runner<'a> {
             }
             let has_missing_files = record.is_some_and(Record::has_missing_files);
             self.summary.missing_files += usize::from(has_missing_files);
+            let has_unknown_status = record.is_some_and(|record| record.has_unknown_status);
+            self.summary.unknown_status += usize::from(has_unknown_status);
             if self.corrections.contains(&index) || record.is_some_and(Record::needs_correction) {
                 let number = source.manifest.number_at(item.position);
                 self.summary.add_correction(number);

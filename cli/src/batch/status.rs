@@ -12,6 +12,7 @@ use crate::batch::journal::{
 };
 use crate::batch::reasons::Reasons;
 use crate::batch::report::print_items;
+use crate::batch::summary::left_alone;
 use crate::error::{Failure, Suggestion};
 use crate::output::Table;
 use crate::resource::ResourceId;
@@ -142,7 +143,11 @@ fn next_step(
             .is_some_and(|error| error.get("code").is_some_and(|it| it == code))
     };
     let failed = [Some(Status::Failed), Some(Status::Canceled)];
-    if count(&|item| failed.contains(&item.record.status())) > 0 {
+    let failed = count(&|item| failed.contains(&item.record.status()));
+    let unknown = count(&|item| {
+        item.record.status() == Some(Status::Failed) && item.record.has_unknown_status
+    });
+    if failed > unknown {
         let retry = format!("submit the failed items again with: {command} --retry-failed");
         let corrections = items.iter().filter(|item| item.record.needs_correction());
         let ids: Vec<&str> = corrections.map(|item| item.id.as_str()).collect();
@@ -169,6 +174,9 @@ fn next_step(
         return Some(format!(
             "submit the rest with a higher --max-spend: {command}"
         ));
+    }
+    if unknown > 0 && unknown + completed == total {
+        return Some(left_alone(unknown));
     }
     if completed < total {
         return Some(format!("resume with: {command}"));

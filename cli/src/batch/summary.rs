@@ -45,7 +45,9 @@ pub(super) struct Summary {
     /// The number of items that this run gave up, by reason.
     pub(super) dropped: BTreeMap<&'static str, usize>,
     /// The number of items that failed in this run because the service does not know their jobs.
-    pub(super) unknown: usize,
+    pub(super) lost: usize,
+    /// The number of failed items whose jobs ended with a status that this version does not know.
+    pub(super) unknown_status: usize,
     pub(super) spent: Usd,
     /// The ids and idempotency keys of ambiguous items.
     pub(super) ambiguous: Vec<(String, String)>,
@@ -185,14 +187,20 @@ impl Summary {
                 ),
             };
             let mut failure = new(Exit::JobFailed, Cause::Status(status), code);
-            if self.unknown > 0 {
+            if self.unknown_status > 0 {
+                failure = failure.issue(left_alone(self.unknown_status));
+            }
+            if self.lost > 0 {
                 failure = failure.issue(format!(
                     "{} may have been charged although the service does not know the job or run: \
                     --retry-failed submits and pays again",
-                    counted(self.unknown, "failed item")
+                    counted(self.lost, "failed item")
                 ));
             }
             let failure = with_stop(failure, stopped);
+            if self.unknown_status == failed {
+                return Some(failure);
+            }
             return Some(
                 failure.hint(match self.correction(session, options, manifest) {
                     Some(correction) => format!("{correction}, then {retry}"),
@@ -294,6 +302,16 @@ impl Summary {
                     .then(", and submit what is missing in another batch"),
             )
     }
+}
+
+/// Says what `--retry-failed` does with items whose jobs ended with a status that this version does not
+/// know.
+pub(super) fn left_alone(count: usize) -> String {
+    format!(
+        "{} ended with a status that this version of svc does not know, and may have been charged: \
+        --retry-failed leaves that alone; to pay again, add the request with another id",
+        counted(count, "failed item")
+    )
 }
 
 /// Adds why the batch was stopped to a failure that is more important.

@@ -54,7 +54,8 @@ pub(crate) struct RunBatch {
     concurrency: Option<usize>,
     #[command(flatten)]
     download: DownloadArgs,
-    /// Submit failed and canceled items again
+    /// Submit failed and canceled items again, unless they ended with a status that this version does
+    /// not know
     #[arg(long, help_heading = headings::REPETITION)]
     retry_failed: bool,
     /// Journal of the batch [default: MANIFEST.journal.jsonl]

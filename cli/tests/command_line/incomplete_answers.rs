@@ -6,6 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::batch::write;
 use crate::test_env::{CommandOutput, FakeServer, TestEnv};
 
 const KEY: &str = "svc_open_canary_0123456789";
@@ -113,6 +114,28 @@ fn a_run_with_an_unknown_terminal_status_has_not_completed() {
     );
     let server = service(&json!({}), "completed", &json!({"status": null}));
     run(&env, &server, wait).assert_exit(0);
+}
+
+#[test]
+fn a_job_that_ended_with_an_unknown_status_is_not_paid_for_again() {
+    let env = TestEnv::new();
+    let receipt = json!({"job": {"id": "job_7", "status": "queued"}});
+    let server = service(&receipt, "halted", &json!({}));
+    let line = json!({"operation": "music_1_generate", "body": {"prompt": "a waltz"}});
+    write(&env, "m.jsonl", &[line]);
+    let left_alone = "--retry-failed leaves that alone";
+    for flags in ["", "--retry-failed"] {
+        let words = format!("batch run m.jsonl --yes -o jsonl {flags}");
+        let failed = error(&run(&env, &server, &words).assert_exit(7));
+        assert!(failed["details"].to_string().contains(left_alone), "{failed}");
+        assert!(failed.get("next").is_none(), "{failed}");
+        let heads = server.heads.lock().unwrap();
+        let submits = heads.iter().filter(|head| head.starts_with("POST"));
+        assert_eq!(submits.count(), 1);
+    }
+    run(&env, &server, "batch status m.jsonl -o table")
+        .assert_exit(0)
+        .assert_stderr(left_alone);
 }
 
 #[test]

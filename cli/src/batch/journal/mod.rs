@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 pub(super) use crate::batch::journal::entry::{Note, Outcome, Quota, Status, status_words};
 pub(super) use crate::batch::journal::record::{
-    DOWNLOAD_FAILED, Record, is_not_executed, resource_id, spent_by,
+    DOWNLOAD_FAILED, Record, has_unknown_status, is_not_executed, resource_id, spent_by,
 };
 use crate::clock;
 use crate::error::Failure;

@@ -1,7 +1,7 @@
 //! What the journal says about an item.
 
 use serde_json::Value;
-use svc_sdk::contract::{NextAction, Operation};
+use svc_sdk::contract::{NextAction, Operation, RunStatus};
 use svc_sdk::journal::{self, EntryState, ResourceKind, UndecidedReason};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
@@ -18,6 +18,8 @@ pub(in crate::batch) struct Record {
     pub(in crate::batch) generation: u32,
     /// The latest submission, unless it is finished or was not carried out.
     pub(in crate::batch) attempt: Option<Box<Attempt>>,
+    /// Whether the job or run ended with a status that this version does not know.
+    pub(in crate::batch) has_unknown_status: bool,
     /// The hash of the line that was submitted.
     pub(in crate::batch) hash: Option<u64>,
     /// The operation of the latest submission.
@@ -77,6 +79,7 @@ impl Record {
     /// Takes in a submission of the item.
     pub(in crate::batch) fn apply_submission(&mut self, entry: &journal::Entry) {
         self.generation = entry.generation;
+        self.has_unknown_status = has_unknown_status(entry);
         if is_not_executed(&entry.state) {
             (self.attempt, self.hash) = (None, None);
             return;
@@ -148,6 +151,17 @@ impl Record {
 /// Returns whether it is certain that nothing was carried out.
 pub(in crate::batch) fn is_not_executed(state: &EntryState) -> bool {
     matches!(state, EntryState::Released(_) | EntryState::NotSent)
+}
+
+/// Returns whether the job or run ended with a status that this version does not know. It may have been
+/// a success, so the request is not sent again.
+pub(in crate::batch) fn has_unknown_status(entry: &journal::Entry) -> bool {
+    match &entry.state {
+        EntryState::Ended(status) => {
+            matches!(RunStatus::from(status.as_str()), RunStatus::Other(_))
+        }
+        _ => false,
+    }
 }
 
 /// Returns what is spent by a submission.
