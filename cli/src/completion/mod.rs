@@ -184,13 +184,14 @@ enum ModelKind {
 
 /// Returns the ids in the history of this machine, newest first. `field` selects jobs or runs.
 fn history(global: &Global, field: &str) -> Vec<CompletionCandidate> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    let entries = Session::without_logging(global.clone())
-        .ok()
-        .zip(runtime.ok())
-        .and_then(|(session, runtime)| runtime.block_on(session.submitted()).ok());
+    let global = global.clone();
+    let entries = remote::in_time(move || {
+        let session = Session::without_logging(global).ok()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.ok()?.block_on(session.submitted()).ok()
+    });
     let values = entries.into_iter().flatten().filter_map(|entry| {
         let resource = entry.resource.as_ref().filter(|it| it.field() == field)?;
         let outcome = entry.outcome.map_or("open", Outcome::as_str);

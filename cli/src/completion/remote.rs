@@ -43,14 +43,22 @@ impl List {
 
 /// Returns a list of the service, or nothing if it does not arrive in time.
 pub(super) fn fetch(global: &Global, list: List) -> Vec<Value> {
-    let (sender, receiver) = mpsc::channel();
     let global = Global {
         retries: Some(0),
         ..global.clone()
     };
-    // The thread ends with the process if a keyring or a name server does not respond.
-    thread::spawn(move || sender.send(fetch_here(global, list).unwrap_or_default()));
-    receiver.recv_timeout(TIMEOUT).unwrap_or_default()
+    in_time(move || fetch_here(global, list)).unwrap_or_default()
+}
+
+/// Returns what a function finds out, unless a keyring, a name server or the process that has locked the
+/// journal keeps it waiting for too long.
+pub(super) fn in_time<T: Send + 'static>(
+    find: impl FnOnce() -> Option<T> + Send + 'static,
+) -> Option<T> {
+    let (sender, receiver) = mpsc::channel();
+    // The thread ends with the process.
+    thread::spawn(move || sender.send(find()));
+    receiver.recv_timeout(TIMEOUT).ok().flatten()
 }
 
 fn fetch_here(global: Global, list: List) -> Option<Vec<Value>> {

@@ -26,6 +26,21 @@ const LOCK: &str = "conversion.lock";
 /// How many entries of the history are written to the disk together.
 const CHUNK: usize = 64;
 
+/// Returns the entries that earlier versions left in a state folder, which remains as it is.
+///
+/// # Errors
+///
+/// Returns an error if a folder cannot be read.
+pub(super) fn read(state_dir: &Path) -> io::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for folder in folders(state_dir) {
+        let paths = entry_files(&folder)?;
+        let files = paths.iter().filter_map(EarlierFile::read);
+        entries.extend(files.map(|file| file.entry));
+    }
+    Ok(entries)
+}
+
 /// Moves what earlier versions left in a state folder to the journal in `folder`.
 ///
 /// A file that a running `svc` of an earlier version has locked remains, for the next conversion.
@@ -34,22 +49,23 @@ const CHUNK: usize = 64;
 ///
 /// Returns an error if a file cannot be read or removed, or if the journal cannot be written.
 pub(super) async fn convert(state_dir: &Path, folder: &Path) -> Result<(), Failure> {
-    let folders = ["open", "history"].map(|name| state_dir.join(name));
+    let folders = folders(state_dir);
     if !folders.iter().any(|folder| folder.exists()) {
         return Ok(());
     }
     let io_failure = |error: io::Error| journal_failure("convert", state_dir, &error);
-    let lock = state_dir.join(LOCK);
-    let locking = private_append()
+    let path = state_dir.join(LOCK);
+    // One process converts at a time: what another one has imported would look as if it was being
+    // submitted until that process ends.
+    let lock = private_append()
         .create(true)
-        .open(&lock)
+        .open(&path)
         .map_err(io_failure)?;
-    // Another process that converts them owns what it writes until it has ended. To this one, it would
-    // look as if it was being submitted.
-    let locking = tokio::task::spawn_blocking(move || locking.lock().map(|()| locking)).await;
-    let _locked = locking.map_err(io::Error::other).and_then(|it| it);
-    let _locked = _locked.map_err(io_failure)?;
+    let locked = tokio::task::spawn_blocking(move || lock.lock().map(|()| lock)).await;
+    let locked = locked.map_err(io::Error::other).and_then(|locked| locked);
+    let _guard = locked.map_err(io_failure)?;
     let [open, history] = &folders;
+    remove_incomplete(open).map_err(io_failure)?;
     let mut files = Vec::new();
     for path in entry_files(open).map_err(io_failure)? {
         files.extend(EarlierFile::lock(path).map_err(io_failure)?);
@@ -70,9 +86,14 @@ pub(super) async fn convert(state_dir: &Path, folder: &Path) -> Result<(), Failu
     }
     // A folder with files remains.
     if folders.iter().all(|folder| fs::remove_dir(folder).is_ok()) {
-        let _ = fs::remove_file(lock);
+        let _ = fs::remove_file(path);
     }
     Ok(())
+}
+
+/// Returns the folders of the open files and of the history.
+fn folders(state_dir: &Path) -> [PathBuf; 2] {
+    ["open", "history"].map(|name| state_dir.join(name))
 }
 
 /// A file of an earlier version.
@@ -227,6 +248,23 @@ impl Entry {
 
 /// Returns the entry files of a folder, in no particular order.
 fn entry_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_entry = |name: &str| !name.starts_with('.') && name.ends_with(".jsonl");
+    files(folder, is_entry)
+}
+
+/// Removes the files of processes that were killed before their intents were complete: nothing was
+/// sent. A process that is running fails if its file is gone, and sends nothing.
+fn remove_incomplete(folder: &Path) -> io::Result<()> {
+    for path in files(folder, |name| name.starts_with('.'))? {
+        if File::open(&path).is_ok_and(|file| try_lock(&file).is_ok_and(|it| it)) {
+            let _ = fs::remove_file(&path);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the files of a folder whose names match, or none if there is no such folder.
+fn files(folder: &Path, is_match: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -235,15 +273,8 @@ fn entry_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in entries {
         let path = entry?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        match name.starts_with('.') {
-            // A process was killed before the intent was complete, and nothing was sent. One that is
-            // running fails if its file is gone, and sends nothing.
-            true if File::open(&path).is_ok_and(|file| try_lock(&file).is_ok_and(|it| it)) => {
-                let _ = fs::remove_file(&path);
-            }
-            false if name.ends_with(".jsonl") => paths.push(path),
-            _ => {}
+        if is_match(&path.file_name().unwrap_or_default().to_string_lossy()) {
+            paths.push(path);
         }
     }
     Ok(paths)
@@ -254,6 +285,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+    use crate::journal::submissions::{FOLDER, PURGED};
     use crate::journal::{Submissions, entries};
 
     /// What version 0.1 wrote: an open file with an incomplete line, and three of the history.
@@ -295,7 +327,12 @@ mod tests {
     #[tokio::test]
     async fn what_an_earlier_version_left_is_in_the_journal_as_it_was() {
         let state = state();
+        let earlier = entries(state.path()).await.unwrap();
+        assert!(!state.path().join(FOLDER).exists(), "reading changes nothing");
+        let converted = Submissions::create(state.path()).await.unwrap();
+        drop(converted);
         let all = entries(state.path()).await.unwrap();
+        assert_eq!(all, earlier);
         let keys: Vec<_> = all
             .iter()
             .map(|it| it.intent.idempotency_key.as_str())
@@ -305,8 +342,7 @@ mod tests {
         assert_eq!(all, expected.map(|text| Entry::parse(text).unwrap()));
         let left = fs::read_dir(state.path()).unwrap();
         let left: Vec<_> = left.map(|it| it.unwrap().file_name()).collect();
-        assert_eq!(left, ["journal"]);
-        assert_eq!(entries(state.path()).await.unwrap(), all);
+        assert_eq!(left, [FOLDER, PURGED]);
 
         // Another process takes over what was open, although this one converted it.
         let journal = Submissions::create(state.path()).await.unwrap();
@@ -332,15 +368,17 @@ mod tests {
             .join("open/aaaaaaaaaaaaaaaaaaaaaaaa-18a1b2c3-k1.jsonl");
         let mut running = OpenOptions::new().append(true).open(&path).unwrap();
         assert!(try_lock(&running).unwrap());
-        assert_eq!(entries(state.path()).await.unwrap().len(), 4);
+        Submissions::create(state.path()).await.unwrap();
+        assert!(path.exists());
         running
             .write_all(b"\n{\"receipt\":{\"job_id\":\"job_3\"}}\n")
             .unwrap();
-        assert_eq!(entries(state.path()).await.unwrap().len(), 4);
+        let shown = entries(state.path()).await.unwrap();
+        assert_eq!(shown[1].resource, Some(ResourceId::Job("job_3".to_owned())));
         drop(running);
-        let all = entries(state.path()).await.unwrap();
-        assert_eq!(all[1].resource, Some(ResourceId::Job("job_3".to_owned())));
+        Submissions::create(state.path()).await.unwrap();
         assert!(!path.exists());
+        assert_eq!(entries(state.path()).await.unwrap(), shown);
     }
 
     #[tokio::test]

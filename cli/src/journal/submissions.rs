@@ -1,5 +1,7 @@
 //! Submits in the SDK's journal.
 
+use std::collections::HashSet;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,9 +26,9 @@ use crate::journal::request_hash::RequestHash;
 use crate::resource::{Outcome, ResourceId};
 
 /// The folder of the SDK's journal in the state folder.
-const FOLDER: &str = "journal";
+pub(super) const FOLDER: &str = "journal";
 /// The file in the state folder that was written when the journal was purged.
-const PURGED: &str = "journal-purged";
+pub(super) const PURGED: &str = "journal-purged";
 /// How often it is purged.
 const PURGE_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -126,7 +128,7 @@ impl Submissions {
                 EntryState::Undecided(reason) => Some(*reason),
                 _ => None,
             };
-            return Ok(shown(entry).map(|entry| Orphan { entry, undecided }));
+            return Ok(to_history_entry(entry).map(|entry| Orphan { entry, undecided }));
         }
         Ok(None)
     }
@@ -180,17 +182,22 @@ impl Submissions {
     }
 }
 
-/// Returns all entries of a state folder, newest first.
+/// Returns all entries of a state folder, newest first, those of earlier versions among them.
 ///
 /// # Errors
 ///
 /// Returns an error if a journal cannot be read.
 pub(crate) async fn entries(state_dir: &Path) -> Result<Vec<Entry>, Failure> {
-    let mut entries = Vec::new();
+    // These are read first, as another process may move them to the journal in the meantime.
+    let earlier = earlier::read(state_dir);
+    let mut entries = earlier.map_err(|error| unreadable(state_dir, &error))?;
     if let Some(journal) = open(state_dir).await? {
         let all = read_all(journal.entries(true)).await;
-        let all = all.map_err(|error| unreadable(state_dir, &error))?;
-        entries.extend(all.into_iter().filter_map(shown));
+        let all = all.map_err(|error| unreadable(&state_dir.join(FOLDER), &error))?;
+        let all: Vec<_> = all.into_iter().filter_map(to_history_entry).collect();
+        let moved: HashSet<_> = all.iter().map(|entry| entry.intent.id.as_str()).collect();
+        entries.retain(|entry| !moved.contains(entry.intent.id.as_str()));
+        entries.extend(all);
     }
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.intent.created_at));
     Ok(entries)
@@ -203,16 +210,17 @@ pub(crate) async fn close_matching(
     resource: &ResourceId,
     outcome: Outcome,
 ) {
+    // If it cannot be closed, the same command merely resumes it.
+    let _ = earlier::convert(state_dir, &state_dir.join(FOLDER)).await;
     let Ok(Some(journal)) = open(state_dir).await else {
         return;
     };
     for entry in read_all(journal.entries(false)).await.unwrap_or_default() {
         let (id, is_running) = (entry.id.clone(), entry.is_running);
-        let is_it = shown(entry).is_some_and(|entry| {
+        let is_it = to_history_entry(entry).is_some_and(|entry| {
             entry.resource.as_ref() == Some(resource) && entry.intent.base_url == base_url
         });
         if is_it && !is_running {
-            // If it cannot be closed, the same command merely resumes it.
             let _ = close(&journal, &id, outcome).await;
         }
     }
@@ -220,13 +228,12 @@ pub(crate) async fn close_matching(
 
 async fn open(state_dir: &Path) -> Result<Option<journal::Journal>, Failure> {
     let folder = state_dir.join(FOLDER);
-    earlier::convert(state_dir, &folder).await?;
     if !folder.exists() {
         return Ok(None);
     }
     let journal = journal::Journal::open(&folder).await;
     Ok(Some(
-        journal.map_err(|error| unreadable(state_dir, &error))?,
+        journal.map_err(|error| unreadable(&folder, &error))?,
     ))
 }
 
@@ -256,11 +263,9 @@ async fn purge(journal: &journal::Journal, stamp: &Path) {
     }
 }
 
-fn unreadable(state_dir: &Path, error: &svc_sdk::Error) -> Failure {
-    Failure::other(format!(
-        "cannot read the journal in {}: {error}",
-        state_dir.join(FOLDER).display()
-    ))
+fn unreadable(folder: &Path, error: &dyn fmt::Display) -> Failure {
+    let shown = folder.display();
+    Failure::other(format!("cannot read the journal in {shown}: {error}"))
 }
 
 /// Returns the status that an outcome is recorded as. A submit whose receipt was all that was asked
@@ -298,7 +303,7 @@ fn noted<T: DeserializeOwned>(entry: &journal::Entry, name: &str) -> Option<T> {
 }
 
 /// Returns an entry as `svc history` shows it, or `None` if it was written by a newer version.
-fn shown(entry: journal::Entry) -> Option<Entry> {
+fn to_history_entry(entry: journal::Entry) -> Option<Entry> {
     let outcome = outcome_of(&entry);
     let text = |name| {
         let text = entry.notes.get(name).and_then(Value::as_str);

@@ -96,6 +96,27 @@ fn ids_are_completed_from_the_history() {
 }
 
 #[test]
+fn the_history_is_read_as_it_is() {
+    let env = TestEnv::new();
+    let id = env.submit_image("a fox");
+    let lock = fs::File::open(env.path("state/journal/lock")).unwrap();
+    lock.lock().unwrap();
+    assert!(candidates(&env, &["svc", "job", "get", ""]).is_empty());
+    lock.unlock().unwrap();
+    // What an earlier version left cannot be converted.
+    env.leave_to_an_earlier_version(env.run("history -o json").json()[0].take());
+    fs::create_dir(env.path("state/conversion.lock")).unwrap();
+    assert_eq!(candidates(&env, &["svc", "job", "get", ""]), [&*id]);
+    let output = env.run("history -o json").assert_exit(0);
+    assert_eq!(output.json()[0]["job_id"], id);
+    assert_eq!(output.err, "");
+    let output = env.run("job wait --last -o json").assert_exit(0);
+    assert_eq!(output.json()["job_id"], id);
+    let output = env.generate_image("a fox", &[]).assert_exit(1);
+    output.assert_stderr("nothing was sent").assert_stderr("--no-journal");
+}
+
+#[test]
 fn profiles_and_commands_are_completed() {
     let env = TestEnv::new();
     fs::create_dir_all(env.path("config")).unwrap();
