@@ -323,6 +323,32 @@ fn hash_id(id: &str) -> u128 {
 mod tests {
     use super::*;
 
+    #[tokio::test]
+    async fn a_quota_of_an_earlier_version_is_less_the_requests_after_it() {
+        let intent = |id: &str, second: u32| {
+            format!(
+                r#"{{"intent":{{"id":"{id}","hash":"1","operation":"image_generate","idempotency_key":"{id}","base_url":"https://a","key_fingerprint":"f","at":"2026-11-22T10:00:0{second}Z"}}}}
+{{"receipt":{{"id":"{id}","job_id":"job_{id}"}}}}
+"#
+            )
+        };
+        let quota = r#"{"quota":{"operation":"image_generate","limit":10,"remaining":7,"resets_at":"2026-11-22T10:01:00Z"}}
+"#;
+        let lines = [
+            "{\"batch\":{\"version\":1,\"total\":3,\"at\":\"2026-11-22T10:00:00Z\"}}\n",
+            &intent("a", 1),
+            quota,
+            &intent("b", 2),
+            &intent("c", 2),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal");
+        std::fs::write(&path, lines.concat()).unwrap();
+        let journal = Journal::read_only(&path).await.unwrap();
+        let records = Records::read(&journal).await.unwrap();
+        assert_eq!(records.quotas[&Account::Open].remaining, 5);
+    }
+
     #[test]
     fn what_is_left_follows_from_the_journal() {
         use Status::{Ambiguous, Canceled, Completed, Failed, NotSubmitted, TimedOut};

@@ -109,6 +109,18 @@ fn a_journal_of_an_earlier_version_is_continued() {
 }
 
 #[test]
+fn a_journal_of_an_earlier_version_whose_first_block_was_lost_is_continued() {
+    let env = TestEnv::new();
+    earlier(&env);
+    let path = env.path("m.jsonl.journal.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lost = text.find('\n').unwrap() + 10;
+    std::fs::write(&path, "\0".repeat(lost) + &text[lost..]).unwrap();
+    let shown = status(&env);
+    assert_eq!(shown["by_status"]["timed_out"], 1, "{shown}");
+}
+
+#[test]
 fn an_earlier_version_that_runs_keeps_its_journal() {
     let env = TestEnv::new();
     earlier(&env);
@@ -137,12 +149,13 @@ fn a_file_that_is_no_journal_is_left_alone() {
         ("j", "{\"batch\":{\"ver"),
         ("k", "{\"v\":1,\"jour"),
         ("l", "{\""),
+        ("m", &"\0".repeat(100)),
     ] {
         std::fs::write(env.path(name), begun).unwrap();
         run(&env, &["--journal", name]).assert_exit(0);
         run(&env, &["--journal", name]).assert_exit(0);
     }
-    assert_eq!(env.job_count(), 3);
+    assert_eq!(env.job_count(), 4);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer, de};
 use svc_sdk::contract::{Operation, RetryClass};
 use svc_sdk::journal::{self, FileStore, ImportedSubmission, IntentId, ResourceKind};
@@ -65,6 +65,11 @@ enum Line {
     Note(Note),
 }
 
+/// Returns whether a line is one of such a journal.
+pub(super) fn is_line(text: &[u8]) -> bool {
+    serde_json::from_slice::<Line>(text).is_ok()
+}
+
 fn hash<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let text = String::deserialize(deserializer)?;
     u64::from_str_radix(&text, 16).map_err(de::Error::custom)
@@ -118,6 +123,7 @@ pub(super) async fn convert(from: &Path, to: &Path) -> Result<(), Failure> {
     let mut items: Vec<Item> = Vec::new();
     let mut places = HashMap::new();
     let mut notes = Vec::new();
+    let mut latest = None;
     read(from, |line| {
         let id = match &line {
             Line::Intent(intent) => &intent.id,
@@ -125,12 +131,19 @@ pub(super) async fn convert(from: &Path, to: &Path) -> Result<(), Failure> {
             Line::Receipt(receipt) => &receipt.id,
             Line::Note(Note::Outcome(outcome)) => &outcome.id,
             Line::Note(_) => {
-                if let Line::Note(note) = line {
+                if let Line::Note(mut note) = line {
+                    if let Note::Quota(quota) = &mut note {
+                        quota.at = quota.at.or(latest);
+                    }
                     notes.push(note);
                 }
                 return;
             }
         };
+        if let Line::Intent(intent) = &line {
+            // The quotas below this line do not count the requests below them.
+            latest = intent.at.checked_add(SignedDuration::from_nanos(1)).ok();
+        }
         let place = *places.entry(id.clone()).or_insert_with(|| {
             items.push(Item::default());
             items.len() - 1

@@ -6,7 +6,7 @@ mod entry;
 mod record;
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
@@ -26,6 +26,9 @@ pub(super) const ACCOUNT: &str = "batch";
 pub(super) const BUDGET: &str = "batch";
 /// How the first line of a journal begins.
 const FIRST_BYTES: &[u8] = br#"{"v":"#;
+
+/// The maximum size of the start of a file that says what the file is.
+const MAX_START: u64 = 64 * 1024;
 
 /// The names of the notes of a submission.
 const HASH: &str = "hash";
@@ -204,21 +207,29 @@ enum Format {
 impl Format {
     /// Reads how a file begins. One that is missing or empty is of the current format.
     fn of(path: &Path) -> Result<Self, Failure> {
-        let mut start = Vec::new();
-        let length = earlier::FIRST_BYTES.len() as u64;
-        match File::open(path) {
-            Ok(file) => file.take(length).read_to_end(&mut start),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
-            Err(error) => Err(error),
+        let failure =
+            |error| Failure::usage(format!("cannot read {}: {error}", path.display()));
+        let mut reader = match File::open(path) {
+            Ok(file) => BufReader::new(file.take(MAX_START)),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::Current),
+            Err(error) => return Err(failure(error)),
+        };
+        let mut line = Vec::new();
+        let mut is_first = true;
+        // A block that was not written before the computer failed is zero.
+        while reader.read_until(b'\n', &mut line).map_err(failure)? > 0 && line.starts_with(b"\0") {
+            line.clear();
+            is_first = false;
         }
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
-        // The first line may not have been written completely.
-        let line = start.split(|byte| *byte == b'\n').next();
-        let line = line.filter(|line| !line.is_empty() || start.is_empty());
-        let line = line.unwrap_or(&start);
-        if line.starts_with(FIRST_BYTES) || FIRST_BYTES.starts_with(line) {
+        // The line may not have been written completely.
+        let is_start_of = |expected: &[u8]| {
+            let text = line.strip_suffix(b"\n").filter(|text| !text.is_empty());
+            let mut bytes = text.unwrap_or(&line).iter().zip(expected);
+            bytes.all(|(byte, expected)| byte == expected)
+        };
+        if is_start_of(FIRST_BYTES) {
             Ok(Self::Current)
-        } else if earlier::FIRST_BYTES.starts_with(line) {
+        } else if is_start_of(earlier::FIRST_BYTES) || (!is_first && earlier::is_line(&line)) {
             Ok(Self::Earlier)
         } else {
             let path = path.display();
