@@ -4,20 +4,18 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 use svc_sdk::Open;
 use svc_sdk::contract::Operation;
-use svc_sdk::handle::{TopUpHandle, TopUpResource};
+use svc_sdk::handle::TopUpResource;
 use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpId, Usd};
 
 use crate::args::{BodyArgs, JournalArgs, SurfaceChoice, Timeout, headings};
 use crate::error::{Exit, Failure};
-use crate::journal::{Orphan, Submissions};
 use crate::output::Table;
 use crate::output::values::money;
 use crate::request_body::RequestBody;
 use crate::resource::{Outcome, ResourceId, SubmitRequest};
-use crate::session::{Access, Session};
-use crate::submit::paid_request::{
-    PaidRequest, note_resent, note_resumed, prepare, same_key_hint, sent_failure,
-};
+use crate::session::Session;
+use crate::submit::paid_request::{PaidRequest, prepare};
+use crate::submit::payment::Payment;
 use crate::wait;
 
 /// What can be done about a top-up whose outcome cannot be found out.
@@ -91,40 +89,36 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
     body.set("amount_usd_cents", args.amount_usd_cents)?;
     body.set("success_url", args.success_url)?;
     body.set("cancel_url", args.cancel_url)?;
-    let request = SubmitRequest {
-        noun: "top-up",
-        operation: Operation::TopUpsCreate,
-        segments: Vec::new(),
-        body: body.finish()?,
-    };
+    let request = SubmitRequest::new("top-up", Operation::TopUpsCreate, body.finish()?);
     let amount = request.body.get("amount_usd_cents");
     if amount.and_then(Value::as_u64).is_none() {
         let why = "invalid amount_usd_cents: expected a whole number of cents";
         return Err(Failure::usage(why));
     }
     let access = session.access::<Open>()?;
-    let submission = Submission {
-        session,
-        access: &access,
-        request: &request,
+    let paid = PaidRequest {
         chosen_key: args.idempotency_key.as_ref(),
+        ..PaidRequest::new(&access, &request)
     };
     let journal = session.submissions(args.journal).await?;
-    let top_up = submission.send(journal.as_ref(), args.journal.new).await?;
+    let payment = Payment::new(paid, journal, args.journal.new, vec![NEW_HINT.into()]).await?;
+    payment.announce(&session.printer);
+    let client = &access.client;
+    let client = client.with_account(access.key_fingerprint.as_str());
+    let (call, key) = prepare::<TopUpResource>(&client, &request, args.idempotency_key.clone())?;
+    let (call, key) = payment.record(call, key, None);
+    let sending = async { call.await.map_err(|error| payment.failure(error)) };
+    let failed = "could not create the top-up";
+    let top_up = payment.send(session, sending, &key, failed).await?;
     let record = match top_up.receipt() {
         Some(record) => record.clone(),
         None => top_up.get().await?,
     };
     let printed = session.printer.print_item(&record, table);
-    if let (Some(journal), Some(intent)) = (journal, top_up.intent_id())
-        && wait::outcome_of(&printed).is_some()
-        && let Err(failure) = journal.close(intent, Outcome::Submitted).await
-    {
-        let why = failure.headline();
-        session.printer.warn(&format!(
-            "cannot write to the journal: {why}; the same command will resume this top-up"
-        ));
-    }
+    let outcome = wait::outcome_of(&printed).map(|_| Outcome::Submitted);
+    payment
+        .close(&session.printer, top_up.intent_id(), outcome)
+        .await;
     printed?;
     if session.is_sandbox() {
         return Ok(());
@@ -135,67 +129,6 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
         session.resume_command(SurfaceChoice::Open, &words)
     ));
     Ok(())
-}
-
-/// A request for a top-up, with the account that it is for.
-struct Submission<'a> {
-    session: &'a Session,
-    access: &'a Access<Open>,
-    request: &'a SubmitRequest,
-    chosen_key: Option<&'a IdempotencyKey>,
-}
-
-impl Submission<'_> {
-    /// Returns the top-up: a new one, or the one that an earlier run of the same command created.
-    async fn send(
-        &self,
-        journal: Option<&Submissions>,
-        is_new: bool,
-    ) -> Result<TopUpHandle, Failure> {
-        let client = &self.access.client;
-        let client = client.with_account(self.access.key_fingerprint.as_str());
-        let (mut call, mut key) =
-            prepare::<TopUpResource>(&client, self.request, self.chosen_key.cloned())?;
-        let paid = PaidRequest {
-            chosen_key: self.chosen_key,
-            ..PaidRequest::new(self.access, self.request)
-        };
-        if let Some(journal) = journal {
-            let orphan = paid.orphan(journal, is_new).await?;
-            call = journal.submission(call, &paid.intent(key.clone(), None));
-            if let Some(orphan) = orphan {
-                self.check_orphan(&paid, &orphan)?;
-                key = orphan.entry.intent.idempotency_key;
-            }
-        }
-        let sending = async { call.await.map_err(|error| sent_failure(error, journal)) };
-        let failure = match self.session.send(sending).await {
-            Ok(top_up) => return Ok(top_up),
-            Err(failure) => failure
-                .context("could not create the top-up")
-                .with_idempotency_key(key.as_str()),
-        };
-        Err(match failure.exit() {
-            Exit::Ambiguous if paid.can_repeat(journal).await => {
-                failure.hint(same_key_hint(&key, journal.is_some()))
-            }
-            Exit::Ambiguous => failure.hint(NEW_HINT),
-            Exit::Interrupted if journal.is_some() => failure.with_unsettled_attempt(),
-            _ => failure,
-        })
-    }
-
-    /// Says what is done about what an earlier run left open. The service keeps the key of a top-up for
-    /// as long as the top-up exists, so its age does not matter.
-    fn check_orphan(&self, paid: &PaidRequest<'_>, orphan: &Orphan) -> Result<(), Failure> {
-        let printer = &self.session.printer;
-        match (&orphan.entry.resource, orphan.undecided) {
-            (Some(id), _) => note_resumed(printer, orphan.age(), id),
-            (None, Some(reason)) => return Err(paid.undecided(orphan, reason).hint(NEW_HINT)),
-            (None, None) => note_resent(printer, orphan.age()),
-        }
-        Ok(())
-    }
 }
 
 async fn wait_until_paid(

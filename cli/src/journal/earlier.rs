@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use futures_util::future::try_join_all;
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::json;
 use svc_sdk::contract::{Operation, RetryClass};
 use svc_sdk::journal::{ImportedSubmission, IntentId, Journal, ResourceKind};
 use svc_sdk::types::Usd;
@@ -17,7 +18,7 @@ use svc_sdk::types::Usd;
 use crate::args::RunKindChoice;
 use crate::error::Failure;
 use crate::input::{private_append, sync_dir, try_lock};
-use crate::journal::entry::{Entry, Intent, journal_failure, notes};
+use crate::journal::entry::{ENDED_AT, Entry, Intent, OUTCOME, journal_failure, notes};
 use crate::resource::run::kind_of_operation;
 use crate::resource::{Outcome, ResourceId};
 
@@ -214,6 +215,18 @@ impl Entry {
     /// Returns it as the SDK's journal takes it, or `None` if its operation is unknown.
     fn submission(&self) -> Option<ImportedSubmission> {
         let intent = &self.intent;
+        let (price, max_price) = (intent.price_usd, intent.max_price_usd);
+        let mut notes = notes(
+            &intent.surface,
+            &intent.base_url,
+            &intent.summary,
+            price,
+            max_price,
+        );
+        if let Some(outcome) = self.outcome {
+            notes.insert(OUTCOME.to_owned(), json!(outcome));
+            notes.insert(ENDED_AT.to_owned(), json!(self.ended_at));
+        }
         let operation = Operation::from_name(&intent.operation)?;
         let resource = self.resource.as_ref().map(|resource| {
             let kind = match resource {
@@ -239,7 +252,7 @@ impl Entry {
             resource,
             request_id: self.request_id.clone(),
             price_usd: intent.price_usd,
-            notes: notes(intent, self.outcome, self.ended_at),
+            notes,
             // Whether a tool of the MCP endpoint accepts a key is known when it is called again.
             is_key_documented: operation.retry() == RetryClass::Key || operation == Operation::Mcp,
         })
@@ -282,6 +295,7 @@ fn files(folder: &Path, is_match: impl Fn(&str) -> bool) -> io::Result<Vec<PathB
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::io::Write;
 
     use super::*;
@@ -328,7 +342,10 @@ mod tests {
     async fn what_an_earlier_version_left_is_in_the_journal_as_it_was() {
         let state = state();
         let earlier = entries(state.path()).await.unwrap();
-        assert!(!state.path().join(FOLDER).exists(), "reading changes nothing");
+        assert!(
+            !state.path().join(FOLDER).exists(),
+            "reading changes nothing"
+        );
         let converted = Submissions::create(state.path()).await.unwrap();
         drop(converted);
         let all = entries(state.path()).await.unwrap();
@@ -341,8 +358,8 @@ mod tests {
         let expected = [SUBMITTED, OPEN, HISTORY[2], HISTORY[1], HISTORY[0]];
         assert_eq!(all, expected.map(|text| Entry::parse(text).unwrap()));
         let left = fs::read_dir(state.path()).unwrap();
-        let left: Vec<_> = left.map(|it| it.unwrap().file_name()).collect();
-        assert_eq!(left, [FOLDER, PURGED]);
+        let left: BTreeSet<_> = left.map(|it| it.unwrap().file_name()).collect();
+        assert_eq!(left, [FOLDER, PURGED].map(Into::into).into());
 
         // Another process takes over what was open, although this one converted it.
         let journal = Submissions::create(state.path()).await.unwrap();

@@ -70,25 +70,21 @@ pub(crate) struct Entry {
     pub(crate) ended_at: Option<Timestamp>,
 }
 
-/// Returns what is noted of an intent, and of its end if an earlier version recorded that.
-pub(super) fn notes(
-    intent: &Intent,
-    outcome: Option<Outcome>,
-    ended_at: Option<Timestamp>,
+/// Returns what is noted of a request before it is sent.
+pub(crate) fn notes(
+    surface: &str,
+    base_url: &str,
+    summary: &str,
+    price: Option<Usd>,
+    max_price: Option<Usd>,
 ) -> Map<String, Value> {
-    let notes = json!({
-        SURFACE: intent.surface,
-        BASE_URL: intent.base_url,
-        SUMMARY: intent.summary,
-        PRICE: intent.price_usd,
-        MAX_PRICE: intent.max_price_usd,
-        OUTCOME: outcome,
-        ENDED_AT: ended_at,
-    });
-    let Value::Object(mut notes) = notes else {
-        return Map::new();
-    };
-    notes.retain(|_, value| !value.is_null());
+    let mut notes = Map::new();
+    notes.insert(SURFACE.to_owned(), surface.into());
+    notes.insert(BASE_URL.to_owned(), base_url.into());
+    notes.insert(SUMMARY.to_owned(), summary.into());
+    let prices = [(PRICE, price), (MAX_PRICE, max_price)];
+    let prices = prices.into_iter().filter(|(_, price)| price.is_some());
+    notes.extend(prices.map(|(name, price)| (name.to_owned(), json!(price))));
     notes
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use svc_sdk::Call;
 use svc_sdk::handle::{self, Handle};
 use svc_sdk::journal::{
@@ -19,8 +19,7 @@ use crate::clock;
 use crate::error::Failure;
 use crate::journal::earlier;
 use crate::journal::entry::{
-    BASE_URL, ENDED_AT, Entry, Intent, MAX_PRICE, OUTCOME, PRICE, SUMMARY, SURFACE,
-    journal_failure, notes,
+    BASE_URL, ENDED_AT, Entry, Intent, MAX_PRICE, OUTCOME, PRICE, SUMMARY, SURFACE, journal_failure,
 };
 use crate::journal::request_hash::RequestHash;
 use crate::resource::{Outcome, ResourceId};
@@ -73,13 +72,14 @@ impl Submissions {
     pub(crate) fn submission<R: handle::Resource>(
         &self,
         call: Call<Handle<R>>,
-        intent: &Intent,
+        hash: &RequestHash,
+        notes: Map<String, Value>,
     ) -> Call<Handle<R>> {
         let call = call
             .journal(&self.journal)
-            .submission_id(intent.request_hash.to_string())
+            .submission_id(hash.to_string())
             .reuse(Reuse::AdoptOrphan);
-        notes(intent, None, None)
+        notes
             .into_iter()
             .fold(call, |call, (name, value)| call.note(name, value))
     }
@@ -89,13 +89,14 @@ impl Submissions {
     pub(crate) fn tool_submission<'a>(
         &self,
         call: svc_sdk::mcp::ToolCall<'a>,
-        intent: &Intent,
+        hash: &RequestHash,
+        notes: Map<String, Value>,
     ) -> svc_sdk::mcp::ToolCall<'a> {
         let call = call
             .journal(&self.journal)
-            .submission_id(intent.request_hash.to_string())
+            .submission_id(hash.to_string())
             .reuse(Reuse::AdoptOrphan);
-        notes(intent, None, None)
+        notes
             .into_iter()
             .fold(call, |call, (name, value)| call.note(name, value))
     }
@@ -232,9 +233,7 @@ async fn open(state_dir: &Path) -> Result<Option<journal::Journal>, Failure> {
         return Ok(None);
     }
     let journal = journal::Journal::open(&folder).await;
-    Ok(Some(
-        journal.map_err(|error| unreadable(&folder, &error))?,
-    ))
+    Ok(Some(journal.map_err(|error| unreadable(&folder, &error))?))
 }
 
 async fn read_all(mut entries: Entries) -> svc_sdk::Result<Vec<journal::Entry>> {

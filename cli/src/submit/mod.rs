@@ -5,7 +5,7 @@
 //! same command resumes.
 
 pub(crate) mod paid_request;
-mod sending;
+pub(crate) mod payment;
 
 use serde_json::{Value, json};
 use svc_sdk::handle::{Handle, JobResource};
@@ -18,6 +18,8 @@ use crate::output::Table;
 use crate::pricing::{self, Price};
 use crate::resource::{Outcome, ReceiptMode, ResourceKind, SubmitRequest};
 use crate::session::{Access, Session};
+use crate::submit::paid_request::{PaidRequest, prepare};
+use crate::submit::payment::Payment;
 use crate::text::sanitize;
 use crate::wait::{self, Waiter};
 
@@ -69,19 +71,18 @@ pub(crate) async fn run<R: ResourceKind>(
     let download = DownloadPlan::from_args(session, &options.download)
         .map_err(|failure| failure.context("not submitted"))?
         .map(|plan| plan.with_prompts_of(&request.body));
-    let journal = session.submissions(options.spending.journal).await?;
-    let sent = submit.send(journal.as_ref()).await?;
-    let resource = sent.resource;
+    let payment = submit.payment().await?;
+    let resource = submit.send(&payment).await?;
     if options.no_wait && session.is_sandbox() {
         session.printer.note(
             "The sandbox and its jobs are gone when this command exits; to keep jobs, use `svc mock serve`",
         );
     }
-    let noun = R::NOUN;
     let key = resource.idempotency_key().cloned();
     let intent = resource.intent_id().cloned();
     let request_id = R::request_id(&resource).map(str::to_owned);
-    let request_id = request_id.or(sent.request_id);
+    let earlier_id = payment.submitted().and_then(|it| it.request_id.clone());
+    let request_id = request_id.or(earlier_id);
     let finished = submit
         .finish(resource, download.as_ref())
         .await
@@ -99,14 +100,9 @@ pub(crate) async fn run<R: ResourceKind>(
         Some(Outcome::Completed) if options.no_wait => Some(Outcome::Submitted),
         outcome => outcome,
     };
-    if let (Some(journal), Some(intent), Some(outcome)) = (journal, intent, outcome)
-        && let Err(failure) = journal.close(&intent, outcome).await
-    {
-        session.printer.warn(&format!(
-            "cannot write to the journal: {}; the same command will resume this {noun}",
-            failure.headline()
-        ));
-    }
+    payment
+        .close(&session.printer, intent.as_ref(), outcome)
+        .await;
     finished
 }
 
@@ -185,6 +181,45 @@ impl<R: ResourceKind> Submission<'_, R> {
             pricing::confirm(self.session, &what, &price, spending).await?;
         }
         Ok(price)
+    }
+
+    /// Returns the payment of the request, through the journal unless `--no-journal` is given.
+    async fn payment(&self) -> Result<Payment<'_>, Failure> {
+        let spending = &self.options.spending;
+        let paid = PaidRequest {
+            chosen_key: spending.idempotency_key.as_ref(),
+            max_price: spending.max_price,
+            ..PaidRequest::new(self.access, self.request)
+        };
+        let list = R::list_command(self.session, self.request);
+        let hints = vec![
+            format!("check whether the {} exists: {list}", R::NOUN).into(),
+            "to submit a new one, run the command with --new".into(),
+        ];
+        let journal = self.session.submissions(spending.journal).await?;
+        Payment::new(paid, journal, spending.journal.new, hints).await
+    }
+
+    /// Returns the resource: a new one, or the one that an earlier run of the same command submitted.
+    async fn send(&self, payment: &Payment<'_>) -> Result<Handle<R>, Failure> {
+        let price = match payment.submitted() {
+            Some(_) => Price::Unknown,
+            None => self.check_price(payment.is_new()).await?,
+        };
+        payment.announce(&self.session.printer);
+        let client = &self.access.client;
+        let client = client.with_account(self.access.key_fingerprint.as_str());
+        let key = self.options.spending.idempotency_key.clone();
+        let (call, key) = prepare::<R>(&client, self.request, key)?;
+        let estimate = price.estimate().map(|it| it.price_usd);
+        let (call, key) = payment.record(call, key, estimate);
+        let sending = async { call.await.map_err(|error| payment.failure(error)) };
+        let failed = format!("cannot submit the {}", self.request.noun);
+        let resource = payment.send(self.session, sending, &key, failed).await?;
+        if payment.submitted().is_none() {
+            self.announce(&resource, &price);
+        }
+        Ok(resource)
     }
 
     /// Prints the id at once, so that the resource can be found if this process ends.

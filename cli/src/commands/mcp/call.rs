@@ -14,15 +14,13 @@ use crate::args::{Pair, SpendingArgs, SurfaceChoice, headings, parse_usd};
 use crate::commands::mcp::endpoint::{EndpointArgs, call_failure, read_failure};
 use crate::error::{Exit, Failure, Suggestion};
 use crate::input::read_json_or_file;
-use crate::journal::{Intent, Orphan, Submissions};
 use crate::output::Table;
 use crate::pricing::{self, Price, SpendCap};
 use crate::request_body::run::usd_number;
 use crate::resource::{Outcome, SubmitRequest};
 use crate::session::{McpAccess, Session};
-use crate::submit::paid_request::{
-    PaidRequest, ambiguous_if_key_in_use, note_resumed, sent_failure,
-};
+use crate::submit::paid_request::PaidRequest;
+use crate::submit::payment::{Payment, ambiguous_if_key_in_use};
 use crate::{clock, wait};
 
 /// The name of the argument for the idempotency key.
@@ -146,63 +144,43 @@ impl PaidCall<'_> {
             max_price: price.upper_bound(),
             is_idempotent: self.tool.has_argument(KEY),
         };
-        self.send(&paid, &price).await
+        self.send(paid, &price).await
     }
 
     /// Calls the tool through the journal, and prints the result.
-    async fn send(&self, paid: &PaidRequest<'_>, price: &Price) -> Result<(), Failure> {
-        let journal = self.session.submissions(self.spending.journal).await?;
-        let journal = journal.as_ref();
-        let orphan = match journal {
-            Some(journal) => paid.orphan(journal, self.spending.journal.new).await?,
-            None => None,
-        };
-        match &orphan {
-            Some(orphan) => self.check_orphan(paid, orphan)?,
-            None => self.confirm(price).await?,
+    async fn send(&self, paid: PaidRequest<'_>, price: &Price) -> Result<(), Failure> {
+        let args = self.spending.journal;
+        let journal = self.session.submissions(args).await?;
+        let payment = Payment::new(paid, journal, args.new, list_hints()).await?;
+        match payment.is_new() {
+            true => self.confirm(price).await?,
+            false => payment.announce(&self.session.printer),
         }
-        let mut key = match paid.chosen_key {
+        let new_key = match paid.chosen_key {
             Some(key) => key.clone(),
             None => clock::idempotency_key()?,
         };
-        let intent = paid.intent(key.clone(), None);
-        if let Some(orphan) = orphan {
-            key = orphan.entry.intent.idempotency_key;
+        let mut arguments = paid.request.body.clone();
+        if self.tool.has_argument(KEY) {
+            arguments.insert(KEY.to_owned(), new_key.as_str().into());
         }
+        let key = payment.key(new_key);
+        let (tool, arguments) = (&self.tool.name, Value::Object(arguments));
         let calling = async {
-            let called = self.call(&paid.request.body, journal, &intent).await;
-            called.map_err(|error| sent_call_failure(error, journal))
+            let called = match payment.record_tool(self.client, tool, arguments.clone()) {
+                Some(call) => call.await,
+                None => self.client.call(tool, arguments).await,
+            };
+            called.map_err(|error| sent_call_failure(error, &payment))
         };
-        let failure = match self.session.send(calling).await {
-            Ok(result) => return self.finish(&result, journal).await,
-            Err(failure) => failure
-                .context("could not call the tool")
-                .with_idempotency_key(key.as_str()),
-        };
-        Err(match failure.exit() {
-            Exit::Ambiguous if !paid.can_repeat(journal).await => with_list_hint(failure),
-            Exit::Ambiguous if journal.is_some() => failure
-                .hint("run the same command again on this machine: it is sent with the same key"),
-            Exit::Ambiguous => failure.hint(
-                "run the same command with --idempotency-key and the same key: it is charged only once",
-            ),
-            Exit::Interrupted if journal.is_some() => failure.with_unsettled_attempt(),
-            _ => failure,
-        })
-    }
-
-    /// Says what is done about a call that an earlier run left open.
-    fn check_orphan(&self, paid: &PaidRequest<'_>, orphan: &Orphan) -> Result<(), Failure> {
-        let printer = &self.session.printer;
-        match (&orphan.entry.resource, orphan.undecided) {
-            (Some(id), _) => note_resumed(printer, orphan.age(), id),
-            (None, Some(reason)) => return Err(with_list_hint(paid.undecided(orphan, reason))),
-            (None, None) => printer.note(&format!(
-                "Resending a call that was interrupted {} ago, with the same key so that it is charged only once",
-                clock::format_duration(orphan.age()),
-            )),
-        }
-        Ok(())
+        let failed = "could not call the tool";
+        let result = payment.send(self.session, calling, &key, failed).await?;
+        let printed = print(self.session, &result);
+        let outcome = wait::outcome_of(&printed).map(|_| Outcome::Submitted);
+        payment
+            .close(&self.session.printer, result.intent_id(), outcome)
+            .await;
+        printed
     }
 
     /// Removes the caller's idempotency key from the arguments, and returns it or that of the flag.
@@ -253,55 +231,15 @@ impl PaidCall<'_> {
             "limit the cost with --max-price USD or --arg {MAX_SPEND}=USD, or pass --yes"
         )))
     }
-
-    async fn call(
-        &self,
-        arguments: &Map<String, Value>,
-        journal: Option<&Submissions>,
-        intent: &Intent,
-    ) -> Result<ToolResult, mcp::Error> {
-        let mut arguments = arguments.clone();
-        if self.tool.has_argument(KEY) {
-            let key = intent.idempotency_key.as_str();
-            arguments.insert(KEY.to_owned(), key.into());
-        }
-        let (tool, arguments) = (&self.tool.name, Value::Object(arguments));
-        match journal {
-            Some(journal) => {
-                let call = self.client.submit(tool, arguments);
-                journal.tool_submission(call, intent).await
-            }
-            None => self.client.call(tool, arguments).await,
-        }
-    }
-
-    /// Prints the result, and closes the call in the journal.
-    async fn finish(
-        &self,
-        result: &ToolResult,
-        journal: Option<&Submissions>,
-    ) -> Result<(), Failure> {
-        let printed = print(self.session, result);
-        if let (Some(journal), Some(intent)) = (journal, result.intent_id())
-            && wait::outcome_of(&printed).is_some()
-            && let Err(failure) = journal.close(intent, Outcome::Submitted).await
-        {
-            let why = failure.headline();
-            self.session.printer.warn(&format!(
-                "cannot write to the journal: {why}; the same command will resume this call"
-            ));
-        }
-        printed
-    }
 }
 
 /// Returns the failure of a call, which is ambiguous if the tool may have run.
-fn sent_call_failure(error: mcp::Error, journal: Option<&Submissions>) -> Failure {
+fn sent_call_failure(error: mcp::Error, payment: &Payment<'_>) -> Failure {
     let is_ambiguous = error.is_ambiguous();
     match error {
         mcp::Error::Request(error) => {
             let is_unsettled = error.has_unsettled_attempt();
-            let failure = sent_failure(error, journal);
+            let failure = payment.failure(error);
             match is_ambiguous && !is_unsettled {
                 true => failure.with_exit(Exit::Ambiguous),
                 false => failure,
@@ -333,15 +271,14 @@ fn dry_run(
     })
 }
 
-fn with_list_hint(failure: Failure) -> Failure {
-    failure
-        .hint(
-            Suggestion::from("check whether it was executed: ")
-                .svc(["job", "list", "--surface", "developer"])
-                .then(", ")
-                .svc(["agent", "runs"]),
-        )
-        .hint("if it was not, or to make another call, run this command with --new")
+/// Returns what can be done about a call that may have been executed.
+fn list_hints() -> Vec<Suggestion> {
+    let check = Suggestion::from("check whether it was executed: ")
+        .svc(["job", "list", "--surface", "developer"])
+        .then(", ")
+        .svc(["agent", "runs"]);
+    let new = "if it was not, or to make another call, run this command with --new";
+    vec![check, new.into()]
 }
 
 fn print(session: &Session, result: &ToolResult) -> Result<(), Failure> {

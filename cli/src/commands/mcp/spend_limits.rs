@@ -117,7 +117,7 @@ allow such calls by starting the server with --allow-unpriced and without --max-
     }
 
     /// Turns the reservation of a call into spending.
-    pub(super) fn charge(&self, key: &IdempotencyKey) {
+    pub(super) fn capture(&self, key: &IdempotencyKey) {
         self.ledger().pending.remove(key);
     }
 
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(code(reserve(&c, "0.2", "1")), "max_total_exceeded");
         limits.release(&b);
         reserve(&c, "1", "1").unwrap();
-        limits.charge(&c);
+        limits.capture(&c);
         limits.release(&c);
         assert_eq!(code(reserve(&a, "0.1", "1")), "max_total_exceeded");
         assert_eq!(code(limits.check_unpriced()), "price_unknown");

@@ -21,7 +21,8 @@ use crate::pricing::Price;
 use crate::request_body::run::usd_number;
 use crate::resource::{ResourceKind, SubmitRequest};
 use crate::session::Access;
-use crate::submit::paid_request::{PaidRequest, prepare, sent_failure};
+use crate::submit::paid_request::{PaidRequest, prepare};
+use crate::submit::payment::Payment;
 
 /// Executes tools, with a client for each configured surface.
 #[derive(Debug)]
@@ -147,7 +148,7 @@ impl ToolHandler {
         mut arguments: Map<String, Value>,
     ) -> ToolResult {
         let spend_limit = self.spend_limit(&mut arguments)?;
-        let request = job_request(noun, operation, arguments);
+        let request = SubmitRequest::new(noun, operation, arguments);
         self.submit::<JobResource<Open>>(self.open()?, &request, spend_limit)
             .await
     }
@@ -161,7 +162,7 @@ impl ToolHandler {
     ) -> ToolResult {
         let spend_limit = self.spend_limit(&mut arguments)?;
         arguments.remove("model");
-        let request = job_request(noun, operation, arguments);
+        let request = SubmitRequest::new(noun, operation, arguments);
         self.submit::<JobResource<Developer>>(self.developer()?, &request, spend_limit)
             .await
     }
@@ -194,12 +195,8 @@ impl ToolHandler {
     async fn agent_run(&self, mut arguments: Map<String, Value>) -> ToolResult {
         let spend_limit = self.spend_limit(&mut arguments)?;
         set_cap(&mut arguments, None, spend_limit)?;
-        let request = SubmitRequest {
-            noun: "agent run",
-            operation: Operation::AgentCompletionsCreate,
-            segments: Vec::new(),
-            body: arguments,
-        };
+        let operation = Operation::AgentCompletionsCreate;
+        let request = SubmitRequest::new("agent run", operation, arguments);
         let access = self.developer()?;
         self.submit::<AgentRun>(access, &request, spend_limit).await
     }
@@ -222,61 +219,47 @@ impl ToolHandler {
             Some(state_dir) => Some(Submissions::create(state_dir).await?),
             None => None,
         };
-        let orphan = match &journal {
-            Some(journal) => paid.orphan(journal, false).await?,
-            None => None,
-        };
-        let is_submitted = orphan
-            .as_ref()
-            .is_some_and(|it| it.entry.resource.is_some());
-        if let Some(orphan) = orphan.as_ref().filter(|_| !is_submitted)
-            && let Some(reason) = orphan.undecided
-        {
-            let error = ToolError::from(paid.undecided(orphan, reason));
-            return Err(error.with("next", json!(ASK_USER)));
-        }
+        let payment = Payment::new(paid, journal, false, Vec::new()).await;
+        let payment = payment.map_err(|failure| {
+            let is_unknown = failure.exit() == Exit::Ambiguous;
+            let error = ToolError::from(failure);
+            match is_unknown {
+                true => error.with("next", json!(ASK_USER)),
+                false => error,
+            }
+        })?;
+        let is_submitted = payment.submitted().is_some();
         let price = match is_submitted {
             true => Price::Unknown,
             false => R::price(&access.client, request).await?,
         };
         let client = access.client.with_account(access.key_fingerprint.as_str());
-        let (mut call, mut key) = prepare::<R>(&client, request, None)?;
-        if let Some(journal) = &journal {
-            let estimate = price.estimate().map(|it| it.price_usd);
-            call = journal.submission(call, &paid.intent(key.clone(), estimate));
-        }
-        if let Some(orphan) = orphan {
-            key = orphan.entry.intent.idempotency_key;
-        }
+        let (call, key) = prepare::<R>(&client, request, None)?;
+        let estimate = price.estimate().map(|it| it.price_usd);
+        let (call, key) = payment.record(call, key, estimate);
         if !is_submitted {
             self.limits.reserve(&key, self.cost(&price)?, spend_limit)?;
         }
         match call.await {
             Ok(resource) => {
-                self.limits.charge(&key);
+                self.limits.capture(&key);
                 tool_result(&resource).await
             }
-            Err(error) => Err(self.failed(&paid, journal.as_ref(), &key, error).await),
+            Err(error) => Err(self.failed(&payment, &key, error).await),
         }
     }
 
     /// Returns the error of a call, and releases what it reserved if nothing was carried out.
-    async fn failed(
-        &self,
-        paid: &PaidRequest<'_>,
-        journal: Option<&Submissions>,
-        key: &IdempotencyKey,
-        error: Error,
-    ) -> ToolError {
+    async fn failed(&self, payment: &Payment<'_>, key: &IdempotencyKey, error: Error) -> ToolError {
         // A receipt without a readable id was charged.
         let was_accepted = error.kind() == ErrorKind::InvalidResponse;
         if !error.is_ambiguous() && !was_accepted {
             self.limits.release(key);
         }
         let tool_error = error.journal().is_none().then(|| ToolError::from(&error));
-        let failure = sent_failure(error, journal);
+        let failure = payment.failure(error);
         let next = match failure.exit() {
-            Exit::Ambiguous if paid.can_repeat(journal).await => Some(
+            Exit::Ambiguous if payment.can_repeat().await => Some(
                 "the outcome is unknown: repeat exactly the same call, which is not charged twice",
             ),
             Exit::Ambiguous => Some(ASK_USER),
@@ -355,20 +338,6 @@ impl ToolHandler {
         let missing =
             || ToolError::new("not_configured", "the developer surface is not configured");
         self.developer.as_ref().ok_or_else(missing)
-    }
-}
-
-/// Returns the request that submits a job.
-fn job_request(
-    noun: &'static str,
-    operation: Operation,
-    body: Map<String, Value>,
-) -> SubmitRequest {
-    SubmitRequest {
-        noun,
-        operation,
-        segments: Vec::new(),
-        body,
     }
 }
 

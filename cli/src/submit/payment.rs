@@ -1,0 +1,256 @@
+//! Payments: paid requests on their way through the journal.
+//!
+//! The intent is on disk before the request is sent, and it stays open until the outcome has been
+//! reported. If the program is interrupted in between, the same command resumes. The submit commands,
+//! `svc top-up create` and the tools of `svc mcp` share this module.
+
+use svc_sdk::contract::ErrorCode;
+use svc_sdk::handle::{self, Handle};
+use svc_sdk::journal::{IntentId, UndecidedReason};
+use svc_sdk::types::{IdempotencyKey, Usd};
+use svc_sdk::{Call, Error};
+
+use crate::clock;
+use crate::error::{Exit, Failure, Suggestion};
+use crate::journal::{Entry, Orphan, RequestHash, Submissions};
+use crate::output::Printer;
+use crate::resource::Outcome;
+use crate::session::Session;
+use crate::submit::paid_request::PaidRequest;
+use crate::text::sanitize;
+
+/// A paid request, with the journal that records it and what is left open of it there.
+#[derive(Debug)]
+pub(crate) struct Payment<'a> {
+    paid: PaidRequest<'a>,
+    hash: RequestHash,
+    journal: Option<Submissions>,
+    orphan: Option<Orphan>,
+    /// What can be done if the outcome is unknown, and the request cannot be sent again.
+    hints: Vec<Suggestion>,
+}
+
+impl<'a> Payment<'a> {
+    /// Takes over what a process that is gone has left open of the request. With `is_new`, that is
+    /// abandoned, so that the request is a new one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the journal cannot be read or written, or if the outcome of what was left open
+    /// is unknown and it cannot be sent again.
+    pub(crate) async fn new(
+        paid: PaidRequest<'a>,
+        journal: Option<Submissions>,
+        is_new: bool,
+        hints: Vec<Suggestion>,
+    ) -> Result<Self, Failure> {
+        let (hash, account) = (paid.hash(), paid.key_fingerprint);
+        let orphan = match &journal {
+            Some(journal) => {
+                if is_new {
+                    journal.abandon(&hash, account).await?;
+                }
+                journal.orphan(&hash, account, paid.is_idempotent).await?
+            }
+            None => None,
+        };
+        let payment = Self {
+            paid,
+            hash,
+            journal,
+            orphan,
+            hints,
+        };
+        if let Some(orphan) = &payment.orphan
+            && let Some(reason) = orphan.undecided.filter(|_| orphan.entry.resource.is_none())
+        {
+            return Err(payment.with_hints(payment.undecided(orphan, reason)));
+        }
+        Ok(payment)
+    }
+
+    /// Returns whether nothing is left open of the request.
+    pub(crate) fn is_new(&self) -> bool {
+        self.orphan.is_none()
+    }
+
+    /// Returns what an earlier run of the same command submitted and left open.
+    pub(crate) fn submitted(&self) -> Option<&Entry> {
+        let entry = self.orphan.as_ref().map(|orphan| &orphan.entry);
+        entry.filter(|entry| entry.resource.is_some())
+    }
+
+    /// Says what is done about what an earlier run left open: its resource is resumed, or its request is
+    /// sent again with the same key, so that the service charges it once.
+    pub(crate) fn announce(&self, printer: &Printer) {
+        let Some(orphan) = &self.orphan else { return };
+        let age = clock::format_duration(orphan.age());
+        printer.note(&match &orphan.entry.resource {
+            Some(id) => format!(
+                "Resuming {} (submitted {age} ago by the same command; pass --new to submit a new {})",
+                sanitize(id.id()),
+                id.noun(),
+            ),
+            None => format!(
+                "Resending with the same idempotency key (the same command was interrupted {age} ago)…"
+            ),
+        });
+    }
+
+    /// Makes a call with a new key a part of the journal. Returns it with the key that it is sent with.
+    pub(crate) fn record<R: handle::Resource>(
+        &self,
+        call: Call<Handle<R>>,
+        key: IdempotencyKey,
+        price: Option<Usd>,
+    ) -> (Call<Handle<R>>, IdempotencyKey) {
+        let call = match &self.journal {
+            Some(journal) => journal.submission(call, &self.hash, self.paid.notes(price)),
+            None => call,
+        };
+        (call, self.key(key))
+    }
+
+    /// Makes a call of a paid tool a part of the journal, unless there is none.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn record_tool<'c>(
+        &self,
+        client: &'c svc_sdk::mcp::Client,
+        tool: &str,
+        arguments: serde_json::Value,
+    ) -> Option<svc_sdk::mcp::ToolCall<'c>> {
+        let journal = self.journal.as_ref()?;
+        let call = client.submit(tool, arguments);
+        Some(journal.tool_submission(call, &self.hash, self.paid.notes(None)))
+    }
+
+    /// Returns the key of what is left open, or else the new one.
+    pub(crate) fn key(&self, new: IdempotencyKey) -> IdempotencyKey {
+        let orphan = self.orphan.as_ref();
+        orphan.map_or(new, |orphan| orphan.entry.intent.idempotency_key.clone())
+    }
+
+    /// Sends the request. `failed` says what cannot be done without it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it fails, with what to do if its outcome is unknown.
+    pub(crate) async fn send<T>(
+        &self,
+        session: &Session,
+        sending: impl Future<Output = Result<T, Failure>>,
+        key: &IdempotencyKey,
+        failed: impl Into<String>,
+    ) -> Result<T, Failure> {
+        let failure = match session.send(sending).await {
+            Ok(sent) => return Ok(sent),
+            Err(failure) => failure.context(failed).with_idempotency_key(key.as_str()),
+        };
+        if failure.exit() != Exit::Ambiguous {
+            return Err(failure);
+        }
+        if !self.can_repeat().await {
+            return Err(self.with_hints(failure));
+        }
+        Err(match &self.journal {
+            Some(_) => failure.hint(
+                "run the same command again on this machine: it uses the same idempotency key",
+            ),
+            None => failure.hint(format!(
+                "run the same command with --idempotency-key {key}: the same key is charged once"
+            )),
+        })
+    }
+
+    /// Returns whether the same request would be sent again with the same key, or is still under way.
+    pub(crate) async fn can_repeat(&self) -> bool {
+        match &self.journal {
+            Some(journal) if self.paid.is_idempotent => {
+                let account = self.paid.key_fingerprint;
+                let orphan = journal.orphan(&self.hash, account, true).await;
+                !orphan.is_ok_and(|it| it.is_some_and(|orphan| orphan.undecided.is_some()))
+            }
+            _ => self.paid.is_idempotent,
+        }
+    }
+
+    /// Records the outcome that was reported, if it is known.
+    pub(crate) async fn close(
+        &self,
+        printer: &Printer,
+        intent: Option<&IntentId>,
+        outcome: Option<Outcome>,
+    ) {
+        if let (Some(journal), Some(intent), Some(outcome)) = (&self.journal, intent, outcome)
+            && let Err(failure) = journal.close(intent, outcome).await
+        {
+            printer.warn(&format!(
+                "cannot write to the journal: {}; the same command will resume this {}",
+                failure.headline(),
+                self.paid.request.noun
+            ));
+        }
+    }
+
+    /// Returns the failure of the request. One that says nothing of an earlier attempt says so.
+    pub(crate) fn failure(&self, error: Error) -> Failure {
+        let is_unsettled = error.has_unsettled_attempt();
+        let is_conflict = error.code() == Some(&ErrorCode::IdempotencyConflict);
+        let failure = match &self.journal {
+            Some(journal) => journal.failure(error),
+            None => Failure::from(error),
+        };
+        let failure = ambiguous_if_key_in_use(failure);
+        match failure.exit() {
+            Exit::Ambiguous => failure,
+            // The key belongs to another request, which says nothing of the earlier attempt.
+            _ if is_unsettled && is_conflict => {
+                failure.with_unsettled_attempt().with_exit(Exit::Ambiguous)
+            }
+            _ if is_unsettled => failure.with_unsettled_attempt(),
+            _ => failure,
+        }
+    }
+
+    /// Returns the failure of a request that an earlier run left open, and that cannot be sent again.
+    fn undecided(&self, orphan: &Orphan, reason: UndecidedReason) -> Failure {
+        let since = clock::format_duration(orphan.age());
+        let (what, why) = match reason {
+            UndecidedReason::AcceptedWithoutId => (
+                "run",
+                "the service accepted it with a response that has no readable id",
+            ),
+            UndecidedReason::NewerVersion => {
+                ("run", "a newer version of svc has written its journal")
+            }
+            _ if self.paid.is_idempotent => ("interrupted", "its idempotency key has expired"),
+            _ => (
+                "interrupted",
+                "the operation does not support idempotency keys",
+            ),
+        };
+        Failure::new(
+            Exit::Ambiguous,
+            format!(
+                "the same command was {what} {since} ago and its outcome is unknown: {why}, so \
+                resending it could charge twice"
+            ),
+        )
+        .context("not submitted")
+        .with_idempotency_key(orphan.entry.intent.idempotency_key.as_str())
+    }
+
+    fn with_hints(&self, failure: Failure) -> Failure {
+        self.hints.iter().cloned().fold(failure, Failure::hint)
+    }
+}
+
+/// Marks a failure as ambiguous if its key is in use: another request with that key is in flight.
+pub(crate) fn ambiguous_if_key_in_use(failure: Failure) -> Failure {
+    match failure.code() {
+        Some(code) if code == ErrorCode::IdempotencyKeyInUse.as_str() => {
+            failure.with_exit(Exit::Ambiguous)
+        }
+        _ => failure,
+    }
+}
