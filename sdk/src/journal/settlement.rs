@@ -12,7 +12,7 @@ pub(crate) struct EarlierAttempts {
     pub(crate) may_have_run: bool,
     /// Whether the service can know the key, which the caller did not choose, with another body only
     /// from the same submission.
-    pub(crate) had_other_body: bool,
+    pub(crate) conflict_proves_arrival: bool,
 }
 
 /// Whether a failed submit was carried out, over all its attempts.
@@ -45,7 +45,7 @@ pub(crate) fn settle(error: &Error, earlier: EarlierAttempts) -> Settlement {
     {
         return match earlier {
             EarlierAttempts {
-                had_other_body: true,
+                conflict_proves_arrival: true,
                 ..
             } => Settlement::Arrived(error.queue_id()),
             EarlierAttempts {
@@ -85,15 +85,15 @@ mod tests {
 
     const FIRST: EarlierAttempts = EarlierAttempts {
         may_have_run: false,
-        had_other_body: false,
+        conflict_proves_arrival: false,
     };
     const AFTER_UNKNOWN: EarlierAttempts = EarlierAttempts {
         may_have_run: true,
-        had_other_body: false,
+        conflict_proves_arrival: false,
     };
     const AFTER_OTHER_BODY: EarlierAttempts = EarlierAttempts {
         may_have_run: true,
-        had_other_body: true,
+        conflict_proves_arrival: true,
     };
 
     fn envelope(status: u16, body: &str) -> Error {

@@ -197,7 +197,7 @@ impl Journal {
         let earlier = EarlierAttempts {
             may_have_run: false,
             // Another journal may have sent it, such as this one before it was lost.
-            had_other_body: derived.is_some(),
+            conflict_proves_arrival: derived.is_some(),
         };
         let key = derived.unwrap_or(request.key);
         let facts = NewFacts {
@@ -244,7 +244,8 @@ impl Journal {
         let facts = intent.facts.as_ref()?;
         let earlier = EarlierAttempts {
             may_have_run: !intent.progress.nothing_ran,
-            had_other_body: !facts.is_key_chosen && !facts.is_same_body(&request.fingerprint),
+            conflict_proves_arrival: !facts.is_key_chosen
+                && !facts.is_same_body(&request.fingerprint),
         };
         let step = match intent.progress.nothing_ran {
             true => Step::NothingRan,
