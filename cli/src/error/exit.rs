@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use svc_sdk::{Error, ErrorKind};
 
 /// An exit status. The numeric codes are stable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// The command succeeded.
     Done,
     /// Any other failure.
+    #[default]
     Failure,
     /// Invalid usage or configuration.
     Usage,
@@ -230,14 +231,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failed_job_outweighs_a_canceled_one_and_a_timeout() {
+    fn the_most_important_exit_status_decides() {
         let in_order = [
             Exit::Interrupted,
             Exit::Ambiguous,
             Exit::JobFailed,
             Exit::JobCanceled,
+            Exit::Skipped,
+            Exit::Funds,
             Exit::StillRunning,
+            Exit::NotAllowed,
             Exit::NotFound,
+            Exit::Overloaded,
+            Exit::Unreachable,
             Exit::Failure,
             Exit::Done,
         ];

@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use http::header::{HeaderMap, RETRY_AFTER};
 use http::{HeaderName, StatusCode};
 use svc_sdk::transport::Transport;
-use svc_webhook_inbox::{EventRetryPolicy, HandlerError, Inbox, StoredEvent, Worker};
+use svc_webhook_inbox::{EventRetryPolicy, HandlerError, Inbox, Store, StoredEvent, Worker};
 use svc_webhook_verify::{Signer, header};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::clock;
 use crate::listen::keys::Keys;
 use crate::listen::receive::ListenEvent;
-use crate::listen::{RETENTION, SHUTDOWN_GRACE};
+use crate::listen::{LEASE_DURATION, RETENTION, SHUTDOWN_GRACE};
 use crate::webhook::Target;
 
 /// The maximum number of concurrent attempts.
@@ -53,8 +53,15 @@ enum ForwardOutcome {
     Retry(String, Option<Duration>),
 }
 
-/// Returns the policy of an inbox whose events are retried until the forwarder gives them up.
-pub(super) fn unlimited_retries() -> EventRetryPolicy {
+/// Returns the inbox of a store, whose events are retried until the forwarder gives them up.
+pub(super) fn inbox(store: Arc<dyn Store>) -> Inbox {
+    Inbox::from_arc(store)
+        .lease_duration(LEASE_DURATION)
+        .retry_policy(unlimited_retries())
+        .forget_dead(true)
+}
+
+fn unlimited_retries() -> EventRetryPolicy {
     EventRetryPolicy {
         max_attempts: u32::MAX,
         initial_delay: INITIAL_BACKOFF,
@@ -304,24 +311,37 @@ mod tests {
         events: Vec<ListenEvent>,
     }
 
-    /// Forwards an event of the given age for an hour, and returns what the target received.
-    async fn forward(statuses: &[u16], age: u64) -> Sent {
-        let target = Scripted::default();
-        target.statuses.lock().unwrap().extend(statuses);
+    /// Creates an inbox with an event of the given age.
+    async fn inbox_with_event(age: u64) -> Inbox {
         let received_at = clock::unix_seconds() - age;
         let start = clock::monotonic();
         // Follows the paused clock of the runtime.
         let now = move || -> SystemTime {
             UNIX_EPOCH + Duration::from_secs(received_at) + (clock::monotonic() - start)
         };
-        let inbox = Inbox::new(MemoryStore::new().clock(Clock::new(now)))
-            .retry_policy(unlimited_retries())
-            .forget_dead(true);
+        let inbox = inbox(Arc::new(MemoryStore::new().clock(Clock::new(now))));
         let mut headers = HeaderMap::new();
         headers.insert(header::TIMESTAMP, HeaderValue::from(received_at));
         headers.insert(header::SIGNATURE, HeaderValue::from_static("original"));
         let event = NewEvent::new(&Event::parse(BODY).unwrap(), headers, BODY.into());
         inbox.store().insert(event).await.unwrap();
+        inbox
+    }
+
+    /// Forwards an event of the given age for an hour, and returns what the target received.
+    async fn forward(statuses: &[u16], age: u64) -> Sent {
+        forward_for(
+            Duration::from_secs(3600),
+            inbox_with_event(age).await,
+            statuses,
+        )
+        .await
+    }
+
+    /// Forwards the events of an inbox for a time, and returns what the target received.
+    async fn forward_for(time: Duration, inbox: Inbox, statuses: &[u16]) -> Sent {
+        let target = Scripted::default();
+        target.statuses.lock().unwrap().extend(statuses);
         let secrets = Secrets::from_text("whsec_newest", SecretSource::Service).unwrap();
         let (events, mut received) = mpsc::channel(100);
         let forwarder = Forwarder::new(
@@ -331,8 +351,8 @@ mod tests {
             3,
             events,
         );
-        let hour = sleep(Duration::from_secs(3600));
-        forwarder.worker(inbox.clone()).run_until(hour).await;
+        let worker = forwarder.worker(inbox.clone());
+        worker.run_until(sleep(time)).await;
         let events = std::iter::from_fn(|| received.try_recv().ok()).collect();
         Sent {
             target,
@@ -365,6 +385,17 @@ mod tests {
         assert!(
             matches!(sent.events.last(), Some(ListenEvent::Warning(reason)) if reason.contains("job.completed job_1") && reason.contains("400"))
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_event_of_a_killed_listener_is_forwarded_by_another_one_within_15_s() {
+        let inbox = inbox_with_event(0).await;
+        assert_eq!(inbox.claim("killed", 1).await.unwrap().len(), 1);
+        let sent = forward_for(Duration::from_secs(11), inbox.clone(), &[]).await;
+        assert_eq!(sent.target.seen.lock().unwrap().len(), 0);
+        let sent = forward_for(Duration::from_secs(4), inbox, &[]).await;
+        assert_eq!(sent.target.seen.lock().unwrap().len(), 1);
+        assert_eq!(sent.stats.handled, 1);
     }
 
     #[tokio::test(start_paused = true)]

@@ -40,8 +40,9 @@ const MAX_MEMORY_BYTES: usize = 64 * 1024 * 1024;
 /// How long handled events are kept. The service retries for some hours, and a user may redeliver
 /// later.
 const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// The time after which another listener takes over the events of one that was killed.
-const LEASE_DURATION: Duration = Duration::from_secs(15);
+/// The time after which the events of a listener that was killed are free. Another one polls for them, and
+/// takes them over within 15 s.
+const LEASE_DURATION: Duration = Duration::from_secs(12);
 
 #[derive(Debug)]
 pub(crate) struct Options {
@@ -77,14 +78,10 @@ struct Ready {
 
 /// Listens until the process is asked to stop.
 pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> Result<(), Failure> {
-    let inbox = match &options.store {
-        Some(address) => Inbox::from_arc(address.open().await?),
-        None => Inbox::new(MemoryStore::new().max_bytes(MAX_MEMORY_BYTES)),
-    };
-    let inbox = inbox
-        .lease_duration(LEASE_DURATION)
-        .retry_policy(forward::unlimited_retries())
-        .forget_dead(true);
+    let inbox = forward::inbox(match &options.store {
+        Some(address) => address.open().await?,
+        None => Arc::new(MemoryStore::new().max_bytes(MAX_MEMORY_BYTES)),
+    });
     let keys = Arc::new(keys);
     let io_failure =
         |what: &str, error: &std::io::Error| Failure::other(format!("cannot {what}: {error}"));

@@ -113,7 +113,9 @@ fn the_history_is_read_as_it_is() {
     let output = env.run("job wait --last -o json").assert_exit(0);
     assert_eq!(output.json()["job_id"], id);
     let output = env.generate_image("a fox", &[]).assert_exit(1);
-    output.assert_stderr("nothing was sent").assert_stderr("--no-journal");
+    output
+        .assert_stderr("nothing was sent")
+        .assert_stderr("--no-journal");
 }
 
 #[test]
@@ -211,7 +213,7 @@ fn the_variable_prints_the_script_of_the_shell() {
     CommandOutput::of(env.unconfigured([]).env("COMPLETE", "tcsh"))
         .assert_exit(2)
         .assert_stderr("tcsh");
-    let run = CommandOutput::of(env.unconfigured(["--version"]).env("COMPLETE", ""));
+    let run = CommandOutput::of(env.unconfigured("--version").env("COMPLETE", ""));
     assert!(run.assert_exit(0).out.starts_with("svc "));
 }
 

@@ -417,7 +417,7 @@ fn a_submit_survives_temporary_errors() {
 #[test]
 fn a_prompt_is_an_argument_or_a_flag() {
     let env = TestEnv::new();
-    std::fs::write(env.path("fox.txt"), "a red fox\n").unwrap();
+    fs::write(env.path("fox.txt"), "a red fox\n").unwrap();
     for prompt in [
         vec!["a red fox"],
         vec!["@fox.txt"],
@@ -446,4 +446,32 @@ fn a_prompt_is_an_argument_or_a_flag() {
         .assert_exit(2)
         .assert_stderr("does not take a prompt");
     assert_eq!(env.job_count(), 0);
+}
+
+#[test]
+fn what_ended_90_days_ago_is_removed_once_a_day() {
+    let env = TestEnv::new();
+    env.generate_image("an old fox", &[]).assert_exit(0);
+    // The dates of the journal are those of last year.
+    let now = env.path(".").metadata().unwrap().modified().unwrap();
+    let now = jiff::Timestamp::try_from(now).unwrap().to_string();
+    let year: u32 = now[..4].parse().unwrap();
+    for file in fs::read_dir(env.path("state/journal")).unwrap() {
+        let path = file.unwrap().path();
+        if let Ok(text) = fs::read_to_string(&path) {
+            let text = text.replace(&format!("\"{year}-"), &format!("\"{}-", year - 1));
+            fs::write(&path, text).unwrap();
+        }
+    }
+    let count = || {
+        env.generate_image("a fox", &[]).assert_exit(0);
+        env.run("history --all -o json")
+            .json()
+            .as_array()
+            .unwrap()
+            .len()
+    };
+    assert_eq!(count(), 2, "it was purged today");
+    fs::remove_file(env.path("state/journal-purged")).unwrap();
+    assert_eq!(count(), 2, "the first one is removed");
 }
