@@ -23,6 +23,7 @@ mod output;
 mod pricing;
 mod request_body;
 mod resource;
+mod rows;
 mod session;
 mod setup;
 mod submit;

@@ -10,7 +10,8 @@ use svc_sdk::journal::{Entry, JournalError};
 use svc_sdk::types::Usd;
 
 use crate::batch::journal::{
-    DOWNLOAD_FAILED, Note, Outcome, Status, has_unknown_status, is_not_executed, resource_id, spent_by,
+    DOWNLOAD_FAILED, Note, Outcome, Status, has_unknown_status, is_not_executed, resource_id,
+    spent_by,
 };
 use crate::batch::plan::{Index, NextStep};
 use crate::batch::report::EndedItem;

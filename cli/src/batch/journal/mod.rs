@@ -207,8 +207,7 @@ enum Format {
 impl Format {
     /// Reads how a file begins. One that is missing or empty is of the current format.
     fn of(path: &Path) -> Result<Self, Failure> {
-        let failure =
-            |error| Failure::usage(format!("cannot read {}: {error}", path.display()));
+        let failure = |error| Failure::usage(format!("cannot read {}: {error}", path.display()));
         let mut reader = match File::open(path) {
             Ok(file) => BufReader::new(file.take(MAX_START)),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::Current),

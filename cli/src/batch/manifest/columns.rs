@@ -1,10 +1,12 @@
 //! Columns of a CSV manifest, and the types of their cells.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 use svc_openapi::Servers;
 use svc_sdk::contract::Operation;
+
+use crate::rows::Header;
 
 /// The maximum number of schemas between a request body and the type of a field.
 const MAX_SCHEMA_DEPTH: u8 = 8;
@@ -12,7 +14,7 @@ const MAX_SCHEMA_DEPTH: u8 = 8;
 /// The columns of a CSV manifest, which are named in its first record.
 #[derive(Debug)]
 pub(super) struct Columns {
-    names: Vec<String>,
+    header: Header,
     types: HashMap<String, CellType>,
 }
 
@@ -31,22 +33,9 @@ impl Columns {
     ///
     /// Returns a message if the header is not valid.
     pub(super) fn parse(header: &[u8], operation: Operation) -> Result<Self, String> {
-        let names: Vec<String> = split(header)?
-            .into_iter()
-            .map(|name| name.trim().to_owned())
-            .collect();
-        let mut seen = HashSet::new();
-        for name in &names {
-            if name.is_empty() {
-                return Err("the header has a column without a name".to_owned());
-            }
-            if !seen.insert(name) {
-                return Err(format!("the header has the column `{name}` twice"));
-            }
-        }
         Ok(Self {
+            header: Header::parse(header)?,
             types: field_types(operation),
-            names,
         })
     }
 
@@ -59,27 +48,21 @@ impl Columns {
         &self,
         record: &[u8],
     ) -> Result<(Option<String>, Map<String, Value>), String> {
-        let cells = split(record)?;
-        if cells.len() != self.names.len() {
-            return Err(format!(
-                "it has {} cells, but the header has {} columns",
-                cells.len(),
-                self.names.len()
-            ));
-        }
         let (mut id, mut body) = (None, Map::new());
-        for (name, cell) in self.names.iter().zip(cells) {
-            if cell.is_empty() {
-                continue;
-            }
+        for (name, cell) in self.header.cells(record)? {
             if name == "id" {
                 id = Some(cell);
             } else {
                 let value = self.value(name, cell)?;
-                body.insert(name.clone(), value);
+                body.insert(name.to_owned(), value);
             }
         }
         Ok((id, body))
+    }
+
+    /// Returns whether a record is a blank line.
+    pub(super) fn is_blank(&self, record: &[u8]) -> bool {
+        self.header.is_blank(record)
     }
 
     fn value(&self, name: &str, cell: String) -> Result<Value, String> {
@@ -97,18 +80,6 @@ impl Columns {
             None => parsed.filter(|value| value.is_number() || value.is_boolean()),
         };
         Ok(value.unwrap_or(Value::String(cell)))
-    }
-}
-
-/// Splits a record into its cells.
-fn split(record: &[u8]) -> Result<Vec<String>, String> {
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .from_reader(record);
-    let mut cells = csv::StringRecord::new();
-    match reader.read_record(&mut cells) {
-        Ok(_) => Ok(cells.iter().map(str::to_owned).collect()),
-        Err(error) => Err(format!("it is not valid CSV: {error}")),
     }
 }
 
@@ -226,7 +197,7 @@ mod tests {
         let error = body("prompt,metadata", "a,{x").unwrap_err();
         assert!(error.contains("`metadata` is not valid JSON"), "{error}");
         let error = body("prompt,duration", "a").unwrap_err();
-        assert!(error.contains("1 cells") && error.contains("2 columns"));
+        assert!(error.contains("1 cell,") && error.contains("2 columns"));
         for (header, expected) in [("a,a", "`a` twice"), ("a,,b", "without a name")] {
             let error = Columns::parse(header.as_bytes(), Operation::VideoGenerate).unwrap_err();
             assert!(error.contains(expected), "{error}");

@@ -5,7 +5,6 @@
 
 mod columns;
 mod problems;
-mod records;
 
 use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom};
@@ -17,10 +16,10 @@ use svc_sdk::contract::{Auth, Operation, Surface};
 
 use self::columns::Columns;
 use self::problems::Problems;
-use self::records::{RecordFormat, RecordPosition, RecordReader};
 use crate::error::Failure;
 use crate::journal::RequestHash;
 use crate::request_body::RequestBody;
+use crate::rows::{RecordFormat, RecordPosition, RecordReader};
 
 /// The request in a line of a manifest.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,6 +126,10 @@ impl Manifest {
                     break;
                 }
             };
+            let columns = self.columns.as_ref();
+            if columns.is_some_and(|columns| columns.is_blank(&record)) {
+                continue;
+            }
             let line = self.parse(position, &record);
             let visited = line.and_then(|line| visit(LinePosition(position), line));
             if let Err(problem) = visited {

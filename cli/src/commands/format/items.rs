@@ -1,6 +1,6 @@
 //! The items of a bulk queue, read from a file.
 
-use std::collections::HashSet;
+use std::io;
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -9,6 +9,7 @@ use crate::args::parse_usd;
 use crate::error::Failure;
 use crate::input::read_file;
 use crate::request_body::run::usd_number;
+use crate::rows::{Header, RecordFormat, RecordPosition, RecordReader};
 use crate::text::json_error;
 
 /// CSV columns that are text fields of a run.
@@ -89,102 +90,77 @@ pub(super) fn from_json(items: &Value) -> Result<Vec<BulkItem>, Failure> {
     items.collect()
 }
 
+/// Calls a function with each record of a file and the number of its first line.
+fn for_each_record(
+    bytes: &[u8],
+    format: RecordFormat,
+    mut visit: impl FnMut(u32, &[u8]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let start = RecordPosition { offset: 0, line: 1 };
+    let mut reader = RecordReader::new(bytes, format, start);
+    let mut record = Vec::new();
+    let failure = |error: io::Error| Failure::usage(format!("--input: {error}"));
+    while let Some(position) = reader.read(&mut record).map_err(failure)? {
+        if let Err(error) = std::str::from_utf8(&record) {
+            let valid = record.iter().take(error.valid_up_to());
+            let line = valid.filter(|byte| **byte == b'\n').count();
+            let line = line + usize::try_from(position.line).unwrap_or_default();
+            let why = format!("--input, line {line}: invalid UTF-8: {error}");
+            return Err(Failure::usage(why));
+        }
+        visit(position.line, &record)?;
+    }
+    Ok(())
+}
+
 fn parse_jsonl(bytes: &[u8]) -> Result<Vec<BulkItem>, Failure> {
     let mut items = Vec::new();
-    for (index, line) in decode_utf8(bytes)?.lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let location = format!("line {}", index + 1);
-        match serde_json::from_str(line) {
-            Ok(Value::Object(fields)) => items.push(BulkItem { location, fields }),
-            Ok(_) => {
-                return Err(Failure::usage(format!(
-                    "--input, {location}: expected a JSON object"
-                )));
+    for_each_record(bytes, RecordFormat::Jsonl, |line, record| {
+        let location = format!("line {line}");
+        let why = match serde_json::from_slice(record) {
+            Ok(Value::Object(fields)) => {
+                items.push(BulkItem { location, fields });
+                return Ok(());
             }
-            Err(error) => {
-                return Err(Failure::usage(format!(
-                    "--input, {location}: invalid JSON: {}",
-                    json_error(&error)
-                )));
-            }
-        }
-    }
+            Ok(_) => "expected a JSON object".to_owned(),
+            Err(error) => format!("invalid JSON: {}", json_error(&error)),
+        };
+        Err(Failure::usage(format!("--input, {location}: {why}")))
+    })?;
     Ok(items)
 }
 
 fn parse_csv(bytes: &[u8]) -> Result<Vec<BulkItem>, Failure> {
-    let csv_failure =
-        |error: csv::Error| Failure::usage(format!("--input is not valid CSV: {error}"));
-    let text = decode_utf8(bytes)?;
-    if let Some(line) = unterminated_cell(text) {
-        return Err(Failure::usage(format!(
-            "--input, line {line}: unterminated cell: expected a closing quote"
-        )));
-    }
-    let mut lines = LineCounter::new(text);
-    let mut reader = csv::Reader::from_reader(text.as_bytes());
-    let header: Vec<String> = reader
-        .headers()
-        .map_err(csv_failure)?
-        .iter()
-        .map(|name| name.trim().to_owned())
-        .collect();
-    if let [name] = header.as_slice()
-        && let Some(mark) = name.chars().find(|it| matches!(it, ';' | '\t'))
-    {
-        return Err(Failure::usage(format!(
-            "invalid CSV in --input: columns are separated by {mark:?}, expected commas"
-        ))
-        .hint("separate the columns with commas, or use .jsonl"));
-    }
-    let mut seen = HashSet::new();
-    for name in &header {
-        if name.is_empty() {
-            return Err(Failure::usage(
-                "invalid CSV in --input: a column has an empty name",
-            ));
-        }
-        if !seen.insert(name) {
-            return Err(Failure::usage(format!(
-                "invalid CSV in --input: duplicate column `{name}`"
-            )));
-        }
-    }
     let mut items = Vec::new();
-    for record in reader.records() {
-        let record = record.map_err(|error| match error.kind() {
-            csv::ErrorKind::UnequalLengths {
-                pos,
-                expected_len,
-                len,
-            } => Failure::usage(format!(
-                "--input, line {}: invalid number of cells {len}: expected {expected_len}, as in the header",
-                lines.line_of(pos.as_ref())
-            )),
-            _ => csv_failure(error),
-        })?;
-        let location = format!("line {}", lines.line_of(record.position()));
+    let mut header = None;
+    for_each_record(bytes, RecordFormat::Csv, |line, record| {
+        let Some(header) = &header else {
+            let parsed = Header::parse(record);
+            header = Some(parsed.map_err(|why| Failure::usage(format!("--input: {why}")))?);
+            return Ok(());
+        };
+        if header.is_blank(record) {
+            return Ok(());
+        }
+        let location = format!("line {line}");
+        let cells = header.cells(record);
+        let cells = cells.map_err(|why| Failure::usage(format!("--input, {location}: {why}")))?;
         let mut fields = Map::new();
         let mut input = Map::new();
-        for (name, cell) in header.iter().zip(&record) {
-            if cell.is_empty() {
-                continue;
-            }
+        for (name, cell) in cells {
             let failure = |why: &str| Failure::usage(format!("--input, {location}, {name}: {why}"));
-            if TEXT_COLUMNS.contains(&name.as_str()) {
-                fields.insert(name.clone(), cell.into());
+            if TEXT_COLUMNS.contains(&name) {
+                fields.insert(name.to_owned(), cell.into());
             } else if name == CAP_COLUMN {
                 let cap = parse_usd(cell.trim()).map_err(|message| failure(&message))?;
-                fields.insert(name.clone(), usd_number(cap));
-            } else if JSON_COLUMNS.contains(&name.as_str()) {
-                let json = serde_json::from_str(cell);
+                fields.insert(name.to_owned(), usd_number(cap));
+            } else if JSON_COLUMNS.contains(&name) {
+                let json = serde_json::from_str(&cell);
                 let json = json
                     .map_err(|error| failure(&format!("invalid JSON: {}", json_error(&error))))?;
-                fields.insert(name.clone(), json);
+                fields.insert(name.to_owned(), json);
             } else {
-                input.insert(name.clone(), cell.into());
+                input.insert(name.to_owned(), cell.into());
             }
         }
         if !input.is_empty() {
@@ -197,84 +173,9 @@ fn parse_csv(bytes: &[u8]) -> Result<Vec<BulkItem>, Failure> {
             whole.extend(input);
         }
         items.push(BulkItem { location, fields });
-    }
-    Ok(items)
-}
-
-/// Returns the line on which a quoted cell begins that does not end, and would contain the rest of
-/// the file.
-fn unterminated_cell(text: &str) -> Option<usize> {
-    enum ScanState {
-        CellStart,
-        Unquoted,
-        Quoted { line: usize },
-        AfterQuote { line: usize },
-    }
-
-    let mut state = ScanState::CellStart;
-    let mut line = 1;
-    for byte in text.bytes() {
-        state = match (state, byte) {
-            (ScanState::CellStart, b'"') => ScanState::Quoted { line },
-            (ScanState::Quoted { line }, b'"') => ScanState::AfterQuote { line },
-            (ScanState::AfterQuote { line }, b'"') | (ScanState::Quoted { line }, _) => {
-                ScanState::Quoted { line }
-            }
-            (_, b',' | b'\r' | b'\n') => ScanState::CellStart,
-            _ => ScanState::Unquoted,
-        };
-        line += usize::from(byte == b'\n');
-    }
-    match state {
-        ScanState::Quoted { line } => Some(line),
-        _ => None,
-    }
-}
-
-/// The line on which each record begins, counted forward through the file.
-///
-/// The positions of the `csv` crate are those at which it begins to read a record, before blank
-/// lines and before the second half of the line ending `\r\n`.
-struct LineCounter<'t> {
-    rest: &'t str,
-    position: usize,
-    line: usize,
-}
-
-impl<'t> LineCounter<'t> {
-    fn new(text: &'t str) -> Self {
-        Self {
-            rest: text,
-            position: 0,
-            line: 1,
-        }
-    }
-
-    fn line_of(&mut self, position: Option<&csv::Position>) -> usize {
-        let position = position.and_then(|it| usize::try_from(it.byte()).ok());
-        let skipped = position.unwrap_or_default().saturating_sub(self.position);
-        let is_line_ending = |byte: &u8| matches!(byte, b'\r' | b'\n');
-        let record = self.rest.as_bytes().iter().skip(skipped);
-        let length = skipped + record.take_while(|byte| is_line_ending(byte)).count();
-        let (before, rest) = self
-            .rest
-            .split_at_checked(length)
-            .unwrap_or((self.rest, ""));
-        self.line += before.matches('\n').count();
-        self.position += length;
-        self.rest = rest;
-        self.line
-    }
-}
-
-/// Decodes the text, without a byte order mark.
-fn decode_utf8(bytes: &[u8]) -> Result<&str, Failure> {
-    let text = std::str::from_utf8(bytes).map_err(|error| {
-        let valid = bytes.iter().take(error.valid_up_to());
-        let line = 1 + valid.filter(|byte| **byte == b'\n').count();
-        Failure::usage(format!("--input, line {line}: invalid UTF-8: {error}"))
+        Ok(())
     })?;
-    Ok(text.strip_prefix('\u{feff}').unwrap_or(text))
+    Ok(items)
 }
 
 #[cfg(test)]
@@ -313,31 +214,6 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_a_csv_file_are_counted_as_in_an_editor() {
-        for (text, lines) in [
-            ("a\n1\n2\n", [2, 3]),
-            ("a\r\n1\r\n2\r\n", [2, 3]),
-            ("\n\na\n\n\n1\n\n2", [6, 8]),
-            ("\r\na\r\n\r\n\"1\r\n1\"\r\n\r\n2", [4, 7]),
-        ] {
-            let items = parse_csv(text.as_bytes()).unwrap();
-            let found: Vec<_> = items.iter().map(|it| it.location.as_str()).collect();
-            assert_eq!(found, lines.map(|line| format!("line {line}")), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn jsonl_skips_blank_lines() {
-        let items =
-            parse_jsonl(b"{\"instruction\": \"a\"}\n\n{\"input\": {\"n\": 1}}\r\n").unwrap();
-        assert_eq!(
-            fields(&items),
-            json!([{"instruction": "a"}, {"input": {"n": 1}}])
-        );
-        assert_eq!(items[1].location, "line 3");
-    }
-
-    #[test]
     fn json_body_keeps_its_other_fields() {
         let (other_fields, items) =
             json_body(br#"{"items": [{"instruction": "a"}], "concurrency": 2}"#).unwrap();
@@ -352,23 +228,23 @@ mod tests {
             (parse_jsonl(b"{}\n{\"a\":"), "line 2"),
             (parse_jsonl(b"{}\n\xff"), "line 2: invalid UTF-8"),
             (parse_csv(b"a;b\n1;2\n"), "separated by ';'"),
-            (parse_csv(b"a,a\n1,2\n"), "duplicate column `a`"),
-            (parse_csv(b"a,\n1,2\n"), "empty name"),
+            (parse_csv(b"a,a\n1,2\n"), "the column `a` twice"),
+            (parse_csv(b"a,\n1,2\n"), "without a name"),
             (
                 parse_csv(b"a,b\n1\n"),
-                "line 2: invalid number of cells 1: expected 2",
+                "line 2: it has 1 cell, but the header has 2 columns",
             ),
             (
                 parse_csv(b"a,b\r\n1,2\r\n\r\n1\r\n"),
-                "line 4: invalid number of cells 1",
+                "line 4: it has 1 cell",
             ),
             (
                 parse_csv(b"a\n\"1\n1\"\n\"2\n3\n"),
-                "line 4: unterminated cell",
+                "line 4 has a quote that is not closed",
             ),
             (
                 parse_csv(b"a\n1\"\n\"\"\"\n\n"),
-                "line 3: unterminated cell",
+                "line 3 has a quote that is not closed",
             ),
             (
                 parse_csv(b"attachments\n\n[]\n\n[\n"),

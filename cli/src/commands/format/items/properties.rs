@@ -224,7 +224,7 @@ proptest! {
         let line = 1 + file.iter().filter(|byte| **byte == b'\n').count();
         file.extend(b"alone\n");
         let failure = parse_csv(&file).unwrap_err();
-        let expected = format!("line {line}: invalid number of cells 1: expected 2");
+        let expected = format!("line {line}: it has 1 cell, but the header has 2 columns");
         prop_assert!(failure.headline().contains(&expected), "{}", failure.headline());
     }
 
@@ -238,7 +238,7 @@ proptest! {
         let line = 1 + file.iter().filter(|byte| **byte == b'\n').count();
         file.extend(format!("\"{rest}").bytes());
         let failure = parse_csv(&file).unwrap_err();
-        let expected = format!("line {line}: unterminated cell");
+        let expected = format!("line {line} has a quote that is not closed");
         prop_assert!(failure.headline().contains(&expected), "{}", failure.headline());
     }
 

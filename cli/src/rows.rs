@@ -1,13 +1,19 @@
-//! Splitting of a manifest into records, without reading more than one into memory.
+//! Rows of CSV and JSONL files, read without more than one in memory.
 
+use std::collections::HashSet;
 use std::io::{self, BufRead, Read};
+
+use crate::text::counted;
 
 /// The maximum length of a record. The service accepts bodies of at most 4 MiB.
 const MAX_RECORD_BYTES: u64 = 16 * 1024 * 1024;
 
-/// The format of a manifest.
+/// The first bytes of a file that says that it is UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The format of a file with rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RecordFormat {
+pub(crate) enum RecordFormat {
     /// A JSON object per line.
     Jsonl,
     /// Comma-separated values, in which a quoted field may contain line breaks.
@@ -16,16 +22,16 @@ pub(super) enum RecordFormat {
 
 /// The position of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RecordPosition {
+pub(crate) struct RecordPosition {
     /// The offset of the first byte.
-    pub(super) offset: u64,
+    pub(crate) offset: u64,
     /// The number of the first line, counted from 1.
-    pub(super) line: u32,
+    pub(crate) line: u32,
 }
 
 /// A reader of records. Blank lines are skipped, but counted.
 #[derive(Debug)]
-pub(super) struct RecordReader<R> {
+pub(crate) struct RecordReader<R> {
     input: R,
     format: RecordFormat,
     offset: u64,
@@ -34,7 +40,7 @@ pub(super) struct RecordReader<R> {
 
 impl<R: BufRead> RecordReader<R> {
     /// Creates a reader of input that starts at a position.
-    pub(super) fn new(input: R, format: RecordFormat, start: RecordPosition) -> Self {
+    pub(crate) fn new(input: R, format: RecordFormat, start: RecordPosition) -> Self {
         Self {
             input,
             format,
@@ -50,7 +56,7 @@ impl<R: BufRead> RecordReader<R> {
     ///
     /// Returns an error if the input cannot be read, if the record is too long, or if a quoted field
     /// has no end.
-    pub(super) fn read(&mut self, record: &mut Vec<u8>) -> io::Result<Option<RecordPosition>> {
+    pub(crate) fn read(&mut self, record: &mut Vec<u8>) -> io::Result<Option<RecordPosition>> {
         loop {
             let position = RecordPosition {
                 offset: self.offset,
@@ -61,7 +67,8 @@ impl<R: BufRead> RecordReader<R> {
             let mut is_open = false;
             loop {
                 let start = record.len();
-                if self.read_line(record)? == 0 {
+                let length = self.read_line(record)?;
+                if length == 0 {
                     if is_open {
                         let line = position.line;
                         let why =
@@ -71,6 +78,10 @@ impl<R: BufRead> RecordReader<R> {
                     break;
                 }
                 let added = record.get(start..).unwrap_or_default();
+                let added = match self.offset == length {
+                    true => added.strip_prefix(BYTE_ORDER_MARK).unwrap_or(added),
+                    false => added,
+                };
                 is_open = self.format == RecordFormat::Csv && quotes.scan(added);
                 if !is_open {
                     break;
@@ -82,19 +93,24 @@ impl<R: BufRead> RecordReader<R> {
             while record.last().is_some_and(|byte| b"\r\n".contains(byte)) {
                 record.pop();
             }
-            if position.offset == 0 && record.starts_with(b"\xef\xbb\xbf") {
-                record.drain(..3);
+            if position.offset == 0 && record.starts_with(BYTE_ORDER_MARK) {
+                record.drain(..BYTE_ORDER_MARK.len());
             }
-            if !record.iter().all(u8::is_ascii_whitespace) {
+            // A cell of a single column may consist of spaces.
+            let is_blank = match self.format {
+                RecordFormat::Jsonl => record.iter().all(u8::is_ascii_whitespace),
+                RecordFormat::Csv => record.is_empty(),
+            };
+            if !is_blank {
                 return Ok(Some(position));
             }
         }
     }
 
-    fn read_line(&mut self, record: &mut Vec<u8>) -> io::Result<usize> {
+    fn read_line(&mut self, record: &mut Vec<u8>) -> io::Result<u64> {
         let room = MAX_RECORD_BYTES.saturating_sub(record.len() as u64);
         let mut limited = self.input.by_ref().take(room);
-        let length = limited.read_until(b'\n', record)?;
+        let length = limited.read_until(b'\n', record)? as u64;
         if length > 0 && limited.limit() == 0 {
             let line = self.line;
             return Err(io::Error::new(
@@ -102,9 +118,89 @@ impl<R: BufRead> RecordReader<R> {
                 format!("line {line} is longer than 16 MiB"),
             ));
         }
-        self.offset += length as u64;
+        self.offset += length;
         self.line = self.line.saturating_add(1);
         Ok(length)
+    }
+}
+
+/// The columns of a CSV file, which are named in its first record.
+#[derive(Debug)]
+pub(crate) struct Header {
+    pub(crate) names: Vec<String>,
+}
+
+impl Header {
+    /// Parses the first record.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if it does not name columns.
+    pub(crate) fn parse(record: &[u8]) -> Result<Self, String> {
+        let names = split(record)?;
+        let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
+        if let [name] = names.as_slice()
+            && let Some(mark) = name.chars().find(|it| matches!(it, ';' | '\t' | '\r'))
+        {
+            return Err(match mark {
+                '\r' => "the lines end with CR: save the file with LF or CRLF".to_owned(),
+                mark => format!("the columns are separated by {mark:?}: expected commas"),
+            });
+        }
+        let mut seen = HashSet::new();
+        for name in &names {
+            if name.is_empty() {
+                return Err("the header has a column without a name".to_owned());
+            }
+            if !seen.insert(name) {
+                return Err(format!("the header has the column `{name}` twice"));
+            }
+        }
+        Ok(Self { names })
+    }
+
+    /// Returns the cells of a record with the names of their columns, without those that are empty. A
+    /// record of several columns that is blank has none.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if the record does not fit the columns.
+    pub(crate) fn cells(
+        &self,
+        record: &[u8],
+    ) -> Result<impl Iterator<Item = (&str, String)>, String> {
+        let cells = match self.is_blank(record) {
+            true => vec![String::new(); self.names.len()],
+            false => split(record)?,
+        };
+        if cells.len() != self.names.len() {
+            return Err(format!(
+                "it has {}, but the header has {}",
+                counted(cells.len(), "cell"),
+                counted(self.names.len(), "column")
+            ));
+        }
+        let cells = self.names.iter().map(String::as_str).zip(cells);
+        Ok(cells.filter(|(_, cell)| !cell.is_empty()))
+    }
+
+    /// Returns whether a record is a blank line.
+    pub(crate) fn is_blank(&self, record: &[u8]) -> bool {
+        self.names.len() > 1 && record.iter().all(u8::is_ascii_whitespace)
+    }
+}
+
+/// Splits a record into its cells.
+fn split(record: &[u8]) -> Result<Vec<String>, String> {
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        // The line ends of the record are those within quotes.
+        .terminator(csv::Terminator::Any(b'\n'))
+        .from_reader(record);
+    let mut cells = csv::StringRecord::new();
+    match reader.read_record(&mut cells) {
+        Ok(_) => Ok(cells.iter().map(str::to_owned).collect()),
+        Err(error) => Err(format!("it is not valid CSV: {error}")),
     }
 }
 
