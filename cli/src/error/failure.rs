@@ -29,7 +29,7 @@ pub(crate) enum SetupProblem {
 #[derive(Debug)]
 pub(crate) struct Failure(Box<Inner>);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Inner {
     exit: Exit,
     /// What failed, such as `cannot submit the video`.
@@ -71,27 +71,8 @@ impl Failure {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             exit,
-            context: None,
             message: message.into(),
-            code: None,
-            client_code: None,
-            status: None,
-            request_id: None,
-            details: None,
-            field: None,
-            files: None,
-            issues: Vec::new(),
-            parts: Vec::new(),
-            resource: None,
-            setup_problem: None,
-            api_keys: Vec::new(),
-            idempotency_key: None,
-            next_action: None,
-            next: Vec::new(),
-            resume: None,
-            unexpected_answer: None,
-            outcome: None,
-            silent: false,
+            ..Inner::default()
         }))
     }
 

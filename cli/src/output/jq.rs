@@ -103,21 +103,6 @@ mod tests {
     use super::*;
     use crate::error::Exit;
 
-    fn lines(expression: &str) -> Vec<String> {
-        let value =
-            serde_json::json!({"jobs": [{"id": "job_1", "n": 1.5}, {"id": "job_2", "n": null}]});
-        Filter::compile(expression).unwrap().apply(&value).unwrap()
-    }
-
-    #[test]
-    fn strings_are_not_quoted_and_other_values_are_json() {
-        assert_eq!(lines(".jobs[].id"), ["job_1", "job_2"]);
-        assert_eq!(lines(".jobs[0]"), [r#"{"id":"job_1","n":1.5}"#]);
-        assert_eq!(lines(".jobs | length, (.[1].n)"), ["2", "null"]);
-        assert_eq!(lines(".jobs | map(.id) | join(\",\")"), ["job_1,job_2"]);
-        assert_eq!(lines("empty"), Vec::<String>::new());
-    }
-
     #[test]
     fn an_invalid_filter_is_a_usage_error_and_a_failing_one_is_not() {
         for bad in [

@@ -90,34 +90,3 @@ pub(crate) fn check_model_kind(price: &Price, request: &SubmitRequest) -> Result
         ]),
     ))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_model_of_the_other_kind_is_rejected() {
-        let check = |operation, noun, unit: Value| {
-            let estimate = json!({"price_usd": "1", "unit": unit});
-            let price = Price::Estimate(serde_json::from_value(estimate).unwrap());
-            let body = json!({"model": "video-h"});
-            let request = SubmitRequest {
-                noun,
-                operation,
-                segments: Vec::new(),
-                body: body.as_object().cloned().unwrap(),
-            };
-            check_model_kind(&price, &request).map_err(|failure| failure.headline())
-        };
-        let image = |unit| check(Operation::ImageGenerate, "image", unit);
-        assert_eq!(
-            image(json!("second")),
-            Err("`video-h` is a video model; nothing was sent".to_owned())
-        );
-        assert!(check(Operation::VideoGenerate, "video", json!("image")).is_err());
-        for unit in [json!("image"), json!(null), json!("frame")] {
-            assert_eq!(image(unit), Ok(()));
-        }
-    }
-}

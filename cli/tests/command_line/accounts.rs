@@ -2,24 +2,21 @@
 
 use std::fs;
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::test_env::{CommandOutput, FakeServer, TestEnv, Words, start};
 
-fn login(env: &TestEnv, words: impl Words, key: &str) -> CommandOutput {
-    let mut child = start(
-        env.unconfigured("auth login")
-            .args(words.words())
-            .stdin(Stdio::piped()),
-    );
-    child
-        .0
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(key.as_bytes())
-        .unwrap();
+/// Runs a command with a text on standard input.
+pub(crate) fn with_stdin(command: &mut Command, text: &str) -> CommandOutput {
+    let mut child = start(command.stdin(Stdio::piped()));
+    let mut stdin = child.0.stdin.take().unwrap();
+    stdin.write_all(text.as_bytes()).unwrap();
+    drop(stdin);
     child.end()
+}
+
+fn login(env: &TestEnv, words: impl Words, key: &str) -> CommandOutput {
+    with_stdin(env.unconfigured("auth login").args(words.words()), key)
 }
 
 /// Returns a `PATH` without the keyring program.
@@ -34,20 +31,8 @@ fn login_verifies_and_stores_a_key_and_logout_removes_it() {
     let env = TestEnv::new();
     let url = env.mock.base_url().to_owned();
     let path = without_keyring(&env);
-    let mut child = start(
-        env.unconfigured(["auth", "login", "--base-url", &url])
-            .env("PATH", &path)
-            .stdin(Stdio::piped()),
-    );
-    child
-        .0
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(b"svc_open_demo\n")
-        .unwrap();
-    let run = child
-        .end()
+    let mut command = env.unconfigured(["auth", "login", "--base-url", &url]);
+    let run = with_stdin(command.env("PATH", &path), "svc_open_demo\n")
         .assert_exit(0)
         .assert_stderr("the key is valid")
         .assert_stderr("the keyring was not used");
@@ -64,26 +49,22 @@ fn login_verifies_and_stores_a_key_and_logout_removes_it() {
             0o600
         );
     }
-    CommandOutput::of(&mut env.unconfigured("job list")).assert_exit(0);
-    let status = CommandOutput::of(&mut env.unconfigured("auth status")).assert_exit(0);
+    env.run_unconfigured("job list").assert_exit(0);
+    let status = env.run_unconfigured("auth status").assert_exit(0);
     assert!(!status.out.contains("svc_open_demo") && status.out.contains("credentials.toml"));
 
     // A stored key is not sent to another host.
     let other = TestEnv::new();
-    let run = CommandOutput::of(&mut env.unconfigured([
-        "job",
-        "list",
-        "--base-url",
-        other.mock.base_url(),
-    ]))
-    .assert_exit(3);
+    let run = env
+        .run_unconfigured(["job", "list", "--base-url", other.mock.base_url()])
+        .assert_exit(3);
     run.assert_stderr("is not sent to");
     assert!(other.mock.requests(0).is_empty());
 
-    CommandOutput::of(&mut env.unconfigured("auth logout")).assert_exit(0);
+    env.run_unconfigured("auth logout").assert_exit(0);
     assert!(!fs::read_to_string(&file).unwrap().contains("svc_open_demo"));
-    CommandOutput::of(&mut env.unconfigured("auth status")).assert_exit(3);
-    CommandOutput::of(&mut env.unconfigured("job list")).assert_exit(3);
+    env.run_unconfigured("auth status").assert_exit(3);
+    env.run_unconfigured("job list").assert_exit(3);
 }
 
 #[test]
@@ -132,23 +113,14 @@ fn a_rejected_key_is_named_in_redacted_form_with_its_origin() {
 
     let service = FakeServer::answering("200 OK", r#"{"data":[]}"#);
     let words = ["auth", "login", "--base-url", &service.url];
-    let mut child = start(
-        env.unconfigured(words)
-            .env("PATH", path)
-            .stdin(Stdio::piped()),
-    );
-    let mut stdin = child.0.stdin.take().unwrap();
-    stdin.write_all(b"svc_open_stored").unwrap();
-    drop(stdin);
-    child.end().assert_exit(0);
+    let mut command = env.unconfigured(words);
+    with_stdin(command.env("PATH", path), "svc_open_stored").assert_exit(0);
     service.answer(
         "401 Unauthorized",
         r#"{"error":{"code":"unauthorized","message":"unknown key"}}"#,
     );
     let words = "job list -o json";
-    let error = CommandOutput::of(&mut env.unconfigured(words))
-        .assert_exit(3)
-        .error();
+    let error = env.run_unconfigured(words).assert_exit(3).error();
     let used = &error["api_keys"][0];
     assert_eq!(used["redacted"], "svc_open_…");
     let origin = used["origin"].as_str().unwrap();
@@ -193,7 +165,7 @@ fn hints_for_a_rejected_key_name_its_surface_and_its_profile() {
 
     fs::create_dir_all(env.path("config")).unwrap();
     fs::write(env.path("config/config.toml"), "[profiles.empty]\n").unwrap();
-    CommandOutput::of(&mut env.unconfigured("job list --profile empty"))
+    env.run_unconfigured("job list --profile empty")
         .assert_exit(2)
         .assert_stderr("next: set it up together with an API key: svc init --profile empty\n");
 }
@@ -208,10 +180,10 @@ fn login_verifies_a_developer_key_at_the_developer_host() {
     let path = without_keyring(&env);
     CommandOutput::of(env.unconfigured(words).arg(&service.url).env("PATH", path)).assert_exit(0);
     assert!(service.heads.lock().unwrap()[0].starts_with("GET /v1/me HTTP/1.1"));
-    let run =
-        CommandOutput::of(&mut env.unconfigured("config get developer_base_url --profile work"));
+    let run = env.run_unconfigured("config get developer_base_url --profile work");
     assert_eq!(run.assert_exit(0).out.trim_end(), service.url);
-    CommandOutput::of(&mut env.unconfigured("auth status --profile work")).assert_exit(0);
+    env.run_unconfigured("auth status --profile work")
+        .assert_exit(0);
 
     let url = env.mock.developer_base_url();
     login(
@@ -238,19 +210,8 @@ fn login_uses_a_working_keyring_and_falls_back_to_a_file() {
         format!("{}:/usr/bin:/bin", folder.display())
     };
     let login_with = |path: &str| {
-        let mut child = start(
-            env.unconfigured(["auth", "login", "--base-url", &url])
-                .env("PATH", path)
-                .stdin(Stdio::piped()),
-        );
-        child
-            .0
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(b"svc_open_demo")
-            .unwrap();
-        child.end()
+        let mut command = env.unconfigured(["auth", "login", "--base-url", &url]);
+        with_stdin(command.env("PATH", path), "svc_open_demo")
     };
     let ring = env.path("ring").display().to_string();
     let good = tool(&format!(
@@ -292,9 +253,10 @@ fn login_uses_a_working_keyring_and_falls_back_to_a_file() {
 #[test]
 fn config_show_prints_the_origin_of_each_value() {
     let env = TestEnv::new();
-    CommandOutput::of(&mut env.unconfigured("config set base_url https://profile.example"))
+    env.run_unconfigured("config set base_url https://profile.example")
         .assert_exit(0);
-    CommandOutput::of(&mut env.unconfigured("config set first_party_owner studio")).assert_exit(0);
+    env.run_unconfigured("config set first_party_owner studio")
+        .assert_exit(0);
     let shown = CommandOutput::of(
         env.unconfigured("config show --origin")
             .env("SVC_BASE_URL", "https://variable.example"),
@@ -314,23 +276,24 @@ fn config_show_prints_the_origin_of_each_value() {
     assert!(row("mcp_url")["value"].is_null());
     assert_eq!(row("config_file")["origin"], "environment SVC_CONFIG");
 
-    let run = CommandOutput::of(&mut env.unconfigured("config get base_url")).assert_exit(0);
+    let run = env.run_unconfigured("config get base_url").assert_exit(0);
     assert_eq!(run.out, "https://profile.example\n");
-    CommandOutput::of(&mut env.unconfigured("config unset base_url")).assert_exit(0);
-    CommandOutput::of(&mut env.unconfigured("config get base_url")).assert_exit(2);
+    env.run_unconfigured("config unset base_url").assert_exit(0);
+    env.run_unconfigured("config get base_url").assert_exit(2);
     for url in [
         "no url",
         "ftp://files.example",
         "http://plain.example",
         "https://me:canary@a.example",
     ] {
-        let run = CommandOutput::of(&mut env.unconfigured(["config", "set", "base_url", url]))
+        let run = env
+            .run_unconfigured(["config", "set", "base_url", url])
             .assert_exit(2);
         assert!(!run.err.contains("canary"), "{}", run.err);
     }
-    CommandOutput::of(&mut env.unconfigured("config get base_url")).assert_exit(2);
-    CommandOutput::of(&mut env.unconfigured("config set colour red")).assert_exit(2);
-    let run = CommandOutput::of(&mut env.unconfigured("config path")).assert_exit(0);
+    env.run_unconfigured("config get base_url").assert_exit(2);
+    env.run_unconfigured("config set colour red").assert_exit(2);
+    let run = env.run_unconfigured("config path").assert_exit(0);
     assert_eq!(
         run.out.trim_end(),
         env.path("config/config.toml").display().to_string()

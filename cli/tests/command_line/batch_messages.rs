@@ -6,7 +6,7 @@ use svc_sdk::contract::Plan;
 
 use crate::batch::{batch, image, run, with_id, write};
 use crate::pty::{Terminal, configured_svc};
-use crate::test_env::{CommandOutput, TestEnv, interrupt, start, wait_until};
+use crate::test_env::{TestEnv, interrupt, start, wait_until};
 
 #[test]
 fn items_without_a_price_are_named_before_anything_is_submitted() {
@@ -171,7 +171,7 @@ fn a_manifest_without_items_is_warned_about() {
             "prompt\n".repeat(usize::from(name == "m.csv")),
         )
         .unwrap();
-        let output = CommandOutput::of(&mut env.unconfigured(["batch", "run", name]));
+        let output = env.run_unconfigured(["batch", "run", name]);
         let output = output.assert_exit(0);
         output.assert_stderr(&format!("warning: {name} has no items"));
     }

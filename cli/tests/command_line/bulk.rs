@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::test_env::{CommandOutput, TestEnv, interrupt, sleep, start, wait_until};
+use crate::test_env::{TestEnv, interrupt, sleep, start, wait_until};
 
 fn file(env: &TestEnv, name: &str, text: &str) -> String {
     let path = env.path(name);
@@ -19,23 +19,10 @@ fn a_csv_file_of_20_items_is_run_and_downloaded() {
         .collect();
     let items = file(&env, "items.csv", &format!("instruction,city\n{rows}"));
     let out = env.path("out");
-    let words = [
-        "format",
-        "bulk",
-        "demo/product-shot",
-        "--input",
-        &items,
-        "--concurrency",
-        "8",
-        "--output-schema",
-        r#"{"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}"#,
-        "--cap",
-        "1",
-        "--max-price",
-        "20",
-        "--download",
-        out.to_str().unwrap(),
-    ];
+    let words = format!(
+        "format bulk demo/product-shot --input '{items}' --concurrency 8 --output-schema '{{\"type\": \"object\", \"properties\": {{\"title\": {{\"type\": \"string\"}}}}, \"required\": [\"title\"]}}' --cap 1 --max-price 20 --download '{}'",
+        out.display()
+    );
     let run = env
         .developer(words)
         .assert_exit(0)
@@ -177,29 +164,6 @@ fn a_queue_is_resumed_by_its_id() {
         env.open_intents().is_empty(),
         "a reported outcome closes the intent"
     );
-}
-
-#[test]
-fn a_reused_idempotency_key_returns_the_existing_queue() {
-    let env = TestEnv::new();
-    let bulk = |text: &str, state: &str| {
-        let items = file(&env, "items.jsonl", text);
-        let words = ["format", "bulk", "fmt_demo", "--input", &items, "--no-wait"];
-        let key = ["--idempotency-key", "order-4711", "-o", "json"];
-        let mut command = env.developer_surface([&words[..], &key].concat());
-        CommandOutput::of(command.env("SVC_STATE_DIR", env.path(state)))
-    };
-    let first = bulk("{\"instruction\": \"a\"}\n", "here")
-        .assert_exit(0)
-        .json();
-    let second = bulk("{\"instruction\": \"a\"}\n", "there").assert_exit(0);
-    assert_eq!(second.json()["queue_id"], first["queue_id"]);
-    assert!(second.err.contains("existing submission"), "{}", second.err);
-    let error = bulk("{\"instruction\": \"b\"}\n", "here")
-        .assert_exit(1)
-        .error();
-    assert_eq!(error["code"], "idempotency_conflict");
-    assert_eq!(error["queue_id"], first["queue_id"]);
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn everything_that_works_is_ok() {
 #[test]
 fn problems_fail_with_what_to_do() {
     let env = TestEnv::new();
-    let run = CommandOutput::of(&mut env.unconfigured("doctor")).assert_exit(1);
+    let run = env.run_unconfigured("doctor").assert_exit(1);
     assert_check(&run, "configuration", "failed", "no URL");
     assert!(
         check(&run, "configuration")["next"]
@@ -191,7 +191,7 @@ fn open_intents_are_a_warning() {
 fn the_sandbox_is_healthy_and_a_table_has_marks() {
     let env = TestEnv::new();
     let words = "--sandbox doctor -o table";
-    let run = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(0);
+    let run = env.run_unconfigured(words).assert_exit(0);
     assert!(
         run.out.contains("✓ open_surface") && run.out.contains("✓ developer_key"),
         "{}",

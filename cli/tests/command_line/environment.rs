@@ -8,29 +8,10 @@ use serde_json::Value;
 use crate::test_env::{CommandOutput, TestEnv, interrupt, start};
 
 #[test]
-fn the_sandbox_needs_no_configuration_and_creates_no_state() {
-    let env = TestEnv::new();
-    let words = "--sandbox image generate --model image-i --prompt '[mock:seconds=0.1] a fox' \
-        --download out";
-    let run = CommandOutput::of(
-        env.unconfigured(words)
-            .env("SVC_BASE_URL", "http://127.0.0.1:9")
-            .env("SVC_PROFILE", "none"),
-    );
-    let run = run.assert_exit(0).assert_stderr("sandbox");
-    assert_eq!(run.json()["files"].as_array().unwrap().len(), 1);
-    assert!(!env.path("state").exists() && !env.path("config").exists());
-    let run = CommandOutput::of(&mut env.unconfigured("--sandbox model list")).assert_exit(0);
-    assert!(run.out.contains("lipsync-s"));
-    CommandOutput::of(&mut env.unconfigured("--sandbox job list --surface developer"))
-        .assert_exit(0);
-}
-
-#[test]
 fn the_sandbox_prints_no_resume_command() {
     let env = TestEnv::new();
     let words = "--sandbox image generate --model image-i --prompt [mock:stuck] --timeout 1";
-    let run = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(9);
+    let run = env.run_unconfigured(words).assert_exit(9);
     assert!(!run.err.contains("resume with"), "{}", run.err);
 }
 
@@ -39,7 +20,7 @@ fn the_sandbox_prints_no_resume_command() {
 fn help_that_cannot_be_written_is_an_error() {
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
     let env = TestEnv::new();
-    CommandOutput::of(env.unconfigured(["--help"]).stdout(full)).assert_exit(1);
+    CommandOutput::of(env.unconfigured("--help").stdout(full)).assert_exit(1);
 }
 
 #[test]
@@ -61,7 +42,7 @@ fn mock_serve_runs_until_it_is_interrupted() {
     );
     run.assert_exit(0);
     let port = url.rsplit(':').next().unwrap();
-    CommandOutput::of(&mut env.unconfigured(["mock", "serve", "--port-base", port]))
+    env.run_unconfigured(["mock", "serve", "--port-base", port])
         .assert_exit(1)
         .assert_stderr(port);
     interrupt(&child);
@@ -72,7 +53,8 @@ fn mock_serve_runs_until_it_is_interrupted() {
 #[test]
 fn every_operation_is_listed_with_its_command() {
     let env = TestEnv::new();
-    let rows = CommandOutput::of(&mut env.unconfigured("operations -o json"))
+    let rows = env
+        .run_unconfigured("operations -o json")
         .assert_exit(0)
         .json();
     assert_eq!(
@@ -91,18 +73,18 @@ fn every_operation_is_listed_with_its_command() {
 fn completions_and_manual_pages_are_generated() {
     let env = TestEnv::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let run = CommandOutput::of(&mut env.unconfigured(["completions", shell])).assert_exit(0);
+        let run = env.run_unconfigured(["completions", shell]).assert_exit(0);
         let script = run.out;
         assert!(
             script.contains("COMPLETE") && script.contains("svc"),
             "{shell}: {script}"
         );
     }
-    CommandOutput::of(&mut env.unconfigured("man pages")).assert_exit(0);
+    env.run_unconfigured("man pages").assert_exit(0);
     let page = fs::read_to_string(env.path("pages/svc-video-generate.1")).unwrap();
     assert!(page.contains("router/generate"), "{page}");
     fs::write(env.path("in-the-way"), "").unwrap();
-    CommandOutput::of(&mut env.unconfigured("man in-the-way/pages"))
+    env.run_unconfigured("man in-the-way/pages")
         .assert_exit(1)
         .assert_stderr("in-the-way");
 }
@@ -110,9 +92,9 @@ fn completions_and_manual_pages_are_generated() {
 #[test]
 fn help_and_version_are_printed_to_stdout() {
     let env = TestEnv::new();
-    let run = CommandOutput::of(&mut env.unconfigured(["--version"])).assert_exit(0);
+    let run = env.run_unconfigured("--version").assert_exit(0);
     assert!(run.out.starts_with("svc ") && run.err.is_empty());
-    let run = CommandOutput::of(&mut env.unconfigured("video generate --help")).assert_exit(0);
+    let run = env.run_unconfigured("video generate --help").assert_exit(0);
     assert!(
         run.out
             .contains("POST /v1/video-router/generate (video_generate, --surface open)")
@@ -127,12 +109,12 @@ fn help_and_version_are_printed_to_stdout() {
         let run = CommandOutput::of(env.unconfigured([]).args(words)).assert_exit(0);
         assert!(!run.out.is_empty() && run.err.is_empty(), "{run:?}");
     }
-    let run = CommandOutput::of(&mut env.unconfigured([])).assert_exit(0);
+    let run = env.run_unconfigured([]).assert_exit(0);
     assert_eq!(run.out.matches("\n  svc ").count(), 3, "{}", run.out);
-    CommandOutput::of(&mut env.unconfigured("help vidoe"))
+    env.run_unconfigured("help vidoe")
         .assert_exit(2)
         .assert_stderr("'video'");
-    CommandOutput::of(&mut env.unconfigured("video"))
+    env.run_unconfigured("video")
         .assert_exit(2)
         .assert_stderr("generate");
 }

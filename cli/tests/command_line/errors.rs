@@ -208,7 +208,7 @@ fn an_unreachable_service_exits_with_10() {
         &["job", "list"][..],
         &["video", "generate", "--prompt", "x"],
     ] {
-        let mut command = env.open_surface(["--retries", "0"]);
+        let mut command = env.open_surface("--retries 0");
         command.env("SVC_BASE_URL", nowhere).args(words);
         let run = CommandOutput::of(&mut command).assert_exit(10);
         run.assert_stderr("svc config show --origin");
@@ -220,7 +220,7 @@ fn an_unreachable_service_exits_with_10() {
 fn a_failed_connection_names_the_url_and_where_it_comes_from() {
     let env = TestEnv::new();
     let words = "job list --retries 0 --base-url http://127.0.0.1:9";
-    let run = CommandOutput::of(&mut env.open_surface(words)).assert_exit(10);
+    let run = env.run(words).assert_exit(10);
     run.assert_stderr("error: could not connect to http://127.0.0.1:9: connection refused\n")
         .assert_stderr("start it: svc mock serve --port-base 9\n")
         .assert_stderr("the URL that --base-url gives");
@@ -270,6 +270,9 @@ fn hints_are_commands_that_work() {
         .assert_exit(2)
         .assert_stderr("`video-f` is a video model; nothing was sent")
         .assert_stderr("next: use it with: svc video generate\n");
+    env.run("video generate fox --model image-i --dry-run")
+        .assert_exit(2)
+        .assert_stderr("`image-i` is an image model; nothing was sent");
     env.run("image generate fox --model nope --dry-run")
         .assert_exit(1)
         .assert_stderr("`nope` is not a known model");
@@ -286,7 +289,7 @@ fn hints_are_commands_that_work() {
     env.run("balance --retries few")
         .assert_exit(2)
         .assert_stderr("for '--retries <N>': expected a whole number");
-    env.run(["video", "generate", "--param", "a={"])
+    env.run("video generate --param 'a={'")
         .assert_exit(2)
         .assert_stderr("the text ends too early");
 
@@ -299,7 +302,7 @@ fn hints_are_commands_that_work() {
     assert_eq!(quiet.assert_exit(0).err, "");
 
     for words in ["--sandbox job get job_none", "--sandbox history -o table"] {
-        CommandOutput::of(&mut env.unconfigured(words))
+        env.run_unconfigured(words)
             .assert_stderr("each command with --sandbox starts with an empty mock");
     }
     let mut command = env.unconfigured("history -o table");
@@ -502,7 +505,7 @@ fn every_json_error_has_a_code_and_a_whole_message() {
         ),
     ];
     for (url, words, code, exit, message) in rows {
-        let mut command = env.open_surface(["-o", "json"]);
+        let mut command = env.open_surface("-o json");
         command.env("SVC_BASE_URL", url).args(words.split(' '));
         let run = CommandOutput::of(&mut command).assert_exit(exit);
         let error = run.error();

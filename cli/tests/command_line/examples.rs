@@ -84,7 +84,7 @@ fn examples(env: &TestEnv, words: &[String], found: &mut Vec<String>) {
 #[test]
 fn examples_work_in_the_sandbox() {
     let env = TestEnv::new();
-    let root = CommandOutput::of(&mut env.unconfigured(["--help"])).assert_exit(0);
+    let root = env.run_unconfigured("--help").assert_exit(0);
     let mut found = Vec::new();
     for line in root.out.split("\nHelp:\n").next().unwrap().lines() {
         if let Some(line) = line.strip_prefix("  ") {

@@ -75,20 +75,14 @@ fn artifacts_with_the_same_name_are_all_kept() {
     }
 
     let ids = [(); 2].map(|()| env.submit_image("[mock:seconds=0.1]"));
-    let words = [
-        "job",
-        "download",
-        &ids[0],
-        &ids[1],
-        "--dir",
-        "two",
-        "--name",
-        "{index}.{ext}",
-    ];
-    CommandOutput::of(env.open_surface(words).arg("--overwrite"))
+    let words = format!(
+        "job download '{}' '{}' --dir two --name {{index}}.{{ext}}",
+        ids[0], ids[1]
+    );
+    CommandOutput::of(env.open_surface(&words).arg("--overwrite"))
         .assert_exit(2)
         .assert_stderr("{job}");
-    env.run(words).assert_exit(0);
+    env.run(&words).assert_exit(0);
     assert_eq!(names_in(&env, "two"), ["1-1.png", "1.png"]);
 }
 

@@ -1,11 +1,10 @@
 //! Formats and their runs.
 
 use std::fs;
-use std::time::Duration;
 
 use serde_json::json;
 
-use crate::test_env::{CommandOutput, TestEnv, interrupt, sleep, start, wait_until};
+use crate::test_env::{CommandOutput, TestEnv, interrupt, start, wait_until};
 
 fn schema(env: &TestEnv) -> String {
     let path = env.path("schema.json");
@@ -31,21 +30,12 @@ fn a_format_is_listed_run_with_a_schema_and_downloaded() {
     assert_eq!(format.json()["io"]["output_kind"], "image");
 
     let (schema, out) = (schema(&env), env.path("out"));
-    let words = [
-        "format",
-        "run",
-        "demo/product-shot",
-        "--instruction",
-        "a red shoe",
-        "--output-schema",
-        &schema,
-        "--cap",
-        "2",
-        "--download",
-        out.to_str().unwrap(),
-    ];
+    let words = format!(
+        "format run demo/product-shot --instruction 'a red shoe' --output-schema '{schema}' --cap 2 --download '{}'",
+        out.display()
+    );
     let run = env
-        .developer(words)
+        .developer(&words)
         .assert_exit(0)
         .assert_stderr("spent 0.0500 of a cap of 2.0000 USD")
         .assert_stderr("downloaded ");
@@ -61,7 +51,7 @@ fn a_format_is_listed_run_with_a_schema_and_downloaded() {
         "completed"
     );
     let whole = env
-        .developer([&words[..], &["--receipt"]].concat())
+        .developer(format!("{words} --receipt"))
         .assert_exit(0)
         .json();
     assert_eq!(whole["output"]["title"], output["title"]);
@@ -183,16 +173,11 @@ fn a_blocked_run_is_continued_with_an_instruction() {
 fn the_files_of_a_failed_run_are_downloaded() {
     let env = TestEnv::new();
     let out = env.path("out");
-    let words = [
-        "format",
-        "run",
-        "fmt_media",
-        "--instruction",
-        "[mock:fail=agent_reported_failure]",
-        "--download",
-        out.to_str().unwrap(),
-    ];
-    let run = env.developer(words).assert_exit(7).json();
+    let words = format!(
+        "format run fmt_media --instruction '[mock:fail=agent_reported_failure]' --download '{}'",
+        out.display()
+    );
+    let run = env.developer(&words).assert_exit(7).json();
     let files = run["files"].as_array().unwrap();
     assert_eq!(files.len(), run["artifacts"].as_array().unwrap().len());
     let stored = fs::read_dir(&out).map_or(0, Iterator::count);
@@ -304,59 +289,6 @@ fn max_price_is_compared_with_the_spend_cap() {
         .assert_exit(5)
         .assert_stderr("the price is unknown");
     assert!(env.requests("actions_runs_create").is_empty());
-}
-
-#[test]
-fn a_command_that_is_killed_at_any_time_is_resumed_and_charged_once() {
-    let env = TestEnv::new();
-    for step in 0..10 {
-        let delay = Duration::from_millis(step * 16);
-        let text = format!("[mock:seconds=5] number {step}");
-        let words = format!("format run fmt_demo --instruction '{text}' --receipt");
-        let mut child = start(&mut env.developer_surface(&words));
-        sleep(delay);
-        child.0.kill().unwrap();
-        // On a busy machine the command may finish, or close its intent, before it is killed.
-        let succeeded = child.0.wait().unwrap().success();
-        let is_reported =
-            env.captured_by_run().len() as u64 > step && env.open_intents().is_empty();
-        if !succeeded && !is_reported {
-            env.developer(words).assert_exit(0);
-        }
-        assert_eq!(
-            env.captured_by_run().len() as u64,
-            step + 1,
-            "killed after {delay:?}"
-        );
-        assert!(env.open_intents().is_empty(), "killed after {delay:?}");
-    }
-}
-
-#[test]
-fn an_ambiguous_action_run_is_not_resent() {
-    let env = TestEnv::new();
-    env.add_fault("actions_runs_create", "drop_after", 1);
-    let words = "action run act_daily";
-    env.developer(words)
-        .assert_exit(11)
-        .assert_stderr("idempotency key");
-    env.developer(words)
-        .assert_exit(11)
-        .assert_stderr("svc action runs act_daily")
-        .assert_stderr("--new");
-    assert_eq!(env.requests("actions_runs_create").len(), 1);
-    let words = "agent run --instruction x --cap 1";
-    env.add_fault("agent_completions_create", "drop_after", 1);
-    env.developer(words).assert_exit(0);
-    assert_eq!(
-        env.developer("agent runs")
-            .assert_exit(0)
-            .json()
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
 }
 
 #[test]

@@ -25,15 +25,11 @@ fn ids(list: &Value) -> Vec<String> {
 fn received_events_are_listed_shown_replayed_and_purged() {
     let env = TestEnv::new();
     let target = Target::start();
-    let words = [
-        "--forward-to",
-        &target.url,
-        "--store",
-        "file:events",
-        "--refusals",
-        "1",
-    ];
-    let listener = Listener::start(&mut listen(&env, words));
+    let words = format!(
+        "--forward-to '{}' --store file:events --refusals 1",
+        target.url
+    );
+    let listener = Listener::start(&mut listen(&env, &words));
     assert_eq!(listener.ready["store"], "file:events");
     assert_eq!(deliver(listener.url(), &job("job_1")), 200);
     target.receives(1);
@@ -83,7 +79,7 @@ fn received_events_are_listed_shown_replayed_and_purged() {
     inbox(&env, ["replay", "9"]).assert_exit(4);
     inbox(&env, ["replay"]).assert_exit(2);
     *target.status.lock().unwrap() = 200;
-    let listener = Listener::start(&mut listen(&env, words));
+    let listener = Listener::start(&mut listen(&env, &words));
     assert_eq!(listener.ready["pending"], 2);
     target.receives(3);
     wait_until("both events are forwarded", || {
@@ -108,7 +104,7 @@ fn received_events_are_listed_shown_replayed_and_purged() {
         .assert_stderr("2026-01-05T10:00:00Z");
 
     assert_eq!(inbox(&env, ["purge"]).assert_exit(0).json()["purged"], 0);
-    let listener = Listener::start(&mut listen(&env, words));
+    let listener = Listener::start(&mut listen(&env, &words));
     target.receives(5);
     listener.end().assert_exit(0);
     let purge = ["purge", "--older-than", "0s"];
@@ -138,12 +134,9 @@ fn stores_that_are_missing_invalid_or_not_supported_are_errors() {
     run(&["--store", "mysql://user:canary@host/db"])
         .assert_exit(2)
         .assert_stderr("postgres://");
-    CommandOutput::of(&mut listen(
-        &env,
-        ["--store", "mysql://user:canary@host/db"],
-    ))
-    .assert_exit(2)
-    .assert_stderr("nats://");
+    CommandOutput::of(&mut listen(&env, "--store mysql://user:canary@host/db"))
+        .assert_exit(2)
+        .assert_stderr("nats://");
     #[cfg(not(feature = "postgres"))]
     {
         let failed = run(&["--store", "postgres://user:canary@127.0.0.1:9/db"]).assert_exit(2);

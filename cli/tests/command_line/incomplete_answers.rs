@@ -127,7 +127,10 @@ fn a_job_that_ended_with_an_unknown_status_is_not_paid_for_again() {
     for flags in ["", "--retry-failed"] {
         let words = format!("batch run m.jsonl --yes -o jsonl {flags}");
         let failed = error(&run(&env, &server, &words).assert_exit(7));
-        assert!(failed["details"].to_string().contains(left_alone), "{failed}");
+        assert!(
+            failed["details"].to_string().contains(left_alone),
+            "{failed}"
+        );
         assert!(failed.get("next").is_none(), "{failed}");
         let heads = server.heads.lock().unwrap();
         let submits = heads.iter().filter(|head| head.starts_with("POST"));

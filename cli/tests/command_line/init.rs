@@ -1,11 +1,10 @@
 //! `svc init`: the first run.
 
 use std::fs;
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::accounts::without_keyring;
-use crate::test_env::{CommandOutput, FakeServer, TestEnv, Words, start};
+use crate::accounts::{with_stdin, without_keyring};
+use crate::test_env::{CommandOutput, FakeServer, TestEnv, Words};
 
 fn init(env: &TestEnv, words: impl Words) -> Command {
     let mut command = env.unconfigured("init");
@@ -13,14 +12,6 @@ fn init(env: &TestEnv, words: impl Words) -> Command {
         .args(words.words())
         .env("PATH", without_keyring(env));
     command
-}
-
-fn with_stdin(command: &mut Command, text: &str) -> CommandOutput {
-    let mut child = start(command.stdin(Stdio::piped()));
-    let mut stdin = child.0.stdin.take().unwrap();
-    stdin.write_all(text.as_bytes()).unwrap();
-    drop(stdin);
-    child.end()
 }
 
 #[test]
@@ -44,9 +35,9 @@ fn a_mocks_environment_is_verified_and_stored() {
 
     // What was stored is enough for other commands, and for another run of the same.
     for words in [["job", "list"], ["me", "--quiet"], ["init", "--quiet"]] {
-        CommandOutput::of(&mut env.unconfigured(words)).assert_exit(0);
+        env.run_unconfigured(words).assert_exit(0);
     }
-    let run = CommandOutput::of(&mut env.unconfigured("doctor")).assert_exit(0);
+    let run = env.run_unconfigured("doctor").assert_exit(0);
     assert!(run.out.contains("profile default (file "), "{}", run.out);
     #[cfg(unix)]
     {
@@ -68,13 +59,14 @@ fn flags_files_and_stdin_give_urls_and_keys() {
     );
     let run = with_stdin(&mut init(&env, words), "svc_open_demo\n").assert_exit(0);
     run.assert_stderr("--profile work");
-    CommandOutput::of(&mut env.unconfigured("job list --profile work")).assert_exit(0);
-    CommandOutput::of(&mut env.unconfigured("me --profile work")).assert_exit(0);
+    env.run_unconfigured("job list --profile work")
+        .assert_exit(0);
+    env.run_unconfigured("me --profile work").assert_exit(0);
 
     // The only missing key is read from standard input.
     let words = ["--base-url", open];
     with_stdin(&mut init(&env, words), "svc_open_demo").assert_exit(0);
-    CommandOutput::of(&mut env.unconfigured("job list")).assert_exit(0);
+    env.run_unconfigured("job list").assert_exit(0);
 }
 
 #[test]
@@ -97,7 +89,7 @@ fn missing_input_is_named() {
     with_stdin(&mut init(&env, both), "svc_open_demo")
         .assert_exit(2)
         .assert_stderr("SVC_OPEN_API_KEY");
-    CommandOutput::of(&mut init(&env, ["--open-key-file", "key"]))
+    CommandOutput::of(&mut init(&env, "--open-key-file key"))
         .assert_exit(2)
         .assert_stderr("--base-url URL");
     let twice = ["--open-key-file", "-", "--developer-key-file", "-"];
@@ -150,7 +142,7 @@ fn an_answer_that_is_not_the_services_does_not_verify_a_key() {
 mod terminal {
     use crate::pty::{Terminal, svc};
     use crate::terminal::dialogue;
-    use crate::test_env::{CommandOutput, TestEnv};
+    use crate::test_env::TestEnv;
 
     #[test]
     fn signals_at_a_prompt_leave_a_clean_terminal() {
@@ -196,8 +188,8 @@ mod terminal {
         assert_eq!(run.out.matches("[hidden]").count(), 2, "{}", run.out);
         assert!(run.out.contains("next: svc video generate"), "{}", run.out);
         assert!(!run.out.contains("svc_open_demo") && !run.out.contains("svc_open_wrong"));
-        CommandOutput::of(&mut env.unconfigured("job list")).assert_exit(0);
-        let skipped = CommandOutput::of(&mut env.unconfigured("me"));
+        env.run_unconfigured("job list").assert_exit(0);
+        let skipped = env.run_unconfigured("me");
         skipped.assert_exit(2);
     }
 
@@ -208,6 +200,6 @@ mod terminal {
         let variables = env.mock.environment();
         let run = dialogue(&env, "init", &answers, &variables).assert_exit(0);
         assert!(run.out.contains("developer"), "{}", run.out);
-        CommandOutput::of(&mut env.unconfigured("me")).assert_exit(0);
+        env.run_unconfigured("me").assert_exit(0);
     }
 }

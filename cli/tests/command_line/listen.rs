@@ -391,7 +391,7 @@ fn an_invalid_store_a_used_port_and_a_missing_secret_are_errors() {
     CommandOutput::of(&mut listen(&env, ["--port", &port]))
         .assert_exit(1)
         .assert_stderr(&port);
-    CommandOutput::of(&mut env.unconfigured("webhook listen"))
+    env.run_unconfigured("webhook listen")
         .assert_exit(2)
         .assert_stderr("SVC_WEBHOOK_SECRET")
         .assert_stderr("no URL of the developer surface");
@@ -442,7 +442,7 @@ fn a_slow_reader_of_stdout_blocks_neither_deliveries_nor_the_exit() {
 #[test]
 fn table_output_is_text_and_sigterm_ends_the_listener() {
     let env = TestEnv::new();
-    let mut process = start(&mut listen(&env, ["-o", "table"]));
+    let mut process = start(&mut listen(&env, "-o table"));
     let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();

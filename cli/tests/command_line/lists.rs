@@ -52,7 +52,7 @@ fn command_for_more(run: &CommandOutput) -> Vec<&str> {
 fn limit_counts_all_items_and_the_message_names_the_command_for_more() {
     let env = TestEnv::new();
     let jobs = submit_jobs(&env, 5);
-    let run = env.run(["job", "list", "--limit", "2"]).assert_exit(0);
+    let run = env.run("job list --limit 2").assert_exit(0);
     assert_eq!(ids(&run.json()), jobs[..2]);
     let run = run.assert_stderr("there are more jobs");
     let next = env.run(command_for_more(&run)).assert_exit(0);
@@ -218,46 +218,6 @@ fn an_empty_list_is_said_on_stderr() {
         assert_eq!((run.code, &*run.out), (Some(0), ""));
         run.assert_stderr(message);
     }
-}
-
-#[test]
-fn tables_fit_the_width_and_keep_identifiers() {
-    let env = TestEnv::new();
-    let jobs = submit_jobs(&env, 2);
-    env.run(["job", "wait", &jobs[0]]).assert_exit(0);
-    for columns in [40, 80, 200] {
-        for words in [["job", "list"], ["model", "list"], ["pricing", "list"]] {
-            let mut command = env.open_surface(words);
-            command.args(["-o", "table"]);
-            let run = CommandOutput::of(command.env("COLUMNS", columns.to_string()));
-            let run = run.assert_exit(0);
-            for line in run.out.lines() {
-                assert!(line.chars().count() <= columns, "{columns}: {line}");
-            }
-        }
-    }
-    let table = |flags: &[&str], columns: &str| {
-        let mut command = env.open_surface("job list -o table");
-        CommandOutput::of(command.args(flags).env("COLUMNS", columns)).assert_exit(0)
-    };
-    let narrow = table(&[], "40").out;
-    assert!(
-        narrow.contains(&jobs[0]) && !narrow.contains("MODEL"),
-        "{narrow}"
-    );
-    let wide = table(&["--color", "always"], "200").out;
-    assert!(
-        wide.contains("$0.005") && !wide.contains("0.0050"),
-        "{wide}"
-    );
-    assert!(wide.contains(" ago"), "{wide}");
-    assert!(wide.contains("\u{1b}[32mcompleted\u{1b}[0m"), "{wide:?}");
-    let job = CommandOutput::of(&mut env.open_surface(["job", "get", &jobs[0], "-o", "table"]));
-    assert!(
-        job.out.contains("UTC)") && !job.out.contains("Z\n"),
-        "{}",
-        job.out
-    );
 }
 
 #[test]

@@ -9,11 +9,15 @@ use svc_mock_server::{DEVELOPER_API_KEY, OPEN_API_KEY};
 use crate::test_env::{CommandOutput, FakeServer, TestEnv};
 
 /// Creates an `svc mcp` command for the mock's endpoint.
-fn mcp(env: &TestEnv, words: &[&str]) -> Command {
-    let words = [&["mcp"], words].concat();
-    let mut command = env.developer_surface(&words);
+fn mcp(env: &TestEnv, words: &str) -> Command {
+    let mut command = env.developer_surface(format!("mcp {words}"));
     command.env("SVC_MCP_URL", env.mock.mcp_url());
     command
+}
+
+/// Runs an `svc mcp` command for the mock's endpoint.
+fn run(env: &TestEnv, words: &str) -> CommandOutput {
+    CommandOutput::of(&mut mcp(env, words))
 }
 
 /// A running `svc mcp serve`, after the handshake.
@@ -90,9 +94,8 @@ impl McpSession {
 }
 
 /// Starts `svc mcp serve`, configured for both surfaces.
-fn serve(env: &TestEnv, words: &[&str]) -> McpSession {
-    let words = [&["mcp", "serve"], words].concat();
-    let mut command = env.developer_surface(&words);
+fn serve(env: &TestEnv, words: &str) -> McpSession {
+    let mut command = env.developer_surface(format!("mcp serve {words}"));
     command
         .env("SVC_BASE_URL", env.mock.base_url())
         .env("SVC_OPEN_API_KEY", OPEN_API_KEY);
@@ -102,23 +105,15 @@ fn serve(env: &TestEnv, words: &[&str]) -> McpSession {
 #[test]
 fn tools_of_the_endpoint_are_listed_and_called() {
     let env = TestEnv::new();
-    let tools = CommandOutput::of(&mut mcp(&env, &["tools", "-o", "json"])).assert_exit(0);
+    let tools = run(&env, "tools -o json").assert_exit(0);
     assert!(tools.out.contains("\"jobs_status\""), "{}", tools.out);
-    let words = [
-        "call",
-        "image_generate",
-        "--arg",
-        "prompt=a fox",
-        "--arg",
-        "max_spend_usd=1",
-    ];
-    let made = CommandOutput::of(&mut mcp(&env, &words))
+    let words = "call image_generate --arg 'prompt=a fox' --arg max_spend_usd=1";
+    let made = run(&env, words)
         .assert_exit(0)
         .assert_stderr("idempotency key:");
     let made: Value = serde_json::from_str(&made.out).unwrap();
     let id = made["job_id"].as_str().unwrap();
-    let job = format!("job_id={id}");
-    CommandOutput::of(&mut mcp(&env, &["call", "jobs_status", "--arg", &job])).assert_exit(0);
+    run(&env, &format!("call jobs_status --arg job_id={id}")).assert_exit(0);
     assert_eq!(env.job_count(), 1);
     assert!(!made.to_string().contains(DEVELOPER_API_KEY));
 }
@@ -126,29 +121,17 @@ fn tools_of_the_endpoint_are_listed_and_called() {
 #[test]
 fn tool_errors_have_the_usual_exit_codes() {
     let env = TestEnv::new();
-    let expensive = [
-        "call",
-        "video_generate",
-        "--arg",
-        "prompt=x",
-        "--arg",
-        "max_spend_usd=0.1",
-    ];
-    CommandOutput::of(&mut mcp(&env, &expensive))
+    let expensive = "call video_generate --arg prompt=x --arg max_spend_usd=0.1";
+    run(&env, expensive)
         .assert_exit(5)
         .assert_stderr("max_spend_exceeded");
-    let missing = ["call", "jobs_status", "--arg", "job_id=job_none"];
-    CommandOutput::of(&mut mcp(&env, &missing)).assert_exit(4);
-    CommandOutput::of(&mut mcp(&env, &["call", "no_such_tool"])).assert_exit(2);
-    CommandOutput::of(mcp(&env, &["tools"]).env("SVC_DEVELOPER_API_KEY", "svc_wrong"))
-        .assert_exit(3);
-    CommandOutput::of(mcp(&env, &["tools"]).env_remove("SVC_MCP_URL")).assert_exit(2);
-    CommandOutput::of(mcp(&env, &["tools"]).env_remove("SVC_DEVELOPER_API_KEY")).assert_exit(3);
-    CommandOutput::of(&mut mcp(
-        &env,
-        &["tools", "--mcp-url", "http://mcp.example/"],
-    ))
-    .assert_exit(2);
+    let missing = "call jobs_status --arg job_id=job_none";
+    run(&env, missing).assert_exit(4);
+    run(&env, "call no_such_tool").assert_exit(2);
+    CommandOutput::of(mcp(&env, "tools").env("SVC_DEVELOPER_API_KEY", "svc_wrong")).assert_exit(3);
+    CommandOutput::of(mcp(&env, "tools").env_remove("SVC_MCP_URL")).assert_exit(2);
+    CommandOutput::of(mcp(&env, "tools").env_remove("SVC_DEVELOPER_API_KEY")).assert_exit(3);
+    run(&env, "tools --mcp-url http://mcp.example/").assert_exit(2);
     assert_eq!(env.job_count(), 0);
 }
 
@@ -156,26 +139,19 @@ fn tool_errors_have_the_usual_exit_codes() {
 fn a_call_with_a_lost_response_is_retried_and_charged_once() {
     let env = TestEnv::new();
     // The first request is the probe, the second lists the tools.
-    let words = [
-        "call",
-        "music_generate",
-        "--arg",
-        "prompt=x",
-        "--arg",
-        "idempotency_key=k-1",
-        "--yes",
-    ];
-    CommandOutput::of(&mut mcp(&env, &words)).assert_exit(0);
+    let words = "call music_generate --arg prompt=x --arg idempotency_key=k-1 --yes";
+    run(&env, words).assert_exit(0);
     env.add_fault("mcp", "drop_after", 2);
-    CommandOutput::of(&mut mcp(&env, &words)).assert_exit(0);
+    run(&env, words).assert_exit(0);
     assert_eq!(env.job_count(), 1);
 }
 
 #[test]
 fn the_sandbox_has_tools() {
     let env = TestEnv::new();
-    let tools =
-        CommandOutput::of(&mut env.unconfigured("mcp tools --sandbox -o json")).assert_exit(0);
+    let tools = env
+        .run_unconfigured("mcp tools --sandbox -o json")
+        .assert_exit(0);
     assert!(tools.out.contains("agent_completion"));
     let mut session = McpSession::start(env.unconfigured("mcp serve --sandbox"));
     let balance = session.call_ok("balance", json!({}));
@@ -186,7 +162,7 @@ fn the_sandbox_has_tools() {
 #[test]
 fn served_tools_enforce_the_spend_limits() {
     let env = TestEnv::new();
-    let mut session = serve(&env, &["--max-spend-usd", "0.5", "--max-total-usd", "0.8"]);
+    let mut session = serve(&env, "--max-spend-usd 0.5 --max-total-usd 0.8");
     let listed = session.request("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 12);
@@ -257,7 +233,7 @@ fn served_tools_enforce_the_spend_limits() {
 #[test]
 fn paid_tools_require_a_spend_limit() {
     let env = TestEnv::new();
-    let mut session = serve(&env, &[]);
+    let mut session = serve(&env, "");
     for (tool, order) in [
         ("image_generate", json!({"prompt": "x"})),
         ("agent_completion", json!({"instruction": "x"})),
@@ -280,7 +256,7 @@ fn paid_tools_require_a_spend_limit() {
 #[test]
 fn a_repeated_call_after_a_lost_response_returns_the_same_job() {
     let env = TestEnv::new();
-    let mut session = serve(&env, &["--max-spend-usd", "1", "--retries", "0"]);
+    let mut session = serve(&env, "--max-spend-usd 1 --retries 0");
     let order = json!({"prompt": "a fox", "model": "image-i"});
     env.add_fault("image_generate", "drop_after", 1);
     session.call_err("image_generate", order.clone(), "no_answer");
@@ -292,7 +268,7 @@ fn a_repeated_call_after_a_lost_response_returns_the_same_job() {
 
 /// Returns the entries of `svc history`, newest first.
 fn history(env: &TestEnv) -> Vec<Value> {
-    let listed = CommandOutput::of(&mut env.unconfigured("history -o json"));
+    let listed = env.run_unconfigured("history -o json");
     let listed = listed.assert_exit(0).json();
     listed.as_array().unwrap().clone()
 }
@@ -300,20 +276,11 @@ fn history(env: &TestEnv) -> Vec<Value> {
 #[test]
 fn the_history_lists_a_paid_call() {
     let env = TestEnv::new();
-    let words = [
-        "call",
-        "image_generate",
-        "--arg",
-        "prompt=a secret fox",
-        "--arg",
-        "max_spend_usd=1",
-    ];
-    let result = CommandOutput::of(&mut mcp(&env, &words))
-        .assert_exit(0)
-        .json();
+    let words = "call image_generate --arg 'prompt=a secret fox' --arg max_spend_usd=1";
+    let result = run(&env, words).assert_exit(0).json();
     // A read is not recorded.
-    let job = format!("job_id={}", result["job_id"].as_str().unwrap());
-    CommandOutput::of(&mut mcp(&env, &["call", "jobs_status", "--arg", &job])).assert_exit(0);
+    let id = result["job_id"].as_str().unwrap();
+    run(&env, &format!("call jobs_status --arg job_id={id}")).assert_exit(0);
     let entries = history(&env);
     assert_eq!(entries.len(), 1);
     assert_eq!(entries[0]["job_id"], result["job_id"]);
@@ -326,20 +293,18 @@ fn the_history_lists_a_paid_call() {
 #[test]
 fn a_paid_call_enforces_max_price_and_records_a_rejection() {
     let env = TestEnv::new();
-    let words = ["call", "video_generate", "--arg", "prompt=x"];
-    let limited = [&words[..], &["--max-price", "0.1"]].concat();
-    CommandOutput::of(&mut mcp(&env, &limited))
+    let words = "call video_generate --arg prompt=x";
+    let limited = format!("{words} --max-price 0.1");
+    run(&env, &limited)
         .assert_exit(5)
         .assert_stderr("max_spend_exceeded");
     assert_eq!(history(&env)[0]["outcome"], "refused");
-    let above = [&limited[..], &["--arg", "max_spend_usd=1"]].concat();
-    CommandOutput::of(&mut mcp(&env, &above))
+    let above = format!("{limited} --arg max_spend_usd=1");
+    run(&env, &above)
         .assert_exit(5)
         .assert_stderr("--max-price");
-    let dry_run = [&words[..], &["--dry-run"]].concat();
-    let shown = CommandOutput::of(&mut mcp(&env, &dry_run))
-        .assert_exit(0)
-        .json();
+    let dry_run = format!("{words} --dry-run");
+    let shown = run(&env, &dry_run).assert_exit(0).json();
     assert_eq!(shown["request"]["tool"], "video_generate");
     assert_eq!(history(&env).len(), 1);
     assert_eq!(env.job_count(), 0);
@@ -348,16 +313,7 @@ fn a_paid_call_enforces_max_price_and_records_a_rejection() {
 #[test]
 fn a_paid_call_with_a_lost_response_is_resumed_with_its_key() {
     let env = TestEnv::new();
-    let words = [
-        "call",
-        "image_generate",
-        "--arg",
-        "prompt=a fox",
-        "--arg",
-        "max_spend_usd=1",
-        "--retries",
-        "0",
-    ];
+    let words = "call image_generate --arg 'prompt=a fox' --arg max_spend_usd=1 --retries 0";
     // The first request is the probe, the second lists the tools. The third is the call, whose
     // response is lost.
     let pass = json!({"operation": "mcp", "kind": "delay", "delay_ms": 1, "times": 2});
@@ -365,14 +321,12 @@ fn a_paid_call_with_a_lost_response_is_resumed_with_its_key() {
         .add_fault(serde_json::from_value(pass).unwrap())
         .unwrap();
     env.add_fault("mcp", "drop_after", 1);
-    CommandOutput::of(&mut mcp(&env, &words))
+    run(&env, words)
         .assert_exit(11)
         .assert_stderr("run the same command again");
     assert_eq!(env.open_intents().len(), 1);
     assert_eq!(history(&env)[0]["outcome"], Value::Null);
-    let result = CommandOutput::of(&mut mcp(&env, &words))
-        .assert_exit(0)
-        .json();
+    let result = run(&env, words).assert_exit(0).json();
     assert_eq!((env.job_count(), env.charge_count()), (1, 1));
     let entries = history(&env);
     assert_eq!(entries.len(), 1);
@@ -383,25 +337,16 @@ fn a_paid_call_with_a_lost_response_is_resumed_with_its_key() {
 #[test]
 fn a_paid_call_that_was_answered_but_not_printed_is_not_sent_again() {
     let env = TestEnv::new();
-    let words = [
-        "call",
-        "image_generate",
-        "--arg",
-        "prompt=a fox",
-        "--arg",
-        "max_spend_usd=1",
-    ];
-    let made = CommandOutput::of(&mut mcp(&env, &words))
-        .assert_exit(0)
-        .json();
+    let words = "call image_generate --arg 'prompt=a fox' --arg max_spend_usd=1";
+    let made = run(&env, words).assert_exit(0).json();
     env.leave_to_an_earlier_version(history(&env).remove(0));
-    let again = CommandOutput::of(&mut mcp(&env, &words))
+    let again = run(&env, words)
         .assert_exit(0)
         .assert_stderr("Resuming job_");
     assert_eq!(again.json(), json!({"job_id": made["job_id"]}));
     assert_eq!((env.job_count(), env.charge_count()), (1, 1));
     assert!(env.open_intents().is_empty());
-    CommandOutput::of(&mut mcp(&env, &words)).assert_exit(0);
+    run(&env, words).assert_exit(0);
     assert_eq!(env.job_count(), 2);
 }
 
@@ -411,7 +356,7 @@ fn a_served_tool_resumes_what_a_command_left_open() {
     env.add_fault("image_generate", "drop_after", 1);
     let words = "image generate --model image-i --prompt 'a fox' --no-wait --retries 0";
     env.run(words).assert_exit(11);
-    let mut session = serve(&env, &["--max-spend-usd", "1", "--retries", "0"]);
+    let mut session = serve(&env, "--max-spend-usd 1 --retries 0");
     let arguments = json!({"prompt": "a fox", "model": "image-i"});
     let made = session.call_ok("image_generate", arguments.clone());
     assert_eq!((env.job_count(), env.charge_count()), (1, 1));
@@ -428,7 +373,7 @@ fn a_served_tool_resumes_what_a_command_left_open() {
 #[test]
 fn the_history_lists_paid_calls_of_served_tools() {
     let env = TestEnv::new();
-    let mut session = serve(&env, &["--max-spend-usd", "1"]);
+    let mut session = serve(&env, "--max-spend-usd 1");
     let image = session.call_ok(
         "image_generate",
         json!({"prompt": "a fox", "model": "image-i"}),
@@ -449,21 +394,21 @@ fn the_history_lists_paid_calls_of_served_tools() {
     assert!(entries.iter().all(|entry| entry["outcome"] == "submitted"));
     // The commands find the kind of the run in the history.
     let id = run["run_id"].as_str().unwrap();
-    CommandOutput::of(&mut env.developer_surface(["run", "get", id])).assert_exit(0);
+    env.developer(["run", "get", id]).assert_exit(0);
     assert!(env.requests("format_runs_get").is_empty());
 }
 
 #[test]
 fn another_server_resumes_a_call_with_a_lost_response() {
     let env = TestEnv::new();
-    let limits = ["--max-spend-usd", "1", "--retries", "0"];
+    let limits = "--max-spend-usd 1 --retries 0";
     let arguments = json!({"prompt": "a fox", "model": "image-i"});
-    let mut session = serve(&env, &limits);
+    let mut session = serve(&env, limits);
     env.add_fault("image_generate", "drop_after", 1);
     session.call_err("image_generate", arguments.clone(), "no_answer");
     session.close();
     assert_eq!(env.open_intents().len(), 1);
-    let mut session = serve(&env, &limits);
+    let mut session = serve(&env, limits);
     let image = session.call_ok("image_generate", arguments);
     session.close();
     assert_eq!((env.job_count(), env.charge_count()), (1, 1));
@@ -475,9 +420,9 @@ fn another_server_resumes_a_call_with_a_lost_response() {
 #[test]
 fn a_call_without_idempotency_is_not_resent() {
     let env = TestEnv::new();
-    let words = ["--max-spend-usd", "1", "--allow-unpriced", "--retries", "0"];
+    let words = "--max-spend-usd 1 --allow-unpriced --retries 0";
     let arguments = json!({"prompt": "a waltz"});
-    let mut session = serve(&env, &words);
+    let mut session = serve(&env, words);
     env.add_fault("music_1_generate", "drop_after", 1);
     session.call_err("music_generate", arguments.clone(), "no_answer");
     session.call_err("music_generate", arguments, "ambiguous");
@@ -614,27 +559,23 @@ fn a_tool_without_a_key_is_called_once_while_its_outcome_is_unknown() {
 #[test]
 fn a_paid_call_without_a_limit_is_rejected_off_a_terminal() {
     let env = TestEnv::new();
-    let words = ["call", "image_generate", "--arg", "prompt=a fox"];
-    CommandOutput::of(&mut mcp(&env, &words))
+    let words = "call image_generate --arg 'prompt=a fox'";
+    run(&env, words)
         .assert_exit(2)
         .assert_stderr("--yes")
         .assert_stderr("--max-price")
         .assert_stderr("max_spend_usd");
-    let negative = [&words[..], &["--arg", "max_spend_usd=-1"]].concat();
-    CommandOutput::of(&mut mcp(&env, &negative))
+    let negative = format!("{words} --arg max_spend_usd=-1");
+    run(&env, &negative)
         .assert_exit(2)
         .assert_stderr("invalid amount `-1`: expected dollars of at least 0");
     assert!(history(&env).is_empty());
     assert_eq!(env.job_count(), 0);
-    let allowed: [&[&str]; 3] = [
-        &["--yes"],
-        &["--max-price", "1"],
-        &["--arg", "max_spend_usd=1"],
-    ];
+    let allowed = ["--yes", "--max-price 1", "--arg max_spend_usd=1"];
     for (jobs, flags) in (1..).zip(allowed) {
-        CommandOutput::of(&mut mcp(&env, &[&words[..], flags].concat())).assert_exit(0);
+        run(&env, &format!("{words} {flags}")).assert_exit(0);
         assert_eq!(env.job_count(), jobs);
     }
     // A call that costs nothing needs no limit.
-    CommandOutput::of(&mut mcp(&env, &["call", "balance"])).assert_exit(0);
+    run(&env, "call balance").assert_exit(0);
 }

@@ -54,8 +54,7 @@ fn the_exit_code_is_that_of_the_command() {
         .assert_stderr("sent no requests to the mock");
     exec(&env, &[], "kill -TERM $$").assert_exit(143);
     exec(&env, &[], "kill -KILL $$").assert_exit(137);
-    let of =
-        |program: &str| CommandOutput::of(&mut env.unconfigured(["mock", "exec", "--", program]));
+    let of = |program: &str| env.run_unconfigured(["mock", "exec", "--", program]);
     of("no-such-program")
         .assert_exit(127)
         .assert_stderr("no-such-program");
@@ -63,7 +62,7 @@ fn the_exit_code_is_that_of_the_command() {
     fs::write(&script, "#!/bin/sh\n").unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
     of(script.to_str().unwrap()).assert_exit(126);
-    CommandOutput::of(&mut env.unconfigured("mock exec")).assert_exit(2);
+    env.run_unconfigured("mock exec").assert_exit(2);
 }
 
 #[test]
@@ -97,7 +96,7 @@ fn the_flags_are_those_of_the_mock() {
     )
     .assert_exit(0);
     assert_eq!(run.out.trim(), "scale");
-    let help = CommandOutput::of(&mut env.unconfigured("mock exec --help")).assert_exit(0);
+    let help = env.run_unconfigured("mock exec --help").assert_exit(0);
     for flag in [
         "--clock",
         "--speed",
@@ -109,7 +108,7 @@ fn the_flags_are_those_of_the_mock() {
         assert!(help.out.contains(flag), "{flag}");
     }
     let invalid = "mock exec --read-multiple 0 -- true";
-    CommandOutput::of(&mut env.unconfigured(invalid)).assert_exit(2);
+    env.run_unconfigured(invalid).assert_exit(2);
 }
 
 #[test]

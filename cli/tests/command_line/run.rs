@@ -166,11 +166,12 @@ fn the_files_of_a_run_are_downloaded() {
 fn events_and_redeliver_are_supported_for_format_runs_only() {
     let env = TestEnv::new();
     let hook = "https://hooks.example.com/runs";
-    let words = format!("format run fmt_demo --instruction x --webhook-url '{hook}'");
-    let id = started(&env, words);
-    env.developer(["run", "redeliver", &id])
+    let words = format!("format run fmt_demo --webhook-url '{hook}' --instruction");
+    let running = started(&env, format!("{words} [mock:stuck]"));
+    env.developer(["run", "redeliver", &running])
         .assert_exit(1)
         .assert_stderr("run_not_terminal");
+    let id = started(&env, format!("{words} x"));
     env.developer(["run", "wait", &id]).assert_exit(0);
     let events = env.developer(["run", "events", &id]).assert_exit(0).json();
     assert_eq!(events[0]["phase"], "queued");
@@ -190,6 +191,6 @@ fn events_and_redeliver_are_supported_for_format_runs_only() {
 fn the_sandbox_supports_agent_runs() {
     let env = TestEnv::new();
     let words = "--sandbox agent run --instruction '[mock:seconds=1] x' --cap 1";
-    let run = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(0);
+    let run = env.run_unconfigured(words).assert_exit(0);
     assert!(run.json()["summary"].is_string());
 }

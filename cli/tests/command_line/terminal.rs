@@ -226,7 +226,7 @@ fn images_are_shown_on_a_terminal_only() {
     assert_eq!(std::fs::read_dir(env.path("")).unwrap().count(), 0);
 
     let words = "--sandbox image generate 'a fox' --model image-i --preview --yes";
-    let piped = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(0);
+    let piped = env.run_unconfigured(words).assert_exit(0);
     assert!(piped.json().get("files").is_none());
     assert!(!piped.err.contains('\u{1b}'), "{}", piped.err);
 }

@@ -146,6 +146,11 @@ impl TestEnv {
         CommandOutput::of(&mut self.open_surface(words))
     }
 
+    /// Runs `svc` without any configuration by variables.
+    pub(crate) fn run_unconfigured(&self, words: impl Words) -> CommandOutput {
+        CommandOutput::of(&mut self.unconfigured(words))
+    }
+
     /// Generates an image on the open surface, with additional flags.
     pub(crate) fn generate_image(&self, prompt: &str, flags: &[&str]) -> CommandOutput {
         let words = format!("image generate --model image-i --prompt '{prompt}'");

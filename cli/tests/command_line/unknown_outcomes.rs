@@ -12,7 +12,7 @@ const GATEWAY_TIMEOUT: &str =
 
 /// Runs `svc` against a server that answers both surfaces.
 fn run(env: &TestEnv, service: &FakeServer, words: impl Words) -> CommandOutput {
-    let mut command = env.unconfigured(["--retries", "0", "-o", "json"]);
+    let mut command = env.unconfigured("--retries 0 -o json");
     command
         .env("SVC_BASE_URL", &service.url)
         .env("SVC_DEVELOPER_BASE_URL", &service.url)

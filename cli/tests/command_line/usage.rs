@@ -6,7 +6,7 @@ use crate::test_env::{CommandOutput, TestEnv};
 fn a_missing_configuration_is_an_error_that_says_what_to_set() {
     let env = TestEnv::new();
     for words in [["job", "list"], ["model", "list"], ["pricing", "list"]] {
-        let run = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(2);
+        let run = env.run_unconfigured(words).assert_exit(2);
         run.assert_stderr("SVC_BASE_URL")
             .assert_stderr("--base-url")
             .assert_stderr("svc init")
@@ -40,47 +40,38 @@ fn an_invalid_configuration_is_an_error_with_its_path() {
 #[test]
 fn invalid_usage_exits_with_2_and_sends_nothing() {
     let env = TestEnv::new();
-    let rows: &[(&[&str], &str)] = &[
-        (&["--param", "seed=red"], "invalid JSON `red`"),
-        (&["--param", "seed=null"], "null"),
-        (&["--param", "user_id=1"], "`user_id` must not be set"),
+    let rows = [
+        ("--param seed=red", "invalid JSON `red`"),
+        ("--param seed=null", "null"),
+        ("--param user_id=1", "`user_id` must not be set"),
+        (r#"--param 'camera={"pan": [1, null]}'"#, "`camera.pan[1]`"),
+        ("--param duration=4 --duration 5", "is set twice"),
         (
-            &["--param", "camera={\"pan\": [1, null]}"],
-            "`camera.pan[1]`",
-        ),
-        (
-            &["--param", "duration=4", "--duration", "5"],
-            "is set twice",
-        ),
-        (
-            &["--param", "reference_video_urls=[\"ftp://a\"]"],
+            r#"--param 'reference_video_urls=["ftp://a"]'"#,
             "invalid --reference-video-urls",
         ),
-        (&["--image-url", "http://media.example/a.png"], "https"),
+        ("--image-url http://media.example/a.png", "https"),
         (
-            &["--end-image-url", "https://media.example/a.png"],
+            "--end-image-url https://media.example/a.png",
             "requires `image_url`",
         ),
-        (&["--prompt", "@/no/such/file"], "/no/such/file"),
-        (&["--input", "/no/such/file"], "/no/such/file"),
-        (&["--duration", "long"], "--duration"),
-        (&["--timeout", "soon"], "--timeout"),
-        (&["--max-price", "1.1234567"], "--max-price"),
-        (&["--max-price=-1"], "--max-price"),
-        (&["--idempotency-key", "tab\there"], "--idempotency-key"),
-        (&["--jq", ".["], "--jq"),
+        ("--prompt @/no/such/file", "/no/such/file"),
+        ("--input /no/such/file", "/no/such/file"),
+        ("--duration long", "--duration"),
+        ("--timeout soon", "--timeout"),
+        ("--max-price 1.1234567", "--max-price"),
+        ("--max-price=-1", "--max-price"),
+        ("--idempotency-key 'tab\there'", "--idempotency-key"),
+        ("--jq '.['", "--jq"),
         (
-            &["--surface", "developer", "--prompt", "x"],
+            "--surface developer --prompt x",
             "no URL of the developer surface is configured",
         ),
-        (&["--no-wait", "--download", "out"], "--no-wait"),
-        (
-            &["--base-url", "http://service.example", "--prompt", "x"],
-            "https",
-        ),
+        ("--no-wait --download out", "--no-wait"),
+        ("--base-url http://service.example --prompt x", "https"),
     ];
     for (words, expected) in rows {
-        let run = CommandOutput::of(env.open_surface("video generate").args(*words));
+        let run = env.run(format!("video generate {words}"));
         run.assert_exit(2).assert_stderr(expected);
     }
     assert!(env.mock.requests(0).is_empty());
@@ -137,58 +128,44 @@ fn usage_errors_are_json_with_json_output() {
 #[test]
 fn a_generate_without_any_input_is_rejected_before_anything_is_sent() {
     let env = TestEnv::new();
-    let rows: &[&[&str]] = &[
-        &["video", "generate"],
-        &["video", "generate", "--model", "auto", "--duration", "5"],
-        &["video", "generate", "--prompt", " \n"],
-        &["video", "generate", "--generate-audio", "--dry-run"],
-        &["video", "generate", "--webhook-url", "https://h.example/x"],
-        &[
-            "image",
-            "generate",
-            "--model",
-            "image-i",
-            "--num-images",
-            "4",
-        ],
-        &["image", "generate", "--surface", "developer"],
-        &["music", "generate", "--duration", "30"],
-        &["avatar", "generate", "--avatar-handle", "mia"],
-        &["avatar", "generate", "--prompt", ""],
-        &["model", "run", "image-1.0"],
+    let rows = [
+        "video generate",
+        "video generate --model auto --duration 5",
+        "video generate --prompt ' \n'",
+        "video generate --generate-audio --dry-run",
+        "video generate --webhook-url https://h.example/x",
+        "image generate --model image-i --num-images 4",
+        "image generate --surface developer",
+        "music generate --duration 30",
+        "avatar generate --avatar-handle mia",
+        "avatar generate --prompt ''",
+        "model run image-1.0",
     ];
     for words in rows {
-        for more in [&[][..], &["--yes"]] {
-            let mut command = env.developer_surface(words);
+        for more in ["", "--yes"] {
+            let mut command = env.developer_surface(format!("{words} {more}"));
             command
                 .env("SVC_BASE_URL", env.mock.base_url())
-                .env("SVC_OPEN_API_KEY", svc_mock_server::OPEN_API_KEY)
-                .args(more);
+                .env("SVC_OPEN_API_KEY", svc_mock_server::OPEN_API_KEY);
             CommandOutput::of(&mut command)
                 .assert_exit(2)
                 .assert_stderr("--prompt");
         }
     }
     for verb in ["avatar talking-video", "preview create"] {
-        let mut words: Vec<&str> = verb.split(' ').collect();
-        words.extend(["--avatar-handle", "mia"]);
-        env.developer(&words)
+        env.developer(format!("{verb} --avatar-handle mia"))
             .assert_exit(2)
             .assert_stderr("--script");
     }
     assert!(env.mock.requests(0).is_empty());
     assert!(env.open_intents().is_empty());
     std::fs::write(env.path("body.json"), r#"{"prompt": "a fox"}"#).unwrap();
-    let rows: &[&[&str]] = &[
-        &["--input", "body.json"],
-        &["--param", "prompt=\"a fox\""],
-        &["--video-url", "https://media.example/a.mp4"],
-    ];
-    for words in rows {
-        let run = CommandOutput::of(
-            env.open_surface("video generate --no-wait --dry-run")
-                .args(*words),
-        );
+    for words in [
+        "--input body.json",
+        r#"--param 'prompt="a fox"'"#,
+        "--video-url https://media.example/a.mp4",
+    ] {
+        let run = env.run(format!("video generate --no-wait --dry-run {words}"));
         assert_ne!(run.code, Some(2), "{words:?}: {}", run.err);
     }
 }

@@ -182,19 +182,6 @@ fn both_surfaces_show_the_same_jobs() {
 }
 
 #[test]
-fn a_wait_survives_a_temporary_outage() {
-    let env = TestEnv::new();
-    let id = env.submit_image("[mock:seconds=30]");
-    env.add_fault("jobs_status", "drop_before", 2);
-    let run = env.run(["job", "wait", &id]).assert_exit(0);
-    assert!(
-        run.err.contains("status check failed") && run.err.contains("status check succeeded"),
-        "{}",
-        run.err
-    );
-}
-
-#[test]
 fn quiet_prints_only_data_and_errors() {
     let env = TestEnv::new();
     let run = env

@@ -25,19 +25,10 @@ fn offline(env: &TestEnv, words: impl Words) -> CommandOutput {
 }
 
 fn verify(env: &TestEnv, timestamp: &str, signature: &str, tolerance: &str) -> CommandOutput {
-    let words = [
-        "verify",
-        "--timestamp",
-        timestamp,
-        "--signature",
-        signature,
-        "--tolerance",
-        tolerance,
-        "-o",
-        "json",
-        "body",
-    ];
-    offline(env, words)
+    let words = format!(
+        "verify --timestamp '{timestamp}' --signature '{signature}' --tolerance '{tolerance}' -o json body"
+    );
+    offline(env, &words)
 }
 
 #[test]
@@ -153,13 +144,13 @@ fn stale_and_future_deliveries_are_rejected() {
     let newest = format!("svc-v1={NEWEST}");
     let run = verify(&env, TIMESTAMP, &newest, "300").assert_exit(1);
     assert_eq!(run.error()["code"], "timestamp_too_old");
-    let signed = offline(&env, ["sign", "--timestamp", "99999999999", "body"])
+    let signed = offline(&env, "sign --timestamp 99999999999 body")
         .assert_exit(0)
         .json();
     let signature = signed["signature"].as_str().unwrap();
     let run = verify(&env, "99999999999", signature, "300").assert_exit(1);
     assert_eq!(run.error()["code"], "timestamp_in_future");
-    let now = offline(&env, ["sign", "body"]).assert_exit(0).json();
+    let now = offline(&env, "sign body").assert_exit(0).json();
     let (timestamp, signature) = (&now["timestamp"], &now["signature"]);
     verify(
         &env,
@@ -174,15 +165,8 @@ fn stale_and_future_deliveries_are_rejected() {
 fn a_body_is_signed_with_all_secrets_newest_first() {
     let env = TestEnv::new();
     fs::write(env.path("secrets"), "whsec_newest\nwhsec_previous\n").unwrap();
-    let words = [
-        "sign",
-        "--timestamp",
-        TIMESTAMP,
-        "--secret-file",
-        "secrets",
-        "body",
-    ];
-    let signed = offline(&env, words).assert_exit(0).json();
+    let words = format!("sign --timestamp '{TIMESTAMP}' --secret-file secrets body");
+    let signed = offline(&env, &words).assert_exit(0).json();
     let both = format!("svc-v1={NEWEST},svc-v1={PREVIOUS}");
     assert_eq!(signed["signature"], both);
     assert_eq!(signed["headers"]["x-svc-webhook-signature"], both);
@@ -212,7 +196,7 @@ fn the_secret_is_read_from_a_file_a_variable_or_the_profile() {
     let env = TestEnv::new();
     fs::write(env.path("body"), BODY).unwrap();
     let words = ["webhook", "sign", "--timestamp", TIMESTAMP, "body"];
-    let none = CommandOutput::of(&mut env.unconfigured(words)).assert_exit(2);
+    let none = env.run_unconfigured(words).assert_exit(2);
     let none = none
         .assert_stderr("SVC_WEBHOOK_SECRET")
         .assert_stderr("--secret-file");
@@ -225,11 +209,9 @@ fn the_secret_is_read_from_a_file_a_variable_or_the_profile() {
     let secret = env.path("secret");
     fs::write(&secret, "whsec_newest\n").unwrap();
     let path = secret.to_str().unwrap();
-    CommandOutput::of(&mut env.unconfigured(["config", "set", "webhook_secret_file", path]))
+    env.run_unconfigured(["config", "set", "webhook_secret_file", path])
         .assert_exit(0);
-    let of_file = CommandOutput::of(&mut env.unconfigured(words))
-        .assert_exit(0)
-        .json();
+    let of_file = env.run_unconfigured(words).assert_exit(0).json();
     assert_eq!(of_file["signature"], format!("svc-v1={NEWEST}"));
 
     let config = env.path("config/config.toml");
@@ -238,11 +220,9 @@ fn the_secret_is_read_from_a_file_a_variable_or_the_profile() {
         "[profiles.default]\nwebhook_secret = 'whsec_previous'\n",
     )
     .unwrap();
-    let of_profile = CommandOutput::of(&mut env.unconfigured(words))
-        .assert_exit(0)
-        .json();
+    let of_profile = env.run_unconfigured(words).assert_exit(0).json();
     assert_eq!(of_profile["signature"], format!("svc-v1={PREVIOUS}"));
-    let shown = CommandOutput::of(&mut env.unconfigured("config show --origin")).assert_exit(0);
+    let shown = env.run_unconfigured("config show --origin").assert_exit(0);
     assert!(shown.out.contains("profile default") && !shown.out.contains("whsec"));
     let of_variable = CommandOutput::of(
         env.unconfigured(words)
@@ -268,23 +248,10 @@ fn a_sample_event_is_signed_and_sent() {
         assert_eq!(run.json()["status"], 200);
         assert_eq!(run.json()["event"], event);
     }
-    let words = [
-        "trigger",
-        "job.completed",
-        "--to",
-        &receiver.url,
-        "--job-id",
-    ];
-    offline(&env, [&words[..], &["job_7"]].concat()).assert_exit(0);
-    let words = [
-        "trigger",
-        "job.completed",
-        "--to",
-        &receiver.url,
-        "--payload",
-    ];
-    let words = [&words[..], &["body", "--timestamp", TIMESTAMP]].concat();
-    offline(&env, &words).assert_exit(0);
+    let words = format!("trigger job.completed --to '{}'", receiver.url);
+    offline(&env, format!("{words} --job-id job_7")).assert_exit(0);
+    let flags = format!("--payload body --timestamp {TIMESTAMP}");
+    offline(&env, format!("{words} {flags}")).assert_exit(0);
     let heads = receiver.heads.lock().unwrap();
     assert_eq!(heads.len(), 9);
     assert!(heads[7].contains("job_7"), "{}", heads[7]);
@@ -457,9 +424,7 @@ fn the_sandbox_signs_and_verifies_with_its_own_secret() {
     let env = TestEnv::new();
     std::fs::write(env.path("body"), "{\"event\":\"webhook.test\"}").unwrap();
     let sign = "--sandbox webhook sign body -o json";
-    let signed = CommandOutput::of(&mut env.unconfigured(sign))
-        .assert_exit(0)
-        .json();
+    let signed = env.run_unconfigured(sign).assert_exit(0).json();
     let text = |name: &str| signed[name].as_str().unwrap().to_owned();
     let (timestamp, signature) = (text("timestamp"), text("signature"));
     let verify = |flags: &[&str]| {
