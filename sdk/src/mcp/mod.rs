@@ -37,3 +37,6 @@ pub use self::client::{Client, ClientBuilder};
 pub use self::error::{Error, ToolError};
 pub use self::submit::ToolCall;
 pub use self::tool::{ResourceLink, Tool, ToolResult};
+
+#[cfg(test)]
+mod tests;

@@ -122,11 +122,13 @@ fn check_result(message: &Value, reply: &Value) -> std::result::Result<(), &'sta
     }
 }
 
-/// Returns the reply of a tool that rejected its call, or the error if it does not say so.
+/// Returns the reply of a tool or an endpoint that rejected a call, or the error if it does not say so.
 pub(super) fn into_reply(message: &Value, error: Error) -> Result<StreamableHttpPostResponse> {
-    let is_rejection = matches!(error.variant(), Kind::Api { .. }) && !error.is_ambiguous();
-    let response = error.response().filter(|_| is_rejection);
-    let reply = response.filter(|it| it.is_success()).and_then(|response| {
+    let is_rejection = matches!(error.variant(), Kind::Api { .. } | Kind::NoEnvelope { .. });
+    let response = error
+        .response()
+        .filter(|_| is_rejection && !error.is_ambiguous());
+    let reply = response.and_then(|response| {
         let reply = reply_to(message, replies(&response.headers, &response.body))?;
         let reply = serde_json::from_value(reply).ok()?;
         let session_id = header(&response.headers, &SESSION_ID);
@@ -139,9 +141,10 @@ pub(super) fn into_reply(message: &Value, error: Error) -> Result<StreamableHttp
 fn call_error(reply: &Value, response: &RawResponse) -> Option<Error> {
     // The error of an HTTP response that is no JSON-RPC reply has a code of another type.
     if let Some(code) = reply.pointer("/error/code").and_then(Value::as_i64) {
-        let is_rejection = REJECTIONS.contains(&code);
-        return (!is_rejection)
-            .then(|| undecided_outcome(response, "error", "the endpoint failed"));
+        return Some(match REJECTIONS.contains(&code) {
+            true => rejection(response),
+            false => undecided_outcome(response, "error", "the endpoint failed"),
+        });
     }
     let result = reply.get("result")?;
     if result.get("isError") != Some(&Value::Bool(true)) {
@@ -170,6 +173,19 @@ fn status_of(error: &ErrorBody) -> u16 {
         Some(ErrorCategory::Upstream) => 500,
         _ => 400,
     })
+}
+
+/// Returns the error of a call that was rejected before the endpoint looked for its idempotency key: this
+/// attempt did not run, and nothing is said of an earlier one.
+fn rejection(response: &RawResponse) -> Error {
+    let error = Error::new(Kind::NoEnvelope {
+        status: 400,
+        snippet: snippet(&response.body),
+        retry_after: None,
+    });
+    error
+        .with_request_id(response.request_id())
+        .with_response(response.clone())
 }
 
 /// Returns the error of a reply that does not say whether the tool ran.
