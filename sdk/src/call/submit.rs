@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -9,6 +10,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tokio::sync::OnceCell;
 
+use super::clock::{self, ClockReading};
 use super::deadline::Deadline;
 use super::{CallOptions, Core, DecodeContext, Decoder, RawResponse, Request};
 use crate::contract::{Operation, RetryClass};
@@ -22,6 +24,8 @@ use crate::types::{Estimate, EstimateRequest, InvalidField, Usd};
 
 /// How many estimates a client keeps.
 const MAX_ESTIMATES: usize = 10_000;
+/// How long an estimate is used: the service may change its prices.
+const ESTIMATE_LIFETIME: Duration = Duration::from_secs(60);
 /// The longest id of a submission, in bytes.
 const MAX_SUBMISSION_ID: usize = 512;
 /// The field of a run's body that the service enforces.
@@ -245,7 +249,10 @@ impl<T> JournaledSubmit<T> {
                 super::Call::<Estimate>::new::<&str>(&self.core, Operation::OpenEstimate, &[])
                     .json(&request)
                     .timeout(deadline.remaining());
-            Ok::<_, Error>(call.await?.price_usd)
+            let estimate = call
+                .await
+                .map_err(|error| error.without_field_prefix("input."))?;
+            Ok::<_, Error>(estimate.price_usd)
         });
         // Another submit of that shape may be asking, with a longer time limit.
         match deadline.before(price).await {
@@ -301,16 +308,42 @@ fn estimate_shape(request: &EstimateRequest) -> [u8; 32] {
     fingerprint.digest()
 }
 
-/// Prices by the shape of a request. Each is asked for once, however many submits wait for it.
+/// Prices by the shape of a request. Each is asked for once in its lifetime, however many submits wait
+/// for it.
 #[derive(Debug, Default)]
-pub(crate) struct Estimates(Mutex<HashMap<[u8; 32], Arc<OnceCell<Usd>>>>);
+pub(crate) struct Estimates(Mutex<HashMap<[u8; 32], KnownEstimate>>);
+
+#[derive(Debug)]
+struct KnownEstimate {
+    asked_at: ClockReading,
+    price: Arc<OnceCell<Usd>>,
+}
+
+impl KnownEstimate {
+    fn is_valid(&self) -> bool {
+        let age = clock::now().saturating_duration_since(self.asked_at.monotonic());
+        age < ESTIMATE_LIFETIME && !self.asked_at.has_slept()
+    }
+}
 
 impl Estimates {
     fn of(&self, shape: [u8; 32]) -> Arc<OnceCell<Usd>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MAX_ESTIMATES && !known.contains_key(&shape) {
+        if let Some(estimate) = known.get(&shape).filter(|it| it.is_valid()) {
+            return Arc::clone(&estimate.price);
+        }
+        if known.len() >= MAX_ESTIMATES {
+            known.retain(|_, estimate| estimate.is_valid());
+        }
+        if known.len() >= MAX_ESTIMATES {
             known.clear();
         }
-        Arc::clone(known.entry(shape).or_default())
+        let price = Arc::default();
+        let estimate = KnownEstimate {
+            asked_at: ClockReading::now(),
+            price: Arc::clone(&price),
+        };
+        known.insert(shape, estimate);
+        price
     }
 }

@@ -238,6 +238,19 @@ impl Error {
         self
     }
 
+    /// Removes a prefix from the name of the field that the service refused.
+    pub(crate) fn without_field_prefix(mut self, prefix: &str) -> Self {
+        if let Kind::Api { body, .. } = &mut self.inner.kind
+            && let Some(details) = &mut body.details
+            && let Some(field) = &mut details.field
+            && let Some(name) = field.strip_prefix(prefix)
+        {
+            body.message = body.message.replace(field.as_str(), name);
+            *field = name.to_owned();
+        }
+        self
+    }
+
     pub(crate) fn with_key(mut self, key: Option<&IdempotencyKey>) -> Self {
         if self.inner.idempotency_key.is_none() {
             self.inner.idempotency_key = key.cloned();

@@ -10,8 +10,9 @@ use crate::types::Usd;
 ///
 /// Set it with [`ClientBuilder::spend_limit`](crate::ClientBuilder::spend_limit). A submit whose price
 /// is unknown is refused: a job needs an estimate, which only the open surface gives, and a run needs
-/// a spend cap in its body, or [`Call::at_most`](crate::Call::at_most). If the service charges more
-/// than was reserved, the budget stops. Top-ups and raw requests are outside of it.
+/// a spend cap in its body, or [`Call::at_most`](crate::Call::at_most). An estimate is used again for a
+/// minute. If the service charges more than was reserved, the budget stops. Top-ups and raw requests
+/// are outside of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpendLimit {
     pub(crate) name: String,

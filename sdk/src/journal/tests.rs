@@ -594,6 +594,40 @@ async fn a_charge_above_the_reservation_stops_the_budget() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_estimate_is_used_again_for_a_minute() {
+    let journal = Journal::with_store(MemoryStore::new());
+    let steps = [price("0.2000"), receipt("1"), receipt("2"), price("0.3000")];
+    let script = Script::new(steps);
+    let client = open_client(&script, &journal);
+    let at_most = Usd::from_micros(250_000);
+    let submit = || client.videos().generate(fox()).at_most(at_most);
+    submit().await.unwrap();
+    clock::sleep(Duration::from_secs(59)).await;
+    submit().await.unwrap();
+    assert_eq!(script.requests().len(), 3, "one estimate and two submits");
+    clock::sleep(Duration::from_secs(2)).await;
+    let error = submit().await.unwrap_err();
+    let is_too_expensive = matches!(error.journal(), Some(JournalError::TooExpensive { .. }));
+    assert!(is_too_expensive, "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_estimate_names_the_field_of_the_body() {
+    let journal = Journal::with_store(MemoryStore::new());
+    let refused = json!({"error": {
+        "code": "invalid_request",
+        "message": "`input.duration` must be at most 15",
+        "details": {"field": "input.duration"},
+    }});
+    let script = Script::new([answer(400, &refused.to_string())]);
+    let call = open_client(&script, &journal).videos().generate(fox());
+    let error = call.at_most(Usd::from_micros(1)).await.unwrap_err();
+    let body = error.body().unwrap();
+    assert_eq!(body.details().field.as_deref(), Some("duration"));
+    assert_eq!(body.message, "`duration` must be at most 15");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_has_no_price_is_not_sent_under_a_limit() {
     let journal = Journal::with_store(MemoryStore::new());
     let limit = SpendLimit::new("images", Usd::from_micros(10_000_000));
