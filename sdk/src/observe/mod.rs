@@ -46,8 +46,9 @@
 //!
 //! The words of `error.type` are `timeout`, `connection_failed` (nothing was sent),
 //! `connection_lost`, `invalid_response`, `rate_limit_exhausted`, `invalid_request`, `configuration`,
-//! `key_unavailable` (the key provider failed), `canceled` (the future was dropped), and for waits and downloads `not_completed`, `wait_timeout`,
-//! `download_failed` and `file`.
+//! `key_unavailable` (the key provider failed), `journal` (the journal failed, or kept a submit from being
+//! sent), `canceled` (the future was dropped), and for waits and downloads `not_completed`,
+//! `wait_timeout`, `download_failed` and `file`.
 //!
 //! # Metrics and headers
 //!
