@@ -61,7 +61,7 @@ impl Runner<'_> {
         let entry = ending.entry.as_ref();
         if !self.source.item(index)?.is_run {
             // The spend of a run that cannot be read is unknown, rather than its cap.
-            ended.cost = ended.cost.or(entry.and_then(|entry| entry.price_usd));
+            ended.cost = ended.cost.or(entry.and_then(Entry::price_usd));
         }
         if let Some((entry, limit)) = entry.zip(self.options.max_spend)
             && let Some((charge, price)) = entry.charge_usd.zip(entry.estimate_usd)

@@ -320,7 +320,7 @@ fn to_history_entry(entry: journal::Entry) -> Option<Entry> {
             operation: entry.operation?.name().to_owned(),
             idempotency_key: entry.idempotency_key.clone()?,
             summary: text(SUMMARY),
-            price_usd: entry.price_usd.or_else(|| noted(&entry, PRICE)),
+            price_usd: entry.price_usd().or_else(|| noted(&entry, PRICE)),
             max_price_usd: noted(&entry, MAX_PRICE),
             created_at: Timestamp::try_from(entry.begun_at).ok()?,
         },

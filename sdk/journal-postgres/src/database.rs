@@ -34,8 +34,8 @@ impl Database {
     /// Executes a statement in a transaction of its own, in one round trip. `action` is the message of
     /// the error.
     ///
-    /// It is executed again only if the server says that it has undone it, because of others: the
-    /// fate of a statement whose response is lost is the caller's to find out.
+    /// It is executed again only if the server says that it has undone it, because of others: whether a
+    /// statement was executed whose response is lost is for the caller to find out.
     pub(crate) async fn query(
         &self,
         action: &'static str,

@@ -1,6 +1,6 @@
 //! The SQL statements of the store, with the names of its tables.
 
-/// The statements of a store. The id of this owner is their last parameter.
+/// The statements of a store. Where one has the id of this owner as a parameter, it is the last one.
 ///
 /// At the isolation level `READ COMMITTED`, a condition on a row that another transaction is changing
 /// is checked again on the changed row. At the stricter levels the statement fails instead, and is
@@ -58,14 +58,21 @@ impl Statements {
             ),
             // A concurrent claim changes the owner, after which the second condition is false.
             claim: format!(
-                "UPDATE {intents} AS intent SET owner = $2
-                FROM (SELECT position, owner FROM {intents} WHERE id = $1) AS seen
-                WHERE intent.position = seen.position AND (
-                    intent.owner = $2 OR intent.owner = seen.owner AND NOT EXISTS (
-                        SELECT FROM {owners} AS owner WHERE owner.id = seen.owner AND {IS_RUNNING}
+                "WITH claimed AS (
+                    UPDATE {intents} AS intent SET owner = $2
+                    FROM (SELECT position, owner FROM {intents} WHERE id = $1) AS seen
+                    WHERE intent.position = seen.position AND (
+                        intent.owner = $2 OR intent.owner = seen.owner AND NOT EXISTS (
+                            SELECT FROM {owners} AS owner
+                            WHERE owner.id = seen.owner AND {IS_RUNNING}
+                        )
                     )
+                    RETURNING intent.*
                 )
-                RETURNING intent.position"
+                SELECT *, 'this' AS owner_state FROM claimed
+                UNION ALL
+                SELECT *, 'other' FROM {intents}
+                WHERE id = $1 AND NOT EXISTS (SELECT FROM claimed)"
             ),
             list: format!(
                 "SELECT intent.*, {owner} FROM {intents} AS intent

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use deadpool_postgres::Pool;
 use svc_sdk::journal::{
-    Begun, BudgetTotals, Change, Found, IntentId, IntentPage, ListFilter, NewIntent, Store,
-    StoreError, StoreFuture, SubmissionKey,
+    Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, Store, StoreError,
+    StoreFuture, StoredIntent, SubmissionIntents, SubmissionKey,
 };
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
@@ -129,7 +129,7 @@ impl PostgresStore {
         }
     }
 
-    async fn find(&self, submission: &SubmissionKey) -> Result<Found, StoreError> {
+    async fn find(&self, submission: &SubmissionKey) -> Result<SubmissionIntents, StoreError> {
         let parameters: [Parameter<'_>; 4] = [
             (&submission.namespace, Type::TEXT),
             (&submission.account, Type::TEXT),
@@ -142,10 +142,7 @@ impl PostgresStore {
     }
 
     async fn list_intents(&self, filter: &ListFilter) -> Result<IntentPage, StoreError> {
-        let after = filter.after.as_deref().unwrap_or("0");
-        let position: i64 = after.parse().map_err(|error| {
-            StoreError::failed(format!("`{after}` is not a position in a list"), error)
-        })?;
+        let position = i64::try_from(filter.position()?).unwrap_or(i64::MAX);
         // One more than asked for tells whether there are more.
         let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
         let parameters: [Parameter<'_>; 5] = [
@@ -180,17 +177,18 @@ impl Store for PostgresStore {
         Box::pin(self.append_record(id, change))
     }
 
-    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Found> {
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, SubmissionIntents> {
         Box::pin(self.find(submission))
     }
 
-    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, bool> {
+    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, Option<StoredIntent>> {
         Box::pin(async {
             let parameters: [Parameter<'_>; 2] =
                 [(&id.as_str(), Type::TEXT), (&self.owner(), Type::TEXT)];
             let sql = &self.database.statements.claim;
             let rows = self.database.query(CLAIM, sql, &parameters).await?;
-            Ok(!rows.is_empty())
+            let intent = rows.first().map(stored_intent).transpose();
+            intent.map_err(|error| database_error(CLAIM, error))
         })
     }
 
@@ -230,8 +228,8 @@ impl fmt::Debug for PostgresStore {
 }
 
 /// Reads the answer to a look-up, which has one row without an intent if there are none.
-fn found(rows: &[Row]) -> Result<Found, Error> {
-    let mut found = Found {
+fn found(rows: &[Row]) -> Result<SubmissionIntents, Error> {
+    let mut found = SubmissionIntents {
         intents: Vec::new(),
         now: SystemTime::UNIX_EPOCH,
     };

@@ -304,18 +304,11 @@ impl ActiveIntent {
     /// Returns an error if it could not be written. It is written before the next intent is begun.
     pub(crate) async fn ended(&self, status: &str, charge: Option<Usd>) -> Result<(), StoreError> {
         let reserved = lock(&self.state).reserved;
-        let mut change = change(&Record::Ended(Ended {
+        let ended = Record::Ended(Ended {
             status: status.to_owned(),
             charge_usd: charge,
-        }));
-        if let Some(reserved) = reserved {
-            let captured = charge.unwrap_or(reserved);
-            change.stops_budget = captured > reserved;
-            change.hold = Some(Hold {
-                captured,
-                ..Hold::default()
-            });
-        }
+        });
+        let change = captured(&ended, reserved, charge.or(reserved));
         self.mark.journal.append(&self.mark.id, change).await
     }
 
@@ -373,6 +366,21 @@ pub(super) fn change(record: &Record) -> Change {
     }
 }
 
+/// Returns the change that a record makes which says what was charged, if that is known. A charge above
+/// what was reserved stops the budget.
+pub(super) fn captured(record: &Record, reserved: Option<Usd>, charge: Option<Usd>) -> Change {
+    let reserved_and_charge = reserved.zip(charge);
+    Change {
+        hold: reserved_and_charge.map(|(_, captured)| Hold {
+            captured,
+            ..Hold::default()
+        }),
+        stops_budget: reserved_and_charge.is_some_and(|(reserved, charge)| charge > reserved),
+        ..change(record)
+    }
+}
+
+/// Returns the change that moves what was reserved to what is undecided.
 pub(super) fn unknown(amount: Usd) -> Change {
     Change {
         hold: Some(Hold {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::record::{Facts, Fingerprint, Intent};
+use super::record::{Fingerprint, Intent};
 use super::store::Phase;
 
 /// What to do about a submission whose request was accepted before.
@@ -88,7 +88,7 @@ pub(super) fn decide(
     };
     let intent = Box::new(intent);
     let progress = &intent.progress;
-    let Some(facts) = intent.facts.as_ref().filter(|_| !progress.is_unreadable) else {
+    let Some(facts) = intent.readable_facts() else {
         return Decision::Undecided(intent, UndecidedReason::NewerVersion);
     };
     let is_same_account =
@@ -110,7 +110,7 @@ pub(super) fn decide(
     if is_running && !progress.accepted_without_id {
         return Decision::Wait(intent);
     }
-    match undecided_reason(&intent, facts, candidate.now, candidate.key_retention) {
+    match undecided_reason(&intent, candidate.now, candidate.key_retention) {
         None | Some(UndecidedReason::CallAgain) => Decision::Resend(intent),
         Some(reason) => Decision::Undecided(intent, reason),
     }
@@ -120,14 +120,14 @@ pub(super) fn decide(
 /// known that it was not.
 pub(super) fn undecided_reason(
     intent: &Intent,
-    facts: &Facts,
     now: SystemTime,
     key_retention: Duration,
 ) -> Option<UndecidedReason> {
+    let Some(facts) = intent.readable_facts() else {
+        return Some(UndecidedReason::NewerVersion);
+    };
     let age = now.duration_since(intent.begun_at()).ok();
-    if intent.progress.is_unreadable {
-        Some(UndecidedReason::NewerVersion)
-    } else if intent.progress.accepted_without_id {
+    if intent.progress.accepted_without_id {
         Some(UndecidedReason::AcceptedWithoutId)
     } else if intent.progress.nothing_ran {
         None

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::Map;
 
 use super::super::record::{
-    Accepted, Ended, NewFacts, Record, ReleaseReason, Released, ResourceKind,
+    Accepted, Ended, Facts, NewFacts, Record, ReleaseReason, Released, ResourceKind,
 };
 use super::super::store::{Hold, IntentId, Owner, StoredIntent, StoredRecord};
 use super::*;

@@ -1,22 +1,19 @@
 //! The entries of a journal, and how to find, settle and acknowledge them.
 
-use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
 use super::Journal;
-use super::active_intent::change;
+use super::active_intent::{captured, change, reserved};
 use super::decision::{UndecidedReason, undecided_reason};
+use super::intents::Intents;
 use super::record::{Accepted, Ended, Intent, Record, ReleaseReason, Released, ResourceKind};
-use super::store::{Hold, IntentId, ListFilter, Phase, SubmissionKey};
+use super::store::{Change, Hold, IntentId, Owner, Phase, StoreError, SubmissionKey};
 use crate::call::clock;
 use crate::contract::Operation;
 use crate::error::Result;
 use crate::types::{IdempotencyKey, Usd};
-
-/// How many intents are read from the store at once.
-pub(super) const PAGE_SIZE: usize = 500;
 
 /// A submission, as its journal shows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,8 +37,6 @@ pub struct Entry {
     pub api_key_fingerprint: Option<String>,
     /// The idempotency key, if it can be read.
     pub idempotency_key: Option<IdempotencyKey>,
-    /// The price: what was expected, and later what was charged.
-    pub price_usd: Option<Usd>,
     /// What it was expected to cost at most, if that is known.
     pub estimate_usd: Option<Usd>,
     /// What was charged, as far as the receipt or the outcome says so.
@@ -66,6 +61,14 @@ pub struct Entry {
     pub is_running: bool,
     /// What the application noted about it.
     pub notes: Map<String, Value>,
+}
+
+impl Entry {
+    /// Returns what was charged, or else what it was expected to cost.
+    #[must_use]
+    pub fn price_usd(&self) -> Option<Usd> {
+        self.charge_usd.or(self.estimate_usd)
+    }
 }
 
 /// What became of a submission.
@@ -105,12 +108,7 @@ pub enum Settled {
 
 /// The submissions of a journal, oldest first.
 #[derive(Debug)]
-pub struct Entries {
-    journal: Journal,
-    filter: ListFilter,
-    page: VecDeque<Entry>,
-    is_last: bool,
-}
+pub struct Entries(Intents);
 
 impl Entries {
     /// Returns the next entry, or `None` after the last.
@@ -119,21 +117,8 @@ impl Entries {
     ///
     /// Returns an error if the store fails.
     pub async fn next(&mut self) -> Option<Result<Entry>> {
-        while self.page.is_empty() && !self.is_last {
-            let page = match self.journal.shared.store.list(&self.filter).await {
-                Ok(page) => page,
-                Err(error) => {
-                    self.is_last = true;
-                    return Some(Err(error.into()));
-                }
-            };
-            self.is_last = page.next.is_none();
-            self.filter.after = page.next;
-            let entries = page.intents.into_iter().map(Intent::read);
-            let entries = entries.map(|intent| self.journal.entry(&intent));
-            self.page = entries.collect();
-        }
-        self.page.pop_front().map(Ok)
+        let intent = self.0.next().await?;
+        Some(intent.map(|intent| self.0.journal.entry(&intent)))
     }
 }
 
@@ -142,17 +127,7 @@ impl Journal {
     /// with `include_closed` all of them.
     #[must_use]
     pub fn entries(&self, include_closed: bool) -> Entries {
-        Entries {
-            journal: self.clone(),
-            filter: ListFilter {
-                namespace: Some(self.namespace.to_string()),
-                include_closed,
-                after: None,
-                limit: PAGE_SIZE,
-            },
-            page: VecDeque::new(),
-            is_last: false,
-        }
+        Entries(Intents::new(self, include_closed))
     }
 
     /// Returns the newest submission under an id, of the account with that label (empty for none).
@@ -177,7 +152,14 @@ impl Journal {
     ///
     /// Returns an error if the store fails.
     pub async fn claim(&self, id: &IntentId) -> Result<bool> {
-        Ok(self.shared.store.claim(id).await?)
+        let intent = self.shared.store.claim(id).await?;
+        Ok(intent.is_some_and(|intent| intent.owner == Owner::This))
+    }
+
+    /// Claims an intent if its owner is gone, and reads it.
+    pub(super) async fn claimed(&self, id: &IntentId) -> Result<Intent, StoreError> {
+        let intent = self.shared.store.claim(id).await?;
+        intent.map(Intent::read).ok_or_else(StoreError::not_found)
     }
 
     /// Settles a submission whose outcome was unknown.
@@ -187,38 +169,31 @@ impl Journal {
     /// Returns an error if the store fails, or if another process is working on the submission.
     pub async fn settle(&self, id: &IntentId, settled: Settled) -> Result<()> {
         self.write_unwritten().await?;
-        let store = &self.shared.store;
-        store.claim(id).await?;
-        let (record, hold) = match settled {
+        let intent = self.claimed(id).await?;
+        let change = match settled {
             Settled::NotExecuted => {
                 let reason = ReleaseReason::Settled;
-                (
-                    Record::Released(Released { reason, code: None }),
-                    Some(Hold::default()),
-                )
+                let released = Record::Released(Released { reason, code: None });
+                Change {
+                    hold: Some(Hold::default()),
+                    ..change(&released)
+                }
             }
             Settled::Executed {
                 kind,
                 id,
                 charge_usd,
             } => {
-                let accepted = Accepted {
+                let accepted = Record::Accepted(Accepted {
                     kind,
                     id,
                     request_id: None,
                     price_usd: charge_usd,
-                };
-                // What was reserved stays so until the charge is known.
-                let hold = charge_usd.map(|captured| Hold {
-                    captured,
-                    ..Hold::default()
                 });
-                (Record::Accepted(accepted), hold)
+                captured(&accepted, reserved(&intent), charge_usd)
             }
         };
-        let mut change = change(&record);
-        change.hold = hold;
-        Ok(store.append(id, &change).await?)
+        Ok(self.shared.store.append(id, &change).await?)
     }
 
     /// Records how what was submitted ended, as a webhook event or another process says. `charge_usd`
@@ -234,17 +209,13 @@ impl Journal {
         status: &str,
         charge_usd: Option<Usd>,
     ) -> Result<()> {
-        let ended = Ended {
+        let ended = Record::Ended(Ended {
             status: status.to_owned(),
             charge_usd,
-        };
-        self.write_unwritten().await?;
-        self.shared.store.claim(id).await?;
-        let mut change = change(&Record::Ended(ended));
-        change.hold = charge_usd.map(|captured| Hold {
-            captured,
-            ..Hold::default()
         });
+        self.write_unwritten().await?;
+        let intent = self.claimed(id).await?;
+        let change = captured(&ended, reserved(&intent), charge_usd);
         Ok(self.shared.store.append(id, &change).await?)
     }
 
@@ -277,7 +248,6 @@ impl Journal {
         let accepted = progress.accepted.as_ref();
         let price = accepted.and_then(|it| it.price_usd);
         let charge = progress.ended.as_ref().and_then(|it| it.charge_usd);
-        let estimate = facts.and_then(|it| it.price_usd);
         let updated_at = stored.records.last().map_or(stored.begun_at, |it| it.at);
         Entry {
             id: stored.id.clone(),
@@ -289,8 +259,7 @@ impl Journal {
             base_url: facts.map(|it| it.origin.clone()).unwrap_or_default(),
             api_key_fingerprint: facts.and_then(|it| it.api_key.clone()),
             idempotency_key: facts.map(|it| it.idempotency_key.clone()),
-            price_usd: charge.or(price).or(estimate),
-            estimate_usd: estimate,
+            estimate_usd: facts.and_then(|it| it.price_usd),
             charge_usd: charge.or(price),
             budget: stored.budget.clone(),
             begun_at: intent.begun_at(),
@@ -319,11 +288,7 @@ impl Journal {
             return EntryState::Accepted;
         }
         let is_running = intent.has_running_owner() || self.is_active(&intent.stored.id);
-        let reason = match &intent.facts {
-            Some(facts) => undecided_reason(intent, facts, clock::wall(), self.key_retention),
-            None => Some(UndecidedReason::NewerVersion),
-        };
-        match reason {
+        match undecided_reason(intent, clock::wall(), self.key_retention) {
             Some(UndecidedReason::AcceptedWithoutId) => {
                 EntryState::Undecided(UndecidedReason::AcceptedWithoutId)
             }

@@ -9,8 +9,9 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 
 use super::store::{
-    Begun, BudgetTotals, Change, Found, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner,
-    Phase, Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionKey, found,
+    Begun, BudgetTotals, Change, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner, Phase,
+    Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionIntents, SubmissionKey,
+    found,
 };
 use crate::call::clock;
 
@@ -193,11 +194,11 @@ impl MemoryStore {
         Ok(())
     }
 
-    fn get_now(&self, submission: &SubmissionKey) -> Found {
+    fn get_now(&self, submission: &SubmissionKey) -> SubmissionIntents {
         let state = self.state();
         let intents = state.of_submission(submission);
         let intents = intents.map(|it| (it, it.phase, it.was_accepted)).collect();
-        Found {
+        SubmissionIntents {
             intents: found(intents)
                 .into_iter()
                 .map(|it| self.stored(it))
@@ -206,16 +207,13 @@ impl MemoryStore {
         }
     }
 
-    fn claim_now(&self, id: &IntentId) -> bool {
+    fn claim_now(&self, id: &IntentId) -> Option<StoredIntent> {
         let state = &mut *self.state();
-        let position = state.ids.get(id);
-        let Some(intent) = position.and_then(|position| state.intents.get_mut(position)) else {
-            return false;
-        };
+        let intent = state.intents.get_mut(state.ids.get(id)?)?;
         if intent.owner.strong_count() == 0 {
             intent.owner = Arc::downgrade(&self.owner);
         }
-        self.owns(intent)
+        Some(self.stored(intent))
     }
 
     fn list_now(&self, filter: &ListFilter) -> Result<IntentPage, StoreError> {
@@ -296,11 +294,11 @@ impl Store for MemoryStore {
         Box::pin(async { self.written(self.append_now(id, change)) })
     }
 
-    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Found> {
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, SubmissionIntents> {
         Box::pin(async { Ok(self.get_now(submission)) })
     }
 
-    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, bool> {
+    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, Option<StoredIntent>> {
         Box::pin(async { Ok(self.written(self.claim_now(id))) })
     }
 

@@ -56,6 +56,7 @@ mod entry;
 pub(crate) mod error;
 mod file_store;
 mod import;
+mod intents;
 mod memory_store;
 mod record;
 mod recovery;
@@ -87,8 +88,9 @@ pub use self::record::{ReleaseReason, ResourceKind};
 pub use self::recovery::{Recovered, Recovery};
 pub(crate) use self::start::{CostFuture, ExpectedCost, JournaledRequest, Start};
 pub use self::store::{
-    Begun, BudgetTotals, Change, Found, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner,
-    Phase, Reservation, Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionKey,
+    Begun, BudgetTotals, Change, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner, Phase,
+    Reservation, Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionIntents,
+    SubmissionKey,
 };
 use crate::contract::limits::IDEMPOTENCY_RETENTION;
 use crate::error::{Error, Result};

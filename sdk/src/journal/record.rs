@@ -409,6 +409,11 @@ impl Intent {
         }
     }
 
+    /// Returns the facts, unless something about the intent is of a newer version or cannot be read.
+    pub(super) fn readable_facts(&self) -> Option<&Facts> {
+        self.facts.as_ref().filter(|_| !self.progress.is_unreadable)
+    }
+
     pub(super) fn operation(&self) -> Option<Operation> {
         Operation::from_name(&self.facts.as_ref()?.operation)
     }

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::active_intent::ActiveIntent;
+use super::active_intent::{ActiveIntent, reserved, unknown};
 use super::decision::undecided_reason;
 use super::error::Undecided;
+use super::intents::Intents;
 use super::record::{Intent, ResourceKind};
 use super::start::undecided;
-use super::store::{ListFilter, Owner, StoredIntent};
+use super::store::{Owner, StoredIntent};
 use super::{Journal, UndecidedReason};
 use crate::call::clock;
 use crate::client::Client;
@@ -18,9 +19,7 @@ use crate::handle::{
     TopUpHandle,
 };
 use crate::surface::ClientSurface;
-
-/// How many intents are read from the store at once.
-const PAGE_SIZE: usize = 100;
+use crate::types::Usd;
 
 /// A submission that was not acknowledged, and whose process is gone.
 ///
@@ -50,26 +49,16 @@ pub enum Recovered<S: ClientSurface> {
 #[must_use = "nothing is recovered unless `next` is called"]
 pub struct Recovery<S: ClientSurface> {
     client: Client<S>,
-    journal: Option<Journal>,
-    filter: ListFilter,
-    page: std::vec::IntoIter<StoredIntent>,
-    is_last: bool,
+    /// The intents of the client's journal, if it has one.
+    intents: Option<Intents>,
 }
 
 impl<S: ClientSurface> Recovery<S> {
     fn new(client: &Client<S>) -> Self {
-        let journal = client.core.journal.clone();
+        let journal = client.core.journal.as_ref();
         Self {
             client: client.clone(),
-            is_last: journal.is_none(),
-            filter: ListFilter {
-                namespace: journal.as_ref().map(|it| it.namespace.to_string()),
-                include_closed: false,
-                after: None,
-                limit: PAGE_SIZE,
-            },
-            journal,
-            page: Vec::new().into_iter(),
+            intents: journal.map(|journal| Intents::new(journal, false)),
         }
     }
 
@@ -79,69 +68,66 @@ impl<S: ClientSurface> Recovery<S> {
     ///
     /// Returns an error if the store fails.
     pub async fn next(&mut self) -> Option<Result<Recovered<S>>> {
-        let journal = self.journal.clone()?;
+        let intents = self.intents.as_mut()?;
+        let journal = intents.journal.clone();
         loop {
-            if let Some(stored) = self.page.next() {
-                match self.recover(&journal, stored).await {
-                    Ok(None) => continue,
-                    Ok(Some(recovered)) => return Some(Ok(recovered)),
-                    Err(error) => return Some(Err(error)),
-                }
-            }
-            if self.is_last {
-                return None;
-            }
-            match journal.shared.store.list(&self.filter).await {
-                Ok(page) => {
-                    self.is_last = page.next.is_none();
-                    self.filter.after = page.next;
-                    self.page = page.intents.into_iter();
-                }
-                Err(error) => {
-                    self.is_last = true;
-                    return Some(Err(error.into()));
-                }
+            let intent = match intents.next().await? {
+                Ok(intent) => intent,
+                Err(error) => return Some(Err(error)),
+            };
+            let recovered = self.client.recover_intent(&journal, &intent).await;
+            if let Some(recovered) = recovered.transpose() {
+                return Some(recovered);
             }
         }
     }
+}
 
-    async fn recover(
+impl<S: ClientSurface> Client<S> {
+    /// Returns the submission of an intent, or `None` if it is not for this client to recover.
+    async fn recover_intent(
         &self,
         journal: &Journal,
-        stored: StoredIntent,
+        intent: &Intent,
     ) -> Result<Option<Recovered<S>>> {
-        let core = &self.client.core;
-        let intent = Intent::read(stored);
+        let core = &self.core;
         let is_foreign = intent.stored.account != *core.account
             || intent
                 .facts
                 .as_ref()
                 .is_some_and(|it| it.origin != core.base_url.as_str());
         let is_free = intent.stored.owner == Owner::Gone && !journal.is_active(&intent.stored.id);
-        if is_foreign || !is_free || !journal.shared.store.claim(&intent.stored.id).await? {
+        if is_foreign || !is_free {
             return Ok(None);
         }
+        // Another process may have gone on with it, and ended, since it was read.
+        let claimed = journal.shared.store.claim(&intent.stored.id).await?;
+        let is_ours = |it: &StoredIntent| it.owner == Owner::This && !it.phase.is_closed();
+        let Some(claimed) = claimed.filter(is_ours) else {
+            return Ok(None);
+        };
+        let intent = Intent::read(claimed);
         if let Some(active) = ActiveIntent::existing(journal, &intent)
             && let Some(accepted) = &intent.progress.accepted
         {
             let kind = accepted.kind;
-            return Ok(Some(self.handle(kind, accepted.id.clone(), active)));
+            return Ok(Some(self.recovered(kind, accepted.id.clone(), active)));
         }
-        let reason = match &intent.facts {
-            Some(facts) => undecided_reason(&intent, facts, clock::wall(), journal.key_retention),
-            None => Some(UndecidedReason::NewerVersion),
-        };
+        let reason = undecided_reason(&intent, clock::wall(), journal.key_retention);
+        if reason.is_some() {
+            journal.mark_unknown(&intent).await;
+        }
         let reason = reason.unwrap_or(UndecidedReason::CallAgain);
         Ok(Some(Recovered::Undecided(undecided(&intent, reason))))
     }
 
-    fn handle(&self, kind: ResourceKind, id: String, intent: Arc<ActiveIntent>) -> Recovered<S> {
+    fn recovered(&self, kind: ResourceKind, id: String, intent: Arc<ActiveIntent>) -> Recovered<S> {
         fn restore<R: Resource>(
-            recovery: &Recovery<impl ClientSurface>,
+            client: &Client<impl ClientSurface>,
             id: String,
             intent: Arc<ActiveIntent>,
         ) -> Handle<R> {
-            Handle::restore(&recovery.client.core, id, intent)
+            Handle::restore(&client.core, id, intent)
         }
         match kind {
             ResourceKind::Job => Recovered::Job(restore(self, id, intent)),
@@ -152,9 +138,7 @@ impl<S: ClientSurface> Recovery<S> {
             ResourceKind::TopUp => Recovered::TopUp(restore(self, id, intent)),
         }
     }
-}
 
-impl<S: ClientSurface> Client<S> {
     /// Returns what earlier processes submitted through the client's journal and did not acknowledge.
     ///
     /// ```no_run
@@ -183,6 +167,19 @@ impl<S: ClientSurface> Client<S> {
     /// futures were dropped. For the end of a program.
     pub async fn drain(&self) {
         self.core.pending_submits.wait().await;
+    }
+}
+
+impl Journal {
+    /// Moves what an intent of this process reserved to what is undecided. If that fails, it stays
+    /// reserved, which limits as much.
+    async fn mark_unknown(&self, intent: &Intent) {
+        let hold = intent.stored.hold;
+        let is_reserved = hold.undecided == Usd::ZERO && hold.captured == Usd::ZERO;
+        if let Some(reserved) = reserved(intent).filter(|_| is_reserved) {
+            let change = unknown(reserved);
+            let _ = self.shared.store.append(&intent.stored.id, &change).await;
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
 use super::Journal;
-use super::active_intent::{ActiveIntent, ActiveMark, State, Step, reserved, unknown};
+use super::active_intent::{ActiveIntent, ActiveMark, State, Step, reserved};
 use super::decision::{Candidate, Decision, Reuse, UndecidedReason, decide};
 use super::error::{JournalError, Undecided};
 use super::record::{Facts, Fingerprint, Intent, NewFacts, hex};
@@ -122,21 +122,19 @@ impl Journal {
                         };
                     }
                     // It is read again once it is claimed: another process may have sent it in between.
-                    match self.shared.store.claim(&intent.stored.id).await? {
-                        true => claimed = Some(intent.stored.id.clone()),
-                        false => self.shared.store.changed().await?,
-                    }
+                    claimed = self.claim_or_wait(&intent).await?;
                 }
                 Decision::Return(intent) => {
                     // What was accepted can be waited for by all, but only one adopts it.
                     if request.reuse != Reuse::AdoptOrphan
-                        || self.shared.store.claim(&intent.stored.id).await?
+                        || claimed.as_ref() == Some(&intent.stored.id)
                     {
                         return match ActiveIntent::existing(self, &intent) {
                             Some(active) => Ok(Start::Existing(active)),
                             None => Err(undecided_error(&intent, UndecidedReason::NewerVersion)),
                         };
                     }
+                    claimed = self.claim_or_wait(&intent).await?;
                 }
                 Decision::Wait(intent) => {
                     let changed = deadline.before(self.shared.store.changed()).await;
@@ -158,12 +156,21 @@ impl Journal {
                     return Err(with_key(error, &intent));
                 }
                 Decision::Undecided(intent, reason) => {
-                    self.mark_unknown(&intent).await;
                     return Err(undecided_error(&intent, reason));
                 }
             }
             drop(mark);
         }
+    }
+
+    /// Claims an intent and returns its id, or waits for a change if another process has it.
+    async fn claim_or_wait(&self, intent: &Intent) -> Result<Option<IntentId>> {
+        let id = &intent.stored.id;
+        if self.claim(id).await? {
+            return Ok(Some(id.clone()));
+        }
+        self.shared.store.changed().await?;
+        Ok(None)
     }
 
     /// Refuses what does not fit into its budget, before it waits for the rate limit. Whether it fits
@@ -265,17 +272,6 @@ impl Journal {
 
     pub(super) fn mark(&self, intent: &Intent) -> ActiveMark {
         ActiveMark::new(self, intent.stored.id.clone())
-    }
-
-    /// Moves what an intent reserved to what is undecided. If that fails, it stays reserved, which
-    /// limits as much.
-    async fn mark_unknown(&self, intent: &Intent) {
-        let hold = intent.stored.hold;
-        let is_reserved = hold.undecided == Usd::ZERO && hold.captured == Usd::ZERO;
-        if let Some(reserved) = reserved(intent).filter(|_| is_reserved) {
-            let change = unknown(reserved);
-            let _ = self.shared.store.append(&intent.stored.id, &change).await;
-        }
     }
 }
 

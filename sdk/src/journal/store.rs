@@ -45,11 +45,12 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// [`Accepted`](Phase::Accepted) or [`Ended`](Phase::Ended), the newest in any case, and the newest
     /// that is not [`Released`](Phase::Released) or was ever changed to [`Accepted`](Phase::Accepted),
     /// by ascending generation.
-    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Found>;
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, SubmissionIntents>;
 
-    /// Makes this owner the owner of an intent whose owner is gone, in whatever phase. Returns
-    /// whether this owner has it now: `false` as well for an intent that the store does not have.
-    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, bool>;
+    /// Makes this owner the owner of an intent whose owner is gone, in whatever phase. Returns the
+    /// intent as it is then, or `None` if the store does not have it. Its owner is [`Owner::This`], or
+    /// [`Owner::Other`] if that one is not gone.
+    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, Option<StoredIntent>>;
 
     /// Lists intents in the order in which they were begun.
     fn list<'a>(&'a self, filter: &'a ListFilter) -> StoreFuture<'a, IntentPage>;
@@ -265,9 +266,9 @@ impl BudgetTotals {
     }
 }
 
-/// The intents of a submission.
+/// The intents of a submission, at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct SubmissionIntents {
     /// The intents, by ascending generation.
     pub intents: Vec<StoredIntent>,
     /// The time of the store's clock.
@@ -338,8 +339,12 @@ pub struct ListFilter {
 }
 
 impl ListFilter {
-    /// Returns the number of the position, which is 0 at the start.
-    pub(super) fn position(&self) -> Result<u64, StoreError> {
+    /// Returns the position as a number, which is 0 at the start, for a store whose positions are numbers.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it is not a number.
+    pub fn position(&self) -> Result<u64, StoreError> {
         match self.after.as_deref() {
             None => Ok(0),
             Some(text) => text.parse().map_err(|error| {

@@ -594,6 +594,74 @@ async fn a_charge_above_the_reservation_stops_the_budget() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_charge_that_is_recorded_later_stops_the_budget_too() {
+    for (charge, is_stopped) in [("0.2000", false), ("0.2001", true)] {
+        for is_settled in [false, true] {
+            let journal = Journal::with_store(MemoryStore::new());
+            let answer = match is_settled {
+                true => answer(202, r#"{"data": {}}"#),
+                false => receipt("job_1"),
+            };
+            let script = Script::new([price("0.2000"), answer]);
+            let limit = SpendLimit::new("images", Usd::from_micros(10_000_000));
+            let client: Client<Open> = builder(&script, &journal)
+                .spend_limit(limit)
+                .build()
+                .unwrap();
+            let _ = client.videos().generate(fox()).submission_id("1").await;
+            let id = journal.find("", "1").await.unwrap().unwrap().id;
+            let charge: Usd = charge.parse().unwrap();
+            let charge_usd = Some(charge);
+            let recorded = match is_settled {
+                true => {
+                    let executed = Settled::Executed {
+                        kind: super::ResourceKind::Job,
+                        id: "job_1".to_owned(),
+                        charge_usd,
+                    };
+                    journal.settle(&id, executed).await
+                }
+                false => journal.record_end(&id, "completed", charge_usd).await,
+            };
+            recorded.unwrap();
+            let totals = journal.budget("images").await.unwrap();
+            assert_eq!(totals.hold.captured, charge);
+            assert_eq!(totals.is_stopped, is_stopped, "{charge}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_recovery_cannot_decide_is_undecided_in_its_budget() {
+    let (first, second) = two_processes();
+    let steps = [price("0.2000"), receipt("job_1")];
+    let script = Script::with_latency(steps, Duration::from_secs(5));
+    let client = |journal: &Journal| {
+        let limit = SpendLimit::new("images", Usd::from_micros(10_000_000));
+        builder::<Open>(&script, journal).spend_limit(limit)
+    };
+    let group = crate::call::task::TaskGroup::default();
+    let crashing = client(&first).task_group(&group).build().unwrap();
+    let call = crashing.videos().generate(fox()).submission_id("1");
+    let call = tokio::spawn(call.into_future());
+    clock::sleep(Duration::from_secs(7)).await;
+    group.end();
+    call.await.unwrap().unwrap_err();
+    drop((first, crashing));
+    let client = client(&second).build().unwrap();
+    let held = async || second.budget("images").await.unwrap().hold;
+    assert_eq!(held().await.reserved, Usd::from_micros(200_000));
+    let recovered = client.recover().next().await;
+    assert!(matches!(recovered, Some(Ok(Recovered::Undecided(_)))));
+    assert_eq!(held().await.undecided, Usd::from_micros(200_000));
+    let again = client.videos().generate(fox()).submission_id("1");
+    again.await.unwrap();
+    let hold = held().await;
+    assert_eq!(hold.reserved, Usd::from_micros(200_000));
+    assert_eq!(hold.undecided, Usd::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_estimate_is_used_again_for_a_minute() {
     let journal = Journal::with_store(MemoryStore::new());
     let steps = [price("0.2000"), receipt("1"), receipt("2"), price("0.3000")];
@@ -712,4 +780,5 @@ async fn what_was_captured_stays_so_when_it_is_seen_again() {
 
 mod crashes;
 mod identity;
+mod unwritten;
 mod webhook_events;

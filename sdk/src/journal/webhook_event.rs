@@ -2,9 +2,9 @@
 
 use super::Journal;
 use super::active_intent::ActiveIntent;
-use super::entry::{Entry, PAGE_SIZE};
+use super::entry::Entry;
+use super::intents::Intents;
 use super::record::{Accepted, Ended, Intent, ResourceKind};
-use super::store::ListFilter;
 use crate::contract::{JobStatus, RunStatus};
 use crate::error::Result;
 use crate::handle::{job_charge, run_charge};
@@ -72,27 +72,14 @@ impl Journal {
 
     /// Returns the submission that made what an event is about.
     async fn find_accepted(&self, outcome: &Outcome) -> Result<Option<Intent>> {
-        let mut filter = ListFilter {
-            namespace: Some(self.namespace.to_string()),
-            include_closed: false,
-            after: None,
-            limit: PAGE_SIZE,
-        };
-        loop {
-            let page = self.shared.store.list(&filter).await?;
-            let mut intents = page.intents.into_iter().map(Intent::read);
-            let is_made = |intent: &Intent| {
-                let accepted = intent.progress.accepted.as_ref();
-                accepted.is_some_and(|accepted| outcome.is_of(accepted))
-            };
-            if let Some(intent) = intents.find(is_made) {
+        let mut intents = Intents::new(self, false);
+        while let Some(intent) = intents.next().await.transpose()? {
+            let accepted = intent.progress.accepted.as_ref();
+            if accepted.is_some_and(|accepted| outcome.is_of(accepted)) {
                 return Ok(Some(intent));
             }
-            filter.after = page.next;
-            if filter.after.is_none() {
-                return Ok(None);
-            }
         }
+        Ok(None)
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use svc_sdk::journal::{
-    Begun, BudgetTotals, Change, Found, Hold, IntentId, IntentPage, ListFilter, MemoryStore,
-    NewIntent, Phase, Store, StoreFuture, SubmissionKey,
+    Begun, BudgetTotals, Change, Hold, IntentId, IntentPage, ListFilter, MemoryStore, NewIntent,
+    Owner, Phase, Store, StoreFuture, StoredIntent, SubmissionIntents, SubmissionKey,
 };
 use svc_sdk::types::Usd;
 
@@ -109,7 +109,7 @@ impl Store for ProcessStore {
         })
     }
 
-    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Found> {
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, SubmissionIntents> {
         Box::pin(async move {
             let mut found = self.store.get(submission).await?;
             for intent in &mut found.intents {
@@ -122,11 +122,12 @@ impl Store for ProcessStore {
         })
     }
 
-    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, bool> {
+    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, Option<StoredIntent>> {
         Box::pin(async move {
             self.write().await;
-            let is_claimed = self.store.claim(id).await?;
-            if is_claimed && self.has(Defect::ExpiryFromLastAttempt) {
+            let claimed = self.store.claim(id).await?;
+            let is_own = claimed.as_ref().is_some_and(|it| it.owner == Owner::This);
+            if is_own && self.has(Defect::ExpiryFromLastAttempt) {
                 let attempt = Change {
                     record: r#"{"v":1,"event":"sending"}"#.to_owned(),
                     phase: None,
@@ -135,7 +136,7 @@ impl Store for ProcessStore {
                 };
                 self.store.append(id, &attempt).await?;
             }
-            Ok(is_claimed)
+            Ok(claimed)
         })
     }
 

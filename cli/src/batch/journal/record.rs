@@ -87,7 +87,7 @@ impl Record {
         let text = |name| entry.notes.get(name).and_then(Value::as_str);
         self.hash = text(HASH).and_then(|hash| u64::from_str_radix(hash, 16).ok());
         self.operation = entry.operation;
-        let known = entry.price_usd.unwrap_or_default();
+        let known = entry.price_usd().unwrap_or_default();
         let spent = spent_by(entry);
         add(&mut self.spent, spent);
         add(&mut self.committed, known);
@@ -168,7 +168,7 @@ pub(in crate::batch) fn has_unknown_status(entry: &journal::Entry) -> bool {
 pub(in crate::batch) fn spent_by(entry: &journal::Entry) -> Usd {
     let spent = match &entry.state {
         state if is_not_executed(state) => None,
-        EntryState::Ended(_) => entry.price_usd,
+        EntryState::Ended(_) => entry.price_usd(),
         _ => entry.charge_usd,
     };
     spent.unwrap_or_default()

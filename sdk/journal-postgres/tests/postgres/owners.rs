@@ -4,7 +4,7 @@ use svc_sdk::journal::{Owner, Store};
 use tokio::runtime::Runtime;
 
 use crate::servers::Postgres;
-use crate::support::{get, intent, open, open_with_short_timeout, record};
+use crate::support::{claim, get, intent, open, open_with_short_timeout, record};
 
 /// Begins an intent in a process that is killed at once: a runtime whose tasks end where they are.
 fn begin_and_be_killed(address: String) {
@@ -33,20 +33,19 @@ async fn intents_of_a_killed_owner_are_claimed_once() {
     running.begin(&intent(2, "running")).await.unwrap();
     begin_and_be_killed(address);
     let killed = intent(1, "killed").id;
-    assert!(!first.claim(&killed).await.unwrap());
+    assert!(!claim(&first, &killed).await);
     while get(&first, "killed").await.0 == Owner::Other {
         first.changed().await.unwrap();
     }
-    let (by_first, by_second) = tokio::join!(first.claim(&killed), second.claim(&killed));
-    let (by_first, by_second) = (by_first.unwrap(), by_second.unwrap());
+    let (by_first, by_second) = tokio::join!(claim(&first, &killed), claim(&second, &killed));
     assert!(by_first != by_second);
     let (winner, loser) = if by_first {
         (&first, &second)
     } else {
         (&second, &first)
     };
-    assert!(winner.claim(&killed).await.unwrap());
-    assert!(!loser.claim(&killed).await.unwrap());
+    assert!(claim(winner, &killed).await);
+    assert!(!claim(loser, &killed).await);
     assert_eq!(get(winner, "killed").await.0, Owner::This);
     assert_eq!(get(loser, "killed").await.0, Owner::Other);
     let refused = loser.append(&killed, &record("sent")).await;
@@ -55,7 +54,7 @@ async fn intents_of_a_killed_owner_are_claimed_once() {
 
     // The running one has outlived the timeout.
     assert_eq!(get(&first, "running").await.0, Owner::Other);
-    assert!(!first.claim(&intent(2, "running").id).await.unwrap());
+    assert!(!claim(&first, &intent(2, "running").id).await);
 }
 
 #[tokio::test]
@@ -71,7 +70,7 @@ async fn an_owner_ends_with_its_last_clone() {
     assert_eq!(get(&clone, "order").await.0, Owner::This);
     assert_eq!(get(&other, "order").await.0, Owner::Other);
     drop(clone);
-    while !other.claim(&intent(1, "order").id).await.unwrap() {
+    while !claim(&other, &intent(1, "order").id).await {
         other.changed().await.unwrap();
     }
     assert_eq!(get(&other, "order").await.0, Owner::This);

@@ -94,6 +94,12 @@ pub(crate) async fn get(store: &PostgresStore, submission: &str) -> (Owner, Vec<
     (intent.owner, records.collect())
 }
 
+/// Claims an intent, and returns whether the store has it then.
+pub(crate) async fn claim(store: &PostgresStore, id: &IntentId) -> bool {
+    let intent = store.claim(id).await.unwrap();
+    intent.unwrap().owner == Owner::This
+}
+
 /// Returns the reserved and the captured dollars of the budget.
 pub(crate) async fn sums(store: &PostgresStore) -> (Usd, Usd) {
     let hold = store.budget("shop", "november").await.unwrap().hold;

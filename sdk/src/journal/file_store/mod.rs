@@ -25,8 +25,8 @@ use self::operations::Session;
 use self::owners::Ownership;
 use self::state::{Job, Place, State};
 use super::store::{
-    Begun, BudgetTotals, Change, Found, IntentId, IntentPage, ListFilter, NewIntent, Store,
-    StoreError, StoreFuture, SubmissionKey,
+    Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, Store, StoreError,
+    StoreFuture, StoredIntent, SubmissionIntents, SubmissionKey,
 };
 use crate::call::clock;
 
@@ -281,12 +281,12 @@ impl Store for FileStore {
         Box::pin(self.run(move |session| session.append(&id, &change)))
     }
 
-    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Found> {
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, SubmissionIntents> {
         let submission = submission.clone();
         Box::pin(self.run(move |session| session.get(&submission)))
     }
 
-    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, bool> {
+    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, Option<StoredIntent>> {
         let id = id.clone();
         Box::pin(self.run(move |session| session.claim(&id)))
     }

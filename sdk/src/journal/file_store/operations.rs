@@ -10,8 +10,8 @@ use super::log::Log;
 use super::owners::Ownership;
 use crate::call::clock;
 use crate::journal::store::{
-    Begun, BudgetTotals, Change, Found, IntentId, IntentPage, ListFilter, NewIntent, Owner, Phase,
-    StoreError, StoredIntent, StoredRecord, SubmissionKey, found,
+    Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, Owner, Phase,
+    StoreError, StoredIntent, StoredRecord, SubmissionIntents, SubmissionKey, found,
 };
 
 /// The log while it is locked.
@@ -83,31 +83,30 @@ impl Session<'_> {
         )
     }
 
-    pub(super) fn get(&mut self, submission: &SubmissionKey) -> Result<Found, StoreError> {
-        Ok(Found {
+    pub(super) fn get(
+        &mut self,
+        submission: &SubmissionKey,
+    ) -> Result<SubmissionIntents, StoreError> {
+        Ok(SubmissionIntents {
             intents: found(self.of_submission(submission)?),
             now: now().into(),
         })
     }
 
-    pub(super) fn claim(&mut self, id: &IntentId) -> Result<bool, StoreError> {
+    pub(super) fn claim(&mut self, id: &IntentId) -> Result<Option<StoredIntent>, StoreError> {
         let Some(entry) = self.log.index.get(id.as_str()) else {
-            return Ok(false);
+            return Ok(None);
         };
-        match self.stored(&entry)?.owner {
-            Owner::This => Ok(true),
-            Owner::Other => Ok(false),
-            Owner::Gone => {
-                self.stage_of(
-                    &entry,
-                    Line {
-                        claim: Some(self.ownership.name().to_owned()),
-                        ..Line::of_intent(entry.number, id.as_str())
-                    },
-                )?;
-                Ok(true)
-            }
+        let mut intent = self.stored(&entry)?;
+        if intent.owner == Owner::Gone {
+            let claim = Line {
+                claim: Some(self.ownership.name().to_owned()),
+                ..Line::of_intent(entry.number, id.as_str())
+            };
+            self.stage_of(&entry, claim)?;
+            intent.owner = Owner::This;
         }
+        Ok(Some(intent))
     }
 
     pub(super) fn list(&mut self, filter: &ListFilter) -> Result<IntentPage, StoreError> {

@@ -57,13 +57,13 @@ impl State {
             return refuse(jobs, &StoreError::message("the store is closed"));
         };
         match self.lock_log() {
-            Ok((_lock, log)) => self.run_locked(log, &ownership, jobs),
+            Ok((_lock, log)) => self.run_on(log, &ownership, jobs),
             Err(error) => refuse(jobs, &error),
         }
         self.ownership = Some(ownership);
     }
 
-    fn run_locked(&mut self, mut log: Log, ownership: &Ownership, jobs: Vec<Job>) {
+    fn run_on(&mut self, mut log: Log, ownership: &Ownership, jobs: Vec<Job>) {
         let mut session = Session {
             log: &mut log,
             ownership,

@@ -11,10 +11,10 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 
 use super::super::store::{
-    Begun, BudgetTotals, Change, Found, IntentId, IntentPage, ListFilter, NewIntent, Owner, Store,
-    StoreError, StoreFuture, SubmissionKey,
+    Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, Owner, Store,
+    StoreError, StoreFuture, StoredIntent, SubmissionIntents, SubmissionKey,
 };
-use super::super::{Journal, JournalError, MemoryStore, SpendLimit, lock};
+use super::super::{Journal, JournalError, MemoryStore, Recovered, Reuse, SpendLimit, lock};
 use super::{BUSY, Step, answer, clock, fox, price, receipt, refusal};
 use crate::call::task::TaskGroup;
 use crate::error::{Error, Result};
@@ -297,7 +297,7 @@ impl Store for ObservedStore {
         })
     }
 
-    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Found> {
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, SubmissionIntents> {
         Box::pin(async move {
             let mut found = self.store.get(submission).await?;
             for intent in &mut found.intents {
@@ -314,15 +314,20 @@ impl Store for ObservedStore {
         })
     }
 
-    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, bool> {
+    fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, Option<StoredIntent>> {
         Box::pin(async move {
             self.crash.step().await;
             if self.defect == Some(Defect::PauseBeforeClaim) {
                 clock::sleep(Duration::from_secs(60)).await;
             }
-            let is_claimed = self.store.claim(id).await?;
+            let mut claimed = self.store.claim(id).await?;
             self.crash.step().await;
-            Ok(is_claimed || self.defect == Some(Defect::OwnershipIgnored))
+            if let Some(intent) = &mut claimed
+                && self.defect == Some(Defect::OwnershipIgnored)
+            {
+                intent.owner = Owner::This;
+            }
+            Ok(claimed)
         })
     }
 
@@ -574,6 +579,37 @@ async fn what_was_read_before_a_claim_is_read_again() {
             let _ = process.await.unwrap();
         }
         assert!(world.service.jobs() <= 1, "step {steps}");
+    }
+}
+
+/// What another process acknowledged since it was read is neither recovered nor adopted.
+#[tokio::test(start_paused = true)]
+async fn what_was_acknowledged_before_a_claim_is_left_alone() {
+    for is_recovery in [true, false] {
+        let world = World::new(Some(Defect::PauseBeforeClaim), &[]);
+        world.submit(Order::Video, "order-1").await.unwrap();
+        let take_over = async |pause| {
+            clock::sleep(pause).await;
+            let client = Process::start(&world, usize::MAX).client::<Open>(false);
+            let job = match is_recovery {
+                true => match client.recover().next().await? {
+                    Ok(Recovered::Job(job)) => job,
+                    other => panic!("{other:?}"),
+                },
+                false => {
+                    let call = client.videos().generate(fox().duration(5));
+                    let call = call.submission_id("order-1").reuse(Reuse::AdoptOrphan);
+                    call.await.unwrap()
+                }
+            };
+            job.acknowledge().await.unwrap();
+            Some(job.id().to_string())
+        };
+        let later = Duration::from_secs(30);
+        let (first, second) = tokio::join!(take_over(Duration::ZERO), take_over(later));
+        assert_eq!(first.as_deref(), Some("job_1"));
+        let expected = (!is_recovery).then_some("job_2");
+        assert_eq!(second.as_deref(), expected, "recovery: {is_recovery}");
     }
 }
 

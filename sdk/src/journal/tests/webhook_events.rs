@@ -37,7 +37,7 @@ async fn a_webhook_event_records_the_outcome() {
             let entry = second.record_event(&event).await.unwrap().unwrap();
             assert_eq!(entry.submission_id.as_deref(), Some("order-2"));
             assert_eq!(entry.state, EntryState::Ended(status.to_owned()));
-            assert_eq!(entry.price_usd, Some(charge));
+            assert_eq!(entry.price_usd(), Some(charge));
         }
         let found = first.find("", "order-2").await.unwrap().unwrap();
         assert_eq!(found.state, EntryState::Ended(status.to_owned()));
@@ -105,7 +105,7 @@ async fn a_webhook_event_of_a_run_records_its_status() {
             .unwrap()
             .extend(fields.as_object().unwrap().clone());
         let entry = journal.record_event(&self::event(event)).await.unwrap();
-        let recorded = entry.map(|it| (it.state, it.price_usd));
+        let recorded = entry.map(|it| (it.state.clone(), it.price_usd()));
         let expected = expected.map(|(status, spent): (&str, Option<i64>)| {
             (
                 EntryState::Ended(status.to_owned()),
