@@ -312,12 +312,6 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_error_of_a_real_clock_suggests_a_manual_clock() {
-        let result = clock(ClockMode::default()).after(Duration::from_secs(1));
-        assert!(result.unwrap_err().to_string().contains("--clock manual"));
-    }
-
-    #[tokio::test(start_paused = true)]
     async fn a_clock_continues_from_the_time_it_is_set_to() {
         let mut clock = clock(times(10.0));
         pass(5).await;

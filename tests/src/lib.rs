@@ -21,6 +21,7 @@ mod mock;
 mod openapi;
 mod receiver;
 mod response;
+mod script;
 mod signature;
 pub mod simulation;
 
@@ -33,6 +34,7 @@ pub use media::{Mp4, Mp4Track, mp4, png_size};
 pub use mock::Mock;
 pub use receiver::{Delivery, Receiver, Reply};
 pub use response::Response;
+pub use script::run_script;
 pub use signature::{fingerprint, signature};
 
 /// Generates a test per frontend for async functions that take a [`Mock`].
@@ -66,6 +68,38 @@ macro_rules! on_every_frontend {
                 }
             }
         )+
+    };
+}
+
+/// Generates a test per frontend for scripts of requests, which [`run_script`] runs.
+///
+/// Options of [`Setup`] follow the name as in [`on_every_frontend`].
+#[macro_export]
+macro_rules! scripts {
+    ($( $test:ident $( [ $( $option:ident ( $value:expr ) ).+ ] )? $script:literal )+) => {
+        $(
+            async fn $test(mock: $crate::Mock) {
+                $crate::run_script(&mock, None, $script).await;
+            }
+        )+
+        $crate::on_every_frontend! {
+            $( $test $(: $( $option($value) ).+ )? ),+
+        }
+    };
+}
+
+/// Generates a test per frontend with sockets for scripts of requests and webhooks.
+#[macro_export]
+macro_rules! webhook_scripts {
+    ($( $test:ident $( [ $( $option:ident ( $value:expr ) ).+ ] )? $script:literal )+) => {
+        $(
+            async fn $test(mock: $crate::Mock, receiver: $crate::Receiver) {
+                $crate::run_script(&mock, Some(&receiver), $script).await;
+            }
+        )+
+        $crate::on_every_socket_frontend! {
+            $( $test $(: $( $option($value) ).+ )? ),+
+        }
     };
 }
 

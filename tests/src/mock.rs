@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -126,6 +127,26 @@ impl Mock {
     /// Returns the attempts to deliver webhooks.
     pub async fn deliveries(&self) -> Vec<Value> {
         self.control_list("/deliveries").await
+    }
+
+    /// Waits until `count` attempts have an outcome in the list of deliveries, and returns the attempts.
+    ///
+    /// The mock schedules the next attempt only after it has received the response to the last one.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there are not so many in time.
+    pub async fn wait_for_outcomes(&self, count: usize) -> Vec<Value> {
+        let has_outcome = |it: &&Value| !it["status"].is_null() || !it["error"].is_null();
+        let mut attempts = Vec::new();
+        for _ in 0..1_000 {
+            attempts = self.deliveries().await;
+            if attempts.iter().filter(has_outcome).count() >= count {
+                return attempts;
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        panic!("expected {count} attempts: {attempts:?}");
     }
 
     /// Returns the entries of the request journal after a sequence number.

@@ -58,6 +58,17 @@ impl Delivery {
         self.request.body()
     }
 
+    /// Returns the headers and the body as a response, with headers for the method and the path.
+    pub(crate) fn as_response(&self) -> http::Response<Bytes> {
+        let mut response = http::Response::new(self.body().clone());
+        *response.headers_mut() = self.request.headers().clone();
+        for (name, value) in [("method", self.method()), ("path", self.path())] {
+            let value = value.parse().expect("a method or a path");
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+
     /// Returns the body parsed as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
@@ -94,7 +105,7 @@ pub enum Reply {
     /// Send a status.
     Status(u16),
     /// Send a status and a header.
-    StatusWithHeader(u16, &'static str, String),
+    StatusWithHeader(u16, String, String),
     /// Close the connection without a response.
     Close,
     /// Never respond.

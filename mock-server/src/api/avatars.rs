@@ -227,18 +227,3 @@ fn catalog_view(avatar: &CatalogAvatar, hosts: &Hosts) -> Value {
         "created_at": avatars::CREATED_AT,
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn handles_are_limited_in_length_and_characters() {
-        for good in ["a", "news-anchor_2", &"x".repeat(40)] {
-            assert!(is_valid_handle(good), "{good}");
-        }
-        for bad in ["", "Ada", "a b", "ä", "a/b", &"x".repeat(41)] {
-            assert!(!is_valid_handle(bad), "{bad}");
-        }
-    }
-}

@@ -41,21 +41,6 @@ impl<'b> Fields<'b> {
         }
     }
 
-    /// Returns the fields of a body that can refer to the initial state only.
-    #[cfg(test)]
-    pub(super) fn of_test_body(body: &'b Value) -> Result<Self, ApiError> {
-        use crate::engine::{Hosts, Settings, State};
-
-        static INITIAL: LazyLock<(State, Hosts)> =
-            LazyLock::new(|| (State::initial(&Settings::default()), Hosts::default()));
-        let references = References {
-            state: &INITIAL.0,
-            hosts: &INITIAL.1,
-            workspace: "ws_demo",
-        };
-        Self::of_body(body, references)
-    }
-
     /// Returns the fields of a body that may be absent. An absent body is an empty object.
     pub(super) fn of_optional_body(
         body: Option<&'b Value>,
@@ -341,22 +326,5 @@ fn type_name(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn null_is_not_an_absent_field() {
-        let body = json!({"a": null});
-        let fields = Fields::of_test_body(&body).unwrap();
-        assert!(
-            fields.text("a").is_err() && fields.flag("a").is_err() && fields.object("a").is_err()
-        );
-        assert_eq!(fields.text("b"), Ok(None));
     }
 }

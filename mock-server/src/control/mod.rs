@@ -464,6 +464,3 @@ fn json_response(status: StatusCode, body: ControlBody) -> Response<ControlBody>
         .insert(X_CONTENT_TYPE_OPTIONS, no_sniffing);
     response
 }
-
-#[cfg(test)]
-mod tests;

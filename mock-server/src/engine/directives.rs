@@ -149,47 +149,6 @@ mod tests {
     }
 
     #[test]
-    fn directives_are_found_anywhere_in_a_text() {
-        let directives = Directives::parse([
-            "a [fox] [mock:fail=provider_unavailable] at [mock:seconds=2.5]",
-            "[mock:stuck]",
-        ]);
-        assert_eq!(directives.fail, Some(ErrorCode::ProviderUnavailable));
-        assert_eq!(directives.duration, Some(Duration::from_millis(2500)));
-        assert!(directives.stuck);
-        assert_eq!(directives.refuse, None);
-    }
-
-    #[test]
-    fn codes_are_parsed_and_fail_has_a_default() {
-        assert_eq!(
-            Directives::parse(["[mock:fail]"]).fail,
-            Some(ErrorCode::GenerationFailed)
-        );
-        assert_eq!(
-            Directives::parse(["[mock:fail=x_1]"]).fail,
-            Some(ErrorCode::Other("x_1".into()))
-        );
-        assert_eq!(
-            Directives::parse(["[mock:refuse=stripe_error]"]).refuse,
-            Some(ErrorCode::StripeError)
-        );
-    }
-
-    #[test]
-    fn run_directives_are_parsed() {
-        let directives =
-            Directives::parse(["[mock:skip][mock:degraded] [mock:cost=1.25] [mock:outage]"]);
-        assert!(directives.skip && directives.degraded && !directives.usage_unreadable);
-        assert_eq!(directives.cost, Some(Usd::from_micros(1_250_000)));
-        assert_eq!(directives.outages, Some(1));
-        let directives =
-            Directives::parse(["[mock:usage-unreadable][mock:harvest-unavailable][mock:outage=3]"]);
-        assert!(directives.usage_unreadable && directives.harvest_unavailable);
-        assert_eq!(directives.outages, Some(3));
-    }
-
-    #[test]
     fn the_first_of_repeated_directives_counts() {
         let directives =
             Directives::parse(["[mock:seconds=0][mock:seconds=9][mock:fail=a][mock:fail=b]"]);

@@ -195,19 +195,6 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_is_shown_as_json() {
-        let mut log = RequestLog::default();
-        log.write(entry());
-        let expected = json!([{
-            "seq": 1, "at": "1970-01-01T00:00:00Z", "method": "POST", "path": "/v1/video-router/generate",
-            "surface": "open", "operation": "video_generate", "headers": {"idempotency-key": "order-1"},
-            "key": "key_open_demo", "request_id": "req_1", "status": 202, "code": null,
-            "idempotency_key": "order-1", "fault": null
-        }]);
-        assert_eq!(json!(log.since(0)), expected);
-    }
-
-    #[test]
     fn only_the_newest_requests_are_stored() {
         let mut log = RequestLog::default();
         for _ in 0..10_005 {
@@ -222,29 +209,5 @@ mod tests {
         log.answered(10_005, Some(200));
         log.answered(1, Some(200));
         assert_eq!(log.since(10_004)[0]["status"], 200);
-    }
-
-    #[test]
-    fn credentials_are_redacted() {
-        let mut headers = HeaderMap::new();
-        for (name, value) in [
-            ("authorization", "Bearer svc_a"),
-            ("x-api-key", "svc_b"),
-            ("accept", "a/b"),
-        ] {
-            headers.append(name, value.parse().unwrap());
-        }
-        headers.append("accept", "c/d".parse().unwrap());
-        let mut redacted = redact_headers(&headers);
-        redacted.sort();
-        let expected = [
-            ("accept", "a/b, c/d"),
-            ("authorization", "[redacted]"),
-            ("x-api-key", "[redacted]"),
-        ];
-        assert_eq!(
-            redacted,
-            expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
-        );
     }
 }

@@ -253,13 +253,4 @@ mod tests {
         assert_eq!(resources.by_handle("ws_a", "mia").unwrap().id, "ava_3");
         assert!(resources.by_id("ava_1").is_none() && resources.by_job("job_ava_1").is_none());
     }
-
-    #[test]
-    fn reassigning_replaces_the_job() {
-        let mut resources = Resources::default();
-        resources.add(avatar("ava_1", "mia"));
-        resources.reassign_job("ava_1", "job_2");
-        assert_eq!(resources.by_job("job_ava_1"), None);
-        assert_eq!(resources.by_job("job_2").unwrap().id, "ava_1");
-    }
 }

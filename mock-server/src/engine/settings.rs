@@ -153,20 +153,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_relative_to_the_base_url() {
-        let hosts = Hosts {
-            open: "https://gate.example/svc".to_owned(),
-            ..Hosts::default()
-        };
-        assert_eq!(hosts.below(Host::Open, "/svc/v1/jobs"), Some("/v1/jobs"));
-        assert_eq!(hosts.below(Host::Open, "/svcv1/jobs"), None);
-        assert_eq!(hosts.below(Host::Open, "/v1/jobs"), None);
-        assert_eq!(hosts.below(Host::Developer, "/v1/jobs"), Some("/v1/jobs"));
-        assert!(hosts.is_mcp("/mcp"));
-        assert!(!hosts.is_mcp("/v1/mcp"));
-    }
-
-    #[test]
     fn client_time_is_divided_by_the_speed() {
         let hosts = Hosts {
             speed: 20.0,

@@ -73,14 +73,3 @@ impl Serialize for TimeText {
         serializer.collect_str(&self.0)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_formatted_as_rfc_3339() {
-        let time = Time::from_micros(1_700_000_000_000_000).after(Duration::from_millis(250));
-        assert_eq!(time.to_string(), "2023-11-14T22:13:20.25Z");
-    }
-}

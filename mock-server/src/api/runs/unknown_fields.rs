@@ -103,39 +103,3 @@ fn edit_distance(from: &str, to: &str) -> usize {
     }
     row.last().copied().unwrap_or_default()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const KNOWN: [&str; 6] = [
-        "instruction",
-        "input",
-        "previous_run_id",
-        "output_schema",
-        "generation_spend_cap_usd",
-        "webhook_url",
-    ];
-
-    #[test]
-    fn only_similar_names_are_suggested() {
-        for (name, expected) in [
-            ("thread_id", Some("previous_run_id")),
-            ("instructions", Some("instruction")),
-            ("Input", Some("input")),
-            ("inputs", Some("input")),
-            ("outputSchema", Some("output_schema")),
-            ("output-schema", Some("output_schema")),
-            ("generation_spend_cap", Some("generation_spend_cap_usd")),
-            ("webhookUrl", Some("webhook_url")),
-            ("prompt", Some("instruction")),
-            ("files", None),
-            ("colour", None),
-            ("x", None),
-            ("", None),
-        ] {
-            assert_eq!(suggestion(name, &KNOWN), expected, "{name}");
-        }
-        assert_eq!(suggestion(&"x".repeat(1_000_000), &KNOWN), None);
-    }
-}

@@ -114,25 +114,4 @@ mod tests {
         assert_eq!(pieces("5", "2"), ["1.0000", "1.0000", "3.0000"]);
         assert_eq!(pieces("2", "0.000001"), ["0.000001", "1.999999"]);
     }
-
-    #[test]
-    fn reserved_pieces_are_billable_until_refunded() {
-        let mut spend = Spend::new(usd("3"), usd("5"));
-        assert_eq!(
-            (spend.billable(), spend.pending()),
-            (Usd::ZERO, Some(Usd::ZERO))
-        );
-        spend.reserve_next();
-        spend.capture_reserved();
-        spend.reserve_next();
-        assert_eq!(
-            (spend.billable(), spend.pending()),
-            (usd("2"), Some(usd("1")))
-        );
-        spend.settle();
-        assert_eq!(
-            (spend.billable(), spend.pending()),
-            (usd("1"), Some(Usd::ZERO))
-        );
-    }
 }

@@ -130,17 +130,6 @@ async fn an_address_of_another_machine_is_reported() {
 }
 
 #[tokio::test]
-async fn a_port_in_use_is_reported() {
-    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let port = taken.local_addr().unwrap().port();
-    let error = Server::bind(Setup::default(), port, |_| {})
-        .await
-        .unwrap_err();
-    let expected = format!("port {port} is already in use (choose another with --port-base");
-    assert!(error.to_string().starts_with(&expected), "{error}");
-}
-
-#[tokio::test]
 async fn a_port_base_without_room_for_four_ports_is_rejected() {
     let error = Server::bind(Setup::default(), 65_533, |_| {})
         .await

@@ -73,18 +73,6 @@ async fn a_webhook_has_the_documented_request_line_headers_and_body() {
 }
 
 #[tokio::test]
-async fn a_redirect_is_not_followed() {
-    let (server, receiver) = server_and_receiver(&["302 Found\r\nlocation: /elsewhere"]).await;
-    submit_with_webhook(server.base_url()).await;
-    advance(&server, 2).await;
-    assert_eq!(receiver.requests().len(), 1);
-    let delivery = delivery(&server);
-    assert_eq!(delivery["status"], "retrying");
-    assert_eq!(delivery["last_status_code"], 302);
-    assert_eq!(delivery["last_error"], "redirect");
-}
-
-#[tokio::test]
 async fn a_refused_connection_is_reported() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let route = format!(

@@ -6,13 +6,7 @@ use wiremock::matchers::{method, path};
 
 use super::*;
 use crate::clock::Speed;
-use crate::engine::{Fault, FaultKind};
 use crate::frontends::testing::{get, image, post};
-
-fn fault(service: &MockService, kind: FaultKind) {
-    let fault: Fault = serde_json::from_value(json!({"kind": kind})).unwrap();
-    service.add_fault(fault).unwrap();
-}
 
 async fn submit(service: &MockService) -> crate::frontends::testing::RawMessage {
     post(
@@ -55,20 +49,6 @@ async fn mocks_of_a_test_take_precedence_over_the_service() {
     assert!(service.requests(0).is_empty());
     assert_eq!(submit(&service).await.status(), 202);
     assert_eq!(get(service.base_url(), "/v1/jobs").await.status(), 200);
-}
-
-#[tokio::test]
-async fn a_truncated_response_has_the_first_half_of_the_body() {
-    let service = MockService::start().await;
-    let whole = get(service.base_url(), "/v1/open/catalog").await;
-    fault(&service, FaultKind::Truncate);
-    let response = get(service.base_url(), "/v1/open/catalog").await;
-    let half = &whole.body()[..whole.body().len() / 2];
-    assert_eq!(response.body(), half);
-    assert_eq!(
-        response.header("content-length"),
-        Some(half.len().to_string().as_str())
-    );
 }
 
 #[tokio::test]

@@ -79,6 +79,14 @@ fn what_ended_before_the_retention_period_is_dropped() {
     }
     assert_eq!(mock.status(&stuck), "processing");
     assert_eq!(mock.status(&newer), "completed");
+    for (query, count) in [
+        ("", 2),
+        ("?status=completed", 1),
+        ("?type=image_generation", 1),
+    ] {
+        let listed = mock.read(&format!("/v1/jobs{query}"));
+        assert_eq!(listed.as_array().map(Vec::len), Some(count), "{query}");
+    }
     mock.assert_ledger_is_balanced();
     let expected = [
         ("carried_forward", "-0.1250"),

@@ -2,15 +2,31 @@
 
 use super::*;
 
+scripts! {
+    the_credential_the_rate_limit_and_the_kind_of_key_come_first r#"
+        repeat 120
+          open /v1/image-router/generate {} => 400
+        open /v1/image-router/generate {} => 429 rate_limited
+        open x-api-key=svc_open_demo /v1/image-router/generate {} => 401 unauthorized
+        repeat 120
+          open:svc_dev_demo /v1/open/top-ups {} => 403 open_key_required
+        open:svc_dev_demo /v1/open/top-ups {} => 429 rate_limited
+    "#
+    the_fields_are_checked_before_the_funds [balance_usd("0.0100")] r#"
+        open video {"duration": 9999} => 400 invalid_request
+        open video => 402 insufficient_funds
+    "#
+    replay_is_checked_before_the_funds [balance_usd("0.1250")] r#"
+        open key=order-1 video => 202
+        available 0.0000
+        open key=order-1 video => 200
+    "#
+}
+
 on_every_frontend! {
-    the_credential_is_checked_before_the_rate_limit,
-    the_rate_limit_is_checked_before_the_kind_of_key,
     the_kind_of_key_is_checked_before_the_content_type,
     the_size_is_checked_before_the_json,
     the_json_is_checked_before_existence,
-    the_fields_are_checked_before_the_funds: balance_usd("0.0100"),
-    replay_is_checked_before_the_funds: balance_usd("0.1250"),
-    the_funds_are_checked_before_concurrency: balance_usd("1.0000"),
 }
 
 /// One byte more than 4 MiB.
@@ -18,30 +34,6 @@ const TOO_LARGE: usize = 4 * 1024 * 1024 + 1;
 
 fn spaces(count: usize) -> Bytes {
     Bytes::from(vec![b' '; count])
-}
-
-async fn the_credential_is_checked_before_the_rate_limit(mock: Mock) {
-    let open = mock.open();
-    for _ in 0..120 {
-        open.post(IMAGE, json!({})).await.expect(400);
-    }
-    open.post_error(IMAGE, json!({}), 429, "rate_limited").await;
-    mock.open()
-        .api_key("svc_open_demo")
-        .post_error(IMAGE, json!({}), 401, "unauthorized")
-        .await;
-}
-
-async fn the_rate_limit_is_checked_before_the_kind_of_key(mock: Mock) {
-    let developer = mock.open_as("svc_dev_demo");
-    for _ in 0..120 {
-        developer
-            .post_error(TOP_UPS, json!({}), 403, "open_key_required")
-            .await;
-    }
-    developer
-        .post_error(TOP_UPS, json!({}), 429, "rate_limited")
-        .await;
 }
 
 async fn the_kind_of_key_is_checked_before_the_content_type(mock: Mock) {
@@ -72,33 +64,4 @@ async fn the_json_is_checked_before_existence(mock: Mock) {
         .await
         .expect_error(400, "invalid_request");
     mock.open().post(path, json!({})).await.expect(404);
-}
-
-async fn the_fields_are_checked_before_the_funds(mock: Mock) {
-    let open = mock.open();
-    let bad = with(video(), json!({"duration": 9999}));
-    open.post_error(VIDEO, bad, 400, "invalid_request").await;
-    open.post_error(VIDEO, video(), 402, "insufficient_funds")
-        .await;
-}
-
-async fn replay_is_checked_before_the_funds(mock: Mock) {
-    let keyed = mock.open().idempotency_key("order-1");
-    submit(&keyed, VIDEO, video()).await;
-    assert_eq!(available(&mock.open()).await, "0.0000");
-    keyed.post(VIDEO, video()).await.expect(200);
-}
-
-async fn the_funds_are_checked_before_concurrency(mock: Mock) {
-    let open = mock.open();
-    let stuck = with(image(), json!({"prompt": "[mock:stuck]"}));
-    let mut last = open.post(IMAGE, stuck.clone()).await.expect(202);
-    while last.status() == 202 {
-        last = open.post(IMAGE, stuck.clone()).await;
-    }
-    last.expect_error(400, "concurrency_limit_reached");
-    let expensive =
-        json!({"model": "video-l", "prompt": "p", "duration": 30, "resolution": "1080p"});
-    open.post_error(VIDEO, expensive, 402, "insufficient_funds")
-        .await;
 }

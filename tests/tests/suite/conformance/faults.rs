@@ -4,28 +4,54 @@ use std::time::Duration;
 
 use super::*;
 
+scripts! {
+    status_503_returns_an_error_envelope r#"
+        control /faults {"kind": "status_503", "retry_after_seconds": 7} => 200
+        open video => 503 database_busy @retry-after=7
+        control /jobs => 200 #=0
+        open video => 202
+    "#
+    a_fault_applies_once_or_as_often_as_times_says r#"
+        for <fields> <times> in {} 1, {"times":3} 3
+          control /faults {"kind": "status_503"} <fields> => 200
+          repeat <times>
+            open /v1/jobs => 503
+          repeat 5
+            open /v1/jobs => 200
+    "#
+    a_fault_applies_to_its_operation_and_surface_only r#"
+        open video => 202 job.id=<id>
+        control /faults {"kind": "status_503", "operation": "jobs_status"} => 200
+        open /v1/jobs/<id> => 200
+        open /v1/jobs => 200
+        open image => 202
+        open /v1/jobs/<id>/status => 503
+        open /v1/jobs/<id>/status => 200
+        control /faults {"kind": "status_503", "surface": "developer"} => 200
+        open /v1/jobs => 200
+        developer /v1/jobs => 503
+        developer /v1/jobs => 200
+        control /faults {"kind": "status_503", "surface": "open", "operation": "jobs_list"} => 200
+        developer /v1/jobs => 200
+        open /v1/jobs => 503
+    "#
+    a_fault_without_a_filter_applies_to_all_operations_until_it_is_removed r#"
+        control /faults {"kind": "status_503", "times": 1000} => 200
+        open /v1/jobs => 503
+        developer /v1/jobs => 503
+        open video => 503
+        control /clock => 200
+        control DELETE /faults => 200
+        open /v1/jobs => 200
+    "#
+}
+
 on_every_frontend! {
-    status_503_returns_an_error_envelope,
     drop_before_has_no_effect,
     drop_after_applies_the_request,
     truncate_cuts_the_body,
     delay_delays_the_response,
-    a_fault_applies_once_or_as_often_as_times_says,
-    a_fault_applies_to_its_operation_only,
-    a_fault_applies_to_its_surface_only,
-    a_fault_without_a_filter_applies_to_all_operations,
-    faults_can_be_removed,
     random_faults_are_reproducible_by_seed,
-}
-
-async fn status_503_returns_an_error_envelope(mock: Mock) {
-    mock.add_fault(json!({"kind": "status_503", "retry_after_seconds": 7}))
-        .await;
-    let response = mock.open().post(VIDEO, video()).await;
-    assert_eq!(response.int_header("retry-after"), 7);
-    response.expect_error(503, "database_busy");
-    assert!(mock.jobs().await.is_empty(), "the request was executed");
-    mock.open().post(VIDEO, video()).await.expect(202);
 }
 
 async fn drop_before_has_no_effect(mock: Mock) {
@@ -74,65 +100,6 @@ async fn delay_delays_the_response(mock: Mock) {
     assert!(delayed.await.is_err(), "the response was not delayed");
     mock.add_fault(json!({"kind": "delay", "delay_ms": 1}))
         .await;
-    mock.open().get("/v1/jobs").await.expect(200);
-}
-
-async fn a_fault_applies_once_or_as_often_as_times_says(mock: Mock) {
-    for (fault, times) in [
-        (json!({"kind": "status_503"}), 1),
-        (json!({"kind": "status_503", "times": 3}), 3),
-    ] {
-        mock.add_fault(fault).await;
-        for _ in 0..times {
-            mock.open().get("/v1/jobs").await.expect(503);
-        }
-        for _ in 0..5 {
-            mock.open().get("/v1/jobs").await.expect(200);
-        }
-    }
-}
-
-async fn a_fault_applies_to_its_operation_only(mock: Mock) {
-    let id = submit(&mock.open(), VIDEO, video()).await;
-    mock.add_fault(json!({"kind": "status_503", "operation": "jobs_status"}))
-        .await;
-    let open = mock.open();
-    open.get(&format!("/v1/jobs/{id}")).await.expect(200);
-    open.get("/v1/jobs").await.expect(200);
-    open.post(IMAGE, image()).await.expect(202);
-    open.get(&format!("/v1/jobs/{id}/status")).await.expect(503);
-    open.get(&format!("/v1/jobs/{id}/status")).await.expect(200);
-}
-
-async fn a_fault_applies_to_its_surface_only(mock: Mock) {
-    mock.add_fault(json!({"kind": "status_503", "surface": "developer"}))
-        .await;
-    mock.open().get("/v1/jobs").await.expect(200);
-    mock.developer().get("/v1/jobs").await.expect(503);
-    mock.developer().get("/v1/jobs").await.expect(200);
-    mock.add_fault(json!({"kind": "status_503", "surface": "open", "operation": "jobs_list"}))
-        .await;
-    mock.developer().get("/v1/jobs").await.expect(200);
-    mock.open().get("/v1/jobs").await.expect(503);
-}
-
-async fn a_fault_without_a_filter_applies_to_all_operations(mock: Mock) {
-    mock.add_fault(json!({"kind": "status_503", "times": 1_000}))
-        .await;
-    mock.open().get("/v1/jobs").await.expect(503);
-    mock.developer().get("/v1/jobs").await.expect(503);
-    mock.open().post(VIDEO, video()).await.expect(503);
-    mock.control().get("/clock").await.expect(200);
-}
-
-async fn faults_can_be_removed(mock: Mock) {
-    mock.add_fault(json!({"kind": "status_503", "times": 1_000}))
-        .await;
-    mock.open().get("/v1/jobs").await.expect(503);
-    mock.control()
-        .send("DELETE", "/faults", None, "".into())
-        .await
-        .expect_success();
     mock.open().get("/v1/jobs").await.expect(200);
 }
 

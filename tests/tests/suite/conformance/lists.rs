@@ -1,97 +1,86 @@
 //! Lists: their order, their filters and their pages, and the models and prices.
 
-use super::runs::{RUNS, instruction, start};
 use super::*;
 
+scripts! {
+    jobs_are_listed_newest_first_and_filtered r#"
+        open video {"prompt": "[mock:fail]"} => 202 job.id=<failed>
+        open video => 202 job.id=<completed>
+        open video => 202 job.id=<canceled>
+        open POST /v1/jobs/<canceled>/cancel => 200
+        open video {"prompt": "[mock:seconds=20]"} => 202 job.id=<processing>
+        advance 8
+        open image => 202 job.id=<queued>
+        for <query> <ids> in
+          | "" ["<queued>","<processing>","<canceled>","<completed>","<failed>"]
+          | ?limit=1000&unknown=x ["<queued>","<processing>","<canceled>","<completed>","<failed>"]
+          | ?status=failed ["<failed>"]
+          | ?status=completed ["<completed>"]
+          | ?status=canceled ["<canceled>"]
+          | ?status=processing ["<processing>"]
+          | ?status=queued ["<queued>"]
+          | ?type=image_generation ["<queued>"]
+          | ?type=image_generation&status=queued ["<queued>"]
+          | ?type=image_generation&status=completed []
+          open /v1/jobs<query> => 200 *.id=<ids> /next_cursor=null
+          developer /v1/jobs<query> => 200 *.id=<ids> /next_cursor=null
+        open /v1/jobs?limit=2 => 200 *.id=["<queued>","<processing>"] /next_cursor=<cursor>
+        open /v1/jobs?limit=2&cursor=<cursor> => 200 *.id=["<canceled>","<completed>"] /next_cursor=<next>
+        open /v1/jobs?limit=2&cursor=<next> => 200 *.id=["<failed>"] /next_cursor=null
+        developer:svc_dev_other /v1/jobs => 200 #=0
+    "#
+    models_match_the_profiles r#"
+        open /v1/video-router/models => 200 *.id=["video-f","video-l","video-h","video-r","lipsync-s"]
+        for <index> <resolutions> in
+          | 0 ["480p","720p"]
+          | 1 ["480p","720p","1080p"]
+          | 2 ["720p","1080p","2K","4K"]
+          | 3 ["720p","1080p"]
+          | 4 []
+          open /v1/video-router/models => 200 <index>.capabilities.resolutions=<resolutions> <index>.capabilities.duration_seconds=<some> <index>.pricing=<some>
+        open /v1/image-router/models => 200 *.id=["image-i"] 0.pricing=<some>
+    "#
+    usage_pages_do_not_shift_when_entries_are_added r#"
+        open image => 202
+        open image => 202
+        open image => 202
+        developer /v1/usage => 200 0.id=<c> 1.id=<b> 2.id=<a>
+        developer /v1/usage?limit=2 => 200 *.id=["<c>","<b>"] /next_cursor=<cursor>
+        open image => 202
+        developer /v1/usage?limit=2&cursor=<cursor> => 200 *.id=["<a>"] /next_cursor=null
+    "#
+    avatar_pages_continue_with_the_first_party_avatars r#"
+        for <handle> in one two three
+          developer avatar {"avatar_handle": "<handle>"} => 202
+        advance 6
+        developer /v1/avatar-1.0/avatars?limit=2 => 200 *.avatar_handle=["three","two"] /next_cursor=<cursor>
+        developer /v1/avatar-1.0/avatars?limit=2&cursor=<cursor> => 200 *.avatar_handle=["one","ada"] /next_cursor=<next>
+        developer /v1/avatar-1.0/avatars?limit=2&cursor=<next> => 200 *.avatar_handle=["lin"] /next_cursor=null
+    "#
+    formats_and_actions_are_listed_for_their_owner_in_pages r#"
+        for <key> <path> <ids> in
+          | svc_dev_demo /v1/formats ["fmt_demo","fmt_media","fmt_capped","fmt_inactive","fmt_no_trigger","fmt_storyboard"]
+          | svc_team_demo /v1/formats ["fmt_team","fmt_storyboard"]
+          | svc_dev_other /v1/formats ["fmt_storyboard"]
+          | svc_dev_demo /v1/actions ["act_daily","act_no_trigger"]
+          | svc_dev_demo /v1/actions?trigger_type=schedule&status=active ["act_daily"]
+          | svc_dev_demo /v1/actions?trigger_type=api_call ["act_daily"]
+          | svc_dev_demo /v1/actions?status=inactive []
+          | svc_dev_other /v1/actions []
+          developer:<key> GET <path> => 200 *.id=<ids>
+        developer:svc_dev_other /v1/actions/act_daily => 404 action_not_found
+        developer /v1/formats?limit=4 => 200 #=4 /next_cursor=fmt_inactive
+        developer /v1/formats?limit=4&cursor=fmt_inactive => 200 #=2 /next_cursor=null
+        developer /v1/actions?limit=1 => 200 #=1 /next_cursor=act_daily
+        developer /v1/formats/fmt_inactive => 200 status=inactive
+        developer /v1/formats/studio/storyboard => 200 first_party=true
+        developer /v1/actions/act_daily => 200 triggers=[{"type":"schedule","schedule":"0 9 * * *"},{"type":"api_call"}]
+    "#
+}
+
 on_every_frontend! {
-    jobs_are_filtered_by_status,
-    jobs_of_other_workspaces_are_not_listed,
-    video_models_match_the_profiles,
-    image_models_match_the_profiles,
     models_can_be_read_by_id,
     catalog_prices_match_the_specification,
-    jobs_are_listed_newest_first_and_filtered,
-    usage_pages_do_not_shift_when_entries_are_added,
-    avatar_pages_continue_with_the_first_party_avatars,
-    format_and_action_pages_end_with_a_null_cursor,
-    formats_and_actions_are_listed_for_their_owner,
-    run_pages_belong_to_one_format,
-}
-
-fn ids(items: &[Value]) -> Vec<String> {
-    let mut ids: Vec<_> = items.iter().map(|item| text(&item["id"])).collect();
-    ids.sort();
-    ids
-}
-
-async fn jobs_are_filtered_by_status(mock: Mock) {
-    let open = mock.open();
-    let failed = submit(&open, VIDEO, video_with_prompt("[mock:fail]")).await;
-    let completed = submit(&open, VIDEO, video()).await;
-    let canceled = submit(&open, VIDEO, video()).await;
-    cancel(&open, &canceled).await.expect(200);
-    let processing = submit(&open, VIDEO, video_with_prompt("[mock:seconds=20]")).await;
-    mock.advance(8).await;
-    let queued = submit(&open, VIDEO, video()).await;
-    for (status, id) in [
-        ("failed", failed),
-        ("completed", completed),
-        ("canceled", canceled),
-        ("processing", processing),
-        ("queued", queued),
-    ] {
-        for client in [mock.open(), mock.developer()] {
-            let listed = client.get_items(&format!("/v1/jobs?status={status}")).await;
-            assert_eq!(ids(&listed), [id.as_str()], "{status}");
-            assert_eq!(listed[0]["status"], status);
-        }
-    }
-    assert_eq!(open.get_items("/v1/jobs").await.len(), 5);
-}
-
-async fn jobs_of_other_workspaces_are_not_listed(mock: Mock) {
-    submit(&mock.open(), VIDEO, video()).await;
-    let other = mock.developer_as("svc_dev_other");
-    assert!(other.get_items("/v1/jobs").await.is_empty());
-}
-
-async fn video_models_match_the_profiles(mock: Mock) {
-    let models = mock.open().get_items("/v1/video-router/models").await;
-    assert_eq!(
-        ids(&models),
-        ["lipsync-s", "video-f", "video-h", "video-l", "video-r"]
-    );
-    for model in &models {
-        assert!(model["capabilities"].is_object(), "{model}");
-        assert!(
-            !model["capabilities"]["duration_seconds"].is_null(),
-            "{model}"
-        );
-        assert!(!model["pricing"].is_null(), "{model}");
-    }
-    for (id, resolutions) in [
-        ("video-f", &["480p", "720p"][..]),
-        ("video-l", &["480p", "720p", "1080p"]),
-        ("video-h", &["720p", "1080p", "2K", "4K"]),
-        ("video-r", &["720p", "1080p"]),
-    ] {
-        let model = models.iter().find(|model| model["id"] == id).unwrap();
-        let listed = model["capabilities"]["resolutions"].to_string();
-        for resolution in ["480p", "720p", "1080p", "2K", "4K"] {
-            let expected = resolutions.contains(&resolution);
-            assert_eq!(
-                listed.contains(resolution),
-                expected,
-                "{id} {resolution}: {listed}"
-            );
-        }
-    }
-}
-
-async fn image_models_match_the_profiles(mock: Mock) {
-    let models = mock.open().get_items("/v1/image-router/models").await;
-    assert_eq!(ids(&models), ["image-i"]);
-    assert!(!models[0]["pricing"].is_null(), "{}", models[0]);
 }
 
 async fn models_can_be_read_by_id(mock: Mock) {
@@ -131,160 +120,4 @@ async fn catalog_prices_match_the_specification(mock: Mock) {
         }
     }
     assert_eq!(entries.len(), 6);
-}
-
-/// Returns the values of `field` on a page and the page's cursor.
-async fn page(client: &Client, path: &str, field: &str) -> (Vec<String>, Value) {
-    let response = client.get(path).await.expect(200);
-    let values = response
-        .items()
-        .iter()
-        .map(|item| text(&item[field]))
-        .collect();
-    (values, response.json()["next_cursor"].take())
-}
-
-/// Returns the values of `field` on all pages of at most two items.
-async fn all_pages(client: &Client, path: &str, field: &str) -> Vec<String> {
-    let (mut all, mut cursor) = page(client, &format!("{path}?limit=2"), field).await;
-    while let Value::String(next) = cursor {
-        let path = format!("{path}?limit=2&cursor={next}");
-        let (values, after) = page(client, &path, field).await;
-        assert!(values.len() <= 2, "{values:?}");
-        all.extend(values);
-        cursor = after;
-    }
-    all
-}
-
-async fn jobs_are_listed_newest_first_and_filtered(mock: Mock) {
-    let open = mock.open();
-    let a = submit(&open, VIDEO, video()).await;
-    let b = submit(&open, IMAGE, image()).await;
-    mock.advance(3).await;
-    let c = submit(&open, IMAGE, image()).await;
-    for (query, expected) in [
-        ("", vec![&c, &b, &a]),
-        ("?status=completed", vec![&b]),
-        ("?status=queued&type=image_generation", vec![&c]),
-        ("?type=image_generation", vec![&c, &b]),
-        ("?status=failed", vec![]),
-        ("?limit=1000&unknown=x", vec![&c, &b, &a]),
-    ] {
-        let (ids, cursor) = page(&open, &format!("/v1/jobs{query}"), "id").await;
-        assert_eq!(ids.iter().collect::<Vec<_>>(), expected, "{query}");
-        assert_eq!(cursor, Value::Null, "{query}");
-    }
-    assert_eq!(all_pages(&open, "/v1/jobs", "id").await, [c, b, a]);
-}
-
-async fn usage_pages_do_not_shift_when_entries_are_added(mock: Mock) {
-    let (open, developer) = (mock.open(), mock.developer());
-    for _ in 0..3 {
-        submit(&open, IMAGE, image()).await;
-    }
-    let (before, _) = page(&developer, "/v1/usage", "id").await;
-    let (mut paged, mut cursor) = page(&developer, "/v1/usage?limit=2", "id").await;
-    while let Value::String(next) = cursor {
-        submit(&open, IMAGE, image()).await;
-        let path = format!("/v1/usage?limit=2&cursor={next}");
-        let (ids, after) = page(&developer, &path, "id").await;
-        paged.extend(ids);
-        cursor = after;
-    }
-    assert_eq!(paged, before);
-}
-
-async fn avatar_pages_continue_with_the_first_party_avatars(mock: Mock) {
-    let developer = mock.developer();
-    for handle in ["one", "two", "three"] {
-        let body = json!({"avatar_handle": handle, "input": {"props": {"age": 30}}});
-        submit(&developer, "/v1/avatar-1.0/generate", body).await;
-    }
-    mock.advance(6).await;
-    let path = "/v1/avatar-1.0/avatars";
-    let handles = all_pages(&developer, path, "avatar_handle").await;
-    assert_eq!(handles, ["three", "two", "one", "ada", "lin"]);
-}
-
-async fn format_and_action_pages_end_with_a_null_cursor(mock: Mock) {
-    let developer = mock.developer();
-    let (ids, cursor) = page(&developer, "/v1/formats?limit=4", "id").await;
-    assert_eq!((ids.len(), cursor), (4, json!("fmt_inactive")));
-    let path = "/v1/formats?limit=4&cursor=fmt_inactive";
-    let (ids, cursor) = page(&developer, path, "id").await;
-    assert_eq!(ids, ["fmt_no_trigger", "fmt_storyboard"]);
-    assert_eq!(cursor, Value::Null);
-    let (ids, cursor) = page(&developer, "/v1/actions?limit=1", "id").await;
-    assert_eq!(
-        (ids, cursor),
-        (vec!["act_daily".to_owned()], json!("act_daily"))
-    );
-}
-
-async fn formats_and_actions_are_listed_for_their_owner(mock: Mock) {
-    let key = |key: &str| mock.client(svc_tests::Host::Developer).bearer(key);
-    for (client, path, expected) in [
-        (
-            mock.developer(),
-            "/v1/formats",
-            &[
-                "fmt_demo",
-                "fmt_media",
-                "fmt_capped",
-                "fmt_inactive",
-                "fmt_no_trigger",
-                "fmt_storyboard",
-            ][..],
-        ),
-        (
-            key("svc_team_demo"),
-            "/v1/formats",
-            &["fmt_team", "fmt_storyboard"],
-        ),
-        (
-            mock.developer(),
-            "/v1/actions",
-            &["act_daily", "act_no_trigger"],
-        ),
-        (
-            mock.developer(),
-            "/v1/actions?trigger_type=schedule&status=active",
-            &["act_daily"],
-        ),
-        (
-            mock.developer(),
-            "/v1/actions?trigger_type=api_call",
-            &["act_daily"],
-        ),
-        (mock.developer(), "/v1/actions?status=inactive", &[]),
-        (key("svc_dev_other"), "/v1/formats", &["fmt_storyboard"]),
-    ] {
-        assert_eq!(page(&client, path, "id").await.0, expected, "{path}");
-    }
-    let response = key("svc_dev_other").get("/v1/actions/act_daily").await;
-    response.expect_error(404, "action_not_found");
-    let inactive = mock.developer().get("/v1/formats/fmt_inactive").await;
-    assert_eq!(inactive.data()["status"], "inactive");
-    let storyboard = mock.developer().get("/v1/formats/studio/storyboard").await;
-    assert_eq!(storyboard.data()["first_party"], true);
-    let daily = mock.developer().get("/v1/actions/act_daily").await.data();
-    assert_eq!(
-        daily["triggers"],
-        json!([{"type": "schedule", "schedule": "0 9 * * *"}, {"type": "api_call"}])
-    );
-}
-
-async fn run_pages_belong_to_one_format(mock: Mock) {
-    let developer = mock.developer();
-    let mut ids = Vec::new();
-    for _ in 0..3 {
-        ids.insert(0, start(&developer, RUNS, instruction("x")).await);
-    }
-    let media = "/v1/formats/fmt_media/runs";
-    start(&developer, media, instruction("x")).await;
-    let by_slug = "/v1/formats/demo/teaser/runs";
-    assert_eq!(all_pages(&developer, by_slug, "run_id").await, ids);
-    let foreign = developer.get(&format!("{media}?cursor={}", ids[0])).await;
-    foreign.expect_error(400, "invalid_request");
 }

@@ -6,7 +6,6 @@ on_every_frontend! {
     malformed_bodies_are_rejected: plan("scale"),
     malformed_paths_are_rejected: plan("scale"),
     malformed_headers_are_tolerated,
-    malformed_directives_are_tolerated: plan("scale").balance_usd("1000"),
     malformed_control_requests_are_rejected,
     malformed_http_is_rejected,
     unusual_http_is_served,
@@ -18,162 +17,86 @@ async fn assert_alive(mock: &Mock) {
     mock.control().get("/clock").await.expect(200);
 }
 
-fn bodies() -> Vec<(&'static str, Vec<u8>)> {
-    let deep = |open: &str, close: &str, depth: usize| {
-        [open.repeat(depth), "1".to_owned(), close.repeat(depth)]
-            .concat()
-            .into_bytes()
-    };
-    let field = |json: &str| {
-        format!(r#"{{"model":"video-l","prompt":"p","duration":2,{json}}}"#).into_bytes()
-    };
-    vec![
-        ("an empty body", b"".to_vec()),
-        ("a zero byte", b"\0".to_vec()),
-        ("no JSON", b"hello".to_vec()),
-        ("a byte order mark", b"\xef\xbb\xbf{}".to_vec()),
-        ("UTF-16", b"\xff\xfe{\0}\0".to_vec()),
-        ("half an object", b"{\"model\":".to_vec()),
-        ("half a string", b"{\"model\":\"video".to_vec()),
-        ("half an escape", b"{\"model\":\"\\u12".to_vec()),
-        ("a lone surrogate", b"{\"model\":\"\\ud800\"}".to_vec()),
-        ("two documents", b"{}{}".to_vec()),
-        ("a comment", b"{/* */}".to_vec()),
-        ("a trailing comma", b"{\"model\":\"video-l\",}".to_vec()),
-        ("single quotes", b"{'model':'video-l'}".to_vec()),
-        ("NaN", field(r#""duration":NaN"#)),
-        ("infinity", field(r#""wait_timeout_seconds":1e999"#)),
-        ("a list", b"[{\"model\":\"video-l\"}]".to_vec()),
-        ("a number", b"4711".to_vec()),
-        ("null", b"null".to_vec()),
-        ("true", b"true".to_vec()),
-        ("a string", b"\"video-l\"".to_vec()),
-        (
-            "invalid UTF-8 in a prompt",
-            b"{\"model\":\"video-l\",\"prompt\":\"\xff\xfe\"}".to_vec(),
-        ),
-        (
-            "overlong UTF-8",
-            b"{\"model\":\"video-l\",\"prompt\":\"\xc0\xaf\"}".to_vec(),
-        ),
-        (
-            "a raw control character",
-            b"{\"model\":\"video-l\",\"prompt\":\"\x01\"}".to_vec(),
-        ),
-        ("deep lists", deep("[", "]", 50_000)),
-        ("deep objects", deep("{\"a\":", "}", 20_000)),
-        ("lists without an end", "[".repeat(100_000).into_bytes()),
-        ("a huge number", field(r#""duration":1e308"#)),
-        (
-            "a number of many digits",
-            field(&format!("\"duration\":{}", "9".repeat(100_000))),
-        ),
-        (
-            "a fraction of many digits",
-            field(&format!("\"duration\":2.{}1", "0".repeat(100_000))),
-        ),
-        ("a negative zero", field(r#""num_images":-0"#)),
-        (
-            "a duration past 64 bits",
-            field(r#""duration":18446744073709551616"#),
-        ),
-        (
-            "the least duration",
-            field(r#""duration":-9223372036854775808"#),
-        ),
-        (
-            "a wait past 64 bits",
-            field(r#""mode":"sync","wait_timeout_seconds":18446744073709551616"#),
-        ),
-        ("a name that is no name", field(r#""":1"#)),
-        ("a name with a zero", field(r#""\u0000":1"#)),
-        ("__proto__", field(r#""__proto__":{"admin":true}"#)),
-        (
-            "a very long name",
-            field(&format!("\"{}\":1", "n".repeat(100_000))),
-        ),
-        ("many names", {
-            let names: Vec<_> = (0..5_000).map(|n| format!("\"n{n}\":{n}")).collect();
-            field(&names.join(","))
-        }),
-        (
-            "a very long model",
-            format!(r#"{{"model":"{}","prompt":"p"}}"#, "m".repeat(100_000)).into_bytes(),
-        ),
-        (
-            "many references",
-            field(&format!(
-                "\"reference_image_urls\":[{}\"x\"]",
-                "\"x\",".repeat(20_000)
-            )),
-        ),
-        (
-            "a URL of many ats",
-            field(&format!(
-                "\"image_url\":\"https://{}\"",
-                "@".repeat(100_000)
-            )),
-        ),
-        (
-            "a URL of many brackets",
-            field(&format!(
-                "\"image_url\":\"https://{}\"",
-                "[".repeat(100_000)
-            )),
-        ),
-        (
-            "a URL with a new line",
-            field(r#""image_url":"https://cdn.example.com\n.localhost/a""#),
-        ),
-        (
-            "a URL with a tab in its scheme",
-            field(r#""image_url":"ht\ttps://127.0.0.1/a""#),
-        ),
-        (
-            "a URL with a backslash",
-            field(r#""image_url":"https:\\\\127.0.0.1\\a""#),
-        ),
-        (
-            "a URL with a port past the end",
-            field(r#""image_url":"https://cdn.example.com:99999/a""#),
-        ),
-        ("a null model", br#"{"model":null,"prompt":"p"}"#.to_vec()),
-        (
-            "a model of parts",
-            br#"{"model":{"$ne":""},"prompt":"p"}"#.to_vec(),
-        ),
-        (
-            "a query as a model",
-            br#"{"model":"' OR 1=1 --","prompt":"p"}"#.to_vec(),
-        ),
-        (
-            "a path as a model",
-            br#"{"model":"../../etc/passwd","prompt":"p"}"#.to_vec(),
-        ),
-    ]
+/// Bodies that are not a JSON object.
+const BODIES: [&[u8]; 24] = [
+    b"",
+    b"\0",
+    b"hello",
+    b"\xef\xbb\xbf{}",
+    b"\xff\xfe{\0}\0",
+    b"{\"model\":",
+    b"{\"model\":\"video",
+    b"{\"model\":\"\\u12",
+    b"{\"model\":\"\\ud800\"}",
+    b"{}{}",
+    b"{/* */}",
+    b"{\"model\":\"video-l\",}",
+    b"{'model':'video-l'}",
+    b"[{\"model\":\"video-l\"}]",
+    b"4711",
+    b"null",
+    b"true",
+    b"\"video-l\"",
+    b"{\"model\":\"video-l\",\"prompt\":\"\xff\xfe\"}",
+    b"{\"model\":\"video-l\",\"prompt\":\"\xc0\xaf\"}",
+    b"{\"model\":\"video-l\",\"prompt\":\"\x01\"}",
+    br#"{"model":null,"prompt":"p"}"#,
+    br#"{"model":{"$ne":""},"prompt":"p"}"#,
+    br#"{"model":"../../etc/passwd","prompt":"p"}"#,
+];
+
+/// Fields, one a line, that make a valid request invalid. `@N` stands for a long repetition.
+const FIELDS: &str = r#"
+"duration":NaN
+"wait_timeout_seconds":1e999
+"duration":1e308
+"duration":@9
+"duration":2.@01
+"num_images":-0
+"duration":18446744073709551616
+"duration":-9223372036854775808
+"mode":"sync","wait_timeout_seconds":18446744073709551616
+":1
+"\u0000":1
+"__proto__":{"admin":true}
+"@n":1
+"reference_image_urls":["@x"]
+"image_url":"https://@@"
+"image_url":"https://@["
+"image_url":"https://cdn.example.com\n.localhost/a"
+"image_url":"ht\ttps://127.0.0.1/a"
+"image_url":"https:\\127.0.0.1\a"
+"image_url":"https://cdn.example.com:99999/a"
+"#;
+
+fn bodies() -> Vec<Vec<u8>> {
+    let mut bodies: Vec<_> = BODIES.map(<[u8]>::to_vec).into();
+    for field in FIELDS.lines().filter(|line| !line.is_empty()) {
+        let (start, end) = field.split_once('@').unwrap_or((field, ""));
+        let (repeated, end) = end.split_at(end.len().min(1));
+        let field = [start, &repeated.repeat(100_000), end].concat();
+        bodies.push(format!(r#"{{"model":"video-l","prompt":"p","duration":2,{field}}}"#).into());
+    }
+    for (open, close) in [("[", "]"), (r#"{"a":"#, "}"), ("[", "")] {
+        bodies.push(format!("{}1{}", open.repeat(50_000), close.repeat(50_000)).into());
+    }
+    let names: Vec<_> = (0..5_000).map(|n| format!(r#""n{n}":{n}"#)).collect();
+    bodies.push(format!("{{{}}}", names.join(",")).into());
+    bodies
 }
 
 async fn malformed_bodies_are_rejected(mock: Mock) {
     let open = mock.open();
-    for (name, body) in bodies() {
+    for body in bodies() {
         for path in [VIDEO, IMAGE, ESTIMATE, TOP_UPS] {
             let response = open.post_bytes(path, body.clone()).await;
-            let status = response.status();
-            assert!((400..500).contains(&status), "{name}: {response:?}");
+            response.expect_client_error();
         }
     }
     assert!(
         mock.jobs().await.is_empty(),
         "a malformed body created a job"
     );
-    // JSON does not define the meaning of duplicate fields, so either result is fine.
-    for body in [
-        r#"{"model":"video-l","prompt":"p","duration":2,"duration":9999}"#,
-        r#"{"model":"video-l","prompt":"p","duration":9999,"duration":2}"#,
-        r#"{"model":"video-x","model":"video-l","prompt":"p"}"#,
-    ] {
-        open.post_bytes(VIDEO, body).await.expect_no_server_error();
-    }
     // The specification has no limit for the depth of metadata.
     let lists = ["[".repeat(5_000), "]".repeat(5_000)].concat();
     let body = format!(r#"{{"model":"video-l","prompt":"p","metadata":{{"a":{lists}}}}}"#);
@@ -280,48 +203,6 @@ async fn malformed_headers_are_tolerated(mock: Mock) {
             .send("POST", IMAGE, Some(content_type), body)
             .await
             .expect_no_server_error();
-    }
-    assert_alive(&mock).await;
-}
-
-async fn malformed_directives_are_tolerated(mock: Mock) {
-    for directive in [
-        "[mock:seconds=]",
-        "[mock:seconds=-1]",
-        "[mock:seconds=0]",
-        "[mock:seconds=1e99]",
-        "[mock:seconds=NaN]",
-        "[mock:seconds=99999999999999999999]",
-        "[mock:fail=]",
-        "[mock:fail=NOT A CODE]",
-        "[mock:fail=<script>]",
-        "[mock:refuse=]",
-        "[mock:refuse=no_such_code]",
-        "[mock:cost=]",
-        "[mock:cost=-5]",
-        "[mock:cost=1e300]",
-        "[mock:",
-        "[mock:]",
-        "[mock:what]",
-        "[mock:fail][mock:stuck][mock:seconds=3]",
-        "[[[[mock:fail]]]]",
-    ] {
-        let response = mock.open().post(VIDEO, video_with_prompt(directive)).await;
-        assert!(
-            response.status() < 500 || directive.contains("refuse"),
-            "{directive} got\n{response:?}"
-        );
-        mock.advance(10).await;
-        if response.status() == 202 {
-            let id = text(&response.data()["job"]["id"]);
-            for suffix in ["", "/status", "/result"] {
-                mock.open()
-                    .get(&format!("/v1/jobs/{id}{suffix}"))
-                    .await
-                    .expect_no_server_error();
-            }
-            cancel(&mock.open(), &id).await;
-        }
     }
     assert_alive(&mock).await;
 }

@@ -2,6 +2,14 @@
 
 use super::*;
 
+scripts! {
+    several_ranges_get_the_whole_file_and_other_methods_are_rejected r#"
+        media /artifacts/bgm_porch_light.wav => 200 @content-length=<length>
+        media range=bytes=0-1,4-5 /artifacts/bgm_porch_light.wav => 200 @content-length=<length>
+        media POST /artifacts/bgm_porch_light.wav => 405 @allow="GET, HEAD"
+    "#
+}
+
 on_every_frontend! {
     artifacts_can_be_downloaded_without_a_key,
     a_url_always_returns_the_same_bytes,

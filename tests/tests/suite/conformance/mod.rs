@@ -34,6 +34,7 @@ mod rows;
 mod runs;
 mod schedules;
 mod scopes;
+mod scripts;
 mod speed;
 mod state;
 mod top_ups;
@@ -45,7 +46,8 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use svc_tests::{
     Client, Delivery, FrontendKind, Host, Mock, Receiver, Reply, Response, Setup, fingerprint,
-    forms, mp4, on_every_frontend, on_every_socket_frontend, png_size,
+    forms, mp4, on_every_frontend, on_every_socket_frontend, png_size, run_script, scripts,
+    webhook_scripts,
 };
 
 const VIDEO: &str = "/v1/video-router/generate";
@@ -86,11 +88,6 @@ fn with(mut body: Value, fields: Value) -> Value {
     body
 }
 
-fn without(mut body: Value, field: &str) -> Value {
-    body.as_object_mut().unwrap().remove(field);
-    body
-}
-
 /// Submits a job and returns its id.
 async fn submit(client: &Client, path: &str, body: Value) -> String {
     text(&client.post_data(path, body, 202).await["job"]["id"])
@@ -112,6 +109,18 @@ async fn job_result(client: &Client, id: &str) -> Value {
 /// Cancels a job.
 async fn cancel(client: &Client, id: &str) -> Response {
     client.post_empty(&format!("/v1/jobs/{id}/cancel")).await
+}
+
+/// Asserts that one of several concurrent submits created something, and that the others got its
+/// receipt or were told that the key is in use.
+#[track_caller]
+fn assert_created_once(responses: &[Response]) {
+    let (created, others): (Vec<_>, Vec<_>) = responses.iter().partition(|it| it.status() == 202);
+    assert_eq!(created.len(), 1, "{responses:?}");
+    for response in others {
+        let is_in_use = response.status() == 409 && response.code() == "idempotency_key_in_use";
+        assert!(response.status() == 200 || is_in_use, "{response:?}");
+    }
 }
 
 #[track_caller]

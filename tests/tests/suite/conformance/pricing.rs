@@ -2,20 +2,53 @@
 
 use super::*;
 
+scripts! {
+    an_estimate_lists_its_units_and_is_free [balance_usd("0")] r#"
+        open estimate {"model": "video-f", "input": {"prompt": "p", "duration": 5}} => 200 ={"model":"video-f","price_usd":"0.7035","currency":"USD","unit":"second","unit_price_usd":"0.1407","units":5}
+        open estimate {"model": "image-i", "input": {"prompt": "p", "num_images": 3}} => 200 ={"model":"image-i","price_usd":"0.0150","currency":"USD","unit":"image","unit_price_usd":"0.0050","units":3}
+        open estimate {"model": "video-l", "input": {"prompt": "p", "duration": 30, "resolution": "1080p"}} => 200 price_usd=7.5000
+        control /ledger => 200 #=0
+        control /jobs => 200 #=0
+    "#
+    default_values_are_priced r#"
+        for <model> <price> in video-f 0.7035, video-l 0.3125, video-h 0.2890, video-r 0.4190, image-i 0.0050
+          open estimate {"model": "<model>", "input": {"prompt": "p"}} => 200 price_usd=<price>
+        open estimate {"model": "lipsync-s", "input": {"audio_url": "https://cdn.example.com/a.wav", "image_url": "https://cdn.example.com/a.png"}} => 200 price_usd=0.2500
+    "#
+    a_failed_job_is_refunded [balance_usd("1.0000")] r#"
+        open video {"prompt": "[mock:fail]"} => 202 job.id=<id>
+        available 0.8750
+        advance 8
+        ledger <id> = reservation 0.1250, refund 0.1250
+        available 1.0000
+    "#
+    auto_picks_the_cheapest_compatible_model r#"
+        for <input> <model> <price> in
+          | {"prompt":"p"} video-h 0.2890
+          | {"prompt":"p","duration":5} video-h 0.2890
+          | {"prompt":"p","duration":2} video-l 0.1250
+          | {"prompt":"p","duration":10} video-l 0.6250
+          | {"prompt":"p","resolution":"480p"} video-l 0.3125
+          | {"prompt":"p","resolution":"4K"} video-h 1.0785
+          | {"prompt":"p","aspect_ratio":"21:9"} video-f 0.7035
+          | {"prompt":"p","image_url":"https://cdn.example.com/a.png"} video-l 0.3125
+          | {"audio_url":"https://cdn.example.com/a.wav","image_url":"https://cdn.example.com/a.png"} lipsync-s 0.2500
+          open estimate {"model": "auto", "input": <input>} => 200 model=<model> price_usd=<price>
+        open /v1/video-router/generate {"model": "auto", "prompt": "p", "duration": 10} => 202 job.id=<id>
+        ledger <id> = reservation 0.6250
+        for <fields> in {"resolution":"4K","duration":10} {"aspect_ratio":"7:5"} {"duration":61} {"seed":1}
+          open /v1/video-router/generate {"model": "auto", "prompt": "p"} <fields> => 400 invalid_request
+    "#
+    a_job_of_the_developer_surface_above_the_balance_is_rejected [balance_usd("1.0000")] r#"
+        developer /v1/video-1.0/generate {"prompt": "p", "duration": 30, "resolution": "1080p"} => 402 insufficient_credits next_action=add_funds details={"required_usd":"6.0000","available_usd":"1.0000"}
+        control /jobs => 200 #=0
+    "#
+}
+
 on_every_frontend! {
-    an_estimate_lists_its_units,
-    default_values_are_priced,
-    an_estimate_is_free: balance_usd("1.0000"),
-    an_estimate_needs_no_funds: balance_usd("0"),
     the_charge_equals_the_estimate: plan("scale").balance_usd("1000"),
-    a_failed_job_is_refunded: balance_usd("1.0000"),
-    a_canceled_job_is_refunded: balance_usd("1.0000"),
     the_balance_is_compared_to_four_decimal_places,
     concurrent_submits_do_not_overspend: balance_usd("0.0120"),
-    auto_picks_the_cheapest_compatible_model,
-    auto_is_charged_as_estimated,
-    auto_without_a_compatible_model_is_rejected,
-    a_job_of_the_developer_surface_above_the_balance_is_rejected: balance_usd("1.0000"),
 }
 
 /// The specification's rates: model, resolution, dollars per unit, and the range of units.
@@ -55,62 +88,6 @@ async fn estimate(client: &Client, model: &str, input: Value) -> Value {
         .await
 }
 
-async fn an_estimate_lists_its_units(mock: Mock) {
-    let open = mock.open();
-    assert_eq!(
-        estimate(&open, "video-f", json!({"prompt": "p", "duration": 5})).await,
-        json!({
-            "model": "video-f", "price_usd": "0.7035", "currency": "USD",
-            "unit": "second", "unit_price_usd": "0.1407", "units": 5
-        })
-    );
-    assert_eq!(
-        estimate(&open, "image-i", json!({"prompt": "p", "num_images": 3})).await,
-        json!({
-            "model": "image-i", "price_usd": "0.0150", "currency": "USD",
-            "unit": "image", "unit_price_usd": "0.0050", "units": 3
-        })
-    );
-}
-
-async fn default_values_are_priced(mock: Mock) {
-    let open = mock.open();
-    for (model, price) in [
-        ("video-f", "0.7035"),
-        ("video-l", "0.3125"),
-        ("video-h", "0.2890"),
-        ("video-r", "0.4190"),
-        ("image-i", "0.0050"),
-    ] {
-        assert_eq!(
-            estimate(&open, model, json!({"prompt": "p"})).await["price_usd"],
-            price,
-            "{model}"
-        );
-    }
-    let lip_sync = json!({"audio_url": AUDIO_URL, "image_url": IMAGE_URL});
-    assert_eq!(
-        estimate(&open, "lipsync-s", lip_sync).await["price_usd"],
-        "0.2500"
-    );
-}
-
-async fn an_estimate_is_free(mock: Mock) {
-    let before = mock.ledger().await;
-    estimate(&mock.open(), "video-f", json!({"prompt": "p"})).await;
-    assert_eq!(mock.ledger().await, before);
-    assert!(mock.jobs().await.is_empty());
-    assert_eq!(available(&mock.open()).await, "1.0000");
-}
-
-async fn an_estimate_needs_no_funds(mock: Mock) {
-    let expensive = json!({"prompt": "p", "duration": 30, "resolution": "1080p"});
-    assert_eq!(
-        estimate(&mock.open(), "video-l", expensive).await["price_usd"],
-        "7.5000"
-    );
-}
-
 async fn the_charge_equals_the_estimate(mock: Mock) {
     let open = mock.open();
     for (model, resolution, rate, min, max) in RATES {
@@ -146,27 +123,6 @@ async fn the_charge_equals_the_estimate(mock: Mock) {
     }
 }
 
-async fn a_failed_job_is_refunded(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, VIDEO, video_with_prompt("[mock:fail]")).await;
-    assert_eq!(available(&open).await, "0.8750");
-    mock.advance(8).await;
-    assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1_250]);
-    assert_eq!(available(&open).await, "1.0000");
-}
-
-async fn a_canceled_job_is_refunded(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, VIDEO, video()).await;
-    for step in [0, 60] {
-        cancel(&open, &id).await.expect(200);
-        mock.advance(step).await;
-        assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1_250]);
-        assert_eq!(ledger_amounts(&mock, "capture", &id).await, NO_AMOUNTS);
-        assert_eq!(available(&open).await, "1.0000");
-    }
-}
-
 async fn the_balance_is_compared_to_four_decimal_places(mock: Mock) {
     let exact = mock
         .start_another(Setup::default().balance_usd("0.1250"))
@@ -193,83 +149,4 @@ async fn concurrent_submits_do_not_overspend(mock: Mock) {
     statuses.sort_unstable();
     assert_eq!(statuses, [202, 202, 402, 402, 402, 402, 402, 402]);
     assert_eq!(available(&mock.open()).await, "0.0020");
-}
-
-async fn auto_picks_the_cheapest_compatible_model(mock: Mock) {
-    let open = mock.open();
-    for (input, model, price) in [
-        (json!({"prompt": "p"}), "video-h", "0.2890"),
-        (json!({"prompt": "p", "duration": 5}), "video-h", "0.2890"),
-        (json!({"prompt": "p", "duration": 2}), "video-l", "0.1250"),
-        (json!({"prompt": "p", "duration": 10}), "video-l", "0.6250"),
-        (
-            json!({"prompt": "p", "resolution": "480p"}),
-            "video-l",
-            "0.3125",
-        ),
-        (
-            json!({"prompt": "p", "resolution": "4K"}),
-            "video-h",
-            "1.0785",
-        ),
-        (
-            json!({"prompt": "p", "aspect_ratio": "21:9"}),
-            "video-f",
-            "0.7035",
-        ),
-        (
-            json!({"prompt": "p", "image_url": IMAGE_URL}),
-            "video-l",
-            "0.3125",
-        ),
-        (
-            json!({"audio_url": AUDIO_URL, "image_url": IMAGE_URL}),
-            "lipsync-s",
-            "0.2500",
-        ),
-    ] {
-        let response = estimate(&open, "auto", input.clone()).await;
-        assert_eq!(
-            (&response["model"], &response["price_usd"]),
-            (&json!(model), &json!(price)),
-            "{input}"
-        );
-    }
-}
-
-async fn auto_is_charged_as_estimated(mock: Mock) {
-    let open = mock.open();
-    let estimated = estimate(&open, "auto", json!({"prompt": "p", "duration": 10})).await;
-    let body = json!({"model": "auto", "prompt": "p", "duration": 10});
-    let id = submit(&open, VIDEO, body).await;
-    assert_eq!(
-        ledger_amounts(&mock, "reservation", &id).await,
-        [parse_usd(&estimated["price_usd"])]
-    );
-}
-
-async fn auto_without_a_compatible_model_is_rejected(mock: Mock) {
-    for body in [
-        json!({"model": "auto", "prompt": "p", "resolution": "4K", "duration": 10}),
-        json!({"model": "auto", "prompt": "p", "aspect_ratio": "7:5"}),
-        json!({"model": "auto", "prompt": "p", "duration": 61}),
-        json!({"model": "auto", "prompt": "p", "seed": 1}),
-    ] {
-        mock.open()
-            .post_error(VIDEO, body, 400, "invalid_request")
-            .await;
-    }
-}
-
-async fn a_job_of_the_developer_surface_above_the_balance_is_rejected(mock: Mock) {
-    let expensive = json!({"prompt": "p", "duration": 30, "resolution": "1080p"});
-    let path = "/v1/video-1.0/generate";
-    let error = mock
-        .developer()
-        .post_error(path, expensive, 402, "insufficient_credits")
-        .await;
-    assert_eq!(error["next_action"], "add_funds");
-    assert_eq!(error["details"]["required_usd"], "6.0000");
-    assert_eq!(error["details"]["available_usd"], "1.0000");
-    assert!(mock.jobs().await.is_empty());
 }

@@ -1,265 +1,123 @@
-//! Whole response bodies, field by field.
+//! Whole response bodies, field by field. Each mock starts at 2027-01-15T08:00:00Z.
 
 use super::*;
 
+scripts! {
+    the_account_of_each_kind_of_key r#"
+        open image => 202
+        advance 1.5
+        developer:svc_dev_noscope /v1/me => 200 ={"key":{"id":"key_dev_noscope","name":"dev noscope","prefix":"svc_dev","scopes":[],"last_used_at":"2027-01-15T08:00:01.5Z"},"owner":{"type":"user","id":"usr_demo","name":"demo"},"workspace":{"id":"ws_demo","name":"demo","kind":"personal","plan":"free"},"generation_limits":{"concurrent_jobs":100,"in_flight":1}}
+        developer:svc_team_demo /v1/me => 200 owner.type=team workspace.kind=team
+        developer:svc_sa_demo /v1/me => 200 owner.type=service_account key.prefix=svc_sa key.scopes.#=9
+    "#
+    usage_lists_each_kind_of_entry r#"
+        developer /v1/usage => 200 =[]
+        open image => 202 job.id=<completed>
+        open image {"prompt": "[mock:fail]"} => 202 job.id=<failed>
+        advance 2
+        open top-up {"amount_usd_cents": 700} => 201 id=<top_up>
+        control /top-ups/<top_up> {"status": "paid"} => 200
+        developer /v1/usage => 200 *.kind=["top_up","refund","capture","reservation","reservation"] *.amount_usd=["7.0000","0.0050","0.0050","0.0050","0.0050"] *.job_id=[null,"<failed>","<completed>","<failed>","<completed>"]
+        developer /v1/usage => 200 0.top_up_id=<top_up> 2.created_at=2027-01-15T08:00:02Z 3.created_at=2027-01-15T08:00:00Z 3.id=<entry>
+        developer /v1/usage => 200 3.id^=ent_ 3={"id":"<entry>","kind":"reservation","amount_usd":"0.0050","job_id":"<failed>","created_at":"2027-01-15T08:00:00Z"}
+    "#
+    jobs_of_both_surfaces r#"
+        for <client> <path> <fields> <model> in
+          | open /v1/video-router/generate {"model":"video-f"} video-f
+          | developer /v1/video-1.0/generate {} video-1.0
+          <client> <path> {"prompt": "x", "metadata": {"order": [1, null]}} <fields> => 202 job.id=<id> job.id^=job_ job=<job>
+          <client> /v1/jobs/<id> => 200 .=<job> status=queued type=video_generation model=<model> created_at=2027-01-15T08:00:00Z updated_at=2027-01-15T08:00:00Z metadata={"order":[1,null]}
+          developer:svc_team_demo /v1/jobs/<id> => 404 job_not_found
+          # Only the open surface shows a price.
+          open /v1/jobs/<id> => 200 price_usd=<string>
+          developer /v1/jobs/<id> => 200 !price_usd
+        open /v1/video-router/generate {"model": "video-f", "prompt": "x"} => 202 job.price_usd=0.7035
+    "#
+    the_developer_catalog r#"
+        developer: /v1/catalog => 200 endpoints*={"operation":"jobs_webhook_redeliver","method":"POST","path":"/v1/jobs/{job_id}/webhook/redeliver","auth":"key","scope":"jobs:write"} endpoints*={"operation":"health","method":"GET","path":"/v1/health","auth":"public","scope":null}
+        developer: /v1/catalog => 200 capabilities.#=8 pricing.unit=credit pricing.currency=USD pricing.usd_per_credit=0.0100 pricing.charged=<some>
+        developer: /v1/catalog => 200 models.*.id=["image-1.0","video-1.0","music-1.0","avatar-1.0","avatar-face-swap","video-captions"]
+        developer: /v1/catalog => 200 models.0={"id":"image-1.0","name":"Image 1.0","type":"image","capabilities":{"inputs":["prompt","num_images"],"resolutions":["720p","1080p"],"aspect_ratios":["1:1","16:9","9:16","4:3","3:4","3:2","2:3"]},"pricing":{"currency":"credits","usd_per_credit":"0.0100","rates":[{"makes":"image_generation","unit":"image","resolution":"720p","unit_price_credits":"1.00","unit_price_usd":"0.0100"},{"makes":"image_generation","unit":"image","resolution":"1080p","unit_price_credits":"2.00","unit_price_usd":"0.0200"}]}}
+    "#
+    background_music r#"
+        developer: /v1/bgm/catalog => 200 #=12 0={"id":"bgm_porch_light","title":"Porch Light","category":"acoustic","mood":"calm","url":"<MEDIA>/artifacts/bgm_porch_light.wav","content_type":"audio/wav","duration_seconds":62}
+        media /artifacts/bgm_porch_light.wav => 200 %^=RIFF
+        developer: /v1/bgm/categories => 200 0={"id":"acoustic","name":"Acoustic","track_count":2}
+        for <file> in bgm_porch_light.mp4 bgm_none.wav
+          media /artifacts/<file> => 404
+        developer: /v1/bgm/pick {"category": "electronic", "mood": "focused"} => 200 id=bgm_soft_reset
+        repeat 20
+          developer: /v1/bgm/pick {"category": "ambient"} => 200 category=ambient
+        for <body> in {"category":"polka"} {"category":"ambient","mood":"happy"}
+          developer: /v1/bgm/pick <body> => 404 not_found
+        developer: POST /v1/bgm/pick => 200
+    "#
+    searches r#"
+        for <query> <names> in
+          | presenter ["Ada","Lin","Emil","Kofi"]
+          | "Presenter STUDIO" ["Ada","Emil"]
+          | kofi ["Kofi"]
+          | unknown []
+          developer /v1/avatar-catalog/search {"query": "<query>"} => 200 *.name=<names>
+        developer /v1/trending-videos/search {"query": "animals"} => 200 #=2 0={"id":"trend_fox_door","title":"This fox knocks every morning","tags":["animals","fox","morning"],"views":18402113,"duration_seconds":14,"url":"<MEDIA>/artifacts/trend_fox_door.mp4","published_at":"2025-11-28T07:12:00Z"}
+        media /artifacts/trend_fox_door.mp4 => 200 @content-type=video/mp4
+        for <list> <body> <count> in
+          | trending-videos {"query":"e"} 10
+          | trending-videos {"query":"e","limit":50} 12
+          | avatar-catalog {"query":"a","limit":1} 1
+          developer /v1/<list>/search <body> => 200 #=<count>
+    "#
+    an_admission_preview r#"
+        # It is a read: it counts as one, and creates no job.
+        developer /v1/generation/admission-preview {"model": "video-1.0", "input": {"prompt": "x", "duration": 10}} => 200 @ratelimit-limit=4800 ={"allowed":true,"reason":null,"model":"video-1.0","estimated_usd":"0.5000","available_usd":"100.0000","generation_limits":{"concurrent_jobs":100,"in_flight":0}}
+        control /jobs => 200 #=0
+    "#
+    a_new_top_up r#"
+        open top-up => 201 id=<id> id^=top_ checkout_url=<url> .=<top_up>
+        open /v1/open/top-ups/<id> => 200 .=<top_up> ={"id":"<id>","status":"pending","checkout_url":"<url>","amount_usd_cents":500,"created_at":"2027-01-15T08:00:00Z"}
+    "#
+}
+
 on_every_frontend! {
-    the_account_of_each_kind_of_key,
-    usage_lists_each_kind_of_entry,
-    receipts_of_both_surfaces,
-    the_developer_catalog,
-    background_music,
-    searches,
-    an_admission_preview,
-    a_new_top_up,
+    a_receipt_has_the_urls_of_its_surface,
+    only_operations_of_the_developer_surface_are_in_its_catalog,
 }
 
-/// The service time at which each mock starts.
-const START: &str = "2027-01-15T08:00:00Z";
-
-async fn the_account_of_each_kind_of_key(mock: Mock) {
-    submit(&mock.open(), IMAGE, image()).await;
-    mock.advance(1.5).await;
-    let key = |key: &str| mock.client(Host::Developer).bearer(key);
-    let expected = json!({
-        "key": {
-            "id": "key_dev_noscope", "name": "dev noscope", "prefix": "svc_dev", "scopes": [],
-            "last_used_at": "2027-01-15T08:00:01.5Z"
-        },
-        "owner": {"type": "user", "id": "usr_demo", "name": "demo"},
-        "workspace": {"id": "ws_demo", "name": "demo", "kind": "personal", "plan": "free"},
-        "generation_limits": {"concurrent_jobs": 100, "in_flight": 1}
-    });
-    assert_eq!(key("svc_dev_noscope").get_data("/v1/me").await, expected);
-    let team = key("svc_team_demo").get_data("/v1/me").await;
-    assert_eq!(team["owner"]["type"], "team");
-    assert_eq!(team["workspace"]["kind"], "team");
-    let account = key("svc_sa_demo").get_data("/v1/me").await;
-    assert_eq!(account["owner"]["type"], "service_account");
-    assert_eq!(account["key"]["prefix"], "svc_sa");
-    assert_eq!(account["key"]["scopes"].as_array().map(Vec::len), Some(9));
-}
-
-async fn usage_lists_each_kind_of_entry(mock: Mock) {
-    let (open, developer) = (mock.open(), mock.developer());
-    assert_eq!(developer.get_data("/v1/usage").await, json!([]));
-    let completed = submit(&open, IMAGE, image()).await;
-    let failed = with(image(), json!({"prompt": "[mock:fail]"}));
-    let failed = submit(&open, IMAGE, failed).await;
-    mock.advance(2).await;
-    let top_up = open.post(TOP_UPS, json!({"amount_usd_cents": 700})).await;
-    let top_up = text(&top_up.expect(201).data()["id"]);
-    let path = format!("/top-ups/{top_up}");
-    mock.control().post(&path, json!({"status": "paid"})).await;
-    let mut usage = developer.get_data("/v1/usage").await;
-    for entry in usage.as_array_mut().unwrap() {
-        let id = entry.as_object_mut().unwrap().remove("id").unwrap();
-        assert!(text(&id).starts_with("ent_"), "{id}");
-    }
-    let end = "2027-01-15T08:00:02Z";
-    let expected = json!([
-        {"kind": "top_up", "amount_usd": "7.0000", "top_up_id": top_up, "created_at": end},
-        {"kind": "refund", "amount_usd": "0.0050", "job_id": failed, "created_at": end},
-        {"kind": "capture", "amount_usd": "0.0050", "job_id": completed, "created_at": end},
-        {"kind": "reservation", "amount_usd": "0.0050", "job_id": failed, "created_at": START},
-        {"kind": "reservation", "amount_usd": "0.0050", "job_id": completed, "created_at": START}
-    ]);
-    assert_eq!(usage, expected);
-}
-
-async fn receipts_of_both_surfaces(mock: Mock) {
-    let metadata = json!({"order": [1, null]});
-    for (host, client, path, model, price) in [
-        (Host::Open, mock.open(), VIDEO, "video-f", Some("0.7035")),
+async fn a_receipt_has_the_urls_of_its_surface(mock: Mock) {
+    let prompt = json!({"prompt": "x"});
+    for (host, client, path, body) in [
+        (Host::Open, mock.open(), VIDEO, video()),
         (
             Host::Developer,
             mock.developer(),
             "/v1/video-1.0/generate",
-            "video-1.0",
-            None,
+            prompt,
         ),
     ] {
-        let mut body = json!({"prompt": "x", "metadata": metadata});
-        if host == Host::Open {
-            body["model"] = json!(model);
-        }
         let response = client.post(path, body).await.expect(202);
         let receipt = response.data();
-        let id = text(&receipt["job"]["id"]);
-        assert!(id.starts_with("job_"), "{id}");
-        let url = |end: &str| format!("{}/v1/jobs/{id}/{end}", mock.base_url(host));
-        let mut expected = json!({
-            "request_id": response.header("x-svc-request-id"),
-            "job": {
-                "id": id, "status": "queued", "type": "video_generation", "model": model,
-                "created_at": START, "updated_at": START, "metadata": metadata
-            },
-            "status_url": url("status"), "result_url": url("result"), "cancel_url": url("cancel"),
-            "next_poll_after_seconds": 4
+        let base = format!(
+            "{}/v1/jobs/{}",
+            mock.base_url(host),
+            text(&receipt["job"]["id"])
+        );
+        let expected = json!({
+            "request_id": response.header("x-svc-request-id"), "job": receipt["job"],
+            "status_url": format!("{base}/status"), "result_url": format!("{base}/result"),
+            "cancel_url": format!("{base}/cancel"), "next_poll_after_seconds": 4
         });
-        if let Some(price) = price {
-            expected["job"]["price_usd"] = json!(price);
-        }
         assert_eq!(receipt, expected);
-        // Only the open surface shows a price.
-        let path = format!("/v1/jobs/{id}");
-        assert!(mock.open().get_data(&path).await["price_usd"].is_string());
-        let developer = mock.developer().get_data(&path).await;
-        assert_eq!(developer.get("price_usd"), None);
-        let team = mock.client(Host::Developer).bearer("svc_team_demo");
-        team.get(&path).await.expect_error(404, "job_not_found");
     }
 }
 
-async fn the_developer_catalog(mock: Mock) {
+async fn only_operations_of_the_developer_surface_are_in_its_catalog(mock: Mock) {
     let catalog = mock.client(Host::Developer).get_data("/v1/catalog").await;
     let endpoints = catalog["endpoints"].as_array().unwrap();
-    for expected in [
-        json!({
-            "operation": "jobs_webhook_redeliver", "method": "POST",
-            "path": "/v1/jobs/{job_id}/webhook/redeliver", "auth": "key", "scope": "jobs:write"
-        }),
-        json!({
-            "operation": "health", "method": "GET", "path": "/v1/health", "auth": "public",
-            "scope": null
-        }),
-    ] {
-        assert!(endpoints.contains(&expected), "{endpoints:?}");
-    }
     for hidden in ["hidden_health", "video_generate"] {
-        let is_listed = endpoints.iter().any(|entry| entry["operation"] == hidden);
-        assert!(!is_listed, "{hidden}");
+        assert!(
+            endpoints.iter().all(|it| it["operation"] != hidden),
+            "{hidden}"
+        );
     }
     assert_eq!(catalog["runtime"]["models"]["video-1.0"], "ready");
-    assert_eq!(catalog["capabilities"].as_array().map(Vec::len), Some(8));
-    let pricing = json!({
-        "unit": "credit", "currency": "USD", "usd_per_credit": "0.0100",
-        "charged": catalog["pricing"]["charged"]
-    });
-    assert_eq!(catalog["pricing"], pricing);
-    let models = catalog["models"].as_array().unwrap();
-    let ids: Vec<_> = models.iter().map(|model| text(&model["id"])).collect();
-    let expected = [
-        "image-1.0",
-        "video-1.0",
-        "music-1.0",
-        "avatar-1.0",
-        "avatar-face-swap",
-        "video-captions",
-    ];
-    assert_eq!(ids, expected);
-    let expected = json!({
-        "id": "image-1.0", "name": "Image 1.0", "type": "image",
-        "capabilities": {
-            "inputs": ["prompt", "num_images"],
-            "resolutions": ["720p", "1080p"],
-            "aspect_ratios": ["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"]
-        },
-        "pricing": {"currency": "credits", "usd_per_credit": "0.0100", "rates": [
-            {"makes": "image_generation", "unit": "image", "resolution": "720p",
-             "unit_price_credits": "1.00", "unit_price_usd": "0.0100"},
-            {"makes": "image_generation", "unit": "image", "resolution": "1080p",
-             "unit_price_credits": "2.00", "unit_price_usd": "0.0200"}
-        ]}
-    });
-    assert_eq!(models[0], expected);
-}
-
-async fn background_music(mock: Mock) {
-    let public = mock.client(Host::Developer);
-    let tracks = public.get_data("/v1/bgm/catalog").await;
-    assert_eq!(tracks.as_array().map(Vec::len), Some(12));
-    let file = "/artifacts/bgm_porch_light.wav";
-    let expected = json!({
-        "id": "bgm_porch_light", "title": "Porch Light", "category": "acoustic", "mood": "calm",
-        "url": format!("{}{file}", mock.base_url(Host::Media)), "content_type": "audio/wav",
-        "duration_seconds": 62
-    });
-    assert_eq!(tracks[0], expected);
-    let file = mock.download(&tracks[0]["url"]).await;
-    assert!(file.body().starts_with(b"RIFF"), "{file:?}");
-    let categories = public.get_data("/v1/bgm/categories").await;
-    let expected = json!({"id": "acoustic", "name": "Acoustic", "track_count": 2});
-    assert_eq!(categories[0], expected);
-    for path in ["/artifacts/bgm_porch_light.mp4", "/artifacts/bgm_none.wav"] {
-        mock.client(Host::Media).get(path).await.expect(404);
-    }
-    let pick = async |body: Value| public.post("/v1/bgm/pick", body).await;
-    let track = pick(json!({"category": "electronic", "mood": "focused"})).await;
-    assert_eq!(track.data()["id"], "bgm_soft_reset");
-    for _ in 0..20 {
-        let track = pick(json!({"category": "ambient"})).await;
-        assert_eq!(track.data()["category"], "ambient");
-    }
-    for body in [
-        json!({"category": "polka"}),
-        json!({"category": "ambient", "mood": "happy"}),
-    ] {
-        pick(body).await.expect_error(404, "not_found");
-    }
-    public.post_empty("/v1/bgm/pick").await.expect(200);
-}
-
-async fn searches(mock: Mock) {
-    let search = async |path: &str, body: Value| {
-        let response = mock.developer().post(path, body).await;
-        response.expect(200).items()
-    };
-    let avatars = "/v1/avatar-catalog/search";
-    for (query, expected) in [
-        ("presenter", &["Ada", "Lin", "Emil", "Kofi"][..]),
-        ("Presenter STUDIO", &["Ada", "Emil"]),
-        ("kofi", &["Kofi"]),
-        ("unknown", &[]),
-    ] {
-        let found = search(avatars, json!({"query": query})).await;
-        let names: Vec<_> = found.iter().map(|avatar| text(&avatar["name"])).collect();
-        assert_eq!(names, expected, "{query}");
-    }
-    let trending = "/v1/trending-videos/search";
-    let videos = search(trending, json!({"query": "animals"})).await;
-    let file = "/artifacts/trend_fox_door.mp4";
-    let expected = json!({
-        "id": "trend_fox_door", "title": "This fox knocks every morning",
-        "tags": ["animals", "fox", "morning"], "views": 18_402_113, "duration_seconds": 14,
-        "url": format!("{}{file}", mock.base_url(Host::Media)),
-        "published_at": "2025-11-28T07:12:00Z"
-    });
-    assert_eq!((videos.len(), &videos[0]), (2, &expected));
-    let file = mock.download(&videos[0]["url"]).await;
-    assert_eq!(file.header("content-type"), Some("video/mp4"));
-    for (path, body, count) in [
-        (trending, json!({"query": "e"}), 10),
-        (trending, json!({"query": "e", "limit": 50}), 12),
-        (avatars, json!({"query": "a", "limit": 1}), 1),
-    ] {
-        assert_eq!(search(path, body).await.len(), count, "{path}");
-    }
-}
-
-async fn an_admission_preview(mock: Mock) {
-    let body = json!({"model": "video-1.0", "input": {"prompt": "x", "duration": 10}});
-    let path = "/v1/generation/admission-preview";
-    let response = mock.developer().post(path, body).await.expect(200);
-    let expected = json!({
-        "allowed": true, "reason": null, "model": "video-1.0", "estimated_usd": "0.5000",
-        "available_usd": "100.0000",
-        "generation_limits": {"concurrent_jobs": 100, "in_flight": 0}
-    });
-    assert_eq!(response.data(), expected);
-    // It is a read: it counts as one, and creates no job.
-    assert_eq!(response.int_header("ratelimit-limit"), 4_800);
-    assert!(mock.jobs().await.is_empty());
-}
-
-async fn a_new_top_up(mock: Mock) {
-    let body = json!({"amount_usd_cents": 2_000});
-    let top_up = mock.open().post(TOP_UPS, body).await.expect(201).data();
-    let expected = json!({
-        "id": top_up["id"], "status": "pending", "checkout_url": top_up["checkout_url"],
-        "amount_usd_cents": 2_000, "created_at": START
-    });
-    assert_eq!(top_up, expected);
-    assert!(text(&top_up["id"]).starts_with("top_"), "{top_up}");
-    let path = format!("{TOP_UPS}/{}", text(&top_up["id"]));
-    assert_eq!(mock.open().get_data(&path).await, expected);
 }

@@ -1,8 +1,7 @@
 //! Requests that need no more than themselves to be judged: one row each, with what it is answered.
 //!
 //! A section starts with `=`, the host, the method, the path and, after `+`, the fields that each
-//! body of the section has besides its own. A row is a body, or in a section without a path a path,
-//! and after `=>` the status, the code and the field that the details name.
+//! body of the section has besides its own. A row is a body, or in a section without a path a path.
 
 use super::*;
 
@@ -32,6 +31,12 @@ const OPEN: &str = r#"
 {"model": "lipsync-s", "image_url": "https://cdn.example.com/a.png"} => 400 invalid_request
 {"model": "lipsync-s", "video_url": "https://cdn.example.com/a.mp4"} => 400 invalid_request
 {"model": "lipsync-s", "audio_url": "https://cdn.example.com/a.wav", "video_url": "https://cdn.example.com/a.mp4"} => 202
+{"model": "lipsync-s", "audio_url": "https://cdn.example.com/a.mp3", "video_url": "https://cdn.example.com/a.png"} => 400 invalid_request video_url
+{"model": "lipsync-s", "audio_url": "https://cdn.example.com/a.mp3", "video_url": "https://cdn.example.com/a.wav"} => 400 invalid_request video_url
+{"model": "lipsync-s", "audio_url": "https://cdn.example.com/a.mp3", "video_url": "https://cdn.example.com/a.pdf"} => 400 invalid_request video_url
+{"model": "lipsync-s", "audio_url": "https://cdn.example.com/a.jpeg", "video_url": "https://cdn.example.com/a.mp4"} => 400 invalid_request audio_url
+{"model": "lipsync-s", "audio_url": "https://cdn.example.com/a.ZIP", "video_url": "https://cdn.example.com/a.mp4"} => 400 invalid_request audio_url
+{"model": "lipsync-s", "audio_url": "https://cdn.example.com/a.mp4", "video_url": "https://cdn.example.com/a.mp4"} => 202
 
 = open POST /v1/video-router/generate + {"model": "lipsync-s", "audio_url": "https://cdn.example.com/a.wav", "image_url": "https://cdn.example.com/a.png"}
 {} => 202
@@ -85,6 +90,17 @@ const OPEN: &str = r#"
 {"mode": "sync", "webhook_url": "https://hooks.example.com/svc", "wait_timeout_seconds": 0} => 400 invalid_request
 {"mode": "subscribe", "webhook_url": "https://hooks.example.com/svc", "wait_timeout_seconds": 0} => 400 invalid_request
 {"mode": "webhook", "webhook_url": "https://hooks.example.com/svc"} => 202
+{"prompt": null} => 400 invalid_request prompt
+{"generate_audio": null} => 400 invalid_request generate_audio
+{"metadata": null} => 400 invalid_request metadata
+{"image_url": "https://cdn.example.com/cat.PNG"} => 202
+{"image_url": "https://cdn.example.com/cat"} => 202
+{"image_url": "https://cdn.example.com/v1.2/cat"} => 202
+{"image_url": "https://cdn.example.com/cat.php"} => 202
+{"image_url": "https://cdn.example.com/page.html/cat.jpg"} => 202
+{"image_url": "https://cdn.example.com/cat.html"} => 400 invalid_request image_url
+{"image_url": "https://cdn.example.com/cat.mp4"} => 400 invalid_request image_url
+{"image_url": "https://cdn.example.com/cat.mp3"} => 400 invalid_request image_url
 {"metadata": "x"} => 400 invalid_request metadata
 {"metadata": [1]} => 400 invalid_request metadata
 {"metadata": 1} => 400 invalid_request metadata
@@ -222,6 +238,11 @@ const DEVELOPER: &str = r#"
 
 = developer POST /v1/avatar-1.0/generate + {"avatar_handle": "mia", "input": {"prompt": "x"}}
 {"avatar_handle": "M a"} => 400 invalid_request avatar_handle
+{"avatar_handle": ""} => 400 invalid_request avatar_handle
+{"avatar_handle": "Ada"} => 400 invalid_request avatar_handle
+{"avatar_handle": "ä"} => 400 invalid_request avatar_handle
+{"avatar_handle": "a/b"} => 400 invalid_request avatar_handle
+{"avatar_handle": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"} => 400 invalid_request avatar_handle
 {"avatar_handle": "kofi"} => 400 invalid_request avatar_handle
 {"name": "Mia"} => 400 invalid_request name
 {"user_id": "u"} => 400 invalid_request user_id
@@ -268,6 +289,11 @@ const DEVELOPER: &str = r#"
 {"video_url": "http://cdn.example.com/a.mp4"} => 400 invalid_request video_url
 {"video_url": "https://127.0.0.1/a.mp4"} => 400 invalid_request video_url
 {"video_url": "https://cdn.example.com/a.mp4", "language": "english"} => 400 invalid_request language
+{"video_url": "https://cdn.example.com/a.mp4", "language": ""} => 400 invalid_request language
+{"video_url": "https://cdn.example.com/a.mp4", "language": "e"} => 400 invalid_request language
+{"video_url": "https://cdn.example.com/a.mp4", "language": "en_US"} => 400 invalid_request language
+{"video_url": "https://cdn.example.com/a.mp4", "language": "en-"} => 400 invalid_request language
+{"video_url": "https://cdn.example.com/a.mp4", "language": "12"} => 400 invalid_request language
 {"video_url": "https://cdn.example.com/a.mp4", "format": "srt"} => 400 invalid_request format
 
 = developer POST /v1/bgm/pick
@@ -463,73 +489,23 @@ const CONTROL: &str = r#"
 {"host": "https://a.example", "address": "10.0.0.1"} => 400
 "#;
 
-fn object(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
-}
-
-/// What differs from the row's expectation: the status, the code, or the field in the details.
-fn difference(response: &Response, expected: &str) -> Option<String> {
-    let mut expected = expected.split(' ');
-    let status = response.status().to_string();
-    let (code, field) = match response.status() {
-        200..300 => (Value::Null, Value::Null),
-        _ => (
-            response.json()["error"]["code"].take(),
-            response.json()["error"]["details"]["field"].take(),
-        ),
-    };
-    let found = [json!(status), code, field];
-    let differs = found
-        .iter()
-        .any(|found| expected.next().is_some_and(|word| found != word));
-    differs.then(|| format!("{found:?}"))
-}
-
-/// Sends the request of each row and asserts that none is answered otherwise than its row says.
-async fn assert_rows(mock: &Mock, table: &str) {
-    let mut wrong = Vec::new();
-    for section in table.split("\n= ").skip(1) {
-        let (head, rows) = section.split_once('\n').unwrap();
-        let (head, base) = head.split_once(" + ").unwrap_or((head, "{}"));
-        let words: Vec<_> = head.split(' ').collect();
-        let client = match words[0] {
-            "open" => mock.open(),
-            "developer" => mock.developer(),
-            _ => mock.control(),
-        };
-        for row in rows.lines().filter(|row| !row.is_empty()) {
-            let (request, expected) = row.split_once(" => ").unwrap();
-            let response = match words.get(2) {
-                Some(path) => client.post(path, with(object(base), object(request))).await,
-                None => client.get(request).await,
-            };
-            if let Some(found) = difference(&response, expected) {
-                wrong.push(format!("{head}: {row}, not {found}"));
-            }
-            // The job of an accepted row ends, and its slot is free again.
-            mock.advance(8).await;
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
 async fn requests_to_the_open_surface(mock: Mock) {
-    assert_rows(&mock, OPEN).await;
+    run_script(&mock, None, OPEN).await;
     assert_eq!(mock.jobs().await.len(), OPEN.matches("=> 202").count());
 }
 
 async fn requests_to_the_developer_surface(mock: Mock) {
-    assert_rows(&mock, DEVELOPER).await;
+    run_script(&mock, None, DEVELOPER).await;
     assert!(mock.jobs().await.is_empty());
     assert!(mock.deliveries().await.is_empty());
 }
 
 async fn requests_to_start_runs(mock: Mock) {
-    assert_rows(&mock, RUNS_TO_START).await;
+    run_script(&mock, None, RUNS_TO_START).await;
     super::runs::assert_no_runs(&mock).await;
 }
 
 async fn requests_to_the_control_api(mock: Mock) {
-    assert_rows(&mock, CONTROL).await;
+    run_script(&mock, None, CONTROL).await;
     mock.open().get("/v1/jobs").await.expect(200);
 }

@@ -140,7 +140,7 @@ async fn a_slow_clock_lengthens_waits(mock: Mock) {
 
 async fn the_retry_after_of_a_receiver_is_in_its_own_seconds(mock: Mock, receiver: Receiver) {
     receiver.set_replies([
-        Reply::StatusWithHeader(429, "retry-after", "2".to_owned()),
+        Reply::StatusWithHeader(429, "retry-after".to_owned(), "2".to_owned()),
         Reply::Status(204),
     ]);
     let hook = json!({"mode": "webhook", "webhook_url": "https://hooks.example.com/svc"});

@@ -2,24 +2,61 @@
 
 use super::*;
 
+scripts! {
+    a_replay_returns_the_same_top_up r#"
+        open key=pay-1 top-up {"success_url": "https://shop.example.com/ok"} => 201 id=<id> checkout_url=<url>
+        open key=pay-1 top-up {"success_url": "https://shop.example.com/ok"} => 200 id=<id> checkout_url=<url>
+        open top-up => 201 id!=<id> checkout_url!=<url>
+    "#
+    a_pending_top_up_expires_after_a_day [balance_usd("1.0000")] r#"
+        open key=pay-1 top-up {"amount_usd_cents": 550} => 201 id=<id> checkout_url=<url>
+        open top-up => 201 id=<paid>
+        control /top-ups/<paid> {"status": "paid"} => 200
+        advance 86399
+        open /v1/open/top-ups/<id> => 200 status=pending
+        # The expiry survives a restart.
+        restore
+        advance 1
+        open /v1/open/top-ups/<id> => 200 status=expired
+        control /top-ups/<id> {"status": "paid"} => 409
+        media <url> => 200 %*=expired
+        open key=pay-1 top-up {"amount_usd_cents": 550} => 200 id=<id>
+        open /v1/open/top-ups/<paid> => 200 status=paid
+        ledger <id> =
+    "#
+    refusals_release_the_key r#"
+        for <status> <code> in 502 stripe_error, 503 stripe_not_configured
+          open key=pay-1 top-up {"success_url": "https://shop.example.com/[mock:refuse=<code>]"} => <status> <code>
+          open key=pay-1 top-up {"success_url": "https://shop.example/?x=%5Bmock%3Arefuse%3D<code>%5D"} => <status> <code>
+        open key=pay-1 top-up {"amount_usd_cents": 499} => 400 invalid_amount
+        open key=pay-1 top-up => 201
+    "#
+    a_top_up_is_visible_only_in_its_workspace r#"
+        open top-up => 201 id=<id>
+        control /keys {"kind": "open", "workspace": "ws_demo"} => 201 key=<same>
+        control /keys {"kind": "open", "workspace": "ws_elsewhere"} => 201 key=<other>
+        open:<same> /v1/open/top-ups/<id> => 200 status=pending
+        open:<other> /v1/open/top-ups/<id> => 404 top_up_not_found
+    "#
+    a_settled_top_up_is_not_changed_by_the_control_api r#"
+        open top-up => 201 id=<id>
+        for <status> <expected> in paid 200, paid 200, failed 409, pending 400
+          control /top-ups/<id> {"status": "<status>"} => <expected>
+        ledger <id> = top_up 5.0000
+    "#
+}
+
 on_every_frontend! {
-    a_replay_returns_the_same_top_up,
     the_checkout_and_the_control_api_settle_top_ups: balance_usd("1.0000"),
     a_key_stands_for_one_top_up_forever,
-    a_pending_top_up_expires_after_a_day: balance_usd("1.0000"),
-    refuse_directive_returns_payment_errors,
-    a_top_up_is_visible_only_in_its_workspace,
     a_submit_succeeds_after_a_top_up: balance_usd("0"),
     a_settled_checkout_redirects_to_the_return_url,
     a_checkout_without_a_return_url_shows_the_status,
-    a_settled_top_up_is_not_changed_by_the_control_api,
-    directives_in_a_return_url_are_decoded,
-    a_refused_top_up_releases_its_key,
 }
 
 /// Returns the body of a top-up.
-fn amount(cents: impl Into<Value>) -> Value {
-    json!({"amount_usd_cents": cents.into()})
+fn amount(cents: u64) -> Value {
+    json!({"amount_usd_cents": cents})
 }
 
 async fn create(client: &Client, body: Value) -> Value {
@@ -60,18 +97,6 @@ async fn press_button(mock: &Mock, top_up: &Value, word: &str) -> Response {
 async fn settle(mock: &Mock, id: &str, status: &str) -> Response {
     let path = format!("/top-ups/{id}");
     mock.control().post(&path, json!({"status": status})).await
-}
-
-async fn a_replay_returns_the_same_top_up(mock: Mock) {
-    let keyed = mock.open().idempotency_key("pay-1");
-    let body = json!({"amount_usd_cents": 2_000, "success_url": "https://shop.example.com/ok"});
-    let first = create(&keyed, body.clone()).await;
-    let replay = keyed.post_data(TOP_UPS, body, 200).await;
-    assert_eq!(first["id"], replay["id"]);
-    assert_eq!(first["checkout_url"], replay["checkout_url"]);
-    let other = create(&mock.open(), amount(2_000)).await;
-    assert_ne!(first["id"], other["id"]);
-    assert_ne!(first["checkout_url"], other["checkout_url"]);
 }
 
 async fn the_checkout_and_the_control_api_settle_top_ups(mock: Mock) {
@@ -120,56 +145,6 @@ async fn a_key_stands_for_one_top_up_forever(mock: Mock) {
     assert_eq!(ledger_amounts(&mock, "top_up", &id).await, [55_000]);
 }
 
-async fn a_pending_top_up_expires_after_a_day(mock: Mock) {
-    let open = mock.open();
-    let keyed = open.clone().idempotency_key("pay-1");
-    let created = create(&keyed, amount(550)).await;
-    let paid = create(&open, amount(700)).await;
-    settle(&mock, &text(&paid["id"]), "paid").await;
-    let id = text(&created["id"]);
-    mock.advance(86_399).await;
-    assert_eq!(read(&open, &id).await["status"], "pending");
-    // The expiry survives a restart.
-    let restored = mock.state().await;
-    mock.put_state(restored).await.expect_success();
-    mock.advance(1).await;
-    assert_eq!(read(&open, &id).await["status"], "expired");
-    settle(&mock, &id, "paid").await.expect(409);
-    let page = checkout_page(&mock, &created).await;
-    assert!(page.contains("expired"), "{page}");
-    let replay = keyed.post_data(TOP_UPS, amount(550), 200).await;
-    assert_eq!(replay["id"], created["id"]);
-    assert_eq!(read(&open, &text(&paid["id"])).await["status"], "paid");
-    assert!(ledger_amounts(&mock, "top_up", &id).await.is_empty());
-}
-
-async fn checkout_page(mock: &Mock, top_up: &Value) -> String {
-    let path = mock.path_of(Host::Media, &top_up["checkout_url"]);
-    mock.client(Host::Media).get(&path).await.text()
-}
-
-async fn refuse_directive_returns_payment_errors(mock: Mock) {
-    let keyed = mock.open().idempotency_key("pay-1");
-    for (status, code) in [(502, "stripe_error"), (503, "stripe_not_configured")] {
-        let url = format!("https://shop.example.com/[mock:refuse={code}]");
-        let body = json!({"amount_usd_cents": 500, "success_url": url});
-        keyed.post_error(TOP_UPS, body, status, code).await;
-    }
-    create(&keyed, amount(500)).await;
-}
-
-async fn a_top_up_is_visible_only_in_its_workspace(mock: Mock) {
-    let created = create(&mock.open(), amount(500)).await;
-    let id = text(&created["id"]);
-    let same_workspace = mock.new_open_client("ws_demo").await;
-    assert_eq!(read(&same_workspace, &id).await["status"], "pending");
-    let other_workspace = mock.new_open_client("ws_elsewhere").await;
-    let path = format!("{TOP_UPS}/{id}");
-    other_workspace
-        .get_error(&path, 404, "top_up_not_found")
-        .await;
-}
-
 async fn a_submit_succeeds_after_a_top_up(mock: Mock) {
     let keyed = mock.open().idempotency_key("order-1");
     keyed
@@ -195,11 +170,6 @@ async fn submit_form(mock: &Mock, path: &str, status: &str) -> Response {
         .await
 }
 
-async fn status(mock: &Mock, top_up: &Value) -> String {
-    let path = format!("{TOP_UPS}/{}", text(&top_up["id"]));
-    text(&mock.open().get(&path).await.expect(200).data()["status"])
-}
-
 async fn a_settled_checkout_redirects_to_the_return_url(mock: Mock) {
     let success = "https://shop.example/thanks?a=1&b=2";
     let cancel = "https://shop.example/basket";
@@ -221,7 +191,10 @@ async fn a_settled_checkout_redirects_to_the_return_url(mock: Mock) {
             let sent = submit_form(&mock, &path, end).await.expect(303);
             assert_eq!(sent.header("location"), Some(redirect));
         }
-        assert_eq!(status(&mock, &top_up).await, end);
+        assert_eq!(
+            read(&mock.open(), &text(&top_up["id"])).await["status"],
+            end
+        );
         let html = media.get(&path).await.expect(200).text();
         assert!(!html.contains("<form"), "{html}");
     }
@@ -236,39 +209,12 @@ async fn a_checkout_without_a_return_url_shows_the_status(mock: Mock) {
         let page = submit_form(&mock, &path, end).await.expect(200);
         assert!(page.text().contains("Paid."), "{page:?}");
     }
-    assert_eq!(status(&mock, &top_up).await, "paid");
+    assert_eq!(
+        read(&mock.open(), &text(&top_up["id"])).await["status"],
+        "paid"
+    );
     let media = mock.client(Host::Media);
     media.get("/checkout/no_such").await.expect(404);
     let response = media.send("PUT", &path, None, bytes::Bytes::new()).await;
     assert_eq!(response.header("allow"), Some("GET, HEAD, POST"));
-}
-
-async fn a_settled_top_up_is_not_changed_by_the_control_api(mock: Mock) {
-    let (top_up, _) = new_top_up(&mock, json!({"amount_usd_cents": 500})).await;
-    let path = format!("/top-ups/{}", text(&top_up["id"]));
-    for (end, expected) in [
-        ("paid", 200),
-        ("paid", 200),
-        ("failed", 409),
-        ("pending", 400),
-    ] {
-        let response = mock.control().post(&path, json!({"status": end})).await;
-        assert_eq!(response.status(), expected, "{end}: {response:?}");
-    }
-    assert_eq!(mock.ledger().await.len(), 1);
-}
-
-async fn directives_in_a_return_url_are_decoded(mock: Mock) {
-    let url = "https://shop.example/?x=%5Bmock%3Arefuse%3Dstripe_not_configured%5D";
-    let body = json!({"amount_usd_cents": 500, "success_url": url});
-    let response = mock.open().post(TOP_UPS, body).await;
-    response.expect_error(503, "stripe_not_configured");
-}
-
-async fn a_refused_top_up_releases_its_key(mock: Mock) {
-    let keyed = mock.open().idempotency_key("pay-1");
-    let response = keyed.post(TOP_UPS, json!({"amount_usd_cents": 499})).await;
-    response.expect_error(400, "invalid_amount");
-    let response = keyed.post(TOP_UPS, json!({"amount_usd_cents": 500})).await;
-    response.expect(201);
 }

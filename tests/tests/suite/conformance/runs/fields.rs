@@ -2,40 +2,70 @@
 
 use super::*;
 
+scripts! {
+    a_run_requires_content r#"
+        for <body> in [] "\"x\"" 7 null true
+          developer POST /v1/formats/fmt_demo/runs <body> => 400 invalid_request
+        developer runs:format => 200 #=0
+        for <body> in {"instruction":"x"} {"input":{"product":"boot"}} {"attachments":[{"url":"https://cdn.example.com/a.png"}]}
+          developer /v1/formats/fmt_demo/runs <body> => 202
+    "#
+    spend_caps_are_those_of_the_request_or_the_format r#"
+        for <request> <cap> <micros> in
+          | run {"generation_spend_cap_usd":0.01} 10000
+          | run {"generation_spend_cap_usd":12.5} 12500000
+          | run {"generation_spend_cap_usd":500} 500000000
+          | run {"generation_spend_cap_usd":null} 500000000
+          | run {} 400000000
+          | /v1/formats/fmt_capped/runs {"instruction":"x"} 2000000
+          developer <request> <cap> => 202 run_id=<id>
+          developer /v1/format-runs/<id> => 200 usage.generation_spend_cap_usd_micros=<micros>
+    "#
+    webhook_urls_must_be_public_https r#"
+        for <url> <status> in
+          | http://hooks.example.com/ 400
+          | https://localhost/ 400
+          | https://10.0.0.1/ 400
+          | x 400
+          | "" 400
+          | https://hooks.example.com/svc 202
+          for <kind> in action format agent
+            developer run:<kind> {"webhook_url": "<url>"} => <status>
+            developer run:<kind> {"communication": {"webhook_url": "<url>"}} => <status>
+          developer bulk {"webhook_url": "<url>"} => <status>
+          developer bulk {"items": [{"instruction": "x", "webhook_url": "<url>"}]} => <status>
+        # The route to this host is missing, but each URL is called.
+        advance 10
+        control /deliveries => 200 #=8 *.url*=https://hooks.example.com/svc
+    "#
+    equal_webhook_urls_are_no_conflict r#"
+        developer run {"webhook_url": "https://a.example/a", "communication": {"webhook_url": "https://a.example/a"}} => 202
+        developer POST /v1/actions/act_daily/runs => 202
+    "#
+    item_errors_have_the_index [plan("scale")] r#"
+        for <item> <code> in
+          | "\"x\"" invalid_request
+          | null invalid_request
+          | [] invalid_request
+          | 7 invalid_request
+          | {} invalid_request
+          | {"input":[]} invalid_request
+          | {"instruction":"x","generation_spend_cap_usd":0} invalid_request
+          | {"instruction":"x","model":"none"} invalid_request
+          | {"instruction":"x","instructions":"x"} unknown_parameter
+          | {"instruction":"x","output_schema":{"type":"string"}} output_schema_invalid
+          | {"attachments":[{"asset_id":"asset_none"}]} attachment_not_found
+          | {"attachments":[{}]} invalid_attachment
+          | {"previous_run_id":"run_none"} previous_run_not_found
+          developer bulk {"items": [<item>]} => 4xx <code> details.index=0
+          developer bulk {"items": [{"instruction": "x"}, {"instruction": "x"}, <item>]} => 4xx <code> details.index=2
+        developer runs:format => 200 #=0
+    "#
+}
+
 on_every_frontend! {
-    a_run_requires_content,
     input_is_limited_to_64_keys_and_2_mib,
-    spend_caps_are_those_of_the_request_or_the_format,
-    webhook_urls_must_be_public_https,
-    equal_webhook_urls_are_no_conflict,
-    webhook_url_is_accepted_at_the_top_or_in_communication,
-    actions_and_completions_accept_communication,
     bulk_items_and_concurrency_are_accepted_up_to_their_bounds,
-    item_errors_have_the_index: plan("scale"),
-}
-
-async fn assert_rejected(mock: &Mock, path: &str, body: Value) {
-    mock.developer()
-        .post_error(path, body, 400, "invalid_request")
-        .await;
-}
-
-async fn a_run_requires_content(mock: Mock) {
-    let null =
-        json!({"instruction": null, "input": null, "previous_run_id": null, "attachments": null});
-    assert_rejected(&mock, RUNS, null).await;
-    for body in ["[]", "\"x\"", "7", "null", "true"] {
-        assert_rejected(&mock, RUNS, serde_json::from_str(body).unwrap()).await;
-    }
-    assert_no_runs(&mock).await;
-    let image = json!([{"url": "https://cdn.example.com/a.png"}]);
-    for body in [
-        json!({"instruction": "x"}),
-        json!({"input": {"product": "boot"}}),
-        json!({"attachments": image}),
-    ] {
-        start_demo(&mock, body).await;
-    }
 }
 
 async fn input_is_limited_to_64_keys_and_2_mib(mock: Mock) {
@@ -44,162 +74,28 @@ async fn input_is_limited_to_64_keys_and_2_mib(mock: Mock) {
             .map(|index| (format!("k{index}"), json!(index)))
             .collect()
     };
-    assert_rejected(&mock, RUNS, json!({"input": keys(65)})).await;
-    start_demo(&mock, json!({"input": keys(64)})).await;
     let limit = 2 * 1024 * 1024;
     let empty = json!({"k": ""}).to_string().len();
     let sized = |bytes: usize| json!({"input": {"k": "x".repeat(bytes - empty)}});
-    assert_rejected(&mock, RUNS, sized(limit + 1)).await;
+    for rejected in [json!({"input": keys(65)}), sized(limit + 1)] {
+        mock.developer()
+            .post_error(RUNS, rejected, 400, "invalid_request")
+            .await;
+    }
+    start_demo(&mock, json!({"input": keys(64)})).await;
     start_demo(&mock, sized(limit)).await;
-}
-
-async fn spend_caps_are_those_of_the_request_or_the_format(mock: Mock) {
-    for (cap, micros) in [
-        (json!(0.01), 10_000),
-        (json!(12.5), 12_500_000),
-        (json!(500), 500_000_000),
-        (json!(null), 500_000_000),
-    ] {
-        let body = with(instruction("x"), json!({"generation_spend_cap_usd": cap}));
-        let id = start_demo(&mock, body).await;
-        let usage = receipt(&mock, Kind::Format, &id).await["usage"].clone();
-        assert_eq!(usage["generation_spend_cap_usd_micros"], micros, "{cap}");
-    }
-    for (format, micros) in [("fmt_demo", 400_000_000), ("fmt_capped", 2_000_000)] {
-        let runs = format!("/v1/formats/{format}/runs");
-        let id = start(&mock.developer(), &runs, instruction("x")).await;
-        let usage = receipt(&mock, Kind::Format, &id).await["usage"].clone();
-        assert_eq!(usage["generation_spend_cap_usd_micros"], micros, "{format}");
-    }
-}
-
-/// Returns a request with a webhook URL at each position that accepts one.
-fn bodies(url: &str) -> Vec<(&'static str, Value)> {
-    let hook = json!({"webhook_url": url});
-    let mut bodies: Vec<_> = Kind::ALL
-        .iter()
-        .map(|kind| (kind.start(), with(kind.body("x"), hook.clone())))
-        .collect();
-    bodies.push((
-        BULK,
-        with(json!({"items": [instruction("x")]}), hook.clone()),
-    ));
-    bodies.push((BULK, json!({"items": [with(instruction("x"), hook)]})));
-    bodies
-}
-
-async fn webhook_urls_must_be_public_https(mock: Mock) {
-    for url in [
-        "http://hooks.example.com/",
-        "https://localhost/",
-        "https://10.0.0.1/",
-        "x",
-        "",
-    ] {
-        for (path, body) in bodies(url) {
-            assert_rejected(&mock, path, body).await;
-        }
-    }
-    assert_no_runs(&mock).await;
-    for (path, body) in bodies("https://hooks.example.com/svc") {
-        mock.developer().post(path, body).await.expect(202);
-    }
-}
-
-async fn equal_webhook_urls_are_no_conflict(mock: Mock) {
-    let url = |path: &str| format!("https://hooks.example.com/{path}");
-    let same_url = json!({"webhook_url": url("a"), "communication": {"webhook_url": url("a")}});
-    start_demo(&mock, with(instruction("x"), same_url)).await;
-}
-
-async fn webhook_url_is_accepted_at_the_top_or_in_communication(mock: Mock) {
-    let hook = json!({"webhook_url": "https://hooks.example.com/svc"});
-    for fields in [hook.clone(), json!({"communication": hook})] {
-        let id = start_demo(&mock, with(instruction("x"), fields)).await;
-        mock.advance(10).await;
-        let deliveries = mock.deliveries().await;
-        let is_delivered = deliveries
-            .iter()
-            .any(|one| one["url"] == "https://hooks.example.com/svc");
-        assert!(is_delivered, "no event of {id}: {deliveries:?}");
-    }
-}
-
-async fn actions_and_completions_accept_communication(mock: Mock) {
-    for kind in [Kind::Action, Kind::Agent] {
-        let hook = json!({"communication": {"webhook_url": "https://hooks.example.com/svc"}});
-        start(&mock.developer(), kind.start(), with(kind.body("x"), hook)).await;
-        let bad = json!({"communication": {"webhook_url": "https://127.0.0.1/"}});
-        assert_rejected(&mock, kind.start(), with(kind.body("x"), bad)).await;
-    }
-    mock.developer()
-        .post_empty(Kind::Action.start())
-        .await
-        .expect(202);
-    let cap = json!({"instruction": "x", "generation_spend_cap_usd": 0.5});
-    start(&mock.developer(), COMPLETIONS, cap).await;
 }
 
 async fn bulk_items_and_concurrency_are_accepted_up_to_their_bounds(mock: Mock) {
     let items = |count: usize| vec![instruction("x"); count];
-    assert_rejected(&mock, BULK, json!({"items": items(101)})).await;
+    let developer = mock.developer();
+    developer
+        .post_error(BULK, json!({"items": items(101)}), 400, "invalid_request")
+        .await;
     for (count, concurrency) in [(1, 1), (100, 16), (1, 16)] {
         let body = json!({"items": items(count), "concurrency": concurrency});
-        let queue = mock.developer().post_data(BULK, body, 202).await;
+        let queue = developer.post_data(BULK, body, 202).await;
         assert_eq!(queue["counts"]["total"], count);
         assert_eq!(queue["concurrency"], concurrency);
     }
-}
-
-async fn item_errors_have_the_index(mock: Mock) {
-    for item in [json!("x"), json!(null), json!([]), json!(7)] {
-        let items = json!({"items": [instruction("x"), item]});
-        let error = mock
-            .developer()
-            .post_error(BULK, items, 400, "invalid_request")
-            .await;
-        assert_eq!(error["details"]["index"], 1, "{error}");
-    }
-    let good = instruction("x");
-    for (bad, code) in [
-        (json!({}), "invalid_request"),
-        (json!({"input": []}), "invalid_request"),
-        (
-            with(instruction("x"), json!({"generation_spend_cap_usd": 0})),
-            "invalid_request",
-        ),
-        (
-            with(instruction("x"), json!({"model": "none"})),
-            "invalid_request",
-        ),
-        (
-            with(instruction("x"), json!({"instructions": "x"})),
-            "unknown_parameter",
-        ),
-        (
-            with(
-                instruction("x"),
-                json!({"output_schema": {"type": "string"}}),
-            ),
-            "output_schema_invalid",
-        ),
-        (
-            json!({"attachments": [{"asset_id": "asset_none"}]}),
-            "attachment_not_found",
-        ),
-        (json!({"attachments": [{}]}), "invalid_attachment"),
-        (
-            json!({"previous_run_id": "run_none"}),
-            "previous_run_not_found",
-        ),
-    ] {
-        for index in [0, 1, 99] {
-            let mut items = vec![good.clone(); index];
-            items.push(bad.clone());
-            let response = mock.developer().post(BULK, json!({"items": items})).await;
-            let error = response.expect_error(response.status(), code);
-            assert_eq!(error["details"]["index"], index, "{bad}: {error}");
-        }
-    }
-    assert_no_runs(&mock).await;
 }

@@ -2,152 +2,71 @@
 
 use super::*;
 
-on_every_frontend! {
-    a_replay_returns_the_original_receipt,
-    id_and_slug_of_a_format_share_keys,
-    keys_are_scoped_to_the_format_and_the_operation,
-    a_queue_is_replayed,
-    a_rejected_start_releases_its_key,
-    a_key_expires_after_a_day,
-    keys_are_scoped_to_the_workspace,
-    concurrent_retries_create_one_run,
+scripts! {
+    a_replay_returns_the_original_receipt_and_is_not_charged r#"
+        for <kind> in format agent
+          developer key=order-1 run:<kind> {"instruction": "[mock:cost=2]"} => 202 .=<receipt> run_id=<id>
+          developer key=order-1 run:<kind> {"instruction": "[mock:cost=2]"} => 200 .=<receipt>
+          advance 10
+          developer /v1/<kind>-runs/<id> => 200 status=completed
+          control /ledger => 200 .=<ledger>
+          repeat 3
+            developer key=order-1 run:<kind> {"instruction": "[mock:cost=2]"} => 200 .=<receipt>
+            advance 10
+          control /ledger => 200 .=<ledger>
+          developer key=order-1 run:<kind> {"instruction": "y"} => 409 idempotency_conflict
+          developer runs:<kind> => 200 #=1
+    "#
+    id_and_slug_of_a_format_share_keys r#"
+        for <first> <second> in
+          | fmt_demo demo/teaser
+          | demo/teaser fmt_demo
+          | fmt_storyboard studio/storyboard
+          | studio/storyboard fmt_storyboard
+          developer key=<first> /v1/formats/<first>/runs {"instruction": "x"} => 202 .=<receipt>
+          developer key=<first> /v1/formats/<second>/runs {"instruction": "x"} => 200 .=<receipt>
+          developer key=<first> /v1/formats/<second>/runs {"instruction": "y"} => 409 idempotency_conflict
+    "#
+    keys_are_scoped_to_the_format_the_operation_and_the_workspace r#"
+        developer key=order-1 run => 202
+        developer key=order-1 media-run => 202
+        developer key=order-1 /v1/formats/studio/storyboard/runs {"instruction": "x"} => 202
+        developer:svc_dev_other key=order-1 /v1/formats/studio/storyboard/runs {"instruction": "x"} => 202
+        developer key=order-1 bulk => 202
+        for <kind> in action agent
+          developer key=order-1 run:<kind> => 202
+          developer runs:<kind> => 200 #=1
+    "#
+    a_queue_is_replayed r#"
+        for <body> in {"items":[{"instruction":"x"},{"instruction":"z"}],"concurrency":2}
+          developer key=order-1 bulk <body> => 202 .=<receipt> queue_id=<id>
+          advance 10
+          for <format> in fmt_demo demo/teaser
+            developer key=order-1 /v1/formats/<format>/bulk-runs <body> => 200 .=<receipt>
+            developer key=order-1 /v1/formats/<format>/bulk-runs {"items": [{"instruction": "y"}]} => 409 idempotency_conflict details.queue_id=<id>
+        developer runs:format => 200 #=2
+    "#
+    a_rejected_start_releases_its_key r#"
+        for <path> <bad> <status> <good> in
+          | /v1/formats/fmt_demo/runs {} 400 {"instruction":"x"}
+          | /v1/formats/fmt_demo/runs {"instruction":"[mock:refuse=studio_agent_upstream_unavailable]"} 503 {"instruction":"x"}
+          | /v1/formats/fmt_demo/runs {"previous_run_id":"run_none"} 404 {"instruction":"x"}
+          | /v1/formats/fmt_demo/bulk-runs {"items":[]} 400 {"items":[{"instruction":"x"}]}
+          | /v1/agent/completions {"instruction":"x"} 400 {"instruction":"x","generation_spend_cap_usd":5}
+          developer key=<path>-<status> <path> <bad> => <status>
+          developer key=<path>-<status> <path> <good> => 202
+          developer key=<path>-<status> <path> <good> => 200
+    "#
+    a_key_expires_after_a_day r#"
+        developer key=order-1 run => 202 run_id=<id> .=<receipt>
+        advance 86399
+        developer key=order-1 run => 200 .=<receipt>
+        advance 2
+        developer key=order-1 run => 202 run_id!=<id>
+    "#
 }
 
-async fn a_replay_returns_the_original_receipt(mock: Mock) {
-    for kind in [Kind::Format, Kind::Agent] {
-        let keyed = mock.developer().idempotency_key("order-1");
-        let first = keyed.post_data(kind.start(), kind.body("x"), 202).await;
-        assert_eq!(
-            keyed.post_data(kind.start(), kind.body("x"), 200).await,
-            first
-        );
-        mock.advance(10).await;
-        assert_eq!(
-            status(&mock, kind, &text(&first["run_id"])).await,
-            "completed"
-        );
-        let replay = keyed.post_data(kind.start(), kind.body("x"), 200).await;
-        assert_eq!(replay, first, "the original receipt");
-        keyed
-            .post_error(kind.start(), kind.body("y"), 409, "idempotency_conflict")
-            .await;
-        let listed = mock.developer().get_items(kind.list()).await;
-        assert_eq!(listed.len(), 1, "{kind:?}");
-    }
-}
-
-async fn id_and_slug_of_a_format_share_keys(mock: Mock) {
-    for (id, slug) in [
-        (RUNS, RUNS_BY_SLUG),
-        ("/v1/formats/fmt_storyboard/runs", STORYBOARD_RUNS),
-    ] {
-        for (first, second) in [(id, slug), (slug, id)] {
-            let keyed = mock.developer().idempotency_key(first);
-            let receipt = keyed.post_data(first, instruction("x"), 202).await;
-            assert_eq!(
-                keyed.post_data(second, instruction("x"), 200).await,
-                receipt
-            );
-            keyed
-                .post_error(second, instruction("y"), 409, "idempotency_conflict")
-                .await;
-        }
-    }
-}
-
-async fn keys_are_scoped_to_the_format_and_the_operation(mock: Mock) {
-    let keyed = mock.developer().idempotency_key("order-1");
-    let mut ids = Vec::new();
-    for path in [RUNS, MEDIA_RUNS, STORYBOARD_RUNS] {
-        ids.push(text(
-            &keyed.post_data(path, instruction("x"), 202).await["run_id"],
-        ));
-    }
-    keyed
-        .post(BULK, json!({"items": [instruction("x")]}))
-        .await
-        .expect(202);
-    for kind in [Kind::Action, Kind::Agent] {
-        let receipt = keyed.post_data(kind.start(), kind.body("x"), 202).await;
-        ids.push(text(&receipt["run_id"]));
-    }
-    ids.sort();
-    ids.dedup();
-    assert_eq!(ids.len(), 5);
-}
-
-async fn a_queue_is_replayed(mock: Mock) {
-    let keyed = mock.developer().idempotency_key("order-1");
-    let body =
-        |prompt: &str| json!({"items": [instruction(prompt), instruction("z")], "concurrency": 2});
-    let first = keyed.post_data(BULK, body("x"), 202).await;
-    mock.advance(10).await;
-    for path in [BULK, "/v1/formats/demo/teaser/bulk-runs"] {
-        assert_eq!(keyed.post_data(path, body("x"), 200).await, first);
-        let error = keyed
-            .post_error(path, body("y"), 409, "idempotency_conflict")
-            .await;
-        assert_eq!(
-            error["details"]["queue_id"], first["queue_id"],
-            "the original queue"
-        );
-    }
-    let runs = mock.developer().get_items(RUNS).await;
-    assert_eq!(runs.len(), 2);
-}
-
-async fn a_rejected_start_releases_its_key(mock: Mock) {
-    for (path, bad, good) in [
-        (RUNS, json!({}), instruction("x")),
-        (
-            RUNS,
-            instruction("[mock:refuse=studio_agent_upstream_unavailable]"),
-            instruction("x"),
-        ),
-        (
-            RUNS,
-            with(instruction("x"), json!({"previous_run_id": "run_none"})),
-            instruction("x"),
-        ),
-        (
-            BULK,
-            json!({"items": []}),
-            json!({"items": [instruction("x")]}),
-        ),
-        (
-            COMPLETIONS,
-            json!({"instruction": "x"}),
-            Kind::Agent.body("x"),
-        ),
-    ] {
-        let keyed = mock.developer().idempotency_key(&format!("{path} {bad}"));
-        let rejected = keyed.post(path, bad).await;
-        assert!(rejected.status() >= 400, "{rejected:?}");
-        keyed.post(path, good.clone()).await.expect(202);
-        keyed.post(path, good).await.expect(200);
-    }
-}
-
-async fn a_key_expires_after_a_day(mock: Mock) {
-    let keyed = mock.developer().idempotency_key("order-1");
-    let first = keyed.post_data(RUNS, instruction("x"), 202).await;
-    mock.advance(86_399).await;
-    assert_eq!(keyed.post_data(RUNS, instruction("x"), 200).await, first);
-    mock.advance(2).await;
-    let second = keyed.post_data(RUNS, instruction("x"), 202).await;
-    assert_ne!(second["run_id"], first["run_id"]);
-}
-
-async fn keys_are_scoped_to_the_workspace(mock: Mock) {
-    let path = STORYBOARD_RUNS;
-    let first = mock.developer().idempotency_key("order-1");
-    let first = first.post_data(path, instruction("x"), 202).await;
-    let second = mock
-        .developer_as("svc_dev_other")
-        .idempotency_key("order-1");
-    let second = second.post_data(path, instruction("x"), 202).await;
-    assert_ne!(second["run_id"], first["run_id"]);
-}
+on_every_frontend! { concurrent_retries_create_one_run }
 
 async fn concurrent_retries_create_one_run(mock: Mock) {
     let mut calls = tokio::task::JoinSet::new();
@@ -156,15 +75,6 @@ async fn concurrent_retries_create_one_run(mock: Mock) {
         let path = if index % 2 == 0 { RUNS } else { RUNS_BY_SLUG };
         calls.spawn(async move { keyed.post(path, instruction("x")).await });
     }
-    let responses = calls.join_all().await;
-    let created = responses
-        .iter()
-        .filter(|response| response.status() == 202)
-        .count();
-    assert_eq!(created, 1, "{responses:?}");
-    for response in responses.iter().filter(|response| response.status() != 202) {
-        let in_use = response.status() == 409 && response.code() == "idempotency_key_in_use";
-        assert!(response.status() == 200 || in_use, "{response:?}");
-    }
+    assert_created_once(&calls.join_all().await);
     assert_eq!(mock.developer().get_items(RUNS).await.len(), 1);
 }

@@ -22,15 +22,10 @@ mod spend;
 
 use super::*;
 
-/// Paths of seeded Formats: one without media output, by id and by slug, and two others.
-const DEMO: &str = "/v1/formats/fmt_demo";
-const DEMO_BY_SLUG: &str = "/v1/formats/demo/teaser";
-const MEDIA: &str = "/v1/formats/fmt_media";
-const STORYBOARD: &str = "/v1/formats/studio/storyboard";
+/// Paths of seeded Formats: one without media output, by id and by slug, and another one.
 pub(super) const RUNS: &str = "/v1/formats/fmt_demo/runs";
 const RUNS_BY_SLUG: &str = "/v1/formats/demo/teaser/runs";
 const MEDIA_RUNS: &str = "/v1/formats/fmt_media/runs";
-const STORYBOARD_RUNS: &str = "/v1/formats/studio/storyboard/runs";
 pub(super) const BULK: &str = "/v1/formats/fmt_demo/bulk-runs";
 const COMPLETIONS: &str = "/v1/agent/completions";
 
@@ -104,31 +99,9 @@ async fn start_run(mock: &Mock, kind: Kind, prompt: &str) -> String {
     start(&mock.developer(), kind.start(), kind.body(prompt)).await
 }
 
-/// Starts a run of `fmt_demo`, advances the clock to its end, and returns its id.
-async fn run_to_end(mock: &Mock, prompt: &str) -> String {
-    let id = start_run(mock, Kind::Format, prompt).await;
-    mock.advance(10).await;
-    id
-}
-
 /// Returns a run's receipt.
 pub(super) async fn receipt(mock: &Mock, kind: Kind, id: &str) -> Value {
     mock.developer().get_data(&kind.run(id)).await
-}
-
-/// Returns a run's status.
-async fn status(mock: &Mock, kind: Kind, id: &str) -> String {
-    text(&receipt(mock, kind, id).await["status"])
-}
-
-/// Requests a run's result.
-async fn run_result(mock: &Mock, kind: Kind, id: &str) -> Response {
-    let path = format!("{}/result", kind.run(id));
-    mock.developer().get(&path).await
-}
-
-pub(super) async fn cancel_run(client: &Client, kind: Kind, id: &str) -> Response {
-    client.post_empty(&format!("{}/cancel", kind.run(id))).await
 }
 
 /// Returns the billable amount of a receipt, in micro-dollars.

@@ -2,186 +2,86 @@
 
 use super::*;
 
-on_every_frontend! {
-    reads_require_the_read_scope_and_cancels_the_write_scope,
-    runs_of_other_workspaces_look_unknown,
-    a_run_is_readable_only_as_its_own_kind,
-    an_action_run_is_readable_under_its_action,
-    formats_of_other_workspaces_are_not_found,
-    redelivery_requires_an_ended_run_with_a_webhook,
+scripts! {
+    reads_require_the_read_scope_and_cancels_the_write_scope r#"
+        for <kind> <family> in action actions, format formats, agent agent_completions
+          developer run:<kind> => 202 run_id=<id>
+          control /keys {"kind": "developer", "workspace": "ws_demo", "scopes": ["<family>:read"]} => 201 key=<reader>
+          control /keys {"kind": "developer", "workspace": "ws_demo", "scopes": ["<family>:write"]} => 201 key=<writer>
+          developer:<reader> /v1/<kind>-runs/<id> => 200
+          developer:<reader> runs:<kind> => 200
+          developer:<writer> /v1/<kind>-runs/<id> => 403 insufficient_scope details.required_scope=<family>:read
+          developer:<reader> POST /v1/<kind>-runs/<id>/cancel => 403 insufficient_scope details.required_scope=<family>:write
+          developer:<writer> POST /v1/<kind>-runs/<id>/cancel => 200
+    "#
+    a_run_is_readable_only_as_its_own_kind r#"
+        for <kind> <other> <another> in action format agent, format agent action, agent action format
+          developer run:<kind> => 202 run_id=<id>
+          for <end> in "" /status /result
+            developer /v1/<other>-runs/<id><end> => 404 <other>_run_not_found
+            developer /v1/<another>-runs/<id><end> => 404 <another>_run_not_found
+    "#
+    an_action_run_is_readable_under_its_action r#"
+        developer run:action => 202 run_id=<id>
+        developer /v1/actions/act_daily/runs/<id> => 200 run_id=<id> status=queued
+        developer /v1/actions/act_no_trigger/runs/<id> => 404 action_run_not_found
+    "#
+    formats_of_other_workspaces_are_not_found r#"
+        for <format> in fmt_none fmt_archived fmt_team fmt_builtin team/brand-film demo/none unknown/teaser
+          developer /v1/formats/<format> => 404 format_not_found
+          developer /v1/formats/<format>/runs => 404 format_not_found
+        for <format> in fmt_demo demo/teaser
+          developer:svc_dev_other /v1/formats/<format> => 404 format_not_found
+        developer:svc_dev_other /v1/formats/studio/storyboard => 200
+        developer:svc_team_demo /v1/formats/fmt_team => 200
+    "#
+    redelivery_requires_an_ended_run_with_a_webhook r#"
+        developer POST /v1/format-runs/run_none/webhook/redeliver => 404 format_run_not_found
+        developer run => 202 run_id=<without>
+        developer run {"webhook_url": "https://hooks.example.com/svc"} => 202 run_id=<with>
+        for <step> in 0 9
+          advance <step>
+          developer POST /v1/format-runs/<with>/webhook/redeliver => 409 run_not_terminal
+        advance 1
+        developer POST /v1/format-runs/<without>/webhook/redeliver => 409 webhook_not_configured
+        developer POST /v1/format-runs/<with>/webhook/redeliver => 202
+    "#
 }
 
-const READS: [&str; 4] = ["", "/status", "/result", "/events"];
-
-fn reads(kind: Kind, id: &str) -> Vec<String> {
-    let count = if kind == Kind::Format { 4 } else { 3 };
-    let run = kind.run(id);
-    READS[..count]
-        .iter()
-        .map(|end| format!("{run}{end}"))
-        .collect()
-}
-
-fn not_found_code(kind: Kind) -> String {
-    format!("{}_run_not_found", kind.name())
-}
-
-async fn reads_require_the_read_scope_and_cancels_the_write_scope(mock: Mock) {
-    for (kind, family) in [
-        (Kind::Action, "actions"),
-        (Kind::Format, "formats"),
-        (Kind::Agent, "agent_completions"),
-    ] {
-        let id = start_run(&mock, kind, "x").await;
-        let cancel = format!("{}/cancel", kind.run(&id));
-        let of =
-            |scope: String| json!({"kind": "developer", "workspace": "ws_demo", "scopes": [scope]});
-        let reader = mock.create_key(of(format!("{family}:read"))).await;
-        let reader = mock.developer_as(&reader);
-        let writer = mock.create_key(of(format!("{family}:write"))).await;
-        let writer = mock.developer_as(&writer);
-        reader.get(&kind.run(&id)).await.expect(200);
-        reader.get(kind.list()).await.expect(200);
-        let error = writer
-            .get_error(&kind.run(&id), 403, "insufficient_scope")
-            .await;
-        assert_eq!(error["details"]["required_scope"], format!("{family}:read"));
-        let error = reader
-            .post_empty(&cancel)
-            .await
-            .expect_error(403, "insufficient_scope");
-        assert_eq!(
-            error["details"]["required_scope"],
-            format!("{family}:write")
-        );
-        writer.post_empty(&cancel).await.expect(200);
-    }
-}
+on_every_frontend! { runs_of_other_workspaces_look_unknown }
 
 async fn runs_of_other_workspaces_look_unknown(mock: Mock) {
-    let other_workspace = mock.developer_as("svc_dev_other");
+    let other = mock.developer_as("svc_dev_other");
+    let mut paths = Vec::new();
     for kind in Kind::ALL {
         let id = start_run(&mock, kind, "x").await;
-        for (unknown, other_run) in reads(kind, "run_none").into_iter().zip(reads(kind, &id)) {
-            let code = not_found_code(kind);
-            let mut unknown = other_workspace.get_error(&unknown, 404, &code).await;
-            let mut other_run = other_workspace.get_error(&other_run, 404, &code).await;
-            for error in [&mut unknown, &mut other_run] {
-                error.as_object_mut().unwrap().remove("request_id");
-                let normalized = error
-                    .to_string()
-                    .replace(&id, "ID")
-                    .replace("run_none", "ID");
-                *error = json!(normalized);
-            }
-            assert_eq!(unknown, other_run);
+        let code = format!("{}_run_not_found", kind.name());
+        let ends = ["", "/status", "/result", "/events"];
+        let count = if kind == Kind::Format { 4 } else { 3 };
+        for end in &ends[..count] {
+            paths.push((kind.run("{}") + end, id.clone(), "run_none", code.clone()));
         }
     }
     let items = json!({"items": [instruction("x")]});
     let queue = mock.developer().post_data(BULK, items, 202).await;
-    let path = format!("/v1/format-run-queues/{}", text(&queue["queue_id"]));
-    for path in [path.as_str(), "/v1/format-run-queues/frq_none"] {
-        other_workspace
-            .get_error(path, 404, "format_run_queue_not_found")
-            .await;
-    }
-    mock.developer().get(&path).await.expect(200);
-}
-
-async fn a_run_is_readable_only_as_its_own_kind(mock: Mock) {
-    for kind in Kind::ALL {
-        let id = start_run(&mock, kind, "x").await;
-        for other in Kind::ALL.into_iter().filter(|other| *other != kind) {
-            for path in reads(other, &id) {
-                mock.developer()
-                    .get_error(&path, 404, &not_found_code(other))
-                    .await;
-            }
+    let (path, code) = ("/v1/format-run-queues/{}", "format_run_queue_not_found");
+    paths.push((
+        path.to_owned(),
+        text(&queue["queue_id"]),
+        "frq_none",
+        code.to_owned(),
+    ));
+    for (path, id, unknown, code) in paths {
+        mock.developer()
+            .get(&path.replace("{}", &id))
+            .await
+            .expect_no_server_error();
+        let mut errors = Vec::new();
+        for id in [&id, unknown] {
+            let mut error = other.get_error(&path.replace("{}", id), 404, &code).await;
+            error["request_id"].take();
+            errors.push(error.to_string().replace(id, "ID"));
         }
+        assert_eq!(errors[0], errors[1]);
     }
-}
-
-async fn an_action_run_is_readable_under_its_action(mock: Mock) {
-    let id = start_run(&mock, Kind::Action, "x").await;
-    let developer = mock.developer();
-    let read = developer.get_data(&Kind::Action.run(&id)).await;
-    let alias = developer
-        .get_data(&format!("/v1/actions/act_daily/runs/{id}"))
-        .await;
-    assert_eq!(alias["run_id"], read["run_id"]);
-    assert_eq!(alias["status"], read["status"]);
-    let other_action = format!("/v1/actions/act_no_trigger/runs/{id}");
-    developer
-        .get_error(&other_action, 404, "action_run_not_found")
-        .await;
-    developer
-        .get_error("/v1/actions/act_none", 404, "action_not_found")
-        .await;
-    developer
-        .get_error("/v1/actions/act_none/runs", 404, "action_not_found")
-        .await;
-}
-
-async fn formats_of_other_workspaces_are_not_found(mock: Mock) {
-    for path in [
-        "fmt_none",
-        "fmt_archived",
-        "fmt_team",
-        "fmt_builtin",
-        "team/brand-film",
-        "demo/none",
-        "unknown/teaser",
-    ] {
-        for end in ["", "/runs"] {
-            mock.developer()
-                .get_error(&format!("/v1/formats/{path}{end}"), 404, "format_not_found")
-                .await;
-        }
-    }
-    let other_workspace = mock.developer_as("svc_dev_other");
-    other_workspace
-        .get_error("/v1/formats/fmt_demo", 404, "format_not_found")
-        .await;
-    other_workspace
-        .get_error("/v1/formats/demo/teaser", 404, "format_not_found")
-        .await;
-    other_workspace
-        .get("/v1/formats/studio/storyboard")
-        .await
-        .expect(200);
-    let team = mock.developer_as("svc_team_demo");
-    team.get("/v1/formats/fmt_team").await.expect(200);
-}
-
-async fn redelivery_requires_an_ended_run_with_a_webhook(mock: Mock) {
-    let developer = mock.developer();
-    let redeliver = |id: &str| format!("{}/webhook/redeliver", Kind::Format.run(id));
-    developer
-        .post_empty(&redeliver("run_none"))
-        .await
-        .expect_error(404, "format_run_not_found");
-    let without_webhook = start_run(&mock, Kind::Format, "x").await;
-    let with_webhook = with(
-        instruction("x"),
-        json!({"webhook_url": "https://hooks.example.com/svc"}),
-    );
-    let with_webhook = start(&developer, RUNS, with_webhook).await;
-    developer
-        .post_empty(&redeliver(&with_webhook))
-        .await
-        .expect_error(409, "run_not_terminal");
-    mock.advance(9).await;
-    developer
-        .post_empty(&redeliver(&with_webhook))
-        .await
-        .expect_error(409, "run_not_terminal");
-    mock.advance(1).await;
-    developer
-        .post_empty(&redeliver(&without_webhook))
-        .await
-        .expect_error(409, "webhook_not_configured");
-    developer
-        .post_empty(&redeliver(&with_webhook))
-        .await
-        .expect(202);
 }

@@ -2,13 +2,29 @@
 
 use super::*;
 
-on_every_frontend! {
-    the_ledger_matches_the_receipt_at_every_step,
-    a_skipped_run_is_free,
-    a_replay_is_not_charged,
-    a_run_is_billed_to_the_workspace_of_its_key,
-    the_spend_cap_is_not_reserved: balance_usd("3"),
+scripts! {
+    a_run_is_billed_to_the_workspace_of_its_key r#"
+        developer:svc_dev_other /v1/formats/studio/storyboard/runs {"instruction": "[mock:cost=2]"} => 202 run_id=<id>
+        advance 10
+        developer /v1/balance => 200 available_usd=100.0000
+        developer:svc_dev_other /v1/balance => 200 available_usd=98.0000
+    "#
+    a_skipped_run_is_free r#"
+        for <kind> in action format agent
+          developer run:<kind> {"instruction": "[mock:skip][mock:cost=2]"} => 202 run_id=<id>
+          advance 10
+          ledger <id> =
+          developer /v1/<kind>-runs/<id> => 200 status=skipped error=null usage.billable_amount_usd_micros=0
+    "#
+    the_spend_cap_is_not_reserved [balance_usd("3")] r#"
+        developer run {"instruction": "[mock:cost=1]", "generation_spend_cap_usd": 500} => 202 run_id=<id>
+        advance 10
+        developer /v1/format-runs/<id> => 200 usage.billable_amount_usd_micros=1000000
+        developer /v1/balance => 200 available_usd=2.0000 reserved_usd=0.0000
+    "#
 }
+
+on_every_frontend! { the_ledger_matches_the_receipt_at_every_step }
 
 /// Asserts that the ledger matches the receipt and returns the billable amount.
 async fn assert_ledger_matches(mock: &Mock, kind: Kind, id: &str) -> u64 {
@@ -48,53 +64,4 @@ async fn the_ledger_matches_the_receipt_at_every_step(mock: Mock) {
         let after = available(&mock.developer()).await;
         assert_eq!(before - after, billed, "{prompt}");
     }
-}
-
-async fn a_skipped_run_is_free(mock: Mock) {
-    let before = available(&mock.developer()).await;
-    for kind in Kind::ALL {
-        let id = start_run(&mock, kind, "[mock:skip][mock:cost=2]").await;
-        mock.advance(10).await;
-        assert_eq!(assert_ledger_matches(&mock, kind, &id).await, 0);
-        let receipt = receipt(&mock, kind, &id).await;
-        assert!(receipt["error"].is_null(), "{receipt}");
-    }
-    assert_eq!(available(&mock.developer()).await, before);
-}
-
-async fn a_replay_is_not_charged(mock: Mock) {
-    let keyed = mock.developer().idempotency_key("order-1");
-    let body = instruction("[mock:cost=2]");
-    keyed.post(RUNS, body.clone()).await.expect(202);
-    mock.advance(10).await;
-    let before = mock.ledger().await;
-    for _ in 0..3 {
-        keyed.post(RUNS, body.clone()).await.expect(200);
-        mock.advance(10).await;
-    }
-    assert_eq!(mock.ledger().await, before);
-}
-
-async fn a_run_is_billed_to_the_workspace_of_its_key(mock: Mock) {
-    let other = mock.developer_as("svc_dev_other");
-    let (our_balance, other_balance) =
-        (available(&mock.developer()).await, available(&other).await);
-    let id = start(&other, STORYBOARD_RUNS, instruction("[mock:cost=2]")).await;
-    mock.advance(10).await;
-    assert_eq!(available(&mock.developer()).await, our_balance);
-    assert_eq!(available(&other).await, other_balance - 2_000_000);
-    assert_eq!(ledger_total(&other, "capture", &id).await, 2_000_000);
-}
-
-async fn the_spend_cap_is_not_reserved(mock: Mock) {
-    let body = with(
-        instruction("[mock:cost=1]"),
-        json!({"generation_spend_cap_usd": 500}),
-    );
-    let id = start_demo(&mock, body).await;
-    mock.advance(10).await;
-    assert_eq!(
-        assert_ledger_matches(&mock, Kind::Format, &id).await,
-        1_000_000
-    );
 }

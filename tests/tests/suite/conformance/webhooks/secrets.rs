@@ -2,128 +2,94 @@
 
 use super::*;
 
-on_every_frontend! {
-    the_secret_has_its_fingerprint,
-    rotation_returns_a_new_secret_and_the_expiry_of_the_previous_one,
-    each_workspace_has_its_own_secret,
-    reset_restores_the_first_secret,
+scripts! {
+    rotation_returns_a_new_secret_and_the_expiry_of_the_previous_one r#"
+        developer /v1/webhooks/signing-secret => 200 .=<first> secret=<before> rotation.previous_valid_until=null
+        developer /v1/webhooks/signing-secret => 200 .=<first>
+        developer POST /v1/webhooks/signing-secret/rotate => 200 secret!=<before> secret=<secret> fingerprint=<fingerprint> rotation.previous_valid_until^=2027-01-16T08:00:00
+        developer /v1/webhooks/signing-secret => 200 secret=<secret> fingerprint=<fingerprint> rotation.previous_valid_until^=2027-01-16T08:00:00
+        advance 86401
+        developer /v1/webhooks/signing-secret => 200 secret=<secret> rotation.previous_valid_until=null
+        control POST /reset => 200
+        developer /v1/webhooks/signing-secret => 200 secret=<before>
+    "#
+    each_workspace_has_its_own_secret r#"
+        developer:svc_dev_other /v1/webhooks/signing-secret => 200 secret=<other>
+        developer:svc_team_demo /v1/webhooks/signing-secret => 200 secret!=<other> secret=<team>
+        developer /v1/webhooks/signing-secret => 200 secret!=<other> secret!=<team>
+        developer POST /v1/webhooks/signing-secret/rotate => 200
+        developer:svc_dev_other /v1/webhooks/signing-secret => 200 secret=<other>
+        developer:svc_team_demo /v1/webhooks/signing-secret => 200 secret=<team>
+    "#
 }
 
-on_every_socket_frontend! {
-    both_secrets_sign_for_a_day_after_a_rotation,
-    a_second_rotation_retires_the_oldest_secret,
-    a_retry_assert_signed_with_what_is_good_at_its_time,
+webhook_scripts! {
+    both_secrets_sign_for_a_day_after_a_rotation r#"
+        developer /v1/webhooks/signing-secret => 200 secret=<old>
+        open hooked-video => 202
+        advance 8
+        received 1
+        signed 1 <old>
+        developer POST /v1/webhooks/signing-secret/rotate => 200 secret=<new>
+        open hooked-video => 202
+        advance 8
+        received 2
+        signed 2 <new> <old>
+        advance 86383
+        open hooked-video => 202
+        advance 8
+        received 3
+        signed 3 <new> <old>
+        open hooked-video => 202
+        advance 8
+        received 4
+        signed 4 <new>
+    "#
+    a_second_rotation_retires_the_oldest_secret r#"
+        developer POST /v1/webhooks/signing-secret/rotate => 200 secret=<second>
+        advance 3600
+        developer POST /v1/webhooks/signing-secret/rotate => 200 secret=<third>
+        for <count> <wait> <secrets> in
+          | 1 0 "<third> <second>"
+          | 2 82800 "<third> <second>"
+          | 3 3600 <third>
+          advance <wait>
+          open hooked-video => 202
+          advance 8
+          received <count>
+          signed <count> <secrets>
+    "#
+    a_retry_is_signed_with_what_is_good_at_its_time r#"
+        replies 500 204
+        developer /v1/webhooks/signing-secret => 200 secret=<old>
+        open hooked-video => 202
+        advance 8
+        outcomes 1
+        signed 1 <old>
+        developer POST /v1/webhooks/signing-secret/rotate => 200 secret=<new>
+        advance 30
+        received 2
+        signed 2 <new> <old>
+    "#
 }
 
-async fn rotate(mock: &Mock) -> Value {
-    let response = mock.developer().post_empty(ROTATE).await;
-    assert!([200, 201].contains(&response.status()), "{response:?}");
-    response.data()
-}
+on_every_frontend! { the_secret_has_its_fingerprint }
 
 async fn the_secret_has_its_fingerprint(mock: Mock) {
-    let first = mock.developer().get_data(SECRET).await;
-    let secret = text(&first["secret"]);
-    assert!(secret.len() >= 16, "{} characters", secret.len());
-    assert_eq!(first["fingerprint"], fingerprint(&secret));
-    assert!(
-        first["rotation"]["previous_valid_until"].is_null(),
-        "{first}"
-    );
-    assert_eq!(mock.developer().get_data(SECRET).await, first);
-}
-
-async fn rotation_returns_a_new_secret_and_the_expiry_of_the_previous_one(mock: Mock) {
-    let before = secret_of(&mock.developer()).await;
-    let rotated = rotate(&mock).await;
-    let secret = text(&rotated["secret"]);
-    assert_ne!(secret, before);
-    assert_eq!(rotated["fingerprint"], fingerprint(&secret));
-    let until = text(&rotated["rotation"]["previous_valid_until"]);
-    // The clock starts at 2027-01-15T08:00:00Z.
-    assert!(until.starts_with("2027-01-16T08:00:00"), "{until}");
-    let read = mock.developer().get_data(SECRET).await;
-    assert_eq!(read["secret"], rotated["secret"]);
-    assert_eq!(
-        read["rotation"]["previous_valid_until"],
-        rotated["rotation"]["previous_valid_until"]
-    );
-    mock.advance(86_401).await;
-    let read = mock.developer().get_data(SECRET).await;
-    assert!(read["rotation"]["previous_valid_until"].is_null(), "{read}");
-    assert_eq!(read["secret"], rotated["secret"]);
-}
-
-async fn each_workspace_has_its_own_secret(mock: Mock) {
-    let others = ["svc_dev_other", "svc_team_demo"].map(|key| mock.developer_as(key));
-    let before = [secret_of(&others[0]).await, secret_of(&others[1]).await];
-    let ours = secret_of(&mock.developer()).await;
-    assert_ne!(before[0], before[1]);
-    assert!(!before.contains(&ours));
-    rotate(&mock).await;
-    assert_eq!(
-        [secret_of(&others[0]).await, secret_of(&others[1]).await],
-        before
-    );
-}
-
-async fn reset_restores_the_first_secret(mock: Mock) {
-    let before = secret_of(&mock.developer()).await;
-    rotate(&mock).await;
-    mock.control().post_empty("/reset").await;
-    assert_eq!(secret_of(&mock.developer()).await, before);
-}
-
-async fn next_delivery(mock: &Mock, receiver: &Receiver) -> Delivery {
-    let before = receiver.deliveries().len();
-    submit_video_with_webhook(mock, "a red fox").await;
-    mock.advance(8).await;
-    receiver.wait_for(before + 1).await.pop().unwrap()
-}
-
-async fn both_secrets_sign_for_a_day_after_a_rotation(mock: Mock, receiver: Receiver) {
-    let old = secret_of(&mock.developer()).await;
-    next_delivery(&mock, &receiver)
-        .await
-        .assert_signed_with(&[&old]);
-    let new = text(&rotate(&mock).await["secret"]);
-    next_delivery(&mock, &receiver)
-        .await
-        .assert_signed_with(&[&new, &old]);
-    mock.advance(86_400 - 8 - 9).await;
-    next_delivery(&mock, &receiver)
-        .await
-        .assert_signed_with(&[&new, &old]);
-    next_delivery(&mock, &receiver)
-        .await
-        .assert_signed_with(&[&new]);
-}
-
-async fn a_second_rotation_retires_the_oldest_secret(mock: Mock, receiver: Receiver) {
-    let second = text(&rotate(&mock).await["secret"]);
-    mock.advance(3_600).await;
-    let third = text(&rotate(&mock).await["secret"]);
-    next_delivery(&mock, &receiver)
-        .await
-        .assert_signed_with(&[&third, &second]);
-    mock.advance(86_400 - 3_600).await;
-    next_delivery(&mock, &receiver)
-        .await
-        .assert_signed_with(&[&third, &second]);
-    mock.advance(3_600).await;
-    next_delivery(&mock, &receiver)
-        .await
-        .assert_signed_with(&[&third]);
-}
-
-async fn a_retry_assert_signed_with_what_is_good_at_its_time(mock: Mock, receiver: Receiver) {
-    receiver.set_replies([Reply::Status(500), Reply::Status(204)]);
-    let old = secret_of(&mock.developer()).await;
-    next_delivery(&mock, &receiver)
-        .await
-        .assert_signed_with(&[&old]);
-    wait_for_outcomes(&mock, 1).await;
-    let new = text(&rotate(&mock).await["secret"]);
-    mock.advance(30).await;
-    receiver.wait_for(2).await[1].assert_signed_with(&[&new, &old]);
+    for path in ["", "/rotate"] {
+        let path = format!("/v1/webhooks/signing-secret{path}");
+        let method = if path.ends_with("rotate") {
+            "POST"
+        } else {
+            "GET"
+        };
+        let response = mock
+            .developer()
+            .send(method, &path, None, Bytes::new())
+            .await;
+        let shown = response.expect(200).data();
+        let secret = text(&shown["secret"]);
+        assert!(secret.len() >= 16, "{} characters", secret.len());
+        assert_eq!(shown["fingerprint"], fingerprint(&secret));
+    }
 }

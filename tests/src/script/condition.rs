@@ -1,0 +1,145 @@
+//! The conditions of scripts, and their words.
+
+use serde_json::{Value, json};
+
+use super::Variables;
+use crate::response::Response;
+
+pub(super) fn parse(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Returns a value as a word of a script.
+pub(super) fn word(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Splits a text at a character that is neither in quotes nor in brackets, and trims the parts.
+pub(super) fn split(text: &str, at: char) -> Vec<&str> {
+    let (mut parts, mut start, mut depth, mut is_quoted, mut is_escaped) =
+        (Vec::new(), 0, 0, false, false);
+    for (index, character) in text.char_indices() {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth -= 1,
+            other if other == at && depth == 0 => {
+                parts.push(&text[start..index]);
+                start = index + other.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    let parts = parts.into_iter().map(str::trim);
+    parts.filter(|part| !part.is_empty()).collect()
+}
+
+/// Returns what a response has instead of what a condition says; sets a variable.
+pub(super) fn check(
+    response: &Response,
+    condition: &str,
+    variables: &mut Variables,
+) -> Option<String> {
+    let status = response.status().to_string();
+    let is_status = |pattern: &str| pattern == status || pattern == format!("{}xx", &status[..1]);
+    if condition.starts_with(|first: char| first.is_ascii_digit()) && !condition.contains('=') {
+        return (!is_status(condition)).then_some(status);
+    }
+    let json = if response.is_json() {
+        response.json()
+    } else {
+        Value::Null
+    };
+    let field = if response.status() < 300 {
+        "data"
+    } else {
+        "error"
+    };
+    let root = json.get(field).unwrap_or(&json);
+    if let Some(path) = condition.strip_prefix('!') {
+        return at(root, path).map(|value| value.to_string());
+    }
+    let Some(equals) = condition.find('=') else {
+        return (root["code"] != condition).then(|| root["code"].to_string());
+    };
+    let operator = condition[..equals].chars().next_back();
+    let operator = operator.filter(|last| "!^$*".contains(*last));
+    let left = &condition[..equals - usize::from(operator.is_some())];
+    let right = &condition[equals + 1..];
+    let actual = if left == "%" {
+        Some(Value::String(response.text()))
+    } else if let Some(name) = left.strip_prefix('@') {
+        response.header(name).map(Value::from)
+    } else if let Some(path) = left.strip_prefix('/') {
+        at(&json, path)
+    } else {
+        at(root, left)
+    };
+    let actual = actual.unwrap_or(Value::Null);
+    let unquoted = right.starts_with('"').then(|| word(&parse(right)));
+    let text = unquoted.as_deref().unwrap_or(right);
+    let is_met = match operator {
+        None => is_equal(&actual, text, variables),
+        Some('!') => !is_equal(&actual, text, &mut variables.clone()),
+        Some('^') => word(&actual).starts_with(text),
+        Some('$') => word(&actual).ends_with(text),
+        _ => match &actual {
+            Value::Array(items) => items
+                .iter()
+                .any(|item| is_equal(item, text, &mut variables.clone())),
+            other => word(other).contains(text),
+        },
+    };
+    (!is_met).then(|| actual.to_string())
+}
+
+/// Compares a value with the right side of a condition.
+fn is_equal(actual: &Value, expected: &str, variables: &mut Variables) -> bool {
+    let name = expected
+        .strip_prefix('<')
+        .and_then(|name| name.strip_suffix('>'));
+    match name {
+        Some("some") => !actual.is_null(),
+        Some("string") => actual.is_string(),
+        Some("number") => actual.is_number(),
+        Some("object") => actual.is_object(),
+        Some("array") => actual.is_array(),
+        Some(name) => {
+            variables.insert(name.to_owned(), word(actual));
+            !actual.is_null()
+        }
+        None if actual.as_str() == Some(expected) => true,
+        None => serde_json::from_str::<Value>(expected).is_ok_and(|expected| {
+            match (actual.as_f64(), expected.as_f64()) {
+                (Some(one), Some(other)) => one.total_cmp(&other).is_eq(),
+                _ => *actual == expected,
+            }
+        }),
+    }
+}
+
+/// Returns the value at a path.
+fn at(root: &Value, path: &str) -> Option<Value> {
+    let (name, rest) = path.split_once('.').unwrap_or((path, ""));
+    let found = match (name, root) {
+        ("", root) => Some(root.clone()),
+        ("#", Value::Array(items)) => Some(json!(items.len())),
+        ("*", Value::Array(items)) => {
+            let of_item = |item| at(item, rest).unwrap_or(Value::Null);
+            return Some(items.iter().map(of_item).collect());
+        }
+        (name, Value::Array(items)) => items.get(name.parse::<usize>().ok()?).cloned(),
+        (name, root) => root.get(name).cloned(),
+    };
+    if rest.is_empty() {
+        found
+    } else {
+        at(&found?, rest)
+    }
+}
