@@ -82,17 +82,18 @@ pub(super) fn check(
         at(root, left)
     };
     let actual = actual.unwrap_or(Value::Null);
+    // An entity tag is compared with its quotes.
     let unquoted = right.starts_with('"').then(|| word(&parse(right)));
     let text = unquoted.as_deref().unwrap_or(right);
+    let mut equals =
+        |actual: &Value| actual.as_str() == Some(right) || is_equal(actual, text, variables);
     let is_met = match operator {
-        None => is_equal(&actual, text, variables),
-        Some('!') => !is_equal(&actual, text, &mut variables.clone()),
+        None => equals(&actual),
+        Some('!') => !equals(&actual),
         Some('^') => word(&actual).starts_with(text),
         Some('$') => word(&actual).ends_with(text),
         _ => match &actual {
-            Value::Array(items) => items
-                .iter()
-                .any(|item| is_equal(item, text, &mut variables.clone())),
+            Value::Array(items) => items.iter().any(equals),
             other => word(other).contains(text),
         },
     };

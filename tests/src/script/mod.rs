@@ -137,7 +137,8 @@ impl Runner<'_> {
                     let (names, values) = line.split_once(" in").unwrap_or((line, ""));
                     let names: Vec<_> = names.split(' ').collect();
                     let separator = if names.len() == 1 { ' ' } else { ',' };
-                    let mut rows = split(values, separator);
+                    let values = substitute(values, variables);
+                    let mut rows = split(&values, separator);
                     while let [(_, row), others @ ..] = block
                         && let Some(row) = row.strip_prefix("| ")
                     {
@@ -323,7 +324,13 @@ async fn send(mock: &Mock, words: &[&str]) -> Response {
             } else {
                 name
             };
-            let value = value.trim_matches('"');
+            // Entity tags keep their quotes.
+            let is_tag = name.starts_with("if-");
+            let value = if is_tag {
+                value
+            } else {
+                value.trim_matches('"')
+            };
             client = client.header(name, value);
         } else {
             body = Some(merged(body, parse(word)));

@@ -3,6 +3,30 @@
 use super::*;
 
 scripts! {
+    artifacts_are_downloaded_without_a_key_and_never_change r#"
+        for <request> <type> in image image/png, video video/mp4
+          open <request> => 202 job.id=<id>
+          open /v1/jobs/<id> => 200 status=queued result=null
+          advance 8
+          open /v1/jobs/<id>/result => 200 artifacts.0.url=<url> artifacts.0.content_type=<type>
+          media <url> => 200 @content-type=<type> @content-length=<length> @etag=<etag> @etag^="\"" @etag$="\""
+          advance 100000
+          media <url> => 200 @etag=<etag> @content-length=<length>
+          media HEAD <url> => 200 @content-type=<type> @content-length=<length> @etag=<etag> %=""
+          for <end> in x /x
+            media GET <url><end> => 4xx
+        for <path> in / /nothing /..%2f..%2fetc%2fpasswd
+          media GET <path> => 4xx
+    "#
+    ranges_and_entity_tags_are_judged r#"
+        media /artifacts/ava_ada.png => 200 @content-length=<length> @etag=<etag> @content-type=<type>
+        media range=bytes=4-11 if-range=<etag> /artifacts/ava_ada.png => 206 @content-range="bytes 4-11/<length>" @content-length=8 @etag=<etag> @content-type=<type>
+        media range=bytes=4-11 if-range="stale" /artifacts/ava_ada.png => 200 @content-length=<length>
+        for <range> in bytes=<length>- bytes=99999999-
+          media range=<range> /artifacts/ava_ada.png => 416 @content-range="bytes */<length>"
+        media if-none-match=<etag> /artifacts/ava_ada.png => 304 %=""
+        media if-none-match="stale" /artifacts/ava_ada.png => 200 @content-length=<length>
+    "#
     several_ranges_get_the_whole_file_and_other_methods_are_rejected r#"
         media /artifacts/bgm_porch_light.wav => 200 @content-length=<length>
         media range=bytes=0-1,4-5 /artifacts/bgm_porch_light.wav => 200 @content-length=<length>
@@ -11,19 +35,11 @@ scripts! {
 }
 
 on_every_frontend! {
-    artifacts_can_be_downloaded_without_a_key,
-    a_url_always_returns_the_same_bytes,
     image_size_follows_resolution_and_aspect_ratio,
     videos_have_the_requested_duration_and_aspect_ratio,
     generate_audio_adds_an_audio_track,
     a_range_request_returns_its_bytes,
     consecutive_ranges_form_the_file,
-    an_unsatisfiable_range_is_rejected,
-    if_range_with_a_stale_etag_returns_the_whole_file,
-    if_none_match_with_the_etag_returns_304,
-    head_returns_headers_only,
-    unknown_paths_are_not_found,
-    an_unfinished_job_has_no_media_url,
 }
 
 /// Runs a job to completion and returns its artifacts.
@@ -46,33 +62,6 @@ async fn get_with(mock: &Mock, path: &str, headers: &[(&str, &str)]) -> Response
     let client = mock.client(Host::Media);
     let add = |client: Client, (name, value): &(&str, &str)| client.header(name, value);
     headers.iter().fold(client, add).get(path).await
-}
-
-async fn artifacts_can_be_downloaded_without_a_key(mock: Mock) {
-    for (path, body) in [(IMAGE, image()), (VIDEO, video())] {
-        let artifacts = generate(&mock, path, body).await;
-        let file = mock.download(&artifacts[0]["url"]).await;
-        assert_eq!(
-            file.header("content-type"),
-            artifacts[0]["content_type"].as_str()
-        );
-        assert_eq!(file.int_header("content-length"), file.body().len() as u64);
-        let tag = file.header("etag").expect("an ETag header");
-        assert!(
-            tag.starts_with('"') && tag.ends_with('"') && tag.len() > 2,
-            "not a strong ETag: {tag}"
-        );
-    }
-}
-
-async fn a_url_always_returns_the_same_bytes(mock: Mock) {
-    let path = small_image_path(&mock).await;
-    let media = mock.client(Host::Media);
-    let first = media.get(&path).await.expect(200);
-    mock.advance(100_000).await;
-    let second = media.get(&path).await.expect(200);
-    assert_eq!(first.body(), second.body());
-    assert_eq!(first.header("etag"), second.header("etag"));
 }
 
 async fn image_size_follows_resolution_and_aspect_ratio(mock: Mock) {
@@ -172,73 +161,4 @@ async fn consecutive_ranges_form_the_file(mock: Mock) {
         joined.extend_from_slice(part.expect(206).body());
     }
     assert_eq!(joined, whole.body()[..]);
-}
-
-async fn an_unsatisfiable_range_is_rejected(mock: Mock) {
-    let path = small_image_path(&mock).await;
-    let media = mock.client(Host::Media);
-    let total = media.get(&path).await.expect(200).body().len();
-    for range in [format!("bytes={total}-"), "bytes=99999999-".to_owned()] {
-        let response = get_with(&mock, &path, &[("range", &range)])
-            .await
-            .expect(416);
-        assert_eq!(
-            response.header("content-range"),
-            Some(format!("bytes */{total}").as_str())
-        );
-    }
-}
-
-async fn if_range_with_a_stale_etag_returns_the_whole_file(mock: Mock) {
-    let path = small_image_path(&mock).await;
-    let media = mock.client(Host::Media);
-    let whole = media.get(&path).await.expect(200);
-    let headers = [("range", "bytes=4-11"), ("if-range", "\"stale\"")];
-    let response = get_with(&mock, &path, &headers).await.expect(200);
-    assert_eq!(response.body(), whole.body());
-}
-
-async fn if_none_match_with_the_etag_returns_304(mock: Mock) {
-    let path = small_image_path(&mock).await;
-    let whole = get_with(&mock, &path, &[]).await.expect(200);
-    let tag = whole.header("etag").unwrap();
-    let not_modified = get_with(&mock, &path, &[("if-none-match", tag)]).await;
-    assert!(not_modified.expect(304).body().is_empty());
-    let stale = [("if-none-match", "\"stale\"")];
-    get_with(&mock, &path, &stale).await.expect(200);
-}
-
-async fn head_returns_headers_only(mock: Mock) {
-    let path = small_image_path(&mock).await;
-    let media = mock.client(Host::Media);
-    let whole = media.get(&path).await.expect(200);
-    let head = media.head(&path).await.expect(200);
-    assert!(head.body().is_empty());
-    for name in ["content-type", "content-length", "etag"] {
-        assert_eq!(head.header(name), whole.header(name), "{name}");
-    }
-}
-
-async fn unknown_paths_are_not_found(mock: Mock) {
-    let path = small_image_path(&mock).await;
-    let media = mock.client(Host::Media);
-    for path in [
-        "/",
-        "/nothing",
-        "/..%2f..%2fetc%2fpasswd",
-        &format!("{path}x"),
-        &format!("{path}/x"),
-    ] {
-        media.get(path).await.expect_client_error();
-    }
-}
-
-async fn an_unfinished_job_has_no_media_url(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, IMAGE, image()).await;
-    let job = job(&open, &id).await;
-    assert!(
-        !job.to_string().contains(mock.base_url(Host::Media)),
-        "{job}"
-    );
 }

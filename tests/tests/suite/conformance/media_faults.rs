@@ -4,16 +4,39 @@ use std::time::Duration;
 
 use super::*;
 
+scripts! {
+    statuses_replace_the_file r#"
+        media /artifacts/ava_ada.png => 200 @content-length=<length>
+        for <status> in 403 404 503
+          control /faults {"kind": "status_<status>", "operation": "artifact"} => 200
+          media /artifacts/ava_ada.png => <status> @etag=null @content-length!=<length>
+          media /artifacts/ava_ada.png => 200
+        # Faults of downloads apply to artifacts only.
+        control /faults {"kind": "status_404"} => 200
+        open /v1/jobs => 200
+        media /artifacts/ava_ada.png => 404
+        media /artifacts/ava_ada.png => 200
+        for <header> in x=x range=bytes=4-11
+          control /faults {"kind": "status_416", "operation": "artifact"} => 200
+          media <header> /artifacts/ava_ada.png => 416 @content-range="bytes */<length>" %=""
+    "#
+    changed_etag_is_that_of_another_file r#"
+        media /artifacts/ava_ada.png => 200 @etag=<etag> @content-length=<length>
+        # The file is not that of a cache that has the original, and a range of the original is not its.
+        for <header> <status> in if-none-match=<etag> 304, if-range=<etag> 206
+          control /faults {"kind": "changed_etag", "operation": "artifact"} => 200
+          media <header> /artifacts/ava_ada.png => 200 @etag!=<etag> @content-length=<length>
+          control /faults {"kind": "changed_etag", "operation": "artifact"} => 200
+          media range=bytes=4-11 if-range=<etag> /artifacts/ava_ada.png => 200 @etag!=<etag> @content-length=<length>
+          media range=bytes=4-11 <header> /artifacts/ava_ada.png => <status>
+    "#
+}
+
 on_every_frontend! {
-    truncate_breaks_the_connection,
     a_stalled_download_continues_after_the_pause,
+    truncate_breaks_the_connection,
     a_stalled_download_does_not_complete_early,
-    statuses_replace_the_file,
-    status_416_tells_the_length_of_the_file,
     wrong_length_is_a_complete_but_short_response,
-    changed_etag_is_that_of_another_file,
-    a_range_with_the_original_etag_gets_the_file_with_the_changed_etag,
-    faults_of_downloads_apply_to_artifacts_only,
 }
 
 /// Generates an image and returns its path on the media host.
@@ -33,13 +56,6 @@ async fn add_fault(mock: &Mock, kind: &str) {
         .await;
 }
 
-/// Downloads a file twice: with the fault, and without.
-async fn download(mock: &Mock, path: &str, kind: &str) -> (Response, Response) {
-    add_fault(mock, kind).await;
-    let faulty = media(mock).get(path).await;
-    (faulty, media(mock).get(path).await.expect(200))
-}
-
 async fn truncate_breaks_the_connection(mock: Mock) {
     let path = artifact(&mock).await;
     add_fault(&mock, "truncate").await;
@@ -53,15 +69,6 @@ async fn truncate_breaks_the_connection(mock: Mock) {
     }
 }
 
-async fn a_stalled_download_continues_after_the_pause(mock: Mock) {
-    let path = artifact(&mock).await;
-    mock.add_fault(json!({"kind": "stall", "surface": "media", "delay_ms": 20}))
-        .await;
-    let stalled = media(&mock).get(&path).await.expect(200);
-    let whole = media(&mock).get(&path).await.expect(200);
-    assert_eq!(stalled.body(), whole.body());
-}
-
 async fn a_stalled_download_does_not_complete_early(mock: Mock) {
     let path = artifact(&mock).await;
     add_fault(&mock, "stall").await;
@@ -71,39 +78,11 @@ async fn a_stalled_download_does_not_complete_early(mock: Mock) {
     media(&mock).get(&path).await.expect(200);
 }
 
-async fn statuses_replace_the_file(mock: Mock) {
-    let path = artifact(&mock).await;
-    for (kind, status) in [
-        ("status_403", 403),
-        ("status_404", 404),
-        ("status_503", 503),
-    ] {
-        let (faulty, whole) = download(&mock, &path, kind).await;
-        let faulty = faulty.expect(status);
-        assert_ne!(faulty.body(), whole.body());
-        assert_eq!(faulty.header("etag"), None);
-    }
-}
-
-async fn status_416_tells_the_length_of_the_file(mock: Mock) {
-    let path = artifact(&mock).await;
-    for range in [None, Some("bytes=4-11")] {
-        add_fault(&mock, "status_416").await;
-        let client = match range {
-            Some(range) => media(&mock).header("range", range),
-            None => media(&mock),
-        };
-        let faulty = client.get(&path).await.expect(416);
-        let whole = media(&mock).get(&path).await.expect(200);
-        let length = format!("bytes */{}", whole.body().len());
-        assert_eq!(faulty.header("content-range"), Some(length.as_str()));
-        assert!(faulty.body().is_empty());
-    }
-}
-
 async fn wrong_length_is_a_complete_but_short_response(mock: Mock) {
     let path = artifact(&mock).await;
-    let (faulty, whole) = download(&mock, &path, "wrong_length").await;
+    add_fault(&mock, "wrong_length").await;
+    let faulty = media(&mock).get(&path).await;
+    let whole = media(&mock).get(&path).await.expect(200);
     let half = whole.body().len() / 2;
     let faulty = faulty.expect(200);
     assert_eq!(faulty.int_header("content-length"), half as u64);
@@ -122,42 +101,11 @@ async fn wrong_length_is_a_complete_but_short_response(mock: Mock) {
     assert_eq!(head.int_header("content-length"), half as u64);
 }
 
-async fn changed_etag_is_that_of_another_file(mock: Mock) {
+async fn a_stalled_download_continues_after_the_pause(mock: Mock) {
     let path = artifact(&mock).await;
-    let (faulty, whole) = download(&mock, &path, "changed_etag").await;
-    let (changed, original) = (
-        faulty.header("etag").unwrap(),
-        whole.header("etag").unwrap(),
-    );
-    assert_ne!(changed, original);
-    assert!(
-        changed.starts_with('"') && changed.ends_with('"'),
-        "{changed}"
-    );
-    // The file is not that of a cache that has the original.
-    add_fault(&mock, "changed_etag").await;
-    let cached = media(&mock).header("if-none-match", original);
-    cached.get(&path).await.expect(200);
-    cached.get(&path).await.expect(304);
-}
-
-async fn a_range_with_the_original_etag_gets_the_file_with_the_changed_etag(mock: Mock) {
-    let path = artifact(&mock).await;
+    mock.add_fault(json!({"kind": "stall", "surface": "media", "delay_ms": 20}))
+        .await;
+    let stalled = media(&mock).get(&path).await.expect(200);
     let whole = media(&mock).get(&path).await.expect(200);
-    let resumed = media(&mock)
-        .header("range", "bytes=4-11")
-        .header("if-range", whole.header("etag").unwrap());
-    add_fault(&mock, "changed_etag").await;
-    let restarted = resumed.get(&path).await.expect(200);
-    assert_eq!(restarted.body(), whole.body());
-    assert_ne!(restarted.header("etag"), whole.header("etag"));
-    resumed.get(&path).await.expect(206);
-}
-
-async fn faults_of_downloads_apply_to_artifacts_only(mock: Mock) {
-    let path = artifact(&mock).await;
-    mock.add_fault(json!({"kind": "status_404"})).await;
-    mock.open().get("/v1/jobs").await.expect(200);
-    media(&mock).get(&path).await.expect(404);
-    media(&mock).get(&path).await.expect(200);
+    assert_eq!(stalled.body(), whole.body());
 }

@@ -2,12 +2,56 @@
 
 use super::*;
 
+scripts! {
+    optional_inputs_of_the_model_are_accepted [plan("scale").balance_usd("100000")] r#"
+        for <images> <videos> in ["https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png"] ["https://cdn.example.com/a.mp4","https://cdn.example.com/a.mp4","https://cdn.example.com/a.mp4","https://cdn.example.com/a.mp4","https://cdn.example.com/a.mp4"]
+          for <models> <fields> in
+            | "video-f video-l" {"image_url":"https://cdn.example.com/a.png"}
+            | "video-f video-l" {"image_url":"https://cdn.example.com/a.png","end_image_url":"https://cdn.example.com/a.png"}
+            | "video-f video-l" {"reference_image_urls":<images>}
+            | "video-f video-l" {"reference_video_urls":<videos>}
+            | "video-r" {"reference_image_urls":["https://cdn.example.com/a.png"]}
+            | "video-f video-l video-r" {"generate_audio":true}
+            | "video-f video-l video-r" {"generate_audio":false}
+            | "video-f video-l" {"metadata":{"order":4711}}
+            | "video-f video-l" {"mode":"async"}
+            for <model> in <models>
+              open /v1/video-router/generate {"model": "<model>", "prompt": "p"} <fields> => 202
+              advance 8
+    "#
+    inputs_that_the_model_does_not_have_are_rejected [plan("scale")] r#"
+        for <models> <fields> in
+          | "video-h video-r" {"image_url":"https://cdn.example.com/a.png"}
+          | "video-f video-l video-h video-r" {"video_url":"https://cdn.example.com/a.mp4"}
+          | "video-f video-l video-h video-r" {"audio_url":"https://cdn.example.com/a.wav"}
+          | "video-h" {"reference_image_urls":["https://cdn.example.com/a.png"]}
+          | "video-h video-r" {"reference_video_urls":["https://cdn.example.com/a.mp4"]}
+          | "video-h" {"generate_audio":true}
+          | "video-f video-l video-h video-r" {"num_images":1}
+          | "video-f video-l video-h video-r" {"seed":7}
+          | "video-f video-l video-h video-r" {"Prompt":"p"}
+          | "video-f video-l video-h video-r" {"workspace_id":"ws_demo"}
+          | "video-f video-l video-h video-r" {"owner_user_id":"usr_demo"}
+          | "video-f video-l video-h video-r" {"user_id":"usr_demo"}
+          | "video-f video-l video-h video-r" {"durationSeconds":5}
+          for <model> in <models>
+            open /v1/video-router/generate {"model": "<model>", "prompt": "p"} <fields> => 400 invalid_request
+        for <fields> in {"image_url":"https://cdn.example.com/a.png"} {"video_url":"https://cdn.example.com/a.mp4"} {"audio_url":"https://cdn.example.com/a.wav"} {"generate_audio":true} {"duration":5} {"seed":7} {"Prompt":"p"} {"workspace_id":"ws_demo"} {"owner_user_id":"usr_demo"} {"user_id":"usr_demo"} {"durationSeconds":5}
+          open image <fields> => 400 invalid_request
+        for <field> in reference_image_urls reference_video_urls
+          open image {"<field>": ["https://cdn.example.com/a"]} => 400 invalid_request <field>
+        control /jobs => 200 #=0
+    "#
+    the_number_of_references_is_bounded r#"
+        for <images> <videos> in ["https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png","https://cdn.example.com/a.png"] ["https://cdn.example.com/a.mp4","https://cdn.example.com/a.mp4","https://cdn.example.com/a.mp4","https://cdn.example.com/a.mp4","https://cdn.example.com/a.mp4","https://cdn.example.com/a.mp4"]
+          open video {"reference_image_urls": <images>} => 400 invalid_request
+          open video {"reference_video_urls": <videos>} => 400 invalid_request
+    "#
+}
+
 on_every_frontend! {
     only_durations_within_the_range_are_accepted: plan("scale").balance_usd("100000"),
     only_listed_resolutions_and_aspect_ratios_are_accepted: plan("scale").balance_usd("100000"),
-    the_number_of_references_is_bounded,
-    optional_inputs_of_the_model_are_accepted: plan("scale").balance_usd("100000"),
-    inputs_that_the_model_does_not_have_are_rejected: plan("scale"),
     metadata_is_returned_unchanged,
     only_application_json_is_accepted,
 }
@@ -118,99 +162,6 @@ async fn only_listed_resolutions_and_aspect_ratios_are_accepted(mock: Mock) {
             }
         }
     }
-}
-
-async fn the_number_of_references_is_bounded(mock: Mock) {
-    for (field, most, url) in [
-        ("reference_image_urls", 10, IMAGE_URL),
-        ("reference_video_urls", 5, VIDEO_URL),
-    ] {
-        let body = |count| with(video(), json!({field: vec![url; count]}));
-        assert_accepted(&mock, VIDEO, body(most)).await;
-        assert_rejected(&mock.open(), VIDEO, body(most + 1)).await;
-    }
-}
-
-async fn optional_inputs_of_the_model_are_accepted(mock: Mock) {
-    for model in ["video-f", "video-l"] {
-        for inputs in [
-            json!({"image_url": IMAGE_URL}),
-            json!({"image_url": IMAGE_URL, "end_image_url": IMAGE_URL}),
-            json!({"reference_image_urls": [IMAGE_URL]}),
-            json!({"reference_video_urls": [VIDEO_URL]}),
-            json!({"generate_audio": true}),
-            json!({"generate_audio": false}),
-            json!({"metadata": {"order": 4711}}),
-            json!({"mode": "async"}),
-        ] {
-            let body = with(json!({"model": model, "prompt": "p"}), inputs);
-            assert_accepted(&mock, VIDEO, body).await;
-        }
-    }
-    for inputs in [
-        json!({"reference_image_urls": [IMAGE_URL]}),
-        json!({"generate_audio": true}),
-        json!({"generate_audio": false}),
-    ] {
-        assert_accepted(
-            &mock,
-            VIDEO,
-            with(json!({"model": "video-r", "prompt": "p"}), inputs),
-        )
-        .await;
-    }
-}
-
-async fn inputs_that_the_model_does_not_have_are_rejected(mock: Mock) {
-    let open = mock.open();
-    let all_inputs = [
-        ("image_url", json!(IMAGE_URL)),
-        ("video_url", json!(VIDEO_URL)),
-        ("audio_url", json!(AUDIO_URL)),
-        ("reference_image_urls", json!([IMAGE_URL])),
-        ("reference_video_urls", json!([VIDEO_URL])),
-        ("generate_audio", json!(true)),
-        ("num_images", json!(1)),
-        ("duration", json!(5)),
-        ("seed", json!(7)),
-        ("Prompt", json!("p")),
-        ("workspace_id", json!("ws_demo")),
-        ("owner_user_id", json!("usr_demo")),
-        ("user_id", json!("usr_demo")),
-        ("durationSeconds", json!(5)),
-    ];
-    let video = [
-        "image_url",
-        "reference_image_urls",
-        "reference_video_urls",
-        "generate_audio",
-        "duration",
-    ];
-    let inputs: [(&str, &[&str]); 5] = [
-        ("video-f", &video),
-        ("video-l", &video),
-        ("video-h", &["duration"]),
-        (
-            "video-r",
-            &["reference_image_urls", "generate_audio", "duration"],
-        ),
-        ("image-i", &["num_images"]),
-    ];
-    for (model, known) in inputs {
-        let path = if model == "image-i" { IMAGE } else { VIDEO };
-        for (field, value) in all_inputs
-            .iter()
-            .filter(|(field, _)| !known.contains(field))
-        {
-            let mut body = json!({"model": model, "prompt": "p"});
-            body[*field] = value.clone();
-            assert_rejected(&open, path, body).await;
-        }
-    }
-    assert!(
-        mock.jobs().await.is_empty(),
-        "a rejected submit created a job"
-    );
 }
 
 async fn metadata_is_returned_unchanged(mock: Mock) {

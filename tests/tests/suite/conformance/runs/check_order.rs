@@ -2,12 +2,31 @@
 
 use super::*;
 
-on_every_frontend! {
-    checks_run_in_the_documented_order,
-    replay_is_checked_after_existence_and_before_the_fields,
-    the_rate_limit_is_checked_after_the_credential_and_before_the_scope,
-    funds_are_checked_last: balance_usd("0"),
+scripts! {
+    replay_is_checked_after_existence_and_before_the_fields r#"
+        developer key=order-1 run => 202
+        developer key=order-1 /v1/formats/fmt_demo/runs {} => 409 idempotency_conflict
+        developer key=order-1 /v1/formats/fmt_none/runs {"instruction": "x"} => 404 format_not_found
+        developer key=order-2 run {"on_active_run": "reject"} => 409 format_run_in_progress
+        advance 10
+        developer key=order-2 run {"on_active_run": "reject"} => 202
+        developer key=order-2 run {"on_active_run": "reject"} => 200
+    "#
+    the_rate_limit_is_checked_after_the_credential_and_before_the_scope r#"
+        repeat 120
+          developer:svc_dev_noscope /v1/formats/fmt_demo/runs {} => 403 insufficient_scope
+        developer:svc_dev_noscope /v1/formats/fmt_demo/runs {} => 429 rate_limited
+        developer:svc_revoked /v1/formats/fmt_demo/runs {} => 401 unauthorized
+    "#
+    funds_are_checked_last [balance_usd("0")] r#"
+        developer /v1/formats/fmt_demo/runs {} => 400 invalid_request
+        developer /v1/formats/fmt_none/runs {"instruction": "x"} => 404 format_not_found
+        developer /v1/formats/fmt_inactive/runs {"instruction": "x"} => 409 format_inactive
+        developer run => 402 insufficient_credits
+    "#
 }
+
+on_every_frontend! { checks_run_in_the_documented_order }
 
 const JSON: Option<&str> = Some("application/json");
 const UNKNOWN: &str = "/v1/formats/fmt_none/runs";
@@ -56,52 +75,4 @@ async fn checks_run_in_the_documented_order(mock: Mock) {
         .await
         .expect_error(409, "format_inactive");
     assert_no_runs(&mock).await;
-}
-
-async fn replay_is_checked_after_existence_and_before_the_fields(mock: Mock) {
-    let keyed = mock.developer().idempotency_key("order-1");
-    keyed.post(RUNS, instruction("x")).await.expect(202);
-    keyed
-        .post_error(RUNS, json!({}), 409, "idempotency_conflict")
-        .await;
-    keyed
-        .post_error(UNKNOWN, instruction("x"), 404, "format_not_found")
-        .await;
-    let exclusive = with(instruction("y"), json!({"on_active_run": "reject"}));
-    let keyed = mock.developer().idempotency_key("order-2");
-    keyed
-        .post_error(RUNS, exclusive.clone(), 409, "format_run_in_progress")
-        .await;
-    mock.advance(10).await;
-    keyed.post(RUNS, exclusive.clone()).await.expect(202);
-    keyed.post(RUNS, exclusive).await.expect(200);
-}
-
-async fn the_rate_limit_is_checked_after_the_credential_and_before_the_scope(mock: Mock) {
-    let no_scopes = mock.developer_as("svc_dev_noscope");
-    for _ in 0..120 {
-        no_scopes
-            .post_error(RUNS, json!({}), 403, "insufficient_scope")
-            .await;
-    }
-    no_scopes
-        .post_error(RUNS, json!({}), 429, "rate_limited")
-        .await;
-    let revoked = mock.developer_as("svc_revoked");
-    revoked
-        .post_error(RUNS, json!({}), 401, "unauthorized")
-        .await;
-}
-
-async fn funds_are_checked_last(mock: Mock) {
-    let developer = mock.developer();
-    let rows: [(&str, Value, u16, &str); 4] = [
-        (RUNS, json!({}), 400, "invalid_request"),
-        (UNKNOWN, instruction("x"), 404, "format_not_found"),
-        (INACTIVE, instruction("x"), 409, "format_inactive"),
-        (RUNS, instruction("x"), 402, "insufficient_credits"),
-    ];
-    for (path, body, status, code) in rows {
-        developer.post_error(path, body, status, code).await;
-    }
 }
