@@ -102,6 +102,9 @@ impl<S: ClientSurface> Client<S> {
     /// The label is the application's own, such as the id of a tenant. Together with the journal's
     /// namespace it identifies submissions: the same submission id of another account is another
     /// submission, and an API key that was rotated makes no difference.
+    ///
+    /// Set it before the first submit: a label that is added or changed later makes each submission a
+    /// new one, which is paid for again.
     #[must_use]
     pub fn with_account(&self, label: impl Into<String>) -> Self {
         Self::from_core(Arc::new(Core {

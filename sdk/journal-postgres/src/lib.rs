@@ -26,8 +26,8 @@
 //! # Tables
 //!
 //! [`PostgresStore::new`] creates the tables `svc_journal_intents`, `svc_journal_budgets`,
-//! `svc_journal_owners` and `svc_journal_migrations`. If they exist, the role needs no right to create any:
-//! it reads and writes rows. PostgreSQL 13 or newer is needed, with its default isolation level: at a stricter
+//! `svc_journal_owners` and `svc_journal_migrations`. If they exist, the role does not need the privilege
+//! `CREATE`: it reads and writes rows. PostgreSQL 13 or newer is needed, with its default isolation level: at a stricter
 //! one, reservations of one budget fail when many are made at once.
 //!
 //! # Guarantees
@@ -39,8 +39,8 @@
 //! - **Time is the database's.** The clocks of the machines do not matter.
 //! - **No session state.** No prepared statements, session locks or notifications: the store works behind
 //!   pgbouncer in transaction mode.
-//! - **Owners have a heartbeat.** A process that ends in order gives its intents free at once, one that was
-//!   killed after [`owner_timeout`](PostgresOptions::owner_timeout).
+//! - **Owners have a heartbeat.** A process that exits normally releases its intents at once. Those of one that
+//!   was killed are released after [`owner_timeout`](PostgresOptions::owner_timeout).
 
 #![forbid(unsafe_code)]
 

@@ -24,7 +24,8 @@ pub struct PostgresOptions {
     /// connection's `search_path`.
     pub schema: Option<String>,
     /// How long this process may be silent before other processes take it for gone: from 1 second to a
-    /// day. 30 seconds by default. The process writes six times as often.
+    /// day. 30 seconds by default. Each process renews its heartbeat every sixth of this
+    /// time.
     ///
     /// It should be longer than a failover of the database. A restart of the server is not counted:
     /// after it, every process has this time again.

@@ -55,8 +55,8 @@ impl<'a, T> MixedBatch<'a, T> {
         self
     }
 
-    /// Says that the first submissions, so many, were submitted by an earlier batch. Up to 500 of them
-    /// are waited for at once, whatever the concurrency is.
+    /// Sets how many submissions, from the first one, an earlier batch has already submitted. Up to 500
+    /// of them are waited for at once, whatever the concurrency is.
     pub fn resumed(mut self, items: u64) -> Self {
         self.resumed = items;
         self
@@ -97,7 +97,8 @@ pub struct MixedItem<T> {
 
 /// The outcomes of a [`MixedBatch`], in the order in which its items end.
 ///
-/// Dropping it ends the batch at once. What was submitted goes on, and the next batch waits for it.
+/// Dropping it ends the batch at once. What was submitted goes on. With a journal and submission ids,
+/// the next batch waits for it.
 #[must_use = "a batch does nothing unless its outcomes are asked for"]
 pub struct MixedOutcomes<'a, T> {
     core: Arc<Core>,

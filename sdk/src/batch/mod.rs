@@ -36,9 +36,10 @@
 //!   the submit is tried again, and the number rises again slowly. The same goes for a service that is
 //!   overloaded, and for a rate limit that outlasts the retries of the client. No item fails by that.
 //! - The [spend limit](crate::ClientBuilder::spend_limit) has no room for the price: the submit is
-//!   tried again when another item has ended, as that may be refunded, and later ones go on, as they
-//!   may be cheaper. With none in flight, the error is the outcome of those that do not fit, and once
-//!   256 of them do not, it ends the batch.
+//!   set aside and tried again when another item has ended, as that may be refunded; later ones go on,
+//!   as they may be cheaper. When nothing is in flight any more, those that were set aside fail with
+//!   [`OverBudget`](crate::journal::JournalError::OverBudget). Once 256 are set aside, that error ends
+//!   the batch.
 //! - What would happen to every submit ends the batch: a rejected API key, a missing permission or
 //!   balance, a service that cannot be reached, a journal that cannot be written. What is in flight is
 //!   waited for, and then [`Outcomes::next`] returns that error. The submission that met it, and the
@@ -175,9 +176,9 @@ impl<R: Resource> fmt::Debug for Batch<'_, R> {
 impl<S: ClientSurface> Client<S> {
     /// Returns a batch of submits of one kind: of jobs, of runs of one kind, or of bulk queues.
     ///
-    /// See [`batch`](crate::batch) for how it goes on after a crash, and for what ends it. Without a
-    /// [journal](crate::ClientBuilder::journal), and for calls without a submission id, it does not go
-    /// on: what was submitted is submitted again by the next batch.
+    /// See [`batch`](crate::batch) for how it continues after a crash, and for what ends it. Without a
+    /// [journal](crate::ClientBuilder::journal), and for calls without a submission id, a new batch
+    /// submits, and pays for, everything again.
     pub fn batch<'a, R, I>(&self, calls: I) -> Batch<'a, R>
     where
         R: Resource<Surface = S>,

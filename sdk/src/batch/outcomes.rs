@@ -71,7 +71,8 @@ impl<R: Resource> BatchItem<R> {
 /// Returned by [`Batch::run`](super::Batch::run). The batch goes on while the next outcome is waited
 /// for; in between, what was sent is answered and recorded, and nothing new is begun.
 ///
-/// Dropping it ends the batch at once. What was submitted goes on, and the next batch waits for it.
+/// Dropping it ends the batch at once. What was submitted goes on. With a journal and submission ids,
+/// the next batch waits for it.
 #[must_use = "a batch does nothing unless its outcomes are asked for"]
 pub struct Outcomes<'a, R: Resource> {
     outcomes: MixedOutcomes<'a, Ended<R>>,

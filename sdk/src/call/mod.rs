@@ -144,7 +144,9 @@ type Decoder<T> = fn(&DecodeContext<'_>, &RawResponse) -> Result<T>;
 /// # Cancel safety
 ///
 /// Dropping a call cancels it. Dropping a submit that was sent leaves open whether the service carried
-/// it out, as a timeout does: send it again with the same idempotency key.
+/// it out, as a timeout does: send it again with the same idempotency key. A submit that a
+/// [journal](crate::journal) has recorded continues in the background until it has its receipt; see
+/// [`Client::drain`](crate::Client::drain).
 ///
 /// # Panics
 ///

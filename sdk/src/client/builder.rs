@@ -291,8 +291,9 @@ impl<S: ClientSurface> ClientBuilder<S> {
         self
     }
 
-    /// Sets what an earlier process with the same key knew of the rate limit of writes when it ended,
-    /// so that this one does not exceed it with its first requests.
+    /// Sets the rate limit of writes that an earlier process with the same key last saw, such as that of
+    /// the response to its last submit, less the time since then, so that this process does not exceed
+    /// it with its first requests.
     pub fn known_write_limit(mut self, limit: RateLimit) -> Self {
         self.known_write_limit = Some(limit);
         self
@@ -326,7 +327,7 @@ impl<S: ClientSurface> ClientBuilder<S> {
     /// Returns an error if the base URL is missing, if it is neither https nor http on a host that
     /// allows it, or if another setting is not valid: a host of [`allow_http`](Self::allow_http), a
     /// header, [`max_in_flight`](Self::max_in_flight) of 0, a timeout of the default transport beside
-    /// another transport.
+    /// another transport, a spend limit without a journal.
     pub fn build(self) -> Result<Client<S>> {
         let url = self.base_url.ok_or_else(|| {
             let variable = S::BASE_URL_VARIABLE;

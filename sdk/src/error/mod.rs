@@ -36,7 +36,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// if error.is_insufficient_funds() {
 ///     println!("top up, then submit again: {error}");
 /// } else if error.is_ambiguous() {
-///     // The job may exist. On the open surface, the same key makes the submit safe to repeat.
+///     // The job may exist. If the operation's key is documented, the same key makes it safe to repeat.
 ///     println!("may have been carried out; key {:?}", error.idempotency_key());
 /// } else if let Some(job) = error.job_id() {
 ///     println!("paid for: wait for {job} again later");
@@ -204,9 +204,8 @@ impl Error {
         self
     }
 
-    /// Returns whether an earlier attempt of the same submission may have been carried out, of which
-    /// this error says nothing: the service refused the last attempt before it looked for the
-    /// idempotency key.
+    /// Returns whether an earlier attempt with the same key may have been carried out although the last
+    /// one was refused. [`is_ambiguous`](Self::is_ambiguous) includes this.
     #[must_use]
     pub fn has_unsettled_attempt(&self) -> bool {
         self.inner.has_unsettled_attempt

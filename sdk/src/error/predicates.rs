@@ -41,10 +41,12 @@ impl Error {
         !is_repeatable && (is_unknown || self.inner.has_unsettled_attempt)
     }
 
-    /// Returns whether the same call can succeed later, and making it again cannot pay twice.
+    /// Returns whether a new attempt can succeed.
     ///
-    /// A submit is retryable only if the failure proves that nothing ran. The error of a wait is not
-    /// retryable: what was waited for is paid for, so wait for it again.
+    /// A submit is retryable only if the failure proves that nothing ran, so that submitting it again
+    /// cannot pay twice. If a wait failed, this is `false`: wait again, as what was waited for is paid
+    /// for. For a job or run that failed it is what the service says of a new submit, which is charged
+    /// anew; what a failed run spent is charged as well.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         if self.inner.ended_wait {

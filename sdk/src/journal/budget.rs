@@ -11,8 +11,12 @@ use crate::types::Usd;
 /// Set it with [`ClientBuilder::spend_limit`](crate::ClientBuilder::spend_limit). A submit whose price
 /// is unknown is refused: a job needs an estimate, which only the open surface gives, and a run needs
 /// a spend cap in its body, or [`Call::at_most`](crate::Call::at_most). An estimate is used again for a
-/// minute. If the service charges more than was reserved, the budget stops. Top-ups and raw requests
-/// are outside of it.
+/// minute. Top-ups, raw requests and calls of MCP tools do not count.
+///
+/// The sums are never reset, not even by [`Journal::purge`](super::Journal::purge): give each period a
+/// name of its own, such as `images-2026-11`. If the service charges more than was reserved, nothing
+/// more can be reserved under that name: go on under another one. Clients with the same name should
+/// have the same limit, as each compares the sums with its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpendLimit {
     pub(crate) name: String,

@@ -13,18 +13,21 @@ pub enum Reuse {
     /// refused or not sent changes nothing.
     #[default]
     ReturnExisting,
-    /// The same, but submit again if it failed, was canceled, was skipped or expired.
+    /// Return the handle of what was submitted, unless it failed, was canceled, was skipped or expired:
+    /// then submit again, which is paid for again.
     RetryUnsuccessful,
-    /// Take over what a process began that is gone, and whose outcome was not acknowledged; submit
-    /// anew otherwise. Several submits under one id are several jobs. Their keys are random.
+    /// Continue a submission that a process began which has ended, and which was not acknowledged;
+    /// otherwise submit anew. Several submissions can have one id, and their keys are random.
     AdoptOrphan,
 }
 
-/// Why it cannot be told whether a request was carried out, and why it is not sent again.
+/// Why a submit has no receipt, and what to do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UndecidedReason {
-    /// The same call would send the request again with the same key, and find out.
+    /// Sending the request again with the same key finds out, and cannot pay twice. With a submission
+    /// id, make the same call. Without one, pass the entry's key to
+    /// [`Call::idempotency_key`](crate::Call::idempotency_key): a call without it is a new submit.
     CallAgain,
     /// The service does not document that it recognizes the idempotency key.
     KeyNotDocumented,

@@ -19,7 +19,7 @@ use crate::types::{IdempotencyKey, Usd};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Entry {
-    /// The intent.
+    /// The identifier of the intent.
     pub id: IntentId,
     /// The id that the application gave.
     pub submission_id: Option<String>,
@@ -41,7 +41,7 @@ pub struct Entry {
     pub estimate_usd: Option<Usd>,
     /// What was charged, as far as the receipt or the outcome says so.
     pub charge_usd: Option<Usd>,
-    /// The budget that it has reserved something of.
+    /// The name of the spend limit that it has reserved an amount of.
     pub budget: Option<String>,
     /// When it was begun.
     pub begun_at: SystemTime,
@@ -79,7 +79,7 @@ pub enum EntryState {
     InProgress,
     /// It has no receipt, and its process is gone.
     Undecided(UndecidedReason),
-    /// Its process is gone before anything ran.
+    /// The last attempt proved that nothing ran, and its process has ended. It can be submitted again.
     NotSent,
     /// The service accepted it.
     Accepted,
@@ -123,8 +123,8 @@ impl Entries {
 }
 
 impl Journal {
-    /// Returns the submissions of the namespace, oldest first: those that are not acknowledged, or
-    /// with `include_closed` all of them.
+    /// Returns the submissions of the namespace, oldest first. Acknowledged and released ones are
+    /// returned only if `include_closed` is set.
     #[must_use]
     pub fn entries(&self, include_closed: bool) -> Entries {
         Entries(Intents::new(self, include_closed))
@@ -162,7 +162,8 @@ impl Journal {
         intent.map(Intent::read).ok_or_else(StoreError::not_found)
     }
 
-    /// Settles a submission whose outcome was unknown.
+    /// Records what became of a submission whose outcome was unknown, as a person or a program found it
+    /// out.
     ///
     /// # Errors
     ///

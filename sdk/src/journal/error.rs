@@ -7,15 +7,16 @@ use super::decision::UndecidedReason;
 use super::store::{BudgetTotals, IntentId, Reservation, StoreError};
 use crate::types::{IdempotencyKey, Usd};
 
-/// A submit of which it is unknown whether the service carried it out.
+/// A submit without a receipt.
 ///
-/// It is not sent again. Look for it among the jobs or runs of the service, by its price and time, or
-/// by its idempotency key where a list shows that; then say what was found with
-/// [`Journal::settle`](super::Journal::settle).
+/// The `reason` says whether making the same call again finds out what became of it
+/// ([`UndecidedReason::CallAgain`]). Otherwise it is not sent again: look for it among the jobs or runs
+/// of the service, by its price and time, or by its idempotency key where a list shows that, and record
+/// what you found with [`Journal::settle`](super::Journal::settle).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Undecided {
-    /// The intent.
+    /// The identifier of the intent.
     pub id: IntentId,
     /// The id that the application gave.
     pub submission_id: Option<String>,
@@ -29,11 +30,11 @@ pub struct Undecided {
     pub begun_at: std::time::SystemTime,
 }
 
-/// The error of a journal. Nothing was sent, unless a variant says otherwise.
+/// The error of a journal. The call that returns it has sent nothing; an earlier one may have.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// The store failed. See [`Error::may_have_been_sent`](crate::Error::may_have_been_sent).
+    /// The store failed.
     Store(StoreError),
     /// Another request was submitted under this submission id.
     SubmissionConflict {
@@ -42,8 +43,12 @@ pub enum JournalError {
         /// The intent of the other request.
         id: IntentId,
     },
-    /// The submission was begun with another base URL or API key, and the client has no
-    /// [`with_account`](crate::Client::with_account).
+    /// The submission was begun with another base URL or API key, and the client has no account label
+    /// ([`with_account`](crate::Client::with_account)) that says that they are the same account.
+    ///
+    /// Use the earlier base URL and key, or go on with the job that
+    /// [`Journal::find`](super::Journal::find) returns. A label that is added now is part of another
+    /// submission: it is submitted, and paid for, again.
     AccountChanged {
         /// The id that the application gave.
         submission_id: String,
@@ -70,7 +75,7 @@ pub enum JournalError {
         /// The sums of the limit's budget.
         totals: BudgetTotals,
     },
-    /// It has no price, so that the spend limit cannot be kept.
+    /// Its price is unknown, so that the spend limit cannot be enforced.
     NoPrice {
         /// What is missing.
         reason: &'static str,
@@ -108,8 +113,8 @@ impl fmt::Display for JournalError {
             ),
             Self::AccountChanged { submission_id, .. } => write!(
                 f,
-                "the submission `{submission_id}` was begun with another base URL or API key; \
-                name its account with `with_account` to go on with it"
+                "the submission `{submission_id}` was begun with another base URL or API key: use those, \
+                or go on with the job that `Journal::find` returns"
             ),
             Self::SubmissionInProgress { submission_id, .. } => write!(
                 f,
@@ -118,7 +123,7 @@ impl fmt::Display for JournalError {
             Self::Undecided(undecided) => {
                 write!(f, "it is unknown whether an earlier submit was carried out")?;
                 f.write_str(match undecided.reason {
-                    UndecidedReason::CallAgain => ", and the same call finds out",
+                    UndecidedReason::CallAgain => ": make the same call again to find out",
                     UndecidedReason::KeyNotDocumented => {
                         ": the service does not document idempotency keys for this operation"
                     }
@@ -139,7 +144,7 @@ impl fmt::Display for JournalError {
             } if totals.is_stopped => write!(
                 f,
                 "the spend limit `{budget}` is stopped, as the service charged more than was \
-                reserved; {amount} of {limit} USD was not reserved"
+                reserved: nothing more can be reserved from it"
             ),
             Self::OverBudget {
                 budget,
@@ -151,12 +156,12 @@ impl fmt::Display for JournalError {
                 "{amount} USD does not fit into the spend limit `{budget}` of {limit} USD"
             ),
             Self::NoPrice { reason } => {
-                write!(f, "cannot keep the spend limit: {reason}")
+                write!(f, "cannot enforce the spend limit: {reason}")
             }
             Self::TooExpensive { price, at_most } => {
                 write!(
                     f,
-                    "it can cost {price} USD, which is more than {at_most} USD"
+                    "the submit can cost up to {price} USD, which is more than its limit of {at_most} USD"
                 )
             }
             Self::GenerationTaken => f.write_str("another process began the same submission"),

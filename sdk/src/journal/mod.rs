@@ -23,12 +23,23 @@
 //! # }
 //! ```
 //!
+//! # Terms
+//!
+//! - **Submission**: what the application wants to pay for once, identified by its submission id.
+//! - **Intent**: the record of one request for it, written before the request is sent.
+//! - **Generation**: 1 for the first intent of a submission, one more for each that submits it anew.
+//! - **Receipt**: the service's response with the id of the job, run, queue or top-up.
+//! - **Account**: a label that the application sets, such as a tenant
+//!   ([`Client::with_account`](crate::Client::with_account)).
+//! - **Owner**: the process that works on an intent.
+//! - **Acknowledged**: the application has stored the result, and needs the entry no longer.
+//!
 //! # What it protects
 //!
 //! - A process that ends at any moment, a response that is lost, a second process with the same
 //!   submission: one job.
-//! - Operations whose idempotency the service does not document as well: they are not sent again
-//!   unless it is certain that nothing ran.
+//! - Also operations whose idempotency the service does not document: they are not sent again unless
+//!   it is certain that nothing ran.
 //! - A journal that was lost or restored from a backup: the idempotency key is derived from namespace,
 //!   account, submission id and generation, so that the service recognizes it for about a day,
 //!   where it documents that ([`RetryClass::Key`](crate::contract::RetryClass::Key)). Elsewhere, only

@@ -43,7 +43,7 @@ pub enum Recovered<S: ClientSurface> {
     Undecided(Undecided),
 }
 
-/// The submissions that gone processes have left behind, oldest first.
+/// The submissions of processes that have ended, oldest first.
 ///
 /// Returned by [`Client::recover`]. Each is given to one process only.
 #[must_use = "nothing is recovered unless `next` is called"]
@@ -140,6 +140,9 @@ impl<S: ClientSurface> Client<S> {
     }
 
     /// Returns what earlier processes submitted through the client's journal and did not acknowledge.
+    ///
+    /// Only submissions of this client's base URL and account label are returned: call it for each client
+    /// that shares the journal, and for the client of each account.
     ///
     /// ```no_run
     /// use svc_sdk::journal::Recovered;

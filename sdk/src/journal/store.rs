@@ -334,7 +334,7 @@ pub struct ListFilter {
     pub include_closed: bool,
     /// Those after that position: [`IntentPage::next`] of the page before.
     pub after: Option<String>,
-    /// At most so many.
+    /// The maximum number of intents in the page.
     pub limit: usize,
 }
 

@@ -124,7 +124,8 @@ impl Client {
 
     /// Calls a tool and returns its result.
     ///
-    /// `arguments` must be a JSON object, or `null` for a call without arguments.
+    /// `arguments` must be a JSON object, or `null` for a call without arguments. With a journal, the call
+    /// of a paid tool is a [`submit`](Self::submit) without a submission id.
     ///
     /// # Errors
     ///

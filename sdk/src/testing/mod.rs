@@ -43,7 +43,7 @@
 //!     "artifacts": [{"id": "art_1", "url": "https://media.example/fox.mp4"}],
 //! }))?;
 //! assert_eq!(result.artifacts().len(), 1);
-//! assert!(testing::error(402, "insufficient_balance").is_insufficient_funds());
+//! assert!(testing::error(402, "insufficient_funds").is_insufficient_funds());
 //! # Ok(())
 //! # }
 //! # run().unwrap();
