@@ -18,7 +18,6 @@ use crate::session::keys::Sandbox;
 use crate::text::{sanitize, shell_quote};
 
 pub(crate) use crate::session::explain::EMPTY_SANDBOX;
-pub(crate) use crate::session::keys::key_variable;
 
 /// The state that is shared by all parts of a command.
 #[derive(Debug)]
@@ -155,7 +154,7 @@ impl Session {
                     .then(", or store this key with ")
                     .svc(["auth", "login", "--surface", name]),
             )
-            .hint(format!("or set {}", key_variable(surface)))
+            .hint(format!("or set {}", surface.names().key_variable))
         })?;
         self.configured(base_url, Some(&key), configure)
     }
@@ -225,7 +224,10 @@ impl Session {
                 let why = "no API key for the developer surface is configured";
                 Failure::new(Exit::NotAllowed, why)
                     .hint(Suggestion::from("set up URLs and keys with ").svc(["init"]))
-                    .hint(format!("or set {}", key_variable(SurfaceChoice::Developer)))
+                    .hint(format!(
+                        "or set {}",
+                        SurfaceChoice::Developer.names().key_variable
+                    ))
             })?;
             (url, key)
         };
@@ -376,9 +378,10 @@ impl Session {
         words: &[impl AsRef<str>],
     ) -> String {
         let url = match surface {
-            SurfaceChoice::Open => ("--base-url", &self.global.base_url),
-            SurfaceChoice::Developer => ("--developer-base-url", &self.global.developer_base_url),
+            SurfaceChoice::Open => &self.global.base_url,
+            SurfaceChoice::Developer => &self.global.developer_base_url,
         };
+        let url = (surface.names().url_flag, url);
         let mut command = vec!["svc".to_owned()];
         command.extend(
             words
@@ -413,9 +416,8 @@ impl Session {
     /// Returns whether a person uses this program, and has not configured the service.
     fn is_first_run(&self) -> bool {
         let process = Environment::from_process();
-        let has_url = ["SVC_BASE_URL", "SVC_DEVELOPER_BASE_URL"]
-            .iter()
-            .any(|variable| process.get(variable).is_some());
+        let has_url = |surface: SurfaceChoice| process.get(surface.names().url_variable).is_some();
+        let has_url = SurfaceChoice::ALL.into_iter().any(has_url);
         let has_file = config_file(&process).is_ok_and(|path| path.exists());
         self.printer.shows_progress() && !has_url && !has_file
     }

@@ -69,7 +69,7 @@ pub(crate) enum Color {
 }
 
 /// One of the two hosts of the service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum)]
 pub(crate) enum SurfaceChoice {
     /// Images, videos, model aliases, estimates, jobs
     Open,
@@ -77,7 +77,40 @@ pub(crate) enum SurfaceChoice {
     Developer,
 }
 
+/// What the settings of a surface are called.
+pub(crate) struct SurfaceNames {
+    /// The URL in a profile.
+    pub(crate) url: &'static str,
+    pub(crate) url_flag: &'static str,
+    pub(crate) url_variable: &'static str,
+    /// The flag of the file with its API key.
+    pub(crate) key_flag: &'static str,
+    pub(crate) key_variable: &'static str,
+}
+
 impl SurfaceChoice {
+    /// Both surfaces, in the order in which they are set up.
+    pub(crate) const ALL: [Self; 2] = [Self::Open, Self::Developer];
+
+    pub(crate) const fn names(self) -> SurfaceNames {
+        match self {
+            Self::Open => SurfaceNames {
+                url: "base_url",
+                url_flag: "--base-url",
+                url_variable: "SVC_BASE_URL",
+                key_flag: "--open-key-file",
+                key_variable: "SVC_OPEN_API_KEY",
+            },
+            Self::Developer => SurfaceNames {
+                url: "developer_base_url",
+                url_flag: "--developer-base-url",
+                url_variable: "SVC_DEVELOPER_BASE_URL",
+                key_flag: "--developer-key-file",
+                key_variable: "SVC_DEVELOPER_API_KEY",
+            },
+        }
+    }
+
     pub(crate) const fn other(self) -> Self {
         match self {
             Self::Open => Self::Developer,

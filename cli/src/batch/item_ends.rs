@@ -123,8 +123,8 @@ impl Runner<'_> {
         let noun = if item.is_run { "run" } else { "job" };
         let submitted = item.record.attempt.as_ref();
         let submitted = submitted.map(|it| (it.base_url.as_str(), it.key_fingerprint.as_str()));
-        let account = self.source.clients.url_and_fingerprint(item.account);
-        Ok(match submitted.is_none() || submitted == account {
+        let configured = self.source.clients.url_and_fingerprint(item.surface);
+        Ok(match submitted.is_none() || submitted == configured {
             true => {
                 let why =
                     format!("the service does not know the {noun}, which may have been charged");
@@ -195,7 +195,7 @@ impl Runner<'_> {
                 continue;
             };
             let submitted = (attempt.base_url.as_str(), attempt.key_fingerprint.as_str());
-            let is_same = source.clients.url_and_fingerprint(item.account) == Some(submitted);
+            let is_same = source.clients.url_and_fingerprint(item.surface) == Some(submitted);
             if item.next_step != NextStep::Resolve || (is_same && attempt.is_repeatable) {
                 continue;
             }

@@ -7,6 +7,7 @@ use svc_sdk::types::Usd;
 
 use super::journal;
 use crate::args::{DownloadArgs, SurfaceChoice, Timeout};
+use crate::batch::plan::surface_of;
 use crate::session::Session;
 
 /// The maximum number of jobs in flight, unless `--concurrency` sets another.
@@ -79,10 +80,6 @@ impl BatchOptions {
             words.push("--overwrite".to_owned());
         }
         words.extend(flags.iter().map(|flag| (*flag).to_owned()));
-        let surface = match self.default_operation().surface() {
-            svc_sdk::contract::Surface::Developer => SurfaceChoice::Developer,
-            _ => SurfaceChoice::Open,
-        };
-        session.resume_command(surface, &words)
+        session.resume_command(surface_of(self.default_operation()), &words)
     }
 }

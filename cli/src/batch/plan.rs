@@ -8,6 +8,7 @@ use svc_sdk::contract::{Operation, Surface};
 use svc_sdk::journal::{self, EntryState};
 use svc_sdk::types::Usd;
 
+use crate::args::SurfaceChoice;
 use crate::batch::journal::{BUDGET, Journal, Note, Quota, Record, Status, Stored};
 use crate::batch::manifest::{Line, LinePosition, Manifest};
 use crate::batch::options::BatchOptions;
@@ -17,18 +18,11 @@ use crate::session::Session;
 /// The index of an item.
 pub(super) type Index = u32;
 
-/// The key that pays for an item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Account {
-    Open,
-    Developer,
-}
-
 /// The contents of a journal: records of items, by the hashes of their ids, and write quotas.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     items: HashMap<u128, Record>,
-    quotas: HashMap<Account, Quota>,
+    quotas: HashMap<SurfaceChoice, Quota>,
     /// The intents whose requests were never sent, or proved that nothing ran.
     not_sent: Vec<journal::IntentId>,
     /// Whether a charge was above its estimate while there was a limit.
@@ -68,8 +62,8 @@ impl Records {
                 record.apply_outcome(&outcome);
             }
             Stored::Note(Note::Quota(quota)) => {
-                if let Some(account) = Operation::from_name(&quota.operation).map(account_of) {
-                    self.quotas.insert(account, quota);
+                if let Some(surface) = Operation::from_name(&quota.operation).map(surface_of) {
+                    self.quotas.insert(surface, quota);
                 }
             }
             Stored::Note(Note::Overcharged {}) => self.is_overcharged = true,
@@ -88,8 +82,8 @@ impl Records {
 
     /// Counts a request that may have been sent after the response with the quota.
     fn count_request(&mut self, entry: &journal::Entry) {
-        if let Some(account) = entry.operation.map(account_of)
-            && let Some(quota) = self.quotas.get_mut(&account)
+        if let Some(surface) = entry.operation.map(surface_of)
+            && let Some(quota) = self.quotas.get_mut(&surface)
             && let Some(at) = quota.at
         {
             let is_later = Timestamp::try_from(entry.begun_at).is_ok_and(|begun| begun >= at);
@@ -119,7 +113,7 @@ pub(super) struct Item {
     pub(super) position: LinePosition,
     /// The hash of the operation and the body.
     pub(super) hash: u64,
-    pub(super) account: Account,
+    pub(super) surface: SurfaceChoice,
     /// Whether it is a run, and not a job.
     pub(super) is_run: bool,
     pub(super) next_step: NextStep,
@@ -140,7 +134,7 @@ pub(super) struct Plan {
     pub(super) missing: usize,
     pub(super) missing_spent: Usd,
     /// What is left of the write quotas, as far as the journal knows.
-    pub(super) quotas: HashMap<Account, Quota>,
+    pub(super) quotas: HashMap<SurfaceChoice, Quota>,
 }
 
 impl Plan {
@@ -191,7 +185,7 @@ impl Plan {
             items.push(Item {
                 position,
                 hash,
-                account: account_of(line.operation),
+                surface: surface_of(line.operation),
                 is_run: line.operation == Operation::AgentCompletionsCreate,
                 next_step,
                 record,
@@ -249,11 +243,11 @@ impl Totals {
     }
 }
 
-/// Returns the key that pays for an operation.
-pub(super) fn account_of(operation: Operation) -> Account {
+/// Returns the surface whose key pays for an operation.
+pub(super) fn surface_of(operation: Operation) -> SurfaceChoice {
     match operation.surface() {
-        Surface::Developer => Account::Developer,
-        _ => Account::Open,
+        Surface::Developer => SurfaceChoice::Developer,
+        _ => SurfaceChoice::Open,
     }
 }
 
@@ -346,7 +340,7 @@ mod tests {
         std::fs::write(&path, lines.concat()).unwrap();
         let journal = Journal::read_only(&path).await.unwrap();
         let records = Records::read(&journal).await.unwrap();
-        assert_eq!(records.quotas[&Account::Open].remaining, 5);
+        assert_eq!(records.quotas[&SurfaceChoice::Open].remaining, 5);
     }
 
     #[test]

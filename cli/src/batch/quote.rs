@@ -9,7 +9,8 @@ use svc_sdk::{Client, Open};
 
 use super::manifest::{LinePosition, Manifest};
 use super::options::BatchOptions;
-use super::plan::{Account, NextStep, Plan, account_of};
+use super::plan::{NextStep, Plan, surface_of};
+use crate::args::SurfaceChoice;
 use crate::error::{Exit, Failure};
 use crate::journal::RequestHash;
 use crate::output::Table;
@@ -300,13 +301,13 @@ enum PriceSource {
 
 /// Returns how the price of a request is found.
 fn price_source(operation: Operation, body: &Map<String, Value>) -> PriceSource {
-    match account_of(operation) {
-        Account::Open => PriceSource::Estimate(shape(body)),
-        Account::Developer if operation == Operation::AgentCompletionsCreate => {
+    match surface_of(operation) {
+        SurfaceChoice::Open => PriceSource::Estimate(shape(body)),
+        SurfaceChoice::Developer if operation == Operation::AgentCompletionsCreate => {
             let cap = SpendCap::from_body(body);
             cap.map_or(PriceSource::Unknown, |cap| PriceSource::Known(cap.max_usd))
         }
-        Account::Developer => PriceSource::Unknown,
+        SurfaceChoice::Developer => PriceSource::Unknown,
     }
 }
 

@@ -13,9 +13,10 @@ use svc_sdk::types::{RunReceipt, Usd};
 use svc_sdk::{Call, Developer, Error, ErrorKind, JobHandle, Open};
 use tokio::sync::Semaphore;
 
+use crate::args::SurfaceChoice;
 use crate::batch::journal::{DOWNLOAD_FAILED, Status, notes_of};
 use crate::batch::manifest::Line;
-use crate::batch::plan::{Account, account_of};
+use crate::batch::plan::surface_of;
 use crate::clock;
 use crate::download::{DownloadPlan, StoredFile, prompt_of};
 use crate::error::{Exit, Failure};
@@ -65,13 +66,13 @@ impl Clients {
     }
 
     /// Returns the base URL and the fingerprint of the API key.
-    pub(super) fn url_and_fingerprint(&self, account: Account) -> Option<(&str, &str)> {
-        match account {
-            Account::Open => {
+    pub(super) fn url_and_fingerprint(&self, surface: SurfaceChoice) -> Option<(&str, &str)> {
+        match surface {
+            SurfaceChoice::Open => {
                 let access = self.open.as_ref()?;
                 Some((&access.base_url, &access.key_fingerprint))
             }
-            Account::Developer => {
+            SurfaceChoice::Developer => {
                 let access = self.developer.as_ref()?;
                 Some((&access.base_url, &access.key_fingerprint))
             }
@@ -103,36 +104,38 @@ impl Clients {
         let prompt = plan.filter(|plan| plan.has_template());
         let prompt = prompt.and_then(|_| prompt_of(&line.body));
         let missing = || Failure::other("no client for this operation");
-        let clients = self.clone();
         let is_run = line.operation == Operation::AgentCompletionsCreate;
-        Ok(match account_of(line.operation) {
-            Account::Open => {
-                let access = self.open.as_ref().ok_or_else(missing)?;
-                let call = call::<JobResource<Open>>(access, line, reuse)?;
-                call.followed_by(move |job| {
-                    note_accepted(&job, &on_accepted);
-                    let (clients, prompt) = (clients.clone(), prompt.clone());
-                    async move { clients.follow_job(job, prompt.as_deref()).await }
-                })
+        let (open, developer) = (self.open.as_ref(), self.developer.as_ref());
+        match surface_of(line.operation) {
+            SurfaceChoice::Open => {
+                let call = call::<JobResource<Open>>(open.ok_or_else(missing)?, line, reuse)?;
+                Ok(self.followed(call, prompt, on_accepted))
             }
-            Account::Developer if is_run => {
-                let access = self.developer.as_ref().ok_or_else(missing)?;
-                let call = call::<AgentRun>(access, line, reuse)?;
-                call.followed_by(move |run| {
-                    note_accepted(&run, &on_accepted);
-                    let (clients, prompt) = (clients.clone(), prompt.clone());
-                    async move { clients.follow_run(run, prompt.as_deref()).await }
-                })
+            SurfaceChoice::Developer if is_run => {
+                let call = call::<AgentRun>(developer.ok_or_else(missing)?, line, reuse)?;
+                Ok(self.followed(call, prompt, on_accepted))
             }
-            Account::Developer => {
-                let access = self.developer.as_ref().ok_or_else(missing)?;
+            SurfaceChoice::Developer => {
+                let access = developer.ok_or_else(missing)?;
                 let call = call::<JobResource<Developer>>(access, line, reuse)?;
-                call.followed_by(move |job| {
-                    note_accepted(&job, &on_accepted);
-                    let (clients, prompt) = (clients.clone(), prompt.clone());
-                    async move { clients.follow_job(job, prompt.as_deref()).await }
-                })
+                Ok(self.followed(call, prompt, on_accepted))
             }
+        }
+    }
+
+    fn followed<R: Follow>(
+        &self,
+        call: Call<Handle<R>>,
+        prompt: Option<String>,
+        on_accepted: OnAccepted,
+    ) -> Submission<Followed> {
+        let clients = self.clone();
+        call.followed_by(move |handle| {
+            if !handle.is_resumed() {
+                on_accepted(R::charge(&handle));
+            }
+            let (clients, prompt) = (clients.clone(), prompt.clone());
+            async move { R::follow(clients, handle, prompt.as_deref()).await }
         })
     }
 
@@ -238,6 +241,28 @@ impl Clients {
     }
 }
 
+/// A resource that a batch submits.
+trait Follow: ResourceKind {
+    /// Waits until it has ended, and downloads its files.
+    fn follow(
+        clients: Clients,
+        handle: Handle<Self>,
+        prompt: Option<&str>,
+    ) -> impl Future<Output = Followed> + Send;
+}
+
+impl<S: EstimateSource> Follow for JobResource<S> {
+    async fn follow(clients: Clients, handle: JobHandle<S>, prompt: Option<&str>) -> Followed {
+        clients.follow_job(handle, prompt).await
+    }
+}
+
+impl Follow for AgentRun {
+    async fn follow(clients: Clients, handle: RunHandle<Self>, prompt: Option<&str>) -> Followed {
+        clients.follow_run(handle, prompt).await
+    }
+}
+
 fn call<R: ResourceKind>(
     access: &Access<R::Surface>,
     line: Line,
@@ -255,12 +280,6 @@ fn call<R: ResourceKind>(
     Ok(notes
         .into_iter()
         .fold(call, |call, (name, value)| call.note(name, value)))
-}
-
-fn note_accepted<R: ResourceKind>(handle: &Handle<R>, on_accepted: &OnAccepted) {
-    if !handle.is_resumed() {
-        on_accepted(R::charge(handle));
-    }
 }
 
 /// Waits again until the outcome is known, or cannot be found out.

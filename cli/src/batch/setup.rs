@@ -10,10 +10,11 @@ use svc_sdk::observe::{AttemptEnd, Observer};
 use svc_sdk::types::Usd;
 use svc_sdk::{ClientSurface, RateLimit, RawResponse, RetryPolicy};
 
+use crate::args::SurfaceChoice;
 use crate::batch::journal::{ACCOUNT, BUDGET, Journal, Note, Quota, Status};
 use crate::batch::manifest::Manifest;
 use crate::batch::options::BatchOptions;
-use crate::batch::plan::{Account, Item, NextStep, Plan};
+use crate::batch::plan::{Item, NextStep, Plan};
 use crate::batch::quote::Quote;
 use crate::batch::requests::Clients;
 use crate::clock;
@@ -35,9 +36,9 @@ pub(super) fn clients(
     writes: &ObservedWrites,
     download: Option<Arc<DownloadPlan>>,
 ) -> Result<Clients, Failure> {
-    let is_needed = |account| {
+    let is_needed = |surface| {
         let mut items = plan.items.iter();
-        items.any(|item| item.account == account && item.next_step != NextStep::Done)
+        items.any(|item| item.surface == surface && item.next_step != NextStep::Done)
     };
     let context = Context {
         session,
@@ -47,11 +48,11 @@ pub(super) fn clients(
         writes,
     };
     let mut clients = Clients::new(download);
-    if is_needed(Account::Open) {
-        clients.open = Some(Arc::new(context.access(Account::Open)?));
+    if is_needed(SurfaceChoice::Open) {
+        clients.open = Some(Arc::new(context.access(SurfaceChoice::Open)?));
     }
-    if is_needed(Account::Developer) {
-        clients.developer = Some(Arc::new(context.access(Account::Developer)?));
+    if is_needed(SurfaceChoice::Developer) {
+        clients.developer = Some(Arc::new(context.access(SurfaceChoice::Developer)?));
     }
     Ok(clients)
 }
@@ -65,7 +66,7 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
-    fn access<S: ClientSurface>(&self, account: Account) -> Result<Access<S>, Failure> {
+    fn access<S: ClientSurface>(&self, surface: SurfaceChoice) -> Result<Access<S>, Failure> {
         let access = self.session.access_by::<S>(|builder| {
             let mut builder = builder
                 .journal(self.journal.submissions.clone())
@@ -81,7 +82,7 @@ impl Context<'_> {
                 };
                 builder = builder.spend_limit(SpendLimit::new(BUDGET, left.max(Usd::ZERO)));
             }
-            if let Some(quota) = self.plan.quotas.get(&account)
+            if let Some(quota) = self.plan.quotas.get(&surface)
                 && let Ok(reset_after) =
                     Duration::try_from(quota.resets_at.duration_since(clock::now()))
             {
@@ -149,13 +150,10 @@ pub(super) fn check_account(plan: &Plan, clients: &Clients) -> Result<(), Failur
     {
         let attempt = item.record.attempt.as_ref();
         if let (Some(attempt), Some((base_url, _))) =
-            (attempt, clients.url_and_fingerprint(item.account))
+            (attempt, clients.url_and_fingerprint(item.surface))
             && attempt.base_url != base_url
         {
-            let flag = match item.account {
-                Account::Open => "--base-url",
-                Account::Developer => "--developer-base-url",
-            };
+            let flag = item.surface.names().url_flag;
             return Err(Failure::usage(format!(
                 "the batch was submitted to {}, but {base_url} is configured",
                 attempt.base_url
@@ -231,7 +229,10 @@ pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions)
     let is_watched = |item: &&Item| item.next_step != NextStep::Done && !item.is_run;
     let watched: Vec<&Item> = plan.items.iter().filter(is_watched).collect();
     if printer.shows_progress() && !session.is_sandbox() && !watched.is_empty() {
-        let surface = match watched.iter().any(|item| item.account == Account::Open) {
+        let surface = match watched
+            .iter()
+            .any(|item| item.surface == SurfaceChoice::Open)
+        {
             true => "",
             false => " --surface developer",
         };

@@ -253,7 +253,7 @@ pub(in crate::commands) async fn newest_entry(
     let entries = session.submitted().await?;
     let settings = session.settings()?;
     let is_configured = |entry: &Entry| {
-        let surfaces = [SurfaceChoice::Open, SurfaceChoice::Developer];
+        let surfaces = SurfaceChoice::ALL;
         let mut urls = surfaces
             .into_iter()
             .filter_map(|surface| settings.url_of(surface));

@@ -165,7 +165,7 @@ async fn resolve_last(
     })
     .await?;
     ids.push(id.id().to_owned());
-    let surfaces = [SurfaceChoice::Open, SurfaceChoice::Developer];
+    let surfaces = SurfaceChoice::ALL;
     surface.surface = surfaces
         .into_iter()
         .find(|surface| entry.intent.surface == surface.as_str());

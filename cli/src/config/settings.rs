@@ -141,10 +141,7 @@ impl Settings {
     pub(crate) fn require_url(&self, surface: SurfaceChoice) -> Result<&Setting, Failure> {
         self.check_profile()?;
         self.url_of(surface).ok_or_else(|| {
-            let (variable, flag) = match surface {
-                SurfaceChoice::Open => ("SVC_BASE_URL", "--base-url"),
-                SurfaceChoice::Developer => ("SVC_DEVELOPER_BASE_URL", "--developer-base-url"),
-            };
+            let (variable, flag) = (surface.names().url_variable, surface.names().url_flag);
             let name = surface.as_str();
             Failure::configuration(format!("no URL of the {name} surface is configured"))
                 .hint(Suggestion::from("set it up together with an API key: ").svc(["init"]))

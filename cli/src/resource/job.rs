@@ -15,9 +15,7 @@ use crate::output::values::{
 };
 use crate::output::{Column, ProgressLine, Table};
 use crate::pricing::{self, EstimateSource, Price};
-use crate::resource::{
-    OnProgress, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest, with_download_flags,
-};
+use crate::resource::{OnProgress, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest};
 use crate::session::{Session, surface_choice};
 use crate::text::sanitize;
 
@@ -61,20 +59,8 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
         session.resume_command_on(surface_choice::<S>(), &["job", "list"])
     }
 
-    fn wait_command(
-        handle: &Handle<Self>,
-        session: &Session,
-        download: Option<&DownloadPlan>,
-    ) -> String {
-        let words = ["job", "wait", handle.id().as_str()];
-        let words = with_download_flags(&words, "--download", download);
-        session.resume_command_on(surface_choice::<S>(), &words)
-    }
-
-    fn download_command(handle: &Handle<Self>, session: &Session, plan: &DownloadPlan) -> String {
-        let words = ["job", "download", handle.id().as_str()];
-        let words = with_download_flags(&words, "--dir", Some(plan));
-        session.resume_command_on(surface_choice::<S>(), &words)
+    fn resume_command(session: &Session, words: &[String]) -> String {
+        session.resume_command_on(surface_choice::<S>(), words)
     }
 
     fn show_status(live: &ProgressLine<'_>, update: &Update<JobStatusPayload>) {

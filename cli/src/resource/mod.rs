@@ -19,7 +19,7 @@ use svc_sdk::types::Usd;
 use svc_sdk::{Client, Update, Updates};
 
 pub(crate) use self::id::{Outcome, ResourceId};
-use crate::args::ReceiptArgs;
+use crate::args::{ReceiptArgs, SurfaceChoice};
 use crate::download::{DownloadPlan, StoredFile};
 use crate::error::Failure;
 use crate::output::{ProgressLine, Table};
@@ -64,14 +64,32 @@ pub(crate) trait ResourceKind: handle::Resource {
     /// Returns the command that lists such resources.
     fn list_command(session: &Session, request: &SubmitRequest) -> String;
 
+    /// Returns a command that resumes work, with the words after the program's name.
+    fn resume_command(session: &Session, words: &[String]) -> String {
+        session.resume_command(SurfaceChoice::Developer, words)
+    }
+
+    /// Returns the flag and the value without which a command would have to find out its kind.
+    fn kind_flag() -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns the command that waits for it, and downloads its files if there is a plan for that.
     fn wait_command(
         handle: &Handle<Self>,
         session: &Session,
         download: Option<&DownloadPlan>,
-    ) -> String;
+    ) -> String {
+        let words = command_words(handle, "wait");
+        let words = with_download_flags(&words, "--download", download);
+        Self::resume_command(session, &words)
+    }
 
-    fn download_command(handle: &Handle<Self>, session: &Session, plan: &DownloadPlan) -> String;
+    fn download_command(handle: &Handle<Self>, session: &Session, plan: &DownloadPlan) -> String {
+        let words = command_words(handle, "download");
+        let words = with_download_flags(&words, "--dir", Some(plan));
+        Self::resume_command(session, &words)
+    }
 
     fn show_status(live: &ProgressLine<'_>, update: &Update<Self::Status>);
 
@@ -137,14 +155,21 @@ impl From<ReceiptArgs> for ReceiptMode {
     }
 }
 
+/// Returns the words of a command about a resource.
+fn command_words<R: ResourceKind>(handle: &Handle<R>, verb: &str) -> Vec<String> {
+    let id = R::resource_id(handle);
+    let words = [R::NOUN, verb, id.id()].map(str::to_owned);
+    words.into_iter().chain(R::kind_flag()).collect()
+}
+
 /// Adds the flags that download to the words of a command, if there is a plan for that.
 pub(crate) fn with_download_flags(
-    words: &[&str],
+    words: &[impl AsRef<str>],
     folder_flag: &str,
     plan: Option<&DownloadPlan>,
 ) -> Vec<String> {
     let flags = plan.map(|plan| plan.flags(folder_flag));
-    let words = words.iter().map(|word| (*word).to_owned());
+    let words = words.iter().map(|word| word.as_ref().to_owned());
     words.chain(flags.into_iter().flatten()).collect()
 }
 

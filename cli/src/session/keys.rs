@@ -56,7 +56,7 @@ impl Session {
                     "--base-url",
                     base_url,
                 ]))
-                .hint(format!("or set {}", key_variable(surface))));
+                .hint(format!("or set {}", surface.names().key_variable)));
             }
         }
         self.read_key(surface, origin)
@@ -78,7 +78,7 @@ impl Session {
         if self.is_sandbox() {
             return Ok(Some(KeyOrigin::Sandbox));
         }
-        let variable = key_variable(surface);
+        let variable = surface.names().key_variable;
         if self.environment().get(variable).is_some() {
             return Ok(Some(KeyOrigin::Variable(variable)));
         }
@@ -122,14 +122,6 @@ impl Session {
         if used_keys.iter().all(|(_, it)| it.origin != used.origin) {
             used_keys.push((surface, used));
         }
-    }
-}
-
-/// Returns the variable of a surface's API key.
-pub(crate) const fn key_variable(surface: SurfaceChoice) -> &'static str {
-    match surface {
-        SurfaceChoice::Open => "SVC_OPEN_API_KEY",
-        SurfaceChoice::Developer => "SVC_DEVELOPER_API_KEY",
     }
 }
 

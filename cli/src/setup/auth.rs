@@ -83,7 +83,7 @@ async fn login(session: &Session, args: Login) -> Result<(), Failure> {
     let profile = &settings.profile.value;
     if is_new_url {
         let mut file = ConfigFile::load(settings.file.path().to_owned())?;
-        file.set(profile, setup::url_setting(surface), &url)?;
+        file.set(profile, surface.names().url, &url)?;
         file.save()?;
     }
     session.printer.note(&format!(
@@ -147,7 +147,7 @@ fn read_key(
 fn status(session: &Session) -> Result<(), Failure> {
     let settings = session.settings()?;
     let mut rows = Vec::new();
-    for surface in [SurfaceChoice::Open, SurfaceChoice::Developer] {
+    for surface in SurfaceChoice::ALL {
         let key = session.configured_key(surface).ok().flatten();
         rows.push(KeyRow {
             surface: surface.as_str(),
@@ -192,10 +192,7 @@ fn logout(session: &Session, requested: Option<SurfaceChoice>) -> Result<(), Fai
     let settings = session.settings()?;
     let store = session.key_store()?;
     let profile = &settings.profile.value;
-    let surfaces = requested.map_or(
-        vec![SurfaceChoice::Open, SurfaceChoice::Developer],
-        |surface| vec![surface],
-    );
+    let surfaces = requested.map_or(SurfaceChoice::ALL.to_vec(), |surface| vec![surface]);
     let mut removed = Vec::new();
     for surface in surfaces {
         if store.remove(profile, surface)? {

@@ -127,7 +127,7 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
             origin: sourced.map(|it| it.origin.to_string()),
         });
     }
-    for surface in [SurfaceChoice::Open, SurfaceChoice::Developer] {
+    for surface in SurfaceChoice::ALL {
         let origin = session.key_origin(surface)?;
         rows.push(SettingRow {
             name: format!("{}_api_key", surface.as_str()),

@@ -11,7 +11,7 @@ use crate::input::check_single_stdin_reader;
 use crate::output::{Column, Table};
 use crate::session::Session;
 use crate::setup;
-use crate::setup::plan::{Init, McpSetup, SURFACES, SetupPlan, SurfaceSetup, given_plan, key_flag};
+use crate::setup::plan::{Init, McpSetup, SetupPlan, SurfaceSetup, given_plan};
 use crate::text::shell_quote;
 
 pub(crate) async fn init(session: &Session, args: Init) -> Result<(), Failure> {
@@ -20,9 +20,9 @@ pub(crate) async fn init(session: &Session, args: Init) -> Result<(), Failure> {
             "`svc init` cannot be used with --sandbox: the sandbox needs no configuration",
         ));
     }
-    check_single_stdin_reader(&SURFACES.map(|surface| {
+    check_single_stdin_reader(&SurfaceChoice::ALL.map(|surface| {
         (
-            key_flag(surface),
+            surface.names().key_flag,
             args.key_file(surface).and_then(Path::to_str),
         )
     }))?;
@@ -42,12 +42,7 @@ fn store(session: &Session, plan: SetupPlan) -> Result<SetupReport, Failure> {
     let mut report = SetupReport::new(&profile, file.path());
     let mut changed = false;
     for setup in &plan.surfaces {
-        changed |= set_url(
-            &mut file,
-            &profile,
-            setup::url_setting(setup.surface),
-            &setup.url,
-        )?;
+        changed |= set_url(&mut file, &profile, setup.surface.names().url, &setup.url)?;
     }
     if let Some(mcp) = &plan.mcp {
         changed |= set_url(&mut file, &profile, "mcp_url", &mcp.url)?;

@@ -25,7 +25,7 @@ use crate::error::Exit;
 use crate::error::{ClientCode, Failure, SetupProblem};
 use crate::input::read_file;
 use crate::interrupt::restore_terminal_when_terminated;
-use crate::session::{Session, key_variable};
+use crate::session::Session;
 
 /// Makes SIGTERM restore the modes of the terminal, which prompts change.
 pub(crate) fn prepare_prompts() -> Result<(), Failure> {
@@ -225,7 +225,7 @@ pub(crate) fn warn_of_overrides(
             "the environment variable {variable} overrides the stored {what}: unset it to use what was stored"
         ));
     };
-    let variable = key_variable(surface);
+    let variable = surface.names().key_variable;
     match environment.get(variable) {
         Some(text) if text.trim() == key.expose() => session.printer.note(&format!(
             "{variable} is set to the same key, and overrides the stored one"
@@ -233,19 +233,8 @@ pub(crate) fn warn_of_overrides(
         Some(_) => warn(variable, "key"),
         None => {}
     }
-    let variable = match surface {
-        SurfaceChoice::Open => "SVC_BASE_URL",
-        SurfaceChoice::Developer => "SVC_DEVELOPER_BASE_URL",
-    };
+    let variable = surface.names().url_variable;
     if environment.get(variable).is_some_and(|text| text != url) {
         warn(variable, "URL");
-    }
-}
-
-/// Returns the name of the setting of a surface's URL.
-pub(crate) const fn url_setting(surface: SurfaceChoice) -> &'static str {
-    match surface {
-        SurfaceChoice::Open => "base_url",
-        SurfaceChoice::Developer => "developer_base_url",
     }
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::args::SurfaceChoice;
 use crate::config::{ConfiguredKey, origin_of};
 use crate::error::{Exit, Failure};
-use crate::session::{Session, key_variable};
+use crate::session::Session;
 use crate::setup;
 
 #[derive(Args, Debug)]
@@ -56,25 +56,6 @@ impl Init {
     }
 }
 
-/// Both surfaces, in the order in which they are set up.
-pub(super) const SURFACES: [SurfaceChoice; 2] = [SurfaceChoice::Open, SurfaceChoice::Developer];
-
-/// Returns the flag of a surface's URL.
-const fn url_flag(surface: SurfaceChoice) -> &'static str {
-    match surface {
-        SurfaceChoice::Open => "--base-url",
-        SurfaceChoice::Developer => "--developer-base-url",
-    }
-}
-
-/// Returns the flag of the file with a surface's key.
-pub(super) const fn key_flag(surface: SurfaceChoice) -> &'static str {
-    match surface {
-        SurfaceChoice::Open => "--open-key-file",
-        SurfaceChoice::Developer => "--developer-key-file",
-    }
-}
-
 /// Returns what is to be stored, verified.
 pub(super) async fn given_plan(session: &Session, args: &Init) -> Result<SetupPlan, Failure> {
     plan_with(session, args, true).await
@@ -92,18 +73,18 @@ async fn plan_with(
 ) -> Result<SetupPlan, Failure> {
     let settings = session.settings()?;
     let mut found: Vec<(SurfaceChoice, String, Option<ConfiguredKey>)> = Vec::new();
-    for surface in SURFACES {
+    for surface in SurfaceChoice::ALL {
         let key_file = args.key_file(surface);
         let Some(url) = settings.url_of(surface) else {
             if key_file.is_some() {
-                let (flag, url_flag) = (key_flag(surface), url_flag(surface));
-                return Err(Failure::usage(format!("{flag} is given without a URL"))
+                let (key_flag, url_flag) = (surface.names().key_flag, surface.names().url_flag);
+                return Err(Failure::usage(format!("{key_flag} is given without a URL"))
                     .hint(format!("pass {url_flag} URL")));
             }
             continue;
         };
         let key = match key_file {
-            Some(path) => Some(setup::key_from_file(key_flag(surface), path)?),
+            Some(path) => Some(setup::key_from_file(surface.names().key_flag, path)?),
             None => configured_key(session, surface, &url.value)?,
         };
         found.push((surface, url.value.clone(), key));
@@ -152,7 +133,8 @@ fn read_missing_key(
     reads_stdin: bool,
 ) -> Result<(), Failure> {
     let is_stdin = |surface| args.key_file(surface) == Some(Path::new("-"));
-    let is_free = reads_stdin && !io::stdin().is_terminal() && !SURFACES.into_iter().any(is_stdin);
+    let is_free =
+        reads_stdin && !io::stdin().is_terminal() && !SurfaceChoice::ALL.into_iter().any(is_stdin);
     let mut missing: Vec<_> = found
         .iter_mut()
         .filter(|(_, _, key)| key.is_none())
@@ -164,8 +146,8 @@ fn read_missing_key(
 }
 
 fn missing_key(surface: SurfaceChoice) -> Failure {
-    let (name, flag) = (surface.as_str(), key_flag(surface));
-    let variable = key_variable(surface);
+    let (name, flag) = (surface.as_str(), surface.names().key_flag);
+    let variable = surface.names().key_variable;
     Failure::usage(format!("no API key for the {name} surface was given"))
         .hint(format!(
             "pass {flag} FILE, or the key on stdin with {flag} -"

@@ -6,9 +6,7 @@ use crate::args::SurfaceChoice;
 use crate::config::{ConfiguredKey, origin_of};
 use crate::error::{Exit, Failure};
 use crate::session::Session;
-use crate::setup::plan::{
-    self, Init, McpSetup, SURFACES, SetupPlan, SurfaceSetup, try_mcp, verify_surface,
-};
+use crate::setup::plan::{self, Init, McpSetup, SetupPlan, SurfaceSetup, try_mcp, verify_surface};
 use crate::setup::{self, prompt_failure};
 
 /// How often a URL and key that do not work can be corrected.
@@ -38,7 +36,7 @@ pub(super) async fn plan(session: &Session, args: &Init) -> Result<SetupPlan, Fa
         session.printer.note(line);
     }
     let mut surfaces = Vec::new();
-    for surface in SURFACES {
+    for surface in SurfaceChoice::ALL {
         surfaces.extend(ask_for_surface(session, args, surface).await?);
     }
     let developer_key = surfaces
@@ -181,7 +179,7 @@ fn ask_for_key(
     url: &str,
 ) -> Result<Option<ConfiguredKey>, Failure> {
     if let Some(path) = args.key_file(surface) {
-        return setup::key_from_file(plan::key_flag(surface), path).map(Some);
+        return setup::key_from_file(surface.names().key_flag, path).map(Some);
     }
     let configured = session.find_key(surface, url).ok().flatten();
     let name = surface.as_str();

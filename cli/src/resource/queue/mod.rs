@@ -23,9 +23,7 @@ use crate::output::values::error_text;
 use crate::output::{ProgressLine, Table};
 use crate::pricing::{Price, SpendCap};
 use crate::resource::run::{RunKind, terminal_receipt};
-use crate::resource::{
-    OnProgress, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest, with_download_flags,
-};
+use crate::resource::{OnProgress, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest};
 use crate::session::Session;
 
 /// The result of a queue: its items, in order.
@@ -137,16 +135,6 @@ impl ResourceKind for QueueResource {
     fn list_command(session: &Session, request: &SubmitRequest) -> String {
         let format = request.segments.join("/");
         session.resume_command(SurfaceChoice::Developer, &["format", "runs", &format])
-    }
-
-    fn wait_command(
-        handle: &Handle<Self>,
-        session: &Session,
-        download: Option<&DownloadPlan>,
-    ) -> String {
-        let words = ["queue", "wait", handle.id().as_str()];
-        let words = with_download_flags(&words, "--download", download);
-        session.resume_command(SurfaceChoice::Developer, &words)
     }
 
     fn download_command(handle: &Handle<Self>, session: &Session, plan: &DownloadPlan) -> String {

@@ -18,7 +18,6 @@ use crate::pricing::{Price, SpendCap};
 use crate::resource::run::report::RunSummary;
 use crate::resource::{
     OnProgress, Outcome, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest,
-    with_download_flags,
 };
 use crate::session::Session;
 use crate::text::sanitize;
@@ -100,28 +99,8 @@ impl<K: RunKind> ResourceKind for K {
         session.resume_command(SurfaceChoice::Developer, &words)
     }
 
-    fn wait_command(
-        handle: &Handle<Self>,
-        session: &Session,
-        download: Option<&DownloadPlan>,
-    ) -> String {
-        let kind = K::KIND;
-        let words = ["run", "wait", handle.id().as_str(), "--kind", kind.as_str()];
-        let words = with_download_flags(&words, "--download", download);
-        session.resume_command(SurfaceChoice::Developer, &words)
-    }
-
-    fn download_command(handle: &Handle<Self>, session: &Session, plan: &DownloadPlan) -> String {
-        let kind = K::KIND;
-        let words = [
-            "run",
-            "download",
-            handle.id().as_str(),
-            "--kind",
-            kind.as_str(),
-        ];
-        let words = with_download_flags(&words, "--dir", Some(plan));
-        session.resume_command(SurfaceChoice::Developer, &words)
+    fn kind_flag() -> Vec<String> {
+        vec!["--kind".to_owned(), K::KIND.as_str().to_owned()]
     }
 
     fn show_status(live: &ProgressLine<'_>, update: &Update<RunStatusPayload>) {

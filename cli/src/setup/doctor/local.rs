@@ -76,7 +76,7 @@ fn file(session: &Session, settings: &Settings) -> Check {
         profile.origin,
         path.display()
     );
-    let surfaces = [SurfaceChoice::Open, SurfaceChoice::Developer];
+    let surfaces = SurfaceChoice::ALL;
     if surfaces.into_iter().all(|it| settings.url_of(it).is_none()) {
         let message = format!("{message}: no URL of either surface is configured");
         return Check::failed("configuration", message).next(format!(
@@ -153,7 +153,7 @@ fn needs_tls(session: &Session) -> bool {
     let Ok(settings) = session.settings() else {
         return false;
     };
-    let surfaces = [SurfaceChoice::Open, SurfaceChoice::Developer];
+    let surfaces = SurfaceChoice::ALL;
     let urls = surfaces.into_iter().filter_map(|it| settings.url_of(it));
     urls.chain(settings.get("mcp_url"))
         .any(|url| url.value.starts_with("https:"))

@@ -10,7 +10,7 @@ use crate::config::{ConfiguredKey, KeyOrigin};
 #[cfg(feature = "mcp")]
 use crate::error::SetupProblem;
 use crate::error::message;
-use crate::session::{Session, key_variable};
+use crate::session::Session;
 use crate::setup::doctor::{CHECK_TIMEOUT, Check, run_blocking};
 use crate::text::sanitize;
 use crate::{clock, setup};
@@ -137,7 +137,7 @@ async fn find_key(
     match found {
         Some(Ok(Some(key))) => Ok(key),
         Some(Ok(None)) => {
-            let variable = key_variable(surface);
+            let variable = surface.names().key_variable;
             Err(Check::failed(name, "no API key is configured")
                 .next(format!("{login}, or set {variable}")))
         }
