@@ -1,155 +1,19 @@
 //! Batches against a small service, in virtual time.
 
-use std::collections::{BTreeSet, HashMap};
+mod service;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use serde_json::{Value, json};
-
+use self::service::{Service, ServiceTransport};
 use super::{BatchItem, Outcomes};
-use crate::call::clock::{self, Instant};
+use crate::call::clock;
 use crate::handle::JobResource;
 use crate::journal::{Journal, JournalError, MemoryStore, Reuse, SpendLimit};
-use crate::transport::{ResponseFuture, Transport};
-use crate::types::{Usd, VideoGenerate};
+use crate::types::VideoGenerate;
 use crate::{ApiKey, Call, Client, ClientBuilder, Error, ErrorKind, JobHandle, Open, Result};
-
-/// A service whose jobs take a minute.
-#[derive(Debug)]
-struct Service {
-    capacity: usize,
-    state: Mutex<State>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    /// The jobs by their prompts: when each was accepted, most recent last.
-    jobs: Vec<(String, Instant)>,
-    /// The keys of all accepted submits, with their jobs.
-    keys: HashMap<String, usize>,
-    most_running: usize,
-    /// The answers to submits that are not accepted, by status.
-    refused: HashMap<u16, usize>,
-    polls: usize,
-    estimates: usize,
-    /// Submits from that one on are answered with this error.
-    fails_after: Option<(usize, u16, &'static str)>,
-}
-
-const JOB: Duration = Duration::from_secs(60);
-
-impl Service {
-    fn new(capacity: usize) -> Arc<Self> {
-        Arc::new(Self {
-            capacity,
-            state: Mutex::default(),
-        })
-    }
-
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap()
-    }
-
-    fn submit(&self, key: &str, body: &Value) -> (u16, Value) {
-        let now = clock::now();
-        let mut state = self.state();
-        let error = |code: &str| json!({"error": {"code": code, "message": "refused"}});
-        if let Some(job) = state.keys.get(key) {
-            return (200, json!({"data": {"job": job_json(*job, body)}}));
-        }
-        let running = state.jobs.iter().filter(|(_, at)| now < *at + JOB).count();
-        let is_limited = state
-            .fails_after
-            .is_some_and(|(count, ..)| state.jobs.len() >= count);
-        let refusal = match state.fails_after {
-            Some((_, status, code)) if is_limited => Some((status, code)),
-            _ if running >= self.capacity => Some((429, "concurrency_limit_reached")),
-            _ if body["prompt"] == "invalid" => Some((400, "invalid_request")),
-            _ => None,
-        };
-        if let Some((status, code)) = refusal {
-            *state.refused.entry(status).or_default() += 1;
-            return (status, error(code));
-        }
-        let job = state.jobs.len();
-        state.most_running = state.most_running.max(running + 1);
-        let prompt = body["prompt"].as_str().unwrap_or_default().to_owned();
-        state.jobs.push((prompt, now));
-        state.keys.insert(key.to_owned(), job);
-        (
-            202,
-            json!({"data": {"job": job_json(job, body), "next_poll_after_seconds": 5}}),
-        )
-    }
-
-    fn estimate(&self, body: &Value) -> (u16, Value) {
-        self.state().estimates += 1;
-        let price = price_of(body["input"]["duration"] == 4);
-        (200, json!({"data": {"model": "auto", "price_usd": price}}))
-    }
-
-    fn poll(&self, path: &str) -> (u16, Value) {
-        let mut state = self.state();
-        state.polls += 1;
-        let (id, what) = path.split_once('/').unwrap_or((path, ""));
-        let number: usize = id.trim_start_matches("job_").parse().unwrap();
-        let (prompt, at) = &state.jobs[number];
-        let status = match (clock::now() < *at + JOB, prompt.as_str()) {
-            (true, _) => "processing",
-            (false, "fails") => "failed",
-            (false, _) => "completed",
-        };
-        let data = match what {
-            "status" => json!({
-                "status": status,
-                "terminal": status != "processing",
-                "next_poll_after_seconds": 5
-            }),
-            _ => json!({"id": id, "status": status}),
-        };
-        (200, json!({"data": data}))
-    }
-}
-
-fn job_json(number: usize, body: &Value) -> Value {
-    let price = price_of(body["duration"] == 4);
-    json!({"id": format!("job_{number}"), "status": "queued", "price_usd": price})
-}
-
-fn price_of(is_short: bool) -> &'static str {
-    match is_short {
-        true => "0.0500",
-        false => "0.2000",
-    }
-}
-
-#[derive(Clone)]
-struct ServiceTransport(Arc<Service>);
-
-impl Transport for ServiceTransport {
-    fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
-        let service = Arc::clone(&self.0);
-        Box::pin(async move {
-            clock::sleep(Duration::from_millis(50)).await;
-            let body = serde_json::from_slice(request.body()).unwrap_or_default();
-            let key = request.headers().get("idempotency-key");
-            let key = key.map(|key| key.to_str().unwrap().to_owned());
-            let path = request.uri().path();
-            let (status, body) = match (path.strip_prefix("/v1/jobs/"), key) {
-                (Some(rest), _) => service.poll(rest),
-                (None, Some(key)) => service.submit(&key, &body),
-                _ if path.ends_with("/jobs") => (404, json!({"error": {"code": "not_found"}})),
-                _ => service.estimate(&body),
-            };
-            let body = Full::new(Bytes::from(body.to_string())).map_err(|never| match never {});
-            let response = http::Response::builder().status(status);
-            Ok(response.body(body.boxed_unsync()).unwrap())
-        })
-    }
-}
 
 fn builder(service: &Arc<Service>, journal: &Journal) -> ClientBuilder<Open> {
     Client::builder()
@@ -163,6 +27,16 @@ fn builder(service: &Arc<Service>, journal: &Journal) -> ClientBuilder<Open> {
 fn client(service: &Arc<Service>) -> Client<Open> {
     let journal = Journal::with_store(MemoryStore::new());
     builder(service, &journal).build().unwrap()
+}
+
+fn limited(service: &Arc<Service>, journal: &Journal, limit: &str) -> Client<Open> {
+    let limit = SpendLimit::new("images", limit.parse().unwrap());
+    let builder = builder(service, journal).spend_limit(limit);
+    builder.build().unwrap()
+}
+
+fn is_over_budget(error: &Error) -> bool {
+    matches!(error.journal(), Some(JournalError::OverBudget { .. }))
 }
 
 fn call(client: &Client<Open>, id: impl ToString, prompt: &str) -> Call<JobHandle<Open>> {
@@ -419,21 +293,13 @@ async fn a_busy_service_is_asked_until_it_accepts() {
 async fn a_refund_makes_room_within_the_spend_limit() {
     let service = Service::new(1000);
     let journal = Journal::with_store(MemoryStore::new());
-    let limit: Usd = "0.45".parse().unwrap();
-    let limit = SpendLimit::new("images", limit);
-    let client = builder(&service, &journal)
-        .spend_limit(limit)
-        .build()
-        .unwrap();
+    let client = limited(&service, &journal, "0.45");
     let prompts = ["fails", "fox", "fox", "fox"];
     let (items, error) = all(client.batch(calls(&client, &prompts)).run()).await;
     assert!(error.is_none());
     assert_eq!((items.len(), completed(&items)), (4, 2));
     let error = items[3].outcome.as_ref().unwrap_err();
-    assert!(
-        matches!(error.journal(), Some(JournalError::OverBudget { .. })),
-        "{error}"
-    );
+    assert!(is_over_budget(error), "{error}");
     assert_eq!(service.state().jobs.len(), 3);
     let totals = journal.budget("images").await.unwrap();
     assert_eq!(totals.hold.captured, "0.40".parse().unwrap());
@@ -469,21 +335,10 @@ async fn an_item_that_takes_too_long_is_waited_for_by_the_next_batch() {
     assert_eq!(service.state().jobs.len(), 1);
 }
 
-fn limited(service: &Arc<Service>, limit: &str) -> Client<Open> {
-    let limit = SpendLimit::new("images", limit.parse().unwrap());
-    let journal = Journal::with_store(MemoryStore::new());
-    let builder = builder(service, &journal).spend_limit(limit);
-    builder.build().unwrap()
-}
-
-fn is_over_budget(error: &Error) -> bool {
-    matches!(error.journal(), Some(JournalError::OverBudget { .. }))
-}
-
 #[tokio::test(start_paused = true)]
 async fn what_is_cheaper_goes_on_within_the_spend_limit() {
     let service = Service::new(1000);
-    let client = limited(&service, "0.46");
+    let client = limited(&service, &Journal::in_memory(), "0.46");
     let calls = (0..12).map(|number| {
         let mut body = VideoGenerate::new("auto").prompt(number.to_string());
         body.duration = (number == 11).then_some(4);
@@ -499,13 +354,14 @@ async fn what_is_cheaper_goes_on_within_the_spend_limit() {
         .filter(|item| item.outcome.as_ref().is_err_and(is_over_budget));
     assert_eq!((over_budget.count(), completed(&items)), (9, 3));
     assert_eq!(service.state().jobs[2].0, "11");
-    assert_eq!(service.state().estimates, 2, "one for each shape");
+    let estimates = service.state().estimates;
+    assert_eq!(estimates, 3, "one for each shape, and one after a minute");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_spend_limit_without_room_ends_a_long_batch() {
     let service = Service::new(1000);
-    let client = limited(&service, "0.20");
+    let client = limited(&service, &Journal::in_memory(), "0.20");
     let taken = AtomicUsize::new(0);
     let calls = (0..10_000).map(|number| {
         taken.fetch_add(1, Ordering::SeqCst);
