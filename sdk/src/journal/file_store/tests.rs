@@ -35,13 +35,15 @@ fn new_intent(number: u32) -> NewIntent {
     }
 }
 
-fn change(phase: Phase) -> Change {
-    Change {
+async fn end(store: &FileStore, number: u32, phase: Phase) {
+    let change = Change {
         record: "{\"number\":1}".to_owned(),
         phase: Some(phase),
         hold: None,
         stops_budget: false,
-    }
+    };
+    let id = new_intent(number).id;
+    store.append(&id, &change).await.unwrap();
 }
 
 async fn get(store: &FileStore, number: u32) -> Option<StoredIntent> {
@@ -140,10 +142,7 @@ async fn a_record_of_another_version_makes_its_intent_unknown() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.open().await;
     begin(&store, 1).await;
-    store
-        .append(&new_intent(1).id, &change(Phase::Released))
-        .await
-        .unwrap();
+    end(&store, 1, Phase::Released).await;
     drop(store);
     let id = new_intent(1).id;
     let line = format!("{{\"v\":2,\"number\":1,\"id\":\"{id}\",\"revived\":true}}\n");
@@ -194,9 +193,8 @@ async fn a_damaged_line_outlives_compaction() {
     );
     let store = folder.open().await;
     for number in 2..=8 {
-        let id = new_intent(number).id;
-        assert!(claim(&store, &id).await);
-        store.append(&id, &change(Phase::Released)).await.unwrap();
+        assert!(claim(&store, &new_intent(number).id).await);
+        end(&store, number, Phase::Released).await;
     }
     drop(store);
     assert!(!first_log(folder.path()).exists());
@@ -224,19 +222,12 @@ async fn ended_intents_move_to_the_archive_and_come_back() {
     let store = folder.open().await;
     for number in 1..=20 {
         begin(&store, number).await;
-        let acknowledged = change(Phase::Acknowledged);
-        store
-            .append(&new_intent(number).id, &acknowledged)
-            .await
-            .unwrap();
+        end(&store, number, Phase::Acknowledged).await;
     }
     drop(store);
     assert!(!first_log(folder.path()).exists());
     let store = folder.open().await;
-    store
-        .append(&new_intent(1).id, &change(Phase::Acknowledged))
-        .await
-        .unwrap();
+    end(&store, 1, Phase::Acknowledged).await;
     let store = folder.open().await;
     assert_eq!(get(&store, 1).await.unwrap().records.len(), 2);
     let filter = ListFilter {
@@ -255,10 +246,7 @@ async fn does_not_read_the_archive_at_the_start() {
     let store = folder.open().await;
     for number in 1..=4 {
         begin(&store, number).await;
-        store
-            .append(&new_intent(number).id, &change(Phase::Released))
-            .await
-            .unwrap();
+        end(&store, number, Phase::Released).await;
     }
     drop(store);
     std::fs::remove_file(folder.path().join("archive-00000002.jsonl")).unwrap();
@@ -342,10 +330,7 @@ async fn a_single_file_has_one_owner_at_a_time() {
     let store = FileStore::single_file(&path).await.unwrap();
     assert_eq!(get(&store, 1).await.unwrap().owner, Owner::Gone);
     assert!(claim(&store, &new_intent(1).id).await);
-    store
-        .append(&new_intent(1).id, &change(Phase::Ended))
-        .await
-        .unwrap();
+    end(&store, 1, Phase::Ended).await;
     assert_eq!(store.purge(SystemTime::UNIX_EPOCH).await.unwrap(), 0);
     let later = clock::wall() + Duration::from_secs(60);
     assert_eq!(store.purge(later).await.unwrap(), 1);

@@ -58,20 +58,29 @@ async fn a_key_that_is_rotated_in_mid_call_does_not_pay_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_base_url_is_another_account_unless_it_is_named() {
-    for (account, is_resumed) in [("", false), ("tenant-1", true)] {
-        let script = Script::new([receipt("job_1")]);
-        let journal = Journal::with_store(MemoryStore::new());
-        let submit = |url: &str| {
-            let client: Client<Open> = builder(&script, &journal).base_url(url).build().unwrap();
-            let client = client.with_account(account);
-            let call = client.videos().generate(fox());
-            call.submission_id("order-1").into_future()
-        };
-        submit("https://api.example").await.unwrap();
-        let result = submit("https://moved.example").await;
-        assert_eq!(result.is_ok(), is_resumed, "{account}");
-        assert_eq!(script.requests().len(), 1);
+async fn another_key_or_base_url_is_another_account_unless_it_is_named() {
+    let first = ("https://api.example", "first");
+    for second in [("https://moved.example", "first"), (first.0, "second")] {
+        for (account, is_resumed) in [("", false), ("tenant-1", true)] {
+            let script = Script::new([receipt("job_1")]);
+            let journal = Journal::with_store(MemoryStore::new());
+            let submit = |(url, key): (&str, &str)| {
+                let client = builder(&script, &journal).base_url(url);
+                let client = client.api_key(ApiKey::new(key).unwrap());
+                let client: Client<Open> = client.build().unwrap();
+                let call = client.with_account(account).videos().generate(fox());
+                call.submission_id("order-1").into_future()
+            };
+            submit(first).await.unwrap();
+            let result = submit(second).await;
+            assert_eq!(result.is_ok(), is_resumed, "{second:?} {account}");
+            if let Err(error) = result {
+                let is_changed =
+                    matches!(error.journal(), Some(JournalError::AccountChanged { .. }));
+                assert!(is_changed, "{error}");
+            }
+            assert_eq!(script.requests().len(), 1);
+        }
     }
 }
 
