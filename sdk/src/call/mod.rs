@@ -14,6 +14,7 @@ pub(crate) mod key_provider;
 pub(crate) mod lenient_json;
 mod long_decimals;
 mod page;
+mod progress;
 pub(crate) mod random;
 pub(crate) mod rate_limit;
 mod raw_request;
@@ -26,9 +27,7 @@ pub(crate) mod submit;
 pub(crate) mod task;
 
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
@@ -38,12 +37,13 @@ use serde::de::DeserializeOwned;
 pub(crate) use self::core::{Core, SharedCore};
 use self::deadline::Deadline;
 pub use self::page::{Items, Pages};
+pub use self::progress::CallWithResponse;
+use self::progress::{CallState, ended};
 pub use self::rate_limit::RateLimit;
 pub use self::raw_response::RawResponse;
 pub use self::request::Request;
 pub use self::response::Response;
 use self::submit::{JournaledSubmit, SubmitFunctions, SubmitOptions};
-use self::task::Task;
 use crate::contract::Operation;
 use crate::error::{Error, ResourceRef, Result};
 use crate::types::{IdempotencyKey, InvalidField, Page, Validate};
@@ -160,15 +160,6 @@ pub struct Call<T> {
     /// The functions with which a journal handles the value, if the call is a submit.
     submit: Option<SubmitFunctions<T>>,
     progress: CallState<T>,
-}
-
-/// The progress of a call.
-#[derive(Debug)]
-enum CallState<T> {
-    /// It was not polled yet.
-    New,
-    Running(Task<Result<T>>),
-    Ended,
 }
 
 impl<T> Call<T> {
@@ -323,10 +314,7 @@ impl<T> Call<T> {
     /// # }
     /// ```
     pub fn with_response(self) -> CallWithResponse<T> {
-        CallWithResponse {
-            call: self,
-            progress: CallState::New,
-        }
+        CallWithResponse::new(self)
     }
 
     /// Returns the future that sends the request, retries it where that is safe, and decodes the
@@ -390,40 +378,6 @@ impl<T> Call<T> {
                 .map_err(|error| about(error, &options.resource))
         })
     }
-
-    fn has_journal(&self) -> bool {
-        let own = self
-            .options
-            .submit
-            .as_ref()
-            .and_then(|it| it.journal.as_ref());
-        own.or(self.core.journal.as_ref()).is_some()
-    }
-
-    /// Starts the task that sends the request.
-    fn start<R>(&mut self, output: fn(T, RawResponse) -> R) -> Result<Task<Result<R>>>
-    where
-        T: Send + 'static,
-        R: Send + 'static,
-    {
-        let pending = match (&self.submit, self.has_journal()) {
-            (Some(_), true) => Some(self.core.pending_submits.add()),
-            _ => None,
-        };
-        let sending = self.send(output)?;
-        match pending {
-            // A submit in a journal goes on to its receipt.
-            Some(pending) => {
-                let sending = async move {
-                    let output = sending.await;
-                    drop(pending);
-                    output
-                };
-                Ok(task::spawn(self.core.task_group.as_ref(), sending)?.detached())
-            }
-            None => task::spawn(self.core.task_group.as_ref(), sending),
-        }
-    }
 }
 
 impl<T: DeserializeOwned> Call<T> {
@@ -462,75 +416,12 @@ impl<T: DeserializeOwned> Call<Page<T>> {
     }
 }
 
-impl<T: Send + 'static> Future for Call<T> {
-    type Output = Result<T>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let call = &mut *self;
-        if matches!(call.progress, CallState::New) {
-            call.progress = CallState::Ended;
-            call.progress = CallState::Running(call.start(|value, _| value)?);
-        }
-        call.progress.poll(&call.request, context)
-    }
-}
-
-impl<R> CallState<R> {
-    /// Polls the task of a call that was started.
-    fn poll(
-        &mut self,
-        request: &Result<Arc<Request>>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<R>> {
-        let Self::Running(task) = self else {
-            return Poll::Ready(Err(ended()));
-        };
-        let output = ready!(Pin::new(task).poll(context));
-        *self = Self::Ended;
-        Poll::Ready(output.unwrap_or_else(|| {
-            let error = task::ended_with_runtime();
-            Err(match request {
-                Ok(request) => request.annotate(error),
-                Err(_) => error,
-            })
-        }))
-    }
-}
-
-/// Returns the error of a call that is polled again after it has ended.
-fn ended() -> Error {
-    Error::configuration("the call has already ended")
-}
-
 impl<T> fmt::Debug for Call<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Call")
             .field("request", &self.request)
             .field("options", &self.options)
             .finish_non_exhaustive()
-    }
-}
-
-/// A call whose value comes together with its response.
-///
-/// Returned by [`Call::with_response`].
-#[must_use = "a call does nothing unless it is awaited"]
-#[derive(Debug)]
-pub struct CallWithResponse<T> {
-    call: Call<T>,
-    progress: CallState<Response<T>>,
-}
-
-impl<T: Send + 'static> Future for CallWithResponse<T> {
-    type Output = Result<Response<T>>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Self { call, progress } = &mut *self;
-        if matches!(progress, CallState::New) {
-            *progress = CallState::Ended;
-            *progress = CallState::Running(call.start(Response::new)?);
-        }
-        progress.poll(&call.request, context)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::record::{Fingerprint, Intent};
+use super::fingerprint::Fingerprint;
+use super::record::Intent;
 use super::store::Phase;
 
 /// What to do about a submission whose request was accepted before.

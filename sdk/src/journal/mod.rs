@@ -66,6 +66,7 @@ mod decision;
 mod entry;
 pub(crate) mod error;
 mod file_store;
+mod fingerprint;
 mod import;
 mod intents;
 mod memory_store;
@@ -75,7 +76,6 @@ pub(crate) mod settlement;
 mod start;
 mod store;
 #[doc(hidden)]
-#[path = "store_suite.rs"]
 pub mod testing;
 mod webhook_event;
 
@@ -91,10 +91,10 @@ pub use self::decision::{Reuse, UndecidedReason};
 pub use self::entry::{Entries, Entry, EntryState, Settled};
 pub use self::error::{JournalError, Undecided};
 pub use self::file_store::FileStore;
+pub(crate) use self::fingerprint::{Fingerprint, hex};
 #[doc(hidden)]
 pub use self::import::ImportedSubmission;
 pub use self::memory_store::MemoryStore;
-pub(crate) use self::record::{Fingerprint, hex};
 pub use self::record::{ReleaseReason, ResourceKind};
 pub use self::recovery::{Recovered, Recovery};
 pub(crate) use self::start::{CostFuture, ExpectedCost, JournaledRequest, Start};

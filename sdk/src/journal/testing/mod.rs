@@ -6,16 +6,18 @@
     reason = "these are tests, which other crates run on their stores"
 )]
 
-use std::collections::HashMap;
+mod model;
+
 use std::fmt::Debug;
 use std::time::SystemTime;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 
+use self::model::{Model, ModelIntent};
 use super::store::{
-    Begun, BudgetTotals, Change, Hold, IntentId, ListFilter, NewIntent, Owner, Phase, Reservation,
-    Store, StoredIntent, SubmissionKey,
+    Begun, Change, Hold, IntentId, ListFilter, NewIntent, Owner, Phase, Reservation, Store,
+    StoredIntent, SubmissionKey,
 };
 use crate::types::Usd;
 
@@ -122,116 +124,6 @@ fn intent_id(number: usize) -> IntentId {
 
 fn ok<T>(result: Result<T, impl Debug>) -> T {
     result.expect("the store failed")
-}
-
-/// What the store has to hold, in the plainest form.
-#[derive(Default)]
-struct Model {
-    /// In the order in which they were begun.
-    intents: Vec<ModelIntent>,
-    budgets: HashMap<(String, String), BudgetTotals>,
-}
-
-#[derive(Clone, Debug)]
-struct ModelIntent {
-    new: NewIntent,
-    begun_at: SystemTime,
-    owner: u32,
-    records: Vec<String>,
-    /// The time of the last record, once it has been read.
-    last_at: Option<SystemTime>,
-    phase: Phase,
-    was_accepted: bool,
-    hold: Hold,
-}
-
-impl ModelIntent {
-    fn is_of(&self, submission: &SubmissionKey) -> bool {
-        self.new.submission().as_ref() == Some(submission)
-    }
-}
-
-impl Model {
-    fn budget(&mut self, intent: &NewIntent) -> Option<&mut BudgetTotals> {
-        let name = intent.reservation.as_ref()?.budget.clone();
-        Some(
-            self.budgets
-                .entry((intent.namespace.clone(), name))
-                .or_default(),
-        )
-    }
-
-    fn newest_generation(&self, submission: &SubmissionKey) -> u32 {
-        let of_submission = self.intents.iter().filter(|it| it.is_of(submission));
-        of_submission.map(|it| it.new.generation).max().unwrap_or(0)
-    }
-
-    /// Returns the newest generation that something may have been carried out for.
-    fn newest_executed_generation(&self, submission: &SubmissionKey) -> u32 {
-        let of_submission = self.intents.iter().filter(|it| it.is_of(submission));
-        let executed = of_submission.filter(|it| it.phase != Phase::Released || it.was_accepted);
-        executed.map(|it| it.new.generation).max().unwrap_or(0)
-    }
-
-    /// Returns the answer of a `begin`, whose time is `begun_at` if the intent is written.
-    fn begin(&mut self, new: &NewIntent, owner: u32, begun_at: SystemTime) -> Begun {
-        if let Some(earlier) = self.intents.iter().find(|it| it.new.id == new.id) {
-            return Begun::Written(earlier.begun_at);
-        }
-        if let Some(submission) = new.submission()
-            && self.newest_generation(&submission) >= new.generation
-        {
-            return Begun::GenerationTaken;
-        }
-        let mut hold = Hold::default();
-        if let Some(reservation) = &new.reservation
-            && let Some(totals) = self.budget(new)
-        {
-            let sum = totals.hold.reserved.as_micros()
-                + totals.hold.captured.as_micros()
-                + totals.hold.undecided.as_micros();
-            if totals.is_stopped
-                || sum + reservation.amount.as_micros() > reservation.limit.as_micros()
-            {
-                return Begun::OverBudget(*totals);
-            }
-            hold.reserved = reservation.amount;
-        }
-        self.intents.push(ModelIntent {
-            new: new.clone(),
-            begun_at,
-            owner,
-            records: Vec::new(),
-            last_at: Some(begun_at),
-            phase: Phase::Open,
-            was_accepted: false,
-            hold,
-        });
-        self.add_up(new);
-        Begun::Written(begun_at)
-    }
-
-    /// Changes the sums of a budget by what an intent adds to them.
-    fn change_budget(&mut self, intent: &NewIntent, before: Hold, now: Hold) {
-        if let Some(totals) = self.budget(intent) {
-            let sums = &mut totals.hold;
-            for (sum, before, now) in [
-                (&mut sums.reserved, before.reserved, now.reserved),
-                (&mut sums.captured, before.captured, now.captured),
-                (&mut sums.undecided, before.undecided, now.undecided),
-            ] {
-                *sum = Usd::from_micros(sum.as_micros() - before.as_micros() + now.as_micros());
-            }
-        }
-    }
-
-    fn add_up(&mut self, new: &NewIntent) {
-        let hold = Hold {
-            reserved: new.reservation.as_ref().map_or(Usd::ZERO, |it| it.amount),
-            ..Hold::default()
-        };
-        self.change_budget(new, Hold::default(), hold);
-    }
 }
 
 struct Run<S> {

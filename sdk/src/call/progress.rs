@@ -1,0 +1,126 @@
+//! Calls as futures, whose requests progress in tasks.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use super::task::{self, Task};
+use super::{Call, RawResponse, Request, Response};
+use crate::error::{Error, Result};
+
+/// The progress of a call.
+#[derive(Debug)]
+pub(super) enum CallState<T> {
+    /// It was not polled yet.
+    New,
+    Running(Task<Result<T>>),
+    Ended,
+}
+
+impl<T> Call<T> {
+    fn has_journal(&self) -> bool {
+        let own = self
+            .options
+            .submit
+            .as_ref()
+            .and_then(|it| it.journal.as_ref());
+        own.or(self.core.journal.as_ref()).is_some()
+    }
+
+    /// Starts the task that sends the request.
+    fn start<R>(&mut self, output: fn(T, RawResponse) -> R) -> Result<Task<Result<R>>>
+    where
+        T: Send + 'static,
+        R: Send + 'static,
+    {
+        let pending = match (&self.submit, self.has_journal()) {
+            (Some(_), true) => Some(self.core.pending_submits.add()),
+            _ => None,
+        };
+        let sending = self.send(output)?;
+        match pending {
+            // A submit in a journal goes on to its receipt.
+            Some(pending) => {
+                let sending = async move {
+                    let output = sending.await;
+                    drop(pending);
+                    output
+                };
+                Ok(task::spawn(self.core.task_group.as_ref(), sending)?.detached())
+            }
+            None => task::spawn(self.core.task_group.as_ref(), sending),
+        }
+    }
+}
+
+impl<T: Send + 'static> Future for Call<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let call = &mut *self;
+        if matches!(call.progress, CallState::New) {
+            call.progress = CallState::Ended;
+            call.progress = CallState::Running(call.start(|value, _| value)?);
+        }
+        call.progress.poll(&call.request, context)
+    }
+}
+
+impl<R> CallState<R> {
+    /// Polls the task of a call that was started.
+    fn poll(
+        &mut self,
+        request: &Result<Arc<Request>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<R>> {
+        let Self::Running(task) = self else {
+            return Poll::Ready(Err(ended()));
+        };
+        let output = ready!(Pin::new(task).poll(context));
+        *self = Self::Ended;
+        Poll::Ready(output.unwrap_or_else(|| {
+            let error = task::ended_with_runtime();
+            Err(match request {
+                Ok(request) => request.annotate(error),
+                Err(_) => error,
+            })
+        }))
+    }
+}
+
+/// Returns the error of a call that is polled again after it has ended.
+pub(super) fn ended() -> Error {
+    Error::configuration("the call has already ended")
+}
+
+/// A call whose value comes together with its response.
+///
+/// Returned by [`Call::with_response`].
+#[must_use = "a call does nothing unless it is awaited"]
+#[derive(Debug)]
+pub struct CallWithResponse<T> {
+    call: Call<T>,
+    progress: CallState<Response<T>>,
+}
+
+impl<T> CallWithResponse<T> {
+    pub(super) fn new(call: Call<T>) -> Self {
+        Self {
+            call,
+            progress: CallState::New,
+        }
+    }
+}
+
+impl<T: Send + 'static> Future for CallWithResponse<T> {
+    type Output = Result<Response<T>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { call, progress } = &mut *self;
+        if matches!(progress, CallState::New) {
+            *progress = CallState::Ended;
+            *progress = CallState::Running(call.start(Response::new)?);
+        }
+        progress.poll(&call.request, context)
+    }
+}
