@@ -29,7 +29,7 @@ pub struct Entry {
     pub generation: u32,
     /// The operation, or `None` if this version does not know it.
     pub operation: Option<Operation>,
-    /// The percent-encoded path of the request.
+    /// The percent-encoded path of the request, empty if it is not known.
     pub path: String,
     /// The base URL that it was sent to.
     pub base_url: String,
@@ -85,7 +85,7 @@ pub enum EntryState {
     Accepted,
     /// It ended with that status, in the service's words.
     Ended(String),
-    /// Nothing was carried out.
+    /// Nothing was carried out, and it can be submitted anew.
     Released(ReleaseReason),
 }
 
@@ -95,7 +95,7 @@ pub enum EntryState {
 pub enum Settled {
     /// It was not carried out. The submission can be submitted anew.
     NotExecuted,
-    /// It made that, for that charge if it is known.
+    /// It was carried out.
     Executed {
         /// What it made.
         kind: ResourceKind,

@@ -32,6 +32,9 @@
 //! - **Account**: a label that the application sets, such as a tenant
 //!   ([`Client::with_account`](crate::Client::with_account)).
 //! - **Owner**: the process that works on an intent.
+//! - **Released**: nothing was carried out of the intent, so that the submission can be submitted anew.
+//! - **Undecided**: the intent has no receipt and its owner is gone, so that it may have been carried out;
+//!   [`Journal::settle`] records what was found out.
 //! - **Acknowledged**: the application has stored the result, and needs the entry no longer.
 //!
 //! # What it protects

@@ -39,7 +39,7 @@ pub enum Recovered<S: ClientSurface> {
     Queue(QueueHandle),
     /// A top-up.
     TopUp(TopUpHandle),
-    /// It has no receipt.
+    /// A submission without a receipt: it is unknown whether it was carried out.
     Undecided(Undecided),
 }
 

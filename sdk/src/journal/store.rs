@@ -145,7 +145,7 @@ pub struct Reservation {
     pub limit: Usd,
 }
 
-/// What became of a [`begin`](Store::begin).
+/// The answer to [`Store::begin`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Begun {
     /// The intent was written, at that time of the store's clock.
@@ -156,7 +156,7 @@ pub enum Begun {
     OverBudget(BudgetTotals),
 }
 
-/// A change of an intent.
+/// A change of an intent, made by [`Store::append`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     /// What happened, as JSON.
@@ -170,8 +170,7 @@ pub struct Change {
     pub stops_budget: bool,
 }
 
-/// Where an intent is in its life. What a phase means for ownership, lists and removal is said at the
-/// methods of [`Store`].
+/// The phase of an intent. The methods of [`Store`] say what it means for ownership, lists and removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -266,12 +265,12 @@ impl BudgetTotals {
     }
 }
 
-/// The intents of a submission, at a time.
+/// The intents of a submission that [`Store::get`] returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubmissionIntents {
     /// The intents, by ascending generation.
     pub intents: Vec<StoredIntent>,
-    /// The time of the store's clock.
+    /// The time of the store's clock when they were read.
     pub now: SystemTime,
 }
 
