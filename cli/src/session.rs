@@ -371,7 +371,8 @@ impl Session {
         self.resume_command(surface, &words)
     }
 
-    /// Returns a command that resumes work, with the profile and the URL of this command.
+    /// Returns a command that resumes work, with the profile and the URL of this command. In the sandbox
+    /// it stays there, so that it charges nothing.
     pub(crate) fn resume_command(
         &self,
         surface: SurfaceChoice,
@@ -392,6 +393,9 @@ impl Session {
             if let Some(value) = value {
                 command.extend([name.to_owned(), shell_quote(value).into_owned()]);
             }
+        }
+        if self.is_sandbox() {
+            command.push("--sandbox".to_owned());
         }
         // Identifiers come from the service and are printed to a terminal.
         sanitize(&command.join(" "))

@@ -273,10 +273,13 @@ fn next_step(
 
 fn duplicate_id(path: &str, place: &str, first: &str, line: &Line) -> Failure {
     let id = &line.id;
-    Failure::usage(format!(
+    let failure = Failure::usage(format!(
         "{path}: {place}: duplicate id `{id}`: {first} has it too"
-    ))
-    .hint("a line without an id has the number of the line as its id")
+    ));
+    match id.parse::<u64>() {
+        Ok(_) => failure.hint("a line without an id has the number of the line as its id"),
+        Err(_) => failure,
+    }
 }
 
 /// Returns the failure of a batch that was submitted with another `--operation`.

@@ -166,13 +166,13 @@ fn next_step(
     let completed = count(&|item| item.record.status() == Some(Status::Completed));
     if over_budget > 0 && over_budget + completed == total && is_overcharged {
         return Some(format!(
-            "check the charges, as one was above its estimate; then submit the rest without \
-            --max-spend: {command}"
+            "check the charges, as one was above its estimate; then remove --max-spend from this \
+            command to submit the rest: {command}"
         ));
     }
     if over_budget > 0 && over_budget + completed == total {
         return Some(format!(
-            "submit the rest with a higher --max-spend: {command}"
+            "raise the --max-spend of this command to submit the rest: {command}"
         ));
     }
     if unknown > 0 && unknown + completed == total {

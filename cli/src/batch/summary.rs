@@ -198,7 +198,8 @@ impl Summary {
                 ));
             }
             let failure = with_stop(failure, stopped);
-            if self.unknown_status == failed {
+            // The sandbox has no journal, so that the command would submit all items again.
+            if self.unknown_status == failed || session.is_sandbox() {
                 return Some(failure);
             }
             return Some(

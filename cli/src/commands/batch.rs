@@ -28,7 +28,7 @@ pub(crate) enum Batch {
     ///
     /// A generate command with --dry-run shows the fields of its request.
     ///
-    /// What was sent is recorded in a journal next to the file. If the command is interrupted, the same
+    /// What was sent is recorded in a journal next to the file, except with --sandbox. If the command is interrupted, the same
     /// command continues: nothing is submitted twice, and finished items are neither submitted nor
     /// polled again.
     ///

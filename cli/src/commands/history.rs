@@ -250,6 +250,10 @@ pub(in crate::commands) async fn newest_entry(
     noun: &str,
     is_match: impl Fn(&ResourceId, &Entry) -> bool,
 ) -> Result<(ResourceId, Entry), Failure> {
+    if session.is_sandbox() {
+        let why = format!("there is no newest {noun} in the sandbox");
+        return Err(Failure::new(Exit::NotFound, why).hint(EMPTY_SANDBOX));
+    }
     let entries = session.submitted().await?;
     let settings = session.settings()?;
     let is_configured = |entry: &Entry| {

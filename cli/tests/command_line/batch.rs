@@ -362,7 +362,9 @@ fn a_charge_above_its_estimate_stops_the_batch() {
     assert_eq!(submit_count(), 1);
     env.run("batch status m.jsonl")
         .assert_exit(0)
-        .assert_stderr("then submit the rest without --max-spend: svc batch run m.jsonl");
+        .assert_stderr(
+            "then remove --max-spend from this command to submit the rest: svc batch run m.jsonl",
+        );
     assert_eq!(status_json(&env)["spent_usd"], "0.6000");
 }
 
@@ -772,6 +774,12 @@ fn the_sandbox_leaves_no_journal() {
     let output = CommandOutput::of(&mut command).assert_exit(0);
     assert_eq!(status_of(&output), pairs(&[("1", "completed")]));
     assert!(!env.path("m.jsonl.journal.jsonl").exists());
+
+    // Without a journal, a retry would submit all items, outside of the sandbox even for money.
+    write(&env, "m.jsonl", &[image("[mock:fail]")]);
+    let mut command = env.unconfigured("--sandbox batch run m.jsonl");
+    let output = CommandOutput::of(&mut command).assert_exit(7);
+    assert!(!output.err.contains("svc batch run"), "{}", output.err);
 }
 
 #[test]

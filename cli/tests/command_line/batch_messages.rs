@@ -118,7 +118,7 @@ fn the_status_says_how_to_continue() {
     missing.assert_stderr("next: start the batch with: svc batch run m.jsonl");
 
     run(&env, &["--max-spend", "0.005"]).assert_exit(5);
-    let next = "next: submit the rest with a higher --max-spend: svc batch run m.jsonl --max-spend";
+    let next = "next: raise the --max-spend of this command to submit the rest: svc batch run m.jsonl --max-spend";
     status().assert_exit(0).assert_stderr(next);
     run(&env, &["--max-spend", "5"]).assert_exit(0);
     assert_eq!(status().assert_exit(0).err, "");

@@ -301,7 +301,12 @@ fn hints_are_commands_that_work() {
     let quiet = env.run([&["video"][..], &words, &["--quiet"]].concat());
     assert_eq!(quiet.assert_exit(0).err, "");
 
-    for words in ["--sandbox job get job_none", "--sandbox history -o table"] {
+    for words in [
+        "--sandbox job get job_none",
+        "--sandbox history -o table",
+        "--sandbox job wait --last",
+        "--sandbox run wait --last",
+    ] {
         env.run_unconfigured(words)
             .assert_stderr("each command with --sandbox starts with an empty mock");
     }
