@@ -127,7 +127,7 @@ pub(super) struct Plan {
     /// What is spent and reserved by all items in the journal.
     pub(super) committed: Usd,
     /// The part of it that the budget does not know.
-    pub(super) unlimited: Usd,
+    pub(super) outside_budget: Usd,
     /// Whether a charge was above its estimate.
     pub(super) is_overcharged: bool,
     /// The number of items in the journal that the manifest does not have, and what they spent.
@@ -207,7 +207,7 @@ impl Plan {
         Ok(Self {
             items,
             committed: totals.committed,
-            unlimited: totals.unlimited,
+            outside_budget: totals.outside_budget,
             is_overcharged: records.is_overcharged,
             missing: records.items.len(),
             missing_spent,
@@ -229,14 +229,14 @@ impl Plan {
 #[derive(Debug, Default)]
 struct Totals {
     committed: Usd,
-    unlimited: Usd,
+    outside_budget: Usd,
 }
 
 impl Totals {
     fn add(&mut self, record: &Record) {
         for (sum, amount) in [
             (&mut self.committed, record.committed),
-            (&mut self.unlimited, record.unlimited),
+            (&mut self.outside_budget, record.outside_budget),
         ] {
             *sum = sum.checked_add(amount).unwrap_or(*sum);
         }

@@ -78,7 +78,9 @@ impl Context<'_> {
                 // What was submitted without a limit is not in the budget.
                 let left = match self.plan.is_overcharged {
                     true => Usd::ZERO,
-                    false => limit.checked_sub(self.plan.unlimited).unwrap_or_default(),
+                    false => limit
+                        .checked_sub(self.plan.outside_budget)
+                        .unwrap_or_default(),
                 };
                 builder = builder.spend_limit(SpendLimit::new(BUDGET, left.max(Usd::ZERO)));
             }

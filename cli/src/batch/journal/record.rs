@@ -29,7 +29,7 @@ pub(in crate::batch) struct Record {
     /// What is spent and reserved by all submissions.
     pub(in crate::batch) committed: Usd,
     /// The part of it that the budget does not know, as there was no limit.
-    pub(in crate::batch) unlimited: Usd,
+    pub(in crate::batch) outside_budget: Usd,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,7 +92,7 @@ impl Record {
         add(&mut self.spent, spent);
         add(&mut self.committed, known);
         if entry.budget.is_none() {
-            add(&mut self.unlimited, known);
+            add(&mut self.outside_budget, known);
         }
         if entry.resource.is_some()
             && let Some(noted) = &mut self.noted
