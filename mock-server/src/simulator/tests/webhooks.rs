@@ -70,11 +70,6 @@ impl Mock {
         rotated.data(200)
     }
 
-    fn test_delivery(&mut self) -> super::TestReply {
-        let body = json!({"url": HOOK});
-        self.developer().post("/v1/webhooks/test-deliveries", body)
-    }
-
     fn redeliver(&mut self, id: &str) -> super::TestReply {
         let path = format!("/v1/jobs/{id}/webhook/redeliver");
         self.developer().send("POST", &path, "")
@@ -107,31 +102,6 @@ fn ten_attempts_follow_the_backoff_schedule() {
 }
 
 #[test]
-fn a_successful_redelivery_ends_the_retries() {
-    let mut mock = Mock::new();
-    let id = mock.submit(IMAGE, hooked("x"));
-    mock.deliver(10, &DeliveryOutcome::failed("timeout"));
-    assert_eq!(mock.webhook(&id)["next_attempt_at"], "2026-01-01T00:00:32Z");
-    mock.redeliver(&id).data(202);
-    mock.deliver(1, &DeliveryOutcome::answered(404));
-    let retrying = mock.webhook(&id);
-    assert_eq!(
-        (&retrying["status"], &retrying["attempts"]),
-        (&json!("retrying"), &json!(1))
-    );
-    assert_eq!(retrying["last_status_code"], 404);
-    assert_eq!(retrying["next_attempt_at"], "2026-01-01T00:00:32Z");
-    mock.redeliver(&id).data(202);
-    mock.deliver(1, &DeliveryOutcome::answered(200));
-    assert_eq!(mock.webhook(&id)["next_attempt_at"], Value::Null);
-    assert!(
-        mock.deliver(100_000, &DeliveryOutcome::answered(200))
-            .is_empty()
-    );
-    mock.assert_ledger_is_balanced();
-}
-
-#[test]
 fn a_late_failure_does_not_restart_the_retries() {
     let mut mock = Mock::new();
     let id = mock.submit(IMAGE, hooked("x"));
@@ -148,61 +118,6 @@ fn a_late_failure_does_not_restart_the_retries() {
     assert!(mock.deliver(100_000, &timeout).is_empty());
     mock.simulator.record_outcome(mock.now, slow.id, &timeout);
     assert_eq!(mock.simulator.deliveries().len(), 2, "recorded once");
-}
-
-#[test]
-fn each_attempt_is_in_the_timeline_of_its_job() {
-    let mut mock = Mock::new();
-    let id = mock.submit(IMAGE, hooked("x"));
-    mock.deliver(10, &DeliveryOutcome::answered(500));
-    mock.deliver(30, &DeliveryOutcome::answered(200));
-    let events = mock.read(&format!("/v1/jobs/{id}/events"));
-    let attempts = &events.as_array().unwrap()[4..];
-    let found = attempts.iter().map(|event| {
-        let delivery = &event["webhook_delivery"];
-        json!([
-            event["type"],
-            event["created_at"],
-            delivery["status"],
-            delivery["attempts"]
-        ])
-    });
-    let expected = [
-        json!(["webhook_delivery", "2026-01-01T00:00:02Z", "retrying", 1]),
-        json!(["webhook_delivery", "2026-01-01T00:00:32Z", "delivered", 2]),
-    ];
-    assert_eq!(found.collect::<Vec<_>>(), expected);
-}
-
-// The signatures were computed with Python's hmac and the secrets of seed 1.
-#[test]
-fn a_test_delivery_is_signed_with_both_secrets_and_not_retried() {
-    let mut mock = Mock::new();
-    mock.rotate();
-    let response = mock.test_delivery().data(202);
-    assert_eq!(response["event"], "webhook.test");
-    assert_eq!(response["url"], HOOK);
-    assert!(
-        response["delivery_id"]
-            .as_str()
-            .unwrap()
-            .starts_with("dlv_")
-    );
-    let sent = mock.deliver(100_000, &DeliveryOutcome::answered(500));
-    assert_eq!(sent.len(), 1, "not retried");
-    let expected = r#"{"created_at":"2026-01-01T00:00:00Z","event":"webhook.test","payload":{"message":"This is a test. Nothing has happened."},"request_id":"req_75p7fdfrztc07c97fchd","status":"OK"}"#;
-    assert_eq!(sent[0].body, expected);
-    assert_eq!(header(&sent[0], "x-svc-webhook-timestamp"), "1767225600");
-    assert_eq!(
-        header(&sent[0], "x-svc-webhook-secret-fingerprint"),
-        "db533cc9ee7bf051"
-    );
-    assert_eq!(
-        header(&sent[0], "x-svc-webhook-signature"),
-        "svc-v1=e5168f2405e82e6a9a027beb78859fbb6e6fd3706c912f981868e40a905fc664,\
-         svc-v1=5ed62f9d1718aea8f1c8649ced2f12280b559d7d91bb7856247aed4ab39b311c"
-    );
-    mock.assert_ledger_is_balanced();
 }
 
 #[test]

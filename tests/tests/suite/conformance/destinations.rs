@@ -2,12 +2,29 @@
 
 use super::*;
 
+scripts! {
+    every_media_field_is_validated [plan("scale")] r#"
+        for <bad> in http://cdn.example.com/a https://127.0.0.1/a https://localhost/a
+          for <fields> in
+            | {"image_url":"<bad>"}
+            | {"image_url":"https://cdn.example.com/a","end_image_url":"<bad>"}
+            | {"reference_image_urls":["https://cdn.example.com/a","<bad>"]}
+            | {"reference_video_urls":["<bad>"]}
+            | {"model":"auto","image_url":"<bad>"}
+            open video <fields> => 400 invalid_request
+          for <fields> in
+            | {"audio_url":"<bad>","image_url":"https://cdn.example.com/a"}
+            | {"audio_url":"https://cdn.example.com/a","image_url":"<bad>"}
+            | {"audio_url":"https://cdn.example.com/a","video_url":"<bad>"}
+            open /v1/video-router/generate {"model": "lipsync-s"} <fields> => 400 invalid_request
+    "#
+}
+
 on_every_frontend! {
     media_urls_must_be_public_https: plan("scale").balance_usd("1000"),
     webhook_urls_must_be_public_https: plan("scale").balance_usd("1000"),
     test_delivery_urls_must_be_public_https: plan("scale"),
     a_webhook_url_has_at_most_2048_characters,
-    every_media_field_is_validated: plan("scale"),
 }
 
 const PUBLIC: [&str; 18] = [
@@ -175,38 +192,4 @@ async fn a_webhook_url_has_at_most_2048_characters(mock: Mock) {
     mock.developer()
         .post_error("/v1/webhooks/test-deliveries", long, 400, "invalid_request")
         .await;
-}
-
-async fn every_media_field_is_validated(mock: Mock) {
-    let good = "https://cdn.example.com/a";
-    let lip_sync = json!({"model": "lipsync-s", "audio_url": good, "image_url": good});
-    for bad in [
-        "http://cdn.example.com/a",
-        "https://127.0.0.1/a",
-        "https://localhost/a",
-    ] {
-        for (body, fields) in [
-            (video_from(good), json!({"end_image_url": bad})),
-            (
-                video_from(good),
-                json!({"reference_image_urls": [good, bad]}),
-            ),
-            (video_from(good), json!({"reference_video_urls": [bad]})),
-            (lip_sync.clone(), json!({"audio_url": bad})),
-            (lip_sync.clone(), json!({"image_url": bad})),
-            (
-                json!({"model": "lipsync-s", "audio_url": good}),
-                json!({"video_url": bad}),
-            ),
-            (
-                json!({"model": "auto", "prompt": "p"}),
-                json!({"image_url": bad}),
-            ),
-        ] {
-            let body = with(body, fields);
-            mock.open()
-                .post_error(VIDEO, body, 400, "invalid_request")
-                .await;
-        }
-    }
 }

@@ -92,12 +92,10 @@ async fn body_errors_have_details(mock: Mock) {
 }
 
 async fn a_field_that_occurs_twice_is_rejected(mock: Mock) {
-    for path in [VIDEO, IMAGE, ESTIMATE, TOP_UPS] {
-        for name in ["model", "\\u006dodel"] {
-            let body = format!(r#"{{"model": "video-l", "{name}": "video-f"}}"#);
-            let response = mock.open().post_bytes(path, body).await;
-            response.expect_error(400, "invalid_request");
-        }
+    for name in ["model", "\\u006dodel"] {
+        let body = format!(r#"{{"model": "video-l", "prompt": "p", "{name}": "video-l"}}"#);
+        let response = mock.open().post_bytes(VIDEO, body).await;
+        response.expect_error(400, "invalid_request");
     }
 }
 

@@ -4,12 +4,28 @@ use svc_sdk::contract::{ErrorCode, Method, Operation, Surface};
 
 use super::*;
 
+scripts! {
+    the_wait_of_a_fault_is_sent_as_it_is r#"
+        control /faults {"kind": "error", "operation": "balance", "code": "database_busy", "retry_after_seconds": 7} => 200
+        developer /v1/balance => 503 database_busy @retry-after=7 retry_after_seconds=7
+        control /faults {"kind": "error", "operation": "balance", "code": "rate_limited", "retry_after_seconds": 7} => 200
+        developer /v1/balance => 429 rate_limited @retry-after=7 retry_after_seconds=7 @ratelimit-remaining=0 @ratelimit-reset=7
+    "#
+    an_injected_error_prevents_the_request r#"
+        control /faults {"kind": "error", "operation": "video_generate", "code": "concurrency_limit_reached"} => 200
+        open key=order-1 video => 400 concurrency_limit_reached
+        control /jobs => 200 #=0
+        open key=order-1 video => 202
+        # A rule without an operation applies where the code is possible.
+        control /faults {"kind": "error", "code": "insufficient_funds"} => 200
+        open /v1/jobs => 200
+        open image => 402 insufficient_funds
+    "#
+}
+
 on_every_frontend! {
     every_code_of_an_operation_can_be_injected,
     the_envelope_has_the_attributes_of_the_code,
-    the_wait_of_a_fault_is_sent_as_it_is,
-    an_injected_error_prevents_the_request,
-    a_rule_without_an_operation_applies_where_the_code_is_possible,
     other_codes_are_rejected_with_the_accepted_ones,
 }
 
@@ -70,44 +86,6 @@ async fn the_envelope_has_the_attributes_of_the_code(mock: Mock) {
         let error = request(&mock.developer(), operation).await.error();
         assert_eq!(error["details"], details, "{code}");
     }
-}
-
-async fn the_wait_of_a_fault_is_sent_as_it_is(mock: Mock) {
-    for code in ["database_busy", "rate_limited"] {
-        let mut fault = error_fault(Operation::Balance, code);
-        fault["retry_after_seconds"] = json!(7);
-        mock.add_fault(fault).await;
-        let response = mock.developer().get("/v1/balance").await;
-        assert_eq!(response.int_header("retry-after"), 7);
-        assert_eq!(response.error()["retry_after_seconds"], 7);
-        if code == "rate_limited" {
-            assert_eq!(response.int_header("ratelimit-remaining"), 0);
-            assert_eq!(response.int_header("ratelimit-reset"), 7);
-        }
-    }
-}
-
-async fn an_injected_error_prevents_the_request(mock: Mock) {
-    let keyed = mock.open().idempotency_key("order-1");
-    mock.add_fault(error_fault(
-        Operation::VideoGenerate,
-        "concurrency_limit_reached",
-    ))
-    .await;
-    keyed
-        .post_error(VIDEO, video(), 400, "concurrency_limit_reached")
-        .await;
-    assert!(mock.jobs().await.is_empty());
-    keyed.post(VIDEO, video()).await.expect(202);
-}
-
-async fn a_rule_without_an_operation_applies_where_the_code_is_possible(mock: Mock) {
-    mock.add_fault(json!({"kind": "error", "code": "insufficient_funds"}))
-        .await;
-    mock.open().get("/v1/jobs").await.expect(200);
-    mock.open()
-        .post_error(IMAGE, json!({}), 402, "insufficient_funds")
-        .await;
 }
 
 async fn other_codes_are_rejected_with_the_accepted_ones(mock: Mock) {

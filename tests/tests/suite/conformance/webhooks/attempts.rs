@@ -85,6 +85,16 @@ webhook_scripts! {
         outcomes 2
         developer /v1/jobs/<id> => 200 webhook_delivery.last_status_code=404 webhook_delivery.attempts=2
     "#
+    each_attempt_is_in_the_timeline_of_its_job r#"
+        replies 500 200
+        open hooked-image => 202 job.id=<id>
+        advance 2
+        outcomes 1
+        advance 30
+        outcomes 2
+        developer /v1/jobs/<id>/events => 200 #=6 4.type=webhook_delivery 4.created_at=2027-01-15T08:00:02Z 4.webhook_delivery.status=retrying 4.webhook_delivery.attempts=1
+        developer /v1/jobs/<id>/events => 200 5.type=webhook_delivery 5.created_at=2027-01-15T08:00:32Z 5.webhook_delivery.status=delivered 5.webhook_delivery.attempts=2
+    "#
     urls_without_a_route_are_not_called r#"
         open hooked-video {"webhook_url": "https://other.example.com/"} => 202 job.id=<id>
         advance 8
