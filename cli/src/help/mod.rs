@@ -153,38 +153,21 @@ fn examples_section(path: &str) -> Option<String> {
 /// The groups, and the names of their commands in the order in which they are shown.
 ///
 /// A command that this build does not have is left out.
-const GROUPS: [(&str, &[&str]); 8] = [
+const GROUPS: [(&str, &str); 8] = [
     (
         "Create",
-        &[
-            "image",
-            "video",
-            "music",
-            "avatar",
-            "avatar-video",
-            "preview",
-            "caption",
-        ],
+        "image video music avatar avatar-video preview caption",
     ),
-    (
-        "Jobs and runs",
-        &["job", "run", "queue", "batch", "history"],
-    ),
-    ("Agents", &["action", "format", "agent"]),
+    ("Jobs and runs", "job run queue batch history"),
+    ("Agents", "action format agent"),
     (
         "Models and prices",
-        &["model", "pricing", "estimate", "catalog", "bgm", "trending"],
+        "model pricing estimate catalog bgm trending",
     ),
-    ("Account", &["me", "balance", "usage", "top-up"]),
-    ("Webhooks and MCP", &["webhook", "mcp"]),
-    (
-        "Development",
-        &["api", "schema", "operations", "mock", "health"],
-    ),
-    (
-        "Setup",
-        &["init", "auth", "config", "doctor", "completions", "man"],
-    ),
+    ("Account", "me balance usage top-up"),
+    ("Webhooks and MCP", "webhook mcp"),
+    ("Development", "api schema operations mock health"),
+    ("Setup", "init auth config doctor completions man"),
 ];
 
 /// The end of `svc --help`.
@@ -209,7 +192,8 @@ fn root_template(root: &Command) -> StyledStr {
     let mut text = StyledStr::from("{about-with-newline}\n{usage-heading} svc COMMAND [OPTIONS]\n");
     for (title, names) in GROUPS {
         let _ = write!(text, "\n{header}{title}:{header:#}\n");
-        let commands = names.iter().filter_map(|name| root.find_subcommand(name));
+        let names = names.split(' ');
+        let commands = names.filter_map(|name| root.find_subcommand(name));
         for command in commands {
             let name = command.get_name();
             let about = command.get_about().cloned().unwrap_or_default();

@@ -166,8 +166,7 @@ fn a_clock_that_is_wrong_is_a_warning() {
     let body = "{\"data\":[]}";
     let head = "200 OK\r\ndate: Thu, 01 Jan 2026 00:00:00 GMT";
     let service = FakeServer::answering(head, body);
-    let mut command = env.open_surface("doctor");
-    let run = CommandOutput::of(command.env("SVC_BASE_URL", &service.url)).assert_exit(0);
+    let run = env.run_at(&service.url, "doctor").assert_exit(0);
     assert_check(&run, "clock", "warning", "ahead of the service");
 }
 

@@ -72,14 +72,11 @@ fn every_operation_is_listed_with_its_command() {
 #[test]
 fn completions_and_manual_pages_are_generated() {
     let env = TestEnv::new();
-    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let run = env.run_unconfigured(["completions", shell]).assert_exit(0);
-        let script = run.out;
-        assert!(
-            script.contains("COMPLETE") && script.contains("svc"),
-            "{shell}: {script}"
-        );
-    }
+    let script = env.run_unconfigured("completions zsh").assert_exit(0).out;
+    assert!(
+        script.contains("COMPLETE") && script.contains("svc"),
+        "{script}"
+    );
     env.run_unconfigured("man pages").assert_exit(0);
     let page = fs::read_to_string(env.path("pages/svc-video-generate.1")).unwrap();
     assert!(page.contains("router/generate"), "{page}");

@@ -153,8 +153,7 @@ fn a_concurrency_limit_exits_with_6() {
     let body = r#"{"error":{"code":"concurrency_limit_reached","message":"The workspace has 100 jobs in flight."}}"#;
     let service = FakeServer::answering("400 Bad Request", body);
     let words = "video generate --prompt 'a fox' --retries 0";
-    let run =
-        CommandOutput::of(env.open_surface(words).env("SVC_BASE_URL", &service.url)).assert_exit(6);
+    let run = env.run_at(&service.url, words).assert_exit(6);
     run.assert_stderr("concurrency_limit_reached")
         .assert_stderr("retry later");
 }
@@ -245,8 +244,7 @@ fn a_web_page_has_one_message_whatever_its_status() {
         ("502 Bad Gateway", 502),
     ] {
         let server = FakeServer::answering(status, page);
-        let mut command = env.open_surface("job list --retries 0");
-        let run = CommandOutput::of(command.env("SVC_BASE_URL", &server.url));
+        let run = env.run_at(&server.url, "job list --retries 0");
         let url = &server.url;
         run.assert_stderr(&format!(
             "error: {url} answered with a web page instead of the API (status {code}): \
@@ -317,8 +315,7 @@ fn hints_are_commands_that_work() {
     // A path that the service does not have names no id.
     let missing = r#"{"error":{"code":"not_found","message":"no resource at this path"}}"#;
     let service = FakeServer::answering("404 Not Found", missing);
-    let mut command = env.open_surface("pricing list");
-    let run = CommandOutput::of(command.env("SVC_BASE_URL", &service.url)).assert_exit(4);
+    let run = env.run_at(&service.url, "pricing list").assert_exit(4);
     run.assert_stderr("check the URL: `svc config show --origin`");
 }
 
@@ -335,8 +332,9 @@ fn the_hint_for_missing_funds_names_an_amount_that_pays() {
         ("{}", 500),
     ] {
         let service = FakeServer::answering("402 Payment Required", &body(details));
-        let mut command = env.open_surface("video generate fox --new");
-        let run = CommandOutput::of(command.env("SVC_BASE_URL", &service.url)).assert_exit(5);
+        let run = env
+            .run_at(&service.url, "video generate fox --new")
+            .assert_exit(5);
         run.assert_stderr(&format!("svc top-up create --amount-usd-cents {cents}\n"));
     }
 }
@@ -426,10 +424,7 @@ fn an_api_key_in_a_response_is_redacted() {
 fn a_redirect_is_an_error_with_a_hint() {
     let env = TestEnv::new();
     let service = FakeServer::answering("302 Found\r\nlocation: http://127.0.0.1:9/login", "");
-    let run = CommandOutput::of(
-        env.open_surface("job list")
-            .env("SVC_BASE_URL", &service.url),
-    );
+    let run = env.run_at(&service.url, "job list");
     run.assert_exit(1)
         .assert_stderr("redirects are not followed")
         .assert_stderr("svc config show --origin");

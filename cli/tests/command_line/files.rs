@@ -201,8 +201,9 @@ fn a_completed_job_without_files_is_pointed_out() {
     let env = TestEnv::new();
     let result = r#"{"data": {"job_id": "job_1", "status": "completed", "artifacts": []}}"#;
     let service = FakeServer::answering("200 OK", result);
-    let mut command = env.open_surface("job download job_1 --dir out -o json");
-    let run = CommandOutput::of(command.env("SVC_BASE_URL", &service.url)).assert_exit(0);
+    let run = env
+        .run_at(&service.url, "job download job_1 --dir out -o json")
+        .assert_exit(0);
     assert_eq!(run.json()["files"], json!([]));
     run.assert_stderr("job job_1 completed without files");
 }

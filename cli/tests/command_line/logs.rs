@@ -119,8 +119,9 @@ fn a_download_is_a_line_without_its_query() {
 
     let body = r#"{"data":{"id":"job_1","status":"completed","artifacts":[{"id":"art_1","url":"https://cdn.invalid/x.png?sig=canary"}]}}"#;
     let service = FakeServer::answering("200 OK", body);
-    let mut command = env.open_surface("job get job_1 -vvv");
-    let run = CommandOutput::of(command.env("SVC_BASE_URL", &service.url)).assert_exit(0);
+    let run = env
+        .run_at(&service.url, "job get job_1 -vvv")
+        .assert_exit(0);
     assert!(
         run.err.contains("https://cdn.invalid/x.png?…") && !run.err.contains("canary"),
         "{}",
@@ -171,8 +172,7 @@ fn the_service_cannot_forge_a_log_line() {
     let env = TestEnv::new();
     let body = "{\"data\":{\"id\":\"job_1\",\"status\":\"queued\",\"note\":\"\\u001b[2J\\nGET /forged 200\"}}";
     let service = FakeServer::answering("200 OK\r\nx-svc-request-id: req\x1b[2J", body);
-    let mut command = env.open_surface("job get job_1 -vvv");
-    let run = CommandOutput::of(command.env("SVC_BASE_URL", &service.url));
+    let run = env.run_at(&service.url, "job get job_1 -vvv");
     assert!(
         !run.err.contains('\u{1b}') && !run.err.contains("\nGET /forged"),
         "{:?}",

@@ -121,8 +121,8 @@ fn raw_requests_have_any_method() {
     let env = TestEnv::new();
     let server = FakeServer::answering("200 OK", "{}");
     for method in ["put", "PATCH", "delete", "head", "options"] {
-        let mut command = env.open_surface(["api", method, "/v1/things/1"]);
-        CommandOutput::of(command.env("SVC_BASE_URL", &server.url)).assert_exit(0);
+        env.run_at(&server.url, ["api", method, "/v1/things/1"])
+            .assert_exit(0);
         let head = server.heads.lock().unwrap().pop().unwrap();
         let line = format!("{} /v1/things/1 HTTP/1.1", method.to_uppercase());
         assert!(head.starts_with(&line), "{head}");
@@ -211,8 +211,7 @@ fn control_characters_from_the_service_are_removed() {
     );
     let service = FakeServer::answering("400 Bad Request", body);
     let url = service.url.clone();
-    let run = CommandOutput::of(env.open_surface("job get job_1").env("SVC_BASE_URL", &url))
-        .assert_exit(1);
+    let run = env.run_at(&url, "job get job_1").assert_exit(1);
     assert!(
         run.err.chars().all(|c| c == '\n' || !c.is_control()),
         "{:?}",
@@ -223,11 +222,7 @@ fn control_characters_from_the_service_are_removed() {
         "{:?}",
         run.err
     );
-    let run = CommandOutput::of(
-        env.open_surface("job get job_1 -o json")
-            .env("SVC_BASE_URL", &url),
-    )
-    .assert_exit(1);
+    let run = env.run_at(&url, "job get job_1 -o json").assert_exit(1);
     assert!(
         run.error()["message"].as_str().unwrap().contains('\u{1b}'),
         "JSON in a pipe contains the original message"

@@ -1,6 +1,7 @@
 //! The environment of a test: a home folder, a configuration, a journal, and a mock of the service.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -144,6 +145,11 @@ impl TestEnv {
     /// Runs `svc` on the open surface.
     pub(crate) fn run(&self, words: impl Words) -> CommandOutput {
         CommandOutput::of(&mut self.open_surface(words))
+    }
+
+    /// Runs `svc` on the open surface at another URL.
+    pub(crate) fn run_at(&self, url: impl AsRef<OsStr>, words: impl Words) -> CommandOutput {
+        CommandOutput::of(self.open_surface(words).env("SVC_BASE_URL", url))
     }
 
     /// Runs `svc` without any configuration by variables.

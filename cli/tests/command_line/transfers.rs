@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::test_env::{CommandOutput, FakeServer, TestEnv, start, wait_until};
+use crate::test_env::{FakeServer, TestEnv, start, wait_until};
 
 #[test]
 fn the_files_of_a_job_are_downloaded() {
@@ -99,7 +99,8 @@ fn a_rejected_download_leaves_no_file_and_does_not_suggest_another_key() {
     );
     let service = FakeServer::answering("200 OK", &result);
     let words = "job download job_1 --dir out";
-    let run = CommandOutput::of(env.open_surface(words).env("SVC_BASE_URL", &service.url))
+    let run = env
+        .run_at(&service.url, words)
         .assert_exit(3)
         .assert_stderr("the link may have expired")
         .assert_stderr("svc job download job_1 --dir out");

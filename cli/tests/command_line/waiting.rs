@@ -114,8 +114,8 @@ fn watch_ends_by_its_time_limit_and_says_how_to_continue() {
     // The limit includes the first read.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
-    let mut command = env.open_surface(["job", "watch", "--timeout", "1", &id]);
-    CommandOutput::of(command.env("SVC_BASE_URL", url)).assert_exit(9);
+    env.run_at(url, ["job", "watch", "--timeout", "1", &id])
+        .assert_exit(9);
     // Without a terminal, a watch without ids would never end.
     env.run("job watch").assert_exit(2);
 }

@@ -95,9 +95,7 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = Tool::ALL
-            .into_iter()
-            .filter(|tool| self.0.is_available(*tool));
+        let tools = Tool::all().filter(|tool| self.0.is_available(*tool));
         let tools: Vec<Value> = tools.map(Tool::definition).collect();
         let tools =
             serde_json::from_value(Value::Array(tools)).map_err(|error| internal(&error))?;

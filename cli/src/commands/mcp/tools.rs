@@ -1,9 +1,11 @@
 //! The definitions of the tools of `svc mcp serve`.
 
+use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
 /// A tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
 pub(super) enum Tool {
     ImageGenerate,
     VideoGenerate,
@@ -20,43 +22,20 @@ pub(super) enum Tool {
 }
 
 impl Tool {
-    /// All tools, in the order in which they are listed.
-    pub(super) const ALL: [Self; 12] = [
-        Self::ImageGenerate,
-        Self::VideoGenerate,
-        Self::MusicGenerate,
-        Self::FormatRun,
-        Self::AgentCompletion,
-        Self::JobsStatus,
-        Self::JobsResult,
-        Self::RunStatus,
-        Self::RunResult,
-        Self::Estimate,
-        Self::ModelsList,
-        Self::Balance,
-    ];
+    /// Returns all tools, in the order in which they are listed.
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        Self::value_variants().iter().copied()
+    }
 
     /// Returns the name.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::ImageGenerate => "image_generate",
-            Self::VideoGenerate => "video_generate",
-            Self::MusicGenerate => "music_generate",
-            Self::FormatRun => "format_run",
-            Self::AgentCompletion => "agent_completion",
-            Self::JobsStatus => "jobs_status",
-            Self::JobsResult => "jobs_result",
-            Self::RunStatus => "run_status",
-            Self::RunResult => "run_result",
-            Self::Estimate => "estimate",
-            Self::ModelsList => "models_list",
-            Self::Balance => "balance",
-        }
+    pub(super) fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
     /// Returns the tool with that name.
     pub(super) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tool| tool.name() == name)
+        Self::from_str(name, false).ok()
     }
 
     /// Returns whether calls of the tool cost money.

@@ -280,33 +280,3 @@ impl ResourceKind for QueueResource {
         report::queue(receipt)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_item_is_serialized_with_its_index_and_its_receipt() {
-        let item = FinishedItem {
-            index: 3,
-            item: serde_json::from_value(json!({"status": "failed", "run_id": "run_1"})).unwrap(),
-            receipt: serde_json::from_value(
-                json!({"run_id": "run_1", "status": "failed", "output": null, "item_index": 3}),
-            )
-            .unwrap(),
-            files: Some(vec![StoredFile {
-                path: "out/3/a.png".into(),
-                bytes: 7,
-                status: "created".into(),
-            }]),
-            failure: None,
-        };
-        assert_eq!(
-            serde_json::to_value(&item).unwrap(),
-            json!({
-                "index": 3, "run_id": "run_1", "status": "failed", "output": null, "item_index": 3,
-                "files": [{"path": "out/3/a.png", "bytes": 7, "status": "created"}]
-            })
-        );
-    }
-}
