@@ -61,7 +61,6 @@ impl World {
         }
         let old = self.mock();
         let document = old.snapshot();
-        self.signing_secrets.note(&document);
         let mut imported = document.clone();
         if self.has(Defect::KeysLostOnRestore) {
             imported["state"]["idempotency"] = json!({"expiring": [], "lasting": []});

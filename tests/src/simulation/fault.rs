@@ -1,10 +1,12 @@
 //! What goes wrong with requests, and the replies that the SDK is given.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::BodyExt;
-use serde_json::Value;
+use serde::de::IgnoredAny;
 use svc_sdk::transport::{Body, TransportError};
 
 use super::body::CutBody;
@@ -86,8 +88,8 @@ impl Reply {
             }
             _ => {}
         }
-        let is_envelope =
-            !is_cut && serde_json::from_slice::<Value>(&body).is_ok_and(|body| body.is_object());
+        let is_object = || serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(&body).is_ok();
+        let is_envelope = !is_cut && is_object();
         let mut response = Response::new(CutBody::new(body, is_cut).boxed_unsync());
         *response.status_mut() = status;
         *response.headers_mut() = headers;

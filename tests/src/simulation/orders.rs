@@ -10,6 +10,9 @@ use svc_sdk::journal;
 use super::rng::Rng;
 use super::tools::PaidTool;
 
+/// How often an order is submitted before a person decides about it.
+const MAX_FAILURES: u32 = 6;
+
 /// What is submitted once.
 #[derive(Debug)]
 pub(super) struct Order {
@@ -47,6 +50,8 @@ pub(super) struct Orders {
     all: BTreeMap<String, Arc<Order>>,
     /// The names of those that are neither accepted nor given up.
     open: BTreeSet<String>,
+    /// How often each was left open.
+    failures: BTreeMap<String, u32>,
     accepted: BTreeMap<String, Accepted>,
     /// The names of what was accepted, by the ids.
     names: BTreeMap<String, String>,
@@ -65,9 +70,12 @@ impl Orders {
         format!("c{client}i{}", self.orders)
     }
 
-    /// Names a call for an order, or for one generation of it.
+    /// Names a call for an order, which is open again: what an earlier call learned says nothing of it.
     pub(super) fn next_call(&mut self, order: &str) -> String {
         self.calls += 1;
+        if !self.accepted.contains_key(order) {
+            self.open.insert(order.to_owned());
+        }
         format!("{order}#{}", self.calls)
     }
 
@@ -86,11 +94,15 @@ impl Orders {
             .collect()
     }
 
-    /// Notes that it is not known what became of an order.
-    pub(super) fn leave_open(&mut self, name: &str) {
+    /// Notes that it is not known what became of an order, or that it was refused for a reason that
+    /// passes. Returns whether it is submitted again.
+    pub(super) fn leave_open(&mut self, name: &str) -> bool {
         if !self.accepted.contains_key(name) {
             self.open.insert(name.to_owned());
         }
+        let failures = self.failures.entry(name.to_owned()).or_default();
+        *failures += 1;
+        *failures < MAX_FAILURES
     }
 
     /// Notes that an order is not submitted any more.

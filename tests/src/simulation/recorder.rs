@@ -46,7 +46,7 @@ impl Network {
         };
         let method = request.method().as_str();
         let is_mcp = surface == Some(Surface::Developer) && path == "/mcp";
-        let message = McpMessage::read(request.body()).filter(|_| is_mcp);
+        let message = is_mcp.then(|| McpMessage::read(request.body())).flatten();
         let operation = match is_mcp {
             true => Some(Operation::Mcp),
             false => surface
@@ -160,8 +160,8 @@ impl Network {
     /// Records what the service did.
     pub(super) fn inspect(&self, sent: &Sent, answer: &Reply) {
         let world = &self.world;
-        let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        if answer.status == 429 && body["error"]["code"] == "rate_limited" {
+        let body = || serde_json::from_slice::<Value>(&answer.body).unwrap_or_default();
+        if answer.status == 429 && body()["error"]["code"] == "rate_limited" {
             let credential = sent.credential.as_deref().unwrap_or_default();
             if !world.is_tainted(credential) {
                 world.violate(
@@ -176,14 +176,16 @@ impl Network {
         let order = sent.order.as_deref();
         if let Some(message) = &sent.message {
             // A tool that rejects its call names nothing.
-            if let Some(id) = mcp_message::created_id(&body).filter(|_| message.is_paid) {
+            if message.is_paid
+                && let Some(id) = mcp_message::created_id(&body())
+            {
                 world.note_receipt(operation, order, &id);
             }
         } else if operation.retry().sends_idempotency_key() && answer.status.is_success() {
             if let Some(key) = &sent.key {
                 world.note_accepted_key(operation, key);
             }
-            match resource_id(&body) {
+            match resource_id(&body()) {
                 Some(id) => world.note_receipt(operation, order, &id),
                 None => world.violate(
                     Oracle::NothingLost,
@@ -194,9 +196,9 @@ impl Network {
     }
 }
 
-/// Returns the order of a call, which is named `<order>#<call>`, or `<order>~<generation>#<call>`.
+/// Returns the order of a call, which is named `<order>#<call>`.
 fn order_of(call: &str) -> Option<&str> {
-    let order = call.split(['~', '#']).next()?;
+    let order = call.split('#').next()?;
     client_of(order).map(|_| order)
 }
 
@@ -213,8 +215,7 @@ fn record_name(
     match (unsent_key, message) {
         (Some(key), _) => key.to_owned(),
         (None, Some(message)) if message.is_paid && class == RetryClass::Never => {
-            let attempt = call.split('#').next();
-            attempt.unwrap_or(call).to_owned()
+            order_of(call).unwrap_or(call).to_owned()
         }
         // The messages of a handshake bear the name of the call that they precede.
         (None, Some(message)) => format!("{call} {}", message.method),

@@ -11,22 +11,28 @@ use crate::signature;
 const OVERLAP_MICROS: u64 = 24 * 3_600 * 1_000_000;
 
 /// The secrets of each workspace, oldest first, with the time at which each became current.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SigningSecrets(Mutex<BTreeMap<String, Vec<(u64, String)>>>);
 
 impl SigningSecrets {
-    /// Notes the secrets that are current in an exported state.
-    pub(super) fn note(&self, snapshot: &Value) {
-        let mut secrets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Returns the secrets of an exported state.
+    pub(super) fn of(snapshot: &Value) -> Self {
         let workspaces = snapshot["state"]["workspaces"].as_object();
-        for (id, workspace) in workspaces.into_iter().flatten() {
+        let secrets = workspaces.into_iter().flatten().map(|(id, workspace)| {
             let since = workspace["secret_created_at"].as_u64().unwrap();
             let secret = workspace["signing_secret"].as_str().unwrap();
-            let known = secrets.entry(id.clone()).or_default();
-            if known.last().is_none_or(|(_, last)| last != secret) {
-                known.push((since, secret.to_owned()));
-            }
-        }
+            (id.clone(), vec![(since, secret.to_owned())])
+        });
+        Self(Mutex::new(secrets.collect()))
+    }
+
+    /// Notes the reply to a rotation at a time of the service's clock.
+    pub(super) fn note_rotation(&self, workspace: &str, at_micros: u64, reply: &[u8]) {
+        let reply: Value = serde_json::from_slice(reply).unwrap();
+        let secret = reply["data"]["secret"].as_str().unwrap().to_owned();
+        let mut secrets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = secrets.entry(workspace.to_owned()).or_default();
+        known.push((at_micros, secret));
     }
 
     /// Returns whether a delivery at a time of the service's clock is signed with the secret of that

@@ -120,7 +120,7 @@ impl Session {
                 Some(handle)
             }
             Err(error) => {
-                self.not_accepted(order, &error).await;
+                self.not_accepted(order, Some(&error)).await;
                 None
             }
         }
@@ -165,23 +165,29 @@ impl Session {
         }
     }
 
-    /// Decides what is done about an order whose submit failed: what was refused is given up.
-    async fn not_accepted(&self, order: &Order, error: &Error) {
-        match error.journal() {
+    /// Decides what is done about an order whose submit failed: what was refused is given up. A tool
+    /// that refuses its call has no error of the SDK's own.
+    pub(super) async fn not_accepted(&self, order: &Order, error: Option<&Error>) {
+        match error.and_then(Error::journal) {
             Some(JournalError::Undecided(undecided)) => self.settle(order, &undecided.id).await,
             Some(JournalError::OverBudget { .. }) => self.orders().give_up(&order.name),
-            Some(JournalError::AccountChanged { .. } | JournalError::SubmissionConflict { .. }) => {
+            Some(
+                error @ (JournalError::AccountChanged { .. }
+                | JournalError::SubmissionConflict { .. }),
+            ) => {
                 let message = format!("{} cannot be submitted again: {error}", order.name);
                 self.world.violate(Oracle::NothingLost, message);
             }
             _ => {
                 let entry = self.journal.find("", &order.name).await.unwrap();
-                let state = entry.map(|entry| entry.state);
-                let is_free = matches!(state, None | Some(EntryState::Released(_)));
-                if !is_free || error.is_ambiguous() || error.is_retryable() {
-                    self.orders().leave_open(&order.name);
-                } else {
-                    self.orders().give_up(&order.name);
+                let open = entry.filter(|it| !matches!(it.state, EntryState::Released(_)));
+                let passes = error.is_some_and(|it| it.is_ambiguous() || it.is_retryable());
+                let is_tried_again =
+                    (open.is_some() || passes) && self.orders().leave_open(&order.name);
+                match open {
+                    _ if is_tried_again => {}
+                    Some(entry) => self.settle(order, &entry.id).await,
+                    None => self.orders().give_up(&order.name),
                 }
             }
         }
@@ -203,7 +209,12 @@ impl Session {
                 id: id.clone(),
                 charge_usd: None,
             },
-            None => Settled::NotExecuted,
+            None => {
+                // A tool may be called again.
+                self.world
+                    .update_call(&order.name, |record| record.is_ambiguous = false);
+                Settled::NotExecuted
+            }
         };
         if self.journal.settle(intent, settled).await.is_ok()
             && let Some(id) = made
@@ -296,7 +307,7 @@ impl Session {
                                 self.orders().finish(id);
                             }
                         }
-                        (None, Some(error)) => self.not_accepted(order, error).await,
+                        (None, error @ Some(_)) => self.not_accepted(order, error).await,
                         (None, None) => {}
                     }
                 }

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use svc_sdk::contract::Operation;
-use svc_sdk::journal::{EntryState, ImportedSubmission, IntentId, Settled};
-use svc_sdk::types::IdempotencyKey;
+use svc_sdk::mcp::ToolResult;
 use svc_sdk::{ApiKey, RetryPolicy, mcp};
 
 use super::orders::{Order, ResourceKind};
@@ -20,8 +19,9 @@ use super::transport::{CALL_HEADER, FaultyTransport};
 pub(super) const KEY: &str = "idempotency_key";
 /// How many messages a handshake has at most, each with the time limit of a call.
 const HANDSHAKE_MESSAGES: u64 = 4;
-/// How long a tool is assumed to recognize a key.
-const KEY_RETENTION: Duration = Duration::from_secs(23 * 3_600);
+/// What a submit of a tool does, each with the time limit of a call: it lists the tools, waits for
+/// another process that works on the same submission, and calls the tool.
+const SUBMIT_PARTS: u64 = 3;
 
 /// A tool that costs money.
 #[derive(Debug)]
@@ -54,16 +54,6 @@ pub(super) static PAID_TOOLS: [PaidTool; 5] = [
     },
 ];
 
-/// What became of the call of a tool.
-enum Called {
-    Accepted(String),
-    /// It may have been carried out.
-    Unknown,
-    /// Nothing was carried out by this call, and another one may succeed.
-    NotSent,
-    Refused,
-}
-
 impl Session {
     /// Adds an order to call a tool. Returns `None` if the clients call no tools.
     pub(super) fn new_tool_order(&self, rng: &mut Rng) -> Option<Arc<Order>> {
@@ -84,121 +74,48 @@ impl Session {
         }))
     }
 
-    /// Calls the tool of an order once, unless that may pay for it twice. The journal has it as a
-    /// submission of another program, as the SDK's client for MCP submits nothing itself.
+    /// Calls the tool of an order through the journal.
     pub(super) async fn call_tool(&self, tool: &PaidTool, order: &Order) {
-        let before = self.journal.find("", &order.name).await.unwrap();
-        let (generation, unknown) = match before {
-            None => (1, None),
-            Some(entry) if matches!(entry.state, EntryState::Released(_)) => {
-                (entry.generation + 1, None)
-            }
-            Some(entry) => (entry.generation, Some(entry)),
-        };
-        if let Some((_, id)) = unknown.as_ref().and_then(|entry| entry.resource.as_ref()) {
-            return self.accept(&order.name, id);
-        }
-        let attempt = format!("{}~{generation}", order.name);
-        let intent = IntentId::new(&*attempt);
-        if let Some(entry) = &unknown {
-            let age = self.world.wall().duration_since(entry.begun_at);
-            let is_expired = age.is_ok_and(|age| age > KEY_RETENTION);
-            if is_expired || self.world.plan.tools == Tools::WithoutKeys {
-                return self.settle(order, &intent).await;
-            }
-        }
-        let key: IdempotencyKey = format!("key-{attempt}").parse().unwrap();
-        if unknown.is_none() {
-            self.begin_call(order, intent.clone(), key.clone()).await;
-        }
-        let name = self.orders().next_call(&attempt);
-        let Some(called) = self.call_once(tool, order, &key, &name).await else {
+        let name = self.orders().next_call(&order.name);
+        let Some(called) = self.call_once(tool, order, &name).await else {
             return;
         };
-        let settled = match &called {
-            Called::Accepted(id) => Settled::Executed {
-                kind: tool.kind.in_journal(),
-                id: id.clone(),
-                charge_usd: None,
-            },
-            Called::NotSent | Called::Refused if unknown.is_none() => Settled::NotExecuted,
-            // An earlier call may have been carried out, which this one does not decide.
-            _ => return,
+        let error = match called {
+            Ok(result) => {
+                // Without an id, the same call finds out what was made.
+                if let Some(id) = result.structured.as_ref().and_then(resource_id) {
+                    self.accept(&order.name, &id);
+                    result.acknowledge().await.unwrap();
+                }
+                return;
+            }
+            Err(error) => error,
         };
-        self.journal.settle(&intent, settled).await.unwrap();
-        match called {
-            Called::Accepted(id) => self.accept(&order.name, &id),
-            Called::Refused => self.orders().give_up(&order.name),
-            _ => {}
+        self.trace(|| format!("  ! {name} {}", error.to_string().replace('\n', " ")));
+        match &error {
+            mcp::Error::Request(error) => self.not_accepted(order, Some(error)).await,
+            _ => self.not_accepted(order, None).await,
         }
     }
 
-    async fn begin_call(&self, order: &Order, id: IntentId, idempotency_key: IdempotencyKey) {
-        let submission = ImportedSubmission {
-            id,
-            submission_id: order.name.clone(),
-            account: String::new(),
-            operation: order.operation,
-            base_url: self.world.mock().mcp_url().to_owned(),
-            idempotency_key,
-            begun_at: self.world.wall(),
-            resource: None,
-            request_id: None,
-            price_usd: None,
-            notes: Map::new(),
-            is_key_documented: self.world.plan.tools != Tools::WithoutKeys,
-        };
-        self.journal.import(submission).await.unwrap();
-    }
-
-    /// Connects to the MCP endpoint and calls the tool once.
+    /// Connects to the MCP endpoint and calls the tool. Returns `None` if that does not end.
     async fn call_once(
         &self,
         tool: &PaidTool,
         order: &Order,
-        key: &IdempotencyKey,
         name: &str,
-    ) -> Option<Called> {
+    ) -> Option<Result<ToolResult, mcp::Error>> {
         let limit = self.call_timeout_ms();
-        let handshake = limit * HANDSHAKE_MESSAGES;
-        let failed = |error: &mcp::Error| {
-            self.trace(|| format!("  ! {name} {}", one_line(error)));
-        };
         let connect = self.mcp_client(name).connect();
         // The client is boxed: its future is large.
-        let client = match Box::pin(self.within(name, handshake, connect)).await? {
+        let connect = Box::pin(self.within(name, limit * HANDSHAKE_MESSAGES, connect));
+        let client = match connect.await? {
             Ok(client) => client,
-            Err(error) => {
-                failed(&error);
-                return Some(Called::NotSent);
-            }
+            Err(error) => return Some(Err(error)),
         };
-        let tools = match self.within(name, limit, client.tools()).await? {
-            Ok(tools) => tools,
-            Err(error) => {
-                failed(&error);
-                return Some(Called::NotSent);
-            }
-        };
-        let mut arguments = order.body.clone();
-        let known = tools.iter().find(|known| known.name == tool.name);
-        if known.is_some_and(|known| known.has_argument(KEY)) {
-            arguments[KEY] = json!(key);
-        }
-        let call = client.call(tool.name, arguments);
-        Some(match self.within(name, limit, call).await? {
-            Ok(result) => match result.structured.as_ref().and_then(resource_id) {
-                Some(id) => Called::Accepted(id),
-                None => Called::Unknown,
-            },
-            Err(error) => {
-                failed(&error);
-                match error.is_ambiguous() {
-                    true => Called::Unknown,
-                    false => Called::Refused,
-                }
-            }
-        })
+        let call = client.submit(tool.name, order.body.clone());
+        let call = call.submission_id(&*order.name).into_future();
+        self.within(name, limit * SUBMIT_PARTS, call).await
     }
 
     fn mcp_client(&self, name: &str) -> mcp::ClientBuilder {
@@ -211,6 +128,7 @@ impl Session {
             .timeout(Duration::from_millis(self.plan.call_timeout_ms))
             .attempt_timeout(Duration::from_millis(self.plan.attempt_timeout_ms))
             .default_header(CALL_HEADER, name)
+            .journal(self.journal.clone())
             .seed(self.network.rng().next())
     }
 }
@@ -240,8 +158,4 @@ fn arguments(tool: &PaidTool, id: &str, workspace: &str, rng: &mut Rng) -> Value
         arguments["max_spend_usd"] = rng.pick(&[json!(5), json!(5), json!(0.001)]).clone();
     }
     arguments
-}
-
-fn one_line(error: &mcp::Error) -> String {
-    error.to_string().replace('\n', " ")
 }

@@ -284,8 +284,14 @@ impl Network {
         {
             answer.body = mcp_message::without_documented_keys(&answer.body);
         }
-        if sent.operation == Some(Operation::SigningSecretRotate) {
-            world.signing_secrets.note(&mock.snapshot());
+        if sent.operation == Some(Operation::SigningSecretRotate)
+            && let Some(answer) = answer.as_ref().filter(|it| it.status.is_success())
+        {
+            let workspace = &world.plan.clients[self.client].workspace;
+            let since = mock.now().as_micros();
+            world
+                .signing_secrets
+                .note_rotation(workspace, since, &answer.body);
         }
         world.sleep(self.slot(), 0).await;
         if let Some(answer) = &answer {

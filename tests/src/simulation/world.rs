@@ -141,8 +141,7 @@ impl World {
             let keys = shared.cloned();
             credentials.push(keys.unwrap_or_else(|| add_keys(&mock, &client.workspace)));
         }
-        let signing_secrets = SigningSecrets::default();
-        signing_secrets.note(&mock.snapshot());
+        let signing_secrets = SigningSecrets::of(&mock.snapshot());
         let (started, speed) = (Instant::now(), plan.speed);
         let wall = move || wall_after(Instant::now() - started, speed);
         let clients = plan.clients.iter();
@@ -218,11 +217,6 @@ impl World {
     )]
     pub(super) fn now_ms(&self) -> u64 {
         (Instant::now() - self.started).as_millis() as u64
-    }
-
-    /// Returns the time of the wall clocks, which passes as fast as the service's.
-    pub(super) fn wall(&self) -> SystemTime {
-        wall_after(Duration::from_millis(self.now_ms()), self.plan.speed)
     }
 
     /// Waits for at least `delay_ms`, until the next millisecond of the slot.
