@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use svc_sdk::batch::Submission;
+use svc_sdk::batch::BatchCall;
 use svc_sdk::contract::{Operation, RunStatus};
 use svc_sdk::download::Download;
 use svc_sdk::handle::{AgentRun, Handle, JobResource, RunHandle};
@@ -99,7 +99,7 @@ impl Clients {
         line: Line,
         reuse: Reuse,
         on_accepted: OnAccepted,
-    ) -> Result<Submission<Followed>, Failure> {
+    ) -> Result<BatchCall<Followed>, Failure> {
         let plan = self.download.as_ref();
         let prompt = plan.filter(|plan| plan.has_template());
         let prompt = prompt.and_then(|_| prompt_of(&line.body));
@@ -128,7 +128,7 @@ impl Clients {
         call: Call<Handle<R>>,
         prompt: Option<String>,
         on_accepted: OnAccepted,
-    ) -> Submission<Followed> {
+    ) -> BatchCall<Followed> {
         let clients = self.clone();
         call.followed_by(move |handle| {
             if !handle.is_resumed() {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::{Stream, stream};
-use svc_sdk::batch::Submission;
+use svc_sdk::batch::BatchCall;
 use svc_sdk::journal::{self, EntryState, Reuse};
 use svc_sdk::types::Usd;
 
@@ -53,7 +53,7 @@ impl Source {
     /// Returns the submissions. It ends early if one cannot be made.
     pub(super) fn submissions(
         source: &Arc<Self>,
-    ) -> impl Stream<Item = Submission<Followed>> + Send + use<> {
+    ) -> impl Stream<Item = BatchCall<Followed>> + Send + use<> {
         stream::unfold(Arc::clone(source), |source| async move {
             let place = source.taken.fetch_add(1, Ordering::Relaxed);
             let index = *source.order.get(place)?;
@@ -67,7 +67,7 @@ impl Source {
         })
     }
 
-    async fn submission(source: &Arc<Self>, index: Index) -> Result<Submission<Followed>, Failure> {
+    async fn submission(source: &Arc<Self>, index: Index) -> Result<BatchCall<Followed>, Failure> {
         let line = source.line(index)?;
         let item = source.item(index)?;
         let reuse = match item.next_step {

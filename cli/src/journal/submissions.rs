@@ -78,7 +78,7 @@ impl Submissions {
         let call = call
             .journal(&self.journal)
             .submission_id(hash.to_string())
-            .reuse(Reuse::AdoptOrphan);
+            .reuse(Reuse::ContinueAbandoned);
         notes
             .into_iter()
             .fold(call, |call, (name, value)| call.note(name, value))
@@ -95,7 +95,7 @@ impl Submissions {
         let call = call
             .journal(&self.journal)
             .submission_id(hash.to_string())
-            .reuse(Reuse::AdoptOrphan);
+            .reuse(Reuse::ContinueAbandoned);
         notes
             .into_iter()
             .fold(call, |call, (name, value)| call.note(name, value))

@@ -11,9 +11,9 @@ use futures_core::Stream;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
+use super::batch_call::{Accepted, BatchCall};
 use super::failure::Failure;
 use super::pace::Pace;
-use super::submission::{Accepted, Submission};
 use super::{DEFAULT_CONCURRENCY, Submissions};
 use crate::call::Core;
 use crate::client::Client;
@@ -77,6 +77,7 @@ impl<'a, T> MixedBatch<'a, T> {
             waiting: 0,
             delayed: VecDeque::new(),
             set_aside: VecDeque::new(),
+            ended: 0,
             skipped: 0,
             error: None,
         }
@@ -116,6 +117,8 @@ pub struct MixedOutcomes<'a, T> {
     delayed: VecDeque<Box<Submit<T>>>,
     /// The submits that do not fit into the spend limit until an item has ended.
     set_aside: VecDeque<(Box<Submit<T>>, Error)>,
+    /// How many items have ended.
+    ended: u64,
     skipped: u64,
     error: Option<Error>,
 }
@@ -123,7 +126,9 @@ pub struct MixedOutcomes<'a, T> {
 /// A submission that is about to be sent.
 struct Submit<T> {
     index: u64,
-    submission: Submission<T>,
+    /// How many items had ended when it was sent.
+    ended_before: u64,
+    submission: BatchCall<T>,
 }
 
 impl<T> Submit<T> {
@@ -232,6 +237,7 @@ impl<T: Send + 'static> MixedOutcomes<'_, T> {
             && let Poll::Ready(Some(mut submit)) = self.poll_submission(context)
         {
             self.submitting += 1;
+            submit.ended_before = self.ended;
             self.tasks.push(Box::pin(async move {
                 let result = (submit.submission.send)().await;
                 Event::Submitted(submit, result)
@@ -268,7 +274,11 @@ impl<T: Send + 'static> MixedOutcomes<'_, T> {
         };
         let index = self.next_index;
         self.next_index += 1;
-        Poll::Ready(Some(Box::new(Submit { index, submission })))
+        Poll::Ready(Some(Box::new(Submit {
+            index,
+            ended_before: self.ended,
+            submission,
+        })))
     }
 
     /// Returns the item that has ended, if one has.
@@ -277,6 +287,7 @@ impl<T: Send + 'static> MixedOutcomes<'_, T> {
             Event::Submitted(submit, result) => (submit, result),
             Event::Ended(item) => {
                 self.waiting -= 1;
+                self.ended += 1;
                 self.pace.ended();
                 if !self.is_stopped {
                     // What did not fit may fit now.
@@ -314,6 +325,8 @@ impl<T: Send + 'static> MixedOutcomes<'_, T> {
         let jitter = self.core.random.fraction();
         match Failure::of(&error) {
             Failure::OfBatch if self.error.is_none() => self.fail(error),
+            // What has ended meanwhile may have made room.
+            Failure::OverBudget if submit.ended_before < self.ended => self.try_again(submit),
             Failure::OverBudget => self.set_aside.push_back((submit, error)),
             Failure::TooManyJobs => {
                 self.pace.reached_limit(self.waiting, jitter);
@@ -375,7 +388,7 @@ impl<S: ClientSurface> Client<S> {
     /// ```
     pub fn batch_of<'a, T>(
         &self,
-        submissions: impl Stream<Item = Submission<T>> + Send + 'a,
+        submissions: impl Stream<Item = BatchCall<T>> + Send + 'a,
     ) -> MixedBatch<'a, T> {
         MixedBatch::new(&self.core, Box::pin(submissions))
     }

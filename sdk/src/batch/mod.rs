@@ -46,11 +46,11 @@
 //!   calls that were not taken, are not submitted.
 //! - Any other error concerns one item, and is its outcome.
 
+mod batch_call;
 mod failure;
 mod mixed;
 mod outcomes;
 mod pace;
-mod submission;
 
 use std::fmt;
 use std::pin::Pin;
@@ -60,9 +60,9 @@ use std::time::Duration;
 use futures_core::Stream;
 use futures_util::{StreamExt, stream};
 
+pub use self::batch_call::BatchCall;
 pub use self::mixed::{MixedBatch, MixedItem, MixedOutcomes};
 pub use self::outcomes::{BatchItem, Outcomes};
-pub use self::submission::Submission;
 use crate::call::{Call, Core};
 use crate::client::Client;
 use crate::download::Download;
@@ -72,7 +72,7 @@ use crate::surface::ClientSurface;
 /// The jobs in flight, unless [`Batch::concurrency`] sets another number.
 const DEFAULT_CONCURRENCY: usize = 32;
 
-type Submissions<'a, T> = Pin<Box<dyn Stream<Item = Submission<T>> + Send + 'a>>;
+type Submissions<'a, T> = Pin<Box<dyn Stream<Item = BatchCall<T>> + Send + 'a>>;
 type Calls<'a, R> = Pin<Box<dyn Stream<Item = Call<Handle<R>>> + Send + 'a>>;
 type DownloadFn<R> =
     Arc<dyn Fn(&Handle<R>, &<R as Resource>::Output) -> Download + Send + Sync + 'static>;

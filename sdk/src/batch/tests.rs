@@ -3,16 +3,18 @@
 mod service;
 
 use std::collections::BTreeSet;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use self::service::{Service, ServiceTransport};
-use super::{BatchItem, Outcomes};
+use super::batch_call::SendFuture;
+use super::{BatchCall, BatchItem, Outcomes};
 use crate::call::clock;
 use crate::handle::JobResource;
-use crate::journal::{Journal, JournalError, MemoryStore, Reuse, SpendLimit};
-use crate::types::VideoGenerate;
+use crate::journal::{BudgetTotals, Journal, JournalError, MemoryStore, Reuse, SpendLimit};
+use crate::types::{Usd, VideoGenerate};
 use crate::{ApiKey, Call, Client, ClientBuilder, Error, ErrorKind, JobHandle, Open, Result};
 
 fn builder(service: &Arc<Service>, journal: &Journal) -> ClientBuilder<Open> {
@@ -356,6 +358,42 @@ async fn what_is_cheaper_goes_on_within_the_spend_limit() {
     assert_eq!(service.state().jobs[2].0, "11");
     let estimates = service.state().estimates;
     assert_eq!(estimates, 3, "one for each shape, and one after a minute");
+}
+
+/// The last item in flight ends while the refusal of the next one is on its way.
+#[tokio::test(start_paused = true)]
+async fn room_that_is_made_during_a_submit_is_used() {
+    let submission = |sent_for, results: Vec<Option<JournalError>>| {
+        let mut results = results.into_iter();
+        let send = move || -> SendFuture<()> {
+            let refusal = results.next().flatten();
+            Box::pin(async move {
+                clock::sleep(Duration::from_secs(sent_for)).await;
+                let outcome: Pin<Box<dyn Future<Output = ()> + Send>> =
+                    Box::pin(clock::sleep(Duration::from_secs(1)));
+                refusal.map_or(Ok(Some(outcome)), |it| Err(it.into()))
+            })
+        };
+        BatchCall {
+            submission_id: None,
+            send: Box::new(send),
+        }
+    };
+    let over_budget = JournalError::OverBudget {
+        budget: "images".into(),
+        amount: Usd::ZERO,
+        limit: Usd::ZERO,
+        totals: BudgetTotals::default(),
+    };
+    let calls = vec![
+        submission(0, vec![None]),
+        submission(5, vec![Some(over_budget), None]),
+    ];
+    let client = client(&Service::new(1000));
+    let mut outcomes = client.batch_of(futures_util::stream::iter(calls)).run();
+    while let Some(item) = outcomes.next().await {
+        item.unwrap().outcome.unwrap();
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -19,7 +19,7 @@ pub enum Reuse {
     RetryUnsuccessful,
     /// Continue a submission that a process began which has ended, and which was not acknowledged;
     /// otherwise submit anew. Several submissions can have one id, and their keys are random.
-    AdoptOrphan,
+    ContinueAbandoned,
 }
 
 /// Why a submit has no receipt, and what to do about it.
@@ -81,7 +81,7 @@ pub(super) fn decide(
 ) -> Decision {
     let next = intents.last().map_or(1, |it| it.stored.generation + 1);
     let found = match candidate.reuse {
-        Reuse::AdoptOrphan => intents.into_iter().find(|intent| {
+        Reuse::ContinueAbandoned => intents.into_iter().find(|intent| {
             let is_finished = intent.progress.is_acknowledged || is_released(intent);
             !is_finished && !intent.has_running_owner() && !is_active(intent)
         }),

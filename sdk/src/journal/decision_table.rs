@@ -118,7 +118,7 @@ fn expected(cases: &[Case], now: Now) -> Expected {
     let next = cases.len() + 1;
     let mut generation = 0;
     for (index, case) in cases.iter().enumerate() {
-        if now.reuse == Reuse::AdoptOrphan {
+        if now.reuse == Reuse::ContinueAbandoned {
             let is_over = matches!(
                 case.happened,
                 Released(_)
@@ -330,7 +330,7 @@ fn compare(cases: &[Case], origins: &[&'static str], bodies: &[&'static str]) ->
                         for reuse in [
                             Reuse::ReturnExisting,
                             Reuse::RetryUnsuccessful,
-                            Reuse::AdoptOrphan,
+                            Reuse::ContinueAbandoned,
                         ] {
                             let now = Now {
                                 has_label,
@@ -417,7 +417,7 @@ fn the_first_submit_begins_generation_1() {
     for reuse in [
         Reuse::ReturnExisting,
         Reuse::RetryUnsuccessful,
-        Reuse::AdoptOrphan,
+        Reuse::ContinueAbandoned,
     ] {
         let candidate = Candidate {
             fingerprint: &fingerprint,

@@ -81,7 +81,7 @@ impl Journal {
             Error::from(JournalError::SubmissionInProgress { submission_id, id })
         };
         let mut guard = None;
-        if request.reuse != Reuse::AdoptOrphan {
+        if request.reuse != Reuse::ContinueAbandoned {
             let locked = deadline.before(self.lock(&key)).await;
             guard = Some(locked.ok_or_else(|| in_progress(IntentId::new("")))?);
         }
@@ -127,7 +127,7 @@ impl Journal {
                 }
                 Decision::Return(intent) => {
                     // What was accepted can be waited for by all, but only one adopts it.
-                    if request.reuse != Reuse::AdoptOrphan
+                    if request.reuse != Reuse::ContinueAbandoned
                         || claimed.as_ref() == Some(&intent.stored.id)
                     {
                         return match ActiveIntent::existing(self, &intent) {
@@ -196,7 +196,7 @@ impl Journal {
         guard: Option<OwnedMutexGuard<()>>,
     ) -> Result<Arc<ActiveIntent>> {
         let derived = match &request.submission_id {
-            Some(id) if !request.is_key_chosen && request.reuse != Reuse::AdoptOrphan => {
+            Some(id) if !request.is_key_chosen && request.reuse != Reuse::ContinueAbandoned => {
                 let account = &request.account;
                 Some(derive_key(&self.namespace, account, id, generation)?)
             }

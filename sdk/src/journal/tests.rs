@@ -359,7 +359,7 @@ async fn only_what_a_gone_process_left_is_adopted() {
     let script = Script::new([receipt("job_1"), receipt("job_2"), receipt("job_3")]);
     let submit = |journal: &Journal| {
         let call = open_client(&script, journal).videos().generate(fox());
-        call.submission_id("hash").reuse(Reuse::AdoptOrphan)
+        call.submission_id("hash").reuse(Reuse::ContinueAbandoned)
     };
     let one = submit(&first).await.unwrap();
     let two = submit(&second).await.unwrap();

@@ -362,7 +362,9 @@ async fn what_was_acknowledged_before_a_claim_is_left_alone() {
                 },
                 false => {
                     let call = client.videos().generate(fox().duration(5));
-                    let call = call.submission_id("order-1").reuse(Reuse::AdoptOrphan);
+                    let call = call
+                        .submission_id("order-1")
+                        .reuse(Reuse::ContinueAbandoned);
                     call.await.unwrap()
                 }
             };

@@ -1,4 +1,4 @@
-//! Submits of any kind, with what is done after them.
+//! Submits of any kind, with what follows them.
 
 use std::fmt;
 use std::future::Future;
@@ -14,22 +14,22 @@ use crate::handle::{Handle, Resource};
 pub(super) type Accepted<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
 pub(super) type SendFuture<T> = Pin<Box<dyn Future<Output = Result<Accepted<T>>> + Send>>;
 
-/// A submit of any kind, and what is done with its handle, such as a wait.
+/// A submit for a [`MixedBatch`](super::MixedBatch), with the function that follows it, such as a wait.
 ///
-/// Returned by [`Call::followed_by`]; for a [`MixedBatch`](super::MixedBatch).
-#[must_use = "a submission does nothing until a batch sends it"]
-pub struct Submission<T> {
+/// Returned by [`Call::followed_by`].
+#[must_use = "the call is not sent until a batch sends it"]
+pub struct BatchCall<T> {
     pub(super) submission_id: Option<String>,
     pub(super) send: Box<dyn FnMut() -> SendFuture<T> + Send>,
 }
 
 impl<R: Resource> Call<Handle<R>> {
-    /// Makes it a submission of a [`MixedBatch`](crate::batch::MixedBatch). `follow` is called with
+    /// Makes it a call of a [`MixedBatch`](crate::batch::MixedBatch). `follow` is called with
     /// the handle when it is accepted, and returns the future of its outcome.
     pub fn followed_by<T, F>(
         self,
         follow: impl Fn(Handle<R>) -> F + Send + Sync + 'static,
-    ) -> Submission<T>
+    ) -> BatchCall<T>
     where
         F: Future<Output = T> + Send + 'static,
     {
@@ -50,16 +50,16 @@ impl<R: Resource> Call<Handle<R>> {
                 Ok(Some(outcome))
             })
         };
-        Submission {
+        BatchCall {
             submission_id,
             send: Box::new(send),
         }
     }
 }
 
-impl<T> fmt::Debug for Submission<T> {
+impl<T> fmt::Debug for BatchCall<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Submission")
+        f.debug_struct("BatchCall")
             .field("submission_id", &self.submission_id)
             .finish_non_exhaustive()
     }
