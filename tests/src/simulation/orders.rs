@@ -73,10 +73,15 @@ impl Orders {
     /// Names a call for an order, which is open again: what an earlier call learned says nothing of it.
     pub(super) fn next_call(&mut self, order: &str) -> String {
         self.calls += 1;
-        if !self.accepted.contains_key(order) {
-            self.open.insert(order.to_owned());
-        }
+        self.reopen(order);
         format!("{order}#{}", self.calls)
+    }
+
+    /// Notes that an order is to be submitted, unless it was accepted.
+    pub(super) fn reopen(&mut self, name: &str) {
+        if self.all.contains_key(name) && !self.accepted.contains_key(name) {
+            self.open.insert(name.to_owned());
+        }
     }
 
     pub(super) fn add(&mut self, order: Order) -> Arc<Order> {
@@ -97,9 +102,7 @@ impl Orders {
     /// Notes that it is not known what became of an order, or that it was refused for a reason that
     /// passes. Returns whether it is submitted again.
     pub(super) fn leave_open(&mut self, name: &str) -> bool {
-        if !self.accepted.contains_key(name) {
-            self.open.insert(name.to_owned());
-        }
+        self.reopen(name);
         let failures = self.failures.entry(name.to_owned()).or_default();
         *failures += 1;
         *failures < MAX_FAILURES

@@ -27,6 +27,8 @@ pub(super) struct Sent {
     pub(super) key: Option<String>,
     /// What its attempts are recorded under: the call, or the key if no later call may repeat it.
     record: Option<String>,
+    /// What its waits are recorded under. Another call does not know of them.
+    waits: Option<String>,
     pub(super) credential: Option<String>,
     pub(super) label: String,
 }
@@ -87,6 +89,9 @@ impl Network {
             let key = key.as_deref().filter(|_| class == RetryClass::Unsent);
             record_name(call, key, class, message.as_ref())
         });
+        let waits = call
+            .as_deref()
+            .map(|call| waits_name(call, message.as_ref()));
         if let (Some(call), Some(record), Some(operation)) = (&call, &record, operation) {
             let now = world.now_ms();
             let record = world.update_call(record, |_| {});
@@ -97,8 +102,10 @@ impl Network {
                     format!("{call} ({operation}) was sent again after an ambiguous failure"),
                 );
             }
-            if now < record.closed_until_ms {
-                let early = record.closed_until_ms - now;
+            let waits = waits.as_deref().map(|name| world.update_call(name, |_| {}));
+            let closed_until_ms = waits.map_or(0, |it| it.closed_until_ms);
+            if now < closed_until_ms {
+                let early = closed_until_ms - now;
                 world.violate(
                     Oracle::RateLimit,
                     format!("{call} ({operation}) was sent again {early} ms too early"),
@@ -120,6 +127,7 @@ impl Network {
             message,
             class,
             record,
+            waits,
             order: call.as_deref().and_then(order_of).map(str::to_owned),
             key,
             credential,
@@ -129,7 +137,9 @@ impl Network {
 
     /// Records what the SDK is given.
     pub(super) fn observe(&self, sent: &Sent, outcome: &Outcome) {
-        let Some(record) = &sent.record else { return };
+        let (Some(record), Some(waits)) = (&sent.record, &sent.waits) else {
+            return;
+        };
         let class = sent.class;
         let (is_ambiguous, wait_ms) = match outcome {
             Err(error) => (error.may_have_been_sent(), 0),
@@ -151,8 +161,9 @@ impl Network {
             }
         };
         let closed_until_ms = self.world.now_ms() + wait_ms;
-        self.world.update_call(record, |record| {
-            record.is_ambiguous |= is_ambiguous;
+        self.world
+            .update_call(record, |record| record.is_ambiguous |= is_ambiguous);
+        self.world.update_call(waits, |record| {
             record.closed_until_ms = record.closed_until_ms.max(closed_until_ms);
         });
     }
@@ -217,9 +228,16 @@ fn record_name(
         (None, Some(message)) if message.is_paid && class == RetryClass::Never => {
             order_of(call).unwrap_or(call).to_owned()
         }
+        (None, message) => waits_name(call, message),
+    }
+}
+
+/// Returns what the waits of a call are recorded under.
+fn waits_name(call: &str, message: Option<&McpMessage>) -> String {
+    match message {
         // The messages of a handshake bear the name of the call that they precede.
-        (None, Some(message)) => format!("{call} {}", message.method),
-        (None, None) => call.to_owned(),
+        Some(message) => format!("{call} {}", message.method),
+        None => call.to_owned(),
     }
 }
 

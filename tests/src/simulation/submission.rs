@@ -340,6 +340,11 @@ impl Session {
                 Recovered::Queue(handle) => AnyHandle::Queue(handle),
                 Recovered::TopUp(handle) => AnyHandle::TopUp(handle),
                 // The same submit finds out what can be found out.
+                Recovered::Undecided(undecided) => {
+                    let name = undecided.submission_id.unwrap_or_default();
+                    self.orders().reopen(&name);
+                    continue;
+                }
                 _ => continue,
             };
             let name = with_handle!(&handle, it => it.submission_id()).map(str::to_owned);
