@@ -136,12 +136,7 @@ impl fmt::Display for JournalError {
                     UndecidedReason::NewerVersion => ": its journal was written by a newer version",
                 })
             }
-            Self::OverBudget {
-                budget,
-                amount,
-                limit,
-                totals,
-            } if totals.is_stopped => write!(
+            Self::OverBudget { budget, totals, .. } if totals.is_stopped => write!(
                 f,
                 "the spend limit `{budget}` is stopped, as the service charged more than was \
                 reserved: nothing more can be reserved from it"
