@@ -28,9 +28,9 @@ pub(crate) enum Batch {
     ///
     /// A generate command with --dry-run shows the fields of its request.
     ///
-    /// What was sent is recorded in a journal next to the file, except with --sandbox. If the command is interrupted, the same
-    /// command continues: nothing is submitted twice, and finished items are neither submitted nor
-    /// polled again.
+    /// What was sent is recorded in a journal next to the file, except with --sandbox. If the
+    /// command is interrupted, the same command continues: nothing is submitted twice, and finished
+    /// items are neither submitted nor polled again.
     ///
     /// The exit code is 0 if all items completed; otherwise the first that applies: 130 interrupted,
     /// 11 ambiguous, 3 or 10 stopped (API key rejected, service unreachable), 7 failed, 5 over

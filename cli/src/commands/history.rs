@@ -251,7 +251,7 @@ pub(in crate::commands) async fn newest_entry(
     is_match: impl Fn(&ResourceId, &Entry) -> bool,
 ) -> Result<(ResourceId, Entry), Failure> {
     if session.is_sandbox() {
-        let why = format!("there is no newest {noun} in the sandbox");
+        let why = format!("the sandbox has no {noun} of an earlier command");
         return Err(Failure::new(Exit::NotFound, why).hint(EMPTY_SANDBOX));
     }
     let entries = session.submitted().await?;

@@ -276,7 +276,7 @@ fn remove_incomplete(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the files of a folder whose names match, or none if there is no such folder.
+/// Returns the files of a folder whose names match. A folder that does not exist has none.
 fn files(folder: &Path, is_match: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

@@ -364,7 +364,7 @@ impl ListFilter {
 pub struct IntentPage {
     /// The intents, in the order in which they were begun.
     pub intents: Vec<StoredIntent>,
-    /// The position after the last of them, or `None` if there are no more.
+    /// The position after the last of them, or `None` on the last page.
     pub next: Option<String>,
 }
 

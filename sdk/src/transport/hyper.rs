@@ -1,7 +1,7 @@
 //! The default transport, based on hyper and rustls.
 //!
 //! It keeps two connection pools, one without TLS for http and one with TLS, and creates each on its
-//! first use. It is no reqwest client: a TLS feature of reqwest that this crate enables would change
+//! first use. It does not use reqwest: a TLS feature of reqwest that this crate enables would change
 //! the reqwest clients of the whole program.
 
 use std::io;

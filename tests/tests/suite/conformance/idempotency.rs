@@ -66,7 +66,7 @@ scripts! {
           developer /v1/usage => 200 1.amount_usd=<price>
           advance 30
         control /jobs => 200 #=12
-        # Another body is no conflict.
+        # Another body is not a conflict.
         developer key=order-1 music {"prompt": "a march"} => 202
         developer key=order-1 run:action => 202 run_id=<run>
         developer key=order-1 run:action => 202 run_id!=<run>
