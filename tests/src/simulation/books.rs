@@ -16,7 +16,8 @@ use svc_sdk::types::Usd;
 
 use super::defect::Defect;
 use super::oracle::{Movements, Oracle, check_job, micros, subject, text};
-use super::world::World;
+use super::run::FINAL_WAIT_MS;
+use super::world::{ENVIRONMENT_SLOT, World};
 
 /// The name of the spend limit of each client.
 pub(super) const BUDGET: &str = "simulation";
@@ -55,15 +56,16 @@ impl World {
         let mut books = self.books.lock().await;
         *books = Books::default();
         self.lock().confirm_again();
-        let ledger = self.read(&mut books).await;
+        let mut ledger = self.read(&mut books).await;
+        if !reservations(&ledger).is_empty() {
+            // A schedule may have begun a run just now.
+            self.sleep(ENVIRONMENT_SLOT, FINAL_WAIT_MS).await;
+            ledger = self.read(&mut books).await;
+        }
         self.check_creations(true).await;
         self.check_budgets(&books).await;
-        for (workspace, balance) in ledger["workspaces"].as_object().into_iter().flatten() {
-            if balance["reserved_usd"] != "0.0000" {
-                let reserved = &balance["reserved_usd"];
-                let message = format!("{workspace} still has {reserved} reserved");
-                self.violate(Oracle::Ledger, message);
-            }
+        for message in reservations(&ledger) {
+            self.violate(Oracle::Ledger, message);
         }
         let snapshot = self.mock().snapshot();
         let queues = runs_of_queues(&snapshot["state"]["queues"]);
@@ -350,6 +352,16 @@ async fn read_control(mock: &InProcess, path: &str) -> Value {
     let reply = mock.send(request.body(Bytes::new()).unwrap()).await;
     let body = reply.unwrap().into_body().collect().await.unwrap();
     serde_json::from_slice(&body.to_bytes()).unwrap()
+}
+
+/// Says which workspaces still have something reserved.
+fn reservations(ledger: &Value) -> Vec<String> {
+    let balances = ledger["workspaces"].as_object().into_iter().flatten();
+    let reserved = balances.filter(|(_, balance)| micros(balance, "reserved_usd") != 0);
+    let message = |(workspace, balance): (&String, &Value)| {
+        format!("{workspace} still has {} reserved", balance["reserved_usd"])
+    };
+    reserved.map(message).collect()
 }
 
 /// Returns the runs that the schedule of an Action has started.

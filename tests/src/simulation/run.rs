@@ -15,7 +15,7 @@ use super::world::{Counts, ENVIRONMENT_SLOT, Violation, World};
 /// How long a simulation may take, in virtual time.
 const SIMULATION_LIMIT: Duration = Duration::from_secs(2_000 * 3_600);
 /// How long what was submitted may take to end, in virtual time.
-const FINAL_WAIT_MS: u64 = 3_600_000;
+pub(super) const FINAL_WAIT_MS: u64 = 3_600_000;
 /// How often what is open is resolved at the end.
 const FINAL_ROUNDS: usize = 3;
 

@@ -12,6 +12,7 @@ use svc_sdk::{
     WebhookNotifier,
 };
 use svc_sdk::{developer, open};
+use tokio::sync::watch;
 
 use super::books::BUDGET;
 use super::defect::Defect;
@@ -57,7 +58,7 @@ impl Session {
             world: Arc::clone(world),
             client,
             rng: Mutex::new(Rng::new(seed)),
-            is_process_ended: AtomicBool::new(false),
+            process_end: watch::Sender::new(false),
             is_beside_another: AtomicBool::new(false),
         });
         let plan = world.plan.clients[client].clone();
@@ -192,10 +193,10 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// Ends the process with all its tasks. Those of the MCP client send nothing any more.
+    /// Ends the process with all its tasks. Those of the MCP client neither send nor wait any more.
     fn drop(&mut self) {
         self.tasks.end();
-        self.network.is_process_ended.store(true, Ordering::Relaxed);
+        self.network.process_end.send_replace(true);
     }
 }
 

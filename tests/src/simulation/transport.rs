@@ -3,7 +3,7 @@
 //! Each request of the SDK becomes a task of its own: a client that gives up, or whose process ends,
 //! does not call back what it has sent.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -13,7 +13,7 @@ use http_body_util::BodyExt;
 use svc_mock_server::InProcess;
 use svc_sdk::contract::{Operation, RetryClass};
 use svc_sdk::transport::{ResponseFuture, Transport, TransportError};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::defect::Defect;
 use super::fault::{
@@ -36,7 +36,9 @@ pub(super) struct Network {
     pub(super) client: usize,
     /// The source of faults, which each step replaces.
     pub(super) rng: Mutex<Rng>,
-    pub(super) is_process_ended: AtomicBool,
+    /// Becomes true with the end of the process: its requests may still arrive, and nobody waits for
+    /// their replies.
+    pub(super) process_end: watch::Sender<bool>,
     /// Whether another process of the client runs, so that none knows what its key has spent.
     pub(super) is_beside_another: AtomicBool,
 }
@@ -48,10 +50,13 @@ impl Transport for FaultyTransport {
     fn send(&self, request: Request<Bytes>) -> ResponseFuture {
         let network = Arc::clone(&self.0);
         Box::pin(async move {
-            if network.is_process_ended.load(Ordering::Relaxed) {
-                return std::future::pending().await;
+            let mut end = network.process_end.subscribe();
+            tokio::select! {
+                biased;
+                _ = end.wait_for(|has_ended| *has_ended) => {}
+                outcome = Arc::clone(&network).send(request) => return outcome,
             }
-            network.send(request).await
+            std::future::pending().await
         })
     }
 }
