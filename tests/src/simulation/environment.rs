@@ -14,7 +14,7 @@ use super::rng::Rng;
 use super::world::{ENVIRONMENT_SLOT, World};
 
 /// The state is restored when a part of all requests, one in this number, came after the last time.
-const MIN_GROWTH: u64 = 4;
+const MIN_GROWTH: u64 = 2;
 
 /// What the environment does.
 impl World {
@@ -114,12 +114,9 @@ impl World {
             (format!("{developer}/v1/agent-runs"), &keys.developer),
             (format!("{open}/v1/jobs"), &keys.open),
         ];
-        let jobs = mock.jobs();
-        for _ in 0..3.min(jobs.len()) {
-            let id = rng.pick(&jobs)["id"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned();
+        let created = self.created_jobs();
+        for _ in 0..3.min(created.len()) {
+            let id = rng.pick(&created);
             for part in ["", "/status", "/result"] {
                 targets.push((format!("{open}/v1/jobs/{id}{part}"), &keys.open));
             }

@@ -476,6 +476,13 @@ impl World {
         self.lock().created.contains_key(id)
     }
 
+    /// Returns the ids of all jobs.
+    pub(super) fn created_jobs(&self) -> Vec<String> {
+        let state = self.lock();
+        let ids = state.created.keys();
+        ids.filter(|id| id.starts_with("job_")).cloned().collect()
+    }
+
     /// Takes the webhooks that a client received.
     pub(super) fn take_webhooks(&self, client: usize) -> Vec<Delivery> {
         let mut mailboxes = self
