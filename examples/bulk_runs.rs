@@ -12,20 +12,12 @@ async fn main() -> Result<()> {
     let items = cities.map(|city| FormatRunCreate::new("a teaser").input("city", city));
     let body = BulkRunCreate::new(items).concurrency(3);
     let queue = client.formats().bulk_run("demo/teaser", body).await?;
-    println!(
-        "if this process ends, resume with queues().handle(\"{}\")",
-        queue.id()
-    );
+    println!("if this process ends, resume with queues().handle(\"{}\")", queue.id());
 
     let mut updates = queue.updates();
     while let Some(update) = updates.next().await {
         let counts = update?.status.counts();
-        println!(
-            "{} queued, {} running, {} ended",
-            counts.queued,
-            counts.running,
-            counts.ended()
-        );
+        println!("{} queued, {} running, {} ended", counts.queued, counts.running, counts.ended());
     }
     for (city, result) in cities.iter().zip(queue.results().await?) {
         let output = result.receipt.and_then(|receipt| receipt.output);

@@ -46,9 +46,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     if let Some(artifact) = result.artifacts().first() {
         let mut content = Vec::new();
-        job.download_artifact(artifact)
-            .to_writer(&mut content)
-            .await?;
+        job.download_artifact(artifact).to_writer(&mut content).await?;
         println!("{} bytes in memory", content.len());
 
         let mut stream = job.download_artifact(artifact).stream();

@@ -70,9 +70,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn generate() -> svc_sdk::Result<()> {
-    let client = open::ClientBuilder::from_env()?
-        .observer(TraceParent)
-        .build()?;
+    let client = open::ClientBuilder::from_env()?.observer(TraceParent).build()?;
     let body = ImageGenerate::new("image-i").prompt("a red fox in snow");
     let job = client.images().generate(body).await?;
     job.wait().await?;
@@ -109,10 +107,7 @@ impl Collector {
         let spans = Arc::clone(&received);
         let collect = post(async move |body: Bytes| {
             if let Ok(request) = ExportTraceServiceRequest::decode(body) {
-                let scopes = request
-                    .resource_spans
-                    .into_iter()
-                    .flat_map(|it| it.scope_spans);
+                let scopes = request.resource_spans.into_iter().flat_map(|it| it.scope_spans);
                 let mut received = spans.lock().unwrap_or_else(PoisonError::into_inner);
                 received.extend(scopes.flat_map(|scope| scope.spans));
             }
@@ -133,16 +128,10 @@ impl Collector {
 
 fn print_children(spans: &[Span], parent: &[u8], depth: usize) {
     for span in spans.iter().filter(|span| span.parent_span_id == parent) {
-        let milliseconds = span
-            .end_time_unix_nano
-            .saturating_sub(span.start_time_unix_nano)
-            / 1_000_000;
+        let milliseconds =
+            span.end_time_unix_nano.saturating_sub(span.start_time_unix_nano) / 1_000_000;
         let indent = "  ".repeat(depth);
-        println!(
-            "{indent}{}: {milliseconds} ms, {} events",
-            span.name,
-            span.events.len()
-        );
+        println!("{indent}{}: {milliseconds} ms, {} events", span.name, span.events.len());
         print_children(spans, &span.span_id, depth + 1);
     }
 }

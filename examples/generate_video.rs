@@ -8,13 +8,8 @@ use svc_sdk::{Result, open};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let client = open::Client::from_env()?;
-    let body = VideoGenerate::new("auto")
-        .prompt("a red fox in snow")
-        .duration(5);
-    println!(
-        "price: {} USD",
-        client.estimates().create(&body).await?.price_usd
-    );
+    let body = VideoGenerate::new("auto").prompt("a red fox in snow").duration(5);
+    println!("price: {} USD", client.estimates().create(&body).await?.price_usd);
 
     let job = client.videos().generate(body).await?;
     println!("submitted {}", job.id());
@@ -22,11 +17,7 @@ async fn main() -> Result<()> {
     let mut updates = job.updates();
     while let Some(update) = updates.next().await {
         let update = update?;
-        let status = update
-            .status
-            .status
-            .as_ref()
-            .map_or("unknown", |status| status.as_str());
+        let status = update.status.status.as_ref().map_or("unknown", |status| status.as_str());
         println!("{status} after {:.1} s", update.elapsed.as_secs_f32());
     }
     for file in job.download("out").await? {

@@ -10,10 +10,7 @@ async fn main() -> Result<()> {
     let client = open::Client::from_env()?;
     let video = || VideoGenerate::new("auto").prompt("a red fox in snow");
     let rows = [
-        (
-            "a URL that is not https",
-            video().image_url("http://example.com/fox.png"),
-        ),
+        ("a URL that is not https", video().image_url("http://example.com/fox.png")),
         ("a duration that no model accepts", video().duration(3600)),
         // The mock server reads this word in the prompt.
         ("a job that fails", video().prompt("a red fox [mock:fail]")),

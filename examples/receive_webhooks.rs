@@ -57,9 +57,7 @@ pub(crate) fn app(secrets: &str, database: &str) -> Result<Router, Box<dyn Error
     inbox.execute_batch(SCHEMA)?;
     let receiver = WebhookReceiver::new(Verifier::new(KeySet::from_lines(secrets)?));
     let route = Router::new().route("/webhooks", post(receive));
-    Ok(route
-        .layer(verify_layer(receiver))
-        .with_state(Arc::new(Mutex::new(inbox))))
+    Ok(route.layer(verify_layer(receiver)).with_state(Arc::new(Mutex::new(inbox))))
 }
 
 #[tokio::main]

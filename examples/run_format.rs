@@ -17,10 +17,8 @@ async fn main() -> Result<()> {
     let client = developer::Client::from_env()?;
     let formats = client.formats().list().await?;
     let makes_images = |io: &FormatIo| io.output_kind.as_deref() == Some("image");
-    let Some(format) = formats
-        .items
-        .iter()
-        .find(|format| format.io.as_ref().is_some_and(makes_images))
+    let Some(format) =
+        formats.items.iter().find(|format| format.io.as_ref().is_some_and(makes_images))
     else {
         println!("no Format makes images");
         return Ok(());

@@ -8,14 +8,8 @@ use svc_sdk::{Result, developer};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let client = developer::Client::from_env()?;
-    let avatars = client
-        .avatars()
-        .search(SearchQuery::new("presenter").limit(1))
-        .await?;
-    let handle = avatars
-        .items
-        .first()
-        .and_then(|avatar| avatar.avatar_handle.as_deref());
+    let avatars = client.avatars().search(SearchQuery::new("presenter").limit(1)).await?;
+    let handle = avatars.items.first().and_then(|avatar| avatar.avatar_handle.as_deref());
     let Some(handle) = handle else {
         println!("no avatar found");
         return Ok(());
@@ -30,9 +24,6 @@ async fn main() -> Result<()> {
     for event in job.events().await? {
         println!("{:?} {:?}", event.created_at, event.event_type);
     }
-    println!(
-        "{} USD left",
-        client.account().balance().await?.available_usd
-    );
+    println!("{} USD left", client.account().balance().await?.available_usd);
     Ok(())
 }

@@ -5,16 +5,10 @@
 use svc_webhook_verify::{DeliveryHeaders, Key, KeyError, Signer, Verifier};
 
 fn main() -> Result<(), KeyError> {
-    let (body, now) = (
-        br#"{"event": "job.completed", "job_id": "job_1"}"#,
-        1_700_000_000,
-    );
+    let (body, now) = (br#"{"event": "job.completed", "job_id": "job_1"}"#, 1_700_000_000);
     let signed = Signer::new(Key::new("the workspace's signing secret")?).sign(now, body);
     // In a receiver, the values come from the request.
-    let headers = DeliveryHeaders {
-        timestamp: signed.timestamp(),
-        signature: signed.signature(),
-    };
+    let headers = DeliveryHeaders { timestamp: signed.timestamp(), signature: signed.signature() };
 
     let verifier = Verifier::new(Key::new("the workspace's signing secret")?);
     match verifier.verify(headers, body, now + 5) {

@@ -10,11 +10,7 @@
 //! | `SVC_WEBHOOK_SECRET_FILE` | a file with the signing secrets, one per line, newest first; read again when a delivery names a newer one, and on SIGHUP |
 //! | `RECEIVER_ADDRESS` | where to listen; `127.0.0.1:3000` by default |
 
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a program that prints"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints")]
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -78,10 +74,7 @@ async fn handle(database: Pool, event: StoredEvent) -> Result<(), HandlerError> 
 /// Returns the counts of events for monitoring, or `503` if the store is down.
 async fn health(State(inbox): State<Inbox>) -> (StatusCode, Json<Value>) {
     let Ok(stats) = inbox.store().stats().await else {
-        return (
-            StatusCode::SERVICE_UNAVAILABLE,
-            Json(json!({"store": "down"})),
-        );
+        return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"store": "down"})));
     };
     let age = stats.oldest_unfinished_age.unwrap_or_default();
     let body = json!({
@@ -122,9 +115,7 @@ async fn main() -> ExitCode {
 
 async fn run() -> Result<(), Box<dyn Error>> {
     // The log has the warnings of the inbox, such as that a secret is missing.
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .init();
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let url = variable("DATABASE_URL")?;
     let address = variable("RECEIVER_ADDRESS").unwrap_or("127.0.0.1:3000".into());
     let receiver = WebhookReceiver::from_secret_file(variable("SVC_WEBHOOK_SECRET_FILE")?)?;
@@ -153,9 +144,7 @@ async fn run() -> Result<(), Box<dyn Error>> {
             _ = tokio::signal::ctrl_c() => {}
         }
     };
-    axum::serve(listener, router)
-        .with_graceful_shutdown(shutdown)
-        .await?;
+    axum::serve(listener, router).with_graceful_shutdown(shutdown).await?;
     // Running handlers finish; what they do not finish is handled by another process.
     drop(stop);
     Ok(working.await?)

@@ -231,9 +231,7 @@ impl<T: Subcommand> Subcommand for Deferred<T> {
             let long_about = command.get_long_about().cloned();
             let command = T::augment_subcommands(command);
             help::annotate_command(
-                command
-                    .about(Resettable::from(about))
-                    .long_about(Resettable::from(long_about)),
+                command.about(Resettable::from(about)).long_about(Resettable::from(long_about)),
                 "svc",
             )
         })

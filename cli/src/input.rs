@@ -56,9 +56,9 @@ pub(crate) fn read_file(flag: &str, path: &Path) -> Result<Vec<u8>, Failure> {
 pub(crate) fn check_single_stdin_reader(given: &[(&str, Option<&str>)]) -> Result<(), Failure> {
     let mut readers = given.iter().filter(|(_, value)| *value == Some("-"));
     match (readers.next(), readers.next()) {
-        (Some((one, _)), Some((other, _))) => Err(Failure::usage(format!(
-            "{one} - and {other} - cannot both read standard input"
-        ))),
+        (Some((one, _)), Some((other, _))) => {
+            Err(Failure::usage(format!("{one} - and {other} - cannot both read standard input")))
+        }
         _ => Ok(()),
     }
 }
@@ -132,10 +132,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("prompt.txt");
         fs::write(&path, "two\nlines\r\n").unwrap();
-        assert_eq!(
-            read_text("--prompt", &format!("@{}", path.display())).unwrap(),
-            "two\nlines"
-        );
+        assert_eq!(read_text("--prompt", &format!("@{}", path.display())).unwrap(), "two\nlines");
         assert_eq!(read_text("--prompt", "@@home").unwrap(), "@home");
         assert_eq!(read_text("--prompt", "plain").unwrap(), "plain");
         let missing = read_text("--prompt", "@/no/such/file").unwrap_err();

@@ -68,9 +68,7 @@ pub(crate) fn terminated() -> io::Result<impl Future<Output = ()>> {
 /// Restores the terminal before SIGTERM ends the program, as a prompt may have changed its modes. For
 /// commands that do not react to SIGTERM otherwise.
 pub(crate) fn restore_terminal_when_terminated() -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let terminated = {
         let _context = runtime.enter();
         terminated()?
@@ -86,9 +84,7 @@ pub(crate) fn restore_terminal_when_terminated() -> io::Result<()> {
 
 /// Listens on a thread, because the command may block its own, for example at a prompt.
 fn listen(report: impl FnOnce() + Send + 'static) -> io::Result<Handler> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let mut signal = {
         let _context = runtime.enter();
         Signal::new()?
@@ -96,10 +92,7 @@ fn listen(report: impl FnOnce() + Send + 'static) -> io::Result<Handler> {
     let terminal = TerminalModes::current();
     let is_handled = Arc::new(AtomicBool::new(false));
     let (sender, interrupted) = watch::channel(false);
-    let handler = Handler {
-        is_handled: Arc::clone(&is_handled),
-        interrupted,
-    };
+    let handler = Handler { is_handled: Arc::clone(&is_handled), interrupted };
     thread::Builder::new().spawn(move || {
         runtime.block_on(async {
             signal.next().await;

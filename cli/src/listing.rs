@@ -27,13 +27,7 @@ pub(crate) struct Listing<'a> {
 impl<'a> Listing<'a> {
     /// Creates a list of items that messages call `nouns`.
     pub(crate) fn new(session: &'a Session, args: &'a ListArgs, nouns: &'static str) -> Self {
-        Self {
-            session,
-            args,
-            nouns,
-            max_items: args.page.max_items(),
-            is_page_size_sent: true,
-        }
+        Self { session, args, nouns, max_items: args.page.max_items(), is_page_size_sent: true }
     }
 
     /// Leaves out the query parameter `limit`, which the operation does not have.
@@ -181,9 +175,7 @@ impl Continuation {
             Self::None => {}
             Self::Cursor(cursor) => {
                 let command = command_with_cursor(cursor);
-                printer.note(&format!(
-                    "there are more {nouns}; list them with: {command}"
-                ));
+                printer.note(&format!("there are more {nouns}; list them with: {command}"));
             }
             Self::WithoutCursor => printer.note(&format!(
                 "there are more {nouns}; list them with a higher --limit, or all with --all"
@@ -248,10 +240,7 @@ pub(crate) fn select<T>(
     };
     items.truncate(max_items);
     let cursor = items.last().map(|item| key(item).to_owned());
-    Ok((
-        items,
-        cursor.map_or(Continuation::WithoutCursor, Continuation::Cursor),
-    ))
+    Ok((items, cursor.map_or(Continuation::WithoutCursor, Continuation::Cursor)))
 }
 
 /// The number of items that are requested at once at most.
@@ -286,11 +275,7 @@ struct PageReader<'a> {
 
 impl<'a> PageReader<'a> {
     fn new(args: &'a ListArgs, max_items: Option<u64>, is_page_size_sent: bool) -> Self {
-        Self {
-            args,
-            remaining: max_items,
-            is_page_size_sent,
-        }
+        Self { args, remaining: max_items, is_page_size_sent }
     }
 
     /// Returns whether the maximum number of items has been read.
@@ -384,18 +369,9 @@ mod tests {
     fn the_cursor_is_replaced() {
         let rows = [
             ("job list", "svc job list --cursor c2"),
-            (
-                "job list --cursor c1 --limit 3",
-                "svc job list --limit 3 --cursor c2",
-            ),
-            (
-                "job list --cursor=c1 -o json",
-                "svc job list -o json --cursor c2",
-            ),
-            (
-                "trending search -- --cursor c1",
-                "svc trending search --cursor c2 -- --cursor c1",
-            ),
+            ("job list --cursor c1 --limit 3", "svc job list --limit 3 --cursor c2"),
+            ("job list --cursor=c1 -o json", "svc job list -o json --cursor c2"),
+            ("trending search -- --cursor c1", "svc trending search --cursor c2 -- --cursor c1"),
         ];
         for (words, expected) in rows {
             let words = words.split(' ').map(str::to_owned);
@@ -411,25 +387,13 @@ mod tests {
     #[test]
     fn pages_follow_each_other() {
         let select = |cursor: Option<&str>, max_items| {
-            let page = PageArgs {
-                cursor: cursor.map(str::to_owned),
-                ..PageArgs::default()
-            };
+            let page = PageArgs { cursor: cursor.map(str::to_owned), ..PageArgs::default() };
             select(vec!["a", "b", "c"], &page, max_items, |it| it)
         };
         let cursor = |name: &str| Continuation::Cursor(name.to_owned());
-        assert_eq!(
-            select(None, Some(2)).unwrap(),
-            (vec!["a", "b"], cursor("b"))
-        );
-        assert_eq!(
-            select(Some("b"), Some(2)).unwrap(),
-            (vec!["c"], Continuation::None)
-        );
-        assert_eq!(
-            select(Some("c"), None).unwrap(),
-            (vec![], Continuation::None)
-        );
+        assert_eq!(select(None, Some(2)).unwrap(), (vec!["a", "b"], cursor("b")));
+        assert_eq!(select(Some("b"), Some(2)).unwrap(), (vec!["c"], Continuation::None));
+        assert_eq!(select(Some("c"), None).unwrap(), (vec![], Continuation::None));
         assert_eq!(select(Some("x"), None).unwrap_err().exit().code(), 2);
     }
 
@@ -439,11 +403,7 @@ mod tests {
         let page: Page<u32> = serde_json::from_value(json.clone()).unwrap();
         let items = in_order(page);
         assert_eq!(serde_json::to_value(&items).unwrap(), json["data"]);
-        let decoded: Vec<u32> = items
-            .iter()
-            .filter_map(ListItem::decoded)
-            .copied()
-            .collect();
+        let decoded: Vec<u32> = items.iter().filter_map(ListItem::decoded).copied().collect();
         assert_eq!(decoded, [1, 2]);
     }
 }

@@ -69,10 +69,7 @@ fn main() -> ExitCode {
         Ok(session) => session,
         Err(failure) => return report_without_session(cli.global.output, &failure).into(),
     };
-    let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-    {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             let failure = Failure::other(format!("cannot start the async runtime: {error}"));
@@ -149,12 +146,7 @@ fn styled_text(error: &clap::Error, is_colored: bool) -> String {
 }
 
 fn report_without_session(format: Option<Format>, failure: &Failure) -> Exit {
-    let options = PrinterOptions {
-        format,
-        jq: None,
-        quiet: false,
-        color: Color::Auto,
-    };
+    let options = PrinterOptions { format, jq: None, quiet: false, color: Color::Auto };
     if let Ok(printer) = Printer::new(&options) {
         printer.print_failure(failure);
     }

@@ -41,12 +41,7 @@ pub(crate) struct RecordReader<R> {
 impl<R: BufRead> RecordReader<R> {
     /// Creates a reader of input that starts at a position.
     pub(crate) fn new(input: R, format: RecordFormat, start: RecordPosition) -> Self {
-        Self {
-            input,
-            format,
-            offset: start.offset,
-            line: start.line,
-        }
+        Self { input, format, offset: start.offset, line: start.line }
     }
 
     /// Reads the next record into the buffer, without the line break at its end. Returns `None` at
@@ -58,10 +53,7 @@ impl<R: BufRead> RecordReader<R> {
     /// has no end.
     pub(crate) fn read(&mut self, record: &mut Vec<u8>) -> io::Result<Option<RecordPosition>> {
         loop {
-            let position = RecordPosition {
-                offset: self.offset,
-                line: self.line,
-            };
+            let position = RecordPosition { offset: self.offset, line: self.line };
             record.clear();
             let mut quotes = QuoteState::default();
             let mut is_open = false;
@@ -214,10 +206,7 @@ struct QuoteState {
 
 impl Default for QuoteState {
     fn default() -> Self {
-        Self {
-            is_quoted: false,
-            can_open: true,
-        }
+        Self { is_quoted: false, can_open: true }
     }
 }
 
@@ -246,9 +235,8 @@ mod tests {
         let (mut record, mut all) = (Vec::new(), Vec::new());
         while let Some(position) = reader.read(&mut record).unwrap() {
             let rest = text.get(position.offset as usize..).unwrap();
-            let again = RecordReader::new(rest.as_bytes(), format, position)
-                .read(&mut Vec::new())
-                .unwrap();
+            let again =
+                RecordReader::new(rest.as_bytes(), format, position).read(&mut Vec::new()).unwrap();
             assert_eq!(again, Some(position), "it can be read at its offset");
             all.push((position.line, String::from_utf8(record.clone()).unwrap()));
         }
@@ -268,12 +256,8 @@ mod tests {
     #[test]
     fn a_quoted_csv_field_may_contain_line_breaks() {
         let text = "a,b\n\"one\n\"\"two\"\"\n\",x\n5\" wide,y\n\n\"\",z\n";
-        let expected = [
-            (1, "a,b"),
-            (2, "\"one\n\"\"two\"\"\n\",x"),
-            (5, "5\" wide,y"),
-            (7, "\"\",z"),
-        ];
+        let expected =
+            [(1, "a,b"), (2, "\"one\n\"\"two\"\"\n\",x"), (5, "5\" wide,y"), (7, "\"\",z")];
         let expected: Vec<_> = expected.map(|(line, text)| (line, text.to_owned())).into();
         assert_eq!(records(text, RecordFormat::Csv), expected);
     }

@@ -73,11 +73,8 @@ impl Session {
             quiet: global.quiet,
             color: global.color,
         })?;
-        let environment = if global.sandbox {
-            Environment::default()
-        } else {
-            Environment::from_process()
-        };
+        let environment =
+            if global.sandbox { Environment::default() } else { Environment::from_process() };
         Ok(Self {
             printer,
             global,
@@ -197,11 +194,7 @@ impl Session {
             builder = builder.transport(self.sandbox().transport());
         }
         let key_fingerprint = key.map(key_fingerprint).unwrap_or_default();
-        Ok(Access {
-            client: configure(builder).build()?,
-            base_url,
-            key_fingerprint,
-        })
+        Ok(Access { client: configure(builder).build()?, base_url, key_fingerprint })
     }
 
     /// Returns a client of the MCP endpoint, not connected yet. It uses the developer key.
@@ -224,10 +217,7 @@ impl Session {
                 let why = "no API key for the developer surface is configured";
                 Failure::new(Exit::NotAllowed, why)
                     .hint(Suggestion::from("set up URLs and keys with ").svc(["init"]))
-                    .hint(format!(
-                        "or set {}",
-                        SurfaceChoice::Developer.names().key_variable
-                    ))
+                    .hint(format!("or set {}", SurfaceChoice::Developer.names().key_variable))
             })?;
             (url, key)
         };
@@ -240,20 +230,14 @@ impl Session {
         self.printer.redact(&key);
         self.record_url(SurfaceChoice::Developer, &url);
         let key_fingerprint = key_fingerprint(&key);
-        let mut builder = svc_sdk::mcp::Client::builder()
-            .url(url.clone())
-            .api_key(key);
+        let mut builder = svc_sdk::mcp::Client::builder().url(url.clone()).api_key(key);
         if let Some(policy) = self.retry_policy() {
             builder = builder.retry(policy);
         }
         if self.is_sandbox() {
             builder = builder.transport(self.sandbox().transport());
         }
-        McpAccess {
-            builder,
-            url,
-            key_fingerprint,
-        }
+        McpAccess { builder, url, key_fingerprint }
     }
 
     /// Returns the owner in the paths of the compatibility aliases.
@@ -384,11 +368,7 @@ impl Session {
         };
         let url = (surface.names().url_flag, url);
         let mut command = vec!["svc".to_owned()];
-        command.extend(
-            words
-                .iter()
-                .map(|word| shell_quote(word.as_ref()).into_owned()),
-        );
+        command.extend(words.iter().map(|word| shell_quote(word.as_ref()).into_owned()));
         for (name, value) in [("--profile", &self.global.profile), url] {
             if let Some(value) = value {
                 command.extend([name.to_owned(), shell_quote(value).into_owned()]);
@@ -433,8 +413,7 @@ impl Session {
                 "Using the sandbox: a mock of the service in this process, which charges nothing",
             );
             if self.is_first_run() {
-                self.printer
-                    .note("To use the service, set it up with: svc init");
+                self.printer.note("To use the service, set it up with: svc init");
             }
             Sandbox::start()
         })

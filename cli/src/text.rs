@@ -61,11 +61,9 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
 /// Describes why a text is not valid JSON, and where.
 pub(crate) fn json_error(error: &serde_json::Error) -> String {
     match error.is_eof() {
-        true => format!(
-            "the text ends too early, at line {} column {}",
-            error.line(),
-            error.column()
-        ),
+        true => {
+            format!("the text ends too early, at line {} column {}", error.line(), error.column())
+        }
         false => error.to_string(),
     }
 }
@@ -76,10 +74,7 @@ mod tests {
 
     #[test]
     fn control_characters_are_removed_from_text() {
-        assert_eq!(
-            sanitize("\u{1b}[31mred\u{1b}]0;title\u{7}"),
-            "[31mred]0;title"
-        );
+        assert_eq!(sanitize("\u{1b}[31mred\u{1b}]0;title\u{7}"), "[31mred]0;title");
         assert_eq!(sanitize("a\u{9b}31mb\u{7f}c\u{202e}d\u{200b}"), "a31mbcd");
         assert_eq!(sanitize("two\nlines\tand more"), "two lines and more");
         assert_eq!(sanitize("Größe 漢字 🦊"), "Größe 漢字 🦊");
@@ -90,14 +85,8 @@ mod tests {
         let value = serde_json::json!({"m": "a\u{1b}[2J\u{9b}b\u{7f}\u{202e}\u{e0001}é"});
         let text = escape_json(&serde_json::to_string_pretty(&value).unwrap());
         assert!(text.chars().all(|c| c == '\n' || !is_unsafe(c)), "{text}");
-        assert!(
-            text.contains("\\u001b[2J\\u009bb\\u007f\\u202e\\udb40\\udc01é"),
-            "{text}"
-        );
-        assert_eq!(
-            serde_json::from_str::<serde_json::Value>(&text).unwrap(),
-            value
-        );
+        assert!(text.contains("\\u001b[2J\\u009bb\\u007f\\u202e\\udb40\\udc01é"), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 
     #[test]

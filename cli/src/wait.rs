@@ -73,13 +73,8 @@ impl<R: ResourceKind> Waiter<'_, R> {
             let _ = sender.send(progress);
         });
         let session = self.session;
-        let mut download = Box::pin(R::download(
-            &self.resource,
-            session,
-            finished,
-            plan,
-            on_progress,
-        ));
+        let mut download =
+            Box::pin(R::download(&self.resource, session, finished, plan, on_progress));
         loop {
             tokio::select! {
                 () = &mut download => break,
@@ -99,14 +94,9 @@ impl<R: ResourceKind> Waiter<'_, R> {
             let why = format!("interrupted; the {noun} keeps running");
             return self.with_resume(Failure::new(Exit::Interrupted, why).for_resource(id));
         }
-        self.session
-            .printer
-            .note(&format!("Canceling {}…", sanitize(id.id())));
+        self.session.printer.note(&format!("Canceling {}…", sanitize(id.id())));
         match R::stop(&self.resource).await {
-            Ok(Stopped {
-                description,
-                is_canceled,
-            }) => {
+            Ok(Stopped { description, is_canceled }) => {
                 let failure = Failure::new(
                     Exit::Interrupted,
                     format!("interrupted; the {noun} is {description}"),
@@ -118,10 +108,7 @@ impl<R: ResourceKind> Waiter<'_, R> {
             }
             Err(error) => {
                 let failure = Failure::from(error);
-                let why = format!(
-                    "interrupted; cannot cancel the {noun}: {}",
-                    failure.headline()
-                );
+                let why = format!("interrupted; cannot cancel the {noun}: {}", failure.headline());
                 self.with_resume(Failure::new(Exit::Interrupted, why).for_resource(id))
             }
         }
@@ -162,17 +149,8 @@ impl<'a> WaitOptions<'a> {
         self,
         resource: Handle<R>,
     ) -> Result<R::Finished, Failure> {
-        let Self {
-            session,
-            args,
-            download,
-        } = self;
-        let waiter = Waiter {
-            session,
-            resource,
-            args,
-            download,
-        };
+        let Self { session, args, download } = self;
+        let waiter = Waiter { session, resource, args, download };
         waiter.wait().await
     }
 }
@@ -266,9 +244,8 @@ fn print_all<G: WaitGroup>(
         };
         failures.extend(failure.map(|failure| (id.as_str(), failure)));
     }
-    let failure = merge_failures(failures, ids.len(), G::NOUNS, options, |ids| {
-        group.wait_command(ids)
-    });
+    let failure =
+        merge_failures(failures, ids.len(), G::NOUNS, options, |ids| group.wait_command(ids));
     if !all_finished.is_empty() {
         let printer = &options.session.printer;
         printer.print_list(&all_finished, G::table)?;
@@ -288,9 +265,7 @@ fn merge_failures(
     let is_unfinished = |failure: &Failure| {
         failure.has_resume() && matches!(failure.exit(), Exit::Interrupted | Exit::StillRunning)
     };
-    let is_interrupted = failures
-        .iter()
-        .any(|(_, failure)| failure.exit() == Exit::Interrupted);
+    let is_interrupted = failures.iter().any(|(_, failure)| failure.exit() == Exit::Interrupted);
     let count = failures.len();
     let unfinished = failures.iter().filter(|(_, it)| is_unfinished(it));
     let unfinished: Vec<&str> = unfinished.map(|(id, _)| *id).collect();
@@ -318,10 +293,7 @@ fn merge_failures(
             () if is_unfinished(&failure) => failure.without_resume(),
             () => failure,
         });
-        Failure::several(
-            format!("{count} of {total} {nouns} {what}"),
-            parts.collect(),
-        )
+        Failure::several(format!("{count} of {total} {nouns} {what}"), parts.collect())
     };
     if !unfinished.is_empty() {
         merged = merged.with_resume(resume(&unfinished));

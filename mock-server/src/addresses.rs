@@ -20,16 +20,7 @@ impl Addresses {
     /// Creates addresses from base URLs. The MCP endpoint is `/mcp` of the developer host.
     pub(crate) fn new([open, developer, media, control]: [String; 4]) -> Self {
         let mcp = format!("{developer}/mcp");
-        Self {
-            hosts: Hosts {
-                open,
-                developer,
-                media,
-                mcp,
-                ..Hosts::default()
-            },
-            control,
-        }
+        Self { hosts: Hosts { open, developer, media, mcp, ..Hosts::default() }, control }
     }
 
     pub(crate) fn at_speed(mut self, speed: f64) -> Self {
@@ -45,13 +36,7 @@ impl Addresses {
 
     /// Returns the environment variables that configure clients to use the mock.
     pub(crate) fn environment(&self, webhook_secret: String) -> [(&'static str, String); 8] {
-        let Hosts {
-            open,
-            developer,
-            media,
-            mcp,
-            ..
-        } = self.hosts.clone();
+        let Hosts { open, developer, media, mcp, .. } = self.hosts.clone();
         [
             ("SVC_BASE_URL", open),
             ("SVC_DEVELOPER_BASE_URL", developer),

@@ -48,10 +48,7 @@ pub(crate) enum TimeSource {
     Runtime(tokio::time::Instant),
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the only module that reads the system time"
-)]
+#[expect(clippy::disallowed_methods, reason = "this is the only module that reads the system time")]
 impl TimeSource {
     #[cfg(any(feature = "serve", feature = "wiremock"))]
     pub(crate) fn system() -> Self {
@@ -76,10 +73,7 @@ impl TimeSource {
 }
 
 /// Returns the current wall-clock time.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the only module that reads the system time"
-)]
+#[expect(clippy::disallowed_methods, reason = "this is the only module that reads the system time")]
 pub(crate) fn wall_clock_now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     Time::from_micros(0).after(since.unwrap_or_default())
@@ -102,10 +96,7 @@ impl Clock {
         match self.clock_mode {
             ClockMode::Manual => self.anchor,
             ClockMode::Real(speed) => {
-                let real = self
-                    .time_source
-                    .elapsed()
-                    .saturating_sub(self.anchor_elapsed);
+                let real = self.time_source.elapsed().saturating_sub(self.anchor_elapsed);
                 self.anchor.after(speed.to_service(real))
             }
         }
@@ -187,11 +178,7 @@ impl Speed {
     ///
     /// Returns [`InvalidSpeed`] if the factor is out of range or not a number.
     pub fn new(factor: f64) -> Result<Self, InvalidSpeed> {
-        if Self::LIMITS.contains(&factor) {
-            Ok(Self(factor))
-        } else {
-            Err(InvalidSpeed)
-        }
+        if Self::LIMITS.contains(&factor) { Ok(Self(factor)) } else { Err(InvalidSpeed) }
     }
 
     /// Returns the factor.
@@ -297,11 +284,7 @@ mod tests {
         assert_eq!(clock.epoch(), EPOCH);
         let long_ago = Time::from_micros(5);
         clock.set(long_ago);
-        assert_eq!(
-            clock.epoch(),
-            long_ago,
-            "the epoch is never after the current time"
-        );
+        assert_eq!(clock.epoch(), long_ago, "the epoch is never after the current time");
     }
 
     #[tokio::test(start_paused = true)]

@@ -97,11 +97,7 @@ impl Exchanges {
         self.bytes += exchange.bytes();
         self.stored.push_back(exchange);
         self.drop_oldest();
-        ExchangeId {
-            generation,
-            seq,
-            started,
-        }
+        ExchangeId { generation, seq, started }
     }
 
     /// Stores the response of an exchange, unless the exchange was dropped meanwhile.
@@ -143,9 +139,7 @@ impl Exchanges {
         if self.stored.back()?.seq == seq {
             return Some(self.stored.len() - 1);
         }
-        self.stored
-            .binary_search_by_key(&seq, |exchange| exchange.seq)
-            .ok()
+        self.stored.binary_search_by_key(&seq, |exchange| exchange.seq).ok()
     }
 
     fn drop_oldest(&mut self) {
@@ -165,8 +159,7 @@ impl Exchange {
 
     /// Returns the duration in milliseconds, to a tenth.
     fn duration_ms(&self) -> Option<f64> {
-        self.duration
-            .map(|duration| (duration.as_secs_f64() * 10_000.0).round() / 10.0)
+        self.duration.map(|duration| (duration.as_secs_f64() * 10_000.0).round() / 10.0)
     }
 }
 
@@ -174,37 +167,28 @@ impl StoredResponse {
     fn new(response: &Response<Bytes>) -> Self {
         let headers = response.headers().iter();
         Self {
-            headers: headers
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
+            headers: headers.map(|(name, value)| (name.clone(), value.clone())).collect(),
             body: BodyExcerpt::new(response.body()),
         }
     }
 
     fn bytes(&self) -> usize {
         let headers = self.headers.iter();
-        let headers: usize = headers
-            .map(|(name, value)| name.as_str().len() + value.len())
-            .sum();
+        let headers: usize = headers.map(|(name, value)| name.as_str().len() + value.len()).sum();
         headers + self.body.bytes()
     }
 
     fn view(&self) -> Value {
         let headers = redact_headers(&self.headers.iter().cloned().collect());
-        let headers: Map<String, Value> = headers
-            .into_iter()
-            .map(|(name, value)| (name, json!(value)))
-            .collect();
+        let headers: Map<String, Value> =
+            headers.into_iter().map(|(name, value)| (name, json!(value))).collect();
         self.body.view(&headers.into())
     }
 }
 
 impl BodyExcerpt {
     fn new(body: &Bytes) -> Self {
-        Self {
-            size: body.len(),
-            text: text(body),
-        }
+        Self { size: body.len(), text: text(body) }
     }
 
     fn bytes(&self) -> usize {
@@ -247,11 +231,7 @@ mod tests {
             .header("content-type", "application/json")
             .body(Bytes::copy_from_slice(body.as_bytes()))
             .unwrap();
-        HostRequest {
-            host: Host::Open,
-            peer: [127, 0, 0, 1].into(),
-            request,
-        }
+        HostRequest { host: Host::Open, peer: [127, 0, 0, 1].into(), request }
     }
 
     fn reply(body: &[u8]) -> Reply {
@@ -285,10 +265,7 @@ mod tests {
         let id = exchanges.start(0, 1, &call(""), None, seconds(0));
         exchanges.finish(id, &reply(&[0xff; 10]), seconds(0));
         let response = &exchanges.view(1, &Value::Null).unwrap()["response"];
-        assert_eq!(
-            (&response["size"], &response["body"]),
-            (&json!(10), &Value::Null)
-        );
+        assert_eq!((&response["size"], &response["body"]), (&json!(10), &Value::Null));
     }
 
     #[test]
@@ -324,9 +301,6 @@ mod tests {
         let id = exchanges.start(0, 1, &call(""), None, seconds(0));
         exchanges.start(1, 1, &call("new"), None, seconds(0));
         exchanges.finish(id, &reply(b"late"), seconds(0));
-        assert_eq!(
-            exchanges.view(1, &Value::Null).unwrap()["response"],
-            Value::Null
-        );
+        assert_eq!(exchanges.view(1, &Value::Null).unwrap()["response"], Value::Null);
     }
 }

@@ -105,11 +105,7 @@ impl MockState {
 
     /// Makes the due webhook attempts that no sender makes.
     fn deliver_locally(&mut self) {
-        let Self {
-            simulator,
-            dispatch,
-            ..
-        } = self;
+        let Self { simulator, dispatch, .. } = self;
         let mark = Some(simulator.delivery_version());
         if dispatch.settled_mark == mark {
             return;

@@ -128,13 +128,7 @@ pub enum ClockKind {
 }
 
 fn plan(text: &str) -> Result<Plan, String> {
-    let plans = [
-        Plan::Free,
-        Plan::Pro,
-        Plan::Startup,
-        Plan::Scale,
-        Plan::Enterprise,
-    ];
+    let plans = [Plan::Free, Plan::Pro, Plan::Startup, Plan::Scale, Plan::Enterprise];
     let known = plans.into_iter().find(|plan| plan.to_string() == text);
     known.ok_or_else(|| "expected free, pro, startup, scale or enterprise".to_owned())
 }
@@ -185,20 +179,13 @@ impl MockOptions {
             .writes_per_minute
             .iter()
             .cloned()
-            .fold(setup, |setup, (plan, writes)| {
-                setup.writes_per_minute(plan, writes)
-            });
+            .fold(setup, |setup, (plan, writes)| setup.writes_per_minute(plan, writes));
         let setup = self
             .concurrent_jobs
             .iter()
             .cloned()
-            .fold(setup, |setup, (plan, jobs)| {
-                setup.concurrent_jobs(plan, jobs)
-            });
-        self.webhook_routes
-            .iter()
-            .cloned()
-            .fold(setup, Setup::route_webhooks)
+            .fold(setup, |setup, (plan, jobs)| setup.concurrent_jobs(plan, jobs));
+        self.webhook_routes.iter().cloned().fold(setup, Setup::route_webhooks)
     }
 }
 
@@ -248,9 +235,7 @@ pub async fn run(
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
     let server = Server::bind(options.setup(), options.port_base, log).await?;
-    options
-        .print_addresses(&server, stdout)
-        .map_err(Error::Output)?;
+    options.print_addresses(&server, stdout).map_err(Error::Output)?;
     #[cfg(feature = "dashboard")]
     log(&format!("dashboard: {}/", server.control_url()));
     let mut requests = RequestLogger::new(&server);
@@ -276,10 +261,7 @@ struct RequestLogger {
 
 impl RequestLogger {
     fn new(service: &Service) -> Self {
-        Self {
-            last: 0,
-            generation: service.generation(),
-        }
+        Self { last: 0, generation: service.generation() }
     }
 
     /// Logs the requests since the last call.
@@ -287,10 +269,7 @@ impl RequestLogger {
         let generation = service.generation();
         if generation != self.generation {
             // After a reset or restore, the sequence numbers start again.
-            *self = Self {
-                last: 0,
-                generation,
-            };
+            *self = Self { last: 0, generation };
         }
         for request in service.requests(self.last) {
             let number = request.get("seq").and_then(Value::as_u64);

@@ -32,10 +32,7 @@ impl Rng {
     }
 
     /// Returns a random fraction in [0, 1).
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "an f64 represents integers of 53 bits exactly"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "an f64 represents integers of 53 bits exactly")]
     pub(crate) fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -85,11 +82,7 @@ mod tests {
         for id in &ids {
             let token = id.strip_prefix("job_").unwrap();
             assert_eq!(token.len(), 20);
-            assert!(
-                token
-                    .bytes()
-                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
-            );
+            assert!(token.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()));
         }
     }
 

@@ -48,15 +48,8 @@ pub struct Setup {
 
 impl Default for Setup {
     fn default() -> Self {
-        let Settings {
-            seed,
-            plan,
-            balance,
-            read_multiple,
-            plan_limits,
-            undocumented_keys,
-            ..
-        } = Settings::default();
+        let Settings { seed, plan, balance, read_multiple, plan_limits, undocumented_keys, .. } =
+            Settings::default();
         let clock_mode = ClockMode::default();
         Self {
             seed,
@@ -244,12 +237,6 @@ impl Setup {
             retain: self.retain_days.map(|days| DAY * days.get()),
         });
         let clock = Clock::start(self.clock_mode, time_source, epoch);
-        Service::new(
-            simulator,
-            clock,
-            addresses,
-            self.webhook_routes,
-            self.webhook_timeout,
-        )
+        Service::new(simulator, clock, addresses, self.webhook_routes, self.webhook_timeout)
     }
 }

@@ -61,11 +61,7 @@ impl Simulator {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let state = State::initial(&settings);
-        Self {
-            settings,
-            state,
-            generation: 0,
-        }
+        Self { settings, state, generation: 0 }
     }
 
     /// Handles a request to any host except the control API.
@@ -239,8 +235,7 @@ impl Simulator {
         matches: impl FnMut(&str) -> bool,
     ) -> Vec<Delivery> {
         let (generation, hosts) = (self.generation, &self.settings.hosts);
-        self.state
-            .take_deliveries(generation, hosts, limit, matches)
+        self.state.take_deliveries(generation, hosts, limit, matches)
     }
 
     /// Returns a value that changes whenever further webhook attempts become due.
@@ -255,8 +250,7 @@ impl Simulator {
     pub fn record_outcome(&mut self, now: Time, id: DeliveryId, outcome: &DeliveryOutcome) {
         self.advance(now);
         if id.generation == self.generation {
-            self.state
-                .record_outcome(id.number, outcome, &self.settings.hosts);
+            self.state.record_outcome(id.number, outcome, &self.settings.hosts);
         }
     }
 
@@ -370,9 +364,7 @@ impl Simulator {
     #[must_use]
     pub fn balances(&self) -> Vec<Value> {
         let balances = self.state.ledger.balances();
-        balances
-            .map(|(workspace, balance)| with_workspace(balance, workspace))
-            .collect()
+        balances.map(|(workspace, balance)| with_workspace(balance, workspace)).collect()
     }
 
     /// Returns all jobs with their workspaces, oldest first. The generation jobs that runs with
@@ -385,21 +377,13 @@ impl Simulator {
     }
 
     fn view(&self, job: &jobs::Job) -> Value {
-        json!(api::JobView::new(
-            &self.state,
-            job,
-            job.surface,
-            &self.settings.hosts
-        ))
+        json!(api::JobView::new(&self.state, job, job.surface, &self.settings.hosts))
     }
 
     /// Returns the webhook signing secret of a workspace, such as `ws_demo`.
     #[must_use]
     pub fn signing_secret(&self, workspace: &str) -> Option<&str> {
-        self.state
-            .workspaces
-            .get(workspace)
-            .map(|workspace| workspace.signing_secret.as_str())
+        self.state.workspaces.get(workspace).map(|workspace| workspace.signing_secret.as_str())
     }
 }
 

@@ -93,11 +93,7 @@ fn origin(text: &str, scheme: &str, message: &'static str) -> Result<Url, Invali
         && url.fragment().is_none()
         && url.username().is_empty()
         && url.password().is_none();
-    if is_bare && url.scheme() == scheme {
-        Ok(url)
-    } else {
-        Err(InvalidRoute(message))
-    }
+    if is_bare && url.scheme() == scheme { Ok(url) } else { Err(InvalidRoute(message)) }
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -147,9 +143,8 @@ mod tests {
 
     #[test]
     fn a_target_keeps_the_path_query_and_host_of_the_url() {
-        let route: WebhookRoute = "https://hooks.example.com:8443=http://[::1]:9000"
-            .parse()
-            .unwrap();
+        let route: WebhookRoute =
+            "https://hooks.example.com:8443=http://[::1]:9000".parse().unwrap();
         let target = route.target("https://HOOKS.example.com:8443/in%20to?a=b#c");
         let expected = Target {
             host: "::1".to_owned(),
@@ -184,10 +179,7 @@ mod tests {
             ("https://hooks.example.com=https://127.0.0.1", "after"),
             ("https://hooks.example.com=http://127.0.0.1/in", "after"),
             ("https://hooks.example.com=9000", "after"),
-            (
-                "https://hooks.example.com=http://192.168.1.2:9000",
-                "loopback",
-            ),
+            ("https://hooks.example.com=http://192.168.1.2:9000", "loopback"),
             ("https://hooks.example.com=http://example.com", "loopback"),
         ];
         for (text, expected) in rows {

@@ -1,10 +1,6 @@
 //! The program as a child process: its output, its responses and its exit status.
 #![cfg(all(feature = "program", unix))]
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    reason = "a panic is how a test fails"
-)]
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -23,13 +19,8 @@ impl Program {
     fn start(options: &[&str]) -> Self {
         let mut child = command(options).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.as_mut().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        Self {
-            child,
-            fields: serde_json::from_str(&line).unwrap(),
-        }
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        Self { child, fields: serde_json::from_str(&line).unwrap() }
     }
 
     fn get(&self, name: &str, path: &str) -> String {
@@ -46,10 +37,7 @@ impl Program {
         // Requests without a body are sent without a key.
         let key = match body {
             "" => String::new(),
-            _ => format!(
-                "x-api-key: {}\r\n",
-                self.fields["SVC_OPEN_API_KEY"].as_str().unwrap()
-            ),
+            _ => format!("x-api-key: {}\r\n", self.fields["SVC_OPEN_API_KEY"].as_str().unwrap()),
         };
         write!(
             stream,
@@ -65,13 +53,7 @@ impl Program {
 
     fn stop(&mut self, signal: &str) -> ExitStatus {
         let id = self.child.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args([signal, &id])
-                .status()
-                .unwrap()
-                .success()
-        );
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
         self.child.wait().unwrap()
     }
 }
@@ -93,11 +75,7 @@ fn command(options: &[&str]) -> Command {
 fn prints_its_addresses_responds_and_exits_with_0_on_a_signal() {
     for signal in ["-TERM", "-INT"] {
         let mut program = Program::start(&["--port-base", "0", "--clock", "manual"]);
-        assert!(
-            program
-                .get("SVC_CONTROL_URL", "/clock")
-                .contains(r#""mode":"manual""#)
-        );
+        assert!(program.get("SVC_CONTROL_URL", "/clock").contains(r#""mode":"manual""#));
         let jobs = program.get("SVC_BASE_URL", "/v1/jobs");
         assert!(jobs.starts_with("HTTP/1.1 401 Unauthorized"), "{jobs}");
         assert_eq!(program.stop(signal).code(), Some(0), "{signal}");
@@ -113,10 +91,7 @@ fn a_port_in_use_is_reported_with_exit_code_1() {
     assert_eq!(output.status.code(), Some(1));
     assert!(output.stdout.is_empty());
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        stderr.contains(&format!("port {port} is already in use")),
-        "{stderr}"
-    );
+    assert!(stderr.contains(&format!("port {port} is already in use")), "{stderr}");
     assert!(stderr.contains("--port-base 0"), "{stderr}");
 }
 
@@ -142,18 +117,9 @@ fn help_lists_every_option() {
 #[test]
 fn a_webhook_is_delivered_to_the_target_of_its_route() {
     let receiver = TcpListener::bind("127.0.0.1:0").unwrap();
-    let route = format!(
-        "https://hooks.example.com=http://{}",
-        receiver.local_addr().unwrap()
-    );
-    let program = Program::start(&[
-        "--port-base",
-        "0",
-        "--clock",
-        "manual",
-        "--webhook-route",
-        &route,
-    ]);
+    let route = format!("https://hooks.example.com=http://{}", receiver.local_addr().unwrap());
+    let program =
+        Program::start(&["--port-base", "0", "--clock", "manual", "--webhook-route", &route]);
     let body = r#"{"model": "image-i", "prompt": "a fox", "mode": "webhook", "webhook_url": "https://hooks.example.com/in"}"#;
     let submitted = program.post("SVC_BASE_URL", "/v1/image-router/generate", body);
     assert!(submitted.starts_with("HTTP/1.1 202"), "{submitted}");

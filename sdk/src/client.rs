@@ -115,19 +115,13 @@ impl<S: ClientSurface> Client<S> {
     }
 
     pub(crate) fn from_core(core: Arc<Core>) -> Self {
-        Self {
-            core,
-            surface: PhantomData,
-        }
+        Self { core, surface: PhantomData }
     }
 }
 
 impl<S> Clone for Client<S> {
     fn clone(&self) -> Self {
-        Self {
-            core: Arc::clone(&self.core),
-            surface: PhantomData,
-        }
+        Self { core: Arc::clone(&self.core), surface: PhantomData }
     }
 }
 

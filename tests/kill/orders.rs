@@ -6,11 +6,7 @@
 //! that it recognizes the key of every third order. With the environment variable `STOP_BEFORE_SEND` it stops
 //! itself (SIGSTOP) between the record of a submit in the journal and its first byte.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a program that prints"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints")]
 
 use std::error::Error;
 use std::process::{Command, ExitCode};
@@ -45,10 +41,8 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
         .journal(journal.clone())
         .transport(Arc::clone(&transport))
         .build()?;
-    let developer = developer::ClientBuilder::from_env()?
-        .journal(journal)
-        .transport(transport)
-        .build()?;
+    let developer =
+        developer::ClientBuilder::from_env()?.journal(journal).transport(transport).build()?;
 
     let mut tasks = JoinSet::new();
     let mut code = ExitCode::SUCCESS;

@@ -21,11 +21,7 @@ pub struct Client {
 
 impl Client {
     pub(crate) fn new(mock: Mock, host: Host) -> Self {
-        Self {
-            mock,
-            host,
-            headers: Vec::new(),
-        }
+        Self { mock, host, headers: Vec::new() }
     }
 
     /// Adds a header to each request.
@@ -100,8 +96,7 @@ impl Client {
 
     /// Sends a `POST` request with the content type of JSON and any bytes as its body.
     pub async fn post_bytes(&self, path: &str, body: impl Into<Bytes>) -> Response {
-        self.send("POST", path, Some("application/json"), body.into())
-            .await
+        self.send("POST", path, Some("application/json"), body.into()).await
     }
 
     /// Sends a `POST` request without a body and a content type.
@@ -115,8 +110,7 @@ impl Client {
             return self.get(path).await;
         }
         let body = json!({}).to_string().into();
-        self.send(method, path, Some("application/json"), body)
-            .await
+        self.send(method, path, Some("application/json"), body).await
     }
 
     /// Sends a request and returns the complete response.
@@ -148,9 +142,7 @@ impl Client {
     }
 
     fn has_credential(&self) -> bool {
-        self.headers
-            .iter()
-            .any(|(name, _)| matches!(name.as_str(), "authorization" | "x-api-key"))
+        self.headers.iter().any(|(name, _)| matches!(name.as_str(), "authorization" | "x-api-key"))
     }
 
     /// Sends a request without any check of the response.
@@ -175,9 +167,7 @@ impl Client {
         // The headers are left out because they contain credentials.
         let shown = String::from_utf8_lossy(&body);
         let description = format!("{method} {path:.200} {shown:.300}");
-        let request = request
-            .body(body)
-            .unwrap_or_else(|error| panic!("{path}: {error}"));
+        let request = request.body(body).unwrap_or_else(|error| panic!("{path}: {error}"));
         let response = self.mock.frontend().send(self.host, request).await?;
         Ok(Response::new(description, response))
     }
@@ -198,7 +188,6 @@ impl Client {
     /// Returns an error if there is no complete response.
     pub async fn try_post(&self, path: &str, body: Value) -> Result<Response, TransportError> {
         let body = body.to_string().into();
-        self.try_send("POST", path, Some("application/json"), body)
-            .await
+        self.try_send("POST", path, Some("application/json"), body).await
     }
 }

@@ -29,11 +29,9 @@ impl Form {
     #[must_use]
     pub fn button(&self, word: &str) -> Option<&Button> {
         let has_word = |text: &String| text.to_ascii_lowercase().contains(word);
-        self.buttons.iter().find(|button| {
-            [&button.name, &button.value, &button.label]
-                .into_iter()
-                .any(has_word)
-        })
+        self.buttons
+            .iter()
+            .find(|button| [&button.name, &button.value, &button.label].into_iter().any(has_word))
     }
 
     /// Returns the URL-url_encode body that a browser sends when the button is pressed.
@@ -54,11 +52,7 @@ pub fn forms(html: &str) -> Vec<Form> {
     let mut forms: Vec<Form> = Vec::new();
     for piece in html.split('<').skip(1) {
         let (tag, text) = piece.split_once('>').unwrap_or((piece, ""));
-        let name = tag
-            .split_ascii_whitespace()
-            .next()
-            .unwrap_or_default()
-            .to_ascii_lowercase();
+        let name = tag.split_ascii_whitespace().next().unwrap_or_default().to_ascii_lowercase();
         let value = |attribute: &str| attribute_of(tag, attribute).unwrap_or_default();
         match (name.as_str(), forms.last_mut()) {
             ("form", _) => forms.push(Form {

@@ -32,27 +32,14 @@ impl ConnectionPool {
         mut request: http::Request<Bytes>,
     ) -> Result<http::Response<Bytes>, TransportError> {
         if !request.headers().contains_key(http::header::HOST) {
-            request
-                .headers_mut()
-                .insert(http::header::HOST, authority.parse().unwrap());
+            request.headers_mut().insert(http::header::HOST, authority.parse().unwrap());
         }
         let mut connection = self.connection(authority).await?;
-        let response = connection
-            .send_request(request.map(Full::new))
-            .await
-            .map_err(TransportError::new)?;
+        let response =
+            connection.send_request(request.map(Full::new)).await.map_err(TransportError::new)?;
         let (head, body) = response.into_parts();
-        let body = body
-            .collect()
-            .await
-            .map_err(TransportError::new)?
-            .to_bytes();
-        self.idle
-            .lock()
-            .unwrap()
-            .entry(authority.to_owned())
-            .or_default()
-            .push(connection);
+        let body = body.collect().await.map_err(TransportError::new)?.to_bytes();
+        self.idle.lock().unwrap().entry(authority.to_owned()).or_default().push(connection);
         Ok(http::Response::from_parts(head, body))
     }
 
@@ -65,13 +52,10 @@ impl ConnectionPool {
                 return Ok(connection);
             }
         }
-        let stream = TcpStream::connect(authority)
-            .await
-            .map_err(TransportError::new)?;
+        let stream = TcpStream::connect(authority).await.map_err(TransportError::new)?;
         stream.set_nodelay(true).map_err(TransportError::new)?;
-        let (sender, driver) = handshake(TokioIo::new(stream))
-            .await
-            .map_err(TransportError::new)?;
+        let (sender, driver) =
+            handshake(TokioIo::new(stream)).await.map_err(TransportError::new)?;
         // An error of the connection is also reported by the request that is sent on it.
         tokio::spawn(async move { drop(driver.await) });
         Ok(sender)
@@ -86,9 +70,7 @@ impl ConnectionPool {
 ///
 /// The sending side is shut down if the server is silent for [`INPUT_TIMEOUT`].
 pub(crate) async fn send_raw(authority: String, bytes: Vec<u8>) -> Result<Vec<u8>, TransportError> {
-    let mut stream = TcpStream::connect(&authority)
-        .await
-        .map_err(TransportError::new)?;
+    let mut stream = TcpStream::connect(&authority).await.map_err(TransportError::new)?;
     // A server may reject a request and close the connection before it has read everything.
     drop(stream.write_all(&bytes).await);
     let mut response = Vec::new();

@@ -10,10 +10,7 @@
 pub fn png_size(bytes: &[u8]) -> (u32, u32) {
     assert_eq!(&bytes[..8], b"\x89PNG\r\n\x1a\n", "PNG signature");
     assert_eq!(&bytes[12..16], b"IHDR", "first PNG chunk");
-    assert!(
-        bytes.windows(4).any(|window| window == b"IEND"),
-        "the PNG is truncated"
-    );
+    assert!(bytes.windows(4).any(|window| window == b"IEND"), "the PNG is truncated");
     (u32_at(bytes, 16), u32_at(bytes, 20))
 }
 
@@ -48,10 +45,7 @@ impl Mp4 {
     #[must_use]
     #[track_caller]
     pub fn video(&self) -> &Mp4Track {
-        self.tracks
-            .iter()
-            .find(|track| track.handler == "vide")
-            .expect("a video track")
+        self.tracks.iter().find(|track| track.handler == "vide").expect("a video track")
     }
 
     /// Returns whether there is an audio track.
@@ -70,11 +64,7 @@ impl Mp4 {
 #[track_caller]
 pub fn mp4(bytes: &[u8]) -> Mp4 {
     let top = boxes(bytes);
-    assert_eq!(
-        top.first().map(|entry| entry.0.as_str()),
-        Some("ftyp"),
-        "first MP4 box"
-    );
+    assert_eq!(top.first().map(|entry| entry.0.as_str()), Some("ftyp"), "first MP4 box");
     let movie = boxes(child(&top, "moov"));
     let header = child(&movie, "mvhd");
     let (scale, duration) = match header[0] {
@@ -84,19 +74,12 @@ pub fn mp4(bytes: &[u8]) -> Mp4 {
             u64::from(u32_at(header, 24)) << 32 | u64::from(u32_at(header, 28)),
         ),
     };
-    let tracks = movie
-        .iter()
-        .filter(|entry| entry.0 == "trak")
-        .map(|entry| track(entry.1))
-        .collect();
+    let tracks =
+        movie.iter().filter(|entry| entry.0 == "trak").map(|entry| track(entry.1)).collect();
     Mp4 {
         seconds: duration as f64 / f64::from(scale),
         tracks,
-        media_bytes: top
-            .iter()
-            .filter(|entry| entry.0 == "mdat")
-            .map(|entry| entry.1.len())
-            .sum(),
+        media_bytes: top.iter().filter(|entry| entry.0 == "mdat").map(|entry| entry.1.len()).sum(),
     }
 }
 
@@ -144,11 +127,7 @@ fn boxes(mut rest: &[u8]) -> Vec<Mp4Box<'_>> {
 
 #[track_caller]
 fn child<'a>(boxes: &[Mp4Box<'a>], name: &str) -> &'a [u8] {
-    boxes
-        .iter()
-        .find(|entry| entry.0 == name)
-        .unwrap_or_else(|| panic!("box {name} is missing"))
-        .1
+    boxes.iter().find(|entry| entry.0 == name).unwrap_or_else(|| panic!("box {name} is missing")).1
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -163,11 +142,7 @@ mod tests {
 
     #[test]
     fn generated_files_are_parsed() {
-        let image = render(&Spec::Image {
-            width: 64,
-            height: 32,
-            seed: 1,
-        });
+        let image = render(&Spec::Image { width: 64, height: 32, seed: 1 });
         assert_eq!(png_size(&image.bytes), (64, 32));
         for with_audio in [true, false] {
             let video = render(&Spec::Video {

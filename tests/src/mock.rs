@@ -19,9 +19,7 @@ pub struct Mock {
 
 impl fmt::Debug for Mock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mock")
-            .field("kind", &self.kind)
-            .finish_non_exhaustive()
+        f.debug_struct("Mock").field("kind", &self.kind).finish_non_exhaustive()
     }
 }
 
@@ -166,9 +164,7 @@ impl Mock {
     /// Sends a document to `PUT /state`.
     pub async fn put_state(&self, document: impl ToString) -> Response {
         let body = document.to_string().into();
-        self.control()
-            .send("PUT", "/state", Some("application/json"), body)
-            .await
+        self.control().send("PUT", "/state", Some("application/json"), body).await
     }
 
     /// Returns the path and query of a URL that the mock returned for one of its hosts.

@@ -88,9 +88,7 @@ fn validator(pointer: &str) -> Arc<Validator> {
         let fragment = pointer.replace('{', "%7B").replace('}', "%7D");
         let schema = json!({"$ref": format!("{DOCUMENT_URI}#{fragment}")});
         let options = jsonschema::options().with_draft(Draft::Draft202012);
-        let options = options
-            .should_validate_formats(true)
-            .with_registry(&REGISTRY);
+        let options = options.should_validate_formats(true).with_registry(&REGISTRY);
         Arc::new(options.build(&schema).expect("a valid schema"))
     };
     let validator = validators.entry(pointer.to_owned()).or_insert_with(compile);

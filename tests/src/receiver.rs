@@ -30,10 +30,7 @@ impl Delivery {
     /// Returns the path with the query.
     #[must_use]
     pub fn path(&self) -> &str {
-        self.request
-            .uri()
-            .path_and_query()
-            .map_or("", |path| path.as_str())
+        self.request.uri().path_and_query().map_or("", |path| path.as_str())
     }
 
     /// Returns the method.
@@ -79,8 +76,7 @@ impl Delivery {
     #[track_caller]
     pub fn timestamp(&self) -> u64 {
         let text = self.header("x-svc-webhook-timestamp");
-        text.parse()
-            .unwrap_or_else(|_| panic!("invalid timestamp {text:?}"))
+        text.parse().unwrap_or_else(|_| panic!("invalid timestamp {text:?}"))
     }
 
     /// Asserts that the body is signed with exactly these secrets, newest first.
@@ -136,17 +132,11 @@ impl Drop for Receiver {
 impl Receiver {
     /// Starts a receiver that replies with `204`.
     pub async fn start() -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0))
-            .await
-            .expect("a free port");
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
         let port = listener.local_addr().expect("a bound listener").port();
         let shared = Arc::new(Shared::default());
         let server = tokio::spawn(serve(listener, Arc::clone(&shared)));
-        Self {
-            shared,
-            port,
-            server,
-        }
+        Self { shared, port, server }
     }
 
     /// Returns the port on 127.0.0.1.
@@ -198,11 +188,7 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
 async fn connection(stream: TcpStream, shared: Arc<Shared>) {
     let service = service_fn(|request| reply(request, &shared));
     // An error means that the sender disconnected, or it is the one of `Reply::Close`.
-    drop(
-        http1::Builder::new()
-            .serve_connection(TokioIo::new(stream), service)
-            .await,
-    );
+    drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).await);
 }
 
 async fn reply(

@@ -117,8 +117,7 @@ impl Response {
     pub fn code(&self) -> String {
         let error = self.error();
         let code = error["code"].as_str();
-        code.unwrap_or_else(|| panic!("`code` is not a string in {error}"))
-            .to_owned()
+        code.unwrap_or_else(|| panic!("`code` is not a string in {error}")).to_owned()
     }
 
     /// Asserts the status and returns the response.
@@ -182,10 +181,7 @@ impl Response {
         let code = self.code();
         let is_token =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-        assert!(
-            !code.is_empty() && code.bytes().all(is_token),
-            "code {code:?}"
-        );
+        assert!(!code.is_empty() && code.bytes().all(is_token), "code {code:?}");
         assert!(error["message"].is_string(), "message in {error}");
         assert_eq!(error["request_id"], request_id, "request_id in {error}");
         if is_developer {

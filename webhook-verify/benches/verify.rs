@@ -76,10 +76,7 @@ fn maximum_entries(bencher: Bencher<'_, '_>, size: usize) {
     let body = vec![b'x'; size];
     let signature = vec![format!("svc-v1={}", "0".repeat(64)); 32].join(",");
     let verifier = Verifier::new(keys(1));
-    let headers = DeliveryHeaders {
-        timestamp: "1700000000",
-        signature: signature.as_str(),
-    };
+    let headers = DeliveryHeaders { timestamp: "1700000000", signature: signature.as_str() };
     bencher
         .counter(BytesCount::new(size))
         .bench_local(|| verifier.verify(headers, black_box(&body), NOW));

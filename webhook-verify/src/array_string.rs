@@ -12,10 +12,7 @@ pub(crate) struct ArrayString<const N: usize> {
 
 impl<const N: usize> ArrayString<N> {
     pub(crate) const fn new() -> Self {
-        Self {
-            bytes: [0; N],
-            len: 0,
-        }
+        Self { bytes: [0; N], len: 0 }
     }
 
     pub(crate) fn push_str(&mut self, text: &str) {

@@ -17,10 +17,7 @@ impl DedupeKey {
     /// The ID is preceded by its kind: `job:job_1`, `run:run_1`, or, for an event without
     /// these IDs, `result:` and a URL or `request:` and the ID of a request.
     pub fn new(event: impl Into<String>, resource_id: impl Into<String>) -> Self {
-        Self {
-            event: event.into(),
-            resource_id: resource_id.into(),
-        }
+        Self { event: event.into(), resource_id: resource_id.into() }
     }
 
     /// Returns the name of the event, such as `job.completed`.

@@ -30,9 +30,6 @@ pub struct DeliveryHeaders<T, S> {
 
 impl<'a> From<&'a SignatureHeaders> for DeliveryHeaders<&'a str, &'a str> {
     fn from(headers: &'a SignatureHeaders) -> Self {
-        Self {
-            timestamp: headers.timestamp(),
-            signature: headers.signature(),
-        }
+        Self { timestamp: headers.timestamp(), signature: headers.signature() }
     }
 }

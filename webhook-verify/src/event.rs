@@ -124,10 +124,7 @@ impl Event {
         let (prefix, id) = ids
             .into_iter()
             .find_map(|(prefix, id)| Some((prefix, id.filter(|id| !id.is_empty())?)))?;
-        Some(DedupeKey::new(
-            self.event_type.as_str(),
-            format!("{prefix}:{id}"),
-        ))
+        Some(DedupeKey::new(self.event_type.as_str(), format!("{prefix}:{id}")))
     }
 }
 
@@ -214,15 +211,8 @@ pub struct EventError {
 
 impl fmt::Display for EventError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            line,
-            column,
-            reason,
-        } = self;
-        write!(
-            f,
-            "body is not a valid event: {reason} at line {line} column {column}"
-        )
+        let Self { line, column, reason } = self;
+        write!(f, "body is not a valid event: {reason} at line {line} column {column}")
     }
 }
 
@@ -253,11 +243,7 @@ struct ErrorDetails {
 fn parse_object<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, EventError> {
     // Serde would accept an array and assign its items to the fields by position.
     if json.trim_ascii_start().first() != Some(&b'{') {
-        return Err(EventError {
-            line: 1,
-            column: 1,
-            reason: "expected a JSON object",
-        });
+        return Err(EventError { line: 1, column: 1, reason: "expected a JSON object" });
     }
     serde_json::from_slice(json).map_err(|error| EventError {
         line: error.line(),
@@ -319,10 +305,7 @@ mod tests {
                 r#"{"event":"job.completed","job_id":"","request_id":"req_1"}"#,
                 Some("job.completed request:req_1"),
             ),
-            (
-                r#"{"event":"job.paused","job_id":"job_1"}"#,
-                Some("job.paused job:job_1"),
-            ),
+            (r#"{"event":"job.paused","job_id":"job_1"}"#, Some("job.paused job:job_1")),
             (r#"{"event":"webhook.test","request_id":"req_1"}"#, None),
             (r#"{"event":"webhook.test","job_id":"job_1"}"#, None),
             (r#"{"event":"job.completed","job_id":null}"#, None),
@@ -363,10 +346,7 @@ mod tests {
         ];
         for body in rows {
             let message = Event::parse(body).unwrap_err().to_string();
-            assert!(
-                message.starts_with("body is not a valid event: "),
-                "{message}"
-            );
+            assert!(message.starts_with("body is not a valid event: "), "{message}");
             assert!(!message.contains("whsec"), "{message}");
         }
         assert!(Event::parse(b"{\"event\":\"\xff\"}").is_err());

@@ -165,20 +165,11 @@ mod tests {
             (vec![&timestamp, &valid], Ok(0)),
             (vec![&timestamp, &wrong, &valid], Ok(0)),
             (vec![&timestamp, &not_utf8, &valid], Ok(0)),
-            (
-                vec![&timestamp, &not_utf8],
-                Err(VerifyError::SignatureMalformed),
-            ),
-            (
-                vec![&timestamp, &wrong],
-                Err(VerifyError::SignatureMismatch),
-            ),
+            (vec![&timestamp, &not_utf8], Err(VerifyError::SignatureMalformed)),
+            (vec![&timestamp, &wrong], Err(VerifyError::SignatureMismatch)),
             (vec![&timestamp], Err(VerifyError::SignatureMissing)),
             (vec![&valid], Err(VerifyError::TimestampMissing)),
-            (
-                vec![&timestamp, &timestamp, &valid],
-                Err(VerifyError::TimestampMalformed),
-            ),
+            (vec![&timestamp, &timestamp, &valid], Err(VerifyError::TimestampMalformed)),
         ];
         for (lines, expected) in rows {
             assert_eq!(verify_lines(&lines), expected, "{lines:?}");
@@ -194,10 +185,7 @@ mod tests {
             let unknown = verifier.unknown_fingerprint(&headers);
             unknown.map(std::string::String::from)
         };
-        assert_eq!(
-            unknown(b"8784f2a6edcde04d").as_deref(),
-            Some("8784f2a6edcde04d")
-        );
+        assert_eq!(unknown(b"8784f2a6edcde04d").as_deref(), Some("8784f2a6edcde04d"));
         assert_eq!(unknown(b"7AB95101ed6218b1"), None);
         for not_a_fingerprint in [&b"\xff"[..], b"a\tb", &[b'a'; 65]] {
             assert_eq!(unknown(not_a_fingerprint), None);

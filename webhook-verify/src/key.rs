@@ -224,10 +224,7 @@ impl KeySet {
 
 impl From<Key> for KeySet {
     fn from(key: Key) -> Self {
-        Self {
-            newest: key,
-            previous: [const { None }; Self::MAX_KEYS - 1],
-        }
+        Self { newest: key, previous: [const { None }; Self::MAX_KEYS - 1] }
     }
 }
 

@@ -39,11 +39,7 @@ impl ParsedHeaders {
     /// Returns headers without a signature, to be read into where they are used: a move copies all
     /// the tags.
     pub(crate) fn empty() -> Self {
-        Self {
-            timestamp: 0,
-            tags: [[0; 32]; MAX_ENTRIES],
-            tag_count: 0,
-        }
+        Self { timestamp: 0, tags: [[0; 32]; MAX_ENTRIES], tag_count: 0 }
     }
 
     /// Parses the headers of a delivery, as [`parse_lines`](Self::parse_lines) does, in place.
@@ -287,17 +283,10 @@ mod tests {
     #[test]
     fn extreme_timestamps_do_not_overflow() {
         let last = parse_at("18446744073709551615").unwrap();
-        assert!(
-            last.check_timestamp(0, Some(Duration::from_secs(300)))
-                .is_err()
-        );
+        assert!(last.check_timestamp(0, Some(Duration::from_secs(300))).is_err());
         assert!(last.check_timestamp(0, Some(Duration::MAX)).is_ok());
         let first = parse_at("0").unwrap();
-        assert!(
-            first
-                .check_timestamp(u64::MAX, Some(Duration::from_secs(1)))
-                .is_err()
-        );
+        assert!(first.check_timestamp(u64::MAX, Some(Duration::from_secs(1))).is_err());
         assert!(first.check_timestamp(u64::MAX, None).is_ok());
     }
 
@@ -306,10 +295,7 @@ mod tests {
         let headers = parse_at("1").unwrap();
         let (equal, other) = ([0xaa; 32], [0xab; 32]);
         assert_eq!(headers.find_match([equal, equal].into_iter()), Some(0));
-        assert_eq!(
-            headers.find_match([other, equal, other].into_iter()),
-            Some(1)
-        );
+        assert_eq!(headers.find_match([other, equal, other].into_iter()), Some(1));
         assert_eq!(headers.find_match([other, other].into_iter()), None);
         assert_eq!(headers.find_match([].into_iter()), None);
     }
@@ -339,10 +325,7 @@ mod tests {
             |lines: &[&[u8]]| ParsedHeaders::parse_lines(b"1", || lines.iter().copied()).err();
         let half = entries(16);
         let halves = [half.as_bytes(), half.as_bytes()];
-        assert_eq!(
-            lines_error(&halves),
-            Some(VerifyError::SignatureUnsupported)
-        );
+        assert_eq!(lines_error(&halves), Some(VerifyError::SignatureUnsupported));
         let one_more = [halves[0], halves[1], b"x=y"];
         assert_eq!(lines_error(&one_more), Some(VerifyError::TooManySignatures));
         let long = format!("x={}", "y".repeat(4094));
@@ -351,9 +334,6 @@ mod tests {
         let lines = [&long.as_bytes()[..4000], &long.as_bytes()[4000..]];
         assert_eq!(lines_error(&lines), Some(VerifyError::SignatureTooLong));
         assert_eq!(error(&long), Some(VerifyError::SignatureUnsupported));
-        assert_eq!(
-            error(&format!("{long}y")),
-            Some(VerifyError::SignatureTooLong)
-        );
+        assert_eq!(error(&format!("{long}y")), Some(VerifyError::SignatureTooLong));
     }
 }

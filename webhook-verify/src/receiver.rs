@@ -108,10 +108,7 @@ impl WebhookReceiver {
     /// Replaces the keys of this receiver and of all its clones, such as after a rotation of
     /// the secret.
     pub fn set_keys(&self, keys: KeySet) {
-        let mut verifier = self
-            .verifier
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut verifier = self.verifier.write().unwrap_or_else(PoisonError::into_inner);
         *verifier = Arc::new(verifier.with_keys(keys));
     }
 
@@ -314,10 +311,6 @@ impl BodyBuffer {
     }
 
     fn into_bytes(self) -> Bytes {
-        if self.joined.is_empty() {
-            self.first_chunk
-        } else {
-            self.joined.freeze()
-        }
+        if self.joined.is_empty() { self.first_chunk } else { self.joined.freeze() }
     }
 }

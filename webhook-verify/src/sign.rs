@@ -108,11 +108,7 @@ impl StreamSigner {
             signature.push_str(SCHEME_PREFIX);
             tag.iter().for_each(|byte| signature.push_hex(*byte));
         }
-        SignatureHeaders {
-            timestamp: self.timestamp,
-            signature,
-            fingerprint: self.fingerprint,
-        }
+        SignatureHeaders { timestamp: self.timestamp, signature, fingerprint: self.fingerprint }
     }
 }
 
@@ -190,9 +186,6 @@ mod tests {
     fn debug_shows_the_headers() {
         let signer = Signer::new(KeySet::new(["whsec_newest"]).unwrap());
         let shown: String = format!("{:?}", signer.sign(7, ""));
-        assert!(
-            shown.starts_with(r#"{"x-svc-webhook-timestamp": "7", "#),
-            "{shown}"
-        );
+        assert!(shown.starts_with(r#"{"x-svc-webhook-timestamp": "7", "#), "{shown}");
     }
 }

@@ -48,10 +48,7 @@ impl Verifier {
     /// Creates a verifier from a [`Key`](crate::Key) or a [`KeySet`].
     #[must_use]
     pub fn new(keys: impl Into<KeySet>) -> Self {
-        Self {
-            keys: keys.into(),
-            tolerance: Some(Self::DEFAULT_TOLERANCE),
-        }
+        Self { keys: keys.into(), tolerance: Some(Self::DEFAULT_TOLERANCE) }
     }
 
     /// Sets the maximum difference between a timestamp and `now`, in either direction.
@@ -89,10 +86,7 @@ impl Verifier {
     /// Returns a verifier with other keys and the same tolerance.
     #[must_use]
     pub fn with_keys(&self, keys: impl Into<KeySet>) -> Self {
-        Self {
-            keys: keys.into(),
-            tolerance: self.tolerance,
-        }
+        Self { keys: keys.into(), tolerance: self.tolerance }
     }
 
     /// Returns the keys of this verifier.

@@ -170,10 +170,7 @@ mod tests {
         ];
         for error in errors {
             let message = error.to_string();
-            assert!(
-                message.contains(": ") && !message.contains('\n'),
-                "{message}"
-            );
+            assert!(message.contains(": ") && !message.contains('\n'), "{message}");
             assert!(!message.contains("  "), "{message}");
         }
     }
@@ -191,9 +188,6 @@ mod tests {
     #[test]
     fn the_message_contains_the_age_in_seconds() {
         let message = VerifyError::TimestampTooOld { age_seconds: 412 }.to_string();
-        assert!(
-            message.starts_with("timestamp too old: 412 s in the past"),
-            "{message}"
-        );
+        assert!(message.starts_with("timestamp too old: 412 s in the past"), "{message}");
     }
 }

@@ -21,23 +21,13 @@ fn verifying_and_signing_do_not_allocate() -> Result<(), Box<dyn std::error::Err
     let signed = DeliveryHeaders::from(&headers);
     let map = HeaderMap::from(headers.clone());
     let many_entries = vec![signed.signature; 16].join(",");
-    let with_timestamp = |timestamp| DeliveryHeaders {
-        timestamp,
-        ..signed
-    };
-    let with_signature = |signature| DeliveryHeaders {
-        signature,
-        ..signed
-    };
+    let with_timestamp = |timestamp| DeliveryHeaders { timestamp, ..signed };
+    let with_signature = |signature| DeliveryHeaders { signature, ..signed };
     let verifier = Verifier::new(keys.clone());
     let counted = measure(|| {
         let new_verifier = Verifier::new(keys.clone()).ignoring_timestamp();
         assert!(new_verifier.verify(signed, &body, NOW + 301).is_ok());
-        assert!(
-            verifier
-                .verify(with_signature(&many_entries), &body, NOW)
-                .is_ok()
-        );
+        assert!(verifier.verify(with_signature(&many_entries), &body, NOW).is_ok());
         assert!(verifier.verify_with_headers(&map, &body, NOW).is_ok());
 
         let stream = verifier.begin(signed);

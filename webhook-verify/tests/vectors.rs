@@ -74,21 +74,14 @@ impl From<KeyError> for Expect {
             KeyError::NoSecrets => "secret_missing",
             _ => "secret_too_many",
         };
-        Self {
-            accept: false,
-            secret: None,
-            reason: Some(reason.to_owned()),
-        }
+        Self { accept: false, secret: None, reason: Some(reason.to_owned()) }
     }
 }
 
 /// Returns `None` if a value cannot be sent in an HTTP header.
 fn header_map(timestamp: &[Vec<u8>], signature: &[Vec<u8>]) -> Option<HeaderMap> {
     let mut headers = HeaderMap::new();
-    for (name, lines) in [
-        (header::TIMESTAMP, timestamp),
-        (header::SIGNATURE, signature),
-    ] {
+    for (name, lines) in [(header::TIMESTAMP, timestamp), (header::SIGNATURE, signature)] {
         for line in lines {
             let value = HeaderValue::from_bytes(line).ok()?;
             headers.append(HeaderName::from_static(name), value);
@@ -109,10 +102,8 @@ fn every_vector_has_the_expected_result() -> Result<(), Box<dyn Error>> {
         let (body, now) = (case.body.to_bytes()?, case.now.parse()?);
         let tolerance = Duration::from_secs(case.tolerance.parse()?);
 
-        let joined_headers = DeliveryHeaders {
-            timestamp: timestamp.as_slice(),
-            signature: signature.as_slice(),
-        };
+        let joined_headers =
+            DeliveryHeaders { timestamp: timestamp.as_slice(), signature: signature.as_slice() };
         let verifier = match KeySet::new(secrets) {
             Ok(keys) if tolerance.is_zero() => Verifier::new(keys).ignoring_timestamp(),
             Ok(keys) => Verifier::new(keys).tolerance(tolerance),

@@ -47,37 +47,20 @@ fn every_vector_has_the_expected_result() -> Result<(), Box<dyn std::error::Erro
             assert_eq!(is_prefix, is_valid, "{}: {}", test.tc_id, test.comment);
 
             // Flips the bits in which the tag of the vector differs from the correct one.
-            let mut tag = hmac(
-                &test.key,
-                &[format!("{NOW}.").as_bytes(), &test.msg].concat(),
-            )?;
-            let difference = expected_tag
-                .iter()
-                .zip(&*test.tag)
-                .map(|(expected, actual)| expected ^ actual);
-            tag.iter_mut()
-                .zip(difference)
-                .for_each(|(byte, bits)| *byte ^= bits);
+            let mut tag = hmac(&test.key, &[format!("{NOW}.").as_bytes(), &test.msg].concat())?;
+            let difference =
+                expected_tag.iter().zip(&*test.tag).map(|(expected, actual)| expected ^ actual);
+            tag.iter_mut().zip(difference).for_each(|(byte, bits)| *byte ^= bits);
             tag.truncate(test.tag.len());
             let result = verify(&tag).map(drop);
             if group.tag_size < 256 {
-                assert_eq!(
-                    result,
-                    Err(VerifyError::SignatureMalformed),
-                    "{}",
-                    test.tc_id
-                );
+                assert_eq!(result, Err(VerifyError::SignatureMalformed), "{}", test.tc_id);
                 truncated += 1;
             } else if is_valid {
                 assert_eq!(result, Ok(()), "{}", test.tc_id);
                 valid += 1;
             } else {
-                assert_eq!(
-                    result,
-                    Err(VerifyError::SignatureMismatch),
-                    "{}",
-                    test.tc_id
-                );
+                assert_eq!(result, Err(VerifyError::SignatureMismatch), "{}", test.tc_id);
                 invalid += 1;
             }
         }

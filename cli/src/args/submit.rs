@@ -164,18 +164,10 @@ pub(crate) struct ReceiptArgs {
 #[command(next_help_heading = headings::INPUT)]
 pub(crate) struct FormatFields {
     /// Id of the run to continue
-    #[arg(
-        long = "continue",
-        visible_alias = "previous-run-id",
-        value_name = "RUN_ID"
-    )]
+    #[arg(long = "continue", visible_alias = "previous-run-id", value_name = "RUN_ID")]
     pub(crate) previous_run_id: Option<String>,
     /// Attachment: a public HTTPS URL or an asset of the workspace; repeatable
-    #[arg(
-        long = "attach",
-        visible_alias = "attachments",
-        value_name = "URL|asset:ID"
-    )]
+    #[arg(long = "attach", visible_alias = "attachments", value_name = "URL|asset:ID")]
     #[serde(skip)]
     pub(crate) attachments: Vec<String>,
     /// JSON Schema of the output, checked before the run is submitted: JSON, @FILE, FILE, or - for
@@ -276,6 +268,5 @@ pub(crate) struct FileArgs {
 
 /// Parses a template. The parser adds the value to the message.
 fn parse_template(text: &str) -> Result<NameTemplate, String> {
-    text.parse::<NameTemplate>()
-        .map_err(|error| error.reason().to_owned())
+    text.parse::<NameTemplate>().map_err(|error| error.reason().to_owned())
 }

@@ -29,23 +29,22 @@ impl FromStr for Timeout {
             _ => (text, 1),
         };
         let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-        let seconds = digits
-            .then(|| number.parse::<u64>().ok()?.checked_mul(factor))
-            .flatten();
+        let seconds = digits.then(|| number.parse::<u64>().ok()?.checked_mul(factor)).flatten();
         match seconds {
-            Some(0) => Err(
-                "expected a time above 0; commands that have --no-wait return at once with it"
-                    .to_owned(),
-            ),
+            Some(0) => {
+                Err("expected a time above 0; commands that have --no-wait return at once with it"
+                    .to_owned())
+            }
             Some(seconds) if seconds <= 366 * 86_400 => {
                 Ok(Self(Some(Duration::from_secs(seconds))))
             }
             Some(_) => {
                 Err("expected at most one year; to wait without a limit, use none".to_owned())
             }
-            None => Err(
-                "expected a time such as 30s, 5m or 1h, a number of seconds, or none".to_owned(),
-            ),
+            None => {
+                Err("expected a time such as 30s, 5m or 1h, a number of seconds, or none"
+                    .to_owned())
+            }
         }
     }
 }
@@ -82,10 +81,7 @@ impl FromStr for Pair {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) = split(text, "KEY=VALUE")?;
-        Ok(Self {
-            name,
-            value: value.to_owned(),
-        })
+        Ok(Self { name, value: value.to_owned() })
     }
 }
 
@@ -109,10 +105,7 @@ impl SecretArgs {
     /// Checks that the secrets and another file are not both read from standard input.
     pub(crate) fn check_stdin(&self, flag: &str, file: Option<&Path>) -> Result<(), Failure> {
         check_single_stdin_reader(&[
-            (
-                "--secret-file",
-                self.secret_file.as_deref().and_then(Path::to_str),
-            ),
+            ("--secret-file", self.secret_file.as_deref().and_then(Path::to_str)),
             (flag, file.and_then(Path::to_str)),
         ])
     }
@@ -151,24 +144,12 @@ mod tests {
     #[test]
     fn json_field_parses_json_and_pair_parses_text() {
         let field: JsonField = "seed=[1, \"a=b\"]".parse().unwrap();
-        assert_eq!(
-            field,
-            JsonField {
-                name: "seed".into(),
-                value: serde_json::json!([1, "a=b"])
-            }
-        );
+        assert_eq!(field, JsonField { name: "seed".into(), value: serde_json::json!([1, "a=b"]) });
         for bad in ["seed", "=1", "seed=", "seed=red", "seed={"] {
             assert!(bad.parse::<JsonField>().is_err(), "{bad}");
         }
         let pair: Pair = "order=a=b".parse().unwrap();
-        assert_eq!(
-            pair,
-            Pair {
-                name: "order".into(),
-                value: "a=b".into()
-            }
-        );
+        assert_eq!(pair, Pair { name: "order".into(), value: "a=b".into() });
         assert!("order".parse::<Pair>().is_err());
     }
 }

@@ -34,13 +34,7 @@ type ChangedField = Option<(&'static str, String)>;
 
 impl ItemResult {
     fn without_files(status: Status, cost: Option<Usd>, error: Value) -> Self {
-        Self {
-            status,
-            cost,
-            artifacts: Vec::new(),
-            files: Vec::new(),
-            error: Some(error),
-        }
+        Self { status, cost, artifacts: Vec::new(), files: Vec::new(), error: Some(error) }
     }
 }
 
@@ -225,11 +219,7 @@ impl Runner<'_> {
             let id = source.line(index)?.id;
             let is_new = source.item(index)?.next_step == NextStep::Submit;
             let ending = match is_new && !source.was_taken(place) {
-                true => Ending {
-                    index,
-                    id,
-                    entry: None,
-                },
+                true => Ending { index, id, entry: None },
                 false => self.unsubmitted(index, id).await?,
             };
             let running = ending.entry.as_ref();
@@ -373,19 +363,16 @@ impl Runner<'_> {
         let item = self.source.item(index)?;
         let (is_new, earlier) = (item.next_step == NextStep::Submit, item.record.generation);
         let mut ending = self.ending(index, id).await?;
-        ending.entry = ending
-            .entry
-            .filter(|entry| !is_new || entry.generation > earlier);
+        ending.entry = ending.entry.filter(|entry| !is_new || entry.generation > earlier);
         Ok(ending)
     }
 
     fn drop_error(&self, reason: DropReason) -> Value {
         let limit = self.options.max_spend.unwrap_or(Usd::ZERO);
         let (code, message) = match reason {
-            DropReason::OverBudget => (
-                "over_budget",
-                format!("the price does not fit into --max-spend {limit}"),
-            ),
+            DropReason::OverBudget => {
+                ("over_budget", format!("the price does not fit into --max-spend {limit}"))
+            }
             DropReason::Overcharged => (
                 "over_budget",
                 "an item was charged more than its estimate, so the price may not fit into \
@@ -396,10 +383,9 @@ impl Runner<'_> {
                 "over_budget",
                 "the price is unknown, and --max-spend requires a known price".to_owned(),
             ),
-            DropReason::TimedOut => (
-                "timed_out",
-                "the batch timed out before the item was submitted".to_owned(),
-            ),
+            DropReason::TimedOut => {
+                ("timed_out", "the batch timed out before the item was submitted".to_owned())
+            }
             DropReason::Stopped => {
                 let stopped = self.stopped.as_ref();
                 let code = stopped.map_or("connection_failed", |failure| {

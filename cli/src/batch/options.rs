@@ -50,11 +50,7 @@ impl BatchOptions {
     /// Returns the command that shows the status of the batch.
     pub(super) fn status_command(&self, session: &Session) -> String {
         let path = |path: &PathBuf| path.display().to_string();
-        let mut words = vec![
-            "batch".to_owned(),
-            "status".to_owned(),
-            path(&self.manifest),
-        ];
+        let mut words = vec!["batch".to_owned(), "status".to_owned(), path(&self.manifest)];
         if let Some(journal) = &self.journal {
             words.extend(["--journal".to_owned(), path(journal)]);
         }

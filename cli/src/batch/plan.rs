@@ -199,9 +199,7 @@ impl Plan {
         let mut missing_spent = Usd::ZERO;
         for record in records.items.values() {
             totals.add(record);
-            missing_spent = missing_spent
-                .checked_add(record.spent)
-                .unwrap_or(missing_spent);
+            missing_spent = missing_spent.checked_add(record.spent).unwrap_or(missing_spent);
         }
         items.shrink_to_fit();
         Ok(Self {
@@ -273,9 +271,8 @@ fn next_step(
 
 fn duplicate_id(path: &str, place: &str, first: &str, line: &Line) -> Failure {
     let id = &line.id;
-    let failure = Failure::usage(format!(
-        "{path}: {place}: duplicate id `{id}`: {first} has it too"
-    ));
+    let failure =
+        Failure::usage(format!("{path}: {place}: duplicate id `{id}`: {first} has it too"));
     match id.parse::<u64>() {
         Ok(_) => failure.hint("a line without an id has the number of the line as its id"),
         Err(_) => failure,
@@ -290,24 +287,16 @@ fn submitted_as(
     submitted: Operation,
     options: &BatchOptions,
 ) -> Failure {
-    let options = BatchOptions {
-        operation: Some(submitted),
-        ..options.clone()
-    };
+    let options = BatchOptions { operation: Some(submitted), ..options.clone() };
     let command = options.command(session, &[]);
     let name = submitted.name();
-    Failure::usage(format!(
-        "{path}: item `{id}` was submitted with --operation {name}"
-    ))
-    .hint(format!("continue the batch with: {command}"))
+    Failure::usage(format!("{path}: item `{id}` was submitted with --operation {name}"))
+        .hint(format!("continue the batch with: {command}"))
 }
 
 fn changed(path: &str, line: &Line) -> Failure {
-    Failure::usage(format!(
-        "{path}: item `{}` has changed after it was submitted",
-        line.id
-    ))
-    .hint("restore the line, or add the new request as a line with another id")
+    Failure::usage(format!("{path}: item `{}` has changed after it was submitted", line.id))
+        .hint("restore the line, or add the new request as a line with another id")
 }
 
 fn hash_id(id: &str) -> u128 {
@@ -367,13 +356,7 @@ mod tests {
             assert_eq!(step, expected, "{status:?}, {is_accepted:?}");
         }
         assert_eq!(next_step(Some(Failed), None, true, false), NextStep::Submit);
-        assert_eq!(
-            next_step(Some(Ambiguous), Some(false), true, false),
-            NextStep::Resolve
-        );
-        assert_eq!(
-            next_step(Some(Completed), Some(true), false, true),
-            NextStep::Wait
-        );
+        assert_eq!(next_step(Some(Ambiguous), Some(false), true, false), NextStep::Resolve);
+        assert_eq!(next_step(Some(Completed), Some(true), false, true), NextStep::Wait);
     }
 }

@@ -37,10 +37,7 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });
-        Self {
-            bar,
-            shown: Counts::default(),
-        }
+        Self { bar, shown: Counts::default() }
     }
 
     /// Shows the counts.
@@ -64,11 +61,9 @@ impl Progress {
 
 fn describe(counts: &Counts) -> String {
     let mut parts = vec![format!("{} in flight", counts.in_flight)];
-    for (count, what) in [
-        (counts.failed, "failed"),
-        (counts.canceled, "canceled"),
-        (counts.ambiguous, "ambiguous"),
-    ] {
+    for (count, what) in
+        [(counts.failed, "failed"), (counts.canceled, "canceled"), (counts.ambiguous, "ambiguous")]
+    {
         if count > 0 {
             parts.push(format!("{count} {what}"));
         }
@@ -86,11 +81,8 @@ mod tests {
 
     #[test]
     fn a_summary_has_the_counts_that_matter() {
-        let mut counts = Counts {
-            in_flight: 8,
-            spent: Usd::from_micros(703_500),
-            ..Counts::default()
-        };
+        let mut counts =
+            Counts { in_flight: 8, spent: Usd::from_micros(703_500), ..Counts::default() };
         assert_eq!(describe(&counts), "8 in flight, 0.7035 USD");
         (counts.failed, counts.canceled) = (2, 1);
         counts.is_slowed = true;

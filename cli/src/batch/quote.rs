@@ -96,19 +96,12 @@ impl Quote {
                     });
                 }
                 PriceSource::Estimate(shape) => {
-                    let known = by_shape
-                        .get(&shape)
-                        .and_then(|index| groups.get_mut(*index));
+                    let known = by_shape.get(&shape).and_then(|index| groups.get_mut(*index));
                     if let Some(group) = known {
                         group.count += 1;
                     } else if groups.len() < MAX_ESTIMATES {
                         by_shape.insert(shape, groups.len());
-                        groups.push(Group {
-                            count: 1,
-                            position,
-                            id: line.id,
-                            body: line.body,
-                        });
+                        groups.push(Group { count: 1, position, id: line.id, body: line.body });
                     } else {
                         quote.not_estimated += 1;
                         let why = format!("only {MAX_ESTIMATES} different prices are estimated");
@@ -154,9 +147,7 @@ impl Quote {
         }
         // The estimate has the fields of the body in the field `input`.
         let reason = failure.headline().replace("`input.", "`");
-        self.add_reason(reason, group.count, || {
-            item_name(manifest, group.position, &group.id)
-        });
+        self.add_reason(reason, group.count, || item_name(manifest, group.position, &group.id));
         Ok(())
     }
 
@@ -253,10 +244,7 @@ impl Quote {
                 table.field(&format!("  {operation}"), Some(count));
             }
             table.field("price", Some(self.describe()));
-            table.field(
-                "spent and reserved",
-                Some(format!("{} USD", plan.committed)),
-            );
+            table.field("spent and reserved", Some(format!("{} USD", plan.committed)));
             let limit = options.max_spend.map(|limit| format!("{limit} USD"));
             table.field("--max-spend", limit);
             table.field("sent", Some("no (dry run)"));
@@ -323,9 +311,7 @@ fn shape(body: &Map<String, Value>) -> Shape {
     input.insert("model".to_owned(), Value::String(request.model));
     let input = Value::Object(input);
     let hash = RequestHash::new("", "", Operation::OpenEstimate, &[], &input, None).to_string();
-    hash.get(..32)
-        .and_then(|prefix| u128::from_str_radix(prefix, 16).ok())
-        .unwrap_or_default()
+    hash.get(..32).and_then(|prefix| u128::from_str_radix(prefix, 16).ok()).unwrap_or_default()
 }
 
 /// Returns how a warning names an item: its line, and its id if it has one.

@@ -91,10 +91,7 @@ mod tests {
             add(number.to_string(), error);
         }
         let lines = reasons.lines();
-        assert_eq!(
-            lines[0],
-            "2 items: The balance is too low (insufficient_funds)"
-        );
+        assert_eq!(lines[0], "2 items: The balance is too low (insufficient_funds)");
         assert_eq!(lines[1], "item c: No answer (idempotency key k-1)");
         assert_eq!(lines[2], "item 0: job failed: 0");
         assert_eq!(lines.len(), 21);

@@ -98,11 +98,7 @@ impl<'a> Report<'a> {
                 Some(BufWriter::new(file))
             }
         };
-        Ok(Self {
-            printer,
-            form,
-            spool,
-        })
+        Ok(Self { printer, form, spool })
     }
 
     /// Adds an item that ended.
@@ -129,11 +125,8 @@ impl<'a> Report<'a> {
         let Some(spool) = self.spool.take() else {
             return Ok(());
         };
-        let mut file = spool
-            .into_inner()
-            .map_err(|error| spool_failure(error.error()))?;
-        file.seek(SeekFrom::Start(0))
-            .map_err(|error| spool_failure(&error))?;
+        let mut file = spool.into_inner().map_err(|error| spool_failure(error.error()))?;
+        file.seek(SeekFrom::Start(0)).map_err(|error| spool_failure(&error))?;
         let lines = BufReader::new(file).lines();
         match self.form {
             Form::Array if self.printer.has_filter() => {
@@ -245,10 +238,7 @@ fn result_of(item: &Value) -> String {
     let strings = |name: &str, field: &str| -> Vec<String> {
         let values = item.get(name).and_then(Value::as_array);
         let values = values.into_iter().flatten();
-        values
-            .filter_map(|value| value.get(field)?.as_str())
-            .map(str::to_owned)
-            .collect()
+        values.filter_map(|value| value.get(field)?.as_str()).map(str::to_owned).collect()
     };
     let error = item.get("error").filter(|error| !error.is_null());
     if let Some(error) = error {
@@ -271,7 +261,5 @@ fn parse(line: &str) -> Result<Value, Failure> {
 }
 
 fn spool_failure(error: &std::io::Error) -> Failure {
-    Failure::other(format!(
-        "cannot use a temporary file for the output: {error}"
-    ))
+    Failure::other(format!("cannot use a temporary file for the output: {error}"))
 }

@@ -172,13 +172,7 @@ impl Clients {
             }
             None => (Vec::new(), None),
         };
-        Ok(ItemResult {
-            status: Status::Completed,
-            cost: None,
-            artifacts,
-            files,
-            error,
-        })
+        Ok(ItemResult { status: Status::Completed, cost: None, artifacts, files, error })
     }
 
     async fn follow_run(self, run: RunHandle<AgentRun>, prompt: Option<&str>) -> Followed {
@@ -277,9 +271,7 @@ fn call<R: ResourceKind>(
         .idempotency_key(clock::idempotency_key()?)
         .submission_id(line.id)
         .reuse(reuse);
-    Ok(notes
-        .into_iter()
-        .fold(call, |call, (name, value)| call.note(name, value)))
+    Ok(notes.into_iter().fold(call, |call, (name, value)| call.note(name, value)))
 }
 
 /// Waits again until the outcome is known, or cannot be found out.
@@ -334,9 +326,7 @@ pub(super) fn error_json(failure: &Failure, code: &str) -> Value {
         if fields.get("next_action").is_some_and(|it| it == "none") {
             fields.remove("next_action");
         }
-        fields
-            .entry("code")
-            .or_insert_with(|| Value::String(code.to_owned()));
+        fields.entry("code").or_insert_with(|| Value::String(code.to_owned()));
     }
     error
 }

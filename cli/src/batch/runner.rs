@@ -135,10 +135,7 @@ impl<'a> Runner<'a> {
                 "an item was charged more than its estimate, so no further items are submitted",
             );
         }
-        let mut counts = Counts {
-            spent: plan.missing_spent,
-            ..Counts::default()
-        };
+        let mut counts = Counts { spent: plan.missing_spent, ..Counts::default() };
         for item in &plan.items {
             let spent = counts.spent.checked_add(item.record.spent);
             counts.spent = spent.unwrap_or(counts.spent);
@@ -337,8 +334,7 @@ impl<'a> Runner<'a> {
 
     /// Stops the batch: no further request would succeed. The one that failed was not carried out.
     pub(super) fn stop(&mut self, failure: Failure) {
-        self.stopped
-            .get_or_insert(failure.without_idempotency_key());
+        self.stopped.get_or_insert(failure.without_idempotency_key());
     }
 
     /// Prints the items that ended, and notes that they did.
@@ -387,10 +383,7 @@ impl<'a> Runner<'a> {
         self.summary.spent = self.counts.spent;
         self.report.finish()?;
         let manifest = &source.manifest;
-        match self
-            .summary
-            .failure(self.session, self.options, manifest, self.stopped)
-        {
+        match self.summary.failure(self.session, self.options, manifest, self.stopped) {
             Some(failure) => Err(failure),
             None => {
                 self.session.printer.note(&self.summary.sentence());
@@ -409,8 +402,7 @@ impl<'a> Runner<'a> {
             plan.preview(self.session, &path);
             if plan.opens_files() {
                 let shown = file.path.clone();
-                self.opening
-                    .spawn(async move { (shown, open_file(&path).await) });
+                self.opening.spawn(async move { (shown, open_file(&path).await) });
             }
         }
     }

@@ -40,13 +40,7 @@ pub(super) fn clients(
         let mut items = plan.items.iter();
         items.any(|item| item.surface == surface && item.next_step != NextStep::Done)
     };
-    let context = Context {
-        session,
-        plan,
-        options,
-        journal,
-        writes,
-    };
+    let context = Context { session, plan, options, journal, writes };
     let mut clients = Clients::new(download);
     if is_needed(SurfaceChoice::Open) {
         clients.open = Some(Arc::new(context.access(SurfaceChoice::Open)?));
@@ -68,9 +62,8 @@ struct Context<'a> {
 impl Context<'_> {
     fn access<S: ClientSurface>(&self, surface: SurfaceChoice) -> Result<Access<S>, Failure> {
         let access = self.session.access_by::<S>(|builder| {
-            let mut builder = builder
-                .journal(self.journal.submissions.clone())
-                .observer(self.writes.clone());
+            let mut builder =
+                builder.journal(self.journal.submissions.clone()).observer(self.writes.clone());
             if self.session.global.retries.is_none() {
                 builder = builder.retry(RetryPolicy::default().max_retries(MAX_RETRIES));
             }
@@ -78,9 +71,7 @@ impl Context<'_> {
                 // What was submitted without a limit is not in the budget.
                 let left = match self.plan.is_overcharged {
                     true => Usd::ZERO,
-                    false => limit
-                        .checked_sub(self.plan.outside_budget)
-                        .unwrap_or_default(),
+                    false => limit.checked_sub(self.plan.outside_budget).unwrap_or_default(),
                 };
                 builder = builder.spend_limit(SpendLimit::new(BUDGET, left.max(Usd::ZERO)));
             }
@@ -93,10 +84,7 @@ impl Context<'_> {
             }
             builder
         })?;
-        Ok(Access {
-            client: access.client.with_account(ACCOUNT),
-            ..access
-        })
+        Ok(Access { client: access.client.with_account(ACCOUNT), ..access })
     }
 }
 
@@ -145,11 +133,7 @@ impl Observer for ObservedWrites {
 
 /// Checks that the jobs in flight belong to the service that is configured now.
 pub(super) fn check_account(plan: &Plan, clients: &Clients) -> Result<(), Failure> {
-    for item in plan
-        .items
-        .iter()
-        .filter(|item| item.next_step == NextStep::Wait)
-    {
+    for item in plan.items.iter().filter(|item| item.next_step == NextStep::Wait) {
         let attempt = item.record.attempt.as_ref();
         if let (Some(attempt), Some((base_url, _))) =
             (attempt, clients.url_and_fingerprint(item.surface))
@@ -231,16 +215,11 @@ pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions)
     let is_watched = |item: &&Item| item.next_step != NextStep::Done && !item.is_run;
     let watched: Vec<&Item> = plan.items.iter().filter(is_watched).collect();
     if printer.shows_progress() && !session.is_sandbox() && !watched.is_empty() {
-        let surface = match watched
-            .iter()
-            .any(|item| item.surface == SurfaceChoice::Open)
-        {
+        let surface = match watched.iter().any(|item| item.surface == SurfaceChoice::Open) {
             true => "",
             false => " --surface developer",
         };
-        printer.note(&format!(
-            "Watch the jobs in another terminal with: svc job watch{surface}"
-        ));
+        printer.note(&format!("Watch the jobs in another terminal with: svc job watch{surface}"));
     }
     if plan.missing > 0 {
         printer.warn(&format!(

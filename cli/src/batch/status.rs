@@ -77,20 +77,13 @@ pub(crate) async fn status(
     let journal = Journal::read_only(&path).await?;
     let mut of = |items: &mut Vec<JournalItem>, id: &str| {
         *places.entry(id.to_owned()).or_insert_with(|| {
-            items.push(JournalItem {
-                id: id.to_owned(),
-                ..JournalItem::default()
-            });
+            items.push(JournalItem { id: id.to_owned(), ..JournalItem::default() });
             items.len() - 1
         })
     };
     let mut was_overcharged = false;
     let read = journal.read(|stored| match stored {
-        Stored::Note(Note::Batch {
-            total: now,
-            command: recorded,
-            ..
-        }) => {
+        Stored::Note(Note::Batch { total: now, command: recorded, .. }) => {
             has_begun = true;
             total = usize::try_from(now).unwrap_or(usize::MAX);
             if let Some(recorded) = recorded {
@@ -107,10 +100,7 @@ pub(crate) async fn status(
         Stored::Note(Note::Overcharged {}) => was_overcharged = true,
         Stored::Note(Note::Quota(_)) => {}
         Stored::Submission(entry) => {
-            let place = of(
-                &mut items,
-                entry.submission_id.as_deref().unwrap_or_default(),
-            );
+            let place = of(&mut items, entry.submission_id.as_deref().unwrap_or_default());
             if let Some(item) = items.get_mut(place) {
                 item.apply(&entry);
             }
@@ -139,8 +129,7 @@ fn next_step(
         items.iter().filter(|item| is_counted(item)).count()
     };
     let has_code = |item: &JournalItem, code: &str| {
-        item.error()
-            .is_some_and(|error| error.get("code").is_some_and(|it| it == code))
+        item.error().is_some_and(|error| error.get("code").is_some_and(|it| it == code))
     };
     let failed = [Some(Status::Failed), Some(Status::Canceled)];
     let failed = count(&|item| failed.contains(&item.record.status()));

@@ -181,10 +181,7 @@ impl Summary {
             let retry = format!("submit the failed items again with: {retry}");
             let (status, code) = match self.count(Status::Failed) {
                 0 => (Status::Canceled, "canceled"),
-                _ => (
-                    Status::Failed,
-                    self.failed_code.as_deref().unwrap_or("failed"),
-                ),
+                _ => (Status::Failed, self.failed_code.as_deref().unwrap_or("failed")),
             };
             let mut failure = new(Exit::JobFailed, Cause::Status(status), code);
             if self.unknown_status > 0 {
@@ -202,12 +199,10 @@ impl Summary {
             if self.unknown_status == failed || session.is_sandbox() {
                 return Some(failure);
             }
-            return Some(
-                failure.hint(match self.correction(session, options, manifest) {
-                    Some(correction) => format!("{correction}, then {retry}"),
-                    None => retry,
-                }),
-            );
+            return Some(failure.hint(match self.correction(session, options, manifest) {
+                Some(correction) => format!("{correction}, then {retry}"),
+                None => retry,
+            }));
         }
         if let Some(stopped) = stopped {
             return Some(stop(stopped));
@@ -215,10 +210,7 @@ impl Summary {
         if over_budget > 0 {
             let cause = Cause::Status(Status::NotSubmitted);
             let failure = new(Exit::Funds, cause, "over_budget");
-            let unlimited = BatchOptions {
-                max_spend: None,
-                ..options.clone()
-            };
+            let unlimited = BatchOptions { max_spend: None, ..options.clone() };
             let hint = match self.dropped(DropReason::Unpriced) {
                 _ if overcharged > 0 => {
                     let command = unlimited.command(session, &[]);

@@ -51,11 +51,7 @@ fn catalog_table(catalog: &ServiceCatalog) -> Table {
             &model.id,
             model.model_type.as_deref().unwrap_or_default(),
             model.name.as_deref().unwrap_or_default(),
-            &model
-                .pricing
-                .as_ref()
-                .map(ToString::to_string)
-                .unwrap_or_default(),
+            &model.pricing.as_ref().map(ToString::to_string).unwrap_or_default(),
         ]);
     }
     table
@@ -90,15 +86,8 @@ fn me_table(me: &Me) -> Table {
     }
     let Some(key) = &me.key else { return table };
     for scope in Scope::KNOWN {
-        let allowed = if key.scopes.contains(scope) {
-            "yes"
-        } else {
-            "no"
-        };
-        table.field(
-            scope.as_str(),
-            Some(format!("{allowed}: {}", commands_with_scope(scope))),
-        );
+        let allowed = if key.scopes.contains(scope) { "yes" } else { "no" };
+        table.field(scope.as_str(), Some(format!("{allowed}: {}", commands_with_scope(scope))));
     }
     for scope in key.scopes.iter().filter(|it| !Scope::KNOWN.contains(it)) {
         table.field(scope.as_str(), Some("yes"));
@@ -132,9 +121,8 @@ fn commands_with_scope(scope: &Scope) -> String {
 /// `svc run get RUN_ID --kind action`.
 fn command_words(cli: &str) -> String {
     let words = cli.split(' ').skip(1);
-    let words: Vec<_> = words
-        .take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
-        .collect();
+    let words: Vec<_> =
+        words.take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase())).collect();
     words.join(" ")
 }
 
@@ -165,10 +153,7 @@ mod tests {
         let text = me_table(&serde_json::from_value(me).unwrap()).render(None, false);
         assert!(text.contains("2 of 100"), "{text}");
         assert!(text.contains("yes: job redeliver"), "{text}");
-        assert!(
-            text.contains("no: format run, format bulk, run cancel"),
-            "{text}"
-        );
+        assert!(text.contains("no: format run, format bulk, run cancel"), "{text}");
         assert!(text.contains("  Ada (usr_1)\n"), "{text}");
         assert!(text.contains("no: webhook secret show"), "{text}");
         assert!(text.contains("brand:new"), "{text}");

@@ -44,9 +44,7 @@ pub(crate) async fn agent(session: &Session, agent: Agent) -> Result<(), Failure
         Agent::Runs(args) => {
             let client = session.access::<Developer>()?.client;
             let listing = Listing::new(session, &args, "runs");
-            listing
-                .print(|| client.agent_runs().list(), report::list)
-                .await
+            listing.print(|| client.agent_runs().list(), report::list).await
         }
     }
 }
@@ -204,12 +202,7 @@ fn triggers(action: &Action) -> String {
             None => kind,
         }
     };
-    action
-        .triggers
-        .iter()
-        .map(of)
-        .collect::<Vec<_>>()
-        .join(", ")
+    action.triggers.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
 fn entry_table(action: &Action) -> Table {

@@ -64,24 +64,15 @@ impl From<MethodChoice> for Method {
 pub(crate) async fn run(session: &Session, args: Api) -> Result<(), Failure> {
     let (path, query) = split_target(&args.path)?;
     let (surface, operation) = route(session, &args, path)?;
-    let body = args
-        .body
-        .as_deref()
-        .map(|body| read_json("--body", body))
-        .transpose()?;
+    let body = args.body.as_deref().map(|body| read_json("--body", body)).transpose()?;
     let raw = match surface {
         SurfaceChoice::Open => prepare::<Open>(session, args.method.into(), path, operation)?,
         SurfaceChoice::Developer => {
             prepare::<Developer>(session, args.method.into(), path, operation)?
         }
     };
-    let mut raw = query
-        .iter()
-        .fold(raw, |raw, (name, value)| raw.query(name, value));
-    raw = args
-        .query
-        .iter()
-        .fold(raw, |raw, pair| raw.query(&pair.name, &pair.value));
+    let mut raw = query.iter().fold(raw, |raw, (name, value)| raw.query(name, value));
+    raw = args.query.iter().fold(raw, |raw, pair| raw.query(&pair.name, &pair.value));
     if let Some(body) = &body {
         raw = raw.body(body);
     }
@@ -148,12 +139,8 @@ type Query = Vec<(String, String)>;
 /// Splits a target into its path and query.
 fn split_target(target: &str) -> Result<(&str, Query), Failure> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let dots = |part: &str| {
-        matches!(
-            part.to_ascii_lowercase().replace("%2e", ".").as_str(),
-            "." | ".."
-        )
-    };
+    let dots =
+        |part: &str| matches!(part.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..");
     let plain = path.starts_with('/')
         && !path.starts_with("//")
         && !path.contains(['#', '\\'])
@@ -168,12 +155,7 @@ fn split_target(target: &str) -> Result<(&str, Query), Failure> {
                 .svc(["config", "show", "--origin"]),
         ));
     }
-    Ok((
-        path,
-        url::form_urlencoded::parse(query.as_bytes())
-            .into_owned()
-            .collect(),
-    ))
+    Ok((path, url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()))
 }
 
 /// Returns the surface that serves the path, and its operation if it is known.
@@ -266,12 +248,6 @@ mod tests {
     fn split_target_decodes_the_query() {
         let (path, query) = split_target("/v1/jobs?status=queued&type=a%20b").unwrap();
         assert_eq!(path, "/v1/jobs");
-        assert_eq!(
-            query,
-            [
-                ("status".into(), "queued".into()),
-                ("type".into(), "a b".into())
-            ]
-        );
+        assert_eq!(query, [("status".into(), "queued".into()), ("type".into(), "a b".into())]);
     }
 }

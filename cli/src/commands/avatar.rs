@@ -268,11 +268,6 @@ async fn submit_for_preview(
     let body = RequestBody::read(&args.submit.body)?
         .communication(&args.submit.communication)?
         .finish()?;
-    let request = SubmitRequest {
-        noun,
-        operation,
-        segments: vec![args.id],
-        body,
-    };
+    let request = SubmitRequest { noun, operation, segments: vec![args.id], body };
     submit::developer(session, request, &args.submit).await
 }

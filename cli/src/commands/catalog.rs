@@ -73,10 +73,7 @@ fn tracks_table(tracks: &[MusicTrack]) -> Table {
             track.title.as_deref().unwrap_or_default(),
             track.category.as_deref().unwrap_or_default(),
             track.mood.as_deref().unwrap_or_default(),
-            &track
-                .duration
-                .map(|length| length.as_secs_f64().to_string())
-                .unwrap_or_default(),
+            &track.duration.map(|length| length.as_secs_f64().to_string()).unwrap_or_default(),
         ]);
     }
     table
@@ -130,10 +127,7 @@ fn videos_table(videos: &[TrendingVideo]) -> Table {
         table.row([
             video.id.as_deref().unwrap_or_default(),
             video.title.as_deref().unwrap_or_default(),
-            &video
-                .views
-                .map(|views| views.to_string())
-                .unwrap_or_default(),
+            &video.views.map(|views| views.to_string()).unwrap_or_default(),
             video.url.as_deref().unwrap_or_default(),
         ]);
     }

@@ -32,9 +32,8 @@ pub(crate) struct History {
 pub(crate) async fn run(session: &Session, args: &History) -> Result<(), Failure> {
     let mut entries = session.submitted().await?;
     entries.retain(|entry| !args.open || entry.outcome.is_none());
-    let (entries, rest) = listing::select(entries, &args.page, args.page.max_items(), |entry| {
-        &entry.intent.id
-    })?;
+    let (entries, rest) =
+        listing::select(entries, &args.page, args.page.max_items(), |entry| &entry.intent.id)?;
     let entries = match args.refresh {
         true => read_statuses(session, entries).await,
         false => entries.into_iter().map(ListedEntry::from).collect(),
@@ -105,11 +104,7 @@ struct ListedEntry {
 
 impl From<Entry> for ListedEntry {
     fn from(entry: Entry) -> Self {
-        Self {
-            entry,
-            status: None,
-            error: None,
-        }
+        Self { entry, status: None, error: None }
     }
 }
 
@@ -172,20 +167,13 @@ impl StatusClients {
     async fn read(&self, entry: Entry) -> ListedEntry {
         let known = final_status(&entry).map(str::to_owned);
         let Some(resource) = entry.resource.as_ref().filter(|_| known.is_none()) else {
-            return ListedEntry {
-                status: known,
-                ..entry.into()
-            };
+            return ListedEntry { status: known, ..entry.into() };
         };
         let (status, error) = match self.status(resource, &entry).await {
             Ok(status) => (Some(status), None),
             Err(failure) => (None, failure.to_json().get("error").cloned()),
         };
-        ListedEntry {
-            entry,
-            status,
-            error,
-        }
+        ListedEntry { entry, status, error }
     }
 
     async fn status(&self, resource: &ResourceId, entry: &Entry) -> Result<String, Failure> {
@@ -238,9 +226,7 @@ fn access<'a, S: ClientSurface>(
     match access {
         Some(Ok(access)) if access.base_url == *url => Ok(access),
         Some(Err(failure)) => Err(Failure::new(failure.exit(), failure.headline())),
-        _ => Err(Failure::usage(format!(
-            "submitted to {url}, which is not the configured URL"
-        ))),
+        _ => Err(Failure::usage(format!("submitted to {url}, which is not the configured URL"))),
     }
 }
 
@@ -258,9 +244,7 @@ pub(in crate::commands) async fn newest_entry(
     let settings = session.settings()?;
     let is_configured = |entry: &Entry| {
         let surfaces = SurfaceChoice::ALL;
-        let mut urls = surfaces
-            .into_iter()
-            .filter_map(|surface| settings.url_of(surface));
+        let mut urls = surfaces.into_iter().filter_map(|surface| settings.url_of(surface));
         urls.any(|url| url.value == entry.intent.base_url)
     };
     if settings.url_of(SurfaceChoice::Developer).is_none() {

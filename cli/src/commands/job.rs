@@ -166,9 +166,7 @@ async fn resolve_last(
     .await?;
     ids.push(id.id().to_owned());
     let surfaces = SurfaceChoice::ALL;
-    surface.surface = surfaces
-        .into_iter()
-        .find(|surface| entry.intent.surface == surface.as_str());
+    surface.surface = surfaces.into_iter().find(|surface| entry.intent.surface == surface.as_str());
     Ok(())
 }
 
@@ -241,17 +239,9 @@ async fn run_on<S: EstimateSource>(
         }
         Job::Cancel(args) => {
             let id = JobId::from(args.id);
-            let job = access
-                .client
-                .jobs()
-                .handle(&id)
-                .cancel()
-                .await
-                .map_err(|error| {
-                    Failure::from(error)
-                        .context("could not cancel the job")
-                        .for_job(id.as_str())
-                })?;
+            let job = access.client.jobs().handle(&id).cancel().await.map_err(|error| {
+                Failure::from(error).context("could not cancel the job").for_job(id.as_str())
+            })?;
             printer.print_item(&job, job::envelope)?;
             close_intent(session, access, id.as_str(), &job.status).await;
             Ok(())
@@ -296,9 +286,7 @@ async fn events(session: &Session, args: &ListEvents) -> Result<(), Failure> {
 
 async fn redeliver(session: &Session, id: &str) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
-    let sent = session
-        .send(client.jobs().handle(id).redeliver_webhook())
-        .await;
+    let sent = session.send(client.jobs().handle(id).redeliver_webhook()).await;
     let redelivery = sent.map_err(|failure| {
         let failure = failure.context("could not redeliver the event");
         failure.for_job(id)
@@ -326,10 +314,7 @@ async fn list<S: ClientSurface>(
 }
 
 fn final_status(result: &JobResult) -> Option<JobStatus> {
-    result
-        .status
-        .clone()
-        .or_else(|| result.error.as_ref().map(|_| JobStatus::Failed))
+    result.status.clone().or_else(|| result.error.as_ref().map(|_| JobStatus::Failed))
 }
 
 async fn close_intent<S>(session: &Session, access: &Access<S>, id: &str, status: &JobStatus) {
@@ -367,11 +352,7 @@ async fn wait_for_all<S: EstimateSource>(
 ) -> Result<(), Failure> {
     let ids = wait::without_duplicates(ids);
     check_ids(&ids)?;
-    let options = WaitOptions {
-        session,
-        args,
-        download,
-    };
+    let options = WaitOptions { session, args, download };
     let jobs = Jobs { access, options };
     wait::wait_for_all(&jobs, ids, options, &access.base_url).await
 }
@@ -386,9 +367,7 @@ impl<S: EstimateSource> WaitGroup for Jobs<'_, S> {
     }
 
     async fn wait(&self, id: &str) -> Result<FinishedJob, Failure> {
-        self.options
-            .wait(self.access.client.jobs().handle(id))
-            .await
+        self.options.wait(self.access.client.jobs().handle(id)).await
     }
 
     fn outcome(_: &JobResult) -> Option<Outcome> {

@@ -53,15 +53,10 @@ async fn serve(options: program::Options) -> Result<(), Failure> {
     // Installed before the first line is printed: a reader of that line may send a signal at once.
     let end = program::shutdown_signal()
         .map_err(|error| Failure::other(format!("cannot install signal handlers: {error}")))?;
-    program::run(options, &mut io::stdout(), log, end)
-        .await
-        .map_err(|error| {
-            let cause = error
-                .source()
-                .map(|cause| format!(": {cause}"))
-                .unwrap_or_default();
-            Failure::other(format!("{error}{cause}")).context("could not run the mock")
-        })
+    program::run(options, &mut io::stdout(), log, end).await.map_err(|error| {
+        let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+        Failure::other(format!("{error}{cause}")).context("could not run the mock")
+    })
 }
 
 fn log(line: &str) {
@@ -132,12 +127,9 @@ fn report(session: &Session, requests: &[Value], what: &str) {
     let last = requests.get(requests.len().saturating_sub(LISTED_REQUESTS)..);
     let last = last.unwrap_or_default();
     match (last.len(), requests.len()) {
-        (0, _) => printer.note(&format!(
-            "svc mock: {what}; it sent no requests to the mock"
-        )),
-        (shown, all) if shown == all => printer.note(&format!(
-            "svc mock: {what}; its requests to the mock ({all}), oldest first:"
-        )),
+        (0, _) => printer.note(&format!("svc mock: {what}; it sent no requests to the mock")),
+        (shown, all) if shown == all => printer
+            .note(&format!("svc mock: {what}; its requests to the mock ({all}), oldest first:")),
         (shown, all) => printer.note(&format!(
             "svc mock: {what}; the last {shown} of its {all} requests to the mock, oldest first:"
         )),
@@ -165,10 +157,7 @@ async fn run_child(
 ) -> io::Result<Ended> {
     // Installed before the child starts, so that a signal never ends this process alone.
     let mut signals = Signals::new()?;
-    let mut child = Command::new(program)
-        .args(arguments)
-        .envs(variables)
-        .spawn()?;
+    let mut child = Command::new(program).args(arguments).envs(variables).spawn()?;
     loop {
         tokio::select! {
             ended = child.wait() => return Ok(Ended::from(ended?)),
@@ -251,10 +240,7 @@ mod unix {
             tcgetpgrp(rustix::stdio::stderr()),
             tcgetpgrp(rustix::stdio::stdout()),
         ];
-        stdio
-            .into_iter()
-            .flatten()
-            .any(|foreground| foreground == group)
+        stdio.into_iter().flatten().any(|foreground| foreground == group)
     }
 }
 

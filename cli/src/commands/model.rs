@@ -89,10 +89,7 @@ pub(crate) enum ModelType {
 
 pub(crate) async fn run(session: &Session, model: Model) -> Result<(), Failure> {
     match model {
-        Model::List {
-            model_type,
-            list: args,
-        } => list(session, model_type, &args).await,
+        Model::List { model_type, list: args } => list(session, model_type, &args).await,
         Model::Get { id, model_type } => get(session, &id, model_type).await,
         Model::Run(args) => run_alias(session, &args).await,
     }
@@ -103,10 +100,9 @@ async fn run_alias(session: &Session, args: &RunAlias) -> Result<(), Failure> {
     let body = alias_body(args)?;
     if let Some(canonical) = args.alias.canonical() {
         let preferred = command_of(canonical);
-        session.printer.note(&format!(
-            "{} is a compatibility alias; prefer {preferred}",
-            args.alias.name()
-        ));
+        session
+            .printer
+            .note(&format!("{} is a compatibility alias; prefer {preferred}", args.alias.name()));
     }
     let request = SubmitRequest {
         noun: "request",
@@ -129,9 +125,9 @@ fn alias_body(args: &RunAlias) -> Result<Map<String, Value>, Failure> {
         .flags(&fields.properties)?
         .with("num_images", fields.num_images)?;
     let body = match args.alias.canonical() {
-        Some(Operation::AvatarGenerate) => body
-            .moved_into("prompt", "input")?
-            .moved_into("image_url", "input")?,
+        Some(Operation::AvatarGenerate) => {
+            body.moved_into("prompt", "input")?.moved_into("image_url", "input")?
+        }
         _ => body,
     };
     let what_to_pass = "a prompt, or what the alias takes, such as --script";
@@ -196,18 +192,9 @@ async fn get(session: &Session, id: &str, model_type: Option<ModelType>) -> Resu
         table.field("name", model.name.as_ref());
         table.field("type", model.model_type.as_ref());
         table.field("inputs", capabilities.map(|it| it.inputs.join(", ")));
-        table.field(
-            "seconds",
-            Some(seconds(model)).filter(|text| !text.is_empty()),
-        );
-        table.field(
-            "resolutions",
-            capabilities.map(|it| it.resolutions.join(", ")),
-        );
-        table.field(
-            "aspect ratios",
-            capabilities.map(|it| it.aspect_ratios.join(", ")),
-        );
+        table.field("seconds", Some(seconds(model)).filter(|text| !text.is_empty()));
+        table.field("resolutions", capabilities.map(|it| it.resolutions.join(", ")));
+        table.field("aspect ratios", capabilities.map(|it| it.aspect_ratios.join(", ")));
         table.field("prices", Some(format!("svc pricing get {}", model.id)));
         table
     })
@@ -256,8 +243,7 @@ impl Alias {
     }
 
     pub(crate) fn has_prompt(self) -> bool {
-        self.canonical()
-            .is_some_and(|operation| operation != Operation::AvatarTalkingVideo)
+        self.canonical().is_some_and(|operation| operation != Operation::AvatarTalkingVideo)
     }
 
     /// Returns the name: the part of the path between the owner and `/runs`.
@@ -266,10 +252,7 @@ impl Alias {
     }
 
     fn segment(self) -> Option<&'static str> {
-        let path = self
-            .0
-            .path()
-            .strip_prefix("/v1/models/{first_party_owner}/");
+        let path = self.0.path().strip_prefix("/v1/models/{first_party_owner}/");
         path?.strip_suffix("/runs")
     }
 
@@ -286,13 +269,7 @@ mod tests {
     #[test]
     fn each_alias_has_a_name_and_what_it_stands_for() {
         let rows: Vec<_> = Alias::all()
-            .map(|alias| {
-                (
-                    alias.name(),
-                    alias.has_prompt(),
-                    alias.canonical().is_some(),
-                )
-            })
+            .map(|alias| (alias.name(), alias.has_prompt(), alias.canonical().is_some()))
             .collect();
         assert_eq!(
             rows,

@@ -31,10 +31,7 @@ struct OperationRow {
 }
 
 pub(crate) fn run(session: &Session, args: &Operations) -> Result<(), Failure> {
-    let rows: Vec<OperationRow> = Operation::ALL
-        .iter()
-        .map(|operation| row(*operation))
-        .collect();
+    let rows: Vec<OperationRow> = Operation::ALL.iter().map(|operation| row(*operation)).collect();
     // The table is fixed, so all of it is one page.
     let max_items = args.page.max_items_or(None);
     let (rows, rest) = listing::select(rows, &args.page, max_items, |row| row.name)?;
@@ -48,14 +45,7 @@ pub(crate) fn run(session: &Session, args: &Operations) -> Result<(), Failure> {
             Column::text("retry"),
         ]);
         for row in rows {
-            table.row([
-                row.name,
-                row.cli,
-                row.method,
-                row.path,
-                row.surface,
-                row.retry,
-            ]);
+            table.row([row.name, row.cli, row.method, row.path, row.surface, row.retry]);
         }
         table
     })?;

@@ -35,9 +35,7 @@ pub(crate) async fn pricing(session: &Session, pricing: Pricing) -> Result<(), F
         }
         Pricing::Get { id } => {
             let model = client.pricing().get(&id).await?;
-            session
-                .printer
-                .print_item(&model, |model| rates(std::iter::once(model)))
+            session.printer.print_item(&model, |model| rates(std::iter::once(model)))
         }
     }
 }
@@ -89,10 +87,7 @@ pub(crate) async fn estimate(session: &Session, args: Estimate) -> Result<(), Fa
     body.set("num_images", args.num_images)?;
     let body = body.with_default("model", "auto").finish()?;
     let client = session.access::<Open>()?.client;
-    let estimate = client
-        .estimates()
-        .create(pricing::estimate_request(&body))
-        .await?;
+    let estimate = client.estimates().create(pricing::estimate_request(&body)).await?;
     session.printer.print_item(&estimate, |estimate| {
         let mut table = Table::key_value();
         table.field("price", Some(money(estimate.price_usd)));

@@ -43,12 +43,7 @@ pub(crate) struct WaitForQueue {
 }
 
 pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> {
-    if let Queue::Wait(WaitForQueue {
-        id: None,
-        last: false,
-        ..
-    }) = &queue
-    {
+    if let Queue::Wait(WaitForQueue { id: None, last: false, .. }) = &queue {
         return Err(wait::no_ids("queue"));
     }
     let access = session.access::<Developer>()?;

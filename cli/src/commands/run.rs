@@ -113,12 +113,10 @@ pub(crate) struct DownloadRuns {
 
 pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
     match &run {
-        Run::Wait(WaitForRuns {
-            ids, last: false, ..
-        })
-        | Run::Download(DownloadRuns {
-            ids, last: false, ..
-        }) if ids.is_empty() => {
+        Run::Wait(WaitForRuns { ids, last: false, .. })
+        | Run::Download(DownloadRuns { ids, last: false, .. })
+            if ids.is_empty() =>
+        {
             return Err(wait::no_ids("run"));
         }
         _ => {}
@@ -146,22 +144,14 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
         Run::Wait(args) => {
             let plan = DownloadPlan::from_args(session, &args.download)?;
             let ids = ids_or_last(session, args.ids, args.last, args.kind).await?;
-            let options = WaitOptions {
-                session,
-                args: &args.wait,
-                download: plan.as_ref(),
-            };
+            let options = WaitOptions { session, args: &args.wait, download: plan.as_ref() };
             let receipt_mode = args.receipt_mode.into();
             wait_for_all(&access, ids, args.kind.kind, options, receipt_mode).await
         }
         Run::Download(args) => {
             let plan = DownloadPlan::to_folder(session, &args.dir, &args.files)?;
             let ids = ids_or_last(session, args.ids, args.last, args.kind).await?;
-            let options = WaitOptions {
-                session,
-                args: &args.wait,
-                download: Some(&plan),
-            };
+            let options = WaitOptions { session, args: &args.wait, download: Some(&plan) };
             wait_for_all(&access, ids, args.kind.kind, options, ReceiptMode::Full).await
         }
         Run::Redeliver(args) => redeliver(session, &access, args).await,
@@ -372,13 +362,7 @@ async fn wait_for_all(
         let kind = resolve_kind(options.session, access, given_kind, id).await?;
         kinds.insert(id.clone(), kind);
     }
-    let runs = Runs {
-        access,
-        options,
-        given_kind,
-        kinds,
-        receipt_mode,
-    };
+    let runs = Runs { access, options, given_kind, kinds, receipt_mode };
     wait::wait_for_all(&runs, ids, options, &access.base_url).await
 }
 

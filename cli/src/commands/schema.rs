@@ -80,11 +80,7 @@ async fn check(session: &Session, args: CheckSchema) -> Result<(), Failure> {
         }
         Some(file) => from_file(Path::new(file))?,
     };
-    if live_document
-        .get("paths")
-        .and_then(Value::as_object)
-        .is_none()
-    {
+    if live_document.get("paths").and_then(Value::as_object).is_none() {
         let why = "invalid OpenAPI document: `paths` is missing";
         return Err(Failure::other(why).with_client_code(ClientCode::UnreadableResponse));
     }
@@ -94,9 +90,7 @@ async fn check(session: &Session, args: CheckSchema) -> Result<(), Failure> {
     let breaking = differences.iter().filter(|it| it.breaking).count();
     match breaking {
         0 if differences.is_empty() => session.printer.note("no differences"),
-        0 => session
-            .printer
-            .note("nothing that this build relies on was removed or changed"),
+        0 => session.printer.note("nothing that this build relies on was removed or changed"),
         _ => {
             let why = format!(
                 "the live schema is incompatible with this version: breaking differences: {breaking}"
@@ -139,11 +133,7 @@ fn table(differences: &[Difference]) -> Table {
 /// Joins the first few names, followed by the number of the others.
 fn first_few(operations: &[String]) -> String {
     const MAX_SHOWN: usize = 3;
-    let shown: Vec<&str> = operations
-        .iter()
-        .take(MAX_SHOWN)
-        .map(String::as_str)
-        .collect();
+    let shown: Vec<&str> = operations.iter().take(MAX_SHOWN).map(String::as_str).collect();
     match operations.len().saturating_sub(MAX_SHOWN) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),
@@ -172,10 +162,9 @@ async fn read(
     query: Option<&Url>,
 ) -> Result<Vec<u8>, Failure> {
     let pairs = query.into_iter().flat_map(Url::query_pairs);
-    let call = pairs.fold(
-        client.raw_request(Method::Get, path),
-        |call, (name, value)| call.query(&name, value),
-    );
+    let call = pairs.fold(client.raw_request(Method::Get, path), |call, (name, value)| {
+        call.query(&name, value)
+    });
     Ok(call.await?.body.to_vec())
 }
 

@@ -71,13 +71,7 @@ pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result<(), Failure>
     match top_up {
         TopUp::Create(args) => create(session, args).await,
         TopUp::Get { id } => {
-            let top_up = session
-                .access::<Open>()?
-                .client
-                .top_ups()
-                .handle(id)
-                .get()
-                .await?;
+            let top_up = session.access::<Open>()?.client.top_ups().handle(id).get().await?;
             session.printer.print_item(&top_up, table)
         }
         TopUp::Wait { id, timeout } => wait_until_paid(session, TopUpId::from(id), timeout).await,
@@ -116,9 +110,7 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
     };
     let printed = session.printer.print_item(&record, table);
     let outcome = wait::outcome_of(&printed).map(|_| Outcome::Submitted);
-    payment
-        .close(&session.printer, top_up.intent_id(), outcome)
-        .await;
+    payment.close(&session.printer, top_up.intent_id(), outcome).await;
     printed?;
     if session.is_sandbox() {
         return Ok(());
@@ -149,15 +141,13 @@ async fn wait_until_paid(
         let failure = failure.for_resource(ResourceId::TopUp(id.as_str().to_owned()));
         match failure.exit() {
             Exit::JobFailed | Exit::JobCanceled | Exit::NotFound => failure,
-            Exit::StillRunning => failure
-                .hint("the payment may still arrive")
-                .with_resume(wait_command()),
+            Exit::StillRunning => {
+                failure.hint("the payment may still arrive").with_resume(wait_command())
+            }
             _ => failure.with_resume(wait_command()),
         }
     };
-    session
-        .printer
-        .note(&format!("Waiting for the payment of {id}…"));
+    session.printer.note(&format!("Waiting for the payment of {id}…"));
     let paid = tokio::select! {
         biased;
         paid = wait => paid.map_err(Failure::from),

@@ -29,12 +29,7 @@ pub(crate) fn complete(command_line: fn() -> Command) -> Option<Exit> {
     std::env::var_os(VARIABLE)?;
     let words: Vec<OsString> = std::env::args_os().collect();
     // The words of the command line follow `--`; without them the script is requested.
-    let line: Vec<OsString> = words
-        .iter()
-        .skip_while(|it| *it != "--")
-        .skip(1)
-        .cloned()
-        .collect();
+    let line: Vec<OsString> = words.iter().skip_while(|it| *it != "--").skip(1).cloned().collect();
     let is_script = line.is_empty();
     panic::set_hook(Box::new(|_| {}));
     let completed = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -73,17 +68,9 @@ pub(crate) fn script(shell: &str) -> std::io::Result<Option<Vec<u8>>> {
 
 /// Returns the global flags of an incomplete command line.
 fn global_flags(command_line: fn() -> Command, line: &[OsString]) -> Global {
-    let matches = command_line()
-        .ignore_errors(true)
-        .try_get_matches_from(line);
+    let matches = command_line().ignore_errors(true).try_get_matches_from(line);
     let global = matches.and_then(|matches| Global::from_arg_matches(&matches));
-    Global {
-        quiet: true,
-        verbose: 0,
-        output: None,
-        jq: None,
-        ..global.unwrap_or_default()
-    }
+    Global { quiet: true, verbose: 0, output: None, jq: None, ..global.unwrap_or_default() }
 }
 
 /// The values of an argument.
@@ -115,10 +102,8 @@ fn add_completions_at(command: Command, kind: ModelKind, global: &Global) -> Com
         Some(values) => add_candidates(arg, values, global.clone()),
         None => arg,
     });
-    let names: Vec<String> = command
-        .get_subcommands()
-        .map(|sub| sub.get_name().to_owned())
-        .collect();
+    let names: Vec<String> =
+        command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     names.into_iter().fold(command, |command, name| {
         command.mut_subcommand(name, |sub| add_completions_at(sub, kind, global))
     })
@@ -150,9 +135,9 @@ fn add_candidates(arg: Arg, values: Values, global: Global) -> Arg {
         Values::Queues => arg.add(history("queue_id")),
         Values::TopUps => arg.add(history("top_up_id")),
         Values::Models(kind) => arg.add(ArgValueCandidates::new(move || models(&global, kind))),
-        Values::Formats => arg.add(ArgValueCompleter::new(move |current: &OsStr| {
-            formats(&global, current)
-        })),
+        Values::Formats => {
+            arg.add(ArgValueCompleter::new(move |current: &OsStr| formats(&global, current)))
+        }
         Values::Profiles => arg.add(ArgValueCandidates::new(move || profiles(&global))),
     }
 }
@@ -187,9 +172,7 @@ fn history(global: &Global, field: &str) -> Vec<CompletionCandidate> {
     let global = global.clone();
     let entries = remote::in_time(move || {
         let session = Session::without_logging(global).ok()?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.ok()?.block_on(session.submitted()).ok()
     });
     let values = entries.into_iter().flatten().filter_map(|entry| {
@@ -289,16 +272,7 @@ mod tests {
         for plain in ["video-f", "demo/teaser", "job_1", "image-1.0"] {
             assert!(is_plain(plain), "{plain}");
         }
-        for hostile in [
-            "",
-            "$(reboot)",
-            "a b",
-            "a;b",
-            "-rf",
-            "a\u{1b}",
-            "`x`",
-            "a'b",
-        ] {
+        for hostile in ["", "$(reboot)", "a b", "a;b", "-rf", "a\u{1b}", "`x`", "a'b"] {
             assert!(!is_plain(hostile), "{hostile}");
         }
     }

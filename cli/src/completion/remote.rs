@@ -43,10 +43,7 @@ impl List {
 
 /// Returns a list of the service, or nothing if it does not arrive in time.
 pub(super) fn fetch(global: &Global, list: List) -> Vec<Value> {
-    let global = Global {
-        retries: Some(0),
-        ..global.clone()
-    };
+    let global = Global { retries: Some(0), ..global.clone() };
     in_time(move || fetch_here(global, list)).unwrap_or_default()
 }
 
@@ -75,10 +72,7 @@ fn fetch_here(global: Global, list: List) -> Option<Vec<Value>> {
     if let Some(values) = cache.as_ref().and_then(Cache::fresh_values) {
         return Some(values);
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .ok()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     let fetched = runtime.block_on(async {
         let fetched = tokio::time::timeout(NETWORK_TIMEOUT, source.fetch(list)).await;
         fetched.ok()?.ok()
@@ -163,11 +157,8 @@ impl ListSource {
 /// Returns the address of a Format and its id, or its id alone.
 fn format_values(format: svc_sdk::types::Format) -> Vec<Value> {
     let help = format.name.unwrap_or_default();
-    let value = |value: String, kind: &str| Value {
-        value,
-        help: help.clone(),
-        kind: kind.to_owned(),
-    };
+    let value =
+        |value: String, kind: &str| Value { value, help: help.clone(), kind: kind.to_owned() };
     let id = format.id.to_string();
     match (format.handle, format.slug) {
         (Some(handle), Some(slug)) => {
@@ -189,16 +180,8 @@ impl Cache {
     /// Creates the cache of a list that depends on `identity`.
     pub(super) fn new(state_dir: &Path, list: &str, identity: [&str; 2]) -> Self {
         let hash = Sha256::digest(identity.join("\n"));
-        let short: String = hash
-            .iter()
-            .take(8)
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        Self {
-            path: state_dir
-                .join("completions")
-                .join(format!("{list}-{short}.json")),
-        }
+        let short: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Self { path: state_dir.join("completions").join(format!("{list}-{short}.json")) }
     }
 
     /// Returns the list if it is recent.
@@ -230,11 +213,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::new(folder.path(), "models", ["https://a", "key 1"]);
         assert_eq!(cache.fresh_values(), None);
-        let values = vec![Value {
-            value: "video-f".into(),
-            help: String::new(),
-            kind: "video".into(),
-        }];
+        let values =
+            vec![Value { value: "video-f".into(), help: String::new(), kind: "video".into() }];
         cache.store(&values);
         assert_eq!(cache.fresh_values(), Some(values.clone()));
         let other = Cache::new(folder.path(), "models", ["https://a", "key 2"]);

@@ -8,13 +8,8 @@ use crate::error::Failure;
 use crate::input::{read_or_empty, write_private};
 
 /// The keys of a profile that `svc config` shows and changes.
-pub(crate) const PROFILE_KEYS: [&str; 5] = [
-    "base_url",
-    "developer_base_url",
-    "mcp_url",
-    "first_party_owner",
-    "webhook_secret_file",
-];
+pub(crate) const PROFILE_KEYS: [&str; 5] =
+    ["base_url", "developer_base_url", "mcp_url", "first_party_owner", "webhook_secret_file"];
 
 /// A loaded configuration file. Changes are in memory until [`save`](Self::save).
 #[derive(Debug)]
@@ -48,9 +43,7 @@ impl ConfigFile {
         let Some(profiles) = self.document.get("profiles") else {
             return Ok(());
         };
-        let profiles = profiles
-            .as_table_like()
-            .ok_or_else(|| invalid("profiles"))?;
+        let profiles = profiles.as_table_like().ok_or_else(|| invalid("profiles"))?;
         match profiles.iter().find(|(_, item)| !item.is_table_like()) {
             Some((name, _)) => Err(invalid(&format!("profiles.{name}"))),
             None => Ok(()),
@@ -59,9 +52,7 @@ impl ConfigFile {
 
     fn not_a(&self, part: &str, kind: &str) -> Failure {
         let path = self.path.display();
-        Failure::configuration(format!(
-            "{part} in the configuration {path} is not a {kind}"
-        ))
+        Failure::configuration(format!("{part} in the configuration {path} is not a {kind}"))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -70,10 +61,7 @@ impl ConfigFile {
 
     pub(crate) fn profiles(&self) -> Vec<&str> {
         let profiles = self.document.get("profiles").and_then(Item::as_table_like);
-        profiles
-            .into_iter()
-            .flat_map(|table| table.iter().map(|(name, _)| name))
-            .collect()
+        profiles.into_iter().flat_map(|table| table.iter().map(|(name, _)| name)).collect()
     }
 
     pub(crate) fn get(&self, profile: &str, name: &str) -> Result<Option<String>, Failure> {
@@ -92,10 +80,7 @@ impl ConfigFile {
     }
 
     pub(crate) fn set(&mut self, profile: &str, name: &str, text: &str) -> Result<(), Failure> {
-        let profiles = self
-            .document
-            .entry("profiles")
-            .or_insert_with(implicit_table);
+        let profiles = self.document.entry("profiles").or_insert_with(implicit_table);
         let table = profiles
             .as_table_like_mut()
             .map(|profiles| profiles.entry(profile).or_insert(Item::Table(Table::new())))
@@ -151,8 +136,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/config.toml");
         let mut file = ConfigFile::load(path.clone()).unwrap();
-        file.set("default", "base_url", "https://a.example")
-            .unwrap();
+        file.set("default", "base_url", "https://a.example").unwrap();
         file.save().unwrap();
         assert_eq!(
             fs::read_to_string(&path).unwrap(),
@@ -165,10 +149,7 @@ mod tests {
         )
         .unwrap();
         let mut file = ConfigFile::load(path.clone()).unwrap();
-        assert_eq!(
-            file.get("work", "base_url").unwrap().as_deref(),
-            Some("https://b.example")
-        );
+        assert_eq!(file.get("work", "base_url").unwrap().as_deref(), Some("https://b.example"));
         assert_eq!(file.get("work", "mcp_url").unwrap(), None);
         assert_eq!(file.profiles(), ["work"]);
         file.set("work", "mcp_url", "https://m.example").unwrap();
@@ -191,10 +172,7 @@ mod tests {
         let failure = ConfigFile::load(path.clone()).unwrap_err();
         assert_eq!(failure.exit(), Exit::Usage);
         let headline = failure.headline();
-        assert!(
-            headline.contains("config.toml is not valid TOML in line 2: "),
-            "{headline}"
-        );
+        assert!(headline.contains("config.toml is not valid TOML in line 2: "), "{headline}");
         assert!(failure.detail_lines().is_empty());
         for text in ["profiles = 5", "[profiles]\nbase_url = 'https://a.example'"] {
             fs::write(&path, text).unwrap();
@@ -202,11 +180,6 @@ mod tests {
             assert!(failure.headline().contains("is not a table"));
         }
         fs::write(&path, "[profiles.a]\nbase_url = 5\n").unwrap();
-        assert!(
-            ConfigFile::load(path)
-                .unwrap()
-                .get("a", "base_url")
-                .is_err()
-        );
+        assert!(ConfigFile::load(path).unwrap().get("a", "base_url").is_err());
     }
 }

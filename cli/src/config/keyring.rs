@@ -113,21 +113,15 @@ mod platform {
     use keyring_core::Entry;
 
     pub(super) fn write(account: &str, key: &str) -> Result<(), String> {
-        entry(account)?
-            .set_password(key)
-            .map_err(|error| error.to_string())
+        entry(account)?.set_password(key).map_err(|error| error.to_string())
     }
 
     pub(super) fn read(account: &str) -> Result<String, String> {
-        entry(account)?
-            .get_password()
-            .map_err(|error| error.to_string())
+        entry(account)?.get_password().map_err(|error| error.to_string())
     }
 
     pub(super) fn remove(account: &str) -> Result<(), String> {
-        entry(account)?
-            .delete_credential()
-            .map_err(|error| error.to_string())
+        entry(account)?.delete_credential().map_err(|error| error.to_string())
     }
 
     pub(super) fn probe() -> Result<(), String> {

@@ -40,9 +40,7 @@ pub(crate) struct KeyStore {
 impl KeyStore {
     /// Creates the store next to a configuration file.
     pub(crate) fn next_to(config: &Path) -> Self {
-        Self {
-            path: config.with_file_name("credentials.toml"),
-        }
+        Self { path: config.with_file_name("credentials.toml") }
     }
 
     /// Returns the path of `credentials.toml`.
@@ -61,15 +59,8 @@ impl KeyStore {
             return Ok(None);
         };
         let text = |name: &str| entry.get(name).and_then(Item::as_str).map(str::to_owned);
-        let location = if text("key").is_some() {
-            KeyLocation::File
-        } else {
-            KeyLocation::Keyring
-        };
-        Ok(Some(StoredKey {
-            origin: text("origin").unwrap_or_default(),
-            location,
-        }))
+        let location = if text("key").is_some() { KeyLocation::File } else { KeyLocation::Keyring };
+        Ok(Some(StoredKey { origin: text("origin").unwrap_or_default(), location }))
     }
 
     pub(crate) fn read(
@@ -187,10 +178,7 @@ impl KeyStore {
 }
 
 fn entry<'a>(document: &'a DocumentMut, profile: &str, surface: SurfaceChoice) -> Option<&'a Item> {
-    document
-        .get("profiles")?
-        .get(profile)?
-        .get(surface.as_str())
+    document.get("profiles")?.get(profile)?.get(surface.as_str())
 }
 
 fn subtable<'a>(
@@ -268,12 +256,7 @@ impl fmt::Display for KeyOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Variable(name) => write!(f, "environment {name}"),
-            Self::Stored {
-                profile,
-                location,
-                path,
-                host,
-            } => match location {
+            Self::Stored { profile, location, path, host } => match location {
                 KeyLocation::Keyring => write!(f, "profile {profile} (keyring, for {host})"),
                 KeyLocation::File => {
                     write!(f, "profile {profile} (file {}, for {host})", path.display())

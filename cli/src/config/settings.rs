@@ -55,16 +55,12 @@ impl Settings {
     /// Loads the configuration file and resolves each setting.
     pub(crate) fn resolve(flags: &Global, environment: &Environment) -> Result<Self, Failure> {
         let file = ConfigFile::load(config_file(environment)?)?;
-        let profile = flag_or_variable(
-            flags.profile.as_ref(),
-            "--profile",
-            environment,
-            "SVC_PROFILE",
-        )
-        .unwrap_or_else(|| Setting {
-            value: DEFAULT_PROFILE.to_owned(),
-            origin: Origin::Default,
-        });
+        let profile =
+            flag_or_variable(flags.profile.as_ref(), "--profile", environment, "SVC_PROFILE")
+                .unwrap_or_else(|| Setting {
+                    value: DEFAULT_PROFILE.to_owned(),
+                    origin: Origin::Default,
+                });
         let resolve_value = |flag: Option<&String>,
                              flag_name,
                              variable,
@@ -73,13 +69,8 @@ impl Settings {
             if let Some(setting) = flag_or_variable(flag, flag_name, environment, variable) {
                 return Ok(Some(setting));
             }
-            let value = file
-                .get(&profile.value, name)?
-                .filter(|value| !value.is_empty());
-            Ok(value.map(|value| Setting {
-                value,
-                origin: Origin::Profile(profile.value.clone()),
-            }))
+            let value = file.get(&profile.value, name)?.filter(|value| !value.is_empty());
+            Ok(value.map(|value| Setting { value, origin: Origin::Profile(profile.value.clone()) }))
         };
         Ok(Self {
             base_url: resolve_value(
@@ -134,8 +125,7 @@ impl Settings {
     pub(crate) fn origin_of_url(&self, url: &str) -> Option<&Origin> {
         let urls = [&self.base_url, &self.developer_base_url, &self.mcp_url];
         let mut urls = urls.into_iter().flatten();
-        urls.find(|setting| setting.value == url)
-            .map(|setting| &setting.origin)
+        urls.find(|setting| setting.value == url).map(|setting| &setting.origin)
     }
 
     pub(crate) fn require_url(&self, surface: SurfaceChoice) -> Result<&Setting, Failure> {
@@ -161,14 +151,12 @@ impl Settings {
             profiles => format!("existing profiles: {}", profiles.join(", ")),
         };
         let path = self.file.path().display();
-        Err(
-            Failure::configuration(format!("profile `{name}` not found in {path}: {known}")).hint(
-                Suggestion::from("create it with ")
-                    .svc(["init", "--profile", name])
-                    .then(", or ")
-                    .svc(["config", "set", "--profile", name, "KEY", "VALUE"]),
-            ),
-        )
+        Err(Failure::configuration(format!("profile `{name}` not found in {path}: {known}")).hint(
+            Suggestion::from("create it with ")
+                .svc(["init", "--profile", name])
+                .then(", or ")
+                .svc(["config", "set", "--profile", name, "KEY", "VALUE"]),
+        ))
     }
 }
 
@@ -178,16 +166,11 @@ fn flag_or_variable(
     environment: &Environment,
     variable: &'static str,
 ) -> Option<Setting> {
-    let from_flag = flag.map(|value| Setting {
-        value: value.clone(),
-        origin: Origin::Flag(flag_name),
-    });
+    let from_flag =
+        flag.map(|value| Setting { value: value.clone(), origin: Origin::Flag(flag_name) });
     from_flag.or_else(|| {
         let value = environment.get(variable)?.to_owned();
-        Some(Setting {
-            value,
-            origin: Origin::Variable(variable),
-        })
+        Some(Setting { value, origin: Origin::Variable(variable) })
     })
 }
 
@@ -199,9 +182,7 @@ pub(crate) fn origin_of(url: &str) -> Result<String, Failure> {
         ))
     })?;
     if parsed.host_str().is_none() {
-        return Err(Failure::configuration(format!(
-            "invalid URL `{url}`: it has no host"
-        )));
+        return Err(Failure::configuration(format!("invalid URL `{url}`: it has no host")));
     }
     Ok(parsed.origin().ascii_serialization())
 }
@@ -239,11 +220,7 @@ impl std::fmt::Debug for Environment {
 
 impl<const N: usize> From<[(&str, &str); N]> for Environment {
     fn from(variables: [(&str, &str); N]) -> Self {
-        Self(
-            variables
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into(),
-        )
+        Self(variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into())
     }
 }
 
@@ -251,9 +228,7 @@ impl<const N: usize> From<[(&str, &str); N]> for Environment {
 pub(crate) fn config_file(environment: &Environment) -> Result<PathBuf, Failure> {
     match environment.get("SVC_CONFIG") {
         Some(path) => Ok(path.into()),
-        None => Ok(directory_strategy("SVC_CONFIG")?
-            .config_dir()
-            .join("config.toml")),
+        None => Ok(directory_strategy("SVC_CONFIG")?.config_dir().join("config.toml")),
     }
 }
 
@@ -269,10 +244,7 @@ pub(crate) fn state_dir(environment: &Environment) -> Result<PathBuf, Failure> {
 }
 
 fn directory_strategy(variable: &str) -> Result<impl AppStrategy, Failure> {
-    let app = AppStrategyArgs {
-        app_name: "svc".to_owned(),
-        ..AppStrategyArgs::default()
-    };
+    let app = AppStrategyArgs { app_name: "svc".to_owned(), ..AppStrategyArgs::default() };
     etcetera::app_strategy::choose_native_strategy(app).map_err(|error| {
         Failure::configuration(format!("cannot find the home directory: {error}"))
             .hint(format!("set {variable}"))
@@ -293,9 +265,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         fs::write(&path, toml).unwrap();
-        variables
-            .0
-            .insert("SVC_CONFIG".into(), path.display().to_string());
+        variables.0.insert("SVC_CONFIG".into(), path.display().to_string());
         Settings::resolve(flags, &variables)
     }
 
@@ -303,10 +273,7 @@ mod tests {
 
     #[test]
     fn a_flag_overrides_the_environment_which_overrides_the_profile() {
-        let flags = Global {
-            base_url: Some("https://flag".into()),
-            ..Global::default()
-        };
+        let flags = Global { base_url: Some("https://flag".into()), ..Global::default() };
         let variables = || Environment::from([("SVC_BASE_URL", "https://variable")]);
         let url = |settings: Settings| settings.base_url.unwrap();
 
@@ -324,22 +291,13 @@ mod tests {
     #[test]
     fn debug_output_hides_the_values_of_variables() {
         let shown = format!("{:?}", Environment::from([("SVC_OPEN_API_KEY", "canary")]));
-        assert!(
-            shown.contains("SVC_OPEN_API_KEY") && !shown.contains("canary"),
-            "{shown}"
-        );
+        assert!(shown.contains("SVC_OPEN_API_KEY") && !shown.contains("canary"), "{shown}");
     }
 
     #[test]
     fn the_origin_is_scheme_host_and_port() {
-        assert_eq!(
-            origin_of("https://API.example/v2/").unwrap(),
-            "https://api.example"
-        );
-        assert_eq!(
-            origin_of("http://127.0.0.1:4010").unwrap(),
-            "http://127.0.0.1:4010"
-        );
+        assert_eq!(origin_of("https://API.example/v2/").unwrap(), "https://api.example");
+        assert_eq!(origin_of("http://127.0.0.1:4010").unwrap(), "http://127.0.0.1:4010");
         assert!(origin_of("api.example").is_err());
         assert!(origin_of("data:x").is_err());
     }

@@ -53,10 +53,7 @@ impl DownloadPlan {
             ("--name", files.name.is_some()),
             ("--overwrite", files.overwrite),
             ("--open", files.open),
-            (
-                "--download-timeout",
-                files.download_timeout.is_some() && !files.preview,
-            ),
+            ("--download-timeout", files.download_timeout.is_some() && !files.preview),
         ];
         if let Some((flag, _)) = without_download.iter().find(|(_, is_given)| *is_given) {
             return Err(Failure::usage(format!("{flag} requires --download")));
@@ -83,12 +80,7 @@ impl DownloadPlan {
         check_writable(folder)?;
         let mut args = args.clone();
         args.preview = args.preview && open::can_show_images(session)?;
-        Ok(Self {
-            folder: folder.to_owned(),
-            args,
-            temporary: None,
-            prompts: Vec::new(),
-        })
+        Ok(Self { folder: folder.to_owned(), args, temporary: None, prompts: Vec::new() })
     }
 
     /// Checks that the names of several jobs or runs do not clash.
@@ -97,9 +89,8 @@ impl DownloadPlan {
             return Ok(());
         };
         let text = template.to_string();
-        let is_unique = ["{id}", "{job}", "{slug}"]
-            .iter()
-            .any(|placeholder| text.contains(placeholder));
+        let is_unique =
+            ["{id}", "{job}", "{slug}"].iter().any(|placeholder| text.contains(placeholder));
         if count < 2 || is_unique {
             return Ok(());
         }
@@ -112,10 +103,7 @@ impl DownloadPlan {
     /// Sets the prompts that `{slug}` is made from: that of the request body, or of each of its items.
     pub(crate) fn with_prompts_of(mut self, body: &Map<String, Value>) -> Self {
         self.prompts = match body.get("items").and_then(Value::as_array) {
-            Some(items) => items
-                .iter()
-                .map(|item| item.as_object().and_then(prompt_of))
-                .collect(),
+            Some(items) => items.iter().map(|item| item.as_object().and_then(prompt_of)).collect(),
             None => vec![prompt_of(body)],
         };
         self
@@ -204,10 +192,7 @@ impl DownloadPlan {
     ) -> Delivery {
         let (files, failure) = match result {
             Ok(files) => (files, None),
-            Err(error) => (
-                error.downloaded_files().to_vec(),
-                Some(Failure::from(error)),
-            ),
+            Err(error) => (error.downloaded_files().to_vec(), Some(Failure::from(error))),
         };
         if self.temporary.is_none() {
             files.iter().for_each(|file| note_status(session, file));
@@ -219,10 +204,7 @@ impl DownloadPlan {
             }
         }
         let stored = files.into_iter().map(StoredFile::from);
-        Delivery {
-            files: self.temporary.is_none().then(|| stored.collect()),
-            failure,
-        }
+        Delivery { files: self.temporary.is_none().then(|| stored.collect()), failure }
     }
 }
 
@@ -250,10 +232,7 @@ pub(crate) fn prompt_of(body: &Map<String, Value>) -> Option<String> {
 fn check_writable(folder: &Path) -> Result<(), Failure> {
     let absolute = std::path::absolute(folder)
         .map_err(|error| Failure::file("cannot write to", folder, &error))?;
-    let existing = absolute
-        .ancestors()
-        .find(|path| path.exists())
-        .unwrap_or(&absolute);
+    let existing = absolute.ancestors().find(|path| path.exists()).unwrap_or(&absolute);
     match tempfile::tempfile_in(existing) {
         Ok(_) => Ok(()),
         Err(error) => Err(Failure::file("cannot write to", folder, &error)),

@@ -15,11 +15,7 @@ const LAUNCH_TIMEOUT: Duration = Duration::from_secs(3);
 pub(super) async fn open(session: &Session, path: &Path) {
     if let Err(reason) = open_file(path).await {
         let path = path.display().to_string();
-        session.printer.warn(&format!(
-            "cannot open {}: {}",
-            sanitize(&path),
-            sanitize(&reason)
-        ));
+        session.printer.warn(&format!("cannot open {}: {}", sanitize(&path), sanitize(&reason)));
     }
 }
 
@@ -38,22 +34,17 @@ pub(crate) async fn open_file(path: &Path) -> Result<(), String> {
 /// Describes a launcher that failed, whose error is the debug form of a command and of its status.
 fn reason_of(error: &io::Error) -> String {
     let text = error.to_string();
-    let program = text
-        .strip_prefix("Launcher \"")
-        .and_then(|rest| rest.split_once('"'));
+    let program = text.strip_prefix("Launcher \"").and_then(|rest| rest.split_once('"'));
     let Some((program, rest)) = program else {
         return match error.kind() {
             io::ErrorKind::NotFound => "no program that opens files was found".to_owned(),
             _ => text,
         };
     };
-    let status = rest
-        .rsplit(|c: char| !c.is_ascii_digit())
-        .find(|digits| !digits.is_empty());
+    let status = rest.rsplit(|c: char| !c.is_ascii_digit()).find(|digits| !digits.is_empty());
     // On Unix, the lowest byte of a wait status is a signal.
-    let code = status
-        .and_then(|digits| digits.parse::<u32>().ok())
-        .map(|status| match cfg!(unix) {
+    let code =
+        status.and_then(|digits| digits.parse::<u32>().ok()).map(|status| match cfg!(unix) {
             true => status >> 8,
             false => status,
         });
@@ -68,9 +59,7 @@ pub(super) fn can_show_images(session: &Session) -> Result<bool, Failure> {
     if cfg!(feature = "preview") {
         let is_terminal = session.printer.is_terminal();
         if !is_terminal {
-            session
-                .printer
-                .warn("--preview shows nothing: stdout and stderr are not terminals");
+            session.printer.warn("--preview shows nothing: stdout and stderr are not terminals");
         }
         return Ok(is_terminal);
     }
@@ -109,9 +98,7 @@ fn decode(path: &Path) -> Result<Option<image::DynamicImage>, String> {
     let reader = image::ImageReader::open(path)
         .and_then(image::ImageReader::with_guessed_format)
         .map_err(|error| error.to_string())?;
-    let is_image = reader
-        .format()
-        .is_some_and(|format| format.reading_enabled());
+    let is_image = reader.format().is_some_and(|format| format.reading_enabled());
     if !is_image {
         return Ok(None);
     }
@@ -126,21 +113,14 @@ mod tests {
     #[test]
     fn a_failed_launcher_is_named_with_its_exit_code() {
         let reason = |text: &str| reason_of(&io::Error::other(text.to_owned()));
-        let status = if cfg!(unix) {
-            "unix_wait_status(768)"
-        } else {
-            "3"
-        };
+        let status = if cfg!(unix) { "unix_wait_status(768)" } else { "3" };
         assert_eq!(
             reason(&format!(
                 "Launcher \"xdg-open\" \"pics/4.png\" failed with ExitStatus({status})"
             )),
             "xdg-open failed with exit code 3"
         );
-        assert_eq!(
-            reason("Launcher \"open\" \"a\" failed with ?"),
-            "open failed"
-        );
+        assert_eq!(reason("Launcher \"open\" \"a\" failed with ?"), "open failed");
         assert_eq!(reason("out of memory"), "out of memory");
         let missing = io::Error::from(io::ErrorKind::NotFound);
         assert_eq!(reason_of(&missing), "no program that opens files was found");

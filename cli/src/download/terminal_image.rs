@@ -37,10 +37,9 @@ impl Protocol {
         if is_multiplexed {
             return Self::HalfBlocks { is_true_color };
         }
-        let is_iterm = contains(
-            "TERM_PROGRAM",
-            &["iTerm", "WezTerm", "mintty", "rio", "WarpTerminal"],
-        ) || contains("LC_TERMINAL", &["iTerm"]);
+        let is_iterm =
+            contains("TERM_PROGRAM", &["iTerm", "WezTerm", "mintty", "rio", "WarpTerminal"])
+                || contains("LC_TERMINAL", &["iTerm"]);
         let is_kitty = contains("TERM", &["kitty", "ghostty"])
             || contains("TERM_PROGRAM", &["ghostty"])
             || variable("KITTY_WINDOW_ID").is_some_and(|id| !id.is_empty());
@@ -76,9 +75,7 @@ fn encode_for(
         Protocol::Iterm => {
             let png = png(&shrink(image, columns, rows))?;
             let (length, data) = (png.len(), STANDARD.encode(&png));
-            Ok(format!(
-                "\x1b]1337;File=inline=1;size={length};preserveAspectRatio=1:{data}\x07\n"
-            ))
+            Ok(format!("\x1b]1337;File=inline=1;size={length};preserveAspectRatio=1:{data}\x07\n"))
         }
         Protocol::Sixel => sixel(&shrink(image, columns, rows)),
         Protocol::HalfBlocks { is_true_color } => {
@@ -98,9 +95,7 @@ fn shrink(image: &DynamicImage, columns: u32, rows: u32) -> DynamicImage {
 
 fn png(image: &DynamicImage) -> Result<Vec<u8>, String> {
     let mut png = Cursor::new(Vec::new());
-    image
-        .write_to(&mut png, ImageFormat::Png)
-        .map_err(|error| error.to_string())?;
+    image.write_to(&mut png, ImageFormat::Png).map_err(|error| error.to_string())?;
     Ok(png.into_inner())
 }
 
@@ -110,9 +105,7 @@ fn kitty(png: &[u8]) -> String {
     let mut rest = data.as_str();
     let mut control = "a=T,f=100,";
     loop {
-        let (chunk, more) = rest
-            .split_at_checked(KITTY_CHUNK_BYTES)
-            .unwrap_or((rest, ""));
+        let (chunk, more) = rest.split_at_checked(KITTY_CHUNK_BYTES).unwrap_or((rest, ""));
         let has_more = u8::from(!more.is_empty());
         text.push_str(&format!("\x1b_G{control}m={has_more};{chunk}\x1b\\"));
         if more.is_empty() {
@@ -178,10 +171,7 @@ mod tests {
             (&[("COLORTERM", "truecolor")], half_blocks(true)),
             (&[("TERM", "xterm-kitty")], Protocol::Kitty),
             (&[("KITTY_WINDOW_ID", "1")], Protocol::Kitty),
-            (
-                &[("KITTY_WINDOW_ID", "1"), ("TERM", "tmux")],
-                half_blocks(false),
-            ),
+            (&[("KITTY_WINDOW_ID", "1"), ("TERM", "tmux")], half_blocks(false)),
             (&[("TERM_PROGRAM", "iTerm.app")], Protocol::Iterm),
             (&[("TERM", "foot")], Protocol::Sixel),
         ] {

@@ -64,11 +64,7 @@ impl Exit {
     /// Returns the more important of the exit statuses of two parts of a command, such as the waits
     /// for two jobs.
     pub(crate) fn most_important(self, other: Self) -> Self {
-        if other.importance() > self.importance() {
-            other
-        } else {
-            self
-        }
+        if other.importance() > self.importance() { other } else { self }
     }
 
     const fn importance(self) -> u8 {

@@ -69,11 +69,7 @@ struct Inner {
 impl Failure {
     /// Creates a failure with an exit status and a message.
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner {
-            exit,
-            message: message.into(),
-            ..Inner::default()
-        }))
+        Self(Box::new(Inner { exit, message: message.into(), ..Inner::default() }))
     }
 
     /// Creates a failure for invalid usage.

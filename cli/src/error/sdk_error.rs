@@ -17,18 +17,16 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let exit = exit_of(&error);
         let code = ClientCode::from_sdk(&error, exit);
-        let mut failure = Self::new(exit, message(&error))
-            .with_client_code(code)
-            .with_response(
-                error.code().map(|code| code.as_str().to_owned()),
-                error.status(),
-                error.request_id().map(|id| id.as_str().to_owned()),
-                error
-                    .body()
-                    .and_then(|body| body.details.as_ref())
-                    .filter(|details| !details.is_empty())
-                    .and_then(|details| serde_json::to_value(details).ok()),
-            );
+        let mut failure = Self::new(exit, message(&error)).with_client_code(code).with_response(
+            error.code().map(|code| code.as_str().to_owned()),
+            error.status(),
+            error.request_id().map(|id| id.as_str().to_owned()),
+            error
+                .body()
+                .and_then(|body| body.details.as_ref())
+                .filter(|details| !details.is_empty())
+                .and_then(|details| serde_json::to_value(details).ok()),
+        );
         failure = failure.with_setup_problem(setup_problem(&error, exit));
         failure =
             failure.with_next_action(error.next_action().map(|action| action.as_str().to_owned()));
@@ -61,19 +59,13 @@ fn resource_of(error: &Error) -> Option<ResourceId> {
     let job = error.job_id().map(|id| ResourceId::Job(id.to_string()));
     let run = || error.run_id().map(|id| ResourceId::Run(id.to_string()));
     let queue = || error.queue_id().map(|id| ResourceId::Queue(id.to_string()));
-    let top_up = || {
-        error
-            .top_up_id()
-            .map(|id| ResourceId::TopUp(id.to_string()))
-    };
+    let top_up = || error.top_up_id().map(|id| ResourceId::TopUp(id.to_string()));
     job.or_else(run).or_else(queue).or_else(top_up)
 }
 
 /// Returns the JSON of an answer that could not be decoded, without its envelope.
 fn unexpected_answer(error: &Error) -> Option<(Operation, Value)> {
-    let response = error
-        .response()
-        .filter(|_| error.kind() == ErrorKind::InvalidResponse)?;
+    let response = error.response().filter(|_| error.kind() == ErrorKind::InvalidResponse)?;
     let mut answer: Value = serde_json::from_slice(&response.body).ok()?;
     match answer.as_object_mut() {
         Some(envelope) if envelope.len() == 1 && envelope.contains_key("data") => {
@@ -141,21 +133,17 @@ fn exit_of(error: &Error) -> Exit {
     if error.is_unreachable() {
         return Exit::Unreachable;
     }
-    error
-        .status()
-        .map_or(Exit::Failure, |status| match Exit::from_status(status) {
-            Exit::Done | Exit::Overloaded => Exit::Failure,
-            exit => exit,
-        })
+    error.status().map_or(Exit::Failure, |status| match Exit::from_status(status) {
+        Exit::Done | Exit::Overloaded => Exit::Failure,
+        exit => exit,
+    })
 }
 
 /// Returns whether repeating the operation could have another effect.
 fn is_write(error: &Error) -> bool {
     use svc_sdk::contract::RetryClass::{Idempotent, Safe};
 
-    error
-        .operation()
-        .is_some_and(|operation| !matches!(operation.retry(), Safe | Idempotent))
+    error.operation().is_some_and(|operation| !matches!(operation.retry(), Safe | Idempotent))
 }
 
 fn is_overload(code: &ErrorCode) -> bool {
@@ -192,9 +180,8 @@ pub(crate) fn message(error: &Error) -> String {
     }
     let text = error.to_string();
     let prefix = error.operation().map(|operation| format!("{operation}: "));
-    let text = prefix
-        .and_then(|prefix| text.strip_prefix(&prefix).map(str::to_owned))
-        .unwrap_or(text);
+    let text =
+        prefix.and_then(|prefix| text.strip_prefix(&prefix).map(str::to_owned)).unwrap_or(text);
     with_causes(text, error)
 }
 
@@ -315,15 +302,10 @@ fn hint_for(error: &Error, exit: Exit) -> Option<Suggestion> {
         (Exit::NotAllowed, _) if error.status() == Some(403) => {
             Some(Suggestion::from("check the API key: ").svc(["auth", "status"]))
         }
-        _ if error
-            .status()
-            .is_some_and(|status| (300..400).contains(&status)) =>
-        {
-            show_origin(
-                "check the URL: redirects are not followed, because the API key would be sent along; `",
-                "` shows where the URL is configured",
-            )
-        }
+        _ if error.status().is_some_and(|status| (300..400).contains(&status)) => show_origin(
+            "check the URL: redirects are not followed, because the API key would be sent along; `",
+            "` shows where the URL is configured",
+        ),
         _ => None,
     }
 }

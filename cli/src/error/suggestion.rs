@@ -84,23 +84,15 @@ mod tests {
         };
         let rows = [
             (
-                Suggestion::from("log in (")
-                    .svc(["auth", "login", "--surface", "open"])
-                    .then(")"),
+                Suggestion::from("log in (").svc(["auth", "login", "--surface", "open"]).then(")"),
                 "log in (svc auth login --profile 'my work' --surface open)",
             ),
             (
                 Suggestion::from("").svc(["job", "get", "a b"]),
                 "svc job get 'a b' --profile 'my work'",
             ),
-            (
-                Suggestion::from("").svc(["init", "--profile", "x"]),
-                "svc init --profile x",
-            ),
-            (
-                Suggestion::from("start it: ").svc(["mock", "serve"]),
-                "start it: svc mock serve",
-            ),
+            (Suggestion::from("").svc(["init", "--profile", "x"]), "svc init --profile x"),
+            (Suggestion::from("start it: ").svc(["mock", "serve"]), "start it: svc mock serve"),
             (Suggestion::from("retry later"), "retry later"),
         ];
         for (suggestion, expected) in rows {

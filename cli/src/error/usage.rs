@@ -27,20 +27,15 @@ fn missing_subcommand(help: &str) -> Failure {
     let usage = help.lines().find_map(|line| line.strip_prefix("Usage: "));
     let command = usage.and_then(|usage| usage.split(['[', '<']).next());
     let command = command.unwrap_or("svc").trim();
-    Failure::usage(format!(
-        "'{command}' requires a subcommand but one was not provided"
-    ))
-    .hint(format!("list the subcommands with: {command} --help"))
+    Failure::usage(format!("'{command}' requires a subcommand but one was not provided"))
+        .hint(format!("list the subcommands with: {command} --help"))
 }
 
 /// Replaces the standard library's messages about invalid numbers with plain ones.
 pub(crate) fn plain_number_error(text: &str) -> String {
     [
         ("invalid digit found in string", "expected a whole number"),
-        (
-            "cannot parse integer from empty string",
-            "expected a whole number",
-        ),
+        ("cannot parse integer from empty string", "expected a whole number"),
         ("invalid float literal", "expected a number"),
         ("cannot parse float from empty string", "expected a number"),
     ]
@@ -80,10 +75,9 @@ fn last_value(
     while let Some(word) = words.next() {
         let value = match names.contains(&word.as_str()) {
             true => words.peek().cloned(),
-            false => prefixes
-                .iter()
-                .find_map(|prefix| word.strip_prefix(prefix))
-                .map(str::to_owned),
+            false => {
+                prefixes.iter().find_map(|prefix| word.strip_prefix(prefix)).map(str::to_owned)
+            }
         };
         last = value.or(last);
     }
@@ -123,10 +117,7 @@ mod tests {
         assert_eq!(failure.headline(), message);
         let error = command_line().try_get_matches_from(["svc", "balanse"]);
         let json = usage_failure(&error.unwrap_err()).to_json();
-        assert_eq!(
-            json["error"]["message"],
-            "unrecognized subcommand 'balanse'"
-        );
+        assert_eq!(json["error"]["message"], "unrecognized subcommand 'balanse'");
         let tip = "a similar subcommand exists: 'balance'";
         assert_eq!(json["error"]["next"], serde_json::json!([tip]));
     }
@@ -134,22 +125,10 @@ mod tests {
     #[test]
     fn json_is_requested_by_any_form_of_the_flag() {
         let requests = |words: &str| requests_json(words.split(' ').map(OsString::from));
-        for words in [
-            "-o json",
-            "-ojsonl",
-            "-o=json",
-            "--output json",
-            "--output=jsonl",
-        ] {
+        for words in ["-o json", "-ojsonl", "-o=json", "--output json", "--output=jsonl"] {
             assert!(requests(words), "{words}");
         }
-        for words in [
-            "-o table",
-            "-o",
-            "x --output table",
-            "-- -o json",
-            "-o json -o table",
-        ] {
+        for words in ["-o table", "-o", "x --output table", "-- -o json", "-o json -o table"] {
             assert!(!requests(words), "{words}");
         }
     }

@@ -89,10 +89,7 @@ fn every_field_of_a_request_has_a_flag() {
     let root = full_command_line();
     let mut bodies = 0;
     let mut missing = Vec::new();
-    for operation in Operation::ALL
-        .iter()
-        .filter(|operation| **operation != Operation::Mcp)
-    {
+    for operation in Operation::ALL.iter().filter(|operation| **operation != Operation::Mcp) {
         if let Some(fields) = body_fields(&document, *operation) {
             let command = command(&root, *operation);
             missing.extend(missing_flags(&document, command, *operation, fields));
@@ -112,9 +109,7 @@ fn only_operations_with_a_prompt_have_the_flag() {
     let root = full_command_line();
     let has_prompt = |operation: Operation| {
         body_fields(&document, operation).is_some_and(|fields| {
-            let input = fields
-                .get("input")
-                .and_then(|input| properties(&document, input));
+            let input = fields.get("input").and_then(|input| properties(&document, input));
             fields.contains_key("prompt") || input.is_some_and(|it| it.contains_key("prompt"))
         })
     };

@@ -49,19 +49,12 @@ pub(crate) fn annotate(root: Command) -> Command {
 /// Adds to a command, and to its subcommands, what its help shows.
 pub(crate) fn annotate_command(command: Command, parent: &str) -> Command {
     let path = format!("{parent} {}", command.get_name());
-    let sections = [
-        examples_section(&path),
-        operations_section(&path),
-        Some(GLOBAL_OPTIONS_NOTE.to_owned()),
-    ];
+    let sections =
+        [examples_section(&path), operations_section(&path), Some(GLOBAL_OPTIONS_NOTE.to_owned())];
     let sections: Vec<String> = sections.into_iter().flatten().collect();
     // `--help` and `-h` print the same page, in which every option takes few lines. The full
     // description would otherwise be left out of it.
-    let description = command
-        .get_long_about()
-        .or(command.get_about())
-        .cloned()
-        .unwrap_or_default();
+    let description = command.get_long_about().or(command.get_about()).cloned().unwrap_or_default();
     // Without arguments, `{all-args}` would leave blank lines.
     let has_arguments = command.has_subcommands() || command.get_arguments().next().is_some();
     let all_args = if has_arguments { "\n\n{all-args}" } else { "" };
@@ -154,16 +147,10 @@ fn examples_section(path: &str) -> Option<String> {
 ///
 /// A command that this build does not have is left out.
 const GROUPS: [(&str, &str); 8] = [
-    (
-        "Create",
-        "image video music avatar avatar-video preview caption",
-    ),
+    ("Create", "image video music avatar avatar-video preview caption"),
     ("Jobs and runs", "job run queue batch history"),
     ("Agents", "action format agent"),
-    (
-        "Models and prices",
-        "model pricing estimate catalog bgm trending",
-    ),
+    ("Models and prices", "model pricing estimate catalog bgm trending"),
     ("Account", "me balance usage top-up"),
     ("Webhooks and MCP", "webhook mcp"),
     ("Development", "api schema operations mock health"),
@@ -184,11 +171,8 @@ const FOOTER: &str = "  svc help COMMAND      Show the options and examples of a
 fn root_template(root: &Command) -> StyledStr {
     let styles = root.get_styles();
     let (header, literal) = (styles.get_header(), styles.get_literal());
-    let width = root
-        .get_subcommands()
-        .map(|command| command.get_name().len())
-        .max()
-        .unwrap_or_default();
+    let width =
+        root.get_subcommands().map(|command| command.get_name().len()).max().unwrap_or_default();
     let mut text = StyledStr::from("{about-with-newline}\n{usage-heading} svc COMMAND [OPTIONS]\n");
     for (title, names) in GROUPS {
         let _ = write!(text, "\n{header}{title}:{header:#}\n");
@@ -224,12 +208,8 @@ fn operations_section(path: &str) -> Option<String> {
 /// Returns the operations that a command calls, with the surface if the flag decides which of them.
 fn operations_of(path: &str) -> impl Iterator<Item = (Operation, Option<&'static str>)> {
     let all = Operation::ALL.iter().copied();
-    let operations: Vec<_> = all
-        .filter(|it| is_command_line_of(path, command_of(*it)))
-        .collect();
-    let is_by_surface = operations
-        .iter()
-        .any(|it| command_of(*it).contains(" --surface "));
+    let operations: Vec<_> = all.filter(|it| is_command_line_of(path, command_of(*it))).collect();
+    let is_by_surface = operations.iter().any(|it| command_of(*it).contains(" --surface "));
     operations.into_iter().map(move |operation| {
         let surface = match operation.surface() {
             Surface::Open | Surface::Developer if is_by_surface => {
@@ -245,16 +225,12 @@ fn operations_of(path: &str) -> impl Iterator<Item = (Operation, Option<&'static
 /// `svc job get`.
 pub(crate) fn is_command_line_of(path: &str, cli: &str) -> bool {
     cli.split(" | ").any(|cli| {
-        let rest = cli
-            .strip_prefix(path)
-            .map(|rest| rest.strip_prefix(' ').unwrap_or(rest));
+        let rest = cli.strip_prefix(path).map(|rest| rest.strip_prefix(' ').unwrap_or(rest));
         rest.is_some_and(|rest| {
             let next = rest.split(' ').next().unwrap_or_default();
             let is_argument = |word: &str| {
                 !word.is_empty()
-                    && word
-                        .bytes()
-                        .all(|b| b.is_ascii_uppercase() || b"_/".contains(&b))
+                    && word.bytes().all(|b| b.is_ascii_uppercase() || b"_/".contains(&b))
             };
             cli.len() == path.len()
                 || next.starts_with("--")

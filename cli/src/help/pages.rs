@@ -29,11 +29,8 @@ Show the options and examples of one with `svc help video generate`.
 const OPTIONS_TOPIC: &str = "options";
 
 /// The other topics of `svc help` that are not commands, and their pages.
-pub(super) const TOPICS: [(&str, &str); 3] = [
-    ("surfaces", SURFACES),
-    ("exit-codes", EXIT_CODES),
-    ("environment", ENVIRONMENT),
-];
+pub(super) const TOPICS: [(&str, &str); 3] =
+    [("surfaces", SURFACES), ("exit-codes", EXIT_CODES), ("environment", ENVIRONMENT)];
 
 const SURFACES: &str = "\
 The service has two APIs, called surfaces, each with its own base URL and API
@@ -119,10 +116,7 @@ pub(crate) fn topic_page(command_line: Command, topic: &[String]) -> clap::Error
 
 /// Returns a command whose help is a text.
 fn page(text: &'static str) -> Command {
-    Command::new("svc")
-        .disable_help_flag(true)
-        .arg(help_flag())
-        .help_template(text)
+    Command::new("svc").disable_help_flag(true).arg(help_flag()).help_template(text)
 }
 
 /// Returns a command whose help lists the options of every command.
@@ -142,24 +136,17 @@ fn options_page(command_line: &Command) -> Command {
 }
 
 fn help_flag() -> Arg {
-    Arg::new("help")
-        .short('h')
-        .long("help")
-        .help("Print help")
-        .action(ArgAction::Help)
+    Arg::new("help").short('h').long("help").help("Print help").action(ArgAction::Help)
 }
 
 /// Parses `svc PATH --help`, which is an error in clap.
 fn request_help(command_line: Command, path: &[String]) -> clap::Error {
     let words = ["svc"].into_iter().chain(path.iter().map(String::as_str));
-    match command_line
-        .clone()
-        .try_get_matches_from(words.chain(["--help"]))
-    {
+    match command_line.clone().try_get_matches_from(words.chain(["--help"])) {
         Err(error) => error,
-        Ok(_) => command_line
-            .clone()
-            .error(clap::error::ErrorKind::InvalidSubcommand, "no help found"),
+        Ok(_) => {
+            command_line.clone().error(clap::error::ErrorKind::InvalidSubcommand, "no help found")
+        }
     }
 }
 
@@ -221,9 +208,7 @@ pub(crate) fn write_manual(
     };
     write()
         .map_err(|error| Failure::file("cannot write the manual pages to", &args.dir, &error))?;
-    session
-        .printer
-        .note(&format!("wrote the manual pages to {}", args.dir.display()));
+    session.printer.note(&format!("wrote the manual pages to {}", args.dir.display()));
     Ok(())
 }
 
@@ -238,26 +223,16 @@ mod tests {
         let root = full_command_line();
         let flag = |words: &str, field: &str| {
             let names = words.split(' ');
-            let command = names.fold(&root, |command, name| {
-                command.find_subcommand(name).unwrap()
-            });
+            let command = names.fold(&root, |command, name| command.find_subcommand(name).unwrap());
             flag_of_field(command, field)
         };
         let rows = [
             ("avatar generate", "avatar_handle", Some("--avatar-handle")),
             ("avatar generate", "input.prompt", Some("--prompt")),
             ("avatar generate", "input", None),
-            (
-                "avatar talking-video",
-                "scene.image_url",
-                Some("--scene-image-url"),
-            ),
+            ("avatar talking-video", "scene.image_url", Some("--scene-image-url")),
             ("video generate", "input.duration", Some("--duration")),
-            (
-                "video generate",
-                "reference_image_urls[1]",
-                Some("--reference-image-urls[1]"),
-            ),
+            ("video generate", "reference_image_urls[1]", Some("--reference-image-urls[1]")),
             ("format run", "generation_spend_cap_usd", Some("--cap")),
             ("format run", "previous_run_id", Some("--continue")),
             ("video generate", "seed", None),

@@ -12,9 +12,7 @@ fn leaves(command: &Command, path: &str) -> Vec<String> {
         return vec![path.to_owned()];
     }
     let visible = command.get_subcommands().filter(|sub| !sub.is_hide_set());
-    visible
-        .flat_map(|sub| leaves(sub, &format!("{path} {}", sub.get_name())))
-        .collect()
+    visible.flat_map(|sub| leaves(sub, &format!("{path} {}", sub.get_name()))).collect()
 }
 
 /// Returns what `svc WORDS --help` prints.
@@ -63,10 +61,7 @@ fn the_help_of_a_key_says_what_the_service_does_with_it() {
         if operation.idempotency() != Idempotency::NoKey {
             let command = command_of(*operation);
             let path = leaves(&full_command_line(), "svc");
-            let path = path
-                .iter()
-                .find(|it| is_command_line_of(it, command))
-                .unwrap();
+            let path = path.iter().find(|it| is_command_line_of(it, command)).unwrap();
             let help = help_of(path);
             assert!(help.contains("--idempotency-key"), "{command}: {help}");
         }
@@ -75,10 +70,7 @@ fn the_help_of_a_key_says_what_the_service_does_with_it() {
 
 #[test]
 fn a_group_of_commands_has_its_description_and_examples() {
-    for command in command_line()
-        .get_subcommands()
-        .filter(|it| !it.is_hide_set())
-    {
+    for command in command_line().get_subcommands().filter(|it| !it.is_hide_set()) {
         let path = format!("svc {}", command.get_name());
         let help = help_of(&path);
         let about = command.get_about().unwrap().to_string();
@@ -107,14 +99,8 @@ fn every_example_is_accepted_by_the_parser() {
 #[test]
 fn every_visible_command_is_in_one_group() {
     let root = command_line();
-    let grouped: Vec<&str> = GROUPS
-        .iter()
-        .flat_map(|(_, names)| names.split(' '))
-        .collect();
-    for command in root
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set())
-    {
+    let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.split(' ')).collect();
+    for command in root.get_subcommands().filter(|command| !command.is_hide_set()) {
         let times = grouped.iter().filter(|name| **name == command.get_name());
         assert_eq!(times.count(), 1, "{}", command.get_name());
     }
@@ -131,10 +117,7 @@ fn options_of_every_command_are_listed_once() {
     let page = page.render().to_string();
     let help = help_of("svc video generate");
     let root = Cli::command();
-    let global: Vec<_> = root
-        .get_arguments()
-        .filter(|arg| arg.is_global_set())
-        .collect();
+    let global: Vec<_> = root.get_arguments().filter(|arg| arg.is_global_set()).collect();
     assert!(global.len() > 5);
     for option in global.iter().filter_map(|arg| arg.get_long()) {
         assert!(page.contains(&format!("--{option}")), "{page}");
@@ -194,22 +177,10 @@ fn help_topics_are_commands() {
 #[test]
 fn command_path_matches_exactly() {
     assert!(is_command_line_of("svc job get", "svc job get JOB_ID"));
-    assert!(is_command_line_of(
-        "svc model list",
-        "svc model list --type image"
-    ));
-    assert!(is_command_line_of(
-        "svc model run",
-        "svc model run image-1.0"
-    ));
+    assert!(is_command_line_of("svc model list", "svc model list --type image"));
+    assert!(is_command_line_of("svc model run", "svc model run image-1.0"));
     assert!(is_command_line_of("svc estimate", "svc estimate"));
-    assert!(is_command_line_of(
-        "svc mcp call",
-        "svc mcp tools | svc mcp call TOOL"
-    ));
+    assert!(is_command_line_of("svc mcp call", "svc mcp tools | svc mcp call TOOL"));
     assert!(!is_command_line_of("svc job", "svc job get JOB_ID"));
-    assert!(!is_command_line_of(
-        "svc format run",
-        "svc format runs FORMAT_ID"
-    ));
+    assert!(!is_command_line_of("svc format run", "svc format runs FORMAT_ID"));
 }

@@ -58,10 +58,7 @@ pub(super) async fn convert(state_dir: &Path, folder: &Path) -> Result<(), Failu
     let path = state_dir.join(LOCK);
     // One process converts at a time: what another one has imported would look as if it was being
     // submitted until that process ends.
-    let lock = private_append()
-        .create(true)
-        .open(&path)
-        .map_err(io_failure)?;
+    let lock = private_append().create(true).open(&path).map_err(io_failure)?;
     let locked = tokio::task::spawn_blocking(move || lock.lock().map(|()| lock)).await;
     let locked = locked.map_err(io::Error::other).and_then(|locked| locked);
     let _guard = locked.map_err(io_failure)?;
@@ -120,11 +117,7 @@ impl EarlierFile {
         }
         let mut text = String::new();
         file.read_to_string(&mut text)?;
-        Ok(Entry::parse(&text).map(|entry| Self {
-            _file: Some(file),
-            path,
-            entry,
-        }))
+        Ok(Entry::parse(&text).map(|entry| Self { _file: Some(file), path, entry }))
     }
 
     /// Reads a file of the history.
@@ -178,9 +171,7 @@ impl Entry {
     /// Parses the text of a file. Ignores lines that are incomplete or unknown. Returns `None` for a
     /// file without an intent.
     fn parse(text: &str) -> Option<Self> {
-        let mut lines = text
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok());
+        let mut lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
         let mut entry = lines.find_map(|line| match line {
             Line::Intent(intent) => Some(Self {
                 intent: *intent,
@@ -194,11 +185,7 @@ impl Entry {
         for line in lines {
             match line {
                 Line::Intent(_) => {}
-                Line::Receipt {
-                    resource,
-                    request_id,
-                    price_usd,
-                } => {
+                Line::Receipt { resource, request_id, price_usd } => {
                     entry.resource = Some(resource);
                     entry.request_id = request_id;
                     entry.intent.price_usd = price_usd.or(entry.intent.price_usd);
@@ -216,13 +203,7 @@ impl Entry {
     fn submission(&self) -> Option<ImportedSubmission> {
         let intent = &self.intent;
         let (price, max_price) = (intent.price_usd, intent.max_price_usd);
-        let mut notes = notes(
-            &intent.surface,
-            &intent.base_url,
-            &intent.summary,
-            price,
-            max_price,
-        );
+        let mut notes = notes(&intent.surface, &intent.base_url, &intent.summary, price, max_price);
         if let Some(outcome) = self.outcome {
             notes.insert(OUTCOME.to_owned(), json!(outcome));
             notes.insert(ENDED_AT.to_owned(), json!(self.ended_at));
@@ -342,18 +323,12 @@ mod tests {
     async fn what_an_earlier_version_left_is_in_the_journal_as_it_was() {
         let state = state();
         let earlier = entries(state.path()).await.unwrap();
-        assert!(
-            !state.path().join(FOLDER).exists(),
-            "reading changes nothing"
-        );
+        assert!(!state.path().join(FOLDER).exists(), "reading changes nothing");
         let converted = Submissions::create(state.path()).await.unwrap();
         drop(converted);
         let all = entries(state.path()).await.unwrap();
         assert_eq!(all, earlier);
-        let keys: Vec<_> = all
-            .iter()
-            .map(|it| it.intent.idempotency_key.as_str())
-            .collect();
+        let keys: Vec<_> = all.iter().map(|it| it.intent.idempotency_key.as_str()).collect();
         assert_eq!(keys, ["k2", "k1", "k5", "k4", "k3"]);
         let expected = [SUBMITTED, OPEN, HISTORY[2], HISTORY[1], HISTORY[0]];
         assert_eq!(all, expected.map(|text| Entry::parse(text).unwrap()));
@@ -380,16 +355,12 @@ mod tests {
     #[tokio::test]
     async fn a_file_whose_process_is_running_is_converted_later() {
         let state = state();
-        let path = state
-            .path()
-            .join("open/aaaaaaaaaaaaaaaaaaaaaaaa-18a1b2c3-k1.jsonl");
+        let path = state.path().join("open/aaaaaaaaaaaaaaaaaaaaaaaa-18a1b2c3-k1.jsonl");
         let mut running = OpenOptions::new().append(true).open(&path).unwrap();
         assert!(try_lock(&running).unwrap());
         Submissions::create(state.path()).await.unwrap();
         assert!(path.exists());
-        running
-            .write_all(b"\n{\"receipt\":{\"job_id\":\"job_3\"}}\n")
-            .unwrap();
+        running.write_all(b"\n{\"receipt\":{\"job_id\":\"job_3\"}}\n").unwrap();
         let shown = entries(state.path()).await.unwrap();
         assert_eq!(shown[1].resource, Some(ResourceId::Job("job_3".to_owned())));
         drop(running);

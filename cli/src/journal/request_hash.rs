@@ -27,12 +27,8 @@ impl RequestHash {
     ) -> Self {
         let mut digest = Sha256::new();
         let chosen_key = chosen_key.map_or("", IdempotencyKey::as_str);
-        for part in [
-            base_url.trim_end_matches('/'),
-            key_fingerprint,
-            operation.name(),
-            chosen_key,
-        ] {
+        for part in [base_url.trim_end_matches('/'), key_fingerprint, operation.name(), chosen_key]
+        {
             digest.update(part.as_bytes());
             digest.update([0]);
         }
@@ -78,10 +74,9 @@ fn canonical(value: &Value) -> String {
             });
             format!("{{{}}}", fields.collect::<Vec<_>>().join(","))
         }
-        Value::Array(items) => format!(
-            "[{}]",
-            items.iter().map(canonical).collect::<Vec<_>>().join(",")
-        ),
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(","))
+        }
         other => other.to_string(),
     }
 }
@@ -104,34 +99,13 @@ mod tests {
         let reordered: Value =
             serde_json::from_str(r#"{"metadata": {"b": [2, "x"], "a": 1}, "model": "auto"}"#)
                 .unwrap();
-        assert_eq!(
-            first,
-            hash(
-                "https://a/",
-                "k1",
-                Operation::VideoGenerate,
-                &reordered,
-                None
-            )
-        );
+        assert_eq!(first, hash("https://a/", "k1", Operation::VideoGenerate, &reordered, None));
         for other in [
             hash("https://b", "k1", Operation::VideoGenerate, &body, None),
             hash("https://a", "k2", Operation::VideoGenerate, &body, None),
             hash("https://a", "k1", Operation::ImageGenerate, &body, None),
-            hash(
-                "https://a",
-                "k1",
-                Operation::VideoGenerate,
-                &json!({"model": "auto"}),
-                None,
-            ),
-            hash(
-                "https://a",
-                "k1",
-                Operation::VideoGenerate,
-                &body,
-                Some(&key),
-            ),
+            hash("https://a", "k1", Operation::VideoGenerate, &json!({"model": "auto"}), None),
+            hash("https://a", "k1", Operation::VideoGenerate, &body, Some(&key)),
         ] {
             assert_ne!(first, other);
         }

@@ -79,9 +79,7 @@ impl Submissions {
             .journal(&self.journal)
             .submission_id(hash.to_string())
             .reuse(Reuse::ContinueAbandoned);
-        notes
-            .into_iter()
-            .fold(call, |call, (name, value)| call.note(name, value))
+        notes.into_iter().fold(call, |call, (name, value)| call.note(name, value))
     }
 
     /// Makes a call of a paid tool a submission of the journal, as [`submission`](Self::submission) does.
@@ -96,9 +94,7 @@ impl Submissions {
             .journal(&self.journal)
             .submission_id(hash.to_string())
             .reuse(Reuse::ContinueAbandoned);
-        notes
-            .into_iter()
-            .fold(call, |call, (name, value)| call.note(name, value))
+        notes.into_iter().fold(call, |call, (name, value)| call.note(name, value))
     }
 
     /// Takes over the oldest submission of a request that a process that is gone has left open. Of two
@@ -324,10 +320,7 @@ fn to_history_entry(entry: journal::Entry) -> Option<Entry> {
             max_price_usd: noted(&entry, MAX_PRICE),
             created_at: Timestamp::try_from(entry.begun_at).ok()?,
         },
-        resource: entry
-            .resource
-            .as_ref()
-            .and_then(|(kind, id)| resource_id(*kind, id)),
+        resource: entry.resource.as_ref().and_then(|(kind, id)| resource_id(*kind, id)),
         request_id: entry.request_id.clone(),
         outcome,
         ended_at,

@@ -77,14 +77,7 @@ impl Forwarder {
         max_rejections: u32,
         events: mpsc::Sender<ListenEvent>,
     ) -> Self {
-        Self {
-            target,
-            transport,
-            keys,
-            max_rejections,
-            events,
-            store_error: Mutex::default(),
-        }
+        Self { target, transport, keys, max_rejections, events, store_error: Mutex::default() }
     }
 
     /// Returns the worker that forwards the events of an inbox.
@@ -111,9 +104,7 @@ impl Forwarder {
         match self.send(&event).await {
             ForwardOutcome::Delivered => {
                 if attempts > 1 {
-                    self.emit(ListenEvent::Note(format!(
-                        "forwarded {name} at attempt {attempts}"
-                    )));
+                    self.emit(ListenEvent::Note(format!("forwarded {name} at attempt {attempts}")));
                 }
                 Ok(())
             }
@@ -142,9 +133,7 @@ impl Forwarder {
         retry_after: Option<Duration>,
     ) -> HandlerError {
         if attempts == 1 {
-            self.emit(ListenEvent::Note(format!(
-                "cannot forward {name} ({reason}); retrying"
-            )));
+            self.emit(ListenEvent::Note(format!("cannot forward {name} ({reason}); retrying")));
         }
         // The number is stored with the event, for the next attempt may be that of another process.
         let error = match rejections {
@@ -184,11 +173,7 @@ impl Forwarder {
         }
         let signed = HeaderMap::from(Signer::new(keys).sign(now, body));
         let with_name = |(name, value)| Some((Option::<HeaderName>::from(name)?, value));
-        headers.extend(
-            signed
-                .into_iter()
-                .filter_map(|(name, value)| with_name((name?, value))),
-        );
+        headers.extend(signed.into_iter().filter_map(|(name, value)| with_name((name?, value))));
     }
 
     /// Reports an error of the store, unless it is the same as the one before.
@@ -215,9 +200,7 @@ impl Forwarder {
 
 impl fmt::Debug for Forwarder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Forwarder")
-            .field("target", &self.target)
-            .finish_non_exhaustive()
+        f.debug_struct("Forwarder").field("target", &self.target).finish_non_exhaustive()
     }
 }
 
@@ -227,9 +210,8 @@ impl ForwardOutcome {
         match status.as_u16() {
             200..=299 => Self::Delivered,
             408 | 425 | 429 | 500..=599 => {
-                let retry_after = headers
-                    .get(RETRY_AFTER)
-                    .and_then(|value| value.to_str().ok()?.parse().ok());
+                let retry_after =
+                    headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
                 Self::Retry(reason, retry_after.map(Duration::from_secs))
             }
             _ => Self::Rejected(reason),
@@ -240,9 +222,7 @@ impl ForwardOutcome {
 /// Returns the name of an event in messages, such as `job.completed job_1`.
 fn event_label(event: &StoredEvent) -> String {
     let parsed = event.parse().ok();
-    let id = parsed
-        .as_ref()
-        .and_then(|parsed| parsed.job_id().or_else(|| parsed.run_id()));
+    let id = parsed.as_ref().and_then(|parsed| parsed.job_id().or_else(|| parsed.run_id()));
     format!("{} {}", event.event_type, id.unwrap_or("-"))
 }
 
@@ -257,9 +237,7 @@ fn earlier_rejections(event: &StoredEvent) -> u32 {
 }
 
 fn retry_delay(attempts: u32, retry_after: Option<Duration>) -> Duration {
-    let backoff = unlimited_retries()
-        .delay_after(attempts)
-        .unwrap_or(MAX_BACKOFF);
+    let backoff = unlimited_retries().delay_after(attempts).unwrap_or(MAX_BACKOFF);
     backoff.max(retry_after.unwrap_or_default().min(MAX_RETRY_AFTER))
 }
 
@@ -330,12 +308,7 @@ mod tests {
 
     /// Forwards an event of the given age for an hour, and returns what the target received.
     async fn forward(statuses: &[u16], age: u64) -> Sent {
-        forward_for(
-            Duration::from_secs(3600),
-            inbox_with_event(age).await,
-            statuses,
-        )
-        .await
+        forward_for(Duration::from_secs(3600), inbox_with_event(age).await, statuses).await
     }
 
     /// Forwards the events of an inbox for a time, and returns what the target received.
@@ -354,11 +327,7 @@ mod tests {
         let worker = forwarder.worker(inbox.clone());
         worker.run_until(sleep(time)).await;
         let events = std::iter::from_fn(|| received.try_recv().ok()).collect();
-        Sent {
-            target,
-            stats: inbox.store().stats().await.unwrap(),
-            events,
-        }
+        Sent { target, stats: inbox.store().stats().await.unwrap(), events }
     }
 
     #[tokio::test(start_paused = true)]
@@ -404,9 +373,7 @@ mod tests {
         let seen = sent.target.seen.lock().unwrap();
         let verifier = Verifier::new(svc_webhook_verify::Key::new("whsec_newest").unwrap());
         let (headers, body) = (seen[0].headers(), seen[0].body());
-        verifier
-            .verify_with_headers(headers, body, clock::unix_seconds())
-            .unwrap();
+        verifier.verify_with_headers(headers, body, clock::unix_seconds()).unwrap();
         assert_eq!(headers.len(), 3);
     }
 

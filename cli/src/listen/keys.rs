@@ -48,19 +48,12 @@ impl Keys {
                 receiver.key_loader(move || std::future::ready(KeySet::from_file(&path).ok()))
             }
             (SecretSource::Service, Some(client)) => {
-                let fetch = Arc::new(RateLimitedFetch {
-                    client,
-                    fetched_at: Mutex::default(),
-                });
+                let fetch = Arc::new(RateLimitedFetch { client, fetched_at: Mutex::default() });
                 receiver.key_loader(move || Arc::clone(&fetch).keys())
             }
             (SecretSource::Service | SecretSource::Fixed(_), _) => receiver,
         };
-        Self {
-            receiver,
-            source: secrets.source().clone(),
-            warned: Mutex::default(),
-        }
+        Self { receiver, source: secrets.source().clone(), warned: Mutex::default() }
     }
 
     pub(super) fn verifier(&self) -> Arc<Verifier> {

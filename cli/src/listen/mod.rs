@@ -95,9 +95,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
             _ => failure.hint("choose another port with --port, or any free port with --port 0"),
         }
     })?;
-    let address = listener
-        .local_addr()
-        .map_err(|error| io_failure("listen", &error))?;
+    let address = listener.local_addr().map_err(|error| io_failure("listen", &error))?;
     if !address.ip().is_loopback() {
         session.printer.warn(&format!("{address} is plain HTTP and can be reached from other machines: put a TLS proxy in front of it"));
     }

@@ -76,12 +76,7 @@ enum Rejection {
 
 impl Receiver {
     pub(super) fn new(keys: Arc<Keys>, inbox: Inbox, events: mpsc::Sender<ListenEvent>) -> Self {
-        Self {
-            keys,
-            inbox,
-            events,
-            large_bodies: Semaphore::new(MAX_LARGE_BODIES),
-        }
+        Self { keys, inbox, events, large_bodies: Semaphore::new(MAX_LARGE_BODIES) }
     }
 
     pub(super) async fn handle(
@@ -223,12 +218,10 @@ impl Rejection {
         };
         let mut response = empty_response(status);
         match self {
-            Self::NotPost => response
-                .headers_mut()
-                .insert(ALLOW, HeaderValue::from_static("POST")),
-            Self::StoreError(_) => response
-                .headers_mut()
-                .insert(RETRY_AFTER, RETRY_AFTER_30_SECONDS),
+            Self::NotPost => response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST")),
+            Self::StoreError(_) => {
+                response.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_30_SECONDS)
+            }
             _ => None,
         };
         response
@@ -346,9 +339,7 @@ impl StdoutWriter {
     /// Starts to write a text. The previous write must have been flushed.
     pub(super) fn write(&mut self, text: Option<String>) {
         if let Some(text) = text {
-            self.0 = Some(tokio::task::spawn_blocking(move || {
-                write_stdout(text.as_bytes())
-            }));
+            self.0 = Some(tokio::task::spawn_blocking(move || write_stdout(text.as_bytes())));
         }
     }
 

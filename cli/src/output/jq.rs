@@ -49,23 +49,14 @@ mod engine {
             .chain(jaq_json::funs())
             .filter(|(name, ..)| !ENDING_FUNCTIONS.contains(name));
         let arena = Arena::default();
-        let program = File {
-            code: expression,
-            path: (),
-        };
-        let modules = Loader::new(defs)
-            .load(&arena, program)
-            .map_err(|_| "syntax error".to_owned())?;
-        Compiler::default()
-            .with_funs(funs)
-            .compile(modules)
-            .map_err(|errors| {
-                let unknown = errors
-                    .iter()
-                    .flat_map(|(_, errors)| errors)
-                    .map(|(name, _)| (*name).to_owned());
-                format!("{} is not defined", unknown.collect::<Vec<_>>().join(", "))
-            })
+        let program = File { code: expression, path: () };
+        let modules =
+            Loader::new(defs).load(&arena, program).map_err(|_| "syntax error".to_owned())?;
+        Compiler::default().with_funs(funs).compile(modules).map_err(|errors| {
+            let unknown =
+                errors.iter().flat_map(|(_, errors)| errors).map(|(name, _)| (*name).to_owned());
+            format!("{} is not defined", unknown.collect::<Vec<_>>().join(", "))
+        })
     }
 
     pub(super) fn run(filter: &Compiled, json: &[u8]) -> Result<Vec<String>, String> {
@@ -105,19 +96,8 @@ mod tests {
 
     #[test]
     fn an_invalid_filter_is_a_usage_error_and_a_failing_one_is_not() {
-        for bad in [
-            ".[",
-            "nosuchfilter",
-            "|",
-            "halt",
-            "halt_error",
-            "halt_error(3)",
-        ] {
-            assert_eq!(
-                Filter::compile(bad).unwrap_err().exit(),
-                Exit::Usage,
-                "{bad}"
-            );
+        for bad in [".[", "nosuchfilter", "|", "halt", "halt_error", "halt_error(3)"] {
+            assert_eq!(Filter::compile(bad).unwrap_err().exit(), Exit::Usage, "{bad}");
         }
         let fails = Filter::compile(".a.b").unwrap().apply(&[1]);
         assert_eq!(fails.unwrap_err().exit(), Exit::Failure);

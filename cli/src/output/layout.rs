@@ -153,11 +153,8 @@ fn minimum_width(columns: &[Column], widths: &[Option<usize>], gap: usize) -> us
 }
 
 fn total_width(widths: impl Iterator<Item = Option<usize>>, gap: usize) -> usize {
-    let (count, sum) = widths
-        .flatten()
-        .fold((0_usize, 0_usize), |(count, sum), width| {
-            (count + 1, sum + width)
-        });
+    let (count, sum) =
+        widths.flatten().fold((0_usize, 0_usize), |(count, sum), width| (count + 1, sum + width));
     sum + gap * count.saturating_sub(1)
 }
 
@@ -198,14 +195,7 @@ mod tests {
 
     #[test]
     fn text_is_shown_again_if_a_wider_column_was_dropped() {
-        let columns = [
-            Column::required("id"),
-            Column::text("name"),
-            Column::whole("url"),
-        ];
-        assert_eq!(
-            fit(&columns, &[12, 9, 80], 2, 80),
-            [Some(12), Some(9), None]
-        );
+        let columns = [Column::required("id"), Column::text("name"), Column::whole("url")];
+        assert_eq!(fit(&columns, &[12, 9, 80], 2, 80), [Some(12), Some(9), None]);
     }
 }

@@ -91,9 +91,7 @@ impl<'a> ProgressLine<'a> {
                     sanitize(&error.to_string())
                 ));
             }
-            (None, true, _) => self
-                .printer
-                .note(&format!("{}: status check succeeded", self.name)),
+            (None, true, _) => self.printer.note(&format!("{}: status check succeeded", self.name)),
             _ => {}
         }
         match &self.bar {
@@ -191,8 +189,7 @@ struct NextPoll(Arc<AtomicU64>);
 impl NextPoll {
     fn set(&self, now: Duration, pause: Option<Duration>) {
         let due = pause.map_or(0, |pause| (now + pause).as_millis().max(1));
-        self.0
-            .store(u64::try_from(due).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.0.store(u64::try_from(due).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     fn text(&self, now: Duration) -> String {

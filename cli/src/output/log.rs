@@ -71,11 +71,7 @@ pub(super) fn start(filter: Option<LogFilter>, shows_pauses: bool, messages: Arc
     if filter.is_none() && !shows_pauses {
         return;
     }
-    let logger = Logger {
-        filter,
-        shows_pauses,
-        messages,
-    };
+    let logger = Logger { filter, shows_pauses, messages };
     // The only other subscriber could be one of a test in the same process.
     let _ = tracing::subscriber::set_global_default(logger);
 }
@@ -88,9 +84,7 @@ struct Logger {
 
 impl Logger {
     fn is_logged(&self, metadata: &Metadata<'_>) -> bool {
-        self.filter
-            .as_ref()
-            .is_some_and(|filter| filter.is_enabled(metadata))
+        self.filter.as_ref().is_some_and(|filter| filter.is_enabled(metadata))
     }
 }
 
@@ -142,11 +136,8 @@ pub(super) struct LogLine {
 
 impl LogLine {
     pub(super) fn of(event: &Event<'_>) -> Self {
-        let mut line = Self {
-            metadata: event.metadata(),
-            message: String::new(),
-            fields: Vec::new(),
-        };
+        let mut line =
+            Self { metadata: event.metadata(), message: String::new(), fields: Vec::new() };
         event.record(&mut line);
         line
     }
@@ -165,20 +156,12 @@ impl LogLine {
     /// `GET /v1/jobs 200 in 12 ms (attempt 1, request req_1)`
     fn write_attempt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let target = self.get("url.path").or_else(|| self.get("url.full"));
-        write!(
-            f,
-            "{} {}",
-            self.text("http.request.method"),
-            sanitize(target.unwrap_or("/"))
-        )?;
+        write!(f, "{} {}", self.text("http.request.method"), sanitize(target.unwrap_or("/")))?;
         let status = self.get("http.response.status_code");
         if let Some(status) = status {
             write!(f, " {status}")?;
         }
-        if let Some(error) = self
-            .get("error.type")
-            .filter(|error| Some(*error) != status)
-        {
+        if let Some(error) = self.get("error.type").filter(|error| Some(*error) != status) {
             write!(f, " {error}")?;
         }
         let duration = self.get("svc.duration_ms").unwrap_or("?");
@@ -240,9 +223,7 @@ impl LogLine {
     fn write_fields(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (level, target) = (self.metadata.level(), self.metadata.target());
         write!(f, "{level} {target}: {}", sanitize(&self.message))?;
-        self.fields
-            .iter()
-            .try_for_each(|(name, value)| write!(f, " {name}={}", sanitize(value)))
+        self.fields.iter().try_for_each(|(name, value)| write!(f, " {name}={}", sanitize(value)))
     }
 
     fn text(&self, name: &str) -> &str {
@@ -308,11 +289,9 @@ mod tests {
 
     #[test]
     fn a_level_is_that_of_the_flag_with_as_many_letters() {
-        for (verbose, text, level) in [
-            (1, "info", Level::INFO),
-            (2, "debug", Level::DEBUG),
-            (3, "TRACE", Level::TRACE),
-        ] {
+        for (verbose, text, level) in
+            [(1, "info", Level::INFO), (2, "debug", Level::DEBUG), (3, "TRACE", Level::TRACE)]
+        {
             let flag = LogFilter::new(verbose, Some("off")).unwrap().unwrap();
             let variable = LogFilter::new(0, Some(text)).unwrap().unwrap();
             for other in [Level::ERROR, Level::INFO, Level::DEBUG, Level::TRACE] {
@@ -327,9 +306,7 @@ mod tests {
 
     #[test]
     fn a_filter_names_targets() {
-        let filter = LogFilter::new(0, Some("svc_sdk=info,rmcp=debug"))
-            .unwrap()
-            .unwrap();
+        let filter = LogFilter::new(0, Some("svc_sdk=info,rmcp=debug")).unwrap().unwrap();
         assert!(enabled(&filter, "rmcp::service", Level::DEBUG));
         assert!(!enabled(&filter, "svc_sdk::body", Level::DEBUG));
         let failure = LogFilter::new(0, Some("svc_sdk=loud")).unwrap_err();

@@ -36,8 +36,7 @@ impl Drop for HeldMessages {
     fn drop(&mut self) {
         let held = self.0.held().take().unwrap_or_default();
         if held.dropped > 0 {
-            self.0
-                .write_line(&format!("({} earlier lines are not shown)", held.dropped));
+            self.0.write_line(&format!("({} earlier lines are not shown)", held.dropped));
         }
         for line in held.newest {
             self.0.write_line(&line);
@@ -92,10 +91,7 @@ impl Messages {
     fn redacted(&self, text: &str) -> String {
         let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         // Shorter keys could be part of ordinary words.
-        let long = secrets
-            .iter()
-            .map(ApiKey::expose)
-            .filter(|key| key.len() >= 8);
+        let long = secrets.iter().map(ApiKey::expose).filter(|key| key.len() >= 8);
         long.fold(text.to_owned(), |text, key| text.replace(key, "[key]"))
     }
 }
@@ -144,11 +140,7 @@ mod tests {
             (Color::Never, true, false, true, false),
         ];
         for (color, terminal, no_color, forced, expected) in rows {
-            assert_eq!(
-                color.decide(terminal, no_color, forced),
-                expected,
-                "{color:?}"
-            );
+            assert_eq!(color.decide(terminal, no_color, forced), expected, "{color:?}");
         }
     }
 }

@@ -53,16 +53,9 @@ struct Stream {
 impl Printer {
     /// Creates a printer for the streams of this process.
     pub(crate) fn new(options: &PrinterOptions<'_>) -> Result<Self, Failure> {
-        let stream = |terminal| Stream {
-            terminal,
-            colored: options.color.applies(terminal),
-        };
+        let stream = |terminal| Stream { terminal, colored: options.color.applies(terminal) };
         let stdout = stream(io::stdout().is_terminal());
-        let default = if stdout.terminal {
-            Format::Table
-        } else {
-            Format::Json
-        };
+        let default = if stdout.terminal { Format::Table } else { Format::Json };
         Ok(Self {
             format: options.format.unwrap_or(default),
             has_json_errors: options.format.is_some_and(|format| format != Format::Table),
@@ -106,9 +99,9 @@ impl Printer {
             (Some(filter), _) => self.filtered(filter, &values),
             (None, Format::Table) => self.table(&table(values)),
             (None, Format::Json) => self.json(&pretty(&values)?),
-            (None, Format::Jsonl) => values
-                .iter()
-                .try_for_each(|value| self.json(&compact(value)?)),
+            (None, Format::Jsonl) => {
+                values.iter().try_for_each(|value| self.json(&compact(value)?))
+            }
         }
     }
 
@@ -255,8 +248,7 @@ impl Printer {
             return self.write(bytes);
         }
         let text = String::from_utf8_lossy(bytes);
-        text.lines()
-            .try_for_each(|line| self.write(format!("{}\n", sanitize(line)).as_bytes()))
+        text.lines().try_for_each(|line| self.write(format!("{}\n", sanitize(line)).as_bytes()))
     }
 
     /// Prints a message to standard error, unless `--quiet` is given.
@@ -271,10 +263,7 @@ impl Printer {
         if self.quiet {
             return;
         }
-        let label = style("warning:")
-            .yellow()
-            .bold()
-            .force_styling(self.stderr.colored);
+        let label = style("warning:").yellow().bold().force_styling(self.stderr.colored);
         self.write_stderr(&format!("{label} {text}"));
     }
 
@@ -288,16 +277,9 @@ impl Printer {
     fn failure_text(&self, failure: &Failure) -> String {
         if self.has_json_errors {
             let json = failure.to_json().to_string();
-            return if self.stderr.terminal {
-                escape_json(&json)
-            } else {
-                json
-            };
+            return if self.stderr.terminal { escape_json(&json) } else { json };
         }
-        let label = style("error:")
-            .red()
-            .bold()
-            .force_styling(self.stderr.colored);
+        let label = style("error:").red().bold().force_styling(self.stderr.colored);
         let mut text = format!("{label} {}", failure.headline());
         for line in failure.detail_lines() {
             text.push_str("\n  ");
@@ -408,11 +390,7 @@ impl Printer {
 
     /// Adds a line break to JSON, and escapes control characters on a terminal.
     fn escaped(&self, json: String) -> String {
-        let text = if self.stdout.terminal {
-            escape_json(&json)
-        } else {
-            json
-        };
+        let text = if self.stdout.terminal { escape_json(&json) } else { json };
         text + "\n"
     }
 

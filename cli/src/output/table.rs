@@ -30,10 +30,7 @@ impl Table {
         {
             first.kind = ColumnKind::Required;
         }
-        Self {
-            columns,
-            rows: Vec::new(),
-        }
+        Self { columns, rows: Vec::new() }
     }
 
     /// Creates a table with a name and a value per row, without a header. Nothing is truncated.
@@ -70,8 +67,7 @@ impl Table {
         let status = status.map(|status| status.to_string());
         if let Some(status) = status.filter(|status| !status.is_empty()) {
             let style = status_style(&status);
-            self.rows
-                .push(vec![Cell::new(name, None), Cell::new(&status, style)]);
+            self.rows.push(vec![Cell::new(name, None), Cell::new(&status, style)]);
         }
     }
 
@@ -92,9 +88,7 @@ impl Table {
             text.push_str(&format!("{header}\n"));
         }
         for row in &self.rows {
-            let cells = row
-                .iter()
-                .map(|cell| (cell.text.as_str(), cell.style.as_ref()));
+            let cells = row.iter().map(|cell| (cell.text.as_str(), cell.style.as_ref()));
             text.push_str(&self.render_line(cells, &widths, colored));
             text.push('\n');
         }
@@ -129,15 +123,9 @@ impl Table {
             }
             let text = truncate(text, width);
             let padding = width.saturating_sub(text.width());
-            let is_number = self
-                .columns
-                .get(index)
-                .is_some_and(|column| column.kind == ColumnKind::Number);
-            let (before, after) = if is_number {
-                (padding, 0)
-            } else {
-                (0, padding)
-            };
+            let is_number =
+                self.columns.get(index).is_some_and(|column| column.kind == ColumnKind::Number);
+            let (before, after) = if is_number { (padding, 0) } else { (0, padding) };
             spaces += before;
             if !text.is_empty() {
                 line.extend(std::iter::repeat_n(' ', spaces));
@@ -258,17 +246,11 @@ mod tests {
     #[test]
     fn statuses_are_colored_without_their_padding() {
         let text = table().render(None, true);
-        assert!(
-            text.contains("\u{1b}[32mcompleted\u{1b}[0m  a red"),
-            "{text:?}"
-        );
+        assert!(text.contains("\u{1b}[32mcompleted\u{1b}[0m  a red"), "{text:?}");
         assert!(text.contains("queued     [31m"), "{text:?}");
         let mut fields = Table::key_value();
         fields.status_field("status", Some("failed"));
-        assert_eq!(
-            fields.render(None, true),
-            "status  \u{1b}[31mfailed\u{1b}[0m\n"
-        );
+        assert_eq!(fields.render(None, true), "status  \u{1b}[31mfailed\u{1b}[0m\n");
     }
 
     #[test]

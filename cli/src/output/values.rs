@@ -13,10 +13,7 @@ const DAY: i64 = 86_400;
 pub(crate) fn money(amount: Usd) -> String {
     let micros = amount.as_micros();
     let magnitude = micros.unsigned_abs();
-    let (dollars, fraction) = (
-        magnitude / 1_000_000,
-        format!("{:06}", magnitude % 1_000_000),
-    );
+    let (dollars, fraction) = (magnitude / 1_000_000, format!("{:06}", magnitude % 1_000_000));
     let significant = fraction.trim_end_matches('0').len().max(2);
     let sign = if micros < 0 { "-" } else { "" };
     format!("{sign}${dollars}.{fraction:.significant$}")
@@ -35,11 +32,7 @@ pub(crate) fn time_ago(then: Option<&types::Timestamp>) -> String {
 /// Formats the time since a point in time, and the time itself: `3 min ago (2026-01-02 10:00:05 UTC)`.
 pub(crate) fn time_ago_and_date(then: Option<&types::Timestamp>) -> Option<String> {
     let then = then?;
-    Some(format!(
-        "{} ({} UTC)",
-        seconds_ago(age(then)),
-        date_and_time(then)
-    ))
+    Some(format!("{} ({} UTC)", seconds_ago(age(then)), date_and_time(then)))
 }
 
 /// Formats a point in time to the second: `2026-01-02 10:00:05`, in UTC.

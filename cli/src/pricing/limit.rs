@@ -63,9 +63,7 @@ pub(crate) async fn confirm(
 
 /// Checks that the price of an image is not that of seconds, and the price of a video not that of images.
 pub(crate) fn check_model_kind(price: &Price, request: &SubmitRequest) -> Result<(), Failure> {
-    let unit = price
-        .estimate()
-        .and_then(|estimate| estimate.unit.as_deref());
+    let unit = price.estimate().and_then(|estimate| estimate.unit.as_deref());
     let kind = match (request.operation, unit) {
         (Operation::ImageGenerate, Some("second")) => "video",
         (Operation::VideoGenerate, Some("image")) => "image",
@@ -77,16 +75,12 @@ pub(crate) fn check_model_kind(price: &Price, request: &SubmitRequest) -> Result
         "image" => "an",
         _ => "a",
     };
-    Err(Failure::usage(format!(
-        "`{model}` is {article} {kind} model; nothing was sent"
-    ))
-    .hint(Suggestion::from("use it with: ").svc([kind, "generate"]))
-    .hint(
-        Suggestion::from(format!("or list the {} models with: ", request.noun)).svc([
+    Err(Failure::usage(format!("`{model}` is {article} {kind} model; nothing was sent"))
+        .hint(Suggestion::from("use it with: ").svc([kind, "generate"]))
+        .hint(Suggestion::from(format!("or list the {} models with: ", request.noun)).svc([
             "model",
             "list",
             "--type",
             request.noun,
-        ]),
-    ))
+        ])))
 }

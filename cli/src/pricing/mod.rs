@@ -161,11 +161,7 @@ pub(crate) fn describe_estimate(estimate: &Estimate) -> String {
     if let Some(model) = &estimate.model {
         parts.push(format!("model {}", sanitize(model)));
     }
-    let details = if parts.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", parts.join(", "))
-    };
+    let details = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
     format!("{} USD{details}", estimate.price_usd)
 }
 
@@ -185,10 +181,7 @@ mod tests {
             items(json!([{"generation_spend_cap_usd": 1.5}, {"generation_spend_cap_usd": "0.25"}]));
         assert_eq!(
             SpendCap::from_items(&all, None),
-            Some(SpendCap {
-                max_usd: usd("1.75"),
-                runs: 2
-            })
+            Some(SpendCap { max_usd: usd("1.75"), runs: 2 })
         );
         let one = items(json!([{"generation_spend_cap_usd": 1}, {"instruction": "x"}]));
         assert_eq!(SpendCap::from_items(&one, None), None);

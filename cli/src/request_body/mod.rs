@@ -56,25 +56,19 @@ impl RequestBody {
         match serde_json::from_slice(&read_file("--input", path)?) {
             Ok(Value::Object(fields)) => Ok(Self::from_fields(fields)),
             Ok(_) => Err(Failure::usage("--input must be a JSON object")),
-            Err(error) => Err(Failure::usage(format!(
-                "--input is not valid JSON: {}",
-                json_error(&error)
-            ))),
+            Err(error) => {
+                Err(Failure::usage(format!("--input is not valid JSON: {}", json_error(&error))))
+            }
         }
     }
 
     /// Starts with fields that do not count as set by a flag.
     pub(crate) fn from_fields(fields: Map<String, Value>) -> Self {
-        Self {
-            fields,
-            ..Self::default()
-        }
+        Self { fields, ..Self::default() }
     }
 
     pub(crate) fn params(&mut self, params: &[JsonField]) -> Result<(), Failure> {
-        params
-            .iter()
-            .try_for_each(|param| self.set(&param.name, Some(param.value.clone())))
+        params.iter().try_for_each(|param| self.set(&param.name, Some(param.value.clone())))
     }
 
     /// Adds the fields of flags that are named after them.
@@ -94,12 +88,9 @@ impl RequestBody {
         let script = args.script.as_ref();
         let script = script.map(|text| read_text("--script", text)).transpose()?;
         let inputs = args.video_inputs.as_ref();
-        let inputs: Option<Value> = inputs
-            .map(|json| read_json("--video-inputs", json))
-            .transpose()?;
-        self.flags(args)?
-            .with("script", script)?
-            .with("video_inputs", inputs)
+        let inputs: Option<Value> =
+            inputs.map(|json| read_json("--video-inputs", json)).transpose()?;
+        self.flags(args)?.with("script", script)?.with("video_inputs", inputs)
     }
 
     /// Adds what an avatar video shows besides the avatar.
@@ -121,9 +112,7 @@ impl RequestBody {
 
     /// Adds the fields of all avatar operations.
     pub(crate) fn avatar(self, args: &AvatarFields) -> Result<Self, Failure> {
-        self.speech(&args.speech)?
-            .scene(&args.scene)?
-            .props(args.props.as_deref())
+        self.speech(&args.speech)?.scene(&args.scene)?.props(args.props.as_deref())
     }
 
     /// Adds the webhook, the mode and the metadata. A webhook implies `mode`.
@@ -133,10 +122,8 @@ impl RequestBody {
             self.fields.insert("mode".to_owned(), "webhook".into());
         }
         if !args.metadata.is_empty() {
-            let metadata = self
-                .fields
-                .entry("metadata")
-                .or_insert_with(|| Value::Object(Map::new()));
+            let metadata =
+                self.fields.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
             let Some(metadata) = metadata.as_object_mut() else {
                 return Err(Failure::usage(
                     "--metadata requires `metadata` in the body to be an object",
@@ -182,10 +169,7 @@ impl RequestBody {
         value: Option<impl Into<Value>>,
     ) -> Result<Self, Failure> {
         let Some(value) = value else { return Ok(self) };
-        let fields = self
-            .fields
-            .entry(object)
-            .or_insert_with(|| Value::Object(Map::new()));
+        let fields = self.fields.entry(object).or_insert_with(|| Value::Object(Map::new()));
         let Some(fields) = fields.as_object_mut() else {
             let why = format!("`{object}` must be an object to set `{object}.{name}`");
             return Err(Failure::usage(why));
@@ -232,28 +216,20 @@ mod tests {
     }
 
     fn prompt(text: &str) -> PromptArgs {
-        PromptArgs {
-            prompt: Some(text.into()),
-            ..PromptArgs::default()
-        }
+        PromptArgs { prompt: Some(text.into()), ..PromptArgs::default() }
     }
 
     fn seconds(duration: u64) -> VideoFields {
         VideoFields {
-            properties: VideoProperties {
-                duration: Some(duration),
-                ..VideoProperties::default()
-            },
+            properties: VideoProperties { duration: Some(duration), ..VideoProperties::default() },
             ..VideoFields::default()
         }
     }
 
     #[test]
     fn only_given_flags_become_fields() {
-        let body = BodyArgs {
-            params: vec![param("seed=7"), param("camera={\"pan\": 1.5}")],
-            input: None,
-        };
+        let body =
+            BodyArgs { params: vec![param("seed=7"), param("camera={\"pan\": 1.5}")], input: None };
         let video = VideoFields {
             media: VideoMedia {
                 reference_image_urls: vec!["https://a/1".into(), "https://a/2".into()],
@@ -280,20 +256,10 @@ mod tests {
     fn flags_override_the_fields_of_an_input_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("body.json");
-        fs::write(
-            &path,
-            r#"{"model": "video-f", "duration": 4, "metadata": {"a": 1}}"#,
-        )
-        .unwrap();
-        let args = BodyArgs {
-            input: Some(path),
-            ..BodyArgs::default()
-        };
+        fs::write(&path, r#"{"model": "video-f", "duration": 4, "metadata": {"a": 1}}"#).unwrap();
+        let args = BodyArgs { input: Some(path), ..BodyArgs::default() };
         let communication = CommunicationFields {
-            metadata: vec![Pair {
-                name: "order".into(),
-                value: "7".into(),
-            }],
+            metadata: vec![Pair { name: "order".into(), value: "7".into() }],
             webhook_url: Some("https://hooks.example/x".into()),
             ..CommunicationFields::default()
         };

@@ -29,16 +29,12 @@ pub(crate) fn from_args(
         ("--communication", communication),
     ])?;
     let mut body = RequestBody::from_input(args.input.as_deref())?;
-    let instruction = instruction
-        .map(|text| read_text("--instruction", text))
-        .transpose()?;
+    let instruction = instruction.map(|text| read_text("--instruction", text)).transpose()?;
     body.set("instruction", instruction)?;
     body.params(&args.params)?;
-    let communication = communication
-        .map(|given| read_json_or_file("--communication", given))
-        .transpose()?;
-    body.flags(&args.communication)?
-        .with("communication", communication)
+    let communication =
+        communication.map(|given| read_json_or_file("--communication", given)).transpose()?;
+    body.flags(&args.communication)?.with("communication", communication)
 }
 
 /// Returns the fields that are set by the flags of a Format run.
@@ -51,24 +47,13 @@ pub(crate) fn format_fields(args: &FormatFields) -> Result<Map<String, Value>, F
     let attachments: Vec<Value> = attachments.collect();
     let read = |flag: &str, given: &Option<String>| {
         let given = given.as_ref();
-        given
-            .map(|given| read_json_or_file(flag, given))
-            .transpose()
+        given.map(|given| read_json_or_file(flag, given)).transpose()
     };
     let body = RequestBody::default()
         .flags(args)?
-        .with(
-            "attachments",
-            Some(attachments).filter(|items| !items.is_empty()),
-        )?
-        .with(
-            "output_schema",
-            read("--output-schema", &args.output_schema)?,
-        )?
-        .with(
-            "response_format",
-            read("--response-format", &args.response_format)?,
-        )?
+        .with("attachments", Some(attachments).filter(|items| !items.is_empty()))?
+        .with("output_schema", read("--output-schema", &args.output_schema)?)?
+        .with("response_format", read("--response-format", &args.response_format)?)?
         .with(CAP_FIELD, args.cap.cap.map(usd_number))?;
     Ok(body.fields)
 }
@@ -105,13 +90,9 @@ pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
         return Ok(());
     };
     let max_cap = i64::try_from(MAX_SPEND_CAP_USD).unwrap_or(i64::MAX);
-    let max_cap = Usd::from_micros(1_000_000)
-        .checked_mul(max_cap)
-        .unwrap_or_default();
-    let amount: Option<Usd> = cap
-        .is_number()
-        .then(|| serde_json::from_value(cap.clone()).ok())
-        .flatten();
+    let max_cap = Usd::from_micros(1_000_000).checked_mul(max_cap).unwrap_or_default();
+    let amount: Option<Usd> =
+        cap.is_number().then(|| serde_json::from_value(cap.clone()).ok()).flatten();
     match amount {
         Some(amount) if amount > Usd::ZERO && amount <= max_cap => Ok(()),
         _ => Err(Failure::usage(format!(
@@ -164,9 +145,7 @@ mod tests {
             previous_run_id: Some("run_1".into()),
             attachments: vec!["https://a.example/x.png".into(), "asset:as_1".into()],
             output_schema: Some(r#"{"type": "object"}"#.into()),
-            cap: crate::args::CapArg {
-                cap: Some("2.50".parse().unwrap()),
-            },
+            cap: crate::args::CapArg { cap: Some("2.50".parse().unwrap()) },
             on_active_run: Some("reject".into()),
             ..FormatFields::default()
         };
@@ -183,12 +162,9 @@ mod tests {
 
     #[test]
     fn an_amount_is_an_exact_json_number() {
-        for (text, json) in [
-            ("2", "2"),
-            ("0.1", "0.1"),
-            ("499.999999", "499.999999"),
-            ("100", "100"),
-        ] {
+        for (text, json) in
+            [("2", "2"), ("0.1", "0.1"), ("499.999999", "499.999999"), ("100", "100")]
+        {
             assert_eq!(usd_number(text.parse().unwrap()).to_string(), json);
         }
     }

@@ -31,10 +31,7 @@ impl RequestBody {
     /// Checks that the body says what to generate, because a generation of nothing in particular
     /// would be paid for as well.
     pub(crate) fn require_input(self, what_to_pass: &str) -> Result<Self, Failure> {
-        self.require(
-            what_to_pass,
-            "the fields with --param KEY=JSON or --input FILE",
-        )
+        self.require(what_to_pass, "the fields with --param KEY=JSON or --input FILE")
     }
 
     fn require(self, what_to_pass: &str, other_ways: &str) -> Result<Self, Failure> {
@@ -55,15 +52,14 @@ impl RequestBody {
         download: &DownloadArgs,
     ) -> Result<Self, Failure> {
         let other_ways = "--prompt TEXT, the fields with --param KEY=JSON, or --input FILE";
-        self.require(what_to_pass, other_ways)
-            .map_err(|failure| match &download.download {
-                Some(folder) if folder != Path::new(".") => failure.hint(format!(
-                    "--download took `{}` as its directory: put the prompt first, or write \
+        self.require(what_to_pass, other_ways).map_err(|failure| match &download.download {
+            Some(folder) if folder != Path::new(".") => failure.hint(format!(
+                "--download took `{}` as its directory: put the prompt first, or write \
                      --download=DIR",
-                    folder.display()
-                )),
-                _ => failure,
-            })
+                folder.display()
+            )),
+            _ => failure,
+        })
     }
 
     /// Returns the text of a required field, and the other fields.
@@ -91,9 +87,7 @@ impl RequestBody {
             // A schema may contain null values.
             let path = (name != "output_schema").then(|| find_null(name, value));
             if let Some(path) = path.flatten() {
-                return Err(Failure::usage(format!(
-                    "`{path}` must not be null: omit it"
-                )));
+                return Err(Failure::usage(format!("`{path}` must not be null: omit it")));
             }
             check_urls(name, value)?;
         }
@@ -137,9 +131,9 @@ fn find_null(path: &str, value: &Value) -> Option<String> {
             .iter()
             .enumerate()
             .find_map(|(index, item)| find_null(&format!("{path}[{index}]"), item)),
-        Value::Object(fields) => fields
-            .iter()
-            .find_map(|(name, value)| find_null(&format!("{path}.{name}"), value)),
+        Value::Object(fields) => {
+            fields.iter().find_map(|(name, value)| find_null(&format!("{path}.{name}"), value))
+        }
         _ => None,
     }
 }

@@ -74,9 +74,7 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
         for (name, resource) in handle.receipt().iter().flat_map(|it| it.extra.iter()) {
             let id = resource.get("id").filter(|id| id.is_string());
             if let (Some(id), None) = (id, finished.result.extra.get(name)) {
-                finished
-                    .created
-                    .insert(name.to_owned(), json!({ "id": id }));
+                finished.created.insert(name.to_owned(), json!({ "id": id }));
             }
         }
         Ok(finished)
@@ -91,22 +89,15 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
     ) {
         if finished.result.artifacts().is_empty() {
             let id = sanitize(handle.id().as_str());
-            session
-                .printer
-                .warn(&format!("job {id} completed without files"));
+            session.printer.warn(&format!("job {id} completed without files"));
         }
         let download = handle.download_result(&finished.result, plan.folder());
-        finished
-            .download(download, handle, session, plan, on_progress)
-            .await;
+        finished.download(download, handle, session, plan, on_progress).await;
     }
 
     async fn stop(handle: &Handle<Self>) -> Result<Stopped, svc_sdk::Error> {
         let status = handle.cancel().await?.status;
-        Ok(Stopped {
-            description: status.to_string(),
-            is_canceled: status == JobStatus::Canceled,
-        })
+        Ok(Stopped { description: status.to_string(), is_canceled: status == JobStatus::Canceled })
     }
 
     fn print_result(
@@ -122,9 +113,7 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
     async fn shown_receipt(handle: &Handle<Self>) -> Result<JobReceipt, svc_sdk::Error> {
         Ok(match handle.receipt() {
             Some(receipt) => JobReceipt::Submitted(receipt.clone()),
-            None => JobReceipt::Read {
-                job: handle.get().await?,
-            },
+            None => JobReceipt::Read { job: handle.get().await? },
         })
     }
 
@@ -150,9 +139,7 @@ pub(crate) fn list(jobs: &[Job]) -> Table {
             job.id.as_str(),
             job.status.as_str(),
             job.model.as_deref().unwrap_or_default(),
-            job.job_type
-                .as_ref()
-                .map_or("", |job_type| job_type.as_str()),
+            job.job_type.as_ref().map_or("", |job_type| job_type.as_str()),
             &price(job).unwrap_or_default(),
             &time_ago(job.created_at.as_ref()),
         ]);
@@ -173,9 +160,9 @@ pub(crate) fn finished_list(finished: &[FinishedJob]) -> Table {
         let id = result.job_id.as_ref().map_or("", |id| id.as_str());
         let status = result.status.as_ref().map_or("", |status| status.as_str());
         match &finished.files {
-            Some(files) => files
-                .iter()
-                .for_each(|file| table.row([id, status, "file", &file.path])),
+            Some(files) => {
+                files.iter().for_each(|file| table.row([id, status, "file", &file.path]))
+            }
             None => result.artifacts().iter().for_each(|artifact| {
                 table.row([
                     id,
@@ -202,10 +189,7 @@ pub(crate) fn envelope(job: &Job) -> Table {
     table.field("price", price(job));
     table.field("created", time_ago_and_date(job.created_at.as_ref()));
     table.field("updated", time_ago_and_date(job.updated_at.as_ref()));
-    add_artifacts(
-        &mut table,
-        job.result.iter().flat_map(|result| &result.artifacts),
-    );
+    add_artifacts(&mut table, job.result.iter().flat_map(|result| &result.artifacts));
     if let Some(error) = &job.error {
         table.field("error", Some(error_text(error)));
     }
@@ -214,11 +198,8 @@ pub(crate) fn envelope(job: &Job) -> Table {
 
 /// Returns the table of a job's timeline, in the service's order.
 pub(crate) fn timeline(events: &[JobEvent]) -> Table {
-    let mut table = Table::new([
-        Column::time("at (UTC)"),
-        Column::text("event"),
-        Column::time("age"),
-    ]);
+    let mut table =
+        Table::new([Column::time("at (UTC)"), Column::text("event"), Column::time("age")]);
     for event in events {
         let at = event.created_at.as_ref();
         table.row([

@@ -204,12 +204,7 @@ pub(crate) struct Finished<T> {
 
 impl<T> Finished<T> {
     pub(crate) fn new(result: T) -> Self {
-        Self {
-            result,
-            created: Map::new(),
-            files: None,
-            failure: None,
-        }
+        Self { result, created: Map::new(), files: None, failure: None }
     }
 
     /// Downloads the files as planned, and adds them.
@@ -225,9 +220,8 @@ impl<T> Finished<T> {
         let files = plan.configure(0, download).await;
         let delivery = plan.deliver(session, files).await;
         self.files = delivery.files;
-        self.failure = delivery
-            .failure
-            .map(|failure| with_retry_command(failure, handle, session, plan));
+        self.failure =
+            delivery.failure.map(|failure| with_retry_command(failure, handle, session, plan));
     }
 }
 
@@ -245,11 +239,6 @@ pub(crate) struct SubmitRequest {
 impl SubmitRequest {
     /// Creates a request of an operation whose path has no placeholders.
     pub(crate) fn new(noun: &'static str, operation: Operation, body: Map<String, Value>) -> Self {
-        Self {
-            noun,
-            operation,
-            segments: Vec::new(),
-            body,
-        }
+        Self { noun, operation, segments: Vec::new(), body }
     }
 }

@@ -61,9 +61,7 @@ impl Session {
             };
             match &used.origin {
                 KeyOrigin::Variable(name) => failure
-                    .hint(format!(
-                        "correct or unset {name}, which overrides a stored key"
-                    ))
+                    .hint(format!("correct or unset {name}, which overrides a stored key"))
                     .hint(format!(
                         "or see which keys are configured: {}",
                         self.command(&["auth", "status"])
@@ -181,14 +179,8 @@ mod tests {
 
         let command = |surface, url| mock_command(surface, url).unwrap_or_default();
         assert_eq!(command(Open, "http://127.0.0.1:4010"), "svc mock serve");
-        assert_eq!(
-            command(Developer, "http://localhost:4011/"),
-            "svc mock serve"
-        );
-        assert_eq!(
-            command(Developer, "http://[::1]:5001"),
-            "svc mock serve --port-base 5000"
-        );
+        assert_eq!(command(Developer, "http://localhost:4011/"), "svc mock serve");
+        assert_eq!(command(Developer, "http://[::1]:5001"), "svc mock serve --port-base 5000");
         assert_eq!(command(Open, "https://api.example"), "");
         assert_eq!(command(Open, "https://127.0.0.1:4010"), "");
     }

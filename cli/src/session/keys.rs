@@ -142,9 +142,7 @@ impl Sandbox {
     /// Starts a mock with its default data.
     pub(crate) fn start() -> Self {
         let speed: Speed = SPEED.parse().unwrap_or_default();
-        Self {
-            mock: InProcess::new(Setup::default().speed(speed)),
-        }
+        Self { mock: InProcess::new(Setup::default().speed(speed)) }
     }
 
     /// Returns a transport that connects to the mock.

@@ -98,28 +98,18 @@ async fn login(session: &Session, args: Login) -> Result<(), Failure> {
 fn url_for(session: &Session, surface: SurfaceChoice) -> Result<(String, bool), Failure> {
     let settings = session.settings()?;
     // `--base-url` on its own is the URL of the surface that the key is for.
-    if let (SurfaceChoice::Developer, Some(url), None) = (
-        surface,
-        &session.global.base_url,
-        &session.global.developer_base_url,
-    ) {
+    if let (SurfaceChoice::Developer, Some(url), None) =
+        (surface, &session.global.base_url, &session.global.developer_base_url)
+    {
         return Ok((url.clone(), true));
     }
     match settings.url_of(surface) {
         Some(url) => Ok((url.value.clone(), matches!(url.origin, Origin::Flag(_)))),
         None if session.printer.can_prompt() => {
             let prompt = format!("URL of the {} surface", surface.as_str());
-            Ok((
-                Input::new()
-                    .with_prompt(prompt)
-                    .interact_text()
-                    .map_err(prompt_failure)?,
-                true,
-            ))
+            Ok((Input::new().with_prompt(prompt).interact_text().map_err(prompt_failure)?, true))
         }
-        None => settings
-            .require_url(surface)
-            .map(|url| (url.value.clone(), false)),
+        None => settings.require_url(surface).map(|url| (url.value.clone(), false)),
     }
 }
 
@@ -135,10 +125,10 @@ fn read_key(
             let prompt = format!("API key of the {} surface", surface.as_str());
             setup::prompt_for_key(&prompt)?.ok_or_else(empty)
         }
-        None if io::stdin().is_terminal() => Err(Failure::usage(
-            "cannot prompt for the key: stderr is not a terminal",
-        )
-        .hint("pass --key-file FILE, or the key on stdin")),
+        None if io::stdin().is_terminal() => {
+            Err(Failure::usage("cannot prompt for the key: stderr is not a terminal")
+                .hint("pass --key-file FILE, or the key on stdin"))
+        }
         None => setup::key_from_stdin()?
             .ok_or_else(|| empty().hint("pass --key-file FILE, or the key on stdin")),
     }
@@ -152,9 +142,7 @@ fn status(session: &Session) -> Result<(), Failure> {
         rows.push(KeyRow {
             surface: surface.as_str(),
             url: settings.url_of(surface).map(|url| url.value.clone()),
-            key: session
-                .key_origin(surface)?
-                .map(|origin| origin.to_string()),
+            key: session.key_origin(surface)?.map(|origin| origin.to_string()),
             redacted: key.map(|key| key.redacted()),
         });
     }
@@ -176,14 +164,12 @@ fn status(session: &Session) -> Result<(), Failure> {
         table
     })?;
     if rows.iter().all(|row| row.key.is_none()) {
-        return Err(
-            Failure::new(Exit::NotAllowed, "no API key is configured").hint(
-                Suggestion::from("set up URLs and keys with ")
-                    .svc(["init"])
-                    .then(", or store one key with ")
-                    .svc(["auth", "login"]),
-            ),
-        );
+        return Err(Failure::new(Exit::NotAllowed, "no API key is configured").hint(
+            Suggestion::from("set up URLs and keys with ")
+                .svc(["init"])
+                .then(", or store one key with ")
+                .svc(["auth", "login"]),
+        ));
     }
     Ok(())
 }

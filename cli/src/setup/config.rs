@@ -61,19 +61,17 @@ pub(crate) fn config(session: &Session, config: &Config) -> Result<(), Failure> 
     }
     match config {
         Config::Show { origin } => show(session, *origin),
-        Config::Path => session
-            .printer
-            .print_text(&config_file(session.environment())?.display().to_string()),
+        Config::Path => {
+            session.printer.print_text(&config_file(session.environment())?.display().to_string())
+        }
         Config::Get { key } => match session.settings()?.get(key) {
             Some(sourced) => session.printer.print_text(&sourced.value),
-            None => Err(
-                Failure::configuration(format!("{key} is not configured")).hint(
-                    Suggestion::from("set it with ")
-                        .svc(["config", "set", key, "VALUE"])
-                        .then(", or set up URLs and keys with ")
-                        .svc(["init"]),
-                ),
-            ),
+            None => Err(Failure::configuration(format!("{key} is not configured")).hint(
+                Suggestion::from("set it with ")
+                    .svc(["config", "set", key, "VALUE"])
+                    .then(", or set up URLs and keys with ")
+                    .svc(["init"]),
+            )),
         },
         Config::Set { key, value } => {
             if key.ends_with("_url") {
@@ -85,10 +83,9 @@ pub(crate) fn config(session: &Session, config: &Config) -> Result<(), Failure> 
             let (mut file, profile) = profile_of(session)?;
             file.set(&profile, key, value)?;
             file.save()?;
-            session.printer.note(&format!(
-                "set {key} of profile {profile} in {}",
-                file.path().display()
-            ));
+            session
+                .printer
+                .note(&format!("set {key} of profile {profile} in {}", file.path().display()));
             Ok(())
         }
         Config::Unset { key } => {
@@ -96,9 +93,7 @@ pub(crate) fn config(session: &Session, config: &Config) -> Result<(), Failure> 
             if file.unset(&profile, key) {
                 file.save()?;
             } else {
-                session
-                    .printer
-                    .note(&format!("profile {profile} has no {key}"));
+                session.printer.note(&format!("profile {profile} has no {key}"));
             }
             Ok(())
         }
@@ -146,26 +141,15 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
             Some(_) => Origin::Variable(variable).to_string(),
             None => "the platform".to_owned(),
         };
-        SettingRow {
-            name: name.to_owned(),
-            value: Some(value),
-            origin: Some(origin),
-        }
+        SettingRow { name: name.to_owned(), value: Some(value), origin: Some(origin) }
     };
-    rows.push(row(
-        "config_file",
-        settings.file.path().display().to_string(),
-        "SVC_CONFIG",
-    ));
+    rows.push(row("config_file", settings.file.path().display().to_string(), "SVC_CONFIG"));
     rows.push(row(
         "state_dir",
         state_dir(session.environment())?.display().to_string(),
         "SVC_STATE_DIR",
     ));
-    if ["base_url", "developer_base_url"]
-        .iter()
-        .all(|name| settings.get(name).is_none())
-    {
+    if ["base_url", "developer_base_url"].iter().all(|name| settings.get(name).is_none()) {
         let hint = "no URL is configured: set up URLs and keys with svc init";
         session.printer.note(hint);
     }

@@ -20,12 +20,11 @@ pub(crate) async fn init(session: &Session, args: Init) -> Result<(), Failure> {
             "`svc init` cannot be used with --sandbox: the sandbox needs no configuration",
         ));
     }
-    check_single_stdin_reader(&SurfaceChoice::ALL.map(|surface| {
-        (
-            surface.names().key_flag,
-            args.key_file(surface).and_then(Path::to_str),
-        )
-    }))?;
+    check_single_stdin_reader(
+        &SurfaceChoice::ALL.map(|surface| {
+            (surface.names().key_flag, args.key_file(surface).and_then(Path::to_str))
+        }),
+    )?;
     let plan = match session.printer.can_prompt() {
         true => super::questions::plan(session, &args).await?,
         false => given_plan(session, &args).await?,
@@ -135,10 +134,7 @@ impl SetupReport {
     pub(super) fn add_mcp(&mut self, mcp: &McpSetup) {
         let (status, message) = match mcp.tools {
             Some(count) => ("ok", format!("{count} tools")),
-            None => (
-                "not_checked",
-                "not tried: it takes the developer surface's key".to_owned(),
-            ),
+            None => ("not_checked", "not tried: it takes the developer surface's key".to_owned()),
         };
         self.endpoints.push(Endpoint {
             name: "mcp",
@@ -174,15 +170,9 @@ impl SetupReport {
         };
         let has = |names: &[&str]| self.endpoints.iter().any(|it| names.contains(&it.name));
         Ok(if has(&["open", "developer"]) {
-            vec![
-                format!("svc {generate}{profile}"),
-                format!("svc doctor{profile}"),
-            ]
+            vec![format!("svc {generate}{profile}"), format!("svc doctor{profile}")]
         } else {
-            vec![
-                format!("svc --sandbox {generate}"),
-                format!("svc init{profile}"),
-            ]
+            vec![format!("svc --sandbox {generate}"), format!("svc init{profile}")]
         })
     }
 

@@ -179,21 +179,14 @@ pub(crate) fn store_key(
     let store = session.key_store()?;
     let host = origin_of(url)?;
     let (location, why_not) = store.write(&profile, surface, key, &host)?;
-    let origin = KeyOrigin::Stored {
-        profile,
-        location,
-        path: store.path().to_owned(),
-        host,
-    };
+    let origin = KeyOrigin::Stored { profile, location, path: store.path().to_owned(), host };
     Ok((origin, why_not))
 }
 
 /// Notes why the keyring was not used, if it was not.
 pub(crate) fn note_unused_keyring(session: &Session, why_not: Option<&str>) {
     if let Some(why_not) = why_not {
-        session
-            .printer
-            .note(&format!("the keyring was not used: {why_not}"));
+        session.printer.note(&format!("the keyring was not used: {why_not}"));
     }
 }
 
@@ -201,11 +194,9 @@ impl KeyOrigin {
     /// Returns where a stored key is, such as `in the keyring`.
     pub(crate) fn stored_location(&self) -> String {
         match self {
-            Self::Stored {
-                location: KeyLocation::File,
-                path,
-                ..
-            } => format!("in {}", path.display()),
+            Self::Stored { location: KeyLocation::File, path, .. } => {
+                format!("in {}", path.display())
+            }
             Self::Stored { .. } => "in the keyring".to_owned(),
             other => format!("in {other}"),
         }
@@ -227,9 +218,9 @@ pub(crate) fn warn_of_overrides(
     };
     let variable = surface.names().key_variable;
     match environment.get(variable) {
-        Some(text) if text.trim() == key.expose() => session.printer.note(&format!(
-            "{variable} is set to the same key, and overrides the stored one"
-        )),
+        Some(text) if text.trim() == key.expose() => session
+            .printer
+            .note(&format!("{variable} is set to the same key, and overrides the stored one")),
         Some(_) => warn(variable, "key"),
         None => {}
     }

@@ -135,10 +135,7 @@ fn read_missing_key(
     let is_stdin = |surface| args.key_file(surface) == Some(Path::new("-"));
     let is_free =
         reads_stdin && !io::stdin().is_terminal() && !SurfaceChoice::ALL.into_iter().any(is_stdin);
-    let mut missing: Vec<_> = found
-        .iter_mut()
-        .filter(|(_, _, key)| key.is_none())
-        .collect();
+    let mut missing: Vec<_> = found.iter_mut().filter(|(_, _, key)| key.is_none()).collect();
     if let ([(_, _, key)], true) = (missing.as_mut_slice(), is_free) {
         *key = setup::key_from_stdin()?;
     }
@@ -149,9 +146,7 @@ fn missing_key(surface: SurfaceChoice) -> Failure {
     let (name, flag) = (surface.as_str(), surface.names().key_flag);
     let variable = surface.names().key_variable;
     Failure::usage(format!("no API key for the {name} surface was given"))
-        .hint(format!(
-            "pass {flag} FILE, or the key on stdin with {flag} -"
-        ))
+        .hint(format!("pass {flag} FILE, or the key on stdin with {flag} -"))
         .hint(format!("or set {variable}"))
 }
 
@@ -172,14 +167,12 @@ pub(super) async fn verify_surface(
     url: String,
     key: ConfiguredKey,
 ) -> Result<SurfaceSetup, Failure> {
-    setup::verify(session, surface, &url, &key)
-        .await
-        .map_err(|failure| {
-            failure.context(format!(
-                "could not verify the key of the {} surface; nothing was stored",
-                surface.as_str()
-            ))
-        })?;
+    setup::verify(session, surface, &url, &key).await.map_err(|failure| {
+        failure.context(format!(
+            "could not verify the key of the {} surface; nothing was stored",
+            surface.as_str()
+        ))
+    })?;
     Ok(SurfaceSetup { surface, url, key })
 }
 
@@ -192,13 +185,9 @@ pub(super) async fn try_mcp(
     origin_of(&url)?;
     #[cfg(feature = "mcp")]
     let tools = match key {
-        Some(key) => Some(
-            setup::count_tools(session, &url, key)
-                .await
-                .map_err(|failure| {
-                    failure.context("could not connect to the MCP endpoint; nothing was stored")
-                })?,
-        ),
+        Some(key) => Some(setup::count_tools(session, &url, key).await.map_err(|failure| {
+            failure.context("could not connect to the MCP endpoint; nothing was stored")
+        })?),
         None => None,
     };
     #[cfg(not(feature = "mcp"))]

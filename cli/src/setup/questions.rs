@@ -53,16 +53,12 @@ fn offers_mock(session: &Session) -> Result<bool, Failure> {
     if environment.get("SVC_CONTROL_URL").is_none() {
         return Ok(false);
     }
-    let url = environment
-        .get("SVC_BASE_URL")
-        .or_else(|| environment.get("SVC_DEVELOPER_BASE_URL"));
+    let url = environment.get("SVC_BASE_URL").or_else(|| environment.get("SVC_DEVELOPER_BASE_URL"));
     let Some(url) = url else {
         return Ok(false);
     };
     // A prompt that is longer than the terminal is wide would be shown twice.
-    session
-        .printer
-        .note(&format!("The environment is that of a mock server: {url}"));
+    session.printer.note(&format!("The environment is that of a mock server: {url}"));
     // Unlike a `Confirm`, an `Input` does not hide the cursor, which Ctrl-C would leave hidden.
     let answer = Input::<String>::new()
         .with_prompt("Use its URLs and keys? [Y/n]")
@@ -89,9 +85,7 @@ async fn ask_for_surface(
     surface: SurfaceChoice,
 ) -> Result<Option<SurfaceSetup>, Failure> {
     let name = surface.as_str();
-    session
-        .printer
-        .note(&format!("The {name} surface: {}", purpose(surface)));
+    session.printer.note(&format!("The {name} surface: {}", purpose(surface)));
     let configured = session.settings()?.url_of(surface);
     let mut default = configured.map(|url| url.value.clone());
     for attempt in 1.. {
@@ -144,9 +138,7 @@ fn ask_for_url(
         let input = Input::<String>::new().allow_empty(true);
         let input = match default {
             Some(url) => {
-                session
-                    .printer
-                    .note(&format!("Enter takes {url}, and {SKIP} skips it"));
+                session.printer.note(&format!("Enter takes {url}, and {SKIP} skips it"));
                 let input = input.with_prompt(what).default(url.to_owned());
                 input.show_default(false)
             }
@@ -186,9 +178,7 @@ fn ask_for_key(
     let prompt = match &configured {
         Some(key) => {
             let (redacted, origin) = (key.redacted(), &key.origin);
-            session
-                .printer
-                .note(&format!("Enter takes the key {redacted} from {origin}"));
+            session.printer.note(&format!("Enter takes the key {redacted} from {origin}"));
             format!("API key of the {name} surface")
         }
         None => format!("API key of the {name} surface, Enter to skip"),
@@ -203,10 +193,7 @@ async fn ask_for_mcp(
 ) -> Result<Option<McpSetup>, Failure> {
     let configured = match &args.mcp_url {
         Some(url) => return try_mcp(session, url.clone(), key).await.map(Some),
-        None => session
-            .settings()?
-            .get("mcp_url")
-            .map(|url| url.value.as_str()),
+        None => session.settings()?.get("mcp_url").map(|url| url.value.as_str()),
     };
     session.printer.note("The MCP endpoint: tools for agents");
     for attempt in 1.. {

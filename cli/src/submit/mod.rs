@@ -58,13 +58,8 @@ pub(crate) async fn run<R: ResourceKind>(
     receipt_mode: ReceiptMode,
 ) -> Result<(), Failure> {
     let access = session.access::<R::Surface>()?;
-    let submit = Submission::<R> {
-        session,
-        access: &access,
-        request: &request,
-        options,
-        receipt_mode,
-    };
+    let submit =
+        Submission::<R> { session, access: &access, request: &request, options, receipt_mode };
     if options.spending.dry_run {
         return submit.dry_run().await;
     }
@@ -100,9 +95,7 @@ pub(crate) async fn run<R: ResourceKind>(
         Some(Outcome::Completed) if options.no_wait => Some(Outcome::Submitted),
         outcome => outcome,
     };
-    payment
-        .close(&session.printer, intent.as_ref(), outcome)
-        .await;
+    payment.close(&session.printer, intent.as_ref(), outcome).await;
     finished
 }
 
@@ -145,10 +138,7 @@ impl<R: ResourceKind> Submission<'_, R> {
         }
         self.session.printer.print_item(&shown, |_| {
             let mut table = Table::key_value();
-            table.field(
-                "request",
-                Some(format!("{} {}", operation.method().as_str(), path)),
-            );
+            table.field("request", Some(format!("{} {}", operation.method().as_str(), path)));
             table.field("body", Some(Value::Object(self.request.body.clone())));
             let price_text = match &price {
                 Price::Unknown => "unknown".to_owned(),
@@ -225,9 +215,7 @@ impl<R: ResourceKind> Submission<'_, R> {
     /// Prints the id at once, so that the resource can be found if this process ends.
     fn announce(&self, resource: &Handle<R>, price: &Price) {
         let charge = R::charge(resource);
-        let charge_note = charge
-            .map(|price| format!(" ({price} USD)"))
-            .unwrap_or_default();
+        let charge_note = charge.map(|price| format!(" ({price} USD)")).unwrap_or_default();
         let prefix = match resource.is_replay() {
             true => "Found an existing submission with this idempotency key:",
             false => "Submitted",
@@ -235,9 +223,7 @@ impl<R: ResourceKind> Submission<'_, R> {
         let id = R::resource_id(resource);
         let noun = id.noun();
         let id = sanitize(id.id());
-        self.session
-            .printer
-            .note(&format!("{prefix} {noun} {id}{charge_note}"));
+        self.session.printer.note(&format!("{prefix} {noun} {id}{charge_note}"));
         let limit = self.options.spending.max_price.or(price.upper_bound());
         if let (Some(charge), Some(limit)) = (charge, limit)
             && charge > limit
@@ -270,12 +256,7 @@ impl<R: ResourceKind> Submission<'_, R> {
             }
             return Ok(());
         }
-        let waiter = Waiter {
-            session: self.session,
-            resource,
-            args: &self.options.wait,
-            download,
-        };
+        let waiter = Waiter { session: self.session, resource, args: &self.options.wait, download };
         let finished = waiter.wait().await.map_err(lost_hint::<R>)?;
         let resource = &waiter.resource;
         R::print_result(resource, self.session, finished, self.receipt_mode)
@@ -301,10 +282,8 @@ impl<R: ResourceKind> Submission<'_, R> {
 /// Adds what to do if a resource that was submitted is not found.
 fn lost_hint<R: ResourceKind>(failure: Failure) -> Failure {
     match failure.exit() {
-        Exit::NotFound => failure.hint(format!(
-            "if the service has lost the {}, submit a new one with --new",
-            R::NOUN
-        )),
+        Exit::NotFound => failure
+            .hint(format!("if the service has lost the {}, submit a new one with --new", R::NOUN)),
         _ => failure,
     }
 }

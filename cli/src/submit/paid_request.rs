@@ -55,13 +55,7 @@ impl<'a> PaidRequest<'a> {
 
     /// Returns what the journal notes of it before it is sent.
     pub(super) fn notes(&self, price: Option<Usd>) -> Map<String, Value> {
-        notes(
-            self.surface.as_str(),
-            self.base_url,
-            &summary(self.request),
-            price,
-            self.max_price,
-        )
+        notes(self.surface.as_str(), self.base_url, &summary(self.request), price, self.max_price)
     }
 }
 
@@ -96,13 +90,7 @@ fn summary(request: &SubmitRequest) -> String {
     {
         parts.push(request.segments.join("/"));
     }
-    for name in [
-        "model",
-        "duration",
-        "resolution",
-        "aspect_ratio",
-        "num_images",
-    ] {
+    for name in ["model", "duration", "resolution", "aspect_ratio", "num_images"] {
         match request.body.get(name) {
             Some(Value::String(text)) => parts.push(format!("{name} {text}")),
             Some(Value::Number(number)) => parts.push(format!("{name} {number}")),

@@ -54,13 +54,7 @@ impl<'a> Payment<'a> {
             }
             None => None,
         };
-        let payment = Self {
-            paid,
-            hash,
-            journal,
-            orphan,
-            hints,
-        };
+        let payment = Self { paid, hash, journal, orphan, hints };
         if let Some(orphan) = &payment.orphan
             && let Some(reason) = orphan.undecided.filter(|_| orphan.entry.resource.is_none())
         {
@@ -216,18 +210,14 @@ impl<'a> Payment<'a> {
     fn undecided(&self, orphan: &Orphan, reason: UndecidedReason) -> Failure {
         let since = clock::format_duration(orphan.age());
         let (what, why) = match reason {
-            UndecidedReason::AcceptedWithoutId => (
-                "run",
-                "the service accepted it with a response that has no readable id",
-            ),
+            UndecidedReason::AcceptedWithoutId => {
+                ("run", "the service accepted it with a response that has no readable id")
+            }
             UndecidedReason::NewerVersion => {
                 ("run", "a newer version of svc has written its journal")
             }
             _ if self.paid.is_idempotent => ("interrupted", "its idempotency key has expired"),
-            _ => (
-                "interrupted",
-                "the operation does not support idempotency keys",
-            ),
+            _ => ("interrupted", "the operation does not support idempotency keys"),
         };
         Failure::new(
             Exit::Ambiguous,

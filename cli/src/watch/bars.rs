@@ -9,14 +9,7 @@ use super::model::{DownloadState, JobRow, ListState, Message, ViewModel};
 use crate::text::{counted, sanitize};
 
 /// The keys, from the most to the least important one.
-const KEYS: [&str; 6] = [
-    "q quit",
-    "enter details",
-    "c cancel",
-    "d download",
-    "o open",
-    "↑↓ move",
-];
+const KEYS: [&str; 6] = ["q quit", "enter details", "c cancel", "d download", "o open", "↑↓ move"];
 
 /// The maximum number of lines of a message.
 const MAX_MESSAGE_LINES: usize = 3;
@@ -49,9 +42,7 @@ pub(super) fn title(model: &ViewModel, width: u16) -> String {
         (count(|status| *status == JobStatus::Canceled), "canceled"),
     ];
     let ended = rows.into_iter().filter(|(count, _)| *count > 0);
-    let ended: Vec<String> = ended
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
+    let ended: Vec<String> = ended.map(|(count, what)| format!("{count} {what}")).collect();
 
     let mut full = vec![jobs.clone(), format!("{spent} spent"), active.clone()];
     full.push(format!("{completed} completed"));
@@ -94,10 +85,7 @@ pub(super) fn bottom_lines(model: &ViewModel, context: &Context, width: u16) -> 
 /// Returns what a key does not remove: that the list cannot be read, or the running downloads.
 fn lasting_message(model: &ViewModel) -> Option<Message> {
     if let ListState::Failed(reason) = &model.list {
-        return Some(Message {
-            text: format!("cannot list jobs: {reason}"),
-            is_error: true,
-        });
+        return Some(Message { text: format!("cannot list jobs: {reason}"), is_error: true });
     }
     let is_running = |row: &&JobRow| matches!(row.download, DownloadState::Running { .. });
     let running: Vec<&JobRow> = model.rows().iter().filter(is_running).collect();
@@ -106,10 +94,7 @@ fn lasting_message(model: &ViewModel) -> Option<Message> {
         [row] => format!("downloading {}: {}", row.id, row.files()),
         rows => format!("downloading {}", counted(rows.len(), "job")),
     };
-    Some(Message {
-        text,
-        is_error: false,
-    })
+    Some(Message { text, is_error: false })
 }
 
 /// Joins as many of the first parts as fit.

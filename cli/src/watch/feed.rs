@@ -62,10 +62,7 @@ impl Feed {
                 }
             });
         }
-        Self {
-            events,
-            _polls: polls,
-        }
+        Self { events, _polls: polls }
     }
 
     /// Reads the newest jobs again and again.
@@ -92,10 +89,7 @@ impl Feed {
                 sleep(LIST_INTERVAL).await;
             }
         });
-        Self {
-            events,
-            _polls: polls,
-        }
+        Self { events, _polls: polls }
     }
 }
 
@@ -171,20 +165,9 @@ async fn read_newest<S: ClientSurface>(
 #[derive(Debug)]
 pub(super) enum TaskEvent {
     Canceled(Box<Job>),
-    Downloading {
-        id: JobId,
-        bytes: u64,
-        total: Option<u64>,
-    },
-    Downloaded {
-        id: JobId,
-        files: Vec<PathBuf>,
-        opens: bool,
-    },
-    DownloadFailed {
-        id: JobId,
-        reason: String,
-    },
+    Downloading { id: JobId, bytes: u64, total: Option<u64> },
+    Downloaded { id: JobId, files: Vec<PathBuf>, opens: bool },
+    DownloadFailed { id: JobId, reason: String },
     Failed(String),
 }
 
@@ -214,16 +197,12 @@ pub(super) async fn download<S: ClientSurface>(
     sender: UnboundedSender<TaskEvent>,
 ) {
     let (progress, job) = (sender.clone(), id.clone());
-    let download = client
-        .jobs()
-        .handle(&id)
-        .download(&folder)
-        .on_progress(move |event| {
-            if let DownloadEvent::Advanced { bytes, total, .. } = event.event {
-                let id = job.clone();
-                let _ = progress.send(TaskEvent::Downloading { id, bytes, total });
-            }
-        });
+    let download = client.jobs().handle(&id).download(&folder).on_progress(move |event| {
+        if let DownloadEvent::Advanced { bytes, total, .. } = event.event {
+            let id = job.clone();
+            let _ = progress.send(TaskEvent::Downloading { id, bytes, total });
+        }
+    });
     let event = match download.await {
         Ok(files) => {
             let files = files.into_iter().map(|file| file.path).collect();
@@ -264,16 +243,11 @@ pub(super) fn apply_task_event(
         TaskEvent::Downloaded { id, files, opens } => {
             let folder = folder.display();
             model.set_message(
-                format!(
-                    "downloaded {} of {id} to {folder}",
-                    counted(files.len(), "file")
-                ),
+                format!("downloaded {} of {id} to {folder}", counted(files.len(), "file")),
                 false,
             );
             if let Some(row) = model.row_mut(&id) {
-                row.download = DownloadState::Done {
-                    files: files.clone(),
-                };
+                row.download = DownloadState::Done { files: files.clone() };
             }
             if opens {
                 return files;

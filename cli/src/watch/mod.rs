@@ -50,9 +50,7 @@ pub(crate) async fn watch<S: EstimateSource>(
         let why = "no job ids given: without a terminal, svc job watch needs to know which jobs to \
             wait for";
         let list = ["job", "list", "--status", "processing"];
-        let hint = Suggestion::from("pass job ids (list them with: ")
-            .svc(list)
-            .then(")");
+        let hint = Suggestion::from("pass job ids (list them with: ").svc(list).then(")");
         return Err(Failure::usage(why).hint(hint));
     }
     run(session, access, options).await
@@ -154,9 +152,8 @@ fn print_line(session: &Session, job: &Job) -> Result<(), Failure> {
         at: format!("{:.3}", clock::now()),
         terminal: job.status.is_terminal(),
     };
-    let text = session
-        .printer
-        .format_line(&line, |line| format!("{}  {}", line.job_id, line.status))?;
+    let text =
+        session.printer.format_line(&line, |line| format!("{}  {}", line.job_id, line.status))?;
     write_stdout(text.as_bytes())
 }
 
@@ -166,10 +163,7 @@ fn failure_of(job: &Job) -> Option<Failure> {
         JobStatus::Canceled => (Exit::JobCanceled, "was canceled"),
         _ => return None,
     };
-    let reason = job
-        .error
-        .as_ref()
-        .map(|error| format!(": {}", error_text(error)));
+    let reason = job.error.as_ref().map(|error| format!(": {}", error_text(error)));
     let message = format!("{} {what}{}", job.id, reason.unwrap_or_default());
     Some(Failure::new(exit, message).for_job(job.id.as_str()))
 }

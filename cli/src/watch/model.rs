@@ -41,10 +41,7 @@ impl JobRow {
     pub(super) fn files(&self) -> String {
         match &self.download {
             DownloadState::None => String::new(),
-            DownloadState::Running {
-                bytes,
-                total: Some(total),
-            } if *total > 0 => {
+            DownloadState::Running { bytes, total: Some(total) } if *total > 0 => {
                 format!("{} %", bytes.saturating_mul(100) / total)
             }
             DownloadState::Running { bytes, .. } => format!("{bytes} bytes"),
@@ -103,10 +100,7 @@ pub(super) enum KeyAction {
 impl ViewModel {
     /// Creates a screen that shows given jobs, or the newest ones if none are given.
     pub(super) fn new(ids: &[String]) -> Self {
-        let mut model = Self {
-            keeps_order: !ids.is_empty(),
-            ..Self::default()
-        };
+        let mut model = Self { keeps_order: !ids.is_empty(), ..Self::default() };
         for id in ids {
             model.add_row(JobId::from(id.clone()));
         }
@@ -146,9 +140,7 @@ impl ViewModel {
         let charged = jobs.filter(|job| !is_refunded(job));
         charged
             .filter_map(|job| job.price_usd)
-            .fold(Usd::ZERO, |sum, price| {
-                sum.checked_add(price).unwrap_or(sum)
-            })
+            .fold(Usd::ZERO, |sum, price| sum.checked_add(price).unwrap_or(sum))
     }
 
     /// Shows a job as it was read.
@@ -210,12 +202,7 @@ impl ViewModel {
 
     fn add_row(&mut self, id: JobId) {
         self.by_id.insert(id.clone(), self.rows.len());
-        self.rows.push(JobRow {
-            id,
-            job: None,
-            download: DownloadState::None,
-            error: None,
-        });
+        self.rows.push(JobRow { id, job: None, download: DownloadState::None, error: None });
     }
 
     /// Sorts the rows, and keeps the selection on its job.
@@ -227,12 +214,9 @@ impl ViewModel {
             let job = row.job.as_ref();
             job.and_then(|job| job.created_at.as_ref().map(|at| at.as_str().to_owned()))
         };
-        self.rows
-            .sort_by_cached_key(|row| std::cmp::Reverse(created(row)));
+        self.rows.sort_by_cached_key(|row| std::cmp::Reverse(created(row)));
         let positions = self.rows.iter().enumerate();
-        self.by_id = positions
-            .map(|(index, row)| (row.id.clone(), index))
-            .collect();
+        self.by_id = positions.map(|(index, row)| (row.id.clone(), index)).collect();
         // A user who has not moved sees new jobs as they come.
         if let (false, Some(id)) = (is_at_top, selected) {
             self.selected = self.by_id.get(&id).copied().unwrap_or_default();
@@ -326,11 +310,7 @@ mod tests {
     #[test]
     fn refunded_jobs_do_not_count_as_spent() {
         let mut model = ViewModel::new(&[]);
-        for (id, status) in [
-            ("job_1", "completed"),
-            ("job_2", "failed"),
-            ("job_3", "processing"),
-        ] {
+        for (id, status) in [("job_1", "completed"), ("job_2", "failed"), ("job_3", "processing")] {
             model.update(job(id, status, "2026-01-01T00:00:01Z", "0.2890"));
         }
         assert_eq!(model.total_spent().to_string(), "0.5780");
@@ -361,18 +341,9 @@ mod tests {
         assert_eq!(press(&mut model, KeyCode::Char('d')), KeyAction::None);
         model.update(job("job_1", "completed", "2026-01-01T00:00:01Z", "0.1000"));
         let id = JobId::from("job_1".to_owned());
-        assert_eq!(
-            press(&mut model, KeyCode::Char('d')),
-            KeyAction::Download(id.clone())
-        );
-        assert_eq!(
-            press(&mut model, KeyCode::Char('o')),
-            KeyAction::Open(id.clone())
-        );
-        let running = DownloadState::Running {
-            bytes: 1,
-            total: None,
-        };
+        assert_eq!(press(&mut model, KeyCode::Char('d')), KeyAction::Download(id.clone()));
+        assert_eq!(press(&mut model, KeyCode::Char('o')), KeyAction::Open(id.clone()));
+        let running = DownloadState::Running { bytes: 1, total: None };
         model.row_mut(&id).unwrap().download = running;
         assert_eq!(press(&mut model, KeyCode::Char('d')), KeyAction::None);
     }

@@ -73,9 +73,7 @@ pub(super) async fn run<S: ClientSurface>(
     let mut screen = Screen::open().map_err(terminal_failure)?;
     let mut keys = screen.keys();
     let ended = loop {
-        let drawn = screen
-            .terminal
-            .draw(|frame| view::draw(frame, &model, &mut table, &context));
+        let drawn = screen.terminal.draw(|frame| view::draw(frame, &model, &mut table, &context));
         let height = drawn.map_err(terminal_failure)?.area.height;
         tokio::select! {
             biased;
@@ -140,10 +138,7 @@ pub(super) async fn run<S: ClientSurface>(
         while running.try_join_next().is_some() {}
     };
     for file in model.downloaded_files() {
-        session.printer.note(&format!(
-            "downloaded {}",
-            sanitize(&file.display().to_string())
-        ));
+        session.printer.note(&format!("downloaded {}", sanitize(&file.display().to_string())));
     }
     ended
 }
@@ -161,10 +156,7 @@ fn none_found(mut missing: Vec<Failure>) -> Failure {
 
 fn start_download(model: &mut ViewModel, id: &JobId) {
     if let Some(row) = model.row_mut(id) {
-        row.download = DownloadState::Running {
-            bytes: 0,
-            total: None,
-        };
+        row.download = DownloadState::Running { bytes: 0, total: None };
     }
 }
 
@@ -222,10 +214,7 @@ struct Screen {
 
 impl Screen {
     fn open() -> io::Result<Self> {
-        Ok(Self {
-            terminal: ratatui::try_init()?,
-            is_closed: Arc::default(),
-        })
+        Ok(Self { terminal: ratatui::try_init()?, is_closed: Arc::default() })
     }
 
     /// Starts the thread that reads the keys, as reading them blocks.

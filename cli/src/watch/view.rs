@@ -42,12 +42,7 @@ const fn column(
     min_screen: u16,
     is_right_aligned: bool,
 ) -> JobColumn {
-    JobColumn {
-        heading,
-        text,
-        min_screen,
-        is_right_aligned,
-    }
+    JobColumn { heading, text, min_screen, is_right_aligned }
 }
 
 pub(super) fn draw(
@@ -59,12 +54,9 @@ pub(super) fn draw(
     let width = frame.area().width;
     let bottom_lines = bars::bottom_lines(model, context, width);
     let height = u16::try_from(bottom_lines.len()).unwrap_or(1);
-    let [title, body, bottom] = Layout::vertical([
-        Constraint::Length(1),
-        Constraint::Min(1),
-        Constraint::Length(height),
-    ])
-    .areas(frame.area());
+    let [title, body, bottom] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(height)])
+            .areas(frame.area());
     frame.render_widget(Line::from(bars::title(model, width)).style(bold()), title);
     let (list, details) = split(body, model.shows_details);
     draw_list(frame, list, model, table, context);
@@ -108,30 +100,20 @@ fn draw_list(
         frame.render_widget(Paragraph::new(text), area);
         return;
     }
-    let columns: Vec<&JobColumn> = COLUMNS
-        .iter()
-        .filter(|column| area.width >= column.min_screen)
-        .collect();
+    let columns: Vec<&JobColumn> =
+        COLUMNS.iter().filter(|column| area.width >= column.min_screen).collect();
     let texts: Vec<Vec<String>> = model
         .rows()
         .iter()
-        .map(|row| {
-            columns
-                .iter()
-                .map(|column| (column.text)(row, context))
-                .collect()
-        })
+        .map(|row| columns.iter().map(|column| (column.text)(row, context)).collect())
         .collect();
     let width_of = |index: usize, column: &JobColumn| {
         let cells = texts.iter().filter_map(|row| row.get(index));
         let widest = cells.map(|text| text.width()).max().unwrap_or_default();
         widest.max(column.heading.len())
     };
-    let widths: Vec<usize> = columns
-        .iter()
-        .enumerate()
-        .map(|(index, column)| width_of(index, column))
-        .collect();
+    let widths: Vec<usize> =
+        columns.iter().enumerate().map(|(index, column)| width_of(index, column)).collect();
     let aligned = |index: usize, text: &str| match columns.get(index) {
         Some(column) if column.is_right_aligned => {
             let width = widths.get(index).copied().unwrap_or_default();
@@ -139,26 +121,19 @@ fn draw_list(
         }
         _ => text.to_owned(),
     };
-    let header = columns
-        .iter()
-        .enumerate()
-        .map(|(index, column)| aligned(index, column.heading));
+    let header = columns.iter().enumerate().map(|(index, column)| aligned(index, column.heading));
     let rows = model.rows().iter().zip(&texts).map(|(row, texts)| {
         let cells = texts.iter().enumerate().map(|(index, text)| {
             let cell = Cell::from(aligned(index, text));
-            match columns
-                .get(index)
-                .is_some_and(|column| column.heading == "STATUS")
-            {
+            match columns.get(index).is_some_and(|column| column.heading == "STATUS") {
                 true => cell.style(status_style(row, context)),
                 false => cell,
             }
         });
         TableRow::new(cells.collect::<Vec<_>>())
     });
-    let constraints = widths
-        .iter()
-        .map(|width| Constraint::Length(u16::try_from(*width).unwrap_or(u16::MAX)));
+    let constraints =
+        widths.iter().map(|width| Constraint::Length(u16::try_from(*width).unwrap_or(u16::MAX)));
     table.select(Some(model.selected()));
     let widget = Table::new(rows, constraints)
         .header(TableRow::new(header.collect::<Vec<_>>()).style(bold()))
@@ -171,10 +146,7 @@ fn draw_details(frame: &mut Frame<'_>, area: Rect, model: &ViewModel, context: &
     let Some(row) = model.selected_row() else {
         return;
     };
-    let mut lines = vec![
-        detail("job", sanitize(row.id.as_str())),
-        detail("status", status(row)),
-    ];
+    let mut lines = vec![detail("job", sanitize(row.id.as_str())), detail("status", status(row))];
     if let Some(job) = &row.job {
         let fields = [
             ("kind", kind(row)),
@@ -191,11 +163,7 @@ fn draw_details(frame: &mut Frame<'_>, area: Rect, model: &ViewModel, context: &
         ];
         let present = fields.into_iter().filter(|(_, text)| !text.is_empty());
         lines.extend(present.map(|(name, text)| detail(name, text)));
-        lines.extend(
-            job.error
-                .as_ref()
-                .map(|error| detail("error", sanitize(&error_text(error)))),
-        );
+        lines.extend(job.error.as_ref().map(|error| detail("error", sanitize(&error_text(error)))));
         let artifacts = job.result.iter().flat_map(|result| &result.artifacts);
         for artifact in artifacts {
             let url = artifact.url.as_deref().unwrap_or("no URL");
@@ -207,27 +175,19 @@ fn draw_details(frame: &mut Frame<'_>, area: Rect, model: &ViewModel, context: &
             lines.push(detail("saved", sanitize(&file.display().to_string())));
         }
     }
-    lines.extend(
-        row.error
-            .as_ref()
-            .map(|error| detail("problem", sanitize(error))),
-    );
+    lines.extend(row.error.as_ref().map(|error| detail("problem", sanitize(error))));
     let border = match area.width >= frame.area().width {
         true => Borders::TOP,
         false => Borders::LEFT,
     };
-    let details = Paragraph::new(lines)
-        .wrap(Wrap { trim: false })
-        .block(Block::new().borders(border));
+    let details =
+        Paragraph::new(lines).wrap(Wrap { trim: false }).block(Block::new().borders(border));
     frame.render_widget(Clear, area);
     frame.render_widget(details, area);
 }
 
 fn detail(name: &str, text: String) -> Line<'static> {
-    Line::from(vec![
-        Span::styled(format!("{name:<9}"), bold()),
-        Span::raw(text),
-    ])
+    Line::from(vec![Span::styled(format!("{name:<9}"), bold()), Span::raw(text)])
 }
 
 fn status(row: &JobRow) -> String {
@@ -300,9 +260,7 @@ mod tests {
         };
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         let mut table = TableState::new();
-        terminal
-            .draw(|frame| draw(frame, model, &mut table, &context))
-            .unwrap();
+        terminal.draw(|frame| draw(frame, model, &mut table, &context)).unwrap();
         let buffer = terminal.backend().buffer().clone();
         let lines = buffer.content.chunks(usize::from(width));
         lines
@@ -319,9 +277,7 @@ mod tests {
         model.press(ratatui::crossterm::event::KeyCode::End.into(), 10);
         let lines = screen(&model, 80, 24);
         assert!(
-            lines
-                .iter()
-                .any(|line| line.starts_with("job_00000000000000000000")),
+            lines.iter().any(|line| line.starts_with("job_00000000000000000000")),
             "{lines:#?}"
         );
     }
@@ -329,10 +285,7 @@ mod tests {
     #[test]
     fn a_narrow_title_has_what_needs_attention() {
         let mut model = model(4);
-        assert_eq!(
-            screen(&model, 40, 6)[0],
-            "4 jobs  2 active  1 failed  $0.8670"
-        );
+        assert_eq!(screen(&model, 40, 6)[0], "4 jobs  2 active  1 failed  $0.8670");
         assert_eq!(screen(&model, 20, 6)[0], "4 jobs  2 active");
         let job = json!({"id": "job_c", "status": "canceled"});
         model.update(serde_json::from_value(job).unwrap());
@@ -346,23 +299,13 @@ mod tests {
     fn a_long_message_takes_more_lines() {
         let mut model = model(1);
         let id = "job_00000000000000000000";
-        model.set_message(
-            format!("could not cancel {id}: generation has already started"),
-            true,
-        );
+        model.set_message(format!("could not cancel {id}: generation has already started"), true);
         assert_eq!(
             screen(&model, 40, 8)[5..],
-            [
-                "could not cancel",
-                "job_00000000000000000000: generation has",
-                "already started"
-            ]
+            ["could not cancel", "job_00000000000000000000: generation has", "already started"]
         );
         model.set_message("x".repeat(500), true);
-        assert_eq!(
-            screen(&model, 40, 8)[5..],
-            ["x".repeat(40), "x".repeat(40), "x".repeat(40)]
-        );
+        assert_eq!(screen(&model, 40, 8)[5..], ["x".repeat(40), "x".repeat(40), "x".repeat(40)]);
     }
 
     #[test]
@@ -370,26 +313,16 @@ mod tests {
         let mut model = ViewModel::new(&[]);
         assert_eq!(screen(&model, 80, 4)[1], "Loading jobs…");
         model.list = ListState::Read;
-        assert_eq!(
-            screen(&model, 80, 4)[1],
-            "No jobs yet. New ones appear here."
-        );
+        assert_eq!(screen(&model, 80, 4)[1], "No jobs yet. New ones appear here.");
         model.list = ListState::Failed("invalid API key".to_owned());
         // A key does not remove why nothing is shown.
         model.press(ratatui::crossterm::event::KeyCode::Down.into(), 10);
         assert_eq!(
             screen(&model, 80, 4)[1..],
-            [
-                "The jobs are not known.",
-                "",
-                "cannot list jobs: invalid API key"
-            ]
+            ["The jobs are not known.", "", "cannot list jobs: invalid API key"]
         );
         model.update(serde_json::from_value(json!({"id": "job_1", "status": "queued"})).unwrap());
-        assert_eq!(
-            screen(&model, 80, 4)[3],
-            "cannot list jobs: invalid API key"
-        );
+        assert_eq!(screen(&model, 80, 4)[3], "cannot list jobs: invalid API key");
     }
 
     #[test]
@@ -401,10 +334,7 @@ mod tests {
             model.row_mut(&id).unwrap().download = DownloadState::Running { bytes, total };
             screen(&model, 60, 20).pop().unwrap()
         };
-        assert_eq!(
-            download(0, 1, Some(4)),
-            "downloading job_00000000000000000000: 25 %"
-        );
+        assert_eq!(download(0, 1, Some(4)), "downloading job_00000000000000000000: 25 %");
         assert_eq!(download(4, 0, None), "downloading 2 jobs");
     }
 

@@ -47,9 +47,7 @@ impl Sample {
 
     pub(crate) fn names() -> Vec<String> {
         let values = Self::value_variants().iter();
-        values
-            .filter_map(|it| Some(it.to_possible_value()?.get_name().to_owned()))
-            .collect()
+        values.filter_map(|it| Some(it.to_possible_value()?.get_name().to_owned())).collect()
     }
 
     /// Returns `job` or `run`, or `None` for an event of neither.
@@ -71,18 +69,12 @@ impl Sample {
                 "event": "job.completed", "request_id": request_id, "job_id": id, "status": "OK",
                 "payload": {"artifacts": [artifact("type", "video", "video/mp4", "mp4")]},
             }),
-            Self::JobFailed => job_error(
-                "job.failed",
-                fields,
-                "generation_failed",
-                "The generation failed.",
-            ),
-            Self::JobCanceled => job_error(
-                "job.canceled",
-                fields,
-                "job_canceled",
-                "The job was canceled.",
-            ),
+            Self::JobFailed => {
+                job_error("job.failed", fields, "generation_failed", "The generation failed.")
+            }
+            Self::JobCanceled => {
+                job_error("job.canceled", fields, "job_canceled", "The job was canceled.")
+            }
             Self::ActionRunTerminal => run("action", fields),
             Self::FormatRunTerminal => run("format", fields),
             Self::AgentRunTerminal => run("agent", fields),
@@ -178,9 +170,7 @@ mod tests {
             assert!(typed.status.is_some(), "{name}");
             let has_receipt = sample.prefix() == Some("run");
             assert_eq!(
-                typed
-                    .run_receipt()
-                    .is_some_and(|it| !it.artifacts.is_empty()),
+                typed.run_receipt().is_some_and(|it| !it.artifacts.is_empty()),
                 has_receipt,
                 "{name}"
             );

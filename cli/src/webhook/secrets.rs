@@ -92,8 +92,7 @@ impl Secrets {
         let settings = session.settings()?;
         settings.check_profile()?;
         let file = settings.get(PROFILE_FILE);
-        file.map(|path| Self::from_file(Path::new(&path.value)))
-            .transpose()
+        file.map(|path| Self::from_file(Path::new(&path.value))).transpose()
     }
 
     /// Returns the variable's value, or the profile's value unless a variable names a file.
@@ -111,10 +110,9 @@ impl Secrets {
         }
         let profile = &settings.profile.value;
         let value = settings.file.get(profile, PROFILE_VALUE)?;
-        Ok(value.filter(|text| !text.is_empty()).map(|value| Setting {
-            value,
-            origin: Origin::Profile(profile.clone()),
-        }))
+        Ok(value
+            .filter(|text| !text.is_empty())
+            .map(|value| Setting { value, origin: Origin::Profile(profile.clone()) }))
     }
 
     pub(crate) fn from_file(path: &Path) -> Result<Self, Failure> {
@@ -132,11 +130,7 @@ impl Secrets {
     pub(crate) fn from_text(text: &str, source: SecretSource) -> Result<Self, Failure> {
         let keys = KeySet::from_lines(text).map_err(|error| unusable(&source, error))?;
         let texts = secret_lines(text).map(str::to_owned).collect();
-        Ok(Self {
-            keys,
-            texts,
-            source,
-        })
+        Ok(Self { keys, texts, source })
     }
 
     /// Returns the keys for verifying and signing.
@@ -210,11 +204,8 @@ mod tests {
     fn secrets_are_lines_with_the_newest_first() {
         let secrets = of("whsec_newest\r\n\n  whsec_previous  \n").unwrap();
         assert_eq!(secrets.newest(), "whsec_newest");
-        let prints: Vec<_> = secrets
-            .keys()
-            .iter()
-            .map(|key| key.fingerprint().to_string())
-            .collect();
+        let prints: Vec<_> =
+            secrets.keys().iter().map(|key| key.fingerprint().to_string()).collect();
         assert_eq!(prints.len(), 2);
         assert_eq!(prints[0], "7ab95101ed6218b1");
     }

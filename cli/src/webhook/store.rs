@@ -131,9 +131,8 @@ impl StoreAddress {
             None => Self::from_environment(session)?,
         };
         address.ok_or_else(|| {
-            Failure::usage("--store is required").hint(format!(
-                "pass the --store of svc webhook listen, or set {VARIABLE}"
-            ))
+            Failure::usage("--store is required")
+                .hint(format!("pass the --store of svc webhook listen, or set {VARIABLE}"))
         })
     }
 
@@ -246,13 +245,9 @@ fn connect_failure(error: &StoreError) -> Failure {
 
 #[allow(dead_code, reason = "not used if this build supports all stores")]
 fn not_supported(store: &str, feature: &str) -> Failure {
-    Failure::configuration(format!(
-        "this build of svc does not support stores in {store}"
-    ))
-    .hint(format!(
-        "install one that does: cargo install --locked svc-cli --features {feature}"
-    ))
-    .hint("or pass a file to --store")
+    Failure::configuration(format!("this build of svc does not support stores in {store}"))
+        .hint(format!("install one that does: cargo install --locked svc-cli --features {feature}"))
+        .hint("or pass a file to --store")
 }
 
 #[cfg(test)]
@@ -280,20 +275,14 @@ mod tests {
         }
         for wrong in ["", "file:", "sqlite:", "mysql://user:canary@host/db"] {
             let message = wrong.parse::<StoreAddress>().unwrap_err();
-            assert!(
-                message.contains("expected") && !message.contains("canary"),
-                "{message}"
-            );
+            assert!(message.contains("expected") && !message.contains("canary"), "{message}");
         }
     }
 
     #[test]
     fn passwords_are_not_shown() {
         for (text, shown) in [
-            (
-                "postgres://u:canary@h/db?password=canary",
-                "postgres://u:***@h/db",
-            ),
+            ("postgres://u:canary@h/db?password=canary", "postgres://u:***@h/db"),
             ("redis://:canary@h:1/0", "redis://:***@h:1/0"),
             ("nats://h:4222", "nats://h:4222"),
             ("redis://[broken:canary@", "redis://"),

@@ -44,10 +44,7 @@ fn login_verifies_and_stores_a_key_and_logout_removes_it() {
     {
         use std::os::unix::fs::PermissionsExt;
 
-        assert_eq!(
-            fs::metadata(&file).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     }
     env.run_unconfigured("job list").assert_exit(0);
     let status = env.run_unconfigured("auth status").assert_exit(0);
@@ -55,9 +52,8 @@ fn login_verifies_and_stores_a_key_and_logout_removes_it() {
 
     // A stored key is not sent to another host.
     let other = TestEnv::new();
-    let run = env
-        .run_unconfigured(["job", "list", "--base-url", other.mock.base_url()])
-        .assert_exit(3);
+    let run =
+        env.run_unconfigured(["job", "list", "--base-url", other.mock.base_url()]).assert_exit(3);
     run.assert_stderr("is not sent to");
     assert!(other.mock.requests(0).is_empty());
 
@@ -103,8 +99,7 @@ fn a_rejected_key_is_named_in_redacted_form_with_its_origin() {
     let env = TestEnv::new();
     let path = without_keyring(&env);
     let run = CommandOutput::of(
-        env.open_surface("job list")
-            .env("SVC_OPEN_API_KEY", "svc_open_0123456789abcdef"),
+        env.open_surface("job list").env("SVC_OPEN_API_KEY", "svc_open_0123456789abcdef"),
     )
     .assert_exit(3)
     .assert_stderr("svc_open_…cdef from environment SVC_OPEN_API_KEY")
@@ -115,10 +110,8 @@ fn a_rejected_key_is_named_in_redacted_form_with_its_origin() {
     let words = ["auth", "login", "--base-url", &service.url];
     let mut command = env.unconfigured(words);
     with_stdin(command.env("PATH", path), "svc_open_stored").assert_exit(0);
-    service.answer(
-        "401 Unauthorized",
-        r#"{"error":{"code":"unauthorized","message":"unknown key"}}"#,
-    );
+    service
+        .answer("401 Unauthorized", r#"{"error":{"code":"unauthorized","message":"unknown key"}}"#);
     let words = "job list -o json";
     let error = env.run_unconfigured(words).assert_exit(3).error();
     let used = &error["api_keys"][0];
@@ -136,12 +129,10 @@ fn hints_for_a_rejected_key_name_its_surface_and_its_profile() {
     let url = env.mock.developer_base_url();
     let words = ["--surface", "developer", "--developer-base-url", url];
     let words = [&words[..], &["--profile", "work"]].concat();
-    login(&env, words, "svc_wrong")
-        .assert_exit(3)
-        .assert_stderr(&format!(
-            "next: store a valid API key of the developer surface: \
+    login(&env, words, "svc_wrong").assert_exit(3).assert_stderr(&format!(
+        "next: store a valid API key of the developer surface: \
          svc auth login --surface developer --profile work --developer-base-url {url}\n"
-        ));
+    ));
 
     let mut command = env.developer_surface("me");
     command.env("SVC_DEVELOPER_API_KEY", "svc_wrong");
@@ -150,9 +141,7 @@ fn hints_for_a_rejected_key_name_its_surface_and_its_profile() {
     run.assert_stderr("next: correct or unset SVC_DEVELOPER_API_KEY");
 
     // The surfaces are mistaken for each other.
-    command
-        .env("SVC_DEVELOPER_API_KEY", "svc_open_demo")
-        .env("SVC_OPEN_API_KEY", "svc_open_demo");
+    command.env("SVC_DEVELOPER_API_KEY", "svc_open_demo").env("SVC_OPEN_API_KEY", "svc_open_demo");
     CommandOutput::of(&mut command)
         .assert_exit(3)
         .assert_stderr("the same key is configured for the open surface");
@@ -182,16 +171,10 @@ fn login_verifies_a_developer_key_at_the_developer_host() {
     assert!(service.heads.lock().unwrap()[0].starts_with("GET /v1/me HTTP/1.1"));
     let run = env.run_unconfigured("config get developer_base_url --profile work");
     assert_eq!(run.assert_exit(0).out.trim_end(), service.url);
-    env.run_unconfigured("auth status --profile work")
-        .assert_exit(0);
+    env.run_unconfigured("auth status --profile work").assert_exit(0);
 
     let url = env.mock.developer_base_url();
-    login(
-        &env,
-        ["--surface", "developer", "--base-url", url],
-        "svc_open_demo",
-    )
-    .assert_exit(3);
+    login(&env, ["--surface", "developer", "--base-url", url], "svc_open_demo").assert_exit(3);
 }
 
 #[cfg(target_os = "linux")]
@@ -217,18 +200,12 @@ fn login_uses_a_working_keyring_and_falls_back_to_a_file() {
     let good = tool(&format!(
         "echo \"$@\" >> {ring}.words\ncase $1 in store) cat > {ring};; lookup) cat {ring};; clear) rm {ring};; esac"
     ));
-    login_with(&good)
-        .assert_exit(0)
-        .assert_stderr("in the keyring");
+    login_with(&good).assert_exit(0).assert_stderr("in the keyring");
     assert!(
-        !fs::read_to_string(env.path("config/credentials.toml"))
-            .unwrap()
-            .contains("svc_open_demo")
+        !fs::read_to_string(env.path("config/credentials.toml")).unwrap().contains("svc_open_demo")
     );
     assert!(
-        !fs::read_to_string(format!("{ring}.words"))
-            .unwrap()
-            .contains("svc_open_demo"),
+        !fs::read_to_string(format!("{ring}.words")).unwrap().contains("svc_open_demo"),
         "never an argument"
     );
     CommandOutput::of(env.unconfigured("job list").env("PATH", &good)).assert_exit(0);
@@ -236,10 +213,7 @@ fn login_uses_a_working_keyring_and_falls_back_to_a_file() {
     assert!(!env.path("ring").exists());
 
     for (script, why) in [
-        (
-            "case $1 in store) cat > /dev/null;; lookup) echo other;; esac",
-            "a different key",
-        ),
+        ("case $1 in store) cat > /dev/null;; lookup) echo other;; esac", "a different key"),
         ("exit 1", "failed"),
         ("sleep 30", "3 seconds"),
     ] {
@@ -253,23 +227,14 @@ fn login_uses_a_working_keyring_and_falls_back_to_a_file() {
 #[test]
 fn config_show_prints_the_origin_of_each_value() {
     let env = TestEnv::new();
-    env.run_unconfigured("config set base_url https://profile.example")
-        .assert_exit(0);
-    env.run_unconfigured("config set first_party_owner studio")
-        .assert_exit(0);
+    env.run_unconfigured("config set base_url https://profile.example").assert_exit(0);
+    env.run_unconfigured("config set first_party_owner studio").assert_exit(0);
     let shown = CommandOutput::of(
-        env.unconfigured("config show --origin")
-            .env("SVC_BASE_URL", "https://variable.example"),
+        env.unconfigured("config show --origin").env("SVC_BASE_URL", "https://variable.example"),
     );
     let shown = shown.assert_exit(0).json();
     let row = |name: &str| {
-        shown
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(|row| row["name"] == name)
-            .unwrap()
-            .clone()
+        shown.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap().clone()
     };
     assert_eq!(row("base_url")["origin"], "environment SVC_BASE_URL");
     assert_eq!(row("first_party_owner")["origin"], "profile default");
@@ -280,39 +245,28 @@ fn config_show_prints_the_origin_of_each_value() {
     assert_eq!(run.out, "https://profile.example\n");
     env.run_unconfigured("config unset base_url").assert_exit(0);
     env.run_unconfigured("config get base_url").assert_exit(2);
-    for url in [
-        "no url",
-        "ftp://files.example",
-        "http://plain.example",
-        "https://me:canary@a.example",
-    ] {
-        let run = env
-            .run_unconfigured(["config", "set", "base_url", url])
-            .assert_exit(2);
+    for url in
+        ["no url", "ftp://files.example", "http://plain.example", "https://me:canary@a.example"]
+    {
+        let run = env.run_unconfigured(["config", "set", "base_url", url]).assert_exit(2);
         assert!(!run.err.contains("canary"), "{}", run.err);
     }
     env.run_unconfigured("config get base_url").assert_exit(2);
     env.run_unconfigured("config set colour red").assert_exit(2);
     let run = env.run_unconfigured("config path").assert_exit(0);
-    assert_eq!(
-        run.out.trim_end(),
-        env.path("config/config.toml").display().to_string()
-    );
+    assert_eq!(run.out.trim_end(), env.path("config/config.toml").display().to_string());
 }
 
 #[test]
 fn a_top_up_is_created_and_waited_for() {
     let env = TestEnv::new();
-    let run = env
-        .run("top-up create --amount-usd-cents 2000 --idempotency-key t-1")
-        .assert_exit(0);
+    let run = env.run("top-up create --amount-usd-cents 2000 --idempotency-key t-1").assert_exit(0);
     let top_up = run.json();
     assert!(top_up["checkout_url"].as_str().unwrap().starts_with("http"));
     let id = top_up["id"].as_str().unwrap();
     run.assert_stderr(&format!("svc top-up wait {id}"));
-    let again = env
-        .run("top-up create --amount-usd-cents 2000 --idempotency-key t-1")
-        .assert_exit(0);
+    let again =
+        env.run("top-up create --amount-usd-cents 2000 --idempotency-key t-1").assert_exit(0);
     assert_eq!(again.json()["id"], id);
     let run = env
         .run(["top-up", "wait", id, "--timeout", "1"])
@@ -320,18 +274,10 @@ fn a_top_up_is_created_and_waited_for() {
         .assert_stderr(&format!("svc top-up wait {id}"));
     assert!(!run.err.contains("job"), "{}", run.err);
     env.mock.pay_top_up(id).unwrap();
-    assert_eq!(
-        env.run(["top-up", "wait", id]).assert_exit(0).json()["status"],
-        "paid"
-    );
-    assert_eq!(
-        env.run(["top-up", "get", id]).assert_exit(0).json()["status"],
-        "paid"
-    );
+    assert_eq!(env.run(["top-up", "wait", id]).assert_exit(0).json()["status"], "paid");
+    assert_eq!(env.run(["top-up", "get", id]).assert_exit(0).json()["status"], "paid");
     for (status, code) in [("failed", 7), ("expired", 8)] {
-        let run = env
-            .run("top-up create --amount-usd-cents 500")
-            .assert_exit(0);
+        let run = env.run("top-up create --amount-usd-cents 500").assert_exit(0);
         let id = run.json()["id"].as_str().unwrap().to_owned();
         env.mock.settle_top_up(&id, status.into()).unwrap();
         env.run(["top-up", "wait", &id]).assert_exit(code);
@@ -339,6 +285,5 @@ fn a_top_up_is_created_and_waited_for() {
     env.run("top-up create --amount-usd-cents 1 -o json")
         .assert_exit(1)
         .assert_stderr("invalid_amount");
-    env.run("top-up create --amount-usd-cents 1.5")
-        .assert_exit(2);
+    env.run("top-up create --amount-usd-cents 1.5").assert_exit(2);
 }

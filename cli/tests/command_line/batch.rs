@@ -88,15 +88,7 @@ fn a_batch_submits_each_line_once_and_prints_it_when_it_ends() {
     );
     for (id, item) in &ended {
         let fields: Vec<&String> = item.as_object().unwrap().keys().collect();
-        let mut expected = [
-            "id",
-            "status",
-            "job_id",
-            "price_usd",
-            "artifacts",
-            "files",
-            "error",
-        ];
+        let mut expected = ["id", "status", "job_id", "price_usd", "artifacts", "files", "error"];
         expected.sort_unstable();
         assert_eq!(fields, expected, "{id}");
         assert!(item["job_id"].as_str().unwrap().starts_with("job_"));
@@ -172,11 +164,7 @@ fn a_duplicate_id_is_rejected_before_anything_is_sent() {
 #[test]
 fn a_line_that_changes_after_it_was_submitted_is_rejected() {
     let env = TestEnv::new();
-    write(
-        &env,
-        "m.jsonl",
-        &[with_id("a", image("x")), with_id("b", image("y"))],
-    );
+    write(&env, "m.jsonl", &[with_id("a", image("x")), with_id("b", image("y"))]);
     run(&env, &[]).assert_exit(0);
     let mut other_operation = with_id("b", image("y"));
     other_operation["operation"] = "image_1_generate".into();
@@ -224,12 +212,7 @@ fn csv_columns_are_fields_of_the_body() {
     let ended = items(&output);
     assert_eq!(ended.keys().collect::<Vec<_>>(), ["1", "b"]);
     assert_eq!(ended["1"]["artifacts"].as_array().unwrap().len(), 2);
-    let bodies: Vec<_> = env
-        .mock
-        .jobs()
-        .iter()
-        .map(|job| job["metadata"].clone())
-        .collect();
+    let bodies: Vec<_> = env.mock.jobs().iter().map(|job| job["metadata"].clone()).collect();
     assert!(bodies.contains(&json!({"order": 7})), "{bodies:?}");
     assert!(env.path("m.csv.journal.jsonl").is_file());
 }
@@ -257,9 +240,7 @@ fn a_run_of_the_agent_has_a_run_id_and_needs_a_cap() {
         json!({"operation": "agent_completions_create", "body": body})
     };
     write(&env, "m.jsonl", &[line(Value::Null)]);
-    run(&env, &[])
-        .assert_exit(2)
-        .assert_stderr("line 1: `generation_spend_cap_usd` is required");
+    run(&env, &[]).assert_exit(2).assert_stderr("line 1: `generation_spend_cap_usd` is required");
     write(&env, "m.jsonl", &[line(json!(1)), line(json!(1))]);
     let output = run(&env, &["--max-spend", "1.5", "--concurrency", "1"]).assert_exit(0);
     for item in items(&output).values() {
@@ -279,9 +260,7 @@ fn the_budget_is_never_exceeded_over_all_runs() {
         let output = run(&env, &["--max-spend", "1.2", "-o", "jsonl"]).assert_exit(5);
         assert_eq!(output.error()["code"], "over_budget");
         let ended = items(&output);
-        let over_budget = ended
-            .values()
-            .filter(|item| item["status"] == "not_submitted");
+        let over_budget = ended.values().filter(|item| item["status"] == "not_submitted");
         for item in over_budget.clone() {
             assert_eq!(item["error"]["code"], "over_budget");
             assert_eq!(item["price_usd"], Value::Null);
@@ -300,11 +279,7 @@ fn the_budget_is_never_exceeded_over_all_runs() {
 #[test]
 fn a_refund_makes_room_for_another_item() {
     let env = TestEnv::new();
-    write(
-        &env,
-        "m.jsonl",
-        &[video("[mock:fail]"), video("x"), video("y")],
-    );
+    write(&env, "m.jsonl", &[video("[mock:fail]"), video("x"), video("y")]);
     let output = run(&env, &["--max-spend", "1.2", "-o", "jsonl"]).assert_exit(7);
     assert_eq!(
         status_of(&output),
@@ -345,11 +320,7 @@ fn a_charge_above_its_estimate_stops_the_batch() {
     assert_eq!(output.error()["code"], "over_budget");
     assert_eq!(
         status_of(&output),
-        pairs(&[
-            ("1", "completed"),
-            ("2", "not_submitted"),
-            ("3", "not_submitted")
-        ])
+        pairs(&[("1", "completed"), ("2", "not_submitted"), ("3", "not_submitted")])
     );
     let next = "check the charges, as one was above its estimate; then submit the rest without a \
         limit: svc batch run m.jsonl --concurrency 1";
@@ -360,11 +331,9 @@ fn a_charge_above_its_estimate_stops_the_batch() {
     let message = items(&again)["2"]["error"]["message"].to_string();
     assert!(message.contains("more than its estimate"), "{message}");
     assert_eq!(submit_count(), 1);
-    env.run("batch status m.jsonl")
-        .assert_exit(0)
-        .assert_stderr(
-            "then remove --max-spend from this command to submit the rest: svc batch run m.jsonl",
-        );
+    env.run("batch status m.jsonl").assert_exit(0).assert_stderr(
+        "then remove --max-spend from this command to submit the rest: svc batch run m.jsonl",
+    );
     assert_eq!(status_json(&env)["spent_usd"], "0.6000");
 }
 
@@ -373,10 +342,7 @@ fn failed_items_are_submitted_again_only_on_request() {
     let env = TestEnv::new();
     write(&env, "m.jsonl", &[image("ok"), image("[mock:fail]")]);
     let output = run(&env, &[]).assert_exit(7);
-    assert_eq!(
-        status_of(&output),
-        pairs(&[("1", "completed"), ("2", "failed")])
-    );
+    assert_eq!(status_of(&output), pairs(&[("1", "completed"), ("2", "failed")]));
     assert_eq!(items(&output)["2"]["error"]["code"], "generation_failed");
     let again = run(&env, &["-o", "json"]).assert_exit(7);
     assert_eq!(again.json(), json!([]));
@@ -451,19 +417,14 @@ fn a_rejected_key_or_an_empty_balance_stops_the_batch() {
 
 #[test]
 fn an_empty_balance_in_the_middle_leaves_what_is_paid_for() {
-    let setup = Setup::default()
-        .speed("50".parse().unwrap())
-        .balance("1.2".parse().unwrap());
+    let setup = Setup::default().speed("50".parse().unwrap()).balance("1.2".parse().unwrap());
     let env = TestEnv::with(setup);
     let lines: Vec<_> = (0..4).map(|number| video(&number.to_string())).collect();
     write(&env, "m.jsonl", &lines);
     let output = run(&env, &["-o", "jsonl"]).assert_exit(5);
     let count = |status: &str| {
         let items = items(&output);
-        items
-            .values()
-            .filter(|item| item["status"] == status)
-            .count()
+        items.values().filter(|item| item["status"] == status).count()
     };
     assert_eq!((count("completed"), count("not_submitted")), (2, 2));
     assert_eq!(output.error()["code"], "insufficient_funds");
@@ -472,10 +433,7 @@ fn an_empty_balance_in_the_middle_leaves_what_is_paid_for() {
     invalid["body"]["duration"] = 99.into();
     write(&env, "m.jsonl", &[invalid, video("y"), video("z")]);
     let output = run(&env, &["--journal", "j", "-o", "jsonl"]).assert_exit(7);
-    assert_eq!(
-        output.error()["details"]["errors"][0]["code"],
-        "insufficient_funds"
-    );
+    assert_eq!(output.error()["details"]["errors"][0]["code"], "insufficient_funds");
     output.assert_stderr("the batch was stopped: ");
 }
 
@@ -515,9 +473,7 @@ fn no_more_jobs_are_in_flight_than_allowed() {
     write(&env, "m.jsonl", &lines);
     run(&env, &["--concurrency", "1"]).assert_exit(0);
     let requests = env.mock.requests(0);
-    let names = requests
-        .iter()
-        .map(|request| request["operation"].as_str().unwrap());
+    let names = requests.iter().map(|request| request["operation"].as_str().unwrap());
     let mut is_in_flight = false;
     for name in names {
         match name {
@@ -532,12 +488,7 @@ fn no_more_jobs_are_in_flight_than_allowed() {
 #[test]
 fn at_the_timeout_what_runs_is_left_running() {
     let env = TestEnv::new();
-    let lines = [
-        image("ok"),
-        image("[mock:stuck]"),
-        image("[mock:stuck]"),
-        image("late"),
-    ];
+    let lines = [image("ok"), image("[mock:stuck]"), image("[mock:stuck]"), image("late")];
     write(&env, "m.jsonl", &lines);
     let flags = ["--timeout", "6", "--concurrency", "2", "-o", "json"];
     let output = run(&env, &flags).assert_exit(9);
@@ -564,20 +515,14 @@ fn an_operation_without_keys_is_never_sent_again() {
     env.add_fault("music_1_generate", "drop_after", 1);
     let flags = ["--concurrency", "1", "-o", "jsonl"];
     let output = run(&env, &flags).assert_exit(11);
-    assert_eq!(
-        status_of(&output),
-        pairs(&[("1", "ambiguous"), ("2", "completed")])
-    );
+    assert_eq!(status_of(&output), pairs(&[("1", "ambiguous"), ("2", "completed")]));
     let item = &items(&output)["1"];
     assert_eq!(item["error"]["code"], "ambiguous");
     let key = item["error"]["idempotency_key"].as_str().unwrap();
     let error = output.error();
     assert_eq!(error["code"], "ambiguous");
     assert_eq!(error["idempotency_key"], key);
-    assert_eq!(
-        error["details"]["ambiguous"],
-        json!([{"id": "1", "idempotency_key": key}])
-    );
+    assert_eq!(error["details"]["ambiguous"], json!([{"id": "1", "idempotency_key": key}]));
     let again = run(&env, &[]).assert_exit(11);
     assert_eq!(again.out, "");
     assert!(again.err.contains(key), "{}", again.err);
@@ -632,12 +577,8 @@ fn a_file_that_cannot_be_fetched_leaves_the_item_completed() {
     let flags = ["--download", "out", "--concurrency", "1", "-o", "json"];
     let output = run(&env, &flags).assert_exit(1);
     let items = output.json();
-    let failed: Vec<_> = items
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|it| !it["error"].is_null())
-        .collect();
+    let failed: Vec<_> =
+        items.as_array().unwrap().iter().filter(|it| !it["error"].is_null()).collect();
     assert!(!failed.is_empty());
     assert_eq!(failed[0]["status"], "completed");
     assert_eq!(failed[0]["error"]["code"], "download_failed");
@@ -654,11 +595,7 @@ fn the_status_is_read_from_the_journal_alone() {
     let env = TestEnv::new();
     let missing = env.run("batch status m.jsonl").assert_exit(2);
     missing.assert_stderr("m.jsonl.journal.jsonl does not exist");
-    write(
-        &env,
-        "m.jsonl",
-        &[image("x"), video("[mock:fail]"), image("z")],
-    );
+    write(&env, "m.jsonl", &[image("x"), video("[mock:fail]"), image("z")]);
     run(&env, &["--journal", "j.jsonl"]).assert_exit(7);
     std::fs::remove_file(env.path("m.jsonl")).unwrap();
     let words = "batch status m.jsonl --journal j.jsonl -o json";
@@ -676,9 +613,7 @@ fn a_second_process_on_the_same_journal_is_rejected() {
     write(&env, "m.jsonl", &[image("[mock:stuck]")]);
     let first = start(&mut batch(&env, &[]));
     wait_until("the job is submitted", || env.job_count() == 1);
-    run(&env, &[])
-        .assert_exit(2)
-        .assert_stderr("another process is running this batch");
+    run(&env, &[]).assert_exit(2).assert_stderr("another process is running this batch");
     assert_eq!(status_json(&env)["by_status"]["submitted"], 1);
     drop(first);
     assert_eq!(env.job_count(), 1);
@@ -706,10 +641,7 @@ fn ctrl_c_leaves_the_jobs_running_and_says_how_to_go_on() {
     );
     assert_eq!(env.job_count(), 1);
     let output = run(&env, &flags).assert_exit(0);
-    assert_eq!(
-        status_of(&output),
-        pairs(&[("1", "completed"), ("2", "completed")])
-    );
+    assert_eq!(status_of(&output), pairs(&[("1", "completed"), ("2", "completed")]));
     assert_eq!(env.job_count(), 2);
 }
 
@@ -717,15 +649,10 @@ fn ctrl_c_leaves_the_jobs_running_and_says_how_to_go_on() {
 fn a_dry_run_shows_the_price_and_sends_nothing_that_costs() {
     let env = TestEnv::new();
     write(&env, "m.jsonl", &[video("x"), video("y"), image("z")]);
-    let shown = run(&env, &["--dry-run", "-o", "json"])
-        .assert_exit(0)
-        .json();
+    let shown = run(&env, &["--dry-run", "-o", "json"]).assert_exit(0).json();
     assert_eq!(shown["to_submit"], 3);
     assert_eq!(shown["estimate_usd"], "1.1306");
-    assert_eq!(
-        shown["by_operation"],
-        json!({"image_generate": 1, "video_generate": 2})
-    );
+    assert_eq!(shown["by_operation"], json!({"image_generate": 1, "video_generate": 2}));
     run(&env, &["--dry-run", "--max-spend", "1.1"]).assert_exit(5);
     assert_eq!(env.requests("open_estimate").len(), 4, "one for each shape");
     assert_eq!(env.job_count(), 0);
@@ -735,18 +662,10 @@ fn a_dry_run_shows_the_price_and_sends_nothing_that_costs() {
 #[test]
 fn the_whole_manifest_is_checked_first() {
     let env = TestEnv::new();
-    std::fs::write(
-        env.path("m.jsonl"),
-        format!("{}\n{{\"body\": 1}}\n", image("x")),
-    )
-    .unwrap();
-    run(&env, &[])
-        .assert_exit(2)
-        .assert_stderr("m.jsonl: line 2, column 10: invalid type");
+    std::fs::write(env.path("m.jsonl"), format!("{}\n{{\"body\": 1}}\n", image("x"))).unwrap();
+    run(&env, &[]).assert_exit(2).assert_stderr("m.jsonl: line 2, column 10: invalid type");
     std::fs::remove_file(env.path("m.jsonl")).unwrap();
-    run(&env, &[])
-        .assert_exit(2)
-        .assert_stderr("cannot read m.jsonl");
+    run(&env, &[]).assert_exit(2).assert_stderr("cannot read m.jsonl");
     assert!(env.mock.requests(0).is_empty());
 }
 
@@ -755,9 +674,7 @@ fn a_service_that_cannot_be_reached_ends_the_batch() {
     let env = TestEnv::new();
     write(&env, "m.jsonl", &[image("x"), image("y")]);
     let mut command = batch(&env, &["--retries", "0", "-o", "json"]);
-    command
-        .env("SVC_BASE_URL", "http://127.0.0.1:9")
-        .env("SVC_OPEN_API_KEY", OPEN_API_KEY);
+    command.env("SVC_BASE_URL", "http://127.0.0.1:9").env("SVC_OPEN_API_KEY", OPEN_API_KEY);
     let output = CommandOutput::of(&mut command).assert_exit(10);
     for item in output.json().as_array().unwrap() {
         assert_eq!(item["status"], "not_submitted");

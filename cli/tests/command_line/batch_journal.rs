@@ -61,10 +61,7 @@ fn a_journal_of_an_earlier_version_is_continued() {
     };
     assert_eq!(item(&shown, "unanswered")["idempotency_key"], KEY);
     assert_eq!(item(&shown, "running")["job_id"], job);
-    assert_eq!(
-        item(&shown, "rejected")["error"]["details"]["field"],
-        "promt"
-    );
+    assert_eq!(item(&shown, "rejected")["error"]["details"]["field"], "promt");
     // What was submitted must not change, also before anything is written.
     let submitted = lines[4].clone();
     lines[4] = with_id("running", image("another"));
@@ -79,10 +76,7 @@ fn a_journal_of_an_earlier_version_is_continued() {
     let mut ids: Vec<_> = ended.as_array().unwrap().iter().collect();
     ids.sort_by_key(|item| item["id"].to_string());
     assert_eq!(ids.len(), 2, "{ended}");
-    assert_eq!(
-        (&ids[0]["id"], &ids[0]["job_id"]),
-        (&json!("running"), &json!(job))
-    );
+    assert_eq!((&ids[0]["id"], &ids[0]["job_id"]), (&json!("running"), &json!(job)));
     assert_eq!(ids[1]["status"], "completed");
     let submits = env.requests("image_generate");
     assert_eq!(submits.last().unwrap()["idempotency_key"], KEY);
@@ -100,11 +94,7 @@ fn a_journal_of_an_earlier_version_is_continued() {
     write(&env, "m.jsonl", &lines);
     let flags = ["--retry-failed", "--max-spend", "0.02", "--timeout", "4"];
     run(&env, &flags).assert_exit(11);
-    assert_eq!(
-        env.job_count(),
-        4,
-        "the second fits when the first is refunded"
-    );
+    assert_eq!(env.job_count(), 4, "the second fits when the first is refunded");
     assert_eq!(status(&env)["spent_usd"], "0.0200");
 }
 
@@ -128,9 +118,7 @@ fn an_earlier_version_that_runs_keeps_its_journal() {
     let before = std::fs::read_to_string(&path).unwrap();
     let file = std::fs::File::options().append(true).open(&path).unwrap();
     file.lock().unwrap();
-    run(&env, &[])
-        .assert_exit(2)
-        .assert_stderr("another process is running this batch");
+    run(&env, &[]).assert_exit(2).assert_stderr("another process is running this batch");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
 }
 
@@ -140,9 +128,7 @@ fn a_file_that_is_no_journal_is_left_alone() {
     write(&env, "m.jsonl", &[image("x")]);
     let text = std::fs::read_to_string(env.path("m.jsonl")).unwrap();
     let command = "batch run m.jsonl --journal m.jsonl";
-    env.run(command)
-        .assert_exit(2)
-        .assert_stderr("m.jsonl is not the journal of a batch");
+    env.run(command).assert_exit(2).assert_stderr("m.jsonl is not the journal of a batch");
     assert_eq!(std::fs::read_to_string(env.path("m.jsonl")).unwrap(), text);
     // A first line that was not written completely says nothing.
     for (name, begun) in [

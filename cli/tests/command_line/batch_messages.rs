@@ -62,9 +62,7 @@ fn a_request_with_a_mistake_is_to_be_corrected_first() {
     assert!(output.out.contains(&reason), "{}", output.out);
     output
         .assert_stderr("0 of 1 item completed, 1 failed (invalid_request); spent 0.0000 USD\n")
-        .assert_stderr(&format!(
-            "next: correct line 1 of m.jsonl ({message}), {retry}"
-        ));
+        .assert_stderr(&format!("next: correct line 1 of m.jsonl ({message}), {retry}"));
     // A later run has not seen the reason.
     run(&env, &[]).assert_exit(7).assert_stderr(&format!(
         "next: correct line 1 of m.jsonl (see svc batch status m.jsonl), {retry}"
@@ -91,8 +89,7 @@ fn a_request_with_a_mistake_is_to_be_corrected_first() {
 fn a_batch_that_is_continued_without_its_operation_is_told_so() {
     let env = TestEnv::new();
     std::fs::write(env.path("m.csv"), "id,model,prompt\nfox,image-i,x\n").unwrap();
-    env.run("batch run m.csv --operation image_generate")
-        .assert_exit(0);
+    env.run("batch run m.csv --operation image_generate").assert_exit(0);
     for words in ["batch run m.csv", "batch run m.csv --dry-run"] {
         let failed = env.run(words).assert_exit(2);
         failed
@@ -102,8 +99,7 @@ fn a_batch_that_is_continued_without_its_operation_is_told_so() {
             );
     }
     env.run("batch status m.csv").assert_exit(0);
-    env.run("batch run m.csv --operation image_generate")
-        .assert_exit(0);
+    env.run("batch run m.csv --operation image_generate").assert_exit(0);
     assert_eq!(env.job_count(), 1);
 }
 
@@ -145,10 +141,7 @@ fn canceled_items_are_not_counted_as_failed() {
     assert_eq!(output.json()[0]["error"]["next_action"], json!(null));
     let error = output.error();
     assert_eq!(error["code"], "canceled");
-    assert_eq!(
-        error["message"],
-        "0 of 1 item completed, 1 canceled; spent 0.0000 USD"
-    );
+    assert_eq!(error["message"], "0 of 1 item completed, 1 canceled; spent 0.0000 USD");
 }
 
 #[test]
@@ -166,11 +159,7 @@ fn a_duplicate_id_names_the_other_line_and_all_problems_are_shown() {
 fn a_manifest_without_items_is_warned_about() {
     let env = TestEnv::new();
     for name in ["m.jsonl", "m.csv"] {
-        std::fs::write(
-            env.path(name),
-            "prompt\n".repeat(usize::from(name == "m.csv")),
-        )
-        .unwrap();
+        std::fs::write(env.path(name), "prompt\n".repeat(usize::from(name == "m.csv"))).unwrap();
         let output = env.run_unconfigured(["batch", "run", name]);
         let output = output.assert_exit(0);
         output.assert_stderr(&format!("warning: {name} has no items"));
@@ -284,17 +273,13 @@ fn a_line_is_an_object_and_not_an_array() {
     run(&env, &[])
         .assert_exit(2)
         .assert_stderr("m.jsonl: line 1, column 2: invalid type: sequence: expected an object");
-    run(&env, &["--timeout", "0"])
-        .assert_exit(2)
-        .assert_stderr("expected a time above 0");
+    run(&env, &["--timeout", "0"]).assert_exit(2).assert_stderr("expected a time above 0");
     assert_eq!(env.job_count(), 0);
 }
 
 #[test]
 fn a_dry_run_with_too_many_different_prices_is_not_over_the_limit() {
-    let setup = Setup::default()
-        .speed("50".parse().unwrap())
-        .plan(Plan::Scale);
+    let setup = Setup::default().speed("50".parse().unwrap()).plan(Plan::Scale);
     let env = TestEnv::with(setup);
     let line = |number: u32| {
         let url = format!("https://example.com/{number}.png");

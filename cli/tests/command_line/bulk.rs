@@ -14,9 +14,7 @@ fn file(env: &TestEnv, name: &str, text: &str) -> String {
 #[test]
 fn a_csv_file_of_20_items_is_run_and_downloaded() {
     let env = TestEnv::new();
-    let rows: String = (0..20)
-        .map(|row| format!("A poster of it,City {row}\n"))
-        .collect();
+    let rows: String = (0..20).map(|row| format!("A poster of it,City {row}\n")).collect();
     let items = file(&env, "items.csv", &format!("instruction,city\n{rows}"));
     let out = env.path("out");
     let words = format!(
@@ -59,19 +57,12 @@ fn a_queue_of_100_items_is_charged_once_although_the_program_is_killed_repeatedl
         .assert_exit(0)
         .assert_stderr("100 of 100 runs completed; spent 5.0000 USD");
     let results = run.json();
-    let mut runs: Vec<&str> = results
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|item| item["run_id"].as_str().unwrap())
-        .collect();
+    let mut runs: Vec<&str> =
+        results.as_array().unwrap().iter().map(|item| item["run_id"].as_str().unwrap()).collect();
     runs.sort_unstable();
     let captured = env.captured_by_run();
     assert_eq!(captured.keys().collect::<Vec<_>>(), runs);
-    assert!(
-        captured.values().all(|micros| *micros == 50_000),
-        "{captured:?}"
-    );
+    assert!(captured.values().all(|micros| *micros == 50_000), "{captured:?}");
     assert!(env.open_intents().is_empty());
 }
 
@@ -80,25 +71,16 @@ fn a_failed_item_outweighs_a_canceled_or_skipped_one() {
     let env = TestEnv::new();
     let rows: [(&str, i32, &[&str]); 3] = [
         ("[mock:skip]", 8, &["1 skipped", "item 1, run_"]),
-        (
-            "[mock:fail=deliverable_missing]",
-            7,
-            &["1 failed", "deliverable_missing"],
-        ),
+        ("[mock:fail=deliverable_missing]", 7, &["1 failed", "deliverable_missing"]),
         ("[mock:degraded]", 0, &["2 of 2 runs completed"]),
     ];
     for (word, code, expected) in rows {
         let lines = format!("{{\"instruction\": \"a\"}}\n{{\"instruction\": \"{word}\"}}\n");
         let items = file(&env, "items.jsonl", &lines);
-        let run = env
-            .developer(["format", "bulk", "fmt_demo", "--input", &items])
-            .assert_exit(code);
+        let run =
+            env.developer(["format", "bulk", "fmt_demo", "--input", &items]).assert_exit(code);
         for expected in expected {
-            assert!(
-                run.err.contains(expected),
-                "{word}: no {expected:?} in {}",
-                run.err
-            );
+            assert!(run.err.contains(expected), "{word}: no {expected:?} in {}", run.err);
         }
         assert_eq!(run.json().as_array().unwrap().len(), 2);
     }
@@ -122,23 +104,11 @@ fn a_queue_is_resumed_by_its_id() {
     );
     let words = ["format", "bulk", "fmt_media", "--input", &items];
     let child = start(&mut env.developer_surface(words));
-    wait_until("the queue is polled", || {
-        !env.requests("format_queues_get").is_empty()
-    });
+    wait_until("the queue is polled", || !env.requests("format_queues_get").is_empty());
     interrupt(&child);
-    let run = child
-        .end()
-        .assert_exit(130)
-        .assert_stderr("the queue keeps running");
-    let command = run
-        .err
-        .lines()
-        .find(|line| line.contains("svc queue wait frq_"))
-        .unwrap();
-    let id = command
-        .split(' ')
-        .find(|word| word.starts_with("frq_"))
-        .unwrap();
+    let run = child.end().assert_exit(130).assert_stderr("the queue keeps running");
+    let command = run.err.lines().find(|line| line.contains("svc queue wait frq_")).unwrap();
+    let id = command.split(' ').find(|word| word.starts_with("frq_")).unwrap();
 
     let queue = env.developer(["queue", "get", id]).assert_exit(0).json();
     assert_eq!(queue["counts"]["total"], 2);
@@ -148,44 +118,26 @@ fn a_queue_is_resumed_by_its_id() {
     env.developer("queue wait --last --timeout 1")
         .assert_exit(9)
         .assert_stderr(&format!("Using {id} "));
-    env.developer("queue wait")
-        .assert_exit(2)
-        .assert_stderr("--last for the newest queue");
+    env.developer("queue wait").assert_exit(2).assert_stderr("--last for the newest queue");
     let stuck = queue["items"][0]["run_id"].as_str().unwrap();
-    env.developer(["run", "cancel", stuck, "--kind", "format"])
-        .assert_exit(0);
+    env.developer(["run", "cancel", stuck, "--kind", "format"]).assert_exit(0);
     let out = env.path("out");
     let words = ["queue", "wait", id, "--download", out.to_str().unwrap()];
-    env.developer(words)
-        .assert_exit(8)
-        .assert_stderr("1 canceled");
+    env.developer(words).assert_exit(8).assert_stderr("1 canceled");
     assert!(fs::read_dir(out.join("1")).unwrap().next().is_some());
-    assert!(
-        env.open_intents().is_empty(),
-        "a reported outcome closes the intent"
-    );
+    assert!(env.open_intents().is_empty(), "a reported outcome closes the intent");
 }
 
 #[test]
 fn ctrl_c_cancels_a_queue_with_cancel_on_interrupt() {
     let env = TestEnv::new();
-    let items = file(
-        &env,
-        "items.jsonl",
-        &"{\"instruction\": \"[mock:stuck]\"}\n".repeat(3),
-    );
+    let items = file(&env, "items.jsonl", &"{\"instruction\": \"[mock:stuck]\"}\n".repeat(3));
     let words =
         format!("format bulk fmt_demo --input '{items}' --concurrency 2 --cancel-on-interrupt");
     let child = start(&mut env.developer_surface(words));
-    wait_until("the queue is polled", || {
-        !env.requests("format_queues_get").is_empty()
-    });
+    wait_until("the queue is polled", || !env.requests("format_queues_get").is_empty());
     interrupt(&child);
-    child
-        .end()
-        .assert_exit(130)
-        .assert_stderr("3 of 3 ended")
-        .assert_stderr("3 canceled");
+    child.end().assert_exit(130).assert_stderr("3 of 3 ended").assert_stderr("3 canceled");
 }
 
 #[test]
@@ -199,11 +151,7 @@ fn invalid_items_are_reported_before_anything_is_sent() {
             "item 1 (line 3): the run has no input",
         ),
         ("b.jsonl", many.as_str(), "expected 1 to 100"),
-        (
-            "c.csv",
-            "instruction,attachments\nx,\"[{}]\"\n",
-            "item 0 (line 2)",
-        ),
+        ("c.csv", "instruction,attachments\nx,\"[{}]\"\n", "item 0 (line 2)"),
         ("d.csv", "instruction\n", "expected 1 to 100"),
         ("e.txt", "x", ".jsonl, .csv or .json"),
     ];
@@ -218,8 +166,7 @@ fn invalid_items_are_reported_before_anything_is_sent() {
     env.developer([&words[..], &["--concurrency", "17"]].concat())
         .assert_exit(2)
         .assert_stderr("1 to 16");
-    env.developer([&words[..], &["--cap", "2", "--max-price", "1.99"]].concat())
-        .assert_exit(5);
+    env.developer([&words[..], &["--cap", "2", "--max-price", "1.99"]].concat()).assert_exit(5);
     assert!(env.mock.requests(0).is_empty());
     env.developer([&words[..], &["--max-price", "1"]].concat())
         .assert_exit(5)
@@ -240,9 +187,7 @@ fn a_dry_run_of_a_queue_shows_the_number_of_items_and_the_sum_of_the_caps() {
     assert_eq!(shown["cap_total_usd"], "4.7500");
     assert_eq!(shown["cap_usd"], "4.7500");
     assert_eq!(shown["request"]["body"]["items"][3]["instruction"], "b");
-    let table = env
-        .developer([&capped[..], &["-o", "table"]].concat())
-        .assert_exit(0);
+    let table = env.developer([&capped[..], &["-o", "table"]].concat()).assert_exit(0);
     for expected in ["items", "4", "total", "4.7500 USD"] {
         assert!(table.out.contains(expected), "{}", table.out);
     }
@@ -266,9 +211,7 @@ fn items_are_taken_from_a_parameter() {
     let body = run.assert_exit(0).json()["request"]["body"].clone();
     assert_eq!(body["items"][1]["instruction"], "a hat");
     assert_eq!(body["items"][1]["generation_spend_cap_usd"], 1);
-    env.developer("format bulk demo/product-shot")
-        .assert_exit(2)
-        .assert_stderr("--input");
+    env.developer("format bulk demo/product-shot").assert_exit(2).assert_stderr("--input");
     env.developer("format bulk demo/product-shot --param items={}")
         .assert_exit(2)
         .assert_stderr("expected a JSON array");

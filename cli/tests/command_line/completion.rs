@@ -30,10 +30,7 @@ fn candidates(env: &TestEnv, words: &[&str]) -> Vec<String> {
 #[test]
 fn models_are_completed_by_the_type_of_the_command() {
     let env = TestEnv::new();
-    assert_eq!(
-        candidates(&env, &["svc", "image", "generate", "--model", ""]),
-        ["image-i"]
-    );
+    assert_eq!(candidates(&env, &["svc", "image", "generate", "--model", ""]), ["image-i"]);
     let videos = candidates(&env, &["svc", "video", "generate", "--model", "video-"]);
     assert_eq!(videos, ["video-f", "video-l", "video-h", "video-r"]);
     let any = candidates(&env, &["svc", "model", "get", "i"]);
@@ -53,10 +50,7 @@ fn formats_are_completed_by_address_and_id() {
     let formats = candidates(&env, &["svc", "format", "run", ""]);
     assert!(formats.contains(&"demo/teaser".to_owned()), "{formats:?}");
     assert!(!formats.contains(&"fmt_demo".to_owned()), "{formats:?}");
-    assert_eq!(
-        candidates(&env, &["svc", "format", "get", "fmt_d"]),
-        ["fmt_demo"]
-    );
+    assert_eq!(candidates(&env, &["svc", "format", "get", "fmt_d"]), ["fmt_demo"]);
 }
 
 #[test]
@@ -80,14 +74,8 @@ fn ids_are_completed_from_the_history() {
     let env = TestEnv::new();
     let first = env.submit_image("a fox");
     let second = env.submit_image("another fox");
-    assert_eq!(
-        candidates(&env, &["svc", "job", "get", ""]),
-        [second.as_str(), &first]
-    );
-    assert_eq!(
-        candidates(&env, &["svc", "job", "wait", &first, &second]),
-        [second.as_str()]
-    );
+    assert_eq!(candidates(&env, &["svc", "job", "get", ""]), [second.as_str(), &first]);
+    assert_eq!(candidates(&env, &["svc", "job", "wait", &first, &second]), [second.as_str()]);
     assert!(candidates(&env, &["svc", "run", "get", ""]).is_empty());
     let words = "format run demo/teaser --instruction hello --no-wait";
     let run = env.developer(words).assert_exit(0).json();
@@ -113,9 +101,7 @@ fn the_history_is_read_as_it_is() {
     let output = env.run("job wait --last -o json").assert_exit(0);
     assert_eq!(output.json()["job_id"], id);
     let output = env.generate_image("a fox", &[]).assert_exit(1);
-    output
-        .assert_stderr("nothing was sent")
-        .assert_stderr("--no-journal");
+    output.assert_stderr("nothing was sent").assert_stderr("--no-journal");
 }
 
 #[test]
@@ -127,14 +113,8 @@ fn profiles_and_commands_are_completed() {
         "[profiles.default]\n[profiles.work]\nbase_url = 'https://a.example'\n",
     )
     .unwrap();
-    assert_eq!(
-        candidates(&env, &["svc", "--profile", ""]),
-        ["default", "work"]
-    );
-    assert_eq!(
-        candidates(&env, &["svc", "job", "list", "--profile", "w"]),
-        ["work"]
-    );
+    assert_eq!(candidates(&env, &["svc", "--profile", ""]), ["default", "work"]);
+    assert_eq!(candidates(&env, &["svc", "job", "list", "--profile", "w"]), ["work"]);
     assert_eq!(candidates(&env, &["svc", "doc"]), ["doctor"]);
 }
 
@@ -156,24 +136,13 @@ fn failures_mean_no_candidates_and_no_messages() {
     for variables in rows {
         let words = ["svc", "image", "generate", "--model", "i"];
         let run = complete(&env, &words, variables).assert_exit(0);
-        assert_eq!(
-            (run.out.as_str(), run.err.as_str()),
-            ("", ""),
-            "{variables:?}"
-        );
+        assert_eq!((run.out.as_str(), run.err.as_str()), ("", ""), "{variables:?}");
     }
-    let run = complete(
-        &env,
-        &["svc", "job", "get", "j"],
-        &[("SVC_STATE_DIR", "/dev/null/x")],
-    );
+    let run = complete(&env, &["svc", "job", "get", "j"], &[("SVC_STATE_DIR", "/dev/null/x")]);
     assert_eq!((run.out.as_str(), run.err.as_str()), ("", ""));
     // An index outside the line.
     let run = complete(&env, &["svc", "job"], &[("_CLAP_COMPLETE_INDEX", "9")]);
-    assert_eq!(
-        (run.code, run.out.as_str(), run.err.as_str()),
-        (Some(1), "", "")
-    );
+    assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (Some(1), "", ""));
 }
 
 #[test]
@@ -187,18 +156,12 @@ fn a_stored_key_is_not_sent_to_another_host() {
     );
     fs::write(env.path("config/credentials.toml"), stored).unwrap();
     let words = ["svc", "image", "generate", "--model", "i"];
-    let variables = [
-        ("SVC_BASE_URL", other.mock.base_url()),
-        ("SVC_OPEN_API_KEY", ""),
-    ];
+    let variables = [("SVC_BASE_URL", other.mock.base_url()), ("SVC_OPEN_API_KEY", "")];
     // The file is also readable by others, which other commands warn of.
     let run = complete(&env, &words, &variables).assert_exit(0);
     assert_eq!((run.out.as_str(), run.err.as_str()), ("", ""));
     assert!(other.mock.requests(0).is_empty());
-    let variables = [
-        ("SVC_BASE_URL", env.mock.base_url()),
-        ("SVC_OPEN_API_KEY", ""),
-    ];
+    let variables = [("SVC_BASE_URL", env.mock.base_url()), ("SVC_OPEN_API_KEY", "")];
     let run = complete(&env, &words, &variables).assert_exit(0);
     assert_eq!((run.out.as_str(), run.err.as_str()), ("image-i", ""));
 }
@@ -230,8 +193,7 @@ fn bash_completes_with_the_script() {
     );
     let svc = env.open_surface([]);
     let mut bash = std::process::Command::new("bash");
-    bash.args(["--norc", "-c", &script])
-        .current_dir(env.path(""));
+    bash.args(["--norc", "-c", &script]).current_dir(env.path(""));
     for (name, value) in svc.get_envs() {
         if let Some(value) = value {
             bash.env(name, value);

@@ -65,14 +65,10 @@ fn images_videos_and_music_are_generated_on_the_developer_surface() {
 fn an_alias_runs_and_suggests_the_preferred_command() {
     let env = TestEnv::new();
     let prompt = "a fox [mock:seconds=0.5]";
-    let run = env
-        .developer(["model", "run", "image-1.0", "--prompt", prompt])
-        .assert_exit(0);
+    let run = env.developer(["model", "run", "image-1.0", "--prompt", prompt]).assert_exit(0);
     assert!(run.err.contains("svc image generate"), "{}", run.err);
     assert_eq!(env.requests("alias_image_1_0").len(), 1);
-    env.developer("model run hologram-1.0")
-        .assert_exit(2)
-        .assert_stderr("image-1.0");
+    env.developer("model run hologram-1.0").assert_exit(2).assert_stderr("image-1.0");
 }
 
 #[test]
@@ -80,8 +76,7 @@ fn an_avatar_is_searched_used_in_a_video_and_captioned() {
     let env = TestEnv::new();
     let found = env.developer("avatar search ada").assert_exit(0).json();
     let handle = found[0]["avatar_handle"].as_str().unwrap().to_owned();
-    env.developer(["avatar", "get", found[0]["id"].as_str().unwrap()])
-        .assert_exit(0);
+    env.developer(["avatar", "get", found[0]["id"].as_str().unwrap()]).assert_exit(0);
 
     let out = env.path("out");
     let words = format!(
@@ -89,17 +84,9 @@ fn an_avatar_is_searched_used_in_a_video_and_captioned() {
         out.display()
     );
     let video = env.developer(&words).assert_exit(0);
-    assert!(
-        video.json()["files"][0]["path"]
-            .as_str()
-            .unwrap()
-            .ends_with(".mp4")
-    );
+    assert!(video.json()["files"][0]["path"].as_str().unwrap().ends_with(".mp4"));
     env.developer("avatar-video list").assert_exit(0);
-    let timeline = env
-        .developer(["job", "events", &id_of(&video)])
-        .assert_exit(0)
-        .json();
+    let timeline = env.developer(["job", "events", &id_of(&video)]).assert_exit(0).json();
     assert!(timeline.as_array().unwrap().len() >= 3, "{timeline}");
 
     let words = format!(
@@ -107,10 +94,7 @@ fn an_avatar_is_searched_used_in_a_video_and_captioned() {
         out.display()
     );
     let captions = env.developer(&words).assert_exit(0);
-    let path = captions.json()["files"][0]["path"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let path = captions.json()["files"][0]["path"].as_str().unwrap().to_owned();
     assert!(std::fs::read_to_string(path).unwrap().starts_with("WEBVTT"));
 }
 
@@ -139,8 +123,7 @@ fn a_preview_is_regenerated_and_turned_into_a_video() {
     let id = receipt["preview"]["id"].as_str().unwrap().to_owned();
     env.developer(["preview", "get", &id]).assert_exit(0);
     env.developer(["preview", "regenerate", &id]).assert_exit(0);
-    env.developer(["preview", "generate-video", &id])
-        .assert_exit(0);
+    env.developer(["preview", "generate-video", &id]).assert_exit(0);
 }
 
 #[test]
@@ -157,9 +140,7 @@ fn trending_videos_are_searched() {
 fn max_price_is_rejected_if_the_surface_has_no_estimates() {
     let env = TestEnv::new();
     let words = "music generate --prompt 'a waltz' --max-price 100";
-    env.developer(words)
-        .assert_exit(5)
-        .assert_stderr("the price is unknown");
+    env.developer(words).assert_exit(5).assert_stderr("the price is unknown");
     assert_eq!(env.job_count(), 0);
     env.developer("music generate --prompt 'a waltz' --surface open")
         .assert_exit(2)
@@ -187,8 +168,6 @@ fn job_events_requires_the_developer_surface() {
     let words = "image generate --surface developer --prompt 'a fox' --no-wait";
     let receipt = env.developer(words).assert_exit(0).json();
     let id = receipt["job"]["id"].as_str().unwrap();
-    env.developer(["job", "events", id, "--surface", "developer"])
-        .assert_exit(0);
-    env.run(["job", "events", id, "--surface", "open"])
-        .assert_exit(2);
+    env.developer(["job", "events", id, "--surface", "developer"]).assert_exit(0);
+    env.run(["job", "events", id, "--surface", "open"]).assert_exit(2);
 }

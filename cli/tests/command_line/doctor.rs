@@ -33,27 +33,14 @@ fn everything_that_works_is_ok() {
     command
         .env("SVC_BASE_URL", env.mock.base_url())
         .env("SVC_OPEN_API_KEY", "svc_open_demo")
-        .env(
-            "SVC_MCP_URL",
-            format!("{}/mcp", env.mock.developer_base_url()),
-        )
+        .env("SVC_MCP_URL", format!("{}/mcp", env.mock.developer_base_url()))
         .env("PATH", without_keyring(&env));
     let run = CommandOutput::of(&mut command).assert_exit(0);
     assert_check(&run, "configuration", "ok", "config.toml");
     assert_check(&run, "base_url", "ok", "(environment SVC_BASE_URL)");
     assert_check(&run, "open_surface", "ok", env.mock.base_url());
-    assert_check(
-        &run,
-        "open_key",
-        "ok",
-        "accepted: svc_open_… from environment SVC_OPEN_API_KEY",
-    );
-    assert_check(
-        &run,
-        "developer_surface",
-        "ok",
-        env.mock.developer_base_url(),
-    );
+    assert_check(&run, "open_key", "ok", "accepted: svc_open_… from environment SVC_OPEN_API_KEY");
+    assert_check(&run, "developer_surface", "ok", env.mock.developer_base_url());
     assert_check(&run, "developer_key", "ok", "svc_dev_…");
     assert_check(&run, "clock", "ok", "in step");
     assert_check(&run, "keyring", "warning", "not available");
@@ -65,10 +52,7 @@ fn everything_that_works_is_ok() {
     for check in checks(&run) {
         let names: Vec<_> = check.as_object().unwrap().keys().cloned().collect();
         let known = ["check", "status", "message", "next"];
-        assert!(
-            names.iter().all(|name| known.contains(&name.as_str())),
-            "{check}"
-        );
+        assert!(names.iter().all(|name| known.contains(&name.as_str())), "{check}");
     }
 }
 
@@ -77,12 +61,7 @@ fn problems_fail_with_what_to_do() {
     let env = TestEnv::new();
     let run = env.run_unconfigured("doctor").assert_exit(1);
     assert_check(&run, "configuration", "failed", "no URL");
-    assert!(
-        check(&run, "configuration")["next"]
-            .as_str()
-            .unwrap()
-            .contains("svc init")
-    );
+    assert!(check(&run, "configuration")["next"].as_str().unwrap().contains("svc init"));
     assert_check(&run, "open_surface", "skipped", "no URL");
 
     let wrong = |words: &[(&str, &str)]| {
@@ -93,12 +72,7 @@ fn problems_fail_with_what_to_do() {
     assert_check(&run, "open_surface", "ok", "responded");
     assert_check(&run, "open_key", "failed", "rejected: svc_open_… from");
     assert!(!run.out.contains("pricing_list"), "{}", run.out);
-    assert!(
-        check(&run, "open_key")["next"]
-            .as_str()
-            .unwrap()
-            .contains("SVC_OPEN_API_KEY")
-    );
+    assert!(check(&run, "open_key")["next"].as_str().unwrap().contains("SVC_OPEN_API_KEY"));
     let run = wrong(&[("SVC_OPEN_API_KEY", "")]).assert_exit(1);
     assert_check(&run, "open_key", "failed", "no API key");
     let run = wrong(&[("SVC_BASE_URL", "http://127.0.0.1:9")]).assert_exit(1);
@@ -106,22 +80,14 @@ fn problems_fail_with_what_to_do() {
     assert_check(&run, "open_key", "skipped", "not checked");
     let same = ("SVC_DEVELOPER_BASE_URL", env.mock.base_url());
     let run = wrong(&[same]);
-    assert_check(
-        &run,
-        "developer_base_url",
-        "warning",
-        "the same as base_url",
-    );
+    assert_check(&run, "developer_base_url", "warning", "the same as base_url");
     let mut table = env.open_surface("doctor -o table");
     let run = CommandOutput::of(table.env("SVC_OPEN_API_KEY", "svc_open_wrong"));
     run.assert_exit(1).assert_stderr("1 problem");
     #[cfg(feature = "mcp")]
     {
         let url = format!("{}/mcp", env.mock.developer_base_url());
-        let run = wrong(&[
-            ("SVC_MCP_URL", &url),
-            ("SVC_DEVELOPER_API_KEY", "svc_dev_wrong"),
-        ]);
+        let run = wrong(&[("SVC_MCP_URL", &url), ("SVC_DEVELOPER_API_KEY", "svc_dev_wrong")]);
         let named = "rejected: svc_dev_… from environment SVC_DEVELOPER_API_KEY";
         assert_check(&run, "mcp", "failed", named);
     }
@@ -174,16 +140,10 @@ fn a_clock_that_is_wrong_is_a_warning() {
 fn open_intents_are_a_warning() {
     let env = TestEnv::new();
     env.add_fault("image_generate", "drop_after", 20);
-    env.generate_image("a fox", &["--retries", "0"])
-        .assert_exit(11);
+    env.generate_image("a fox", &["--retries", "0"]).assert_exit(11);
     let run = env.run("doctor");
     assert_check(&run, "open_intents", "warning", "1 request");
-    assert!(
-        check(&run, "open_intents")["next"]
-            .as_str()
-            .unwrap()
-            .contains("svc history --open")
-    );
+    assert!(check(&run, "open_intents")["next"].as_str().unwrap().contains("svc history --open"));
 }
 
 #[test]

@@ -35,16 +35,11 @@ fn mock_serve_runs_until_it_is_interrupted() {
     let run = CommandOutput::of(
         env.unconfigured("image generate --model image-i --prompt [mock:seconds=0.1]")
             .env("SVC_BASE_URL", url)
-            .env(
-                "SVC_OPEN_API_KEY",
-                addresses["SVC_OPEN_API_KEY"].as_str().unwrap(),
-            ),
+            .env("SVC_OPEN_API_KEY", addresses["SVC_OPEN_API_KEY"].as_str().unwrap()),
     );
     run.assert_exit(0);
     let port = url.rsplit(':').next().unwrap();
-    env.run_unconfigured(["mock", "serve", "--port-base", port])
-        .assert_exit(1)
-        .assert_stderr(port);
+    env.run_unconfigured(["mock", "serve", "--port-base", port]).assert_exit(1).assert_stderr(port);
     interrupt(&child);
     let submit = "svc mock: POST   /v1/image-router/generate  202\n";
     child.end().assert_exit(0).assert_stderr(submit);
@@ -53,17 +48,10 @@ fn mock_serve_runs_until_it_is_interrupted() {
 #[test]
 fn every_operation_is_listed_with_its_command() {
     let env = TestEnv::new();
-    let rows = env
-        .run_unconfigured("operations -o json")
-        .assert_exit(0)
-        .json();
-    assert_eq!(
-        rows.as_array().unwrap().len(),
-        svc_sdk::contract::Operation::ALL.len()
-    );
-    let names = [
-        "name", "method", "path", "surface", "auth", "scope", "budget", "retry", "cli", "summary",
-    ];
+    let rows = env.run_unconfigured("operations -o json").assert_exit(0).json();
+    assert_eq!(rows.as_array().unwrap().len(), svc_sdk::contract::Operation::ALL.len());
+    let names =
+        ["name", "method", "path", "surface", "auth", "scope", "budget", "retry", "cli", "summary"];
     for row in rows.as_array().unwrap() {
         assert!(names.iter().all(|name| row.get(name).is_some()), "{row}");
     }
@@ -73,17 +61,12 @@ fn every_operation_is_listed_with_its_command() {
 fn completions_and_manual_pages_are_generated() {
     let env = TestEnv::new();
     let script = env.run_unconfigured("completions zsh").assert_exit(0).out;
-    assert!(
-        script.contains("COMPLETE") && script.contains("svc"),
-        "{script}"
-    );
+    assert!(script.contains("COMPLETE") && script.contains("svc"), "{script}");
     env.run_unconfigured("man pages").assert_exit(0);
     let page = fs::read_to_string(env.path("pages/svc-video-generate.1")).unwrap();
     assert!(page.contains("router/generate"), "{page}");
     fs::write(env.path("in-the-way"), "").unwrap();
-    env.run_unconfigured("man in-the-way/pages")
-        .assert_exit(1)
-        .assert_stderr("in-the-way");
+    env.run_unconfigured("man in-the-way/pages").assert_exit(1).assert_stderr("in-the-way");
 }
 
 #[test]
@@ -93,25 +76,15 @@ fn help_and_version_are_printed_to_stdout() {
     assert!(run.out.starts_with("svc ") && run.err.is_empty());
     let run = env.run_unconfigured("video generate --help").assert_exit(0);
     assert!(
-        run.out
-            .contains("POST /v1/video-router/generate (video_generate, --surface open)")
+        run.out.contains("POST /v1/video-router/generate (video_generate, --surface open)")
             && run.err.is_empty()
     );
-    for words in [
-        vec![],
-        vec!["help"],
-        vec!["help", "options"],
-        vec!["help", "video"],
-    ] {
+    for words in [vec![], vec!["help"], vec!["help", "options"], vec!["help", "video"]] {
         let run = CommandOutput::of(env.unconfigured([]).args(words)).assert_exit(0);
         assert!(!run.out.is_empty() && run.err.is_empty(), "{run:?}");
     }
     let run = env.run_unconfigured([]).assert_exit(0);
     assert_eq!(run.out.matches("\n  svc ").count(), 3, "{}", run.out);
-    env.run_unconfigured("help vidoe")
-        .assert_exit(2)
-        .assert_stderr("'video'");
-    env.run_unconfigured("video")
-        .assert_exit(2)
-        .assert_stderr("generate");
+    env.run_unconfigured("help vidoe").assert_exit(2).assert_stderr("'video'");
+    env.run_unconfigured("video").assert_exit(2).assert_stderr("generate");
 }

@@ -17,22 +17,13 @@ fn a_rejected_api_key_exits_with_3() {
         ("svc_dev_demo", "top-up create --amount-usd-cents 500"),
     ] {
         let words: Vec<&str> = words.split(' ').collect();
-        let run = CommandOutput::of(
-            env.open_surface([])
-                .env("SVC_OPEN_API_KEY", key)
-                .args(words),
-        )
-        .assert_exit(3);
-        assert!(
-            !run.err.contains(key),
-            "the key is in the output: {}",
-            run.err
-        );
+        let run = CommandOutput::of(env.open_surface([]).env("SVC_OPEN_API_KEY", key).args(words))
+            .assert_exit(3);
+        assert!(!run.err.contains(key), "the key is in the output: {}", run.err);
         run.assert_stderr("svc auth");
     }
     let run = CommandOutput::of(
-        env.open_surface("job list -o json")
-            .env("SVC_OPEN_API_KEY", "svc_wrong"),
+        env.open_surface("job list -o json").env("SVC_OPEN_API_KEY", "svc_wrong"),
     )
     .assert_exit(3);
     let error = run.error();
@@ -51,11 +42,7 @@ fn a_missing_resource_exits_with_4() {
         .assert_stderr("job_not_found")
         .assert_stderr("request id: req_");
     let run = env.run("job wait job_none").assert_exit(4);
-    assert!(
-        run.err.contains("job not found in this workspace"),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("job not found in this workspace"), "{}", run.err);
     env.run("model get no-such-model").assert_exit(4);
     env.run("pricing get no-such-model").assert_exit(4);
     env.run("top-up get top_none").assert_exit(4);
@@ -67,19 +54,8 @@ fn a_rejected_request_exits_with_1_and_is_not_charged() {
     let rows: [&[&str]; 4] = [
         &["--model", "no-such-model", "--prompt", "a fox"],
         &["--model", "video-f", "--prompt", "a fox", "--duration", "3"],
-        &[
-            "--model",
-            "video-h",
-            "--prompt",
-            "a fox",
-            "--generate-audio",
-        ],
-        &[
-            "--prompt",
-            "a fox",
-            "--image-url",
-            "https://127.0.0.1/a.png",
-        ],
+        &["--model", "video-h", "--prompt", "a fox", "--generate-audio"],
+        &["--prompt", "a fox", "--image-url", "https://127.0.0.1/a.png"],
     ];
     for words in rows {
         let run = CommandOutput::of(env.open_surface("video generate -o json").args(words))
@@ -89,10 +65,7 @@ fn a_rejected_request_exits_with_1_and_is_not_charged() {
             "no-such-model" => "list the models with: svc model list --type video",
             _ => "correct the input",
         };
-        assert_eq!(
-            run.error()["next"][0],
-            format!("{next}; nothing was charged")
-        );
+        assert_eq!(run.error()["next"][0], format!("{next}; nothing was charged"));
     }
     assert_eq!(env.charge_count(), 0);
     assert!(env.open_intents().is_empty(), "the intent is closed");
@@ -101,14 +74,10 @@ fn a_rejected_request_exits_with_1_and_is_not_charged() {
 #[test]
 fn insufficient_funds_exit_with_5() {
     let env = TestEnv::with(svc_mock_server::Setup::default().balance_usd(0));
-    let run = env
-        .run("video generate --prompt 'a fox' -o json")
-        .assert_exit(5);
+    let run = env.run("video generate --prompt 'a fox' -o json").assert_exit(5);
     assert_eq!(run.error()["code"], "insufficient_funds");
     assert_eq!(run.error()["details"]["available_usd"], "0.0000");
-    env.run("video generate --prompt 'a fox'")
-        .assert_exit(5)
-        .assert_stderr("svc top-up create");
+    env.run("video generate --prompt 'a fox'").assert_exit(5).assert_stderr("svc top-up create");
 }
 
 #[test]
@@ -116,8 +85,7 @@ fn a_price_that_is_unknown_or_above_the_limit_exits_with_5() {
     let env = TestEnv::new();
     let words = "video generate --model video-f --prompt 'a fox' --max-price";
     let run = CommandOutput::of(env.open_surface(words).arg("0.7034")).assert_exit(5);
-    run.assert_stderr("0.7035")
-        .assert_stderr("--max-price 0.7034");
+    run.assert_stderr("0.7035").assert_stderr("--max-price 0.7034");
     env.add_fault("open_estimate", "garbage", 1);
     CommandOutput::of(env.open_surface(words).args(["1000", "--retries", "0"]))
         .assert_exit(5)
@@ -140,9 +108,7 @@ fn a_lasting_overload_exits_with_6() {
         env.mock.clear_faults();
     }
     env.add_fault("video_generate", "status_503", 9);
-    let run = env
-        .run("video generate --prompt 'a fox' --retries 0")
-        .assert_exit(6);
+    let run = env.run("video generate --prompt 'a fox' --retries 0").assert_exit(6);
     run.assert_stderr("idempotency key");
     assert_eq!(env.charge_count(), 0);
 }
@@ -154,8 +120,7 @@ fn a_concurrency_limit_exits_with_6() {
     let service = FakeServer::answering("400 Bad Request", body);
     let words = "video generate --prompt 'a fox' --retries 0";
     let run = env.run_at(&service.url, words).assert_exit(6);
-    run.assert_stderr("concurrency_limit_reached")
-        .assert_stderr("retry later");
+    run.assert_stderr("concurrency_limit_reached").assert_stderr("retry later");
 }
 
 #[test]
@@ -168,10 +133,7 @@ fn a_failed_job_exits_with_7_and_a_canceled_one_with_8() {
     assert_eq!(error["code"], "generation_failed");
     let id = error["job_id"].as_str().unwrap();
     env.run(["job", "wait", id]).assert_exit(7);
-    assert_eq!(
-        env.run(["job", "result", id]).assert_exit(7).json()["status"],
-        "failed"
-    );
+    assert_eq!(env.run(["job", "result", id]).assert_exit(7).json()["status"], "failed");
 
     let id = env.submit_image("[mock:stuck]");
     env.mock.end_job(&id, JobStatus::Canceled, None).unwrap();
@@ -183,19 +145,12 @@ fn a_failed_job_exits_with_7_and_a_canceled_one_with_8() {
 #[test]
 fn a_wait_timeout_exits_with_9_and_prints_the_resume_command() {
     let env = TestEnv::new();
-    let run = env
-        .generate_image("[mock:stuck]", &["--timeout", "1s"])
-        .assert_exit(9);
+    let run = env.generate_image("[mock:stuck]", &["--timeout", "1s"]).assert_exit(9);
     let id = env.mock.jobs()[0]["id"].as_str().unwrap().to_owned();
     run.assert_stderr(&format!("svc job wait {id} --surface open"))
         .assert_stderr(&format!("job: {id}"));
-    let run = env
-        .run(["job", "wait", &id, "--timeout", "1", "-o", "json"])
-        .assert_exit(9);
-    assert_eq!(
-        run.error()["resume"],
-        format!("svc job wait {id} --surface open")
-    );
+    let run = env.run(["job", "wait", &id, "--timeout", "1", "-o", "json"]).assert_exit(9);
+    assert_eq!(run.error()["resume"], format!("svc job wait {id} --surface open"));
     assert_eq!(run.error()["job_id"], id.as_str());
 }
 
@@ -203,10 +158,7 @@ fn a_wait_timeout_exits_with_9_and_prints_the_resume_command() {
 fn an_unreachable_service_exits_with_10() {
     let env = TestEnv::new();
     let nowhere = "http://127.0.0.1:9";
-    for words in [
-        &["job", "list"][..],
-        &["video", "generate", "--prompt", "x"],
-    ] {
+    for words in [&["job", "list"][..], &["video", "generate", "--prompt", "x"]] {
         let mut command = env.open_surface("--retries 0");
         command.env("SVC_BASE_URL", nowhere).args(words);
         let run = CommandOutput::of(&mut command).assert_exit(10);
@@ -238,11 +190,7 @@ fn a_failed_connection_names_the_url_and_where_it_comes_from() {
 fn a_web_page_has_one_message_whatever_its_status() {
     let env = TestEnv::new();
     let page = "<!DOCTYPE HTML>\n<html><head><title>Error response</title></head></html>";
-    for (status, code) in [
-        ("404 Not Found", 404),
-        ("200 OK", 200),
-        ("502 Bad Gateway", 502),
-    ] {
+    for (status, code) in [("404 Not Found", 404), ("200 OK", 200), ("502 Bad Gateway", 502)] {
         let server = FakeServer::answering(status, page);
         let run = env.run_at(&server.url, "job list --retries 0");
         let url = &server.url;
@@ -261,9 +209,7 @@ fn hints_are_commands_that_work() {
     env.run("image generate")
         .assert_exit(2)
         .assert_stderr(&format!("next: pass a prompt, for example: {image}\n"));
-    env.run("image generate fox")
-        .assert_exit(2)
-        .assert_stderr("svc model list --type image");
+    env.run("image generate fox").assert_exit(2).assert_stderr("svc model list --type image");
     env.run("image generate fox --model video-f --dry-run")
         .assert_exit(2)
         .assert_stderr("`video-f` is a video model; nothing was sent")
@@ -274,11 +220,7 @@ fn hints_are_commands_that_work() {
     env.run("image generate fox --model nope --dry-run")
         .assert_exit(1)
         .assert_stderr("`nope` is not a known model");
-    for words in [
-        "job get job_none",
-        "job wait job_none",
-        "job download job_none",
-    ] {
+    for words in ["job get job_none", "job wait job_none", "job download job_none"] {
         env.run(words)
             .assert_exit(4)
             .assert_stderr("check the id")
@@ -287,9 +229,7 @@ fn hints_are_commands_that_work() {
     env.run("balance --retries few")
         .assert_exit(2)
         .assert_stderr("for '--retries <N>': expected a whole number");
-    env.run("video generate --param 'a={'")
-        .assert_exit(2)
-        .assert_stderr("the text ends too early");
+    env.run("video generate --param 'a={'").assert_exit(2).assert_stderr("the text ends too early");
 
     let words = ["generate", "[mock:seconds=1] fox", "--no-wait"];
     let run = env.run([&["video"][..], &words].concat()).assert_exit(0);
@@ -332,9 +272,7 @@ fn the_hint_for_missing_funds_names_an_amount_that_pays() {
         ("{}", 500),
     ] {
         let service = FakeServer::answering("402 Payment Required", &body(details));
-        let run = env
-            .run_at(&service.url, "video generate fox --new")
-            .assert_exit(5);
+        let run = env.run_at(&service.url, "video generate fox --new").assert_exit(5);
         run.assert_stderr(&format!("svc top-up create --amount-usd-cents {cents}\n"));
     }
 }
@@ -348,30 +286,16 @@ fn an_ambiguous_request_exits_with_11_and_prints_the_idempotency_key() {
         env.add_fault("image_generate", kind, 1);
         let run = env.run(&words).assert_exit(11);
         let error = run.error();
-        assert!(
-            !error["idempotency_key"].as_str().unwrap().is_empty(),
-            "{kind}"
-        );
-        assert!(
-            error["next"]
-                .to_string()
-                .contains("run the same command again"),
-            "{kind}"
-        );
+        assert!(!error["idempotency_key"].as_str().unwrap().is_empty(), "{kind}");
+        assert!(error["next"].to_string().contains("run the same command again"), "{kind}");
         let again = env.run(&words).assert_exit(0);
-        assert!(
-            again.err.contains("with the same idempotency key"),
-            "{kind}: {}",
-            again.err
-        );
+        assert!(again.err.contains("with the same idempotency key"), "{kind}: {}", again.err);
     }
     assert_eq!(env.job_count(), 4);
     assert_eq!(env.charge_count(), 4);
 
     env.add_fault("top_ups_create", "drop_after", 1);
-    let run = env
-        .run("top-up create --amount-usd-cents 500 --retries 0")
-        .assert_exit(11);
+    let run = env.run("top-up create --amount-usd-cents 500 --retries 0").assert_exit(11);
     run.assert_stderr("run the same command again");
     env.add_fault("video_generate", "drop_after", 1);
     let raw = [
@@ -383,18 +307,13 @@ fn an_ambiguous_request_exits_with_11_and_prints_the_idempotency_key() {
         "--retries",
         "0",
     ];
-    env.run(raw)
-        .assert_exit(11)
-        .assert_stderr("idempotency key");
+    env.run(raw).assert_exit(11).assert_stderr("idempotency key");
 }
 
 #[test]
 fn a_raw_error_response_is_printed_and_sets_the_exit_code() {
     let env = TestEnv::new();
-    let run = env
-        .run("api get /v1/jobs/job_none")
-        .assert_exit(4)
-        .assert_stderr("job_not_found");
+    let run = env.run("api get /v1/jobs/job_none").assert_exit(4).assert_stderr("job_not_found");
     assert_eq!(run.json()["error"]["code"], "job_not_found");
     let run = env.run("api get /v1/no/such/thing").assert_exit(4);
     assert!(run.json()["error"]["code"].is_string());
@@ -443,16 +362,11 @@ fn a_failed_tls_handshake_and_an_invalid_proxy_are_configuration_errors() {
     assert!(message.contains("TLS failed"), "{message}");
 
     let mut no_proxy = env.open_surface("job list -o json");
-    no_proxy
-        .env("SVC_BASE_URL", &url)
-        .env("HTTPS_PROXY", "http://user:canary@[");
+    no_proxy.env("SVC_BASE_URL", &url).env("HTTPS_PROXY", "http://user:canary@[");
     let failed = CommandOutput::of(&mut no_proxy).assert_exit(2);
     assert!(!failed.err.contains("canary"), "{}", failed.err);
     let message = failed.error()["message"].to_string();
-    assert!(
-        message.contains("invalid proxy URL in HTTPS_PROXY"),
-        "{message}"
-    );
+    assert!(message.contains("invalid proxy URL in HTTPS_PROXY"), "{message}");
 }
 
 #[test]
@@ -464,38 +378,14 @@ fn every_json_error_has_a_code_and_a_whole_message() {
     let closed = "http://127.0.0.1:1";
     let usage = "the following required arguments were not provided: --amount-usd-cents <N>";
     let rows = [
-        (
-            env.mock.base_url(),
-            "job get job_none",
-            "job_not_found",
-            4,
-            "",
-        ),
+        (env.mock.base_url(), "job get job_none", "job_not_found", 4, ""),
         (env.mock.base_url(), "top-up create", "usage", 2, usage),
-        (
-            env.mock.base_url(),
-            "video generate",
-            "usage",
-            2,
-            "the request has no input",
-        ),
-        (
-            env.mock.base_url(),
-            "balance",
-            "configuration",
-            2,
-            "no URL of the developer surface",
-        ),
+        (env.mock.base_url(), "video generate", "usage", 2, "the request has no input"),
+        (env.mock.base_url(), "balance", "configuration", 2, "no URL of the developer surface"),
         (closed, "job list --retries 0", "connection_failed", 10, ""),
         (&gateway.url, "job list --retries 0", "bad_gateway", 6, ""),
         (&html.url, "job list --retries 0", "http_error", 4, ""),
-        (
-            &text.url,
-            "job list --retries 0",
-            "unreadable_response",
-            1,
-            "",
-        ),
+        (&text.url, "job list --retries 0", "unreadable_response", 1, ""),
         (
             env.mock.base_url(),
             "video generate fox --max-price 0",
@@ -524,10 +414,7 @@ fn a_rejected_field_is_reported_by_its_flag() {
     let env = TestEnv::new();
     let run = env.developer("avatar generate 'a chef' --yes -o json");
     let error = run.assert_exit(1).error();
-    assert_eq!(
-        error["message"],
-        "cannot submit the avatar: --avatar-handle is required"
-    );
+    assert_eq!(error["message"], "cannot submit the avatar: --avatar-handle is required");
     assert_eq!(error["details"]["field"], "avatar_handle");
     env.run("video generate fox --model video-f --duration 99")
         .assert_exit(1)

@@ -38,18 +38,12 @@ const FILES: [(&str, &str); 10] = [
     ("brief.txt", "A teaser for a bakery"),
     ("secret.txt", "whsec_of_an_example"),
     ("body.json", "{}"),
-    (
-        "estimate.json",
-        r#"{"model": "video-f", "input": {"prompt": "a fox", "duration": 5}}"#,
-    ),
+    ("estimate.json", r#"{"model": "video-f", "input": {"prompt": "a fox", "duration": 5}}"#),
     (
         "shot.json",
         r#"{"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]}"#,
     ),
-    (
-        "prompts.jsonl",
-        r#"{"body": {"model": "video-h", "prompt": "a fox", "duration": 5}}"#,
-    ),
+    ("prompts.jsonl", r#"{"body": {"model": "video-h", "prompt": "a fox", "duration": 5}}"#),
     ("prompts.csv", "prompt,model\na fox,image-i\n"),
     ("shoes.csv", "instruction\na red shoe\na blue shoe\n"),
 ];
@@ -105,11 +99,8 @@ fn examples_work_in_the_sandbox() {
         // An example of `svc mock exec` runs `svc`.
         let program = Path::new(env!("CARGO_BIN_EXE_svc"));
         let paths = std::env::var_os("PATH").unwrap_or_default();
-        let paths = program
-            .parent()
-            .map(Path::to_owned)
-            .into_iter()
-            .chain(std::env::split_paths(&paths));
+        let paths =
+            program.parent().map(Path::to_owned).into_iter().chain(std::env::split_paths(&paths));
         command.env("PATH", std::env::join_paths(paths).unwrap());
         let output = CommandOutput::of(&mut command);
         assert_eq!(output.code, Some(0), "{line}: {}", output.err);

@@ -9,10 +9,8 @@ use crate::test_env::{CommandOutput, FakeServer, TestEnv};
 
 /// Generates images and downloads them.
 fn images(env: &TestEnv, prompt: &str, count: &str, flags: &[&str]) -> CommandOutput {
-    let flags: Vec<_> = ["--num-images", count, "--new"]
-        .into_iter()
-        .chain(flags.iter().copied())
-        .collect();
+    let flags: Vec<_> =
+        ["--num-images", count, "--new"].into_iter().chain(flags.iter().copied()).collect();
     env.generate_image(prompt, &flags)
 }
 
@@ -53,10 +51,7 @@ fn files_are_named_by_a_template() {
     ] {
         let words = ["job", "download", &id, "--dir", "deep", "--name", template];
         let run = env.run(words).assert_exit(0);
-        assert_eq!(
-            files(&run),
-            [(format!("deep/{expected}"), "created".into())]
-        );
+        assert_eq!(files(&run), [(format!("deep/{expected}"), "created".into())]);
     }
 }
 
@@ -75,10 +70,8 @@ fn artifacts_with_the_same_name_are_all_kept() {
     }
 
     let ids = [(); 2].map(|()| env.submit_image("[mock:seconds=0.1]"));
-    let words = format!(
-        "job download '{}' '{}' --dir two --name {{index}}.{{ext}}",
-        ids[0], ids[1]
-    );
+    let words =
+        format!("job download '{}' '{}' --dir two --name {{index}}.{{ext}}", ids[0], ids[1]);
     CommandOutput::of(env.open_surface(&words).arg("--overwrite"))
         .assert_exit(2)
         .assert_stderr("{job}");
@@ -97,14 +90,10 @@ fn invalid_templates_are_usage_errors() {
         ("", "name"),
     ] {
         let flags = ["--download", "out", "--name", template];
-        env.generate_image("a fox", &flags)
-            .assert_exit(2)
-            .assert_stderr(expected);
+        env.generate_image("a fox", &flags).assert_exit(2).assert_stderr(expected);
     }
     for flag in ["--overwrite", "--open", "--name=x", "--download-timeout=5s"] {
-        env.generate_image("a fox", &[flag])
-            .assert_exit(2)
-            .assert_stderr("requires --download");
+        env.generate_image("a fox", &[flag]).assert_exit(2).assert_stderr("requires --download");
     }
     assert_eq!(env.job_count(), 0);
 }
@@ -129,11 +118,7 @@ fn existing_files_are_kept() {
     assert_eq!(fs::read(env.path("out/fox.png")).unwrap(), b"my own");
 
     assert_eq!(files(&fetch(&["--overwrite"])), file("fox.png", "replaced"));
-    assert!(
-        fs::read(env.path("out/fox.png"))
-            .unwrap()
-            .starts_with(b"\x89PNG")
-    );
+    assert!(fs::read(env.path("out/fox.png")).unwrap().starts_with(b"\x89PNG"));
     assert_eq!(names_in(&env, "out"), ["fox-1.png", "fox.png"]);
 }
 
@@ -173,26 +158,14 @@ fn files_that_could_be_fetched_are_listed_with_the_error() {
     command.env("SVC_BASE_URL", &service.url);
     let run = CommandOutput::of(command.args(["--download-timeout", "5s"]));
     assert_ne!(run.code, Some(0), "{run:?}");
-    assert_eq!(
-        files(&run),
-        [("out/art_1.png".to_owned(), "created".to_owned())]
-    );
+    assert_eq!(files(&run), [("out/art_1.png".to_owned(), "created".to_owned())]);
     let error = run.error();
     assert_eq!(error["code"], "download_failed");
-    assert_eq!(
-        error["files"],
-        json!([{"path": "out/art_1.png", "bytes": 10}])
-    );
+    assert_eq!(error["files"], json!([{"path": "out/art_1.png", "bytes": 10}]));
     let message = error["message"].as_str().unwrap();
-    assert!(
-        message.contains("art_2") && message.contains("art_3"),
-        "{message}"
-    );
+    assert!(message.contains("art_2") && message.contains("art_3"), "{message}");
     assert!(!message.contains("art_1 "), "{message}");
-    assert_eq!(
-        error["resume"],
-        "svc job download job_1 --dir out --surface open"
-    );
+    assert_eq!(error["resume"], "svc job download job_1 --dir out --surface open");
     assert_eq!(fs::read(env.path("out/art_1.png")).unwrap(), b"image data");
 }
 
@@ -201,9 +174,7 @@ fn a_completed_job_without_files_is_pointed_out() {
     let env = TestEnv::new();
     let result = r#"{"data": {"job_id": "job_1", "status": "completed", "artifacts": []}}"#;
     let service = FakeServer::answering("200 OK", result);
-    let run = env
-        .run_at(&service.url, "job download job_1 --dir out -o json")
-        .assert_exit(0);
+    let run = env.run_at(&service.url, "job download job_1 --dir out -o json").assert_exit(0);
     assert_eq!(run.json()["files"], json!([]));
     run.assert_stderr("job job_1 completed without files");
 }
@@ -250,9 +221,5 @@ fn files_are_opened_with_the_default_application() {
 
     // Without a launcher the files are there all the same.
     let failed = run(env.path("nothing").display().to_string());
-    assert!(
-        failed.err.contains("warning: cannot open out/"),
-        "{}",
-        failed.err
-    );
+    assert!(failed.err.contains("warning: cannot open out/"), "{}", failed.err);
 }

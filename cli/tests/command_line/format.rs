@@ -46,14 +46,8 @@ fn a_format_is_listed_run_with_a_schema_and_downloaded() {
     assert!(fs::read(picture).unwrap().starts_with(b"\x89PNG"));
 
     let body = "format runs demo/product-shot";
-    assert_eq!(
-        env.developer(body).assert_exit(0).json()[0]["status"],
-        "completed"
-    );
-    let whole = env
-        .developer(format!("{words} --receipt"))
-        .assert_exit(0)
-        .json();
+    assert_eq!(env.developer(body).assert_exit(0).json()[0]["status"], "completed");
+    let whole = env.developer(format!("{words} --receipt")).assert_exit(0).json();
     assert_eq!(whole["output"]["title"], output["title"]);
     assert!(whole["files"][0]["bytes"].as_u64().unwrap() > 100);
 }
@@ -63,13 +57,9 @@ fn a_format_is_identified_by_its_id_or_by_handle_and_slug() {
     let env = TestEnv::new();
     for format in ["fmt_demo", "demo/teaser"] {
         env.developer(["format", "get", format]).assert_exit(0);
-        env.developer(["format", "runs", format, "--limit", "1"])
-            .assert_exit(0);
+        env.developer(["format", "runs", format, "--limit", "1"]).assert_exit(0);
         let words = format!(r#"format run '{format}' --param 'input={{"a": 1}}' --no-wait"#);
-        assert_eq!(
-            env.developer(&words).assert_exit(0).json()["format_id"],
-            "fmt_demo"
-        );
+        assert_eq!(env.developer(&words).assert_exit(0).json()["format_id"], "fmt_demo");
     }
     for operation in ["formats_runs_create", "formats_by_slug_runs_create"] {
         assert_eq!(env.requests(operation).len(), 1);
@@ -88,21 +78,13 @@ fn each_outcome_of_a_run_has_its_receipt_exit_code_and_message() {
             "[mock:cost=5]",
             7,
             "failed",
-            &[
-                "tried to exceed its cap",
-                "spent 2.0000 of a cap of 2.0000 USD",
-                "--cap USD",
-            ],
+            &["tried to exceed its cap", "spent 2.0000 of a cap of 2.0000 USD", "--cap USD"],
         ),
         (
             "[mock:fail=unattended_blocked]",
             7,
             "failed",
-            &[
-                "the run needs a decision",
-                "--continue run_",
-                "--instruction",
-            ],
+            &["the run needs a decision", "--continue run_", "--instruction"],
         ),
         (
             "[mock:degraded]",
@@ -122,18 +104,8 @@ fn each_outcome_of_a_run_has_its_receipt_exit_code_and_message() {
             "failed",
             &["nothing was charged", "run the same command again"],
         ),
-        (
-            "[mock:fail=incomplete_assembly]",
-            7,
-            "failed",
-            &["unfinished generation jobs: 1"],
-        ),
-        (
-            "[mock:fail=brand_new_code]",
-            7,
-            "failed",
-            &["brand_new_code", "or continue it with"],
-        ),
+        ("[mock:fail=incomplete_assembly]", 7, "failed", &["unfinished generation jobs: 1"]),
+        ("[mock:fail=brand_new_code]", 7, "failed", &["brand_new_code", "or continue it with"]),
     ];
     for (word, code, status, expected) in rows {
         let words =
@@ -141,11 +113,7 @@ fn each_outcome_of_a_run_has_its_receipt_exit_code_and_message() {
         let run = env.developer(words).assert_exit(code);
         assert_eq!(run.json()["status"], status, "{word}");
         for expected in expected {
-            assert!(
-                run.err.contains(expected),
-                "{word}: no {expected:?} in {}",
-                run.err
-            );
+            assert!(run.err.contains(expected), "{word}: no {expected:?} in {}", run.err);
         }
     }
     assert!(env.open_intents().is_empty());
@@ -194,10 +162,7 @@ fn an_unsupported_schema_is_rejected_with_all_violations_before_anything_is_sent
         .assert_stderr("2 violations of the supported subset; nothing was sent")
         .assert_stderr("the root must have the type object (root_not_object)")
         .assert_stderr("/properties/a/pattern is not supported (unsupported_keyword)");
-    let error = env
-        .developer(format!("{words} -o json"))
-        .assert_exit(2)
-        .error();
+    let error = env.developer(format!("{words} -o json")).assert_exit(2).error();
     assert_eq!(error["details"]["violations"].as_array().unwrap().len(), 2);
     assert!(env.mock.requests(0).is_empty());
 }
@@ -207,23 +172,11 @@ fn invalid_run_requests_are_not_sent() {
     let env = TestEnv::new();
     let rows = [
         ("format run fmt_demo", "no input"),
-        (
-            "format run fmt_demo --instruction x --cap 501",
-            "at most 500",
-        ),
+        ("format run fmt_demo --instruction x --cap 501", "at most 500"),
         ("format run fmt_demo --instruction x --cap 0", "above 0"),
-        (
-            "format run fmt_demo --attach http://a.example/x",
-            "https://",
-        ),
-        (
-            "format run fmt_demo --instruction x --webhook-url http://a",
-            "https://",
-        ),
-        (
-            "format run fmt_demo --param attachments=[{}]",
-            "expected an https:// URL or asset:ID",
-        ),
+        ("format run fmt_demo --attach http://a.example/x", "https://"),
+        ("format run fmt_demo --instruction x --webhook-url http://a", "https://"),
+        ("format run fmt_demo --param attachments=[{}]", "expected an https:// URL or asset:ID"),
         (
             "format run fmt_demo --instruction x --output-schema {} --param response_format={}",
             "cannot be used together",
@@ -234,10 +187,7 @@ fn invalid_run_requests_are_not_sent() {
         ),
         ("agent run --instruction x", "--cap USD"),
         ("agent run --cap 1", "--instruction is required"),
-        (
-            "format run fmt_demo --instruction x --param instruction=\"y\"",
-            "is set twice",
-        ),
+        ("format run fmt_demo --instruction x --param instruction=\"y\"", "is set twice"),
     ];
     for (words, expected) in rows {
         let words: Vec<&str> = words.split(' ').collect();
@@ -250,9 +200,7 @@ fn invalid_run_requests_are_not_sent() {
 fn an_unknown_field_is_reported_with_a_suggestion() {
     let env = TestEnv::new();
     let words = r#"format run fmt_demo --instruction x --param 'instructions="y"'"#;
-    env.developer(words)
-        .assert_exit(1)
-        .assert_stderr("; did you mean `instruction`?");
+    env.developer(words).assert_exit(1).assert_stderr("; did you mean `instruction`?");
     assert!(env.captured_by_run().is_empty());
 }
 
@@ -276,18 +224,14 @@ fn max_price_is_compared_with_the_spend_cap() {
         CommandOutput::of(env.developer_surface(words).args(more))
     };
     run(&[]).assert_exit(5).assert_stderr("pass --cap USD");
-    run(&["--cap", "2.01"])
-        .assert_exit(5)
-        .assert_stderr("above --max-price");
+    run(&["--cap", "2.01"]).assert_exit(5).assert_stderr("above --max-price");
     assert!(env.requests("formats_runs_create").is_empty());
     let dry_run = run(&["--cap", "2", "--dry-run"]).assert_exit(0).json();
     assert_eq!(dry_run["cap_usd"], "2.0000");
     assert_eq!(dry_run["request"]["body"]["generation_spend_cap_usd"], 2);
     run(&["--cap", "2"]).assert_exit(0);
     let action = "action run act_daily --max-price 500";
-    env.developer(action)
-        .assert_exit(5)
-        .assert_stderr("the price is unknown");
+    env.developer(action).assert_exit(5).assert_stderr("the price is unknown");
     assert!(env.requests("actions_runs_create").is_empty());
 }
 
@@ -304,25 +248,14 @@ fn ctrl_c_keeps_the_run_or_cancels_it_with_cancel_on_interrupt() {
         .assert_exit(130)
         .assert_stderr("the run keeps running")
         .assert_stderr("--kind format");
-    let command = run
-        .err
-        .lines()
-        .find(|line| line.contains("svc run wait run_"))
-        .unwrap();
-    let id = command
-        .split(' ')
-        .find(|word| word.starts_with("run_"))
-        .unwrap();
+    let command = run.err.lines().find(|line| line.contains("svc run wait run_")).unwrap();
+    let id = command.split(' ').find(|word| word.starts_with("run_")).unwrap();
 
     let before = polls();
     let child = start(&mut env.developer_surface(format!("{words} --cancel-on-interrupt")));
     wait_until("the same run is polled", || polls() > before);
     interrupt(&child);
-    child
-        .end()
-        .assert_exit(130)
-        .assert_stderr("Resuming run_")
-        .assert_stderr("canceled");
+    child.end().assert_exit(130).assert_stderr("Resuming run_").assert_stderr("canceled");
     assert_eq!(env.requests("formats_runs_create").len(), 1);
     env.developer(["run", "wait", id])
         .assert_exit(8)

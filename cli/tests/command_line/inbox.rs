@@ -8,11 +8,7 @@ use crate::test_env::{CommandOutput, TestEnv, Words, wait_until};
 /// Runs `svc webhook inbox` on the store `events`.
 fn inbox(env: &TestEnv, words: impl Words) -> CommandOutput {
     let mut command = env.unconfigured("webhook inbox");
-    CommandOutput::of(
-        command
-            .args(words.words())
-            .args(["--store", "events", "-o", "json"]),
-    )
+    CommandOutput::of(command.args(words.words()).args(["--store", "events", "-o", "json"]))
 }
 
 fn ids(list: &Value) -> Vec<String> {
@@ -25,10 +21,7 @@ fn ids(list: &Value) -> Vec<String> {
 fn received_events_are_listed_shown_replayed_and_purged() {
     let env = TestEnv::new();
     let target = Target::start();
-    let words = format!(
-        "--forward-to '{}' --store file:events --refusals 1",
-        target.url
-    );
+    let words = format!("--forward-to '{}' --store file:events --refusals 1", target.url);
     let listener = Listener::start(&mut listen(&env, &words));
     assert_eq!(listener.ready["store"], "file:events");
     assert_eq!(deliver(listener.url(), &job("job_1")), 200);
@@ -48,9 +41,7 @@ fn received_events_are_listed_shown_replayed_and_purged() {
     assert_eq!(list[0]["attempts"], 1);
     assert!(list[0]["error"].as_str().unwrap().contains("404"));
     assert!(list[0]["finished_at"].is_string() && list[0].get("due_at").is_none());
-    inbox(&env, ["replay", "2"])
-        .assert_exit(1)
-        .assert_stderr("another process");
+    inbox(&env, ["replay", "2"]).assert_exit(1).assert_stderr("another process");
     listener.end().assert_exit(0);
 
     let dead = inbox(&env, ["list", "--state", "dead"]).assert_exit(0);
@@ -87,18 +78,9 @@ fn received_events_are_listed_shown_replayed_and_purged() {
         ids(&list.json()).len() == 2
     });
     listener.end().assert_exit(0);
-    let range = [
-        "replay",
-        "--since",
-        "2020-01-01",
-        "--until",
-        "2020-01-02T10:00:00Z",
-    ];
+    let range = ["replay", "--since", "2020-01-01", "--until", "2020-01-02T10:00:00Z"];
     assert_eq!(inbox(&env, range).assert_exit(0).json()["replayed"], 0);
-    assert_eq!(
-        inbox(&env, &range[..3]).assert_exit(0).json()["replayed"],
-        2
-    );
+    assert_eq!(inbox(&env, &range[..3]).assert_exit(0).json()["replayed"], 2);
     inbox(&env, ["replay", "--since", "yesterday"])
         .assert_exit(2)
         .assert_stderr("2026-01-05T10:00:00Z");
@@ -113,10 +95,7 @@ fn received_events_are_listed_shown_replayed_and_purged() {
         purged["purged"].as_u64().unwrap() > 0
             || inbox(&env, ["list"]).json().as_array().unwrap().is_empty()
     });
-    assert_eq!(
-        inbox(&env, ["list"]).assert_exit(0).json(),
-        Value::Array(Vec::new())
-    );
+    assert_eq!(inbox(&env, ["list"]).assert_exit(0).json(), Value::Array(Vec::new()));
 }
 
 #[test]
@@ -127,13 +106,9 @@ fn stores_that_are_missing_invalid_or_not_supported_are_errors() {
         CommandOutput::of(command.args(store))
     };
     run(&[]).assert_exit(2).assert_stderr("SVC_WEBHOOK_STORE");
-    run(&["--store", "no-such-file"])
-        .assert_exit(2)
-        .assert_stderr("no-such-file");
+    run(&["--store", "no-such-file"]).assert_exit(2).assert_stderr("no-such-file");
     assert!(!env.path("no-such-file").exists());
-    run(&["--store", "mysql://user:canary@host/db"])
-        .assert_exit(2)
-        .assert_stderr("postgres://");
+    run(&["--store", "mysql://user:canary@host/db"]).assert_exit(2).assert_stderr("postgres://");
     CommandOutput::of(&mut listen(&env, "--store mysql://user:canary@host/db"))
         .assert_exit(2)
         .assert_stderr("nats://");

@@ -47,11 +47,9 @@ fn service(receipt: &Value, status: &'static str, fields: &Value) -> FakeServer 
             line if line.starts_with("POST") => ("202 Accepted", receipt.clone()),
             _ if path.ends_with("/status") => ("200 OK", poll.clone()),
             _ => {
-                let host = request.lines().find_map(|line| {
-                    line.to_lowercase()
-                        .strip_prefix("host: ")
-                        .map(str::to_owned)
-                });
+                let host = request
+                    .lines()
+                    .find_map(|line| line.to_lowercase().strip_prefix("host: ").map(str::to_owned));
                 ("200 OK", result.replace("HOST", &host.unwrap_or_default()))
             }
         }
@@ -70,10 +68,7 @@ fn a_receipt_needs_no_more_than_an_id() {
         let server = service(&receipt, "completed", &json!({"artifacts": []}));
         for (words, id) in [
             ("music generate fox --yes -o json", "/job_id"),
-            (
-                "music generate fox --yes --no-wait --new -o json",
-                "/job/id",
-            ),
+            ("music generate fox --yes --no-wait --new -o json", "/job/id"),
         ] {
             let output = run(&env, &server, words).assert_exit(0);
             assert_eq!(output.json().pointer(id).unwrap(), "job_7", "{output:?}");
@@ -83,22 +78,14 @@ fn a_receipt_needs_no_more_than_an_id() {
         assert_eq!(history[1]["outcome"], "completed");
     }
     let env = TestEnv::new();
-    let server = service(
-        &json!({"run_id": "run_7"}),
-        "completed",
-        &json!({"output": 7}),
-    );
+    let server = service(&json!({"run_id": "run_7"}), "completed", &json!({"output": 7}));
     let output = run(&env, &server, "agent run fox --cap 1 --yes").assert_exit(0);
     assert_eq!(output.json(), 7);
     let server = service(&json!({"id": "top_7"}), "paid", &json!({}));
     let words = "top-up create --amount-usd-cents 1000 -o json";
     let output = run(&env, &server, words).assert_exit(0);
     assert_eq!(output.json()["id"], "top_7");
-    let server = service(
-        &json!({"job": {"status": "queued"}}),
-        "completed",
-        &json!({}),
-    );
+    let server = service(&json!({"job": {"status": "queued"}}), "completed", &json!({}));
     run(&env, &server, "music generate fox --yes").assert_exit(11);
 }
 
@@ -108,10 +95,7 @@ fn a_run_with_an_unknown_terminal_status_has_not_completed() {
     let wait = "run wait run_7 --kind agent -o json";
     let server = service(&json!({}), "expired", &json!({}));
     let output = run(&env, &server, wait).assert_exit(7);
-    assert!(
-        output.err.contains("ended with status expired"),
-        "{output:?}"
-    );
+    assert!(output.err.contains("ended with status expired"), "{output:?}");
     let server = service(&json!({}), "completed", &json!({"status": null}));
     run(&env, &server, wait).assert_exit(0);
 }
@@ -127,18 +111,13 @@ fn a_job_that_ended_with_an_unknown_status_is_not_paid_for_again() {
     for flags in ["", "--retry-failed"] {
         let words = format!("batch run m.jsonl --yes -o jsonl {flags}");
         let failed = error(&run(&env, &server, &words).assert_exit(7));
-        assert!(
-            failed["details"].to_string().contains(left_alone),
-            "{failed}"
-        );
+        assert!(failed["details"].to_string().contains(left_alone), "{failed}");
         assert!(failed.get("next").is_none(), "{failed}");
         let heads = server.heads.lock().unwrap();
         let submits = heads.iter().filter(|head| head.starts_with("POST"));
         assert_eq!(submits.count(), 1);
     }
-    run(&env, &server, "batch status m.jsonl -o table")
-        .assert_exit(0)
-        .assert_stderr(left_alone);
+    run(&env, &server, "batch status m.jsonl -o table").assert_exit(0).assert_stderr(left_alone);
 }
 
 #[test]
@@ -171,10 +150,7 @@ fn a_file_that_is_missing_is_no_reason_to_pay_again() {
         assert!(error["idempotency_key"].is_string(), "{error}");
         assert!(error["resume"].is_string(), "{error}");
         let next = error["next"].to_string();
-        assert!(
-            !next.contains("--new") && !next.contains("network"),
-            "{error}"
-        );
+        assert!(!next.contains("--new") && !next.contains("network"), "{error}");
     }
 }
 
@@ -186,10 +162,7 @@ fn the_reason_of_a_failure_is_shown_in_any_form() {
         let server = service(&receipt, "failed", &json!({ "error": reason }));
         let output = run(&env, &server, "music generate fox --yes --new -o json").assert_exit(7);
         let failed = error(&output);
-        assert_eq!(
-            (&failed["message"], &failed["code"]),
-            (&json!("boom"), &json!("failed"))
-        );
+        assert_eq!((&failed["message"], &failed["code"]), (&json!("boom"), &json!("failed")));
         assert_eq!(failed["request_id"], "req_7");
         let output = run(&env, &server, "job wait job_7 job_8 -o json").assert_exit(7);
         assert_eq!(output.json()[1]["job_id"], "job_8");
@@ -201,10 +174,7 @@ fn the_reason_of_a_failure_is_shown_in_any_form() {
     let body = r#"{"error": {"code": "database_busy", "message": "too busy"}}"#;
     let server = FakeServer::answering("503 Service Unavailable", body);
     let output = run(&env, &server, "job wait job_7 --timeout 1 -o json").assert_exit(9);
-    assert!(
-        error(&output)["message"].to_string().contains("too busy"),
-        "{output:?}"
-    );
+    assert!(error(&output)["message"].to_string().contains("too busy"), "{output:?}");
 }
 
 #[test]
@@ -240,17 +210,9 @@ fn tables_show_what_they_have_no_column_for() {
             json!([{"id": "job_7", "model": "m"}, {"id": 7}]),
             vec!["job_7", r#"{"id":7}"#],
         ),
-        (
-            "job get x",
-            json!({"id": "job_7", "price_usd": large}),
-            vec!["job_7", large],
-        ),
+        ("job get x", json!({"id": "job_7", "price_usd": large}), vec!["job_7", large]),
         ("job status x", json!({"odd": "value"}), vec!["odd  value"]),
-        (
-            "run status x --kind agent",
-            json!({"odd": "value"}),
-            vec!["odd  value"],
-        ),
+        ("run status x --kind agent", json!({"odd": "value"}), vec!["odd  value"]),
         ("balance", json!({}), vec!["{}"]),
         ("agent runs", json!([{"run_id": "run_7"}]), vec!["run_7"]),
     ] {
@@ -272,17 +234,9 @@ fn an_answer_that_repeats_the_key_does_not_show_it() {
     let env = TestEnv::new();
     let server = FakeServer::answering_requests(|request| {
         let line = request.lines().find(|line| line.contains("Bearer "));
-        (
-            "200 OK",
-            format!("{}{}", "x".repeat(40), line.unwrap_or_default()),
-        )
+        ("200 OK", format!("{}{}", "x".repeat(40), line.unwrap_or_default()))
     });
-    for words in [
-        "job get x",
-        "music generate fox --yes",
-        "doctor",
-        "job get x -o json",
-    ] {
+    for words in ["job get x", "music generate fox --yes", "doctor", "job get x -o json"] {
         let output = run(&env, &server, &format!("{words} --retries 0"));
         let shown = format!("{}{}", output.out, output.err);
         assert!(!shown.contains("svc_open_canary"), "{shown}");

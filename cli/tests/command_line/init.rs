@@ -8,9 +8,7 @@ use crate::test_env::{CommandOutput, FakeServer, TestEnv, Words};
 
 fn init(env: &TestEnv, words: impl Words) -> Command {
     let mut command = env.unconfigured("init");
-    command
-        .args(words.words())
-        .env("PATH", without_keyring(env));
+    command.args(words.words()).env("PATH", without_keyring(env));
     command
 }
 
@@ -24,10 +22,7 @@ fn a_mocks_environment_is_verified_and_stored() {
     assert_eq!(report["profile"], "default");
     let names: Vec<_> = report["endpoints"].as_array().unwrap().iter().collect();
     assert_eq!(names.len(), 3, "{report}");
-    assert_eq!(
-        (&names[0]["name"], &names[0]["status"]),
-        (&"open".into(), &"ok".into())
-    );
+    assert_eq!((&names[0]["name"], &names[0]["status"]), (&"open".into(), &"ok".into()));
     #[cfg(feature = "mcp")]
     assert_eq!(names[2]["message"], "12 tools");
     assert!(run.err.contains("next: svc video generate"), "{}", run.err);
@@ -59,8 +54,7 @@ fn flags_files_and_stdin_give_urls_and_keys() {
     );
     let run = with_stdin(&mut init(&env, words), "svc_open_demo\n").assert_exit(0);
     run.assert_stderr("--profile work");
-    env.run_unconfigured("job list --profile work")
-        .assert_exit(0);
+    env.run_unconfigured("job list --profile work").assert_exit(0);
     env.run_unconfigured("me --profile work").assert_exit(0);
 
     // The only missing key is read from standard input.
@@ -74,12 +68,7 @@ fn missing_input_is_named() {
     let env = TestEnv::new();
     let (open, developer) = (env.mock.base_url(), env.mock.developer_base_url());
     let run = CommandOutput::of(&mut init(&env, [])).assert_exit(2);
-    for name in [
-        "--base-url",
-        "--open-key-file",
-        "SVC_OPEN_API_KEY",
-        "--developer-key-file",
-    ] {
+    for name in ["--base-url", "--open-key-file", "SVC_OPEN_API_KEY", "--developer-key-file"] {
         assert!(run.err.contains(name), "{name}: {}", run.err);
     }
     CommandOutput::of(&mut init(&env, ["--base-url", open]))
@@ -101,16 +90,12 @@ fn missing_input_is_named() {
 fn nothing_is_stored_if_a_key_does_not_work() {
     let env = TestEnv::new();
     let mut command = init(&env, []);
-    command
-        .envs(env.mock.environment())
-        .env("SVC_DEVELOPER_API_KEY", "svc_dev_wrong");
+    command.envs(env.mock.environment()).env("SVC_DEVELOPER_API_KEY", "svc_dev_wrong");
     CommandOutput::of(&mut command)
         .assert_exit(3)
         .assert_stderr("the key of the developer surface; nothing was stored")
         .assert_stderr("svc_dev_… from environment SVC_DEVELOPER_API_KEY");
-    command
-        .env("SVC_DEVELOPER_API_KEY", "svc_dev_demo")
-        .env("SVC_BASE_URL", "http://127.0.0.1:9");
+    command.env("SVC_DEVELOPER_API_KEY", "svc_dev_demo").env("SVC_BASE_URL", "http://127.0.0.1:9");
     command.args(["--retries", "0"]);
     CommandOutput::of(&mut command).assert_exit(10);
     assert!(!env.path("config").exists());
@@ -172,10 +157,7 @@ mod terminal {
             ("API key of the open surface", "svc_open_wrong\n".to_owned()),
             ("URL of the open surface", format!("{url}\n")),
             ("API key of the open surface", "svc_open_demo\n".to_owned()),
-            (
-                "URL of the developer surface",
-                "http://127.0.0.1:9\n".to_owned(),
-            ),
+            ("URL of the developer surface", "http://127.0.0.1:9\n".to_owned()),
             ("API key of the developer surface", "\n".to_owned()),
             ("URL of the MCP endpoint", "\n".to_owned()),
         ];

@@ -20,25 +20,17 @@ const PUBLIC: &str = "https://hooks.example.com";
 fn redelivered_events_are_reported_as_duplicates_and_forwarded_once() {
     let env = TestEnv::new();
     let target = Target::start();
-    let port_of_listener = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port_of_listener = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let route = format!("{PUBLIC}=http://127.0.0.1:{port_of_listener}");
     let words = format!("mock serve --port-base 0 --speed 10 --webhook-route '{route}'");
     let mut mock = start(&mut env.unconfigured(words));
     let mut line = String::new();
-    BufReader::new(mock.0.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
+    BufReader::new(mock.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let mock_env: Value = serde_json::from_str(&line).unwrap();
     let url = mock_env["SVC_DEVELOPER_BASE_URL"].as_str().unwrap();
     let svc = |words: &str| {
         let mut command = env.unconfigured(words);
-        command
-            .env("SVC_DEVELOPER_BASE_URL", url)
-            .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY);
+        command.env("SVC_DEVELOPER_BASE_URL", url).env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY);
         command
     };
 
@@ -81,10 +73,8 @@ fn redelivered_events_are_reported_as_duplicates_and_forwarded_once() {
             sleep(Duration::from_millis(2100));
         }
     }
-    let (first, last) = (
-        listener.ready["fingerprints"][0].clone(),
-        listener.events().pop().unwrap(),
-    );
+    let (first, last) =
+        (listener.ready["fingerprints"][0].clone(), listener.events().pop().unwrap());
     assert_ne!(last["fingerprint"], first);
     let body = job("job_forged");
     let retired = mock_env["SVC_WEBHOOK_SECRET"].as_str().unwrap();
@@ -114,10 +104,7 @@ fn events_are_forwarded_unchanged_with_their_headers() {
     }
     listener.receives(1);
     let event = &listener.events()[0];
-    assert_eq!(
-        (&event["job_id"], &event["status"]),
-        (&"job_é".into(), &"ERROR".into())
-    );
+    assert_eq!((&event["job_id"], &event["status"]), (&"job_é".into(), &"ERROR".into()));
     listener.end().assert_exit(0);
 }
 
@@ -162,21 +149,13 @@ fn invalid_deliveries_are_rejected_and_unknown_events_get_204() {
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
     let mut stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
-    stream
-        .write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
-        .unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 405"), "{answer}");
     assert!(listener.events().is_empty() && target.seen().is_empty());
 
-    assert_eq!(
-        deliver(
-            &url,
-            br#"{"event":"workspace.renamed","request_id":"req_1"}"#
-        ),
-        204
-    );
+    assert_eq!(deliver(&url, br#"{"event":"workspace.renamed","request_id":"req_1"}"#), 204);
     listener.receives(1);
     assert_eq!(listener.events()[0]["known"], false);
     // Unknown events are forwarded, because the target may know them.
@@ -205,10 +184,7 @@ fn invalid_deliveries_are_rejected_and_unknown_events_get_204() {
 #[test]
 fn an_unavailable_target_receives_the_events_later() {
     let env = TestEnv::new();
-    let address = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{address}/in");
     let listener = Listener::start(&mut listen(&env, ["--forward-to", &url]));
     for id in ["job_1", "job_2", "job_1"] {
@@ -223,13 +199,7 @@ fn an_unavailable_target_receives_the_events_later() {
     target.receives_attempts(3);
     *target.status.lock().unwrap() = 204;
     target.receives(3);
-    assert!(
-        listener
-            .end()
-            .assert_exit(0)
-            .err
-            .contains("forwarded job.completed job_3")
-    );
+    assert!(listener.end().assert_exit(0).err.contains("forwarded job.completed job_3"));
 }
 
 #[test]
@@ -248,24 +218,14 @@ fn rejected_events_are_given_up_and_can_be_redelivered() {
         sleep(Duration::from_millis(50));
         !target.seen().is_empty()
     });
-    assert!(
-        listener.events()[1..]
-            .iter()
-            .any(|event| event["duplicate"] == false)
-    );
-    listener
-        .end()
-        .assert_exit(0)
-        .assert_stderr("gave up forwarding job.completed job_1");
+    assert!(listener.events()[1..].iter().any(|event| event["duplicate"] == false));
+    listener.end().assert_exit(0).assert_stderr("gave up forwarding job.completed job_1");
 }
 
 #[test]
 fn no_event_is_lost_or_forwarded_twice_when_the_listener_is_killed() {
     let env = TestEnv::new();
-    let address = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{address}/in");
     let store = env.path("events");
     let words = ["--forward-to", &url, "--store", store.to_str().unwrap()];
@@ -293,9 +253,7 @@ fn no_event_is_lost_or_forwarded_twice_when_the_listener_is_killed() {
     ids.dedup();
     assert_eq!((ids.len(), target.seen().len()), (60, 60));
     assert_eq!(listener.events()[0]["duplicate"], true);
-    CommandOutput::of(&mut listen(&env, words))
-        .assert_exit(1)
-        .assert_stderr("another");
+    CommandOutput::of(&mut listen(&env, words)).assert_exit(1).assert_stderr("another");
     listener.end().assert_exit(0);
     let listener = Listener::start(&mut listen(&env, words));
     assert_eq!(listener.ready["pending"], 0);
@@ -312,11 +270,7 @@ fn the_secret_file_is_reloaded_during_a_rotation() {
     assert_eq!(listener.ready["secret"], "whsec_one");
     let send = |secrets: &[&str]| {
         let body = format!(r#"{{"event":"webhook.test","n":"{}"}}"#, secrets.join(" "));
-        post(
-            listener.url(),
-            &signed(secrets, now(), body.as_bytes()),
-            body.as_bytes(),
-        )
+        post(listener.url(), &signed(secrets, now(), body.as_bytes()), body.as_bytes())
     };
     assert_eq!(send(&["whsec_one"]), 200);
     assert_eq!(send(&["whsec_two", "whsec_one"]), 200);
@@ -335,13 +289,9 @@ fn slow_and_half_open_clients_do_not_block_deliveries() {
     let env = TestEnv::new();
     let listener = Listener::start(&mut listen(&env, []));
     let address = listener.url().strip_prefix("http://").unwrap();
-    let mut idle: Vec<_> = (0..100)
-        .map(|_| TcpStream::connect(address).unwrap())
-        .collect();
+    let mut idle: Vec<_> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
     for stream in &mut idle[..50] {
-        stream
-            .write_all(b"POST / HTTP/1.1\r\ncontent-length: 100\r\nx-")
-            .unwrap();
+        stream.write_all(b"POST / HTTP/1.1\r\ncontent-length: 100\r\nx-").unwrap();
     }
     assert_eq!(deliver(listener.url(), &job("job_1")), 200);
     drop(idle);
@@ -367,9 +317,7 @@ fn the_listener_recovers_when_file_descriptors_run_out() {
         .current_dir(env.path(""));
     let listener = Listener::start(&mut command);
     let address = listener.url().strip_prefix("http://").unwrap();
-    let idle: Vec<_> = (0..100)
-        .map(|_| TcpStream::connect(address).unwrap())
-        .collect();
+    let idle: Vec<_> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
     sleep(Duration::from_millis(500));
     drop(idle);
     assert_eq!(deliver(listener.url(), &job("job_1")), 200);
@@ -388,27 +336,19 @@ fn an_invalid_store_a_used_port_and_a_missing_secret_are_errors() {
     assert_eq!(fs::read_to_string(&other).unwrap(), "another file\n");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    CommandOutput::of(&mut listen(&env, ["--port", &port]))
-        .assert_exit(1)
-        .assert_stderr(&port);
+    CommandOutput::of(&mut listen(&env, ["--port", &port])).assert_exit(1).assert_stderr(&port);
     env.run_unconfigured("webhook listen")
         .assert_exit(2)
         .assert_stderr("SVC_WEBHOOK_SECRET")
         .assert_stderr("no URL of the developer surface");
     let far = ["--forward-to", "http://hooks.example/in"];
-    CommandOutput::of(&mut listen(&env, far))
-        .assert_exit(2)
-        .assert_stderr("https");
+    CommandOutput::of(&mut listen(&env, far)).assert_exit(2).assert_stderr("https");
 }
 
 #[test]
 fn the_listener_exits_when_stdout_is_closed() {
     let env = TestEnv::new();
-    let mut child = listen(&env, [])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = listen(&env, []).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
@@ -416,10 +356,7 @@ fn the_listener_exits_when_stdout_is_closed() {
     let process = RunningProcess(child);
     let ready: Value = serde_json::from_str(&line).unwrap();
     assert_eq!(deliver(ready["url"].as_str().unwrap(), &job("job_1")), 200);
-    process
-        .end()
-        .assert_exit(1)
-        .assert_stderr("standard output");
+    process.end().assert_exit(1).assert_stderr("standard output");
 }
 
 #[test]
@@ -446,22 +383,12 @@ fn table_output_is_text_and_sigterm_ends_the_listener() {
     let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
-    let url = line
-        .trim()
-        .strip_prefix("listening on ")
-        .unwrap()
-        .to_owned();
+    let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();
     assert_eq!(deliver(&url, &job("job_1")), 200);
     line.clear();
     stdout.read_line(&mut line).unwrap();
     assert!(line.trim().ends_with("job.completed  job_1  OK"), "{line}");
     let id = process.0.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-TERM", &id])
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     process.end().assert_exit(0);
 }

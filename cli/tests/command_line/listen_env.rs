@@ -30,20 +30,13 @@ impl Listener {
         let received = Arc::clone(&lines);
         thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
-                received
-                    .lock()
-                    .unwrap()
-                    .push(serde_json::from_str(&line).unwrap());
+                received.lock().unwrap().push(serde_json::from_str(&line).unwrap());
             }
         });
         let Ok(ready) = serde_json::from_str(&line) else {
             panic!("{:?}", process.end());
         };
-        Self {
-            process,
-            ready,
-            lines,
-        }
+        Self { process, ready, lines }
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -55,9 +48,7 @@ impl Listener {
     }
 
     pub(crate) fn receives(&self, events: usize) {
-        wait_until(&format!("{events} events"), || {
-            self.events().len() >= events
-        });
+        wait_until(&format!("{events} events"), || self.events().len() >= events);
         assert_eq!(self.events().len(), events);
     }
 
@@ -114,12 +105,7 @@ impl Target {
                 });
             }
         });
-        Self {
-            url,
-            seen,
-            status,
-            tries,
-        }
+        Self { url, seen, status, tries }
     }
 
     pub(crate) fn seen(&self) -> Vec<Request> {
@@ -127,15 +113,11 @@ impl Target {
     }
 
     pub(crate) fn receives_attempts(&self, times: usize) {
-        wait_until(&format!("{times} attempts"), || {
-            *self.tries.lock().unwrap() >= times
-        });
+        wait_until(&format!("{times} attempts"), || *self.tries.lock().unwrap() >= times);
     }
 
     pub(crate) fn receives(&self, requests: usize) {
-        wait_until(&format!("{requests} requests"), || {
-            self.seen().len() >= requests
-        });
+        wait_until(&format!("{requests} requests"), || self.seen().len() >= requests);
         assert_eq!(self.seen().len(), requests);
     }
 }
@@ -157,9 +139,7 @@ pub(crate) fn read_request(stream: &TcpStream) -> Option<Request> {
 
 pub(crate) fn listen(env: &TestEnv, words: impl Words) -> Command {
     let mut command = env.unconfigured("webhook listen");
-    command
-        .env("SVC_WEBHOOK_SECRET", "whsec_newest")
-        .args(words.words());
+    command.env("SVC_WEBHOOK_SECRET", "whsec_newest").args(words.words());
     command
 }
 
@@ -172,9 +152,7 @@ pub(crate) fn now() -> u64 {
 /// Returns the signed headers of a delivery, one per line.
 pub(crate) fn signed(secrets: &[&str], timestamp: u64, body: &[u8]) -> String {
     let headers = Signer::new(KeySet::new(secrets).unwrap()).sign(timestamp, body);
-    let lines = headers
-        .pairs()
-        .map(|(name, value)| format!("{name}: {value}\r\n"));
+    let lines = headers.pairs().map(|(name, value)| format!("{name}: {value}\r\n"));
     format!("content-type: application/json\r\n{}", lines.concat())
 }
 

@@ -22,13 +22,8 @@ const DEVELOPER_LISTS: [&[&str]; 13] = [
 ];
 
 /// The list commands of the open surface, and those that need no service.
-const OPEN_LISTS: [&[&str]; 5] = [
-    &["job", "list"],
-    &["model", "list"],
-    &["pricing", "list"],
-    &["history"],
-    &["operations"],
-];
+const OPEN_LISTS: [&[&str]; 5] =
+    [&["job", "list"], &["model", "list"], &["pricing", "list"], &["history"], &["operations"]];
 
 fn submit_jobs(env: &TestEnv, count: usize) -> Vec<String> {
     let ids = (0..count).map(|_| env.submit_image("[mock:seconds=0.1]"));
@@ -70,18 +65,13 @@ fn limit_counts_all_items_and_the_message_names_the_command_for_more() {
 
     let words = "job list --all -q limit=2";
     let run = env.run(words).assert_exit(0);
-    assert_eq!(
-        (ids(&run.json()), &*run.err),
-        (ids(&json!(to_items(&jobs))), "")
-    );
+    assert_eq!((ids(&run.json()), &*run.err), (ids(&json!(to_items(&jobs))), ""));
     assert_eq!(env.requests("jobs_list").len(), before + 5);
 
     let words = "job list --limit 4 -o jsonl";
     let run = env.run(words).assert_exit(0).assert_stderr("--cursor");
     assert_eq!(run.out.lines().count(), 4);
-    let run = env
-        .run(["job", "list", "--limit", "2", "--quiet"])
-        .assert_exit(0);
+    let run = env.run(["job", "list", "--limit", "2", "--quiet"]).assert_exit(0);
     assert_eq!(run.err, "");
 }
 
@@ -100,16 +90,8 @@ fn every_list_takes_a_limit_all_and_a_cursor() {
         }
     };
     let developer = DEVELOPER_LISTS.iter().map(|words| (words, false));
-    for (words, is_open) in OPEN_LISTS
-        .iter()
-        .map(|words| (words, true))
-        .chain(developer)
-    {
-        for wrong in [
-            &["--limit", "0"][..],
-            &["--limit=-1"],
-            &["--limit", "2", "--all"],
-        ] {
+    for (words, is_open) in OPEN_LISTS.iter().map(|words| (words, true)).chain(developer) {
+        for wrong in [&["--limit", "0"][..], &["--limit=-1"], &["--limit", "2", "--all"]] {
             run(words, wrong, is_open).assert_exit(2);
         }
         assert!(env.mock.requests(0).is_empty());
@@ -120,27 +102,14 @@ fn every_list_takes_a_limit_all_and_a_cursor() {
         let all = run(words, &["--all"], is_open).assert_exit(0).json();
         let one = run(words, &["--limit", "1"], is_open).assert_exit(0).json();
         let all = all.as_array().unwrap();
-        assert_eq!(
-            one.as_array().unwrap()[..],
-            all[..all.len().min(1)],
-            "{words:?}"
-        );
+        assert_eq!(one.as_array().unwrap()[..], all[..all.len().min(1)], "{words:?}");
     }
     for words in DEVELOPER_LISTS {
         let all = run(words, &["--all"], false).assert_exit(0).json();
         let one = run(words, &["--limit", "1"], false).assert_exit(0);
         let all = all.as_array().unwrap();
-        assert_eq!(
-            one.json().as_array().unwrap().len(),
-            all.len().min(1),
-            "{words:?}"
-        );
-        assert_eq!(
-            one.err.contains("list them"),
-            all.len() > 1,
-            "{words:?}: {}",
-            one.err
-        );
+        assert_eq!(one.json().as_array().unwrap().len(), all.len().min(1), "{words:?}");
+        assert_eq!(one.err.contains("list them"), all.len() > 1, "{words:?}: {}", one.err);
     }
 }
 
@@ -208,10 +177,9 @@ fn items_that_cannot_be_decoded_are_listed_as_they_are() {
 #[test]
 fn an_empty_list_is_said_on_stderr() {
     let env = TestEnv::new();
-    for (words, message) in [
-        (["job", "list"], "no jobs found"),
-        (["history", "--open"], "no requests found"),
-    ] {
+    for (words, message) in
+        [(["job", "list"], "no jobs found"), (["history", "--open"], "no requests found")]
+    {
         let run = env.run(words).assert_exit(0).assert_stderr(message);
         assert_eq!(run.json(), json!([]));
         let run = CommandOutput::of(env.open_surface(words).args(["-o", "table"]));
@@ -228,17 +196,13 @@ fn the_history_is_paged_and_shows_current_statuses() {
     let jobs = |run: &CommandOutput| -> Vec<String> {
         let json = run.json();
         let entries = json.as_array().unwrap().iter();
-        entries
-            .map(|it| it["job_id"].as_str().unwrap().to_owned())
-            .collect()
+        entries.map(|it| it["job_id"].as_str().unwrap().to_owned()).collect()
     };
     let first = env.run("history --limit 1").assert_exit(0);
     assert_eq!(jobs(&first), [running.as_str()]);
     let next = env.run(command_for_more(&first)).assert_exit(0);
     assert_eq!((jobs(&next), &*next.err), (vec![done.clone()], ""));
-    env.run("history --cursor none")
-        .assert_exit(2)
-        .assert_stderr("invalid --cursor `none`");
+    env.run("history --cursor none").assert_exit(2).assert_stderr("invalid --cursor `none`");
     assert!(env.requests("jobs_status").is_empty());
 
     env.run(["job", "wait", &done]).assert_exit(0);
@@ -248,12 +212,7 @@ fn the_history_is_paged_and_shows_current_statuses() {
     let mut command = env.open_surface("history --refresh");
     let elsewhere = CommandOutput::of(command.env("SVC_BASE_URL", "http://127.0.0.1:9/"));
     let elsewhere = elsewhere.assert_exit(0).json();
-    assert!(
-        elsewhere[0]["error"]["message"]
-            .as_str()
-            .unwrap()
-            .contains("submitted to")
-    );
+    assert!(elsewhere[0]["error"]["message"].as_str().unwrap().contains("submitted to"));
     let mut command = env.open_surface("history --refresh -o table");
     let table = CommandOutput::of(command.env("SVC_OPEN_API_KEY", "")).assert_exit(0);
     assert!(table.out.contains("error: no API key"), "{}", table.out);
@@ -262,15 +221,8 @@ fn the_history_is_paged_and_shows_current_statuses() {
 #[test]
 fn the_newest_job_and_run_of_the_history_are_taken_with_last() {
     let env = TestEnv::new();
-    env.run("job wait --last")
-        .assert_exit(4)
-        .assert_stderr("this machine has not submitted a job");
-    for words in [
-        ["job", "wait"],
-        ["job", "download"],
-        ["run", "wait"],
-        ["run", "download"],
-    ] {
+    env.run("job wait --last").assert_exit(4).assert_stderr("this machine has not submitted a job");
+    for words in [["job", "wait"], ["job", "download"], ["run", "wait"], ["run", "download"]] {
         env.run(words).assert_exit(2).assert_stderr("--last");
     }
     env.run("job wait job_1 --last").assert_exit(2);
@@ -285,8 +237,7 @@ fn the_newest_job_and_run_of_the_history_are_taken_with_last() {
     let receipt = env.developer(words).assert_exit(0).json();
     let run = env.developer("run wait --last --receipt").assert_exit(0);
     assert_eq!(run.json()["run_id"], receipt["run_id"]);
-    env.developer("run wait --last --kind format")
-        .assert_exit(4);
+    env.developer("run wait --last --kind format").assert_exit(4);
 }
 
 #[test]
@@ -294,8 +245,7 @@ fn the_usage_chart_shows_days_and_models_also_in_a_pipe() {
     let env = TestEnv::new();
     let jobs = submit_jobs(&env, 2);
     CommandOutput::of(env.open_surface("job wait").args(&jobs)).assert_exit(0);
-    env.generate_image("[mock:seconds=0.1][mock:fail]", &[])
-        .assert_exit(7);
+    env.generate_image("[mock:seconds=0.1][mock:fail]", &[]).assert_exit(7);
     let run = env.developer("usage --chart").assert_exit(0);
     assert!(run.out.contains("Net spend by day: $0.01\n"), "{}", run.out);
     let model = run.out.lines().find(|line| line.starts_with("image-i "));

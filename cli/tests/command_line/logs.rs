@@ -22,45 +22,24 @@ fn with_log(command: &mut Command, flag: &str, variable: &str) -> CommandOutput 
 fn each_request_is_a_line_with_v() {
     let env = TestEnv::new();
     env.add_fault("open_catalog_get", "status_503", 1);
-    for (flag, variable) in [
-        ("-v", ""),
-        ("", "info"),
-        ("-v", "off"),
-        ("", "svc_sdk=info"),
-    ] {
+    for (flag, variable) in [("-v", ""), ("", "info"), ("-v", "off"), ("", "svc_sdk=info")] {
         let run = with_log(&mut env.open_surface("pricing get video-f"), flag, variable);
-        let lines: Vec<_> = run
-            .err
-            .lines()
-            .filter(|line| line.starts_with("GET "))
-            .collect();
+        let lines: Vec<_> = run.err.lines().filter(|line| line.starts_with("GET ")).collect();
         let last = lines.last().unwrap();
-        assert!(
-            last.starts_with("GET /v1/open/catalog/video-f 200 in "),
-            "{}",
-            run.err
-        );
-        assert!(
-            last.contains("(attempt ") && last.contains(", request req_"),
-            "{last}"
-        );
+        assert!(last.starts_with("GET /v1/open/catalog/video-f 200 in "), "{}", run.err);
+        assert!(last.contains("(attempt ") && last.contains(", request req_"), "{last}");
         assert!(!run.err.contains("> "), "{}", run.err);
         run.json();
     }
     env.add_fault("open_catalog_get", "status_503", 1);
     let run = with_log(&mut env.open_surface("pricing get video-f"), "-v", "");
     let lines: Vec<_> = run.err.lines().collect();
-    let [first, pause, second] = lines.as_slice() else {
-        panic!("{}", run.err)
-    };
+    let [first, pause, second] = lines.as_slice() else { panic!("{}", run.err) };
     assert!(
         first.starts_with("GET /v1/open/catalog/video-f 503 in ") && first.contains("(attempt 1"),
         "{first}"
     );
-    assert!(
-        pause.starts_with("service busy (503 database_busy), retrying in "),
-        "{pause}"
-    );
+    assert!(pause.starts_with("service busy (503 database_busy), retrying in "), "{pause}");
     assert!(pause.ends_with("(attempt 2 of 6)"), "{pause}");
     assert!(
         second.starts_with("GET /v1/open/catalog/video-f 200 in ") && second.contains("(attempt 2"),
@@ -72,12 +51,9 @@ fn each_request_is_a_line_with_v() {
 fn headers_come_with_vv_and_bodies_with_vvv() {
     let env = TestEnv::new();
     let words = "estimate --model video-f --duration 5 --prompt 'a fox'";
-    for (flag, variable, has_bodies) in [
-        ("-vv", "", false),
-        ("", "debug", false),
-        ("-vvv", "", true),
-        ("", "trace", true),
-    ] {
+    for (flag, variable, has_bodies) in
+        [("-vv", "", false), ("", "debug", false), ("-vvv", "", true), ("", "trace", true)]
+    {
         let run = with_log(&mut env.open_surface(words), flag, variable);
         let url = env.mock.base_url();
         for line in [
@@ -87,11 +63,7 @@ fn headers_come_with_vv_and_bodies_with_vvv() {
             "< 200".to_owned(),
             "< content-type: application/json".to_owned(),
         ] {
-            assert!(
-                run.err.lines().any(|it| it.starts_with(&line)),
-                "{line} in {}",
-                run.err
-            );
+            assert!(run.err.lines().any(|it| it.starts_with(&line)), "{line} in {}", run.err);
         }
         let is_body = |line: &&str| line.starts_with("> {") || line.starts_with("< {");
         assert_eq!(
@@ -106,22 +78,16 @@ fn headers_come_with_vv_and_bodies_with_vvv() {
 #[test]
 fn a_download_is_a_line_without_its_query() {
     let env = TestEnv::new();
-    let run = env
-        .generate_image("a fox", &["--yes", "--download", "out", "-vvv"])
-        .assert_exit(0);
+    let run = env.generate_image("a fox", &["--yes", "--download", "out", "-vvv"]).assert_exit(0);
     assert!(
-        run.err
-            .lines()
-            .any(|line| line.starts_with("GET http://") && line.contains("/artifacts/")),
+        run.err.lines().any(|line| line.starts_with("GET http://") && line.contains("/artifacts/")),
         "{}",
         run.err
     );
 
     let body = r#"{"data":{"id":"job_1","status":"completed","artifacts":[{"id":"art_1","url":"https://cdn.invalid/x.png?sig=canary"}]}}"#;
     let service = FakeServer::answering("200 OK", body);
-    let run = env
-        .run_at(&service.url, "job get job_1 -vvv")
-        .assert_exit(0);
+    let run = env.run_at(&service.url, "job get job_1 -vvv").assert_exit(0);
     assert!(
         run.err.contains("https://cdn.invalid/x.png?…") && !run.err.contains("canary"),
         "{}",
@@ -134,16 +100,11 @@ fn a_long_pause_is_a_line_unless_quiet() {
     let env = TestEnv::new();
     let busy = |seconds: u64| {
         let fault = serde_json::json!({"operation": "open_catalog_get", "kind": "status_503", "times": 1, "retry_after_seconds": seconds});
-        env.mock
-            .add_fault(serde_json::from_value(fault).unwrap())
-            .unwrap();
+        env.mock.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
     };
     busy(2);
     let run = env.run("pricing get video-f").assert_exit(0);
-    assert_eq!(
-        run.err,
-        "service busy (503 database_busy), retrying in 2 s (attempt 2 of 6)\n"
-    );
+    assert_eq!(run.err, "service busy (503 database_busy), retrying in 2 s (attempt 2 of 6)\n");
     busy(2);
     let run = env.run("pricing get video-f --quiet").assert_exit(0);
     assert_eq!(run.err, "");
@@ -158,10 +119,7 @@ fn an_invalid_filter_is_a_usage_error() {
     let mut command = env.open_surface("job list -o json");
     let run = CommandOutput::of(command.env("SVC_LOG", "svc_sdk=loud")).assert_exit(2);
     assert!(
-        run.error()["message"]
-            .as_str()
-            .unwrap()
-            .contains("invalid SVC_LOG `svc_sdk=loud`"),
+        run.error()["message"].as_str().unwrap().contains("invalid SVC_LOG `svc_sdk=loud`"),
         "{}",
         run.err
     );
@@ -173,11 +131,7 @@ fn the_service_cannot_forge_a_log_line() {
     let body = "{\"data\":{\"id\":\"job_1\",\"status\":\"queued\",\"note\":\"\\u001b[2J\\nGET /forged 200\"}}";
     let service = FakeServer::answering("200 OK\r\nx-svc-request-id: req\x1b[2J", body);
     let run = env.run_at(&service.url, "job get job_1 -vvv");
-    assert!(
-        !run.err.contains('\u{1b}') && !run.err.contains("\nGET /forged"),
-        "{:?}",
-        run.err
-    );
+    assert!(!run.err.contains('\u{1b}') && !run.err.contains("\nGET /forged"), "{:?}", run.err);
 }
 
 /// The flags without which a command of that operation sends nothing.
@@ -186,14 +140,9 @@ fn flags(operation: &str) -> &'static [&'static str] {
         "image_generate" | "video_generate" | "image_1_generate" | "video_1_generate"
         | "music_1_generate" => &["--prompt", "a fox", "--yes", "--no-wait", "--new"],
         "avatar_generate" => &["--prompt", "a fox", "--yes", "--no-wait"],
-        "avatar_talking_video" => &[
-            "--avatar-handle",
-            "ada",
-            "--script",
-            "Hello.",
-            "--yes",
-            "--no-wait",
-        ],
+        "avatar_talking_video" => {
+            &["--avatar-handle", "ada", "--script", "Hello.", "--yes", "--no-wait"]
+        }
         "open_estimate" => &["--model", "video-f", "--prompt", "a fox"],
         "top_ups_create" => &["--amount-usd-cents", "2000"],
         "actions_runs_create" => &["--yes", "--no-wait"],
@@ -207,19 +156,13 @@ fn flags(operation: &str) -> &'static [&'static str] {
             &["--input", "items.jsonl", "--cap", "1", "--yes", "--no-wait"]
         }
         "avatar_catalog_search" | "trending_videos_search" => &["fox"],
-        "avatar_previews_create" | "video_captions_create" => &[
-            "--param",
-            "video_url=\"https://media.example/x?sig=canary\"",
-            "--yes",
-            "--no-wait",
-        ],
+        "avatar_previews_create" | "video_captions_create" => {
+            &["--param", "video_url=\"https://media.example/x?sig=canary\"", "--yes", "--no-wait"]
+        }
         "signing_secret_rotate" => &["--yes"],
-        "hidden_admission_preview" => &[
-            "--body",
-            "{\"prompt\": \"a fox\"}",
-            "--surface",
-            "developer",
-        ],
+        "hidden_admission_preview" => {
+            &["--body", "{\"prompt\": \"a fox\"}", "--surface", "developer"]
+        }
         name if name.starts_with("alias_") => {
             &["--param", "prompt=\"a fox\"", "--yes", "--no-wait"]
         }
@@ -234,19 +177,10 @@ fn no_command_shows_a_secret_at_any_level() {
     std::fs::write(env.path("items.jsonl"), "{\"instruction\": \"a\"}\n").unwrap();
     let operations = env.run("operations -o json").json();
     let secret = env.developer("webhook secret show --jq .secret");
-    assert!(
-        cfg!(not(feature = "jq")) || secret.out.starts_with("whsec_"),
-        "{}",
-        secret.out
-    );
+    assert!(cfg!(not(feature = "jq")) || secret.out.starts_with("whsec_"), "{}", secret.out);
     for operation in operations.as_array().unwrap() {
         let name = operation["name"].as_str().unwrap();
-        let command = operation["cli"]
-            .as_str()
-            .unwrap()
-            .split(" | ")
-            .next()
-            .unwrap();
+        let command = operation["cli"].as_str().unwrap().split(" | ").next().unwrap();
         let words = command.split(' ').skip(1).map(|word| match word {
             "JOB_ID" => job.as_str(),
             "MODEL_ID" if name == "image_models_get" => "image-i",
@@ -269,11 +203,7 @@ fn no_command_shows_a_secret_at_any_level() {
         );
         // Standard output is the service's data, which includes the URL as it was given.
         for secret in ["canary", "token="] {
-            assert!(
-                !run.err.contains(secret),
-                "{name} shows {secret}: {}",
-                run.err
-            );
+            assert!(!run.err.contains(secret), "{name} shows {secret}: {}", run.err);
         }
         let is_secret_shown = name == "signing_secret_get" || name == "signing_secret_rotate";
         let shown = match is_secret_shown {

@@ -38,12 +38,7 @@ impl McpSession {
             .unwrap();
         let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        let mut session = Self {
-            child,
-            input,
-            output,
-            last_id: 0,
-        };
+        let mut session = Self { child, input, output, last_id: 0 };
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
         let response = session.request("initialize", params);
         assert_eq!(response["result"]["serverInfo"]["name"], "svc");
@@ -96,9 +91,7 @@ impl McpSession {
 /// Starts `svc mcp serve`, configured for both surfaces.
 fn serve(env: &TestEnv, words: &str) -> McpSession {
     let mut command = env.developer_surface(format!("mcp serve {words}"));
-    command
-        .env("SVC_BASE_URL", env.mock.base_url())
-        .env("SVC_OPEN_API_KEY", OPEN_API_KEY);
+    command.env("SVC_BASE_URL", env.mock.base_url()).env("SVC_OPEN_API_KEY", OPEN_API_KEY);
     McpSession::start(command)
 }
 
@@ -108,9 +101,7 @@ fn tools_of_the_endpoint_are_listed_and_called() {
     let tools = run(&env, "tools -o json").assert_exit(0);
     assert!(tools.out.contains("\"jobs_status\""), "{}", tools.out);
     let words = "call image_generate --arg 'prompt=a fox' --arg max_spend_usd=1";
-    let made = run(&env, words)
-        .assert_exit(0)
-        .assert_stderr("idempotency key:");
+    let made = run(&env, words).assert_exit(0).assert_stderr("idempotency key:");
     let made: Value = serde_json::from_str(&made.out).unwrap();
     let id = made["job_id"].as_str().unwrap();
     run(&env, &format!("call jobs_status --arg job_id={id}")).assert_exit(0);
@@ -122,9 +113,7 @@ fn tools_of_the_endpoint_are_listed_and_called() {
 fn tool_errors_have_the_usual_exit_codes() {
     let env = TestEnv::new();
     let expensive = "call video_generate --arg prompt=x --arg max_spend_usd=0.1";
-    run(&env, expensive)
-        .assert_exit(5)
-        .assert_stderr("max_spend_exceeded");
+    run(&env, expensive).assert_exit(5).assert_stderr("max_spend_exceeded");
     let missing = "call jobs_status --arg job_id=job_none";
     run(&env, missing).assert_exit(4);
     run(&env, "call no_such_tool").assert_exit(2);
@@ -149,9 +138,7 @@ fn a_call_with_a_lost_response_is_retried_and_charged_once() {
 #[test]
 fn the_sandbox_has_tools() {
     let env = TestEnv::new();
-    let tools = env
-        .run_unconfigured("mcp tools --sandbox -o json")
-        .assert_exit(0);
+    let tools = env.run_unconfigured("mcp tools --sandbox -o json").assert_exit(0);
     assert!(tools.out.contains("agent_completion"));
     let mut session = McpSession::start(env.unconfigured("mcp serve --sandbox"));
     let balance = session.call_ok("balance", json!({}));
@@ -166,26 +153,19 @@ fn served_tools_enforce_the_spend_limits() {
     let listed = session.request("tools/list", json!({}));
     let tools = listed["result"]["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 12);
-    assert!(tools.iter().all(|tool| {
-        tool["inputSchema"]["properties"]
-            .get("idempotency_key")
-            .is_none()
-    }));
+    assert!(
+        tools
+            .iter()
+            .all(|tool| { tool["inputSchema"]["properties"].get("idempotency_key").is_none() })
+    );
 
     // Two seconds of the cheapest model cost 0.1250 USD.
     let video = |more: Value| {
         let mut arguments = json!({"prompt": "a fox", "model": "video-l", "duration": 2});
-        arguments
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         arguments
     };
-    session.call_err(
-        "video_generate",
-        video(json!({"max_spend_usd": 0.1})),
-        "max_spend_exceeded",
-    );
+    session.call_err("video_generate", video(json!({"max_spend_usd": 0.1})), "max_spend_exceeded");
     // The caller cannot raise the limit.
     session.call_err(
         "video_generate",
@@ -209,10 +189,8 @@ fn served_tools_enforce_the_spend_limits() {
     assert_eq!(image["job"]["model"], "image-i");
 
     // A run may cost up to its cap, so the rest of the total is too small for a second run.
-    let run = session.call_ok(
-        "agent_completion",
-        json!({"instruction": "a poem", "max_spend_usd": 0.3}),
-    );
+    let run =
+        session.call_ok("agent_completion", json!({"instruction": "a poem", "max_spend_usd": 0.3}));
     assert_eq!(run["usage"]["generation_spend_cap_usd_micros"], 300_000);
     session.call_err(
         "format_run",
@@ -222,11 +200,7 @@ fn served_tools_enforce_the_spend_limits() {
     let run = json!({"run_id": run["run_id"]});
     while session.call_ok("run_status", run.clone())["terminal"] == false {}
     assert_eq!(session.call_ok("run_result", run)["status"], "completed");
-    session.call_err(
-        "jobs_status",
-        json!({"job_id": "job_none"}),
-        "job_not_found",
-    );
+    session.call_err("jobs_status", json!({"job_id": "job_none"}), "job_not_found");
     session.close();
 }
 
@@ -237,17 +211,12 @@ fn paid_tools_require_a_spend_limit() {
     for (tool, order) in [
         ("image_generate", json!({"prompt": "x"})),
         ("agent_completion", json!({"instruction": "x"})),
-        (
-            "format_run",
-            json!({"format_id": "fmt_demo", "instruction": "x"}),
-        ),
+        ("format_run", json!({"format_id": "fmt_demo", "instruction": "x"})),
     ] {
         session.call_err(tool, order, "max_spend_required");
     }
-    let free = session.call_ok(
-        "estimate",
-        json!({"model": "video-l", "input": {"prompt": "x", "duration": 2}}),
-    );
+    let free = session
+        .call_ok("estimate", json!({"model": "video-l", "input": {"prompt": "x", "duration": 2}}));
     assert_eq!(free["price_usd"], "0.1250");
     assert_eq!(env.job_count(), 0);
     session.close();
@@ -295,14 +264,10 @@ fn a_paid_call_enforces_max_price_and_records_a_rejection() {
     let env = TestEnv::new();
     let words = "call video_generate --arg prompt=x";
     let limited = format!("{words} --max-price 0.1");
-    run(&env, &limited)
-        .assert_exit(5)
-        .assert_stderr("max_spend_exceeded");
+    run(&env, &limited).assert_exit(5).assert_stderr("max_spend_exceeded");
     assert_eq!(history(&env)[0]["outcome"], "refused");
     let above = format!("{limited} --arg max_spend_usd=1");
-    run(&env, &above)
-        .assert_exit(5)
-        .assert_stderr("--max-price");
+    run(&env, &above).assert_exit(5).assert_stderr("--max-price");
     let dry_run = format!("{words} --dry-run");
     let shown = run(&env, &dry_run).assert_exit(0).json();
     assert_eq!(shown["request"]["tool"], "video_generate");
@@ -317,13 +282,9 @@ fn a_paid_call_with_a_lost_response_is_resumed_with_its_key() {
     // The first request is the probe, the second lists the tools. The third is the call, whose
     // response is lost.
     let pass = json!({"operation": "mcp", "kind": "delay", "delay_ms": 1, "times": 2});
-    env.mock
-        .add_fault(serde_json::from_value(pass).unwrap())
-        .unwrap();
+    env.mock.add_fault(serde_json::from_value(pass).unwrap()).unwrap();
     env.add_fault("mcp", "drop_after", 1);
-    run(&env, words)
-        .assert_exit(11)
-        .assert_stderr("run the same command again");
+    run(&env, words).assert_exit(11).assert_stderr("run the same command again");
     assert_eq!(env.open_intents().len(), 1);
     assert_eq!(history(&env)[0]["outcome"], Value::Null);
     let result = run(&env, words).assert_exit(0).json();
@@ -340,9 +301,7 @@ fn a_paid_call_that_was_answered_but_not_printed_is_not_sent_again() {
     let words = "call image_generate --arg 'prompt=a fox' --arg max_spend_usd=1";
     let made = run(&env, words).assert_exit(0).json();
     env.leave_to_an_earlier_version(history(&env).remove(0));
-    let again = run(&env, words)
-        .assert_exit(0)
-        .assert_stderr("Resuming job_");
+    let again = run(&env, words).assert_exit(0).assert_stderr("Resuming job_");
     assert_eq!(again.json(), json!({"job_id": made["job_id"]}));
     assert_eq!((env.job_count(), env.charge_count()), (1, 1));
     assert!(env.open_intents().is_empty());
@@ -374,10 +333,7 @@ fn a_served_tool_resumes_what_a_command_left_open() {
 fn the_history_lists_paid_calls_of_served_tools() {
     let env = TestEnv::new();
     let mut session = serve(&env, "--max-spend-usd 1");
-    let image = session.call_ok(
-        "image_generate",
-        json!({"prompt": "a fox", "model": "image-i"}),
-    );
+    let image = session.call_ok("image_generate", json!({"prompt": "a fox", "model": "image-i"}));
     let run = session.call_ok("agent_completion", json!({"instruction": "a poem"}));
     session.call_err(
         "format_run",
@@ -436,11 +392,7 @@ fn a_reply_of_another_shape_is_an_error() {
     let env = TestEnv::new();
     // (reply to the call, exit code and code of the error)
     let rows = [
-        (
-            json!({"id": "zz", "result": {"content": []}}),
-            11,
-            "ambiguous",
-        ),
+        (json!({"id": "zz", "result": {"content": []}}), 11, "ambiguous"),
         (json!({"result": {}}), 11, "ambiguous"),
         (json!({"result": null}), 11, "ambiguous"),
     ];
@@ -489,10 +441,7 @@ fn answer_without_keys(
         }
         "tools/call" => {
             let mut reply = reply.clone();
-            if reply
-                .get("error")
-                .is_none_or(|error| error["code"].is_i64())
-            {
+            if reply.get("error").is_none_or(|error| error["code"].is_i64()) {
                 reply["jsonrpc"] = json!("2.0");
                 if reply["id"].is_null() {
                     reply["id"] = message["id"].clone();
@@ -517,11 +466,7 @@ fn a_tool_without_a_key_is_called_once_while_its_outcome_is_unknown() {
     // (status, reply to the call, exit code)
     let rows = [
         ("504 Gateway Timeout", gateway, 11),
-        (
-            "200 OK",
-            json!({"error": {"code": -32603, "message": "internal error"}}),
-            11,
-        ),
+        ("200 OK", json!({"error": {"code": -32603, "message": "internal error"}}), 11),
         ("200 OK", tool_error("it broke"), 11),
         ("200 OK", tool_error(&server_error.to_string()), 11),
         ("200 OK", tool_error(&rejection.to_string()), 5),
@@ -533,10 +478,7 @@ fn a_tool_without_a_key_is_called_once_while_its_outcome_is_unknown() {
             FakeServer::answering_each(move |message| answer_without_keys(message, status, &reply));
         let calls = || {
             let heads = service.heads.lock().unwrap();
-            heads
-                .iter()
-                .filter(|head| head.contains("tools/call"))
-                .count()
+            heads.iter().filter(|head| head.contains("tools/call")).count()
         };
         let words = "mcp call image_generate --arg 'prompt=a fox' --max-price 1";
         let run = || {

@@ -14,21 +14,15 @@ fn exec(env: &TestEnv, flags: &[&str], script: &str) -> CommandOutput {
 
 fn command(env: &TestEnv, flags: &[&str], script: &str) -> Command {
     let mut command = env.unconfigured("mock exec");
-    command
-        .args(flags)
-        .args(["--", "/bin/sh", "-c", script, env!("CARGO_BIN_EXE_svc")]);
+    command.args(flags).args(["--", "/bin/sh", "-c", script, env!("CARGO_BIN_EXE_svc")]);
     command
 }
 
 #[test]
 fn the_command_runs_in_the_environment_of_a_mock() {
     let env = TestEnv::new();
-    let run = exec(
-        &env,
-        &["--balance-usd", "7"],
-        "env; $0 balance --jq .available_usd",
-    )
-    .assert_exit(0);
+    let run =
+        exec(&env, &["--balance-usd", "7"], "env; $0 balance --jq .available_usd").assert_exit(0);
     for name in [
         "SVC_BASE_URL=http://127.0.0.1:",
         "SVC_DEVELOPER_BASE_URL=http://127.0.0.1:",
@@ -49,15 +43,11 @@ fn the_command_runs_in_the_environment_of_a_mock() {
 fn the_exit_code_is_that_of_the_command() {
     let env = TestEnv::new();
     exec(&env, &[], "exit 0").assert_exit(0);
-    exec(&env, &[], "exit 42")
-        .assert_exit(42)
-        .assert_stderr("sent no requests to the mock");
+    exec(&env, &[], "exit 42").assert_exit(42).assert_stderr("sent no requests to the mock");
     exec(&env, &[], "kill -TERM $$").assert_exit(143);
     exec(&env, &[], "kill -KILL $$").assert_exit(137);
     let of = |program: &str| env.run_unconfigured(["mock", "exec", "--", program]);
-    of("no-such-program")
-        .assert_exit(127)
-        .assert_stderr("no-such-program");
+    of("no-such-program").assert_exit(127).assert_stderr("no-such-program");
     let script = env.path("script");
     fs::write(&script, "#!/bin/sh\n").unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
@@ -70,18 +60,10 @@ fn the_last_requests_of_a_failed_command_are_listed() {
     let env = TestEnv::new();
     let loop_ = "for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21; do $0 job get job_$n 2>/dev/null; done; exit 1";
     let run = exec(&env, &[], loop_).assert_exit(1);
-    let lines: Vec<_> = run
-        .err
-        .lines()
-        .filter(|line| line.contains("/v1/"))
-        .collect();
+    let lines: Vec<_> = run.err.lines().filter(|line| line.contains("/v1/")).collect();
     assert_eq!(lines.len(), 20, "{}", run.err);
     assert_eq!(lines[0].trim(), "GET    /v1/jobs/job_2  404  job_not_found");
-    assert!(
-        run.err.contains("the last 20 of its 21 requests"),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("the last 20 of its 21 requests"), "{}", run.err);
     let run = exec(&env, &[], "$0 job get job_1 2>/dev/null; exit 0").assert_exit(0);
     assert!(run.err.is_empty(), "{}", run.err);
 }
@@ -89,22 +71,12 @@ fn the_last_requests_of_a_failed_command_are_listed() {
 #[test]
 fn the_flags_are_those_of_the_mock() {
     let env = TestEnv::new();
-    let run = exec(
-        &env,
-        &["--plan", "scale", "--read-multiple", "3"],
-        "$0 me --jq .workspace.plan",
-    )
-    .assert_exit(0);
+    let run =
+        exec(&env, &["--plan", "scale", "--read-multiple", "3"], "$0 me --jq .workspace.plan")
+            .assert_exit(0);
     assert_eq!(run.out.trim(), "scale");
     let help = env.run_unconfigured("mock exec --help").assert_exit(0);
-    for flag in [
-        "--clock",
-        "--speed",
-        "--seed",
-        "--plan",
-        "--webhook-route",
-        "--read-multiple",
-    ] {
+    for flag in ["--clock", "--speed", "--seed", "--plan", "--webhook-route", "--read-multiple"] {
         assert!(help.out.contains(flag), "{flag}");
     }
     let invalid = "mock exec --read-multiple 0 -- true";
@@ -140,11 +112,8 @@ fn the_mock_runs_until_the_command_has_ended() {
     child.end().assert_exit(0);
     let url = fs::read_to_string(env.path("url")).unwrap();
     let words = ["job", "list", "--retries", "0", "--base-url", url.trim()];
-    CommandOutput::of(
-        env.unconfigured(words)
-            .env("SVC_OPEN_API_KEY", "svc_open_demo"),
-    )
-    .assert_exit(10);
+    CommandOutput::of(env.unconfigured(words).env("SVC_OPEN_API_KEY", "svc_open_demo"))
+        .assert_exit(10);
 }
 
 fn send(child: &RunningProcess, signal: &str) {

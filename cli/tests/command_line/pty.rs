@@ -104,12 +104,7 @@ impl Terminal {
                 display.bytes.extend_from_slice(&buffer[..length]);
             }
         });
-        Self {
-            child,
-            pty,
-            display,
-            reader: Some(reader),
-        }
+        Self { child, pty, display, reader: Some(reader) }
     }
 
     /// Returns what the screen shows, without spaces at the ends of lines.
@@ -146,9 +141,7 @@ impl Terminal {
         let end = Cell::new(None);
         wait_until(text, || {
             let bytes = &self.display().bytes[from..];
-            let found = bytes
-                .windows(text.len())
-                .position(|it| it == text.as_bytes());
+            let found = bytes.windows(text.len()).position(|it| it == text.as_bytes());
             end.set(found.map(|at| at + text.len()));
             end.get().is_some()
         });
@@ -199,11 +192,7 @@ impl Terminal {
             reader.join().unwrap();
         }
         let bytes = self.display().bytes.clone();
-        CommandOutput {
-            code,
-            out: String::from_utf8(bytes).unwrap(),
-            err: String::new(),
-        }
+        CommandOutput { code, out: String::from_utf8(bytes).unwrap(), err: String::new() }
     }
 
     fn display(&self) -> MutexGuard<'_, Display> {
@@ -269,9 +258,7 @@ impl Style {
 }
 
 fn color_name(color: vt100::Color) -> Option<String> {
-    let names = [
-        "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white",
-    ];
+    let names = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
     match color {
         vt100::Color::Default => None,
         vt100::Color::Idx(index) => Some(match names.get(usize::from(index)) {
@@ -291,9 +278,8 @@ fn screen_text(screen: &vt100::Screen) -> String {
 
 fn styled_lines(screen: &vt100::Screen) -> Vec<Vec<Run>> {
     let (rows, columns) = screen.size();
-    let mut lines: Vec<Vec<Run>> = (0..rows.get())
-        .map(|row| styled_line(screen, row, columns.get()))
-        .collect();
+    let mut lines: Vec<Vec<Run>> =
+        (0..rows.get()).map(|row| styled_line(screen, row, columns.get())).collect();
     while lines.last().is_some_and(Vec::is_empty) {
         lines.pop();
     }
@@ -314,10 +300,7 @@ fn styled_line(screen: &vt100::Screen, row: u16, columns: u16) -> Vec<Run> {
         };
         match line.last_mut() {
             Some(run) if run.style == style => run.text.push_str(text),
-            _ => line.push(Run {
-                style,
-                text: text.to_owned(),
-            }),
+            _ => line.push(Run { style, text: text.to_owned() }),
         }
     }
     if let Some(run) = line.last_mut().filter(|run| run.style == Style::default()) {

@@ -7,9 +7,7 @@ use crate::test_env::{CommandOutput, FakeServer, TestEnv, Words};
 /// Starts a run with another state folder, so that only its id is known.
 fn started(env: &TestEnv, words: impl Words) -> String {
     let mut command = env.developer_surface(words);
-    command
-        .arg("--no-wait")
-        .env("SVC_STATE_DIR", env.path("elsewhere"));
+    command.arg("--no-wait").env("SVC_STATE_DIR", env.path("elsewhere"));
     let receipt = CommandOutput::of(&mut command).assert_exit(0);
     receipt.json()["run_id"].as_str().unwrap().to_owned()
 }
@@ -28,10 +26,7 @@ fn runs_of_each_kind_are_read_by_their_ids() {
         assert!(output["summary"].is_string(), "{output}");
         for verb in ["get", "result"] {
             let receipt = env.developer(["run", verb, &id]).assert_exit(0).json();
-            assert_eq!(
-                (&receipt["kind"], &receipt["output"]),
-                (&kind.into(), &output)
-            );
+            assert_eq!((&receipt["kind"], &receipt["output"]), (&kind.into(), &output));
         }
         let words = ["run", "status", &id, "--kind", kind];
         assert_eq!(env.developer(words).assert_exit(0).json()["terminal"], true);
@@ -44,10 +39,8 @@ fn runs_of_each_kind_are_read_by_their_ids() {
     let id = runs[0]["run_id"].as_str().unwrap();
     let words = ["action", "run-get", "act_daily", id];
     assert_eq!(env.developer(words).assert_exit(0).json()["run_id"], id);
-    env.developer("action list --trigger-type api_call")
-        .assert_exit(0);
-    env.developer("action get act_daily -o table")
-        .assert_exit(0);
+    env.developer("action list --trigger-type api_call").assert_exit(0);
+    env.developer("action get act_daily -o table").assert_exit(0);
 }
 
 #[test]
@@ -71,14 +64,10 @@ fn a_missing_run_exits_with_4_and_a_running_one_has_no_result() {
     env.developer("run get run_nowhere")
         .assert_exit(4)
         .assert_stderr("no run with this id was found");
-    env.developer("run get run_nowhere --kind agent")
-        .assert_exit(4)
-        .assert_stderr("check the id");
+    env.developer("run get run_nowhere --kind agent").assert_exit(4).assert_stderr("check the id");
     env.developer("run wait ..").assert_exit(2);
     let id = started(&env, "format run fmt_demo --instruction [mock:stuck]");
-    env.developer(["run", "result", &id])
-        .assert_exit(1)
-        .assert_stderr("svc run status");
+    env.developer(["run", "result", &id]).assert_exit(1).assert_stderr("svc run status");
     env.developer(["run", "wait", &id, "--timeout", "1"])
         .assert_exit(9)
         .assert_stderr(&format!("svc run wait {id} --kind format"));
@@ -111,24 +100,14 @@ fn several_runs_of_different_kinds_are_waited_for() {
         started(&env, "agent run --instruction [mock:fail] --cap 1"),
         started(&env, "action run act_daily --instruction [mock:skip]"),
     ];
-    let words: Vec<&str> = ["run", "wait"]
-        .into_iter()
-        .chain(ids.iter().map(String::as_str))
-        .collect();
+    let words: Vec<&str> =
+        ["run", "wait"].into_iter().chain(ids.iter().map(String::as_str)).collect();
     let run = env.developer(&words).assert_exit(7);
     let json = run.json();
-    let got: Vec<_> = json
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| it["run_id"].as_str().unwrap())
-        .collect();
+    let got: Vec<_> =
+        json.as_array().unwrap().iter().map(|it| it["run_id"].as_str().unwrap()).collect();
     assert_eq!(got, ids);
-    assert!(
-        run.err.contains("the run failed") && run.err.contains("was skipped"),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("the run failed") && run.err.contains("was skipped"), "{}", run.err);
     let words = ["run", "wait", &ids[2], &ids[1], "-o", "json"];
     let error = env.developer(words).assert_exit(7).only_error();
     assert_eq!(error["message"], "2 of 2 runs did not complete");
@@ -168,17 +147,12 @@ fn events_and_redeliver_are_supported_for_format_runs_only() {
     let hook = "https://hooks.example.com/runs";
     let words = format!("format run fmt_demo --webhook-url '{hook}' --instruction");
     let running = started(&env, format!("{words} [mock:stuck]"));
-    env.developer(["run", "redeliver", &running])
-        .assert_exit(1)
-        .assert_stderr("run_not_terminal");
+    env.developer(["run", "redeliver", &running]).assert_exit(1).assert_stderr("run_not_terminal");
     let id = started(&env, format!("{words} x"));
     env.developer(["run", "wait", &id]).assert_exit(0);
     let events = env.developer(["run", "events", &id]).assert_exit(0).json();
     assert_eq!(events[0]["phase"], "queued");
-    let again = env
-        .developer(["run", "redeliver", &id])
-        .assert_exit(0)
-        .json();
+    let again = env.developer(["run", "redeliver", &id]).assert_exit(0).json();
     assert_eq!(again["event"], "format.run.terminal");
     for verb in ["events", "redeliver"] {
         env.developer(["run", verb, &id, "--kind", "agent"])

@@ -83,35 +83,12 @@ fn the_sandbox_neither_reads_nor_changes_the_configuration_and_the_state() {
     prepare(&env);
     let before = snapshot(&env.path("."));
     let rows: &[&[&str]] = &[
-        &[
-            "image",
-            "generate",
-            "--model",
-            "image-i",
-            "--prompt",
-            "a fox",
-            "--no-wait",
-        ],
+        &["image", "generate", "--model", "image-i", "--prompt", "a fox", "--no-wait"],
         &["video", "generate", "--prompt", "a fox", "--no-wait"],
         &["music", "generate", "--prompt", "a waltz", "--no-wait"],
         &["model", "run", "image-1.0", "--prompt", "x", "--no-wait"],
-        &[
-            "format",
-            "run",
-            "fmt_demo",
-            "--instruction",
-            "x",
-            "--no-wait",
-        ],
-        &[
-            "agent",
-            "run",
-            "--instruction",
-            "x",
-            "--cap",
-            "1",
-            "--no-wait",
-        ],
+        &["format", "run", "fmt_demo", "--instruction", "x", "--no-wait"],
+        &["agent", "run", "--instruction", "x", "--cap", "1", "--no-wait"],
         &["action", "run", "act_daily", "--no-wait"],
         &["top-up", "create", "--amount-usd-cents", "500"],
         &["estimate", "--model", "video-f", "--prompt", "a fox"],

@@ -61,15 +61,7 @@ fn added_and_removed_parts_are_reported() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|it| {
-            (
-                &it["drift"],
-                &it["part"],
-                &it["place"],
-                &it["detail"],
-                &it["breaks"],
-            )
-        })
+        .map(|it| (&it["drift"], &it["part"], &it["place"], &it["detail"], &it["breaks"]))
         .map(|it| json!(it))
         .collect();
     assert_eq!(
@@ -113,9 +105,5 @@ fn an_invalid_document_is_an_error() {
         assert!(check.err.contains(expected), "{}", check.err);
     }
     svc(&env, ["schema", "check", "--against", "/no/such/file"]).assert_exit(2);
-    svc(
-        &env,
-        ["schema", "check", "--against", "http://example.com/a.json"],
-    )
-    .assert_exit(2);
+    svc(&env, ["schema", "check", "--against", "http://example.com/a.json"]).assert_exit(2);
 }

@@ -12,10 +12,7 @@ use crate::test_env::TestEnv;
 /// What differs from run to run, and what stands for it. Ids keep their length, so that lines are
 /// wrapped as before.
 const FILTERS: [(&str, &str); 10] = [
-    (
-        r"\b(job|art|req|run|evt)_[0-9a-z]{20}\b",
-        "${1}_00000000000000000000",
-    ),
+    (r"\b(job|art|req|run|evt)_[0-9a-z]{20}\b", "${1}_00000000000000000000"),
     (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
     (r"\d+ (ms|trusted certificates)", "1 $1"),
     (r"[⠀-⣿] ", "⠿ "),
@@ -30,10 +27,7 @@ const FILTERS: [(&str, &str); 10] = [
         "00000000-0000-0000-00\n00-000000000000",
     ),
     (r"(, next poll in \d+ s|, polling)", ", next poll in 1 s"),
-    (
-        r"(/[^ ]+)+/svc\.toml|/tmp/\.tmp[^ ]+|/var/folders/[^ ]+",
-        "HOME",
-    ),
+    (r"(/[^ ]+)+/svc\.toml|/tmp/\.tmp[^ ]+|/var/folders/[^ ]+", "HOME"),
     (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "TIME"),
 ];
 
@@ -85,11 +79,7 @@ fn the_welcome_and_the_help() {
     assert_screen!("welcome_80", shown(&env, "", 80, 0).screen());
     assert_screen!("welcome_40", shown(&env, "", 40, 0).screen());
     let help = shown(&env, "--help", 80, 0).screen();
-    assert_eq!(
-        help,
-        shown(&env, "--help", 200, 0).screen(),
-        "wider than 80"
-    );
+    assert_eq!(help, shown(&env, "--help", 200, 0).screen(), "wider than 80");
     assert_screen!("help_80", help);
     let colored = shown(&env, "--help", 80, 0).styled_lines();
     assert_screen!("help_80_color", markup(&colored));
@@ -163,10 +153,7 @@ fn the_status_of_jobs_in_color() {
     env.run(["job", "cancel", &id]).assert_exit(0);
     for columns in [40, 80, 200] {
         let terminal = answered(&env, "job list", columns, 0);
-        assert_screen!(
-            format!("job_list_{columns}_color"),
-            markup(&terminal.styled_lines())
-        );
+        assert_screen!(format!("job_list_{columns}_color"), markup(&terminal.styled_lines()));
     }
     let mut command = configured_svc(&env, "job list");
     command.env("NO_COLOR", "1");
@@ -183,10 +170,7 @@ fn errors() {
         let lines = markup(&unknown.styled_lines());
         assert_screen!(format!("error_not_found_{columns}_color"), lines);
         let unconfigured = shown(&env, "balance", columns, 2);
-        assert_screen!(
-            format!("error_unconfigured_{columns}"),
-            unconfigured.screen()
-        );
+        assert_screen!(format!("error_unconfigured_{columns}"), unconfigured.screen());
     }
     let usage = shown(&env, "vidoe generate", 80, 2);
     assert_screen!("error_usage_80_color", markup(&usage.styled_lines()));
@@ -222,10 +206,7 @@ fn manifest(env: &TestEnv) {
     let prompts = ["a red fox", "a blue fox", "[mock:fail]", "a green fox"];
     let lines = prompts.map(|prompt| {
         let body = serde_json::json!({"model": "image-i", "prompt": prompt});
-        format!(
-            "{}\n",
-            serde_json::json!({"operation": "image_generate", "body": body})
-        )
+        format!("{}\n", serde_json::json!({"operation": "image_generate", "body": body}))
     });
     std::fs::write(env.path("foxes.jsonl"), lines.concat()).unwrap();
 }
@@ -251,10 +232,7 @@ fn a_batch() {
         let words =
             format!("batch run foxes.jsonl --yes --concurrency 1 --journal {columns}.journal");
         let ended = answered(&env, &words, columns, 7);
-        assert_screen!(
-            format!("batch_ended_{columns}_color"),
-            markup(&ended.styled_lines())
-        );
+        assert_screen!(format!("batch_ended_{columns}_color"), markup(&ended.styled_lines()));
     }
     let status = answered(&env, "batch status foxes.jsonl --journal 80.journal", 80, 0);
     assert_screen!("batch_status_80_color", markup(&status.styled_lines()));
@@ -301,9 +279,7 @@ fn a_watched_list_follows_the_width() {
     }
     resized.type_text("\r");
     resized.wait_until_screen("details", |screen| {
-        ["age      3 h ago", "q quit"]
-            .iter()
-            .all(|text| screen.contains(text))
+        ["age      3 h ago", "q quit"].iter().all(|text| screen.contains(text))
     });
     assert_screen!("watch_details_40", resized.screen());
 }
@@ -320,10 +296,7 @@ fn a_screen_of_jobs_that_do_not_exist_ends() {
     let screen = watch("job watch job_nope");
     assert!(screen.contains("error: job not found"), "{screen}");
     let screen = watch("job watch job_nope job_none");
-    assert!(
-        screen.contains("error: none of the 2 jobs was found"),
-        "{screen}"
-    );
+    assert!(screen.contains("error: none of the 2 jobs was found"), "{screen}");
     assert_eq!(screen.matches("  job not found").count(), 2, "{screen}");
     assert!(screen.contains("job: job_none"), "{screen}");
 }
@@ -388,9 +361,7 @@ fn the_first_run() {
         let svc = |words: &str| {
             let mut command = svc(&env, words);
             // A path of the same length on every machine.
-            command
-                .env("PATH", "/nonexistent")
-                .env("SVC_CONFIG", "svc.toml");
+            command.env("PATH", "/nonexistent").env("SVC_CONFIG", "svc.toml");
             command
         };
         let mut init = Terminal::start(svc("init"), columns);

@@ -42,9 +42,7 @@ fn a_command_that_is_killed_before_the_response_is_charged_once() {
     });
     child.0.kill().unwrap();
     child.0.wait().unwrap();
-    env.run(IMAGE_ARGS)
-        .assert_exit(0)
-        .assert_stderr("with the same idempotency key");
+    env.run(IMAGE_ARGS).assert_exit(0).assert_stderr("with the same idempotency key");
     assert_eq!(env.charge_count(), 1);
 }
 
@@ -54,10 +52,8 @@ fn a_command_is_a_new_call_once_the_outcome_was_reported() {
     env.run(IMAGE_ARGS).assert_exit(0);
     env.run(IMAGE_ARGS).assert_exit(0);
     assert_eq!(env.charge_count(), 2);
-    env.generate_image("[mock:seconds=0.1]", &["--no-wait"])
-        .assert_exit(0);
-    env.generate_image("[mock:seconds=0.1]", &["--no-wait"])
-        .assert_exit(0);
+    env.generate_image("[mock:seconds=0.1]", &["--no-wait"]).assert_exit(0);
+    env.generate_image("[mock:seconds=0.1]", &["--no-wait"]).assert_exit(0);
     assert_eq!(env.charge_count(), 4);
 }
 
@@ -85,9 +81,7 @@ fn a_timed_out_wait_is_resumed_without_another_submit() {
     assert_eq!(env.requests("image_generate").len(), 1);
     // Another command reports the outcome.
     let id = env.mock.jobs()[0]["id"].as_str().unwrap().to_owned();
-    env.mock
-        .end_job(&id, svc_sdk::contract::JobStatus::Completed, None)
-        .unwrap();
+    env.mock.end_job(&id, svc_sdk::contract::JobStatus::Completed, None).unwrap();
     env.run(["job", "wait", &id]).assert_exit(0);
     env.run(words).assert_exit(9);
     assert_eq!(env.requests("image_generate").len(), 2);
@@ -110,14 +104,8 @@ fn a_reused_idempotency_key_returns_the_existing_job() {
     assert_eq!(env.charge_count(), 1);
     let other =
         "image generate --model image-i --prompt another --idempotency-key order-4711 -o json";
-    assert_eq!(
-        env.run(other).assert_exit(1).error()["code"],
-        "idempotency_conflict"
-    );
-    assert_eq!(
-        env.requests("image_generate")[0]["idempotency_key"],
-        "order-4711"
-    );
+    assert_eq!(env.run(other).assert_exit(1).error()["code"], "idempotency_conflict");
+    assert_eq!(env.requests("image_generate")[0]["idempotency_key"], "order-4711");
 }
 
 #[test]
@@ -129,9 +117,7 @@ fn an_expired_idempotency_key_is_not_resent() {
     entry["created_at"] = "2001-01-01T00:00:00Z".into();
     env.leave_to_an_earlier_version(entry);
     let run = env.run(IMAGE_ARGS).assert_exit(11);
-    run.assert_stderr("could charge twice")
-        .assert_stderr("--new")
-        .assert_stderr("svc job list");
+    run.assert_stderr("could charge twice").assert_stderr("--new").assert_stderr("svc job list");
     assert_eq!(env.requests("image_generate").len(), 1);
     CommandOutput::of(env.open_surface(IMAGE_ARGS).arg("--new")).assert_exit(0);
     assert_eq!(env.charge_count(), 1);
@@ -145,15 +131,10 @@ fn what_an_earlier_version_left_open_is_sent_again_with_its_key() {
     CommandOutput::of(env.open_surface(IMAGE_ARGS).args(["--retries", "0"])).assert_exit(11);
     env.leave_to_an_earlier_version(env.open_intents().remove(0));
     assert_eq!(env.open_intents().len(), 1);
-    env.run(IMAGE_ARGS)
-        .assert_exit(0)
-        .assert_stderr("with the same idempotency key");
+    env.run(IMAGE_ARGS).assert_exit(0).assert_stderr("with the same idempotency key");
     assert_eq!(env.charge_count(), 1);
     let requests = env.requests("image_generate");
-    assert_eq!(
-        requests[0]["idempotency_key"],
-        requests[1]["idempotency_key"]
-    );
+    assert_eq!(requests[0]["idempotency_key"], requests[1]["idempotency_key"]);
     assert!(env.open_intents().is_empty());
     assert!(!env.path("state/open").exists());
 }
@@ -166,18 +147,8 @@ fn what_an_earlier_version_submitted_is_resumed() {
     let entry = env.open_intents().remove(0);
     let id = entry["job_id"].clone();
     env.leave_to_an_earlier_version(entry);
-    env.mock
-        .end_job(
-            id.as_str().unwrap(),
-            svc_sdk::contract::JobStatus::Completed,
-            None,
-        )
-        .unwrap();
-    let job = env
-        .run(words)
-        .assert_exit(0)
-        .assert_stderr("Resuming job")
-        .json();
+    env.mock.end_job(id.as_str().unwrap(), svc_sdk::contract::JobStatus::Completed, None).unwrap();
+    let job = env.run(words).assert_exit(0).assert_stderr("Resuming job").json();
     assert_eq!(job["job_id"], id);
     assert_eq!(env.requests("image_generate").len(), 1);
     let history = env.run("history").assert_exit(0).json();
@@ -203,23 +174,14 @@ fn nothing_is_sent_if_the_journal_cannot_be_written() {
 #[test]
 fn the_journal_contains_no_secret_and_no_user_text() {
     let env = TestEnv::new();
-    env.generate_image(
-        "[mock:stuck] canary",
-        &["--metadata", "who=canary", "--timeout", "1"],
-    )
-    .assert_exit(9);
+    env.generate_image("[mock:stuck] canary", &["--metadata", "who=canary", "--timeout", "1"])
+        .assert_exit(9);
     let files = fs::read_dir(env.path("state/journal")).unwrap();
-    let files = files
-        .map(|file| file.unwrap().path())
-        .filter(|path| path.is_file());
-    let text: String = files
-        .map(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned())
-        .collect();
+    let files = files.map(|file| file.unwrap().path()).filter(|path| path.is_file());
+    let text: String =
+        files.map(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned()).collect();
     assert!(text.contains("image_generate"), "{text}");
-    assert!(
-        !text.contains("canary") && !text.contains("svc_open_demo"),
-        "{text}"
-    );
+    assert!(!text.contains("canary") && !text.contains("svc_open_demo"), "{text}");
 }
 
 #[test]
@@ -234,11 +196,8 @@ fn ctrl_c_during_a_wait_keeps_the_job_and_prints_the_resume_command() {
     interrupt(&child);
     let run = child.end().assert_exit(130);
     let job = env.mock.jobs().remove(0);
-    run.assert_stderr(&format!(
-        "svc job wait {} --surface open",
-        job["id"].as_str().unwrap()
-    ))
-    .assert_stderr("idempotency key: ");
+    run.assert_stderr(&format!("svc job wait {} --surface open", job["id"].as_str().unwrap()))
+        .assert_stderr("idempotency key: ");
     assert_ne!(job["status"], "canceled");
     CommandOutput::of(env.open_surface(words).args(["--timeout", "1"]))
         .assert_exit(9)
@@ -300,13 +259,7 @@ fn ctrl_c_during_a_paid_request_is_ambiguous() {
         ),
         (
             "video_generate",
-            &[
-                "api",
-                "post",
-                "/v1/video-router/generate",
-                "--body",
-                "{\"model\": \"auto\"}",
-            ],
+            &["api", "post", "/v1/video-router/generate", "--body", "{\"model\": \"auto\"}"],
             "--idempotency-key",
         ),
     ];
@@ -316,11 +269,7 @@ fn ctrl_c_during_a_paid_request_is_ambiguous() {
         wait_until("the request is received", || env.mock.faults().is_empty());
         sleep(Duration::from_millis(100));
         interrupt(&child);
-        child
-            .end()
-            .assert_exit(11)
-            .assert_stderr("idempotency key: ")
-            .assert_stderr(hint);
+        child.end().assert_exit(11).assert_stderr("idempotency key: ").assert_stderr(hint);
     }
 }
 
@@ -337,9 +286,7 @@ fn a_submit_interrupted_before_the_response_is_resent_with_the_same_key() {
         .assert_exit(11)
         .assert_stderr("idempotency key: ")
         .assert_stderr("run the same command again");
-    env.run(IMAGE_ARGS)
-        .assert_exit(0)
-        .assert_stderr("with the same idempotency key");
+    env.run(IMAGE_ARGS).assert_exit(0).assert_stderr("with the same idempotency key");
     assert_eq!(env.charge_count(), 1);
 }
 
@@ -347,38 +294,16 @@ fn a_submit_interrupted_before_the_response_is_resent_with_the_same_key() {
 fn the_history_lists_submits_newest_first() {
     let env = TestEnv::new();
     env.generate_image("[mock:seconds=0.1]", &[]).assert_exit(0);
-    env.run("image generate --model no-such-model --prompt 'a fox'")
-        .assert_exit(1);
-    env.run("video generate --prompt [mock:stuck] --max-price 5 --timeout 1")
-        .assert_exit(9);
+    env.run("image generate --model no-such-model --prompt 'a fox'").assert_exit(1);
+    env.run("video generate --prompt [mock:stuck] --max-price 5 --timeout 1").assert_exit(9);
     let history = env.run("history").assert_exit(0).json();
-    let outcomes: Vec<_> = history
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|entry| entry["outcome"].as_str())
-        .collect();
+    let outcomes: Vec<_> =
+        history.as_array().unwrap().iter().map(|entry| entry["outcome"].as_str()).collect();
     assert_eq!(outcomes, [None, Some("refused"), Some("completed")]);
     assert!(history[0]["price_usd"].is_string());
     assert_eq!(history[0]["job_id"], env.mock.jobs()[1]["id"]);
-    assert_eq!(
-        env.run("history --open")
-            .assert_exit(0)
-            .json()
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
-    assert_eq!(
-        env.run("history --limit 1")
-            .assert_exit(0)
-            .json()
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(env.run("history --open").assert_exit(0).json().as_array().unwrap().len(), 1);
+    assert_eq!(env.run("history --limit 1").assert_exit(0).json().as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -408,29 +333,17 @@ fn a_submit_survives_temporary_errors() {
         .iter()
         .map(|request| request["idempotency_key"].clone())
         .collect();
-    assert!(
-        keys.len() >= 2 && keys.windows(2).all(|pair| pair[0] == pair[1]),
-        "{keys:?}"
-    );
+    assert!(keys.len() >= 2 && keys.windows(2).all(|pair| pair[0] == pair[1]), "{keys:?}");
 }
 
 #[test]
 fn a_prompt_is_an_argument_or_a_flag() {
     let env = TestEnv::new();
     fs::write(env.path("fox.txt"), "a red fox\n").unwrap();
-    for prompt in [
-        vec!["a red fox"],
-        vec!["@fox.txt"],
-        vec!["--prompt", "a red fox"],
-    ] {
+    for prompt in [vec!["a red fox"], vec!["@fox.txt"], vec!["--prompt", "a red fox"]] {
         let mut command = env.open_surface("video generate --dry-run");
-        let shown = CommandOutput::of(command.args(&prompt))
-            .assert_exit(0)
-            .json();
-        assert_eq!(
-            shown["request"]["body"]["prompt"], "a red fox",
-            "{prompt:?}"
-        );
+        let shown = CommandOutput::of(command.args(&prompt)).assert_exit(0).json();
+        assert_eq!(shown["request"]["body"]["prompt"], "a red fox", "{prompt:?}");
     }
     env.run("video generate 'a fox' --prompt 'a wolf' --dry-run")
         .assert_exit(2)
@@ -465,11 +378,7 @@ fn what_ended_90_days_ago_is_removed_once_a_day() {
     }
     let count = || {
         env.generate_image("a fox", &[]).assert_exit(0);
-        env.run("history --all -o json")
-            .json()
-            .as_array()
-            .unwrap()
-            .len()
+        env.run("history --all -o json").json().as_array().unwrap().len()
     };
     assert_eq!(count(), 2, "it was purged today");
     fs::remove_file(env.path("state/journal-purged")).unwrap();

@@ -10,9 +10,8 @@ const LINE_HEIGHT: usize = 19;
 const MARGIN: usize = 16;
 
 /// The first eight colors of a terminal, on a dark background.
-const PALETTE: [&str; 8] = [
-    "#484f58", "#ff7b72", "#7ee787", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#e6edf3",
-];
+const PALETTE: [&str; 8] =
+    ["#484f58", "#ff7b72", "#7ee787", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#e6edf3"];
 
 /// Draws lines that are at most `columns` wide.
 pub(crate) fn image(lines: &[Vec<Run>], columns: u16, title: &str) -> String {
@@ -99,7 +98,5 @@ fn css(color: vt100::Color) -> Option<String> {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

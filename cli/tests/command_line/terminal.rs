@@ -92,11 +92,7 @@ fn a_submit_prompts_with_the_price() {
     let url = env.mock.base_url().to_owned();
     for typed in ["n\n", "\n", "yesterday\n"] {
         let run = at_a_terminal(&env, words, "[y/N]", typed, &url).assert_exit(1);
-        assert!(
-            run.out.contains("Submit this video for 0.7035 USD"),
-            "{}",
-            run.out
-        );
+        assert!(run.out.contains("Submit this video for 0.7035 USD"), "{}", run.out);
         assert!(run.out.contains("nothing was charged"), "{}", run.out);
     }
     assert_eq!(env.job_count(), 0);
@@ -162,23 +158,14 @@ fn control_characters_in_json_are_escaped_on_a_terminal() {
     let body =
         r#"{"data":{"id":"job_1","status":"queued","note":"\u001b[2J\u009b31m\u202e\u007f é"}}"#;
     let service = FakeServer::answering("200 OK", body);
-    for words in [
-        "job get job_1 -o json --color never",
-        "api get /v1/jobs/job_1",
-    ] {
+    for words in ["job get job_1 -o json --color never", "api get /v1/jobs/job_1"] {
         let run = at_a_terminal(&env, words, "", "", &service.url).assert_exit(0);
         assert!(
-            run.out
-                .chars()
-                .all(|c| matches!(c, '\n' | '\r') || !c.is_control()),
+            run.out.chars().all(|c| matches!(c, '\n' | '\r') || !c.is_control()),
             "{:?}",
             run.out
         );
-        assert!(
-            run.out.contains(r"\u001b[2J\u009b31m\u202e\u007f é"),
-            "{:?}",
-            run.out
-        );
+        assert!(run.out.contains(r"\u001b[2J\u009b31m\u202e\u007f é"), "{:?}", run.out);
     }
     if cfg!(feature = "jq") {
         let run =
@@ -210,14 +197,8 @@ fn a_typed_api_key_is_not_echoed() {
 fn images_are_shown_on_a_terminal_only() {
     let env = TestEnv::new();
     let words = "--sandbox image generate 'a fox' --model image-i --preview --yes --color never";
-    let shown = Terminal::start(configured_svc(&env, words), 80)
-        .end()
-        .assert_exit(0);
-    assert!(
-        shown.out.contains('▄') || shown.out.contains('▀'),
-        "{}",
-        shown.out
-    );
+    let shown = Terminal::start(configured_svc(&env, words), 80).end().assert_exit(0);
+    assert!(shown.out.contains('▄') || shown.out.contains('▀'), "{}", shown.out);
     let mut command = configured_svc(&env, words);
     command.env("TERM_PROGRAM", "iTerm.app");
     let shown = Terminal::start(command, 80).end().assert_exit(0);

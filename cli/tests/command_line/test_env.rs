@@ -87,11 +87,7 @@ impl TestEnv {
             .build()
             .unwrap();
         let mock = runtime.block_on(Server::bind(setup, 0, |_| {})).unwrap();
-        Self {
-            mock,
-            home: tempfile::tempdir().unwrap(),
-            _runtime: runtime,
-        }
+        Self { mock, home: tempfile::tempdir().unwrap(), _runtime: runtime }
     }
 
     /// Returns the path of a file in the home folder.
@@ -102,9 +98,7 @@ impl TestEnv {
     /// Creates an `svc` command that is configured for the open surface by variables.
     pub(crate) fn open_surface(&self, words: impl Words) -> Command {
         let mut command = self.unconfigured(words);
-        command
-            .env("SVC_BASE_URL", self.mock.base_url())
-            .env("SVC_OPEN_API_KEY", OPEN_API_KEY);
+        command.env("SVC_BASE_URL", self.mock.base_url()).env("SVC_OPEN_API_KEY", OPEN_API_KEY);
         command
     }
 
@@ -166,27 +160,20 @@ impl TestEnv {
     /// Submits an image job on the open surface, and returns its id.
     pub(crate) fn submit_image(&self, prompt: &str) -> String {
         let run = self.generate_image(prompt, &["--no-wait", "--new"]);
-        run.assert_exit(0).json()["job"]["id"]
-            .as_str()
-            .unwrap()
-            .to_owned()
+        run.assert_exit(0).json()["job"]["id"].as_str().unwrap().to_owned()
     }
 
     /// Makes the next requests of an operation fail.
     pub(crate) fn add_fault(&self, operation: &str, kind: &str, times: u64) {
         let fault = serde_json::json!({"operation": operation, "kind": kind, "times": times, "retry_after_seconds": 0});
-        self.mock
-            .add_fault(serde_json::from_value(fault).unwrap())
-            .unwrap();
+        self.mock.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
     }
 
     /// Delays the response to the next request of an operation.
     pub(crate) fn add_delay(&self, operation: &str, milliseconds: u64) {
         let fault =
             serde_json::json!({"operation": operation, "kind": "delay", "delay_ms": milliseconds});
-        self.mock
-            .add_fault(serde_json::from_value(fault).unwrap())
-            .unwrap();
+        self.mock.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
     }
 
     /// Returns the number of jobs.
@@ -227,10 +214,7 @@ impl TestEnv {
             let id = fields.remove(name)?;
             Some(json!({"receipt": {name: id, "request_id": "req_1"}}))
         });
-        let name = format!(
-            "{}-x.jsonl",
-            &intent["request_hash"].as_str().unwrap()[..24]
-        );
+        let name = format!("{}-x.jsonl", &intent["request_hash"].as_str().unwrap()[..24]);
         let lines = [Some(json!({"intent": intent})), id];
         let lines = lines.into_iter().flatten();
         let text: String = lines.map(|line| format!("{line}\n")).collect();
@@ -290,11 +274,7 @@ impl FakeServer {
                 let _ = stream.write_all(response.as_bytes());
             }
         });
-        Self {
-            url,
-            heads,
-            response,
-        }
+        Self { url, heads, response }
     }
 
     /// Changes the response to later requests.
@@ -308,8 +288,7 @@ impl FakeServer {
         let key = |head: &String| {
             let line = head.lines().find_map(|line| {
                 let (name, value) = line.split_once(": ")?;
-                name.eq_ignore_ascii_case("idempotency-key")
-                    .then(|| value.to_owned())
+                name.eq_ignore_ascii_case("idempotency-key").then(|| value.to_owned())
             });
             line.unwrap_or_default()
         };
@@ -328,8 +307,7 @@ fn read_request(stream: &mut TcpStream) -> String {
         let is_whole = text.split_once("\r\n\r\n").is_some_and(|(head, body)| {
             let announced = head.lines().find_map(|line| {
                 let (name, value) = line.split_once(": ")?;
-                name.eq_ignore_ascii_case("content-length")
-                    .then(|| value.parse::<usize>().unwrap())
+                name.eq_ignore_ascii_case("content-length").then(|| value.parse::<usize>().unwrap())
             });
             body.len() >= announced.unwrap_or_default()
         });
@@ -350,11 +328,7 @@ fn response(status: &str, body: &str) -> String {
 /// Creates an `svc` command in a home folder, without the environment of this process.
 pub(crate) fn unconfigured(home: &Path, words: impl Words) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_svc"));
-    command
-        .args(words.words())
-        .env_clear()
-        .current_dir(home)
-        .stdin(Stdio::null());
+    command.args(words.words()).env_clear().current_dir(home).stdin(Stdio::null());
     for keep in ["PATH", "SYSTEMROOT", "LLVM_PROFILE_FILE"] {
         if let Some(value) = std::env::var_os(keep) {
             command.env(keep, value);
@@ -374,13 +348,7 @@ impl CommandOutput {
 
     #[track_caller]
     pub(crate) fn assert_exit(self, code: i32) -> Self {
-        assert_eq!(
-            self.code,
-            Some(code),
-            "stdout: {}\nstderr: {}",
-            self.out,
-            self.err
-        );
+        assert_eq!(self.code, Some(code), "stdout: {}\nstderr: {}", self.out, self.err);
         self
     }
 
@@ -433,14 +401,8 @@ impl RunningProcess {
     pub(crate) fn end(mut self) -> CommandOutput {
         drop(self.0.stdin.take());
         let streams = [
-            self.0
-                .stdout
-                .take()
-                .map(|stream| Box::new(stream) as Box<dyn Read + Send>),
-            self.0
-                .stderr
-                .take()
-                .map(|stream| Box::new(stream) as Box<dyn Read + Send>),
+            self.0.stdout.take().map(|stream| Box::new(stream) as Box<dyn Read + Send>),
+            self.0.stderr.take().map(|stream| Box::new(stream) as Box<dyn Read + Send>),
         ];
         let [out, err] = streams.map(|stream| {
             thread::spawn(move || {
@@ -450,11 +412,7 @@ impl RunningProcess {
             })
         });
         let code = self.0.wait().unwrap().code();
-        CommandOutput {
-            code,
-            out: out.join().unwrap(),
-            err: err.join().unwrap(),
-        }
+        CommandOutput { code, out: out.join().unwrap(), err: err.join().unwrap() }
     }
 }
 
@@ -467,21 +425,12 @@ impl Drop for RunningProcess {
 
 /// Starts a command and captures its output.
 pub(crate) fn start(command: &mut Command) -> RunningProcess {
-    RunningProcess(
-        command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap(),
-    )
+    RunningProcess(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
 }
 
 /// Sends SIGINT to a process, like Ctrl-C.
 pub(crate) fn interrupt(child: &RunningProcess) {
-    let status = Command::new("kill")
-        .args(["-INT", &child.0.id().to_string()])
-        .status()
-        .unwrap();
+    let status = Command::new("kill").args(["-INT", &child.0.id().to_string()]).status().unwrap();
     assert!(status.success());
 }
 
@@ -491,10 +440,7 @@ pub(crate) fn interrupt(child: &RunningProcess) {
 pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let began = Instant::now();
     while !condition() {
-        assert!(
-            began.elapsed() < Duration::from_secs(60),
-            "timed out waiting until {what}"
-        );
+        assert!(began.elapsed() < Duration::from_secs(60), "timed out waiting until {what}");
         thread::sleep(Duration::from_millis(10));
     }
 }

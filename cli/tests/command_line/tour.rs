@@ -35,26 +35,14 @@ const STEPS: [(&str, i32, Shown); 10] = [
     ),
     ("balance", 2, Shown::Output),
     ("model list --type video", 0, Shown::Output),
-    (
-        "estimate \"a red fox in snow\" --model video-f --duration 5",
-        0,
-        Shown::Output,
-    ),
+    ("estimate \"a red fox in snow\" --model video-f --duration 5", 0, Shown::Output),
     (
         "image generate \"a red fox\" --model image-i --max-price 0.01 --download out --yes",
         0,
         Shown::Output,
     ),
-    (
-        "batch run foxes.jsonl --concurrency 1 --max-spend 1 --yes",
-        7,
-        Shown::Output,
-    ),
-    (
-        "job watch",
-        0,
-        Shown::Screen(&["4 jobs", "failed", "$0.015", "q quit"]),
-    ),
+    ("batch run foxes.jsonl --concurrency 1 --max-spend 1 --yes", 7, Shown::Output),
+    ("job watch", 0, Shown::Screen(&["4 jobs", "failed", "$0.015", "q quit"])),
     ("job list --status failed --jq \".[].id\"", 0, Shown::Output),
     ("job get job_unknown", 4, Shown::Output),
 ];
@@ -62,10 +50,7 @@ const STEPS: [(&str, i32, Shown); 10] = [
 fn session(env: &TestEnv) -> Vec<Vec<Run>> {
     let lines = ["a red fox", "a blue fox", "[mock:fail]"].map(|prompt| {
         let body = serde_json::json!({"model": "image-i", "prompt": prompt});
-        format!(
-            "{}\n",
-            serde_json::json!({"operation": "image_generate", "body": body})
-        )
+        format!("{}\n", serde_json::json!({"operation": "image_generate", "body": body}))
     });
     fs::write(env.path("foxes.jsonl"), lines.concat()).unwrap();
     let mut session = Vec::new();
@@ -109,17 +94,11 @@ fn run(command: std::process::Command, code: i32, what: &Shown) -> Vec<Vec<Run>>
 /// Returns a prompt and a command, on as many lines as it needs.
 fn typed(command: &str) -> Vec<Vec<Run>> {
     let run = |text: &str, is_bold| Run {
-        style: Style {
-            is_bold,
-            ..Style::default()
-        },
+        style: Style { is_bold, ..Style::default() },
         text: text.to_owned(),
     };
     let prompt = Run {
-        style: Style {
-            foreground: vt100::Color::Idx(2),
-            ..Style::default()
-        },
+        style: Style { foreground: vt100::Color::Idx(2), ..Style::default() },
         text: "$ ".to_owned(),
     };
     vec![vec![prompt, run(command, true)]]
@@ -161,9 +140,5 @@ fn the_tour_in_the_readme_is_current() {
     }
     let hint = "run `UPDATE=1 cargo test -p svc-cli tour`";
     assert_eq!(text, shown, "the README is not current: {hint}");
-    assert_eq!(
-        fs::read_to_string(&image).unwrap(),
-        drawn,
-        "cli/tour.svg is not current: {hint}"
-    );
+    assert_eq!(fs::read_to_string(&image).unwrap(), drawn, "cli/tour.svg is not current: {hint}");
 }

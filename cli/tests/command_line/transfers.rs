@@ -14,10 +14,7 @@ fn the_files_of_a_job_are_downloaded() {
     assert_eq!(files.len(), 3);
     for file in &files {
         let path = env.path(file["path"].as_str().unwrap());
-        assert_eq!(
-            fs::metadata(&path).unwrap().len(),
-            file["bytes"].as_u64().unwrap()
-        );
+        assert_eq!(fs::metadata(&path).unwrap().len(), file["bytes"].as_u64().unwrap());
         assert!(fs::read(&path).unwrap().starts_with(b"\x89PNG"));
     }
     assert_eq!(fs::read_dir(env.path("out")).unwrap().count(), 3);
@@ -27,8 +24,7 @@ fn the_files_of_a_job_are_downloaded() {
 fn a_finished_job_is_downloaded_later_to_any_folder() {
     let env = TestEnv::new();
     let id = env.submit_image("[mock:seconds=0.1]");
-    env.run(["job", "download", &id, "--dir", "deep/er"])
-        .assert_exit(0);
+    env.run(["job", "download", &id, "--dir", "deep/er"]).assert_exit(0);
     assert_eq!(fs::read_dir(env.path("deep/er")).unwrap().count(), 1);
     env.run(["job", "download", &id]).assert_exit(0);
 }
@@ -37,8 +33,7 @@ fn a_finished_job_is_downloaded_later_to_any_folder() {
 fn an_interrupted_download_is_retried() {
     let env = TestEnv::new();
     env.add_fault("artifact", "truncate", 2);
-    env.generate_image("[mock:seconds=0.1]", &["--download", "out"])
-        .assert_exit(0);
+    env.generate_image("[mock:seconds=0.1]", &["--download", "out"]).assert_exit(0);
     assert_eq!(env.charge_count(), 1);
 }
 
@@ -48,14 +43,9 @@ fn nothing_is_sent_if_the_folder_is_not_writable() {
     fs::write(env.path("out"), "a file in the way").unwrap();
     for folder in ["out", "out/deeper", "/proc/nowhere"] {
         let words = format!("video generate --prompt 'a fox' --download '{folder}'");
-        env.run(words)
-            .assert_exit(1)
-            .assert_stderr(folder)
-            .assert_stderr("not submitted");
+        env.run(words).assert_exit(1).assert_stderr(folder).assert_stderr("not submitted");
     }
-    env.run("job download job_1 --dir out")
-        .assert_exit(1)
-        .assert_stderr("out");
+    env.run("job download job_1 --dir out").assert_exit(1).assert_stderr("out");
     assert!(env.mock.requests(0).is_empty());
 }
 
@@ -68,10 +58,7 @@ fn a_failed_download_can_be_resumed() {
     fs::write(env.path("out"), "a file in the way").unwrap();
     let run = child.end().assert_exit(1);
     let id = env.mock.jobs()[0]["id"].as_str().unwrap().to_owned();
-    assert_eq!(
-        run.error()["resume"],
-        format!("svc job download {id} --dir out --surface open")
-    );
+    assert_eq!(run.error()["resume"], format!("svc job download {id} --dir out --surface open"));
     assert_eq!(run.error()["job_id"], id.as_str());
     fs::remove_file(env.path("out")).unwrap();
     // The same command resumes the paid job.
@@ -84,8 +71,7 @@ fn a_failed_download_can_be_resumed() {
 fn a_failed_job_has_no_files() {
     let env = TestEnv::new();
     let id = env.submit_image("[mock:seconds=0.1][mock:fail]");
-    env.run(["job", "download", &id, "--dir", "out"])
-        .assert_exit(7);
+    env.run(["job", "download", &id, "--dir", "out"]).assert_exit(7);
     assert!(!env.path("out").exists());
 }
 

@@ -104,11 +104,7 @@ fn lists_without_items_are_shown() {
 #[test]
 fn amounts_are_shown_as_received() {
     let env = TestEnv::new();
-    for amount in [
-        "123456789012.345678",
-        "99999999999999999999999.99",
-        "0.00000000001",
-    ] {
+    for amount in ["123456789012.345678", "99999999999999999999999.99", "0.00000000001"] {
         let body = format!(r#"{{"data": {{"available_usd": "{amount}"}}}}"#);
         let server = FakeServer::answering("200 OK", &body);
         for format in ["json", "table"] {

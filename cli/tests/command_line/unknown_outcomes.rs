@@ -51,11 +51,7 @@ fn a_server_error_of_a_submit_with_a_key_is_resent_with_that_key() {
         assert_eq!(keys[0], keys[1]);
         service.answer("409 Conflict", &envelope("idempotency_conflict"));
         run(&env, &service, words).assert_exit(11);
-        assert_eq!(
-            env.open_intents().len(),
-            1,
-            "the key belongs to another request"
-        );
+        assert_eq!(env.open_intents().len(), 1, "the key belongs to another request");
         run(&env, &service, format!("{words} --new")).assert_exit(1);
         assert!(env.open_intents().is_empty());
     }
@@ -111,10 +107,7 @@ fn a_server_error_of_a_submit_without_a_key_is_not_resent() {
     assert_eq!(env.open_intents().len(), 1);
     run(&env, &service, format!("{words} --new")).assert_exit(11);
     assert_eq!(service.heads.lock().unwrap().len(), 2);
-    let outcomes: Vec<_> = history(&env)
-        .iter()
-        .map(|entry| entry["outcome"].clone())
-        .collect();
+    let outcomes: Vec<_> = history(&env).iter().map(|entry| entry["outcome"].clone()).collect();
     assert_eq!(outcomes, [Value::Null, "abandoned".into()]);
 }
 
@@ -135,9 +128,7 @@ fn a_run_that_is_rejected_because_another_is_active_is_not_retried() {
     let active = format!("{words} [mock:stuck] --no-wait");
     env.developer(&active).assert_exit(0);
     let rejected = format!("{words} x --on-active-run reject");
-    env.developer(&rejected)
-        .assert_exit(1)
-        .assert_stderr("format_run_in_progress");
+    env.developer(&rejected).assert_exit(1).assert_stderr("format_run_in_progress");
     assert_eq!(env.requests("formats_runs_create").len(), 2);
     assert!(env.open_intents().is_empty());
     assert_eq!(history(&env)[0]["outcome"], "refused");
@@ -147,10 +138,9 @@ fn a_run_that_is_rejected_because_another_is_active_is_not_retried() {
 fn a_receipt_without_an_id_is_not_said_to_be_sent_again() {
     let env = TestEnv::new();
     let service = FakeServer::answering("202 Accepted", r#"{"data":{"job":{}}}"#);
-    for words in [
-        "image generate --model image-i --prompt 'a fox'",
-        "top-up create --amount-usd-cents 500",
-    ] {
+    for words in
+        ["image generate --model image-i --prompt 'a fox'", "top-up create --amount-usd-cents 500"]
+    {
         let sent = service.heads.lock().unwrap().len();
         for _ in 0..2 {
             let error = run(&env, &service, words).assert_exit(11).error();
@@ -191,22 +181,15 @@ fn a_top_up_with_an_unknown_outcome_is_resent_with_its_key() {
     let once = format!("{TOP_UP} --retries 0");
     let create = |flags: &[&str]| CommandOutput::of(env.open_surface(&once).args(flags));
     env.add_fault("top_ups_create", "drop_after", 1);
-    create(&[])
-        .assert_exit(11)
-        .assert_stderr("run the same command again");
+    create(&[]).assert_exit(11).assert_stderr("run the same command again");
     assert_eq!(env.open_intents().len(), 1);
-    let found = create(&[])
-        .assert_exit(0)
-        .assert_stderr("with the same idempotency key");
+    let found = create(&[]).assert_exit(0).assert_stderr("with the same idempotency key");
     let entries = history(&env);
     assert_eq!(entries.len(), 1);
     assert_eq!(entries[0]["top_up_id"], found.json()["id"]);
     assert_eq!(entries[0]["outcome"], "submitted");
     let requests = env.requests("top_ups_create");
-    assert_eq!(
-        requests[0]["idempotency_key"],
-        requests[1]["idempotency_key"]
-    );
+    assert_eq!(requests[0]["idempotency_key"], requests[1]["idempotency_key"]);
 
     // `--new` creates another one, and `--no-journal` records nothing.
     env.add_fault("top_ups_create", "drop_after", 1);
@@ -229,9 +212,7 @@ fn a_top_up_whose_command_was_killed_is_found_again() {
     wait_until("the request is received", || env.mock.faults().is_empty());
     child.0.kill().unwrap();
     child.0.wait().unwrap();
-    env.run(TOP_UP)
-        .assert_exit(0)
-        .assert_stderr("with the same idempotency key");
+    env.run(TOP_UP).assert_exit(0).assert_stderr("with the same idempotency key");
     assert!(env.open_intents().is_empty());
 
     // The receipt was recorded, but not printed.
@@ -246,19 +227,14 @@ fn a_top_up_whose_command_was_killed_is_found_again() {
 #[test]
 fn the_error_of_a_wait_names_what_was_waited_for() {
     let env = TestEnv::new();
-    let id = env.run(TOP_UP).assert_exit(0).json()["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = env.run(TOP_UP).assert_exit(0).json()["id"].as_str().unwrap().to_owned();
     let wait = ["top-up", "wait", &id, "--timeout", "1", "-o", "json"];
     let error = env.run(wait).assert_exit(9).error();
     assert_eq!(error["top_up_id"], id.as_str());
     assert!(error["message"].as_str().unwrap().contains(&id), "{error}");
     assert_eq!(error["resume"], format!("svc top-up wait {id}"));
     let child = start(&mut env.open_surface(["top-up", "wait", &id, "-o", "json"]));
-    wait_until("the top-up is polled", || {
-        env.requests("top_ups_get").len() >= 2
-    });
+    wait_until("the top-up is polled", || env.requests("top_ups_get").len() >= 2);
     sleep(std::time::Duration::from_millis(100));
     interrupt(&child);
     let error = child.end().assert_exit(130).error();

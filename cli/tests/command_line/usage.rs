@@ -13,13 +13,9 @@ fn a_missing_configuration_is_an_error_that_says_what_to_set() {
             .assert_stderr("--sandbox")
             .assert_stderr("svc mock serve");
     }
-    let run = CommandOutput::of(
-        env.unconfigured("job list")
-            .env("SVC_BASE_URL", env.mock.base_url()),
-    );
-    run.assert_exit(3)
-        .assert_stderr("svc auth login")
-        .assert_stderr("SVC_OPEN_API_KEY");
+    let run =
+        CommandOutput::of(env.unconfigured("job list").env("SVC_BASE_URL", env.mock.base_url()));
+    run.assert_exit(3).assert_stderr("svc auth login").assert_stderr("SVC_OPEN_API_KEY");
 }
 
 #[test]
@@ -27,14 +23,9 @@ fn an_invalid_configuration_is_an_error_with_its_path() {
     let env = TestEnv::new();
     std::fs::create_dir_all(env.path("config")).unwrap();
     std::fs::write(env.path("config/config.toml"), "[profiles").unwrap();
-    env.run("job list")
-        .assert_exit(2)
-        .assert_stderr("config.toml");
+    env.run("job list").assert_exit(2).assert_stderr("config.toml");
     std::fs::write(env.path("config/config.toml"), "[profiles.work]\n").unwrap();
-    env.run("job list --profile home")
-        .assert_exit(2)
-        .assert_stderr("`home`")
-        .assert_stderr("work");
+    env.run("job list --profile home").assert_exit(2).assert_stderr("`home`").assert_stderr("work");
 }
 
 #[test]
@@ -46,15 +37,9 @@ fn invalid_usage_exits_with_2_and_sends_nothing() {
         ("--param user_id=1", "`user_id` must not be set"),
         (r#"--param 'camera={"pan": [1, null]}'"#, "`camera.pan[1]`"),
         ("--param duration=4 --duration 5", "is set twice"),
-        (
-            r#"--param 'reference_video_urls=["ftp://a"]'"#,
-            "invalid --reference-video-urls",
-        ),
+        (r#"--param 'reference_video_urls=["ftp://a"]'"#, "invalid --reference-video-urls"),
         ("--image-url http://media.example/a.png", "https"),
-        (
-            "--end-image-url https://media.example/a.png",
-            "requires `image_url`",
-        ),
+        ("--end-image-url https://media.example/a.png", "requires `image_url`"),
         ("--prompt @/no/such/file", "/no/such/file"),
         ("--input /no/such/file", "/no/such/file"),
         ("--duration long", "--duration"),
@@ -63,10 +48,7 @@ fn invalid_usage_exits_with_2_and_sends_nothing() {
         ("--max-price=-1", "--max-price"),
         ("--idempotency-key 'tab\there'", "--idempotency-key"),
         ("--jq '.['", "--jq"),
-        (
-            "--surface developer --prompt x",
-            "no URL of the developer surface is configured",
-        ),
+        ("--surface developer --prompt x", "no URL of the developer surface is configured"),
         ("--no-wait --download out", "--no-wait"),
         ("--base-url http://service.example --prompt x", "https"),
     ];
@@ -95,16 +77,10 @@ fn an_identifier_that_would_change_the_path_is_rejected() {
 #[test]
 fn a_raw_path_stays_on_the_configured_host() {
     let env = TestEnv::new();
-    for path in [
-        "https://evil.example/v1",
-        "//evil.example/v1",
-        "v1/jobs",
-        "/v1/../x",
-        "/v1/%2e%2E/x",
-    ] {
-        env.run(["api", "get", path])
-            .assert_exit(2)
-            .assert_stderr("exactly one slash");
+    for path in
+        ["https://evil.example/v1", "//evil.example/v1", "v1/jobs", "/v1/../x", "/v1/%2e%2E/x"]
+    {
+        env.run(["api", "get", path]).assert_exit(2).assert_stderr("exactly one slash");
     }
     assert!(env.mock.requests(0).is_empty());
 }
@@ -147,9 +123,7 @@ fn a_generate_without_any_input_is_rejected_before_anything_is_sent() {
             command
                 .env("SVC_BASE_URL", env.mock.base_url())
                 .env("SVC_OPEN_API_KEY", svc_mock_server::OPEN_API_KEY);
-            CommandOutput::of(&mut command)
-                .assert_exit(2)
-                .assert_stderr("--prompt");
+            CommandOutput::of(&mut command).assert_exit(2).assert_stderr("--prompt");
         }
     }
     for verb in ["avatar talking-video", "preview create"] {
@@ -202,20 +176,16 @@ fn negative_amounts_are_rejected() {
             .assert_exit(2)
             .assert_stderr("invalid amount `much`: expected dollars");
     }
-    env.developer("top-up create --amount-usd-cents -500")
-        .assert_exit(2);
+    env.developer("top-up create --amount-usd-cents -500").assert_exit(2);
     for cap in ["-1", "0"] {
         let param = format!("generation_spend_cap_usd={cap}");
         let words = "format run fmt_demo --instruction x";
         env.developer(format!("{words} --param {param}"))
             .assert_exit(2)
-            .assert_stderr(&format!(
-                "invalid --cap `{cap}`: expected a number of dollars above 0"
-            ));
+            .assert_stderr(&format!("invalid --cap `{cap}`: expected a number of dollars above 0"));
     }
     assert!(env.mock.requests(0).is_empty());
     // A limit of zero is valid, and everything is above it.
-    env.run("video generate --prompt 'a fox' --max-price 0")
-        .assert_exit(5);
+    env.run("video generate --prompt 'a fox' --max-price 0").assert_exit(5);
     assert_eq!(env.job_count(), 0);
 }

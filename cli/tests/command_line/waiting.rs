@@ -8,32 +8,20 @@ use crate::test_env::{CommandOutput, TestEnv, interrupt, start, wait_until};
 #[test]
 fn several_jobs_are_waited_for_and_printed_in_the_given_order() {
     let env = TestEnv::new();
-    let ids = [
-        "[mock:seconds=0.5]",
-        "[mock:seconds=0.2]",
-        "[mock:seconds=0.1]",
-    ]
-    .map(|prompt| env.submit_image(prompt));
+    let ids = ["[mock:seconds=0.5]", "[mock:seconds=0.2]", "[mock:seconds=0.1]"]
+        .map(|prompt| env.submit_image(prompt));
     let run = CommandOutput::of(env.open_surface("job wait").args(&ids)).assert_exit(0);
     let finished = run.json();
-    let got: Vec<_> = finished
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|job| job["job_id"].as_str().unwrap())
-        .collect();
+    let got: Vec<_> =
+        finished.as_array().unwrap().iter().map(|job| job["job_id"].as_str().unwrap()).collect();
     assert_eq!(got, ids);
 }
 
 #[test]
 fn the_most_important_failure_decides_the_exit_code() {
     let env = TestEnv::new();
-    let ids = [
-        "[mock:seconds=0.1]",
-        "[mock:seconds=0.1][mock:fail]",
-        "[mock:stuck]",
-    ]
-    .map(|prompt| env.submit_image(prompt));
+    let ids = ["[mock:seconds=0.1]", "[mock:seconds=0.1][mock:fail]", "[mock:stuck]"]
+        .map(|prompt| env.submit_image(prompt));
     let run = CommandOutput::of(env.open_surface("job wait --timeout 1").args(&ids)).assert_exit(7);
     assert_eq!(run.json().as_array().unwrap().len(), 2);
     assert_eq!(run.json()[1]["status"], "failed");
@@ -43,24 +31,18 @@ fn the_most_important_failure_decides_the_exit_code() {
         run.err
     );
     let run = CommandOutput::of(
-        env.open_surface("job wait --timeout 1 -o json")
-            .args([&ids[2], &ids[1], "job_none"]),
+        env.open_surface("job wait --timeout 1 -o json").args([&ids[2], &ids[1], "job_none"]),
     )
     .assert_exit(7);
     let error = run.only_error();
     assert_eq!(error["message"], "3 of 3 jobs did not complete");
-    assert_eq!(
-        error["resume"],
-        format!("svc job wait {} --surface open", ids[2])
-    );
+    assert_eq!(error["resume"], format!("svc job wait {} --surface open", ids[2]));
     let parts = error["details"]["errors"].as_array().unwrap();
     let codes: Vec<_> = parts.iter().map(|part| &part["exit_code"]).collect();
     assert_eq!(codes, [9, 7, 4]);
     assert_eq!(parts[1]["job_id"], ids[1]);
     assert!(parts.iter().all(|part| part["resume"].is_null()));
-    let run = env
-        .run("job wait job_none job_nowhere -o json")
-        .assert_exit(4);
+    let run = env.run("job wait job_none job_nowhere -o json").assert_exit(4);
     assert_eq!(run.only_error()["code"], "job_not_found");
 }
 
@@ -71,10 +53,7 @@ fn watch_prints_a_line_for_each_change_of_status() {
         .map(|prompt| env.submit_image(prompt));
     let run = CommandOutput::of(env.open_surface("job watch").args(&ids)).assert_exit(7);
     for (id, last) in ids.iter().zip(["completed", "failed"]) {
-        let lines = run
-            .out
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap());
+        let lines = run.out.lines().map(|line| serde_json::from_str(line).unwrap());
         let statuses: Vec<(String, bool)> = lines
             .filter(|line: &serde_json::Value| line["job_id"] == id.as_str())
             .map(|line| {
@@ -85,10 +64,7 @@ fn watch_prints_a_line_for_each_change_of_status() {
             .collect();
         let (end, earlier) = statuses.split_last().unwrap();
         assert_eq!(*end, (last.to_owned(), true));
-        assert!(
-            earlier.iter().all(|(_, is_terminal)| !is_terminal),
-            "{statuses:?}"
-        );
+        assert!(earlier.iter().all(|(_, is_terminal)| !is_terminal), "{statuses:?}");
     }
     assert!(run.err.contains(&ids[1]), "{}", run.err);
 
@@ -103,19 +79,12 @@ fn watch_prints_a_line_for_each_change_of_status() {
 fn watch_ends_by_its_time_limit_and_says_how_to_continue() {
     let env = TestEnv::new();
     let id = env.submit_image("[mock:stuck]");
-    let run = env
-        .run(["job", "watch", "--timeout", "1", &id])
-        .assert_exit(9);
-    assert!(
-        run.err.contains(&format!("svc job watch {id}")),
-        "{}",
-        run.err
-    );
+    let run = env.run(["job", "watch", "--timeout", "1", &id]).assert_exit(9);
+    assert!(run.err.contains(&format!("svc job watch {id}")), "{}", run.err);
     // The limit includes the first read.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", silent.local_addr().unwrap());
-    env.run_at(url, ["job", "watch", "--timeout", "1", &id])
-        .assert_exit(9);
+    env.run_at(url, ["job", "watch", "--timeout", "1", &id]).assert_exit(9);
     // Without a terminal, a watch without ids would never end.
     env.run("job watch").assert_exit(2);
 }
@@ -125,34 +94,17 @@ fn a_job_is_read_by_all_job_commands() {
     let env = TestEnv::new();
     let id = env.submit_image("[mock:seconds=0.1]");
     env.run(["job", "wait", &id]).assert_exit(0);
-    assert_eq!(
-        env.run(["job", "get", &id]).assert_exit(0).json()["status"],
-        "completed"
-    );
-    assert_eq!(
-        env.run(["job", "status", &id]).assert_exit(0).json()["terminal"],
-        true
-    );
+    assert_eq!(env.run(["job", "get", &id]).assert_exit(0).json()["status"], "completed");
+    assert_eq!(env.run(["job", "status", &id]).assert_exit(0).json()["terminal"], true);
     assert!(
         env.run(["job", "result", &id]).assert_exit(0).json()["artifacts"][0]["url"].is_string()
     );
-    let list = env
-        .run("job list --status completed --type image_generation")
-        .assert_exit(0)
-        .json();
+    let list = env.run("job list --status completed --type image_generation").assert_exit(0).json();
     assert_eq!(list[0]["id"], id.as_str());
-    assert_eq!(
-        env.run("job list --status failed").assert_exit(0).json(),
-        serde_json::json!([])
-    );
-    env.run(["job", "cancel", &id])
-        .assert_exit(1)
-        .assert_stderr("job_generation_already_started");
+    assert_eq!(env.run("job list --status failed").assert_exit(0).json(), serde_json::json!([]));
+    env.run(["job", "cancel", &id]).assert_exit(1).assert_stderr("job_generation_already_started");
     let stuck = env.submit_image("[mock:seconds=9000]");
-    assert_eq!(
-        env.run(["job", "cancel", &stuck]).assert_exit(0).json()["status"],
-        "canceled"
-    );
+    assert_eq!(env.run(["job", "cancel", &stuck]).assert_exit(0).json()["status"], "canceled");
 }
 
 #[test]
@@ -168,25 +120,16 @@ fn both_surfaces_show_the_same_jobs() {
         )
     };
     // Only the developer surface is configured, so it is the default.
-    assert_eq!(
-        developer(&["wait", &id]).assert_exit(0).json()["job_id"],
-        id.as_str()
-    );
+    assert_eq!(developer(&["wait", &id]).assert_exit(0).json()["job_id"], id.as_str());
     developer(&["get", &id, "--surface", "open"]).assert_exit(2);
     let run = developer(&["wait", "job_none"]).assert_exit(4);
-    assert!(
-        !run.err.contains("resume with"),
-        "there is nothing to resume: {}",
-        run.err
-    );
+    assert!(!run.err.contains("resume with"), "there is nothing to resume: {}", run.err);
 }
 
 #[test]
 fn quiet_prints_only_data_and_errors() {
     let env = TestEnv::new();
-    let run = env
-        .generate_image("[mock:seconds=0.1]", &["--quiet"])
-        .assert_exit(0);
+    let run = env.generate_image("[mock:seconds=0.1]", &["--quiet"]).assert_exit(0);
     assert_eq!(run.err, "");
     env.generate_image("[mock:seconds=0.1][mock:fail]", &["--quiet"])
         .assert_exit(7)
@@ -248,12 +191,8 @@ fn each_long_pause_between_failed_polls_is_a_line() {
     let env = TestEnv::new();
     let id = env.submit_image("[mock:seconds=9000]");
     let busy = serde_json::json!({"operation": "jobs_status", "kind": "status_503", "times": 2, "retry_after_seconds": 2});
-    env.mock
-        .add_fault(serde_json::from_value(busy).unwrap())
-        .unwrap();
-    let run = env
-        .run(["job", "wait", &id, "--timeout", "5"])
-        .assert_exit(9);
+    env.mock.add_fault(serde_json::from_value(busy).unwrap()).unwrap();
+    let run = env.run(["job", "wait", &id, "--timeout", "5"]).assert_exit(9);
     let line = format!("{id}: service busy (503 database_busy), retrying in ");
     assert_eq!(run.err.matches(&line).count(), 2, "{}", run.err);
 }

@@ -17,11 +17,7 @@ const PREVIOUS: &str = "27455c5c3a544650ceb66fb2daf0819ca143610f00db70586f8d38ac
 fn offline(env: &TestEnv, words: impl Words) -> CommandOutput {
     fs::write(env.path("body"), BODY).unwrap();
     let mut command = env.unconfigured("webhook");
-    CommandOutput::of(
-        command
-            .args(words.words())
-            .env("SVC_WEBHOOK_SECRET", "whsec_newest"),
-    )
+    CommandOutput::of(command.args(words.words()).env("SVC_WEBHOOK_SECRET", "whsec_newest"))
 }
 
 fn verify(env: &TestEnv, timestamp: &str, signature: &str, tolerance: &str) -> CommandOutput {
@@ -77,10 +73,7 @@ fn verify_accepts_valid_signatures_and_rejects_invalid_ones() {
 #[test]
 fn the_test_vectors_pass_on_the_command_line() {
     let env = TestEnv::new();
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../webhook-verify/vectors/vectors.json"
-    );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../webhook-verify/vectors/vectors.json");
     let vectors: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let texts = |value: &Value| -> Option<Vec<String>> {
         let lines = value.as_array()?.iter();
@@ -109,14 +102,11 @@ fn the_test_vectors_pass_on_the_command_line() {
         fs::write(env.path("secrets"), secrets.join("\n")).unwrap();
         fs::write(env.path("body"), body).unwrap();
         let mut command = env.unconfigured("webhook verify -o json --tolerance 0");
-        command
-            .args([
-                "--secret-file",
-                "secrets",
-                "--timestamp",
-                &timestamp.concat(),
-            ])
-            .args(["--signature", &signature.join(","), "body"]);
+        command.args(["--secret-file", "secrets", "--timestamp", &timestamp.concat()]).args([
+            "--signature",
+            &signature.join(","),
+            "body",
+        ]);
         let run = CommandOutput::of(&mut command);
         match reason {
             None => assert_eq!(run.code, Some(0), "{case}\n{run:?}"),
@@ -144,21 +134,13 @@ fn stale_and_future_deliveries_are_rejected() {
     let newest = format!("svc-v1={NEWEST}");
     let run = verify(&env, TIMESTAMP, &newest, "300").assert_exit(1);
     assert_eq!(run.error()["code"], "timestamp_too_old");
-    let signed = offline(&env, "sign --timestamp 99999999999 body")
-        .assert_exit(0)
-        .json();
+    let signed = offline(&env, "sign --timestamp 99999999999 body").assert_exit(0).json();
     let signature = signed["signature"].as_str().unwrap();
     let run = verify(&env, "99999999999", signature, "300").assert_exit(1);
     assert_eq!(run.error()["code"], "timestamp_in_future");
     let now = offline(&env, "sign body").assert_exit(0).json();
     let (timestamp, signature) = (&now["timestamp"], &now["signature"]);
-    verify(
-        &env,
-        timestamp.as_str().unwrap(),
-        signature.as_str().unwrap(),
-        "300",
-    )
-    .assert_exit(0);
+    verify(&env, timestamp.as_str().unwrap(), signature.as_str().unwrap(), "300").assert_exit(0);
 }
 
 #[test]
@@ -184,9 +166,7 @@ fn a_binary_body_is_read_from_standard_input() {
         "webhook verify --timestamp '{TIMESTAMP}' --signature '{signature}' --tolerance 0 -"
     ));
     let binary = fs::File::open(env.path("binary")).unwrap();
-    command
-        .stdin(binary)
-        .env("SVC_WEBHOOK_SECRET", "whsec_newest");
+    command.stdin(binary).env("SVC_WEBHOOK_SECRET", "whsec_newest");
     let run = CommandOutput::of(&mut command).assert_exit(0);
     assert!(run.json()["event"].is_null());
 }
@@ -197,9 +177,7 @@ fn the_secret_is_read_from_a_file_a_variable_or_the_profile() {
     fs::write(env.path("body"), BODY).unwrap();
     let words = ["webhook", "sign", "--timestamp", TIMESTAMP, "body"];
     let none = env.run_unconfigured(words).assert_exit(2);
-    let none = none
-        .assert_stderr("SVC_WEBHOOK_SECRET")
-        .assert_stderr("--secret-file");
+    let none = none.assert_stderr("SVC_WEBHOOK_SECRET").assert_stderr("--secret-file");
     assert!(none.err.contains("svc webhook secret show"), "{}", none.err);
     CommandOutput::of(env.unconfigured(words).env("SVC_WEBHOOK_SECRET", " \n")).assert_exit(2);
     CommandOutput::of(env.unconfigured(words).args(["--secret-file", "none"]))
@@ -209,25 +187,18 @@ fn the_secret_is_read_from_a_file_a_variable_or_the_profile() {
     let secret = env.path("secret");
     fs::write(&secret, "whsec_newest\n").unwrap();
     let path = secret.to_str().unwrap();
-    env.run_unconfigured(["config", "set", "webhook_secret_file", path])
-        .assert_exit(0);
+    env.run_unconfigured(["config", "set", "webhook_secret_file", path]).assert_exit(0);
     let of_file = env.run_unconfigured(words).assert_exit(0).json();
     assert_eq!(of_file["signature"], format!("svc-v1={NEWEST}"));
 
     let config = env.path("config/config.toml");
-    fs::write(
-        &config,
-        "[profiles.default]\nwebhook_secret = 'whsec_previous'\n",
-    )
-    .unwrap();
+    fs::write(&config, "[profiles.default]\nwebhook_secret = 'whsec_previous'\n").unwrap();
     let of_profile = env.run_unconfigured(words).assert_exit(0).json();
     assert_eq!(of_profile["signature"], format!("svc-v1={PREVIOUS}"));
     let shown = env.run_unconfigured("config show --origin").assert_exit(0);
     assert!(shown.out.contains("profile default") && !shown.out.contains("whsec"));
-    let of_variable = CommandOutput::of(
-        env.unconfigured(words)
-            .env("SVC_WEBHOOK_SECRET", "whsec_newest"),
-    );
+    let of_variable =
+        CommandOutput::of(env.unconfigured(words).env("SVC_WEBHOOK_SECRET", "whsec_newest"));
     assert_eq!(of_variable.json()["signature"], of_file["signature"]);
 }
 
@@ -268,17 +239,13 @@ fn invalid_triggers_are_errors() {
     let run = offline(&env, ["trigger", "job.failed", "--to", &failing.url]).assert_exit(1);
     assert_eq!(run.json()["status"], 500);
     let unreachable = ["trigger", "job.failed", "--to", "http://127.0.0.1:9/"];
-    offline(&env, unreachable)
-        .assert_exit(10)
-        .assert_stderr("127.0.0.1:9");
+    offline(&env, unreachable).assert_exit(10).assert_stderr("127.0.0.1:9");
     let to = failing.url.as_str();
     offline(&env, ["trigger", "job.paused", "--to", to])
         .assert_exit(2)
         .assert_stderr("agent.run.terminal");
     let words = ["trigger", "job.failed", "--to", to, "--payload", "body"];
-    offline(&env, words)
-        .assert_exit(2)
-        .assert_stderr("job.completed");
+    offline(&env, words).assert_exit(2).assert_stderr("job.completed");
     for wrong in [
         &["trigger", "job.failed", "--to", to, "--run-id", "run_1"],
         &["trigger", "webhook.test", "--to", to, "--job-id", "job_1"],
@@ -297,16 +264,10 @@ fn the_service_secret_is_shown_and_rotated_after_confirmation() {
     let before = env.developer("webhook secret show").assert_exit(0);
     assert_eq!(before.json()["secret"], env.mock.webhook_secret());
     let table = env.developer("webhook secret show -o table").assert_exit(0);
-    assert!(
-        !table.out.contains(&env.mock.webhook_secret()),
-        "{}",
-        table.out
-    );
+    assert!(!table.out.contains(&env.mock.webhook_secret()), "{}", table.out);
 
     let asked = env.developer("webhook secret rotate").assert_exit(2);
-    asked
-        .assert_stderr("second rotation")
-        .assert_stderr("--yes");
+    asked.assert_stderr("second rotation").assert_stderr("--yes");
     assert_eq!(before.json()["secret"], env.mock.webhook_secret());
 
     let rotated = env.developer("webhook secret rotate --yes").assert_exit(0);
@@ -314,21 +275,16 @@ fn the_service_secret_is_shown_and_rotated_after_confirmation() {
     let before = before.json()["fingerprint"].clone();
     assert_eq!(rotated.json()["rotation"]["previous_fingerprint"], before);
     let warned = env.developer("webhook secret rotate").assert_exit(2);
-    warned
-        .assert_stderr("revokes the previous secret")
-        .assert_stderr(before.as_str().unwrap());
+    warned.assert_stderr("revokes the previous secret").assert_stderr(before.as_str().unwrap());
     assert_eq!(env.requests("signing_secret_rotate").len(), 1);
 }
 
 #[test]
 fn test_events_and_redeliveries_are_requested() {
     let env = TestEnv::new();
-    let sent = env
-        .developer("webhook test https://hooks.example.com/svc")
-        .assert_exit(0);
+    let sent = env.developer("webhook test https://hooks.example.com/svc").assert_exit(0);
     assert_eq!(sent.json()["event"], "webhook.test");
-    env.developer("webhook test http://hooks.example.com/")
-        .assert_exit(2);
+    env.developer("webhook test http://hooks.example.com/").assert_exit(2);
     let words = "image generate --surface developer --prompt 'a fox [mock:seconds=0.5]' \
         --webhook-url https://hooks.example.com/svc";
     let job = env.developer(words).assert_exit(0).json()["job_id"].clone();
@@ -403,14 +359,7 @@ fn the_secret_and_the_body_cannot_both_be_read_from_standard_input() {
     let rows: [&[&str]; 3] = [
         &["sign", "-"],
         &["verify", "--timestamp", TIMESTAMP, "--signature", "x", "-"],
-        &[
-            "trigger",
-            "job.failed",
-            "--to",
-            "http://127.0.0.1:9/",
-            "--payload",
-            "-",
-        ],
+        &["trigger", "job.failed", "--to", "http://127.0.0.1:9/", "--payload", "-"],
     ];
     for words in rows {
         offline(&env, [words, &["--secret-file", "-"]].concat())
@@ -430,14 +379,8 @@ fn the_sandbox_signs_and_verifies_with_its_own_secret() {
     let verify = |flags: &[&str]| {
         let words = ["webhook", "verify", "--timestamp", &timestamp];
         let mut command = env.unconfigured(words);
-        CommandOutput::of(
-            command
-                .args(["--signature", &signature, "body"])
-                .args(flags),
-        )
+        CommandOutput::of(command.args(["--signature", &signature, "body"]).args(flags))
     };
     verify(&["--sandbox"]).assert_exit(0);
-    verify(&[])
-        .assert_exit(2)
-        .assert_stderr("no signing secret");
+    verify(&[]).assert_exit(2).assert_stderr("no signing secret");
 }

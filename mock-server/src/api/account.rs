@@ -61,9 +61,8 @@ fn owner(key: &ApiKey, workspace: &Workspace) -> Value {
 /// `GET /v1/balance`.
 pub(super) fn balance(request: &mut Request<'_>) -> ApiResult {
     let account = request.state.ledger.account(request.workspace());
-    let (available, reserved) = account
-        .map(|account| (account.available, account.reserved))
-        .unwrap_or_default();
+    let (available, reserved) =
+        account.map(|account| (account.available, account.reserved)).unwrap_or_default();
     let balance = json!({
         "available_usd": available,
         "reserved_usd": reserved,

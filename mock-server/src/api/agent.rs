@@ -13,11 +13,8 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
         KeyCheck::New(slot) => slot,
     };
     let fields = request.fields()?;
-    let known = [
-        &["instruction", "generation_spend_cap_usd"],
-        COMMUNICATION_FIELDS.as_slice(),
-    ]
-    .concat();
+    let known =
+        [&["instruction", "generation_spend_cap_usd"], COMMUNICATION_FIELDS.as_slice()].concat();
     runs::deny_unknown(fields, &known, "an Agent Completion")?;
     fields.required_text("instruction")?;
     let run_request = RunRequest::parse(fields)?;
@@ -30,12 +27,7 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
         let problem = "is required: a number greater than 0 and at most 500";
         fields.error("generation_spend_cap_usd", problem)
     })?;
-    let defaults = RunDefaults {
-        kind: RunKind::Agent,
-        subject: None,
-        cap,
-        makes_image: true,
-    };
+    let defaults = RunDefaults { kind: RunKind::Agent, subject: None, cap, makes_image: true };
     runs::start(request, slot, run_request, defaults)
 }
 

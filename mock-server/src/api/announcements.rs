@@ -37,10 +37,7 @@ fn job_announcement(job: &Job) -> Option<Announcement> {
         _ => return None,
     };
     let hosts = placeholder_hosts();
-    let artifacts: Vec<_> = artifacts(job, &hosts)
-        .into_iter()
-        .map(webhook_artifact)
-        .collect();
+    let artifacts: Vec<_> = artifacts(job, &hosts).into_iter().map(webhook_artifact).collect();
     let mut body = json!({
         "event": event,
         "request_id": job.request_id,

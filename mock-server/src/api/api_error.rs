@@ -29,10 +29,7 @@ struct Inner {
 impl ApiError {
     /// Creates an error with the status of its code, or `400` if the code has none.
     pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        let status = code
-            .defaults()
-            .and_then(|entry| entry.status)
-            .unwrap_or(400);
+        let status = code.defaults().and_then(|entry| entry.status).unwrap_or(400);
         Self(Box::new(Inner {
             status,
             code,
@@ -115,13 +112,7 @@ impl ApiError {
     }
 
     pub(crate) fn body(&self, host: Host, request_id: &str) -> Value {
-        let Inner {
-            code,
-            message,
-            details,
-            retry_after,
-            ..
-        } = &*self.0;
+        let Inner { code, message, details, retry_after, .. } = &*self.0;
         let mut error = json!({"code": code, "message": message, "request_id": request_id});
         let Some(fields) = error.as_object_mut() else {
             return error;
@@ -149,12 +140,9 @@ impl ApiError {
 
     fn labels(&self) -> (ErrorCategory, bool, NextAction) {
         match self.0.code.defaults() {
-            Some(ErrorDefaults {
-                category,
-                retryable,
-                next_action,
-                ..
-            }) => (category, retryable, next_action),
+            Some(ErrorDefaults { category, retryable, next_action, .. }) => {
+                (category, retryable, next_action)
+            }
             None if self.0.status >= 500 => (ErrorCategory::Upstream, false, NextAction::None),
             None => (ErrorCategory::Validation, false, NextAction::FixInput),
         }
@@ -164,11 +152,7 @@ impl ApiError {
 /// Returns a duration in seconds as a JSON number: an integer for whole seconds, otherwise a
 /// decimal.
 pub(crate) fn seconds(span: Duration) -> Value {
-    if span.subsec_nanos() == 0 {
-        json!(span.as_secs())
-    } else {
-        json!(span.as_secs_f64())
-    }
+    if span.subsec_nanos() == 0 { json!(span.as_secs()) } else { json!(span.as_secs_f64()) }
 }
 
 /// Returns a duration in seconds for a header: rounded up to whole seconds.
@@ -211,14 +195,8 @@ mod tests {
 
     #[test]
     fn codes_without_a_status_have_status_400() {
-        assert_eq!(
-            ApiError::new(ErrorCode::from("no_such_code"), "").status(),
-            400
-        );
-        assert_eq!(
-            ApiError::new(ErrorCode::ProviderUnavailable, "").status(),
-            400
-        );
+        assert_eq!(ApiError::new(ErrorCode::from("no_such_code"), "").status(), 400);
+        assert_eq!(ApiError::new(ErrorCode::ProviderUnavailable, "").status(), 400);
         assert_eq!(ApiError::new(ErrorCode::StripeError, "").status(), 502);
     }
 

@@ -77,10 +77,7 @@ pub(super) fn fault_response(
 
 /// Returns the rate limit headers of an exhausted limit that is reset when the error says so.
 fn exhausted_limit_headers(headers: &Headers, error: &ApiError) -> Headers {
-    let retry_after = error
-        .headers()
-        .into_iter()
-        .find(|(name, _)| *name == "retry-after");
+    let retry_after = error.headers().into_iter().find(|(name, _)| *name == "retry-after");
     let reset = retry_after.map(|(_, seconds)| seconds);
     let value_of = |name: &str, value: &str| match (name, &reset) {
         ("ratelimit-remaining", _) => "0".to_owned(),
@@ -88,9 +85,7 @@ fn exhausted_limit_headers(headers: &Headers, error: &ApiError) -> Headers {
         _ => value.to_owned(),
     };
     let headers = headers.iter();
-    headers
-        .map(|(name, value)| (*name, value_of(name, value)))
-        .collect()
+    headers.map(|(name, value)| (*name, value_of(name, value))).collect()
 }
 
 /// Applies the fault to a finished reply.

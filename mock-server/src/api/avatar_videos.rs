@@ -27,10 +27,7 @@ pub(super) fn talking_video(request: &mut Request<'_>) -> ApiResult {
     submit::submit_versioned(request, |request, fields| {
         let (speech, directives) = read_speech(request, fields)?;
         let draft = video_draft(&speech, directives);
-        let details = ResourceDetails::AvatarVideo {
-            speech,
-            preview_id: None,
-        };
+        let details = ResourceDetails::AvatarVideo { speech, preview_id: None };
         Ok((draft, ResourceChange::Create(details)))
     })
 }
@@ -51,13 +48,7 @@ pub(super) fn video_draft(speech: &Speech, directives: Directives) -> JobDraft {
 /// Returns the specification of a portrait video with sound.
 pub(super) fn portrait_video(resolution: &str, seconds: u64) -> Spec {
     let (width, height) = dimensions(resolution, "9:16");
-    Spec::Video {
-        width,
-        height,
-        duration_ms: seconds * 1000,
-        with_audio: true,
-        seed: 0,
-    }
+    Spec::Video { width, height, duration_ms: seconds * 1000, with_audio: true, seed: 0 }
 }
 
 /// Reads the fields of a talking video: `avatar_handle`, exactly one of `script` and
@@ -66,14 +57,8 @@ pub(super) fn read_speech(
     request: &Request<'_>,
     fields: Fields<'_>,
 ) -> Result<(Speech, Directives), ApiError> {
-    const FIELDS: [&str; 6] = [
-        "avatar_handle",
-        "script",
-        "video_inputs",
-        "quality",
-        "product_image",
-        "scene",
-    ];
+    const FIELDS: [&str; 6] =
+        ["avatar_handle", "script", "video_inputs", "quality", "product_image", "scene"];
     let is_known = |name: &str| FIELDS.contains(&name) || COMMON_FIELDS.contains(&name);
     fields.deny_unknown(is_known, "an avatar video")?;
     let handle = completed_avatar_handle(request, fields)?;
@@ -87,11 +72,7 @@ pub(super) fn read_speech(
                 let text = input.get("script").or_else(|| input.get("text"))?;
                 Some(text.as_str()?.to_owned())
             };
-            inputs
-                .iter()
-                .filter_map(text_of)
-                .collect::<Vec<_>>()
-                .join(" ")
+            inputs.iter().filter_map(text_of).collect::<Vec<_>>().join(" ")
         }
         (Some(_), Some(_)) => {
             return Err(fields.error("video_inputs", "cannot be combined with `script`"));
@@ -129,11 +110,7 @@ pub(super) fn face_swap(request: &mut Request<'_>) -> ApiResult {
                 with_audio: true,
                 seed: 0,
             },
-            (None, Some(_)) => Spec::Image {
-                width,
-                height,
-                seed: 0,
-            },
+            (None, Some(_)) => Spec::Image { width, height, seed: 0 },
             (Some(_), Some(_)) => {
                 return Err(fields.error("image_url", "cannot be combined with `video_url`"));
             }

@@ -45,9 +45,7 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, Resource
     if avatars::by_handle(handle).is_some() || own_avatar(request, handle).is_some() {
         return Err(fields.error("avatar_handle", "is already in use"));
     }
-    let input = fields
-        .object("input")?
-        .ok_or_else(|| fields.error("input", "is required"))?;
+    let input = fields.object("input")?.ok_or_else(|| fields.error("input", "is required"))?;
     let inputs = ["prompt", "props", "image_url", "photo"];
     let input_fields = fields.within("input.", input);
     input_fields.deny_unknown(|name| inputs.contains(&name), "an avatar's input")?;
@@ -58,10 +56,7 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, Resource
     input_fields.non_blank_text("prompt")?;
     input_fields.media_url("image_url", MediaKind::Image)?;
     input_fields.media_url("photo", MediaKind::Image)?;
-    if input_fields
-        .object("props")?
-        .is_some_and(serde_json::Map::is_empty)
-    {
+    if input_fields.object("props")?.is_some_and(serde_json::Map::is_empty) {
         return Err(input_fields.error("props", "must not be empty"));
     }
     let draft = JobDraft {
@@ -69,17 +64,10 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, Resource
         model: "avatar-1.0",
         directives: Directives::parse(fields.texts().iter().map(String::as_str)),
         price: price(JobType::AvatarGeneration, "", 1),
-        spec: Spec::Image {
-            width: 720,
-            height: 720,
-            seed: 0,
-        },
+        spec: Spec::Image { width: 720, height: 720, seed: 0 },
         files: 1,
     };
-    let details = ResourceDetails::Avatar {
-        handle: handle.to_owned(),
-        is_ready: false,
-    };
+    let details = ResourceDetails::Avatar { handle: handle.to_owned(), is_ready: false };
     Ok((draft, ResourceChange::Create(details)))
 }
 
@@ -107,10 +95,7 @@ pub(super) fn completed_avatar_handle<'b>(
 ) -> Result<&'b str, ApiError> {
     let handle = fields.required_text("avatar_handle")?;
     let is_completed = |avatar: &Resource| {
-        matches!(
-            avatar.details,
-            ResourceDetails::Avatar { is_ready: true, .. }
-        )
+        matches!(avatar.details, ResourceDetails::Avatar { is_ready: true, .. })
     };
     if avatars::by_handle(handle).is_some() || own_avatar(request, handle).is_some_and(is_completed)
     {
@@ -156,23 +141,12 @@ fn list(request: &mut Request<'_>, is_listed: fn(&CatalogAvatar) -> bool) -> Api
         None => (None, 0),
         Some(id) => match catalog.iter().position(|avatar| avatar.id == id) {
             Some(index) => (Some(0), index + 1),
-            None => (
-                Some(resources::cursor_number(
-                    request,
-                    ResourceKind::Avatar,
-                    &id,
-                )?),
-                0,
-            ),
+            None => (Some(resources::cursor_number(request, ResourceKind::Avatar, &id)?), 0),
         },
     };
-    let own = state
-        .resources
-        .newest_first(workspace, ResourceKind::Avatar, before);
+    let own = state.resources.newest_first(workspace, ResourceKind::Avatar, before);
     let from_catalog = catalog.into_iter().skip(skipped);
-    let all = own
-        .map(ListedAvatar::Own)
-        .chain(from_catalog.map(ListedAvatar::Catalog));
+    let all = own.map(ListedAvatar::Own).chain(from_catalog.map(ListedAvatar::Catalog));
     let (page, next) = pagination::page(all, limit);
     let items = page
         .iter()
@@ -181,10 +155,7 @@ fn list(request: &mut Request<'_>, is_listed: fn(&CatalogAvatar) -> bool) -> Api
             ListedAvatar::Catalog(avatar) => catalog_view(avatar, request.hosts),
         })
         .collect();
-    Ok(ApiResponse::page(
-        items,
-        next.as_ref().map(ListedAvatar::id),
-    ))
+    Ok(ApiResponse::page(items, next.as_ref().map(ListedAvatar::id)))
 }
 
 /// `GET /v1/avatar-1.0/avatars/{id}`.

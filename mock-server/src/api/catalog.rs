@@ -29,10 +29,8 @@ pub(super) fn health(_: &mut Request<'_>) -> ApiResult {
 
 /// `GET /v1/catalog`.
 pub(super) fn catalog(_: &mut Request<'_>) -> ApiResult {
-    let model_states: serde_json::Map<_, _> = MODELS
-        .iter()
-        .map(|(id, ..)| ((*id).to_owned(), json!("ready")))
-        .collect();
+    let model_states: serde_json::Map<_, _> =
+        MODELS.iter().map(|(id, ..)| ((*id).to_owned(), json!("ready"))).collect();
     let catalog = json!({
         "capabilities": JobType::ALL.map(JobType::as_str),
         "endpoints": endpoints(),

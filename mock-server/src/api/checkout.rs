@@ -32,13 +32,7 @@ pub(super) fn respond(
     request_id: &str,
 ) -> Response<Bytes> {
     let page = |status: u16, title: &str, body: &str| {
-        response(
-            status,
-            request_id,
-            &page_headers(),
-            HTML,
-            html_page(title, body),
-        )
+        response(status, request_id, &page_headers(), HTML, html_page(title, body))
     };
     let Some(top_up) = state.top_ups.by_token(token).cloned() else {
         return page(
@@ -82,9 +76,8 @@ pub(super) fn respond(
 fn submitted_status(form: &Bytes) -> Option<TopUpStatus> {
     let form = form.get(..form.len().min(MAX_FORM_BYTES))?;
     let mut fields = url::form_urlencoded::parse(form);
-    let status = fields
-        .find(|(name, _)| name == "status")
-        .map(|(_, value)| TopUpStatus::from(&*value));
+    let status =
+        fields.find(|(name, _)| name == "status").map(|(_, value)| TopUpStatus::from(&*value));
     status.filter(TopUpStatus::is_terminal)
 }
 
@@ -180,10 +173,7 @@ mod tests {
             created_at: Time::default(),
         };
         let page = page_body(&top_up, &Hosts::default());
-        assert!(
-            page.contains("$1234.56") && page.contains("pending"),
-            "{page}"
-        );
+        assert!(page.contains("$1234.56") && page.contains("pending"), "{page}");
         assert!(page.contains("top_&lt;b&gt;&quot;&amp;&#39;"), "{page}");
         assert!(page.contains("action=\"/checkout/t\""), "{page}");
     }

@@ -108,9 +108,6 @@ pub(super) fn dispatch(request: &mut Request<'_>) -> ApiResult {
         Op::SigningSecretRotate => webhooks::rotate_secret(request),
         Op::TestDeliveriesCreate => webhooks::test(request),
         // Requests to the MCP endpoint are JSON-RPC and are handled before the dispatch.
-        Op::Mcp => Err(ApiError::new(
-            ErrorCode::NotFound,
-            "MCP is served at its own endpoint",
-        )),
+        Op::Mcp => Err(ApiError::new(ErrorCode::NotFound, "MCP is served at its own endpoint")),
     }
 }

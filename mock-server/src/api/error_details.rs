@@ -29,10 +29,7 @@ impl ErrorContext {
             started_at: Time::default(),
             updated_at: Time::default(),
         };
-        Self {
-            pending_jobs: vec![job],
-            ..Self::default()
-        }
+        Self { pending_jobs: vec![job], ..Self::default() }
     }
 }
 

@@ -18,9 +18,7 @@ pub(super) fn estimate(request: &mut Request<'_>) -> ApiResult {
     let fields = request.fields()?;
     fields.deny_unknown(|name| matches!(name, "model" | "input"), "an estimate")?;
     let model = fields.required_text("model")?;
-    let input = fields
-        .object("input")?
-        .ok_or_else(|| fields.error("input", "is required"))?;
+    let input = fields.object("input")?.ok_or_else(|| fields.error("input", "is required"))?;
     // Only the video router has the model `auto`.
     let router = models::by_id(model).map_or(Router::Video, |model| model.router);
     let (generation, _) = generation::read(router, model, fields.within("input.", input), false)?;
@@ -38,27 +36,18 @@ pub(super) fn estimate(request: &mut Request<'_>) -> ApiResult {
 /// A function that validates the fields of a submit.
 type Reader = fn(Fields<'_>) -> Result<JobDraft, ApiError>;
 
-const MODEL_READERS: [(&str, Reader); 3] = [
-    ("image-1.0", read_image),
-    ("video-1.0", read_video),
-    ("music-1.0", read_music),
-];
+const MODEL_READERS: [(&str, Reader); 3] =
+    [("image-1.0", read_image), ("video-1.0", read_video), ("music-1.0", read_music)];
 
 /// `POST /v1/generation/admission-preview`: `model`, and the body of the submit as `input`, which is
 /// validated like the submit itself.
 pub(super) fn admission_preview(request: &mut Request<'_>) -> ApiResult {
     let fields = request.fields()?;
-    fields.deny_unknown(
-        |name| matches!(name, "model" | "input"),
-        "an admission preview",
-    )?;
+    fields.deny_unknown(|name| matches!(name, "model" | "input"), "an admission preview")?;
     let known = MODEL_READERS.map(|(model, _)| model);
-    let model = fields
-        .one_of("model", &known)?
-        .ok_or_else(|| fields.error("model", "is required"))?;
-    let input = fields
-        .object("input")?
-        .ok_or_else(|| fields.error("input", "is required"))?;
+    let model =
+        fields.one_of("model", &known)?.ok_or_else(|| fields.error("model", "is required"))?;
+    let input = fields.object("input")?.ok_or_else(|| fields.error("input", "is required"))?;
     let reader = MODEL_READERS.iter().find(|(known, _)| *known == model);
     let price = match reader {
         Some((_, read)) => read(fields.within("input.", input))?.price,

@@ -29,11 +29,7 @@ impl<'b> Fields<'b> {
     /// Returns the fields of a body, which must be an object.
     pub(super) fn of_body(body: &'b Value, references: References<'b>) -> Result<Self, ApiError> {
         match body.as_object() {
-            Some(fields) => Ok(Self {
-                path: "",
-                fields,
-                references,
-            }),
+            Some(fields) => Ok(Self { path: "", fields, references }),
             None => Err(ApiError::field(
                 "body",
                 format!("must be a JSON object, not {}", type_name(body)),
@@ -52,11 +48,7 @@ impl<'b> Fields<'b> {
 
     /// Returns the fields of an object inside the body. `path` ends with a dot.
     pub(super) fn within(&self, path: &'static str, fields: &'b Map<String, Value>) -> Self {
-        Self {
-            path,
-            fields,
-            references: self.references,
-        }
+        Self { path, fields, references: self.references }
     }
 
     /// Returns what the request can refer to.
@@ -72,10 +64,9 @@ impl<'b> Fields<'b> {
     ) -> Result<(), ApiError> {
         for name in self.fields.keys() {
             if KEY_FIELDS.contains(&name.as_str()) {
-                return Err(self.error(
-                    name,
-                    "is determined by the API key and must not be in the body",
-                ));
+                return Err(
+                    self.error(name, "is determined by the API key and must not be in the body")
+                );
             }
             if !known(name) {
                 return Err(self.error(name, &format!("is not a field of {owner}")));
@@ -104,8 +95,7 @@ impl<'b> Fields<'b> {
 
     /// Reads a required string.
     pub(super) fn required_text(&self, name: &str) -> Result<&'b str, ApiError> {
-        self.text(name)?
-            .ok_or_else(|| self.error(name, "is required"))
+        self.text(name)?.ok_or_else(|| self.error(name, "is required"))
     }
 
     /// Reads a string that must not be blank.
@@ -141,10 +131,8 @@ impl<'b> Fields<'b> {
                 _ if bounds.start() == bounds.end() => {
                     Err(self.error(name, &format!("must be {}", bounds.start())))
                 }
-                _ => Err(self.error(
-                    name,
-                    &format!("must be from {} to {}", bounds.start(), bounds.end()),
-                )),
+                _ => Err(self
+                    .error(name, &format!("must be from {} to {}", bounds.start(), bounds.end()))),
             },
         }
     }
@@ -295,10 +283,7 @@ impl<'b> Fields<'b> {
     }
 
     fn type_error(&self, name: &str, expected: &str, value: &Value) -> ApiError {
-        self.error(
-            name,
-            &format!("must be {expected}, not {}", type_name(value)),
-        )
+        self.error(name, &format!("must be {expected}, not {}", type_name(value)))
     }
 }
 
@@ -310,9 +295,7 @@ fn collect_texts(value: &Value, texts: &mut Vec<String>) {
         }
         Value::String(text) => texts.push(text.clone()),
         Value::Array(items) => items.iter().for_each(|item| collect_texts(item, texts)),
-        Value::Object(fields) => fields
-            .values()
-            .for_each(|field| collect_texts(field, texts)),
+        Value::Object(fields) => fields.values().for_each(|field| collect_texts(field, texts)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

@@ -29,11 +29,8 @@ const FIELDS: [&str; 9] = [
 pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
     let limit = pagination::limit(request)?;
     let workspace = request.workspace();
-    let visible = || {
-        FORMATS
-            .iter()
-            .filter(|format| format.is_visible_to(workspace, &request.state.grants))
-    };
+    let visible =
+        || FORMATS.iter().filter(|format| format.is_visible_to(workspace, &request.state.grants));
     let offset = pagination::offset(request, visible().map(|format| format.id))?;
     let (page, next) = pagination::page(visible().skip(offset), limit);
     let items = page.into_iter().map(view).collect();
@@ -174,14 +171,12 @@ pub(super) fn check_state(format: &Format) -> Result<(), ApiError> {
     let (code, message) = match format.state {
         FormatState::Active => return Ok(()),
         FormatState::Inactive => (ErrorCode::FormatInactive, "Format is inactive"),
-        FormatState::NoTrigger => (
-            ErrorCode::FormatApiTriggerDisabled,
-            "API-call trigger of the Format is disabled",
-        ),
-        FormatState::BuiltIn => (
-            ErrorCode::FormatNotForkable,
-            "built-in capabilities cannot be run as a Format",
-        ),
+        FormatState::NoTrigger => {
+            (ErrorCode::FormatApiTriggerDisabled, "API-call trigger of the Format is disabled")
+        }
+        FormatState::BuiltIn => {
+            (ErrorCode::FormatNotForkable, "built-in capabilities cannot be run as a Format")
+        }
         FormatState::Archived => return Err(not_found()),
     };
     Err(ApiError::new(code, message).detail("format_id", json!(format.id)))
@@ -193,9 +188,8 @@ pub(super) fn check_previous_run_ended(
     run_request: &RunRequest,
 ) -> Result<(), ApiError> {
     let previous = run_request.previous_run_id.as_deref();
-    let status: Option<&RunStatus> = previous
-        .and_then(|id| request.state.runs.by_id(id))
-        .map(|run| &run.status);
+    let status: Option<&RunStatus> =
+        previous.and_then(|id| request.state.runs.by_id(id)).map(|run| &run.status);
     match status.filter(|status| !status.is_terminal()) {
         None => Ok(()),
         Some(status) => {

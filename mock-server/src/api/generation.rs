@@ -68,10 +68,8 @@ fn cheapest_generation(fields: Fields<'_>, has_model: bool) -> Result<Generation
         models::for_router(Router::Video).map(|model| validate(model, fields, has_model, true));
     let (generations, errors): (Vec<_>, Vec<_>) = results.partition(Result::is_ok);
     // `min_by_key` returns the first of several equally cheap ones.
-    if let Some(generation) = generations
-        .into_iter()
-        .flatten()
-        .min_by_key(|generation| generation.price.total)
+    if let Some(generation) =
+        generations.into_iter().flatten().min_by_key(|generation| generation.price.total)
     {
         return Ok(generation);
     }
@@ -105,16 +103,10 @@ pub(super) fn validate(
     let last_frame = fields.media_url("end_image_url", MediaKind::Image)?;
     let source = fields.media_url("video_url", MediaKind::Video)?;
     let speech = fields.media_url("audio_url", MediaKind::Audio)?;
-    let images = fields.media_urls(
-        "reference_image_urls",
-        MediaKind::Image,
-        REFERENCE_IMAGE_URLS_RANGE,
-    )?;
-    let videos = fields.media_urls(
-        "reference_video_urls",
-        MediaKind::Video,
-        REFERENCE_VIDEO_URLS_RANGE,
-    )?;
+    let images =
+        fields.media_urls("reference_image_urls", MediaKind::Image, REFERENCE_IMAGE_URLS_RANGE)?;
+    let videos =
+        fields.media_urls("reference_video_urls", MediaKind::Video, REFERENCE_VIDEO_URLS_RANGE)?;
     let sound = fields.flag("generate_audio")?.unwrap_or(false);
     let duration = integer_in_range(fields, "duration", profile.duration)?;
     let count = integer_in_range(fields, "num_images", profile.num_images)?;
@@ -142,9 +134,7 @@ pub(super) fn validate(
     Ok(Generation {
         model,
         resolution: resolution.to_owned(),
-        aspect_ratio: aspect_ratio
-            .unwrap_or(profile.default_aspect_ratio)
-            .to_owned(),
+        aspect_ratio: aspect_ratio.unwrap_or(profile.default_aspect_ratio).to_owned(),
         duration: duration.unwrap_or_default(),
         images: count.unwrap_or_default(),
         sound: sound || model.lip_sync,
@@ -156,14 +146,8 @@ pub(super) fn validate(
 /// Returns the price, rounded up to the service's smallest price unit.
 fn price(model: &Model, resolution: &str, units: u64) -> Option<Price> {
     let unit_price = model.profile.price(resolution)?;
-    let total = unit_price
-        .checked_mul(i64::try_from(units).ok()?)?
-        .round_up_to_price_unit();
-    Some(Price {
-        unit_price,
-        units,
-        total,
-    })
+    let total = unit_price.checked_mul(i64::try_from(units).ok()?)?.round_up_to_price_unit();
+    Some(Price { unit_price, units, total })
 }
 
 /// Reads an integer in the model's range, or returns the range's default. Returns `None` if the

@@ -24,9 +24,7 @@ use crate::engine::{
 pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &HostRequest) -> Reply {
     let route = Route::resolve(call, hosts);
     let request_id = state.rng.id("req");
-    let fault = state
-        .fault_rules
-        .next_fault(call.host, route.fault_target(), &mut state.fault_rng);
+    let fault = state.fault_rules.next_fault(call.host, route.fault_target(), &mut state.fault_rng);
     let mut reply = match call.host {
         Host::Open | Host::Developer => {
             handle_api_request(state, hosts, call, &route, &request_id, fault.as_ref())
@@ -51,19 +49,13 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &HostRequest) -> Re
     if call.request.method() == Method::HEAD {
         strip_body(&mut reply.response);
     }
-    let predicted = reply
-        .pending
-        .as_ref()
-        .map(|pending| predict(state, hosts, pending));
+    let predicted = reply.pending.as_ref().map(|pending| predict(state, hosts, pending));
     let entry = request_log::LoggedRequest {
         seq: 0,
         at: state.now,
         method: call.request.method().as_str().to_owned(),
         path: request_log::truncate_text(
-            call.request
-                .uri()
-                .path_and_query()
-                .map_or("/", |path| path.as_str()),
+            call.request.uri().path_and_query().map_or("/", |path| path.as_str()),
         ),
         surface: call.host,
         operation: route.name().map(str::to_owned),
@@ -100,13 +92,7 @@ fn handle_api_request(
     if let (None, Some(caller), Route::Operation(Operation::Mcp, _)) =
         (&caller_check.error, &caller_check.caller, route)
     {
-        let mut request = mcp::McpRequest {
-            state,
-            hosts,
-            call,
-            caller,
-            request_id,
-        };
+        let mut request = mcp::McpRequest { state, hosts, call, caller, request_id };
         return Reply::immediate(mcp::respond(&mut request, &headers));
     }
     let outcome = match (caller_check.error, route) {
@@ -146,28 +132,18 @@ fn handle_api_request(
 
 /// Returns the reply for the result of a handler, pending if the result waits for a job.
 fn success(host: Host, request_id: &str, headers: Headers, response: ApiResponse) -> Reply {
-    let mut reply = Reply::immediate(json_response(
-        response.status,
-        request_id,
-        &headers,
-        response.body,
-    ));
-    reply.pending = response.wait.map(
-        |JobWait {
-             job_id,
-             until,
-             receipt,
-         }| PendingReply {
-            job_id,
-            until,
-            host,
-            request_id: request_id.to_owned(),
-            receipt,
-            headers,
-            fault: None,
-            request_seq: 0,
-        },
-    );
+    let mut reply =
+        Reply::immediate(json_response(response.status, request_id, &headers, response.body));
+    reply.pending = response.wait.map(|JobWait { job_id, until, receipt }| PendingReply {
+        job_id,
+        until,
+        host,
+        request_id: request_id.to_owned(),
+        receipt,
+        headers,
+        fault: None,
+        request_seq: 0,
+    });
     reply
 }
 
@@ -192,9 +168,7 @@ fn error_code(response: &Response<Bytes>) -> Option<String> {
 fn strip_body(response: &mut Response<Bytes>) {
     let length = response.body().len();
     if length > 0 {
-        response
-            .headers_mut()
-            .insert(http::header::CONTENT_LENGTH, length.into());
+        response.headers_mut().insert(http::header::CONTENT_LENGTH, length.into());
         *response.body_mut() = Bytes::new();
     }
 }

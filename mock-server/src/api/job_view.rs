@@ -60,9 +60,8 @@ impl<'j> JobView<'j> {
 
     /// Creates the view of a job on a surface, without its webhook delivery.
     pub(super) fn without_delivery(job: &'j Job, surface: Host, hosts: &Hosts) -> Self {
-        let result = (job.status == JobStatus::Completed).then(|| JobArtifacts {
-            artifacts: ArtifactView::of_job(job, hosts),
-        });
+        let result = (job.status == JobStatus::Completed)
+            .then(|| JobArtifacts { artifacts: ArtifactView::of_job(job, hosts) });
         Self {
             created_at: TimeText(job.timeline.created_at()),
             error: match job.status {
@@ -199,12 +198,7 @@ pub(super) fn artifact_views(artifacts: &[Artifact], hosts: &Hosts) -> Vec<Value
 }
 
 pub(super) fn artifact_url(artifact: &Artifact, hosts: &Hosts) -> String {
-    format!(
-        "{}/artifacts/{}.{}",
-        hosts.media,
-        artifact.token,
-        artifact.spec.extension()
-    )
+    format!("{}/artifacts/{}.{}", hosts.media, artifact.token, artifact.spec.extension())
 }
 
 /// Returns the specification of an artifact, if its job has completed or its run has created it.

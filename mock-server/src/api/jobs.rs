@@ -16,33 +16,22 @@ use crate::engine::jobs::{Job, JobFilter, JobType};
 /// the list.
 pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
     let statuses: Vec<_> = JobStatus::KNOWN.iter().map(JobStatus::as_str).collect();
-    let status = request
-        .parameter_one_of("status", &statuses)?
-        .map(JobStatus::from);
+    let status = request.parameter_one_of("status", &statuses)?.map(JobStatus::from);
     let job_type = request.parameter_one_of("type", &JobType::ALL.map(JobType::as_str))?;
-    let job_type = job_type.and_then(|name| {
-        JobType::ALL
-            .into_iter()
-            .find(|job_type| job_type.as_str() == name)
-    });
+    let job_type = job_type
+        .and_then(|name| JobType::ALL.into_iter().find(|job_type| job_type.as_str() == name));
     let limit = pagination::limit(request)?;
     let workspace = request.workspace();
     let jobs = &request.state.jobs;
     let before = match request.parameter("cursor")? {
         None => None,
         Some(id) => {
-            let is_listed = jobs
-                .by_id(&id)
-                .is_some_and(|job| *job.workspace == *workspace);
+            let is_listed = jobs.by_id(&id).is_some_and(|job| *job.workspace == *workspace);
             let number = jobs.number(&id).filter(|_| is_listed);
             Some(number.ok_or_else(pagination::invalid_cursor)?)
         }
     };
-    let filter = JobFilter {
-        workspace,
-        status,
-        job_type,
-    };
+    let filter = JobFilter { workspace, status, job_type };
     let (page, next) = pagination::page(jobs.newest_first(&filter, before), limit);
     let next_cursor = next.map(|job| &*job.id);
     let items = page
@@ -71,12 +60,7 @@ pub(super) fn result(request: &mut Request<'_>) -> ApiResult {
     let job = find(request)?;
     if !job.status.is_terminal() {
         let wait = next_poll(request, job);
-        return Err(ApiError::not_terminal(
-            ErrorCode::JobNotCompleted,
-            "job",
-            &job.status,
-            wait,
-        ));
+        return Err(ApiError::not_terminal(ErrorCode::JobNotCompleted, "job", &job.status, wait));
     }
     Ok(ApiResponse::data(200, JobResult::new(job, request.hosts)))
 }
@@ -92,15 +76,10 @@ pub(super) fn cancel(request: &mut Request<'_>) -> ApiResult {
                 true => format!("job is already {}", job.status),
                 false => "generation has already started".to_owned(),
             };
-            return Err(ApiError::new(
-                ErrorCode::JobGenerationAlreadyStarted,
-                message,
-            ));
+            return Err(ApiError::new(ErrorCode::JobGenerationAlreadyStarted, message));
         }
         if let Some(number) = request.state.jobs.number(&job.id) {
-            request
-                .state
-                .end_job(number, JobStatus::Canceled, None, now);
+            request.state.end_job(number, JobStatus::Canceled, None, now);
             announce_ended(request.state);
         }
     }

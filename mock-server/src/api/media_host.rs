@@ -59,7 +59,5 @@ pub(crate) fn requested_file(
 pub(crate) fn find_file(state: &State, file: &str) -> Option<media::Spec> {
     let (name, extension) = file.split_once('.')?;
     let artifact = job_view::artifact(state, name).cloned();
-    artifact
-        .or_else(|| catalog_data::file(name))
-        .filter(|spec| spec.extension() == extension)
+    artifact.or_else(|| catalog_data::file(name)).filter(|spec| spec.extension() == extension)
 }

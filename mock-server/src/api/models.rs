@@ -14,23 +14,17 @@ use crate::engine::profiles::Range;
 use crate::engine::versioned_models::USD_PER_CREDIT;
 
 pub(super) fn list(router: Router) -> ApiResult {
-    Ok(ApiResponse::list(
-        models::for_router(router).map(entry).collect(),
-    ))
+    Ok(ApiResponse::list(models::for_router(router).map(entry).collect()))
 }
 
 pub(super) fn get(router: Router, id: &str) -> ApiResult {
-    let model = models::for_router(router)
-        .find(|model| model.id == id)
-        .ok_or_else(not_found)?;
+    let model = models::for_router(router).find(|model| model.id == id).ok_or_else(not_found)?;
     Ok(ApiResponse::data(200, entry(model)))
 }
 
 /// `GET /v1/open/catalog`.
 pub(super) fn list_catalog(_: &mut Request<'_>) -> ApiResult {
-    Ok(ApiResponse::list(
-        MODELS.iter().map(catalog_entry).collect(),
-    ))
+    Ok(ApiResponse::list(MODELS.iter().map(catalog_entry).collect()))
 }
 
 /// `GET /v1/open/catalog/{model_id}`.
@@ -50,11 +44,7 @@ pub(super) fn capabilities(model: &Model) -> Value {
         "resolutions": model.resolutions(),
         "aspect_ratios": model.profile.aspect_ratios,
     });
-    set_field(
-        &mut capabilities,
-        "duration_seconds",
-        model.profile.duration.map(range),
-    );
+    set_field(&mut capabilities, "duration_seconds", model.profile.duration.map(range));
     capabilities
 }
 

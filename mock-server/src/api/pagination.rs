@@ -15,14 +15,9 @@ pub(super) fn limit(request: &Request<'_>) -> Result<usize, ApiError> {
     // `parse` would accept a leading `+`.
     let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit());
     let limit = text.parse().ok().filter(|_| is_decimal);
-    limit
-        .filter(|limit| (1..=MAX_PAGE_SIZE).contains(limit))
-        .ok_or_else(|| {
-            ApiError::field(
-                "limit",
-                format!("must be an integer from 1 to {MAX_PAGE_SIZE}"),
-            )
-        })
+    limit.filter(|limit| (1..=MAX_PAGE_SIZE).contains(limit)).ok_or_else(|| {
+        ApiError::field("limit", format!("must be an integer from 1 to {MAX_PAGE_SIZE}"))
+    })
 }
 
 /// Returns the first `limit` items and, if more follow, the last of them, which is the cursor of

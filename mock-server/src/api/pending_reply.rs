@@ -28,10 +28,7 @@ pub(crate) fn resume(state: &mut State, hosts: &Hosts, pending: &PendingReply) -
 
 /// Returns the reply at the end of the wait, provided that nothing changes the job until then.
 pub(crate) fn predict(state: &State, hosts: &Hosts, pending: &PendingReply) -> Reply {
-    let job = state
-        .jobs
-        .by_id(&pending.job_id)
-        .map(|job| job.predicted_at(pending.until));
+    let job = state.jobs.by_id(&pending.job_id).map(|job| job.predicted_at(pending.until));
     let mut reply = reply(pending, respond(state, job.as_ref(), hosts, pending));
     apply_fault::apply_fault(&mut reply, pending.fault);
     reply
@@ -42,11 +39,7 @@ fn respond(state: &State, job: Option<&Job>, hosts: &Hosts, pending: &PendingRep
     let ended = job.filter(|job| job.status.is_terminal());
     let mut receipt = pending.receipt.clone();
     if let Some(job) = ended {
-        set_field(
-            &mut receipt,
-            "job",
-            json!(JobView::without_delivery(job, pending.host, hosts)),
-        );
+        set_field(&mut receipt, "job", json!(JobView::without_delivery(job, pending.host, hosts)));
         set_field(&mut receipt, "next_poll_after_seconds", json!(0));
         if let Some((field, view)) = resources::receipt_field(state, job, hosts) {
             set_field(&mut receipt, field, view);

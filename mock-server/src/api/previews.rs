@@ -23,10 +23,7 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     submit::submit_versioned(request, |request, fields| {
         let (speech, directives) = read_speech(request, fields)?;
         let draft = preview_draft(&speech, directives);
-        Ok((
-            draft,
-            ResourceChange::Create(ResourceDetails::Preview { speech }),
-        ))
+        Ok((draft, ResourceChange::Create(ResourceDetails::Preview { speech })))
     })
 }
 
@@ -53,10 +50,8 @@ pub(super) fn generate_video(request: &mut Request<'_>) -> ApiResult {
             return Err(preview.not_ready());
         }
         let draft = video_draft(&preview.speech, preview.directives());
-        let details = ResourceDetails::AvatarVideo {
-            speech: preview.speech,
-            preview_id: Some(preview.id),
-        };
+        let details =
+            ResourceDetails::AvatarVideo { speech: preview.speech, preview_id: Some(preview.id) };
         Ok((draft, ResourceChange::Create(details)))
     })
 }

@@ -48,10 +48,7 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
         runs::check_requested_error(run_request, request.hosts)
             .map_err(|error| with_item_index(error, index))?;
     }
-    let items = configs.into_iter().map(|config| Item {
-        config: Some(config),
-        run_id: None,
-    });
+    let items = configs.into_iter().map(|config| Item { config: Some(config), run_id: None });
     let queue = Queue {
         id: request.state.rng.id("frq"),
         workspace: request.workspace().to_owned(),
@@ -80,10 +77,7 @@ pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
         let message = "queue not found in this workspace";
         ApiError::new(ErrorCode::FormatRunQueueNotFound, message)
     })?;
-    Ok(ApiResponse::data(
-        200,
-        view(request.state, queue, request.hosts),
-    ))
+    Ok(ApiResponse::data(200, view(request.state, queue, request.hosts)))
 }
 
 /// Reads the concurrency and, for each item, its run and whether it is to be rejected if another
@@ -93,11 +87,7 @@ fn read_items(
     format: &Format,
     fields: Fields<'_>,
 ) -> Result<(u64, Vec<(RunRequest, bool)>), ApiError> {
-    runs::deny_unknown(
-        fields,
-        &["items", "concurrency", "webhook_url"],
-        "a bulk queue",
-    )?;
+    runs::deny_unknown(fields, &["items", "concurrency", "webhook_url"], "a bulk queue")?;
     let concurrency = fields.integer("concurrency", BULK_CONCURRENCY_RANGE)?;
     let webhook_url = runs::webhook_url(fields)?;
     let items = fields.objects("items", BULK_ITEMS_RANGE)?;
@@ -119,11 +109,7 @@ fn with_item_index(error: ApiError, index: usize) -> ApiError {
 }
 
 fn view(state: &State, queue: &Queue, hosts: &Hosts) -> Value {
-    let statuses: Vec<RunStatus> = queue
-        .items
-        .iter()
-        .map(|item| state.item_status(item))
-        .collect();
+    let statuses: Vec<RunStatus> = queue.items.iter().map(|item| state.item_status(item)).collect();
     let mut counts = Map::new();
     counts.insert("total".to_owned(), json!(statuses.len()));
     for status in RunStatus::KNOWN {
@@ -154,9 +140,8 @@ fn view(state: &State, queue: &Queue, hosts: &Hosts) -> Value {
 /// Returns how long to wait until the next run of the queue is expected to end.
 fn next_poll(state: &State, queue: &Queue) -> std::time::Duration {
     let runs = queue.items.iter().filter_map(|item| item.run_id.as_deref());
-    let running = runs
-        .filter_map(|id| state.runs.by_id(id))
-        .filter(|run| !run.status.is_terminal());
+    let running =
+        runs.filter_map(|id| state.runs.by_id(id)).filter(|run| !run.status.is_terminal());
     let hints = running.map(|run| run.timeline.poll_hint(false, state.now));
     hints.min().unwrap_or_default()
 }

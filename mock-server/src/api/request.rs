@@ -70,9 +70,7 @@ impl Request<'_> {
 
     /// Returns the required body.
     pub(super) fn body(&self) -> Result<&Value, ApiError> {
-        self.body
-            .as_ref()
-            .ok_or_else(|| ApiError::field("body", "is required: a JSON object"))
+        self.body.as_ref().ok_or_else(|| ApiError::field("body", "is required: a JSON object"))
     }
 
     /// Returns the fields of the required body.
@@ -90,16 +88,11 @@ impl Request<'_> {
     }
 
     fn references(&self) -> References<'_> {
-        References {
-            state: self.state,
-            hosts: self.hosts,
-            workspace: self.workspace(),
-        }
+        References { state: self.state, hosts: self.hosts, workspace: self.workspace() }
     }
 
     pub(super) fn deny_body_fields(&self) -> Result<(), ApiError> {
-        self.optional_fields()?
-            .deny_unknown(|_| false, "this operation")
+        self.optional_fields()?.deny_unknown(|_| false, "this operation")
     }
 
     /// Returns a query parameter, which must not be repeated.
@@ -158,9 +151,7 @@ impl Request<'_> {
         };
         let key = IdempotencyKey::new(self.workspace(), scope, &key);
         match self.state.idempotency.look_up(&key, &digest) {
-            KeyLookup::Unused => Ok(KeyCheck::New(IdempotencySlot {
-                entry: Some((key, digest)),
-            })),
+            KeyLookup::Unused => Ok(KeyCheck::New(IdempotencySlot { entry: Some((key, digest)) })),
             KeyLookup::Replay(receipt) => Ok(KeyCheck::Replay(self.stored_receipt(receipt))),
             KeyLookup::Conflict(receipt) => {
                 let message = "this Idempotency-Key was already used for a different request";

@@ -70,11 +70,7 @@ pub(super) fn check_caller(
     } else {
         Some(rate_limited(bucket, status, hosts))
     };
-    CallerCheck {
-        caller,
-        headers: rate_limit_headers(status, hosts),
-        error,
-    }
+    CallerCheck { caller, headers: rate_limit_headers(status, hosts), error }
 }
 
 /// Counts an operation that a request runs in addition to itself, such as an MCP tool.
@@ -105,10 +101,7 @@ fn rate_limited(bucket: RateLimitBucket, status: RateLimitStatus, hosts: &Hosts)
 /// Returns whether the route is a top-up operation. Only these respond to a key of the other surface
 /// with `403`; all others respond with `401`.
 fn is_top_up_route(route: &Route) -> bool {
-    matches!(
-        route,
-        Route::Operation(Operation::TopUpsCreate | Operation::TopUpsGet, _)
-    )
+    matches!(route, Route::Operation(Operation::TopUpsCreate | Operation::TopUpsGet, _))
 }
 
 /// Checks the scope and the body, and returns the parsed body. Only `POST` requests have one.
@@ -189,16 +182,11 @@ fn is_agent_start(operation: Operation) -> bool {
 /// there is no body.
 fn check_content_type(headers: &HeaderMap, has_no_body: bool) -> Result<(), ApiError> {
     let is_json = |value: &http::HeaderValue| {
-        let essence = value
-            .to_str()
-            .ok()
-            .and_then(|value| value.split(';').next());
+        let essence = value.to_str().ok().and_then(|value| value.split(';').next());
         essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
     };
     let mut types = headers.get_all(header::CONTENT_TYPE).iter().peekable();
-    let received = types
-        .peek()
-        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let received = types.peek().map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     if (received.is_some() || has_no_body) && types.all(is_json) {
         return Ok(());
     }

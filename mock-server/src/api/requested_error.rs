@@ -44,9 +44,7 @@ fn is_retryable(code: &ErrorCode) -> bool {
 /// Adds the details that the specification gives for a code, with example values.
 fn with_details(error: ApiError, code: &ErrorCode, operation: Option<Operation>) -> ApiError {
     let details = example_details(code, operation);
-    details
-        .into_iter()
-        .fold(error, |error, (name, value)| error.detail(name, value))
+    details.into_iter().fold(error, |error, (name, value)| error.detail(name, value))
 }
 
 fn example_details(code: &ErrorCode, operation: Option<Operation>) -> Vec<(&'static str, Value)> {
@@ -66,17 +64,11 @@ fn example_details(code: &ErrorCode, operation: Option<Operation>) -> Vec<(&'sta
         ],
         ErrorCode::InsufficientScope => {
             let scope = operation.and_then(Operation::scope);
-            scope
-                .map(|scope| ("required_scope", json!(scope)))
-                .into_iter()
-                .collect()
+            scope.map(|scope| ("required_scope", json!(scope))).into_iter().collect()
         }
         ErrorCode::RateLimited => vec![("scope", json!(bucket.as_str()))],
         ErrorCode::ConcurrencyLimitReached => {
-            vec![(
-                "limit",
-                json!(PlanLimits::default().concurrent_jobs(&Plan::Free)),
-            )]
+            vec![("limit", json!(PlanLimits::default().concurrent_jobs(&Plan::Free)))]
         }
         ErrorCode::JobNotCompleted | ErrorCode::JobNotTerminal => {
             vec![("status", json!(JobStatus::Processing))]

@@ -34,10 +34,7 @@ pub(super) fn not_found() -> ApiError {
 /// Responds with the resource that the path names.
 pub(super) fn get(request: &mut Request<'_>, kind: ResourceKind) -> ApiResult {
     let resource = find(request, kind)?;
-    Ok(ApiResponse::data(
-        200,
-        view(request.state, resource, request.hosts),
-    ))
+    Ok(ApiResponse::data(200, view(request.state, resource, request.hosts)))
 }
 
 /// Lists the resources of a kind, newest first. `limit` and `cursor` page through them.
@@ -50,10 +47,7 @@ pub(super) fn list(request: &mut Request<'_>, kind: ResourceKind) -> ApiResult {
     };
     let newest_first = state.resources.newest_first(workspace, kind, before);
     let (page, next) = pagination::page(newest_first, limit);
-    let items = page
-        .into_iter()
-        .map(|resource| view(state, resource, request.hosts))
-        .collect();
+    let items = page.into_iter().map(|resource| view(state, resource, request.hosts)).collect();
     Ok(ApiResponse::page(items, next.map(|last| last.id.as_str())))
 }
 
@@ -85,10 +79,7 @@ pub(super) fn receipt_field(
     hosts: &Hosts,
 ) -> Option<(&'static str, Value)> {
     let resource = state.resources.by_job(&job.id)?;
-    Some((
-        resource.details.kind().field(),
-        view_with_job(resource, job, hosts),
-    ))
+    Some((resource.details.kind().field(), view_with_job(resource, job, hosts)))
 }
 
 fn view_with_job(resource: &Resource, job: &Job, hosts: &Hosts) -> Value {
@@ -122,10 +113,9 @@ fn view_with_job(resource: &Resource, job: &Job, hosts: &Hosts) -> Value {
             "duration_seconds": speech.preview_seconds(),
             "artifacts": artifacts,
         }),
-        ResourceDetails::Captions {
-            video_url,
-            language,
-        } => json!({"video_url": video_url, "language": language, "artifacts": artifacts}),
+        ResourceDetails::Captions { video_url, language } => {
+            json!({"video_url": video_url, "language": language, "artifacts": artifacts})
+        }
     };
     if let (Value::Object(fields), Value::Object(details)) = (&mut view, details) {
         fields.extend(details);

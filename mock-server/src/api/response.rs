@@ -101,12 +101,7 @@ pub(super) fn error_response(
 ) -> Response<Bytes> {
     let mut headers = headers.clone();
     headers.extend(error.headers());
-    json_response(
-        error.status(),
-        request_id,
-        &headers,
-        error.body(host, request_id).to_string(),
-    )
+    json_response(error.status(), request_id, &headers, error.body(host, request_id).to_string())
 }
 
 /// Creates a response of any content type.
@@ -120,10 +115,9 @@ pub(super) fn response(
     let mut response = Response::new(body.into());
     *response.status_mut() =
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response.headers_mut().insert(
-        http::header::CONTENT_TYPE,
-        HeaderValue::from_static(content_type),
-    );
+    response
+        .headers_mut()
+        .insert(http::header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     set_header(&mut response, "x-svc-request-id", request_id);
     for (name, value) in headers {
         set_header(&mut response, name, value);
@@ -134,8 +128,6 @@ pub(super) fn response(
 /// Sets a header. Values that are not valid in a header are skipped.
 pub(super) fn set_header(response: &mut Response<Bytes>, name: &'static str, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
-        response
-            .headers_mut()
-            .insert(HeaderName::from_static(name), value);
+        response.headers_mut().insert(HeaderName::from_static(name), value);
     }
 }

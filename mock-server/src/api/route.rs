@@ -30,10 +30,7 @@ impl Route {
         match call.host {
             Host::Developer if hosts.is_mcp(path) => match *call.request.method() {
                 Method::POST => Self::Operation(Operation::Mcp, Vec::new()),
-                _ => Self::OtherMethod {
-                    allow: "POST",
-                    public: false,
-                },
+                _ => Self::OtherMethod { allow: "POST", public: false },
             },
             host => match hosts.below(host, path) {
                 None => Self::Unknown,
@@ -50,11 +47,7 @@ impl Route {
     }
 
     fn resolve_surface(surface: Surface, method: &Method, path: &str) -> Self {
-        let method = if *method == Method::HEAD {
-            "GET"
-        } else {
-            method.as_str()
-        };
+        let method = if *method == Method::HEAD { "GET" } else { method.as_str() };
         if let Some((operation, segments)) = Operation::route(surface, method, path) {
             return Self::Operation(operation, segments);
         }
@@ -66,10 +59,8 @@ impl Route {
             (None, Some(_)) => "POST",
             (Some(_), Some(_)) => "GET, HEAD, POST",
         };
-        let public = [read, write]
-            .iter()
-            .flatten()
-            .any(|(operation, _)| operation.auth() == Auth::Public);
+        let public =
+            [read, write].iter().flatten().any(|(operation, _)| operation.auth() == Auth::Public);
         Self::OtherMethod { allow, public }
     }
 

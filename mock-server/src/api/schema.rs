@@ -20,9 +20,7 @@ pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
 fn cached_document(hosts: &Hosts) -> ApiResponse {
     let servers = Servers::new(&hosts.open, &hosts.developer, &hosts.mcp);
     // The value is replaced as a whole, so it is valid even if a thread panicked.
-    let mut last = LAST
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut last = LAST.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     match &*last {
         Some((cached, document)) if *cached == servers => document.clone(),
         _ => {

@@ -24,13 +24,8 @@ pub(super) fn read_query(request: &Request<'_>) -> Result<SearchQuery, ApiError>
     fields.deny_unknown(|name| matches!(name, "query" | "limit"), "a search")?;
     let query = fields.non_blank_text("query")?;
     let query = query.ok_or_else(|| fields.error("query", "is required"))?;
-    let limit = fields
-        .integer("limit", 1..=MAX_LIMIT)?
-        .unwrap_or(DEFAULT_LIMIT);
-    Ok(SearchQuery {
-        text: query.to_owned(),
-        limit: usize::try_from(limit).unwrap_or(usize::MAX),
-    })
+    let limit = fields.integer("limit", 1..=MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT);
+    Ok(SearchQuery { text: query.to_owned(), limit: usize::try_from(limit).unwrap_or(usize::MAX) })
 }
 
 impl SearchQuery {

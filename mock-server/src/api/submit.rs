@@ -50,11 +50,7 @@ impl JobDraft {
         let (width, height) = media::dimensions(&generation.resolution, &generation.aspect_ratio);
         let (job_type, files, spec) = match generation.model.router {
             Router::Image => {
-                let spec = media::Spec::Image {
-                    width,
-                    height,
-                    seed: 0,
-                };
+                let spec = media::Spec::Image { width, height, seed: 0 };
                 (JobType::ImageGeneration, generation.images, spec)
             }
             Router::Video => {
@@ -142,28 +138,18 @@ fn accept(
     let receipt = JobReceipt::new(job, request.hosts, now);
     let (response, stored) = match resources::receipt_field(request.state, job, request.hosts) {
         // The receipt of a job without a resource can be made again from the job.
-        None => (
-            ApiResponse::data(202, receipt),
-            StoredReceipt::Job(id.clone()),
-        ),
+        None => (ApiResponse::data(202, receipt), StoredReceipt::Job(id.clone())),
         Some((field, view)) => {
             let mut receipt = json!(receipt);
             set_field(&mut receipt, field, view);
-            (
-                ApiResponse::data(202, &receipt),
-                request.receipt_to_store(&receipt),
-            )
+            (ApiResponse::data(202, &receipt), request.receipt_to_store(&receipt))
         }
     };
     request.store_receipt(slot, stored);
     let wait = wait.map(|wait| {
         let deadline = now.after(request.hosts.service_time(wait));
         let until = timeline.ends_at().map_or(deadline, |end| end.min(deadline));
-        JobWait {
-            job_id: id.to_string(),
-            until,
-            receipt: response.data_value(),
-        }
+        JobWait { job_id: id.to_string(), until, receipt: response.data_value() }
     });
     Ok(ApiResponse { wait, ..response })
 }
@@ -216,10 +202,7 @@ fn check_concurrency(request: &Request<'_>) -> Result<(), ApiError> {
 
 fn new_job(request: &mut Request<'_>, draft: JobDraft, communication: CommunicationOptions) -> Job {
     let now = request.now();
-    let duration = draft
-        .directives
-        .duration
-        .unwrap_or(draft.job_type.duration());
+    let duration = draft.directives.duration.unwrap_or(draft.job_type.duration());
     let rng = &mut request.state.rng;
     let id = rng.id("job").into();
     let artifacts = (0..draft.files).map(|_| {

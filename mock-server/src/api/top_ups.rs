@@ -27,9 +27,7 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let cents = amount(body)?;
     let success_url = return_url(fields, "success_url")?;
     let cancel_url = return_url(fields, "cancel_url")?;
-    let decoded = success_url
-        .as_deref()
-        .map(|url| percent_decode_str(url).decode_utf8_lossy());
+    let decoded = success_url.as_deref().map(|url| percent_decode_str(url).decode_utf8_lossy());
     if let Some(code) = Directives::parse(decoded.as_deref()).refuse {
         return Err(requested_error(&code, request.hosts));
     }
@@ -77,14 +75,11 @@ pub(crate) fn view(top_up: &TopUp, hosts: &Hosts) -> Value {
 fn amount(body: &Value) -> Result<u32, ApiError> {
     let cents = body.get("amount_usd_cents").and_then(Value::as_u64);
     let cents = cents.filter(|cents| TOP_UP_CENTS_RANGE.contains(cents));
-    cents
-        .and_then(|cents| u32::try_from(cents).ok())
-        .ok_or_else(|| {
-            let (min, max) = (TOP_UP_CENTS_RANGE.start(), TOP_UP_CENTS_RANGE.end());
-            let message = format!("`amount_usd_cents` must be an integer from {min} to {max}");
-            ApiError::new(ErrorCode::InvalidAmount, message)
-                .detail("field", json!("amount_usd_cents"))
-        })
+    cents.and_then(|cents| u32::try_from(cents).ok()).ok_or_else(|| {
+        let (min, max) = (TOP_UP_CENTS_RANGE.start(), TOP_UP_CENTS_RANGE.end());
+        let message = format!("`amount_usd_cents` must be an integer from {min} to {max}");
+        ApiError::new(ErrorCode::InvalidAmount, message).detail("field", json!("amount_usd_cents"))
+    })
 }
 
 /// Reads the URL that the payer's browser is redirected to: any HTTPS URL.

@@ -18,23 +18,17 @@ use crate::media::Spec;
 
 /// `POST /v1/image-1.0/generate`.
 pub(super) fn image(request: &mut Request<'_>) -> ApiResult {
-    submit::submit_versioned(request, |_, fields| {
-        Ok((read_image(fields)?, ResourceChange::None))
-    })
+    submit::submit_versioned(request, |_, fields| Ok((read_image(fields)?, ResourceChange::None)))
 }
 
 /// `POST /v1/video-1.0/generate`.
 pub(super) fn video(request: &mut Request<'_>) -> ApiResult {
-    submit::submit_versioned(request, |_, fields| {
-        Ok((read_video(fields)?, ResourceChange::None))
-    })
+    submit::submit_versioned(request, |_, fields| Ok((read_video(fields)?, ResourceChange::None)))
 }
 
 /// `POST /v1/music-1.0/generate`.
 pub(super) fn music(request: &mut Request<'_>) -> ApiResult {
-    submit::submit_versioned(request, |_, fields| {
-        Ok((read_music(fields)?, ResourceChange::None))
-    })
+    submit::submit_versioned(request, |_, fields| Ok((read_music(fields)?, ResourceChange::None)))
 }
 
 pub(super) fn read_image(fields: Fields<'_>) -> Result<JobDraft, ApiError> {
@@ -57,10 +51,7 @@ pub(super) fn read_music(fields: Fields<'_>) -> Result<JobDraft, ApiError> {
         model: "music-1.0",
         directives: Directives::parse([prompt]),
         price: price(JobType::MusicGeneration, "", seconds),
-        spec: Spec::Music {
-            duration_ms: seconds * 1000,
-            seed: 0,
-        },
+        spec: Spec::Music { duration_ms: seconds * 1000, seed: 0 },
         files: 1,
     })
 }

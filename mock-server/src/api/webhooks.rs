@@ -19,20 +19,12 @@ pub(super) fn redeliver_job(request: &mut Request<'_>) -> ApiResult {
     }
     if !job.status.is_terminal() {
         let wait = next_poll(request, job);
-        return Err(ApiError::not_terminal(
-            ErrorCode::JobNotTerminal,
-            "job",
-            &job.status,
-            wait,
-        ));
+        return Err(ApiError::not_terminal(ErrorCode::JobNotTerminal, "job", &job.status, wait));
     }
     let id = job.id.clone();
     let delivery = request.state.redeliver(&id);
     let event = request.state.webhook_queue.event(&id);
-    Ok(ApiResponse::data(
-        202,
-        json!({"job_id": id, "event": event, "webhook_delivery": delivery}),
-    ))
+    Ok(ApiResponse::data(202, json!({"job_id": id, "event": event, "webhook_delivery": delivery})))
 }
 
 /// `GET /v1/webhooks/signing-secret`.
@@ -45,10 +37,7 @@ pub(super) fn rotate_secret(request: &mut Request<'_>) -> ApiResult {
     request.deny_body_fields()?;
     let workspace = request.workspace().to_owned();
     let (seed, now) = (request.state.seed, request.now());
-    request
-        .state
-        .workspaces
-        .rotate_secret(&workspace, seed, now);
+    request.state.workspaces.rotate_secret(&workspace, seed, now);
     get_secret(request)
 }
 

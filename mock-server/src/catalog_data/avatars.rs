@@ -24,14 +24,7 @@ const fn avatar(
     tags: &'static [&'static str],
     seed: u64,
 ) -> CatalogAvatar {
-    CatalogAvatar {
-        id,
-        handle,
-        name,
-        tags,
-        canonical: false,
-        seed,
-    }
+    CatalogAvatar { id, handle, name, tags, canonical: false, seed }
 }
 
 /// All first-party avatars.
@@ -62,10 +55,6 @@ pub(crate) fn by_handle(handle: &str) -> Option<&'static CatalogAvatar> {
 impl CatalogAvatar {
     /// Returns the specification of the avatar's image.
     pub(crate) fn spec(&self) -> Spec {
-        Spec::Image {
-            width: 720,
-            height: 720,
-            seed: self.seed,
-        }
+        Spec::Image { width: 720, height: 720, seed: self.seed }
     }
 }

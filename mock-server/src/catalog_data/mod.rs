@@ -21,9 +21,7 @@ pub(crate) fn matches_all_words<'t>(
 ) -> bool {
     query.split_whitespace().all(|word| {
         let word = word.to_lowercase();
-        texts
-            .clone()
-            .any(|text| text.to_lowercase().contains(&word))
+        texts.clone().any(|text| text.to_lowercase().contains(&word))
     })
 }
 
@@ -35,11 +33,7 @@ mod tests {
     fn a_match_needs_every_word_of_the_query() {
         let texts = ["Neon Mile", "city"];
         for (query, found) in [("neon", true), ("CITY mile", true), ("neon lake", false)] {
-            assert_eq!(
-                matches_all_words(query, texts.into_iter()),
-                found,
-                "{query}"
-            );
+            assert_eq!(matches_all_words(query, texts.into_iter()), found, "{query}");
         }
     }
 }

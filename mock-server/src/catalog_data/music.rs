@@ -30,14 +30,7 @@ const fn track(
     seconds: u64,
     seed: u64,
 ) -> MusicTrack {
-    MusicTrack {
-        id,
-        title,
-        category,
-        mood,
-        seconds,
-        seed,
-    }
+    MusicTrack { id, title, category, mood, seconds, seed }
 }
 
 /// All tracks, grouped by category.
@@ -46,70 +39,14 @@ pub(crate) static TRACKS: [MusicTrack; 12] = [
     track("bgm_first_bike", "First Bike", "acoustic", "happy", 48, 2),
     track("bgm_slow_tide", "Slow Tide", "ambient", "calm", 90, 3),
     track("bgm_night_shift", "Night Shift", "ambient", "dark", 75, 4),
-    track(
-        "bgm_last_ridge",
-        "Last Ridge",
-        "cinematic",
-        "dramatic",
-        84,
-        5,
-    ),
-    track(
-        "bgm_new_continent",
-        "New Continent",
-        "cinematic",
-        "uplifting",
-        96,
-        6,
-    ),
-    track(
-        "bgm_quarter_one",
-        "Quarter One",
-        "corporate",
-        "uplifting",
-        60,
-        7,
-    ),
-    track(
-        "bgm_clean_desk",
-        "Clean Desk",
-        "corporate",
-        "focused",
-        54,
-        8,
-    ),
-    track(
-        "bgm_neon_mile",
-        "Neon Mile",
-        "electronic",
-        "energetic",
-        45,
-        9,
-    ),
-    track(
-        "bgm_soft_reset",
-        "Soft Reset",
-        "electronic",
-        "focused",
-        58,
-        10,
-    ),
-    track(
-        "bgm_corner_store",
-        "Corner Store",
-        "hip_hop",
-        "calm",
-        52,
-        11,
-    ),
-    track(
-        "bgm_full_court",
-        "Full Court",
-        "hip_hop",
-        "energetic",
-        40,
-        12,
-    ),
+    track("bgm_last_ridge", "Last Ridge", "cinematic", "dramatic", 84, 5),
+    track("bgm_new_continent", "New Continent", "cinematic", "uplifting", 96, 6),
+    track("bgm_quarter_one", "Quarter One", "corporate", "uplifting", 60, 7),
+    track("bgm_clean_desk", "Clean Desk", "corporate", "focused", 54, 8),
+    track("bgm_neon_mile", "Neon Mile", "electronic", "energetic", 45, 9),
+    track("bgm_soft_reset", "Soft Reset", "electronic", "focused", 58, 10),
+    track("bgm_corner_store", "Corner Store", "hip_hop", "calm", 52, 11),
+    track("bgm_full_court", "Full Court", "hip_hop", "energetic", 40, 12),
 ];
 
 pub(crate) fn by_id(id: &str) -> Option<&'static MusicTrack> {
@@ -119,10 +56,7 @@ pub(crate) fn by_id(id: &str) -> Option<&'static MusicTrack> {
 impl MusicTrack {
     /// Returns the specification of the track's file.
     pub(crate) fn spec(&self) -> Spec {
-        Spec::Music {
-            duration_ms: self.seconds * 1000,
-            seed: self.seed,
-        }
+        Spec::Music { duration_ms: self.seconds * 1000, seed: self.seed }
     }
 }
 

@@ -20,14 +20,7 @@ const fn video(
     seconds: u64,
     published_at: &'static str,
 ) -> Video {
-    Video {
-        id,
-        title,
-        tags,
-        views,
-        seconds,
-        published_at,
-    }
+    Video { id, title, tags, views, seconds, published_at }
 }
 
 /// All trending videos, by descending number of views.

@@ -16,12 +16,7 @@ pub(super) struct ControlApiError {
 
 impl ControlApiError {
     pub(super) fn new(status: StatusCode, code: &'static str, message: String) -> Self {
-        Self {
-            status,
-            code,
-            message,
-            allow: None,
-        }
+        Self { status, code, message, allow: None }
     }
 
     pub(super) fn invalid(message: impl Into<String>) -> Self {
@@ -35,33 +30,19 @@ impl ControlApiError {
     /// Creates the error of a streaming endpoint, for frontends that cannot stream.
     pub(super) fn no_stream() -> Self {
         let message = "this mock has no event stream: use svc-mock-server, or serve::Server with the feature `dashboard`";
-        Self::new(
-            StatusCode::NOT_IMPLEMENTED,
-            "not_implemented",
-            message.to_owned(),
-        )
+        Self::new(StatusCode::NOT_IMPLEMENTED, "not_implemented", message.to_owned())
     }
 
     pub(super) fn unknown_path(path: &str, known: &[&str]) -> Self {
-        let message = format!(
-            "path {path:?} not found; available paths: {}",
-            known.join(", ")
-        );
+        let message = format!("path {path:?} not found; available paths: {}", known.join(", "));
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
     pub(super) fn method_not_allowed(path: &str, method: &Method, allowed: &[&str]) -> Self {
         let allow = allowed.join(", ");
         let message = format!("method {method} not allowed for {path}; allowed: {allow}");
-        let error = Self::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "method_not_allowed",
-            message,
-        );
-        Self {
-            allow: Some(allow),
-            ..error
-        }
+        let error = Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message);
+        Self { allow: Some(allow), ..error }
     }
 
     pub(super) fn too_large(limit: usize) -> Self {

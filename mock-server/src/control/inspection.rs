@@ -70,10 +70,7 @@ pub(super) fn pay_in(state: &mut MockState, request: &ControlRequest<'_>) -> Con
         workspace: Option<String>,
         amount_usd: String,
     }
-    let PayIn {
-        workspace,
-        amount_usd,
-    } = request.body()?;
+    let PayIn { workspace, amount_usd } = request.body()?;
     let amount = amount_usd.trim().parse().map_err(|_| {
         ControlApiError::invalid(format!(
             "amount_usd: invalid amount {amount_usd:?}: expected dollars, such as 20.00"
@@ -103,12 +100,9 @@ pub(super) fn request(state: &mut MockState, request: &ControlRequest<'_>) -> Co
 /// Returns a request in the request log, with its exchange as far as that is stored.
 pub(crate) fn request_view(state: &MockState, seq: u64) -> Option<Value> {
     let mut view = state.simulator.request(seq)?;
-    let exchange = state
-        .exchanges
-        .view(seq, view.get("headers")?)
-        .unwrap_or_else(
-            || json!({"duration_ms": null, "request": null, "response": null, "account": null}),
-        );
+    let exchange = state.exchanges.view(seq, view.get("headers")?).unwrap_or_else(
+        || json!({"duration_ms": null, "request": null, "response": null, "account": null}),
+    );
     if let (Some(fields), Value::Object(exchange)) = (view.as_object_mut(), exchange) {
         fields.extend(exchange);
     }

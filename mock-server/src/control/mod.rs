@@ -351,10 +351,7 @@ pub(crate) fn refuse_foreign<B>(
 fn error_response(error: ControlApiError) -> Response<ControlBody> {
     let body = json!({"error": {"code": error.code, "message": error.message}});
     let mut response = json_response(error.status, body.into());
-    if let Some(allow) = error
-        .allow
-        .and_then(|allow| HeaderValue::try_from(allow).ok())
-    {
+    if let Some(allow) = error.allow.and_then(|allow| HeaderValue::try_from(allow).ok()) {
         response.headers_mut().insert(ALLOW, allow);
     }
     response
@@ -374,26 +371,17 @@ pub(crate) fn requested_advance(request: &http::Request<Bytes>) -> Option<Durati
     if !is_advance || request.body().len() > MAX_BODY_BYTES {
         return None;
     }
-    let request = ControlRequest {
-        id: "",
-        query: "",
-        body: request.body(),
-    };
+    let request = ControlRequest { id: "", query: "", body: request.body() };
     actions::advance_span(&request).ok()
 }
 
 fn run(state: &mut MockState, request: &http::Request<Bytes>) -> ControlResult {
     let path = request.uri().path();
-    let at_path = || {
-        ENDPOINTS
-            .iter()
-            .filter_map(|endpoint| Some((endpoint, endpoint.matches_path(path)?)))
-    };
+    let at_path =
+        || ENDPOINTS.iter().filter_map(|endpoint| Some((endpoint, endpoint.matches_path(path)?)));
     let Some((endpoint, id)) = at_path().find(|(endpoint, _)| endpoint.method == request.method())
     else {
-        let allowed: Vec<_> = at_path()
-            .map(|(endpoint, _)| endpoint.method.as_str())
-            .collect();
+        let allowed: Vec<_> = at_path().map(|(endpoint, _)| endpoint.method.as_str()).collect();
         return Err(match allowed.is_empty() {
             true => {
                 let mut known: Vec<_> = ENDPOINTS.iter().map(|endpoint| endpoint.path).collect();
@@ -407,11 +395,7 @@ fn run(state: &mut MockState, request: &http::Request<Bytes>) -> ControlResult {
         return Err(ControlApiError::too_large(MAX_BODY_BYTES));
     }
     let query = request.uri().query().unwrap_or_default();
-    let request = ControlRequest {
-        id,
-        query,
-        body: request.body(),
-    };
+    let request = ControlRequest { id, query, body: request.body() };
     (endpoint.handler)(state, &request).map_err(|error| match endpoint.usage() {
         None => error,
         Some(usage) => error.with_usage(&usage),
@@ -421,9 +405,7 @@ fn run(state: &mut MockState, request: &http::Request<Bytes>) -> ControlResult {
 impl Endpoint {
     /// Describes the body; `None` if there is none.
     fn usage(&self) -> Option<String> {
-        let Self {
-            method, path, body, ..
-        } = self;
+        let Self { method, path, body, .. } = self;
         (!body.is_empty()).then(|| format!("expected body of {method} {path}: {body}"))
     }
 
@@ -431,9 +413,7 @@ impl Endpoint {
     fn matches_path<'p>(&self, path: &'p str) -> Option<&'p str> {
         match self.path.strip_suffix("{id}") {
             None => (path == self.path).then_some(""),
-            Some(stem) => path
-                .strip_prefix(stem)
-                .filter(|id| !id.is_empty() && !id.contains('/')),
+            Some(stem) => path.strip_prefix(stem).filter(|id| !id.is_empty() && !id.contains('/')),
         }
     }
 }
@@ -459,8 +439,6 @@ fn json_response(status: StatusCode, body: ControlBody) -> Response<ControlBody>
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
     let no_sniffing = HeaderValue::from_static("nosniff");
-    response
-        .headers_mut()
-        .insert(X_CONTENT_TYPE_OPTIONS, no_sniffing);
+    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, no_sniffing);
     response
 }

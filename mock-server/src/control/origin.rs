@@ -33,16 +33,11 @@ pub(super) fn check<B>(request: &Request<B>, names: &[String]) -> Result<(), Con
         return Err(foreign_host(host.as_str(), names, &advice));
     }
     for origin in headers.get_all(ORIGIN) {
-        let sender = origin
-            .to_str()
-            .ok()
-            .and_then(|text| text.parse::<Uri>().ok());
+        let sender = origin.to_str().ok().and_then(|text| text.parse::<Uri>().ok());
         let sender = sender.as_ref().and_then(Uri::authority);
         let is_own = sender.is_some_and(|sender| {
             is_accepted(sender, names)
-                && host
-                    .as_ref()
-                    .is_none_or(|host| host.port_u16() == sender.port_u16())
+                && host.as_ref().is_none_or(|host| host.port_u16() == sender.port_u16())
         });
         if !is_own {
             return Err(foreign_origin(origin));
@@ -61,9 +56,7 @@ fn is_accepted(authority: &Authority, names: &[String]) -> bool {
     let host = authority.host();
     let address = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
-        || address
-            .parse()
-            .is_ok_and(|address: IpAddr| address.is_loopback())
+        || address.parse().is_ok_and(|address: IpAddr| address.is_loopback())
         || names.iter().any(|name| name.eq_ignore_ascii_case(host))
 }
 
@@ -71,10 +64,7 @@ fn foreign_host(host: &str, names: &[String], advice: &str) -> ControlApiError {
     let names = names.iter().map(String::as_str);
     let others = names.filter(|name| !LOOPBACK.contains(name));
     let accepted: Vec<_> = LOOPBACK.into_iter().chain(others).collect();
-    let message = format!(
-        "invalid host {host:?}: expected {}{advice}",
-        accepted.join(", ")
-    );
+    let message = format!("invalid host {host:?}: expected {}{advice}", accepted.join(", "));
     ControlApiError::new(StatusCode::MISDIRECTED_REQUEST, "foreign_host", message)
 }
 
@@ -107,13 +97,7 @@ mod tests {
 
     #[test]
     fn loopback_and_configured_hosts_are_accepted() {
-        for host in [
-            "127.0.0.1:4013",
-            "localhost:4013",
-            "LOCALHOST",
-            "[::1]:4013",
-            "mock:4013",
-        ] {
+        for host in ["127.0.0.1:4013", "localhost:4013", "LOCALHOST", "[::1]:4013", "mock:4013"] {
             assert_eq!(refusal(Some(host), None), None, "{host}");
             let origin = format!("http://{host}");
             assert_eq!(refusal(Some(host), Some(&origin)), None, "{origin}");
@@ -154,10 +138,7 @@ mod tests {
 
     #[test]
     fn the_message_says_how_to_accept_a_host() {
-        let request = Request::get("/")
-            .header(HOST, "mock:4013")
-            .body(())
-            .unwrap();
+        let request = Request::get("/").header(HOST, "mock:4013").body(()).unwrap();
         for names in [vec![], vec!["127.0.0.1".to_owned()]] {
             let message = check(&request, &names).unwrap_err().message;
             assert_eq!(

@@ -25,11 +25,7 @@ pub(super) struct ControlRequest<'r> {
 impl ControlRequest<'_> {
     /// Deserializes the body. A missing body is treated as an empty object.
     pub(super) fn body<T: DeserializeOwned>(&self) -> Result<T, ControlApiError> {
-        let body: &[u8] = if self.body.is_empty() {
-            b"{}"
-        } else {
-            self.body
-        };
+        let body: &[u8] = if self.body.is_empty() { b"{}" } else { self.body };
         serde_json::from_slice(body).map_err(|error| ControlApiError::invalid(error.to_string()))
     }
 
@@ -37,10 +33,7 @@ impl ControlRequest<'_> {
     pub(super) fn page(&self) -> Result<Option<Page>, ControlApiError> {
         let mut page = None;
         for pair in self.query.split('&').filter(|pair| !pair.is_empty()) {
-            let page = page.get_or_insert(Page {
-                limit: MAX_PAGE_SIZE,
-                start: 0,
-            });
+            let page = page.get_or_insert(Page { limit: MAX_PAGE_SIZE, start: 0 });
             let invalid = |name, text, expected: &str| {
                 let message = format!("{name}: invalid value {text:?}: expected {expected}");
                 ControlApiError::invalid(message)

@@ -8,11 +8,7 @@ use axum::response::{IntoResponse, Response};
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 const ASSETS: &[(&str, &str, &str)] = &[
-    (
-        "dashboard.css",
-        "text/css; charset=utf-8",
-        include_str!("assets/dashboard.css"),
-    ),
+    ("dashboard.css", "text/css; charset=utf-8", include_str!("assets/dashboard.css")),
     ("icon.svg", "image/svg+xml", include_str!("assets/icon.svg")),
     ("app.js", SCRIPT, include_str!("assets/app.js")),
     ("clock.js", SCRIPT, include_str!("assets/clock.js")),
@@ -21,11 +17,7 @@ const ASSETS: &[(&str, &str, &str)] = &[
     ("keyboard.js", SCRIPT, include_str!("assets/keyboard.js")),
     ("live.js", SCRIPT, include_str!("assets/live.js")),
     ("morph.js", SCRIPT, include_str!("assets/morph.js")),
-    (
-        "navigation.js",
-        SCRIPT,
-        include_str!("assets/navigation.js"),
-    ),
+    ("navigation.js", SCRIPT, include_str!("assets/navigation.js")),
     ("status.js", SCRIPT, include_str!("assets/status.js")),
 ];
 

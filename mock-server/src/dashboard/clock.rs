@@ -10,14 +10,8 @@ use crate::control;
 use crate::service::Service;
 
 /// The spans of the buttons, in seconds.
-const SPANS: [(&str, u32); 6] = [
-    ("1 s", 1),
-    ("10 s", 10),
-    ("1 min", 60),
-    ("10 min", 600),
-    ("1 h", 3_600),
-    ("1 day", 86_400),
-];
+const SPANS: [(&str, u32); 6] =
+    [("1 s", 1), ("10 s", 10), ("1 min", 60), ("10 min", 600), ("1 h", 3_600), ("1 day", 86_400)];
 
 /// `GET /dashboard/clock`.
 pub(super) async fn view(State(service): State<Service>) -> Markup {

@@ -86,14 +86,8 @@ mod tests {
         let request = |method: &str| json!({"method": method, "path": "/v1/jobs", "headers": {}});
         let command = |method: &str| command("http://h", &request(method), None);
         assert_eq!(command("GET"), "curl -sS \\\n  'http://h/v1/jobs'");
-        assert_eq!(
-            command("POST"),
-            "curl -sS \\\n  -X POST \\\n  'http://h/v1/jobs'"
-        );
-        assert_eq!(
-            command("HEAD"),
-            "curl -sS \\\n  --head \\\n  'http://h/v1/jobs'"
-        );
+        assert_eq!(command("POST"), "curl -sS \\\n  -X POST \\\n  'http://h/v1/jobs'");
+        assert_eq!(command("HEAD"), "curl -sS \\\n  --head \\\n  'http://h/v1/jobs'");
     }
 
     #[test]

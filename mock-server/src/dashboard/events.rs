@@ -61,10 +61,8 @@ pub(super) async fn stream(
     let Parameters { since, only } = match parameters {
         Ok(Query(parameters)) => parameters,
         Err(error) => {
-            let message = format!(
-                "{}: expected ?since=N, ?only=request or ?only=change",
-                error.body_text()
-            );
+            let message =
+                format!("{}: expected ?since=N, ?only=request or ?only=change", error.body_text());
             let body = json!({"error": {"code": "invalid_request", "message": message}});
             let json = [(axum::http::header::CONTENT_TYPE, "application/json")];
             return (StatusCode::BAD_REQUEST, json, body.to_string()).into_response();
@@ -80,16 +78,10 @@ pub(super) async fn stream(
     let observer = Observer {
         service,
         // Requests before the start of the stream are sent at once.
-        revision: if since.or(last_id).is_some() {
-            u64::MAX
-        } else {
-            revision
-        },
+        revision: if since.or(last_id).is_some() { u64::MAX } else { revision },
         generation,
         // A larger number is from before a reset or a restart.
-        since: last_id
-            .or(since)
-            .map_or(last, |seq| if seq > last { 0 } else { seq }),
+        since: last_id.or(since).map_or(last, |seq| if seq > last { 0 } else { seq }),
         only,
         // The first event tells the client that the stream has started.
         unsent: VecDeque::from([Event::default().comment("started")]),
@@ -132,15 +124,11 @@ impl Observer {
         if self.only != Some(Only::Request) {
             let clock = self.service.read(control::clock_view);
             let now = json!({"now": clock.get("now")});
-            self.unsent
-                .push_back(Event::default().event("change").data(now.to_string()));
+            self.unsent.push_back(Event::default().event("change").data(now.to_string()));
         }
     }
 
     fn request(&self, entry: &Value) -> Event {
-        Event::default()
-            .event("request")
-            .id(self.since.to_string())
-            .data(entry.to_string())
+        Event::default().event("request").id(self.since.to_string()).data(entry.to_string())
     }
 }

@@ -86,9 +86,7 @@ fn left(fault: &Value) -> String {
 
 fn options(fault: &Value) -> String {
     let names = ["probability", "retry_after_seconds", "delay_ms"];
-    let set = names
-        .into_iter()
-        .filter_map(|name| Some(format!("{name} {}", at(fault, &[name])?)));
+    let set = names.into_iter().filter_map(|name| Some(format!("{name} {}", at(fault, &[name])?)));
     set.collect::<Vec<_>>().join(", ")
 }
 
@@ -134,18 +132,9 @@ mod tests {
     #[test]
     fn every_kind_can_be_selected() {
         for (kind, _) in KINDS {
-            assert!(
-                serde_json::from_value::<FaultKind>(json!(kind)).is_ok(),
-                "{kind}"
-            );
+            assert!(serde_json::from_value::<FaultKind>(json!(kind)).is_ok(), "{kind}");
         }
-        let message = serde_json::from_value::<FaultKind>(json!("x"))
-            .unwrap_err()
-            .to_string();
-        assert_eq!(
-            message.matches('`').count() / 2 - 1,
-            KINDS.len(),
-            "{message}"
-        );
+        let message = serde_json::from_value::<FaultKind>(json!("x")).unwrap_err().to_string();
+        assert_eq!(message.matches('`').count() / 2 - 1, KINDS.len(), "{message}");
     }
 }

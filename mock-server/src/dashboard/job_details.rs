@@ -102,25 +102,13 @@ fn timeline(item: &Value, now: Time) -> Markup {
     let mut steps: Vec<_> = planned
         .into_iter()
         .filter_map(|(name, at)| Some((name, at?)))
-        .map(|(name, at)| Step {
-            name,
-            at,
-            is_done: at <= until,
-        })
+        .map(|(name, at)| Step { name, at, is_done: at <= until })
         // What has ended early never reaches its later steps.
         .filter(|step| !is_terminal || step.is_done)
         .collect();
-    let end = if is_terminal {
-        Some(updated)
-    } else {
-        parse(&["timeline", "ends_at"])
-    };
+    let end = if is_terminal { Some(updated) } else { parse(&["timeline", "ends_at"]) };
     if let Some(at) = end {
-        steps.push(Step {
-            name: "Ended",
-            at,
-            is_done: is_terminal,
-        });
+        steps.push(Step { name: "Ended", at, is_done: is_terminal });
     }
     let last = end.unwrap_or(until).max(until);
     let total = last.since(created).as_secs_f64().max(0.001);
@@ -167,11 +155,7 @@ fn is_terminal(item: &Value) -> bool {
 
 fn artifacts(item: &Value) -> Markup {
     let of_job = items(item, &["result", "artifacts"]);
-    let artifacts = if of_job.is_empty() {
-        items(item, &["artifacts"])
-    } else {
-        of_job
-    };
+    let artifacts = if of_job.is_empty() { items(item, &["artifacts"]) } else { of_job };
     html! {
         @if !artifacts.is_empty() {
             section.artifacts aria-labelledby="artifacts-title" {
@@ -207,10 +191,7 @@ fn artifact_of(artifact: &Value) -> Markup {
 fn properties(item: &Value) -> Markup {
     let spent = |name| whole(item, &["usage", name]).map(|micros| micros as f64 / 1e6);
     let mut rows = vec![
-        (
-            "Workspace",
-            html! { span.mono { (text(item, &["workspace"])) } },
-        ),
+        ("Workspace", html! { span.mono { (text(item, &["workspace"])) } }),
         ("Created", date_time(text(item, &["created_at"]))),
         ("Updated", date_time(text(item, &["updated_at"]))),
     ];
@@ -226,10 +207,7 @@ fn properties(item: &Value) -> Markup {
     let queue = text(item, &["queue_id"]);
     if !queue.is_empty() {
         let index = whole(item, &["item_index"]).unwrap_or_default();
-        rows.push((
-            "Bulk queue",
-            html! { span.mono { (queue) } ", item " (index) },
-        ));
+        rows.push(("Bulk queue", html! { span.mono { (queue) } ", item " (index) }));
     }
     if let Some(metadata) =
         at(item, &["metadata"]).filter(|metadata| **metadata != serde_json::json!({}))

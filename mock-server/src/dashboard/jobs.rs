@@ -75,31 +75,13 @@ fn list_of(service: &Service, selection: &JobSelection, selected: &str) -> Marku
     let (mut rows, runs, is_empty) = service.read(|state| {
         let simulator = &state.simulator;
         let jobs = simulator.newest_jobs(MAX_ROWS, |job| {
-            let texts = [
-                &*job.id,
-                &*job.model,
-                job.job_type.as_str(),
-                &*job.workspace,
-            ];
-            selection.matches(
-                job.status.as_str(),
-                JobStatus::is_terminal(&job.status),
-                &texts,
-            )
+            let texts = [&*job.id, &*job.model, job.job_type.as_str(), &*job.workspace];
+            selection.matches(job.status.as_str(), JobStatus::is_terminal(&job.status), &texts)
         });
         let runs = simulator.newest_runs(MAX_ROWS, |run| {
             let subject = run.config.subject.as_deref().unwrap_or_default();
-            let texts = [
-                &*run.id,
-                run.config.kind.as_str(),
-                subject,
-                &run.config.workspace,
-            ];
-            selection.matches(
-                run.status.as_str(),
-                RunStatus::is_terminal(&run.status),
-                &texts,
-            )
+            let texts = [&*run.id, run.config.kind.as_str(), subject, &run.config.workspace];
+            selection.matches(run.status.as_str(), RunStatus::is_terminal(&run.status), &texts)
         });
         (jobs, runs, simulator.is_without_jobs())
     });
@@ -135,12 +117,8 @@ fn list_of(service: &Service, selection: &JobSelection, selected: &str) -> Marku
 }
 
 fn filters(selection: &JobSelection) -> Markup {
-    let shows = [
-        ("", "All"),
-        ("active", "Active"),
-        ("failed", "Failed"),
-        ("completed", "Completed"),
-    ];
+    let shows =
+        [("", "All"), ("active", "Active"), ("failed", "Failed"), ("completed", "Completed")];
     search_form(
         View::Jobs.path(),
         "Search jobs and runs",

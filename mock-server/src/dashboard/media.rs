@@ -23,9 +23,6 @@ pub(super) async fn file(
     let render = move || serve(&spec, &method, &headers).map(Body::from);
     match tokio::task::spawn_blocking(render).await {
         Ok(response) => response.into_response(),
-        Err(_) => super::plain(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "cannot render the file\n",
-        ),
+        Err(_) => super::plain(StatusCode::INTERNAL_SERVER_ERROR, "cannot render the file\n"),
     }
 }

@@ -104,17 +104,12 @@ impl Dashboard {
             (CONTENT_SECURITY_POLICY, CONTENT_POLICY),
             (X_CONTENT_TYPE_OPTIONS, "nosniff"),
             (REFERRER_POLICY, "no-referrer"),
-            (
-                HeaderName::from_static("cross-origin-resource-policy"),
-                "same-origin",
-            ),
+            (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
             (VARY, "accept"),
         ] {
             headers.insert(name, HeaderValue::from_static(value));
         }
-        headers
-            .entry(CACHE_CONTROL)
-            .or_insert(HeaderValue::from_static("no-store"));
+        headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         response
     }
 }

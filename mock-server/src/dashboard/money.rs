@@ -29,11 +29,7 @@ pub(super) async fn view(
     let selected = workspace.unwrap_or_else(|| DEMO_WORKSPACE.to_owned());
     let (workspaces, top_ups, entries) = service.read(|state| {
         let simulator = &state.simulator;
-        (
-            simulator.workspaces(),
-            simulator.top_ups(),
-            simulator.newest_entries(&selected, MAX_ROWS),
-        )
+        (simulator.workspaces(), simulator.top_ups(), simulator.newest_entries(&selected, MAX_ROWS))
     });
     let is_selected = |workspace: &Value| text(workspace, &["id"]) == selected;
     let content = html! {

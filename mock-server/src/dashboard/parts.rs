@@ -246,9 +246,6 @@ mod tests {
     #[test]
     fn links_are_escaped() {
         assert_eq!(link("/a", &[("q", ""), ("b", "")]), "/a");
-        assert_eq!(
-            link("/a", &[("q", "x&y=z"), ("b", "1")]),
-            "/a?q=x%26y%3Dz&b=1"
-        );
+        assert_eq!(link("/a", &[("q", "x&y=z"), ("b", "1")]), "/a?q=x%26y%3Dz&b=1");
     }
 }

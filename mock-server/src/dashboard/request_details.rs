@@ -67,12 +67,8 @@ pub(super) fn details(service: &Service, seq: u64) -> (String, Markup) {
 fn created(request: &Value) -> Markup {
     let body = text(request, &["response", "body"]);
     let body: Value = serde_json::from_str(body).unwrap_or_default();
-    let paths: [&[&str]; 4] = [
-        &["data", "job", "id"],
-        &["data", "run_id"],
-        &["data", "job_id"],
-        &["data", "id"],
-    ];
+    let paths: [&[&str]; 4] =
+        [&["data", "job", "id"], &["data", "run_id"], &["data", "job_id"], &["data", "id"]];
     let mut ids = paths.into_iter().map(|path| text(&body, path));
     let id = ids.find(|id| id.starts_with("job_") || id.starts_with("run_"));
     html! {
@@ -95,18 +91,9 @@ fn account(request: &Value) -> Markup {
     let jobs = |name| whole(&account, &["workspace", name]).unwrap_or_default();
     let mut rows = vec![
         ("Surface", html! { (text(request, &["surface"])) }),
-        (
-            "Operation",
-            html! { span.mono { (or_dash(text(request, &["operation"]))) } },
-        ),
-        (
-            "Request ID",
-            html! { span.mono { (text(request, &["request_id"])) } },
-        ),
-        (
-            "Idempotency key",
-            html! { span.mono { (or_dash(text(request, &["idempotency_key"]))) } },
-        ),
+        ("Operation", html! { span.mono { (or_dash(text(request, &["operation"]))) } }),
+        ("Request ID", html! { span.mono { (text(request, &["request_id"])) } }),
+        ("Idempotency key", html! { span.mono { (or_dash(text(request, &["idempotency_key"]))) } }),
     ];
     if account.is_object() {
         let revoked = at(&account, &["revoked"]).and_then(Value::as_bool) == Some(true);

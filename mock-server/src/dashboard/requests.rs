@@ -102,9 +102,7 @@ fn list_of(service: &Service, selection: &RequestSelection, selected: Option<u64
         let rows: Vec<_> = rows.into_iter().map(with_duration).collect();
         (rows, simulator.last_seq() > 0)
     });
-    let older = rows
-        .get(MAX_ROWS - 1)
-        .and_then(|(row, _)| whole(row, &["seq"]));
+    let older = rows.get(MAX_ROWS - 1).and_then(|(row, _)| whole(row, &["seq"]));
     let older = older.filter(|_| rows.len() > MAX_ROWS);
     html! {
         section.list aria-label="All requests" {
@@ -197,9 +195,7 @@ fn first_steps(service: &Service) -> Markup {
          -H 'content-type: application/json' \\\n  --data-raw {}",
         curl::quote(body)
     );
-    let environment = service
-        .environment()
-        .map(|(name, value)| format!("export {name}='{value}'"));
+    let environment = service.environment().map(|(name, value)| format!("export {name}='{value}'"));
     html! {
         div.first-steps {
             h2 { "No requests yet" }

@@ -32,18 +32,13 @@ impl Mock {
             .header("content-type", "application/json")
             .body(Bytes::from(body.to_string()))
             .unwrap();
-        let call = HostRequest {
-            host: Host::Open,
-            peer: [127, 0, 0, 1].into(),
-            request,
-        };
+        let call = HostRequest { host: Host::Open, peer: [127, 0, 0, 1].into(), request };
         let reply = self.service.call(call).await;
         serde_json::from_slice(reply.response.body()).unwrap()
     }
 
     async fn image(&self, prompt: &str) -> Value {
-        self.submit(json!({"model": "image-i", "prompt": prompt}))
-            .await
+        self.submit(json!({"model": "image-i", "prompt": prompt})).await
     }
 
     async fn control(&self, method: &str, path: &str, body: &str) -> Value {
@@ -51,19 +46,14 @@ impl Mock {
         let call = HostRequest {
             host: Host::Control,
             peer: [127, 0, 0, 1].into(),
-            request: request
-                .body(Bytes::copy_from_slice(body.as_bytes()))
-                .unwrap(),
+            request: request.body(Bytes::copy_from_slice(body.as_bytes())).unwrap(),
         };
         let reply = self.service.call(call).await;
         serde_json::from_slice(reply.response.body()).unwrap()
     }
 
     async fn response(&self, path: &str) -> Response<Body> {
-        let request = Request::get(path)
-            .header(ACCEPT, "text/html")
-            .body(())
-            .unwrap();
+        let request = Request::get(path).header(ACCEPT, "text/html").body(()).unwrap();
         assert!(Dashboard::is_for(&request), "{path}");
         self.dashboard.respond(request).await
     }
@@ -109,41 +99,24 @@ async fn every_view_is_a_page_with_a_strict_content_policy() {
         "/dashboard/state",
     ] {
         let response = mock.response(path).await;
-        let policy = response.headers()[CONTENT_SECURITY_POLICY]
-            .to_str()
-            .unwrap();
+        let policy = response.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap();
         assert!(policy.starts_with("default-src 'self';"), "{policy}");
         assert!(!policy.contains("unsafe"), "{policy}");
         assert_eq!(response.headers()[X_CONTENT_TYPE_OPTIONS], "nosniff");
         let page = mock.page(path).await;
-        assert!(
-            page.contains("<main") && page.contains("aria-label=\"Views\""),
-            "{path}"
-        );
-        assert!(
-            !page.contains(" style=") && !page.contains(" onclick="),
-            "{path}"
-        );
+        assert!(page.contains("<main") && page.contains("aria-label=\"Views\""), "{path}");
+        assert!(!page.contains(" style=") && !page.contains(" onclick="), "{path}");
     }
     assert_eq!(mock.response("/dashboard/nothing").await.status(), 404);
-    assert_eq!(
-        mock.response("/dashboard/assets/nothing.js").await.status(),
-        404
-    );
+    assert_eq!(mock.response("/dashboard/assets/nothing.js").await.status(), 404);
     let script = mock.response("/dashboard/assets/app.js").await;
-    assert_eq!(
-        script.headers()["content-type"],
-        "text/javascript; charset=utf-8"
-    );
+    assert_eq!(script.headers()["content-type"], "text/javascript; charset=utf-8");
 }
 
 #[tokio::test]
 async fn an_empty_mock_says_what_to_do_first() {
     let page = Mock::new().page("/").await;
-    assert!(
-        page.contains("curl -sS http://open.test/v1/image-router/generate"),
-        "{page}"
-    );
+    assert!(page.contains("curl -sS http://open.test/v1/image-router/generate"), "{page}");
     assert!(page.contains("SVC_BASE_URL"), "{page}");
 }
 
@@ -156,8 +129,7 @@ async fn what_clients_send_is_escaped() {
         "mode": "webhook", "webhook_url": "https://hooks.example.com/?a=<script>",
     });
     let receipt = mock.submit(body).await;
-    mock.control("POST", "/clock/advance", "{\"seconds\": 60}")
-        .await;
+    mock.control("POST", "/clock/advance", "{\"seconds\": 60}").await;
     let job = receipt["data"]["job"]["id"].as_str().unwrap();
     for path in [
         "/dashboard/requests/1".to_owned(),
@@ -186,30 +158,18 @@ async fn a_refused_request_is_explained() {
     assert!(page.contains("Why it was refused"), "{page}");
     assert!(page.contains("invalid_request"), "{page}");
     assert!(page.contains("99.99"), "the balance at that time: {page}");
-    assert!(
-        page.contains("2 of 100"),
-        "the jobs in flight at that time: {page}"
-    );
-    assert!(
-        page.contains("authorization: Bearer svc_open_demo"),
-        "{page}"
-    );
+    assert!(page.contains("2 of 100"), "the jobs in flight at that time: {page}");
+    assert!(page.contains("authorization: Bearer svc_open_demo"), "{page}");
     let errors = mock.page("/dashboard/requests?show=errors").await;
-    assert_eq!(
-        errors.matches("data-key=\"3\"").count(),
-        2,
-        "the row and the view: {errors}"
-    );
+    assert_eq!(errors.matches("data-key=\"3\"").count(), 2, "the row and the view: {errors}");
     assert!(!errors.contains("/dashboard/requests/2"), "{errors}");
 }
 
 #[tokio::test]
 async fn a_missing_balance_is_explained_with_a_form() {
     let mock = Mock::new();
-    mock.control("POST", "/workspaces/ws_demo", r#"{"balance_usd": 0}"#)
-        .await;
-    mock.submit(json!({"model": "image-i", "prompt": "a fox"}))
-        .await;
+    mock.control("POST", "/workspaces/ws_demo", r#"{"balance_usd": 0}"#).await;
+    mock.submit(json!({"model": "image-i", "prompt": "a fox"})).await;
     let page = mock.page("/dashboard/requests/1").await;
     assert!(page.contains("It needs"), "{page}");
     assert!(page.contains("data-send=\"POST /top-ups\""), "{page}");
@@ -221,18 +181,14 @@ async fn a_requested_error_is_told_from_one_of_the_request() {
     let body = json!({"model": "image-i", "prompt": "a [mock:refuse=insufficient_funds] fox"});
     mock.submit(body).await;
     let page = mock.page("/dashboard/requests/1").await;
-    assert!(
-        page.contains("[mock:refuse=insufficient_funds]</code>, which asks"),
-        "{page}"
-    );
+    assert!(page.contains("[mock:refuse=insufficient_funds]</code>, which asks"), "{page}");
     assert!(!page.contains("POST /top-ups"), "{page}");
 }
 
 #[tokio::test]
 async fn names_in_messages_are_marked() {
     let mock = Mock::new();
-    mock.submit(json!({"model": "image-i", "prompt": "a fox", "size": 3}))
-        .await;
+    mock.submit(json!({"model": "image-i", "prompt": "a fox", "size": 3})).await;
     let page = mock.page("/dashboard/requests/1").await;
     assert!(page.contains("<code>size</code> is not a field"), "{page}");
 }
@@ -241,8 +197,7 @@ async fn names_in_messages_are_marked() {
 async fn an_artifact_is_served_from_the_control_port_without_being_logged() {
     let mock = Mock::new();
     let receipt = mock.image("a fox").await;
-    mock.control("POST", "/clock/advance", "{\"seconds\": 60}")
-        .await;
+    mock.control("POST", "/clock/advance", "{\"seconds\": 60}").await;
     let job = receipt["data"]["job"]["id"].as_str().unwrap();
     let page = mock.page(&format!("/dashboard/jobs/{job}")).await;
     let (_, rest) = page.split_once("src=\"/dashboard/media/").unwrap();
@@ -267,10 +222,7 @@ async fn requests_and_changes_are_streamed() {
         let bytes = stream.next().await.unwrap().unwrap();
         received.push_str(std::str::from_utf8(&bytes).unwrap());
     }
-    assert!(
-        received.contains("event: request\nid: 1\ndata: {"),
-        "{received}"
-    );
+    assert!(received.contains("event: request\nid: 1\ndata: {"), "{received}");
     mock.image("two").await;
     while !received.contains("id: 2\n") {
         let bytes = stream.next().await.unwrap().unwrap();

@@ -19,9 +19,7 @@ pub(super) fn whole(value: &Value, path: &[&str]) -> Option<u64> {
 
 /// Returns the items of the list at a path of field names.
 pub(super) fn items<'v>(value: &'v Value, path: &[&str]) -> &'v [Value] {
-    at(value, path)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    at(value, path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// Returns the value at a path of field names, unless it is null.
@@ -39,9 +37,7 @@ pub(super) fn fields(value: &Value, path: &[&str]) -> Vec<(String, String)> {
     let fields = object.into_iter().flatten();
     fields
         .map(|(name, value)| {
-            let text = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             (name.clone(), text)
         })
         .collect()
@@ -58,10 +54,7 @@ pub(super) fn id_of(item: &Value) -> &str {
 /// Returns what a job or run makes: the type and model of a job, the kind and subject of a run.
 pub(super) fn kind_of(item: &Value) -> (String, &str) {
     match text(item, &["kind"]) {
-        "" => (
-            text(item, &["type"]).replace('_', " "),
-            text(item, &["model"]),
-        ),
+        "" => (text(item, &["type"]).replace('_', " "), text(item, &["model"])),
         kind => {
             let subject = [text(item, &["format_id"]), text(item, &["action_id"])];
             let subject = subject.into_iter().find(|id| !id.is_empty());

@@ -112,10 +112,7 @@ fn details_of(service: &Service, id: &str) -> Markup {
     let (attempts, delivery) = service.read(|state| {
         let simulator = &state.simulator;
         let attempts = simulator.newest_deliveries(MAX_ROWS, |attempt| attempt.is_for(subject));
-        (
-            attempts,
-            subject.and_then(|id| simulator.webhook_delivery(id)),
-        )
+        (attempts, subject.and_then(|id| simulator.webhook_delivery(id)))
     });
     let problem = attempts.first().map(|attempt| text(attempt, &["error"]));
     html! {

@@ -42,10 +42,7 @@ pub(crate) static ACTIONS: [Action; 2] = [
         name: "Daily clip",
         description: "Makes a clip of the day.",
         owner: Owner::Workspace("ws_demo"),
-        triggers: &[
-            Trigger::Schedule(DailySchedule { hour: 9, minute: 0 }),
-            Trigger::ApiCall,
-        ],
+        triggers: &[Trigger::Schedule(DailySchedule { hour: 9, minute: 0 }), Trigger::ApiCall],
     },
     Action {
         id: "act_no_trigger",
@@ -159,10 +156,7 @@ mod tests {
 
     #[test]
     fn a_schedule_is_due_once_a_day() {
-        let schedule = DailySchedule {
-            hour: 9,
-            minute: 30,
-        };
+        let schedule = DailySchedule { hour: 9, minute: 30 };
         assert_eq!(schedule.cron(), "30 9 * * *");
         let at = |seconds: u64| Time::default().after(Duration::from_secs(seconds));
         let (today, tomorrow) = (at(9 * 3600 + 1800), at(33 * 3600 + 1800));

@@ -17,18 +17,12 @@ pub(crate) enum Credential<'h> {
 impl<'h> Credential<'h> {
     /// Reads the credential from `Authorization: Bearer KEY` or `x-api-key: KEY`.
     pub(crate) fn from_headers(headers: &'h HeaderMap) -> Self {
-        let bearer = headers
-            .get_all(http::header::AUTHORIZATION)
-            .into_iter()
-            .map(|value| {
-                let text = value.to_str().ok()?.trim();
-                let (scheme, key) = text.split_once(' ')?;
-                scheme.eq_ignore_ascii_case("bearer").then_some(key)
-            });
-        let plain = headers
-            .get_all("x-api-key")
-            .into_iter()
-            .map(|value| value.to_str().ok());
+        let bearer = headers.get_all(http::header::AUTHORIZATION).into_iter().map(|value| {
+            let text = value.to_str().ok()?.trim();
+            let (scheme, key) = text.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then_some(key)
+        });
+        let plain = headers.get_all("x-api-key").into_iter().map(|value| value.to_str().ok());
         let mut presented = bearer.chain(plain);
         match (presented.next(), presented.next()) {
             (None, _) => Self::None,

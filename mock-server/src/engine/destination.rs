@@ -32,19 +32,13 @@ pub(crate) fn parse_public_https(
         }
         Some(Host::Ipv6(address)) => is_public_v6(address),
     };
-    if public {
-        Ok(url)
-    } else {
-        Err("must be on a public host")
-    }
+    if public { Ok(url) } else { Err("must be on a public host") }
 }
 
 /// Checks that a webhook URL is public HTTPS and not too long.
 pub(crate) fn webhook(text: &str, addresses: &HostAddresses) -> Result<(), String> {
     if text.chars().count() > MAX_WEBHOOK_URL_LENGTH {
-        return Err(format!(
-            "must have at most {MAX_WEBHOOK_URL_LENGTH} characters"
-        ));
+        return Err(format!("must have at most {MAX_WEBHOOK_URL_LENGTH} characters"));
     }
     parse_public_https(text, addresses)?;
     Ok(())
@@ -58,9 +52,7 @@ pub(crate) fn parse_https(text: &str) -> Result<Url, &'static str> {
     if text.contains(is_unsafe) {
         return Err("must be a URL without whitespace, control characters or backslashes");
     }
-    let has_scheme = text
-        .get(..8)
-        .is_some_and(|start| start.eq_ignore_ascii_case("https://"));
+    let has_scheme = text.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"));
     if !has_scheme {
         return Err("must be an https URL");
     }
@@ -79,9 +71,7 @@ fn authority(text: &str) -> &str {
 
 /// Returns the host of an authority as it is written, without the port.
 fn host_of(authority: &str) -> &str {
-    authority
-        .rsplit_once(':')
-        .map_or(authority, |(host, _)| host)
+    authority.rsplit_once(':').map_or(authority, |(host, _)| host)
 }
 
 fn is_local_name(name: &str) -> bool {
@@ -155,9 +145,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     let bits = address.to_bits();
     let within = |first: Ipv6Addr, length: u32| (bits ^ first.to_bits()) >> (128 - length) == 0;
     within(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3)
-        && !SPECIAL_V6
-            .iter()
-            .any(|(first, length)| within(Ipv6Addr::from(*first), *length))
+        && !SPECIAL_V6.iter().any(|(first, length)| within(Ipv6Addr::from(*first), *length))
 }
 
 #[cfg(test)]
@@ -185,11 +173,7 @@ mod tests {
             ("https://invalid.example/", false),
             ("https://notinvalid/", false),
         ] {
-            assert_eq!(
-                is_unreachable(&parse_https(url).unwrap()),
-                expected,
-                "{url}"
-            );
+            assert_eq!(is_unreachable(&parse_https(url).unwrap()), expected, "{url}");
         }
     }
 

@@ -39,11 +39,7 @@ impl Directives {
     pub(crate) fn parse<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
         let mut directives = Self::default();
         for text in texts {
-            for directive in text
-                .split("[mock:")
-                .skip(1)
-                .filter_map(|rest| rest.split_once(']'))
-            {
+            for directive in text.split("[mock:").skip(1).filter_map(|rest| rest.split_once(']')) {
                 directives.apply(directive.0);
             }
         }
@@ -95,15 +91,11 @@ fn seconds(text: &str) -> Option<Duration> {
     let starts_and_ends = |text: &str, is: fn(&u8) -> bool| {
         text.as_bytes().first().is_some_and(is) && text.as_bytes().last().is_some_and(is)
     };
-    let decimal = text
-        .bytes()
-        .all(|byte| byte.is_ascii_digit() || byte == b'.')
+    let decimal = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
         && starts_and_ends(text, u8::is_ascii_digit);
     let number: f64 = decimal.then(|| text.parse().ok()).flatten()?;
     let span = Duration::try_from_secs_f64(number.min(MAX_SECONDS)).ok()?;
-    Some(Duration::from_micros(
-        u64::try_from(span.as_micros()).unwrap_or(u64::MAX),
-    ))
+    Some(Duration::from_micros(u64::try_from(span.as_micros()).unwrap_or(u64::MAX)))
 }
 
 #[cfg(test)]
@@ -136,11 +128,7 @@ mod tests {
                 "CODE" => format!("[mock:{name}=stripe_error]"),
                 _ => format!("[mock:{name}=2]"),
             };
-            assert_ne!(
-                Directives::parse([example.as_str()]),
-                Directives::default(),
-                "{example}"
-            );
+            assert_ne!(Directives::parse([example.as_str()]), Directives::default(), "{example}");
             let heading = page.lines().any(|line| {
                 line.starts_with("### ") && line.contains(&format!("`[mock:{directive}]`"))
             });

@@ -244,9 +244,7 @@ impl FaultRules {
     ) -> Option<Fault> {
         let index = self.0.iter().position(|rule| {
             rule.matches(host, target)
-                && rule
-                    .probability
-                    .is_none_or(|probability| rng.fraction() < probability)
+                && rule.probability.is_none_or(|probability| rng.fraction() < probability)
         })?;
         let rule = self.0.get_mut(index)?;
         let fault = rule.clone();
@@ -281,10 +279,7 @@ impl Fault {
     /// Creates a rule that responds with an error code, once.
     #[must_use]
     pub fn error(code: ErrorCode) -> Self {
-        Self {
-            code: Some(code),
-            ..Self::new(FaultKind::Error)
-        }
+        Self { code: Some(code), ..Self::new(FaultKind::Error) }
     }
 
     /// Restricts the rule to requests of an operation.
@@ -318,14 +313,12 @@ impl Fault {
         self.check_download_fault()?;
         self.check_code()?;
         if self.times == Some(0) {
-            return Err(ControlError::Invalid(
-                "times: must be at least 1".to_owned(),
-            ));
+            return Err(ControlError::Invalid("times: must be at least 1".to_owned()));
         }
         match self.probability {
-            Some(probability) if !(0.0..=1.0).contains(&probability) => Err(ControlError::Invalid(
-                "probability: must be from 0 to 1".to_owned(),
-            )),
+            Some(probability) if !(0.0..=1.0).contains(&probability) => {
+                Err(ControlError::Invalid("probability: must be from 0 to 1".to_owned()))
+            }
             _ => Ok(()),
         }
     }
@@ -377,9 +370,7 @@ impl Fault {
             }
             (None, false) => format!("expected one of {}", accepted.join(", ")),
         };
-        Err(ControlError::Invalid(format!(
-            "code: {problem}: {expected}"
-        )))
+        Err(ControlError::Invalid(format!("code: {problem}: {expected}")))
     }
 
     /// Returns the error codes that the operations to which the rule applies can respond with.
@@ -400,10 +391,7 @@ impl Fault {
         });
         let possible: Vec<_> = operations.flat_map(error_codes).collect();
         let known = ErrorCode::KNOWN.iter();
-        known
-            .filter(|code| possible.contains(code))
-            .cloned()
-            .collect()
+        known.filter(|code| possible.contains(code)).cloned().collect()
     }
 
     fn matches(&self, host: Host, target: Option<FaultTarget>) -> bool {
@@ -435,14 +423,10 @@ mod tests {
     #[test]
     fn a_probability_applies_to_a_share_of_requests() {
         let (mut faults, mut rng) = (FaultRules::default(), Rng::new(7));
-        faults
-            .add(fault(r#"{"kind": "garbage", "probability": 0.25}"#))
-            .unwrap();
+        faults.add(fault(r#"{"kind": "garbage", "probability": 0.25}"#)).unwrap();
         let hits = (0..4000)
             .filter(|_| {
-                faults
-                    .next_fault(Host::Media, Some(FaultTarget::Artifact), &mut rng)
-                    .is_some()
+                faults.next_fault(Host::Media, Some(FaultTarget::Artifact), &mut rng).is_some()
             })
             .count();
         assert!((850..1150).contains(&hits), "{hits}");

@@ -96,9 +96,7 @@ impl Format {
     }
 
     pub(crate) fn by_slug(handle: &str, slug: &str) -> Option<&'static Self> {
-        FORMATS
-            .iter()
-            .find(|format| format.handle == handle && format.slug == slug)
+        FORMATS.iter().find(|format| format.handle == handle && format.slug == slug)
     }
 
     /// Returns `true` if the Format is in the workspace's catalog: its own, granted and first-party

@@ -37,10 +37,7 @@ impl HostAddresses {
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = HostAddress> {
-        self.0.iter().map(|(host, address)| HostAddress {
-            host: host.clone(),
-            address: *address,
-        })
+        self.0.iter().map(|(host, address)| HostAddress { host: host.clone(), address: *address })
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -88,12 +88,7 @@ impl IdempotencyKeys {
             true => &mut self.expiring,
             false => &mut self.lasting,
         };
-        list.add(UsedKey {
-            key,
-            body_digest,
-            used_at: now,
-            receipt,
-        });
+        list.add(UsedKey { key, body_digest, used_at: now, receipt });
     }
 
     /// Removes expired keys.
@@ -110,10 +105,7 @@ impl IdempotencyKeys {
 
     /// Returns a copy without indexes, which shares the keys.
     pub(crate) fn without_indexes(&self) -> Self {
-        Self {
-            expiring: self.expiring.without_index(),
-            lasting: self.lasting.without_index(),
-        }
+        Self { expiring: self.expiring.without_index(), lasting: self.lasting.without_index() }
     }
 }
 
@@ -135,9 +127,7 @@ impl State {
             _ => None,
         });
         match unknown {
-            Some(id) => Err(format!(
-                "an idempotency key refers to the unknown job {id:?}"
-            )),
+            Some(id) => Err(format!("an idempotency key refers to the unknown job {id:?}")),
             None => Ok(()),
         }
     }

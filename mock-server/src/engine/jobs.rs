@@ -90,11 +90,7 @@ pub(crate) struct Job {
     #[serde(rename = "course")]
     pub(crate) timeline: Timeline,
     /// The error that the job will end with, if it is going to fail.
-    #[serde(
-        rename = "fails_with",
-        default,
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(rename = "fails_with", default, skip_serializing_if = "Option::is_none")]
     pub(crate) planned_error: Option<ErrorCode>,
     /// The error that the job failed with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -246,9 +242,7 @@ impl Jobs {
 
     /// Returns the number of jobs of a workspace that have not ended.
     pub(crate) fn in_flight(&self, workspace: &str) -> usize {
-        self.by_workspace
-            .get(workspace)
-            .map_or(0, JobIndex::in_flight)
+        self.by_workspace.get(workspace).map_or(0, JobIndex::in_flight)
     }
 
     /// Returns all jobs, oldest first.
@@ -274,10 +268,7 @@ impl Jobs {
 
     /// Returns a copy without indexes, which shares the jobs.
     pub(crate) fn without_indexes(&self) -> Self {
-        Self {
-            jobs: self.jobs.clone(),
-            ..Self::default()
-        }
+        Self { jobs: self.jobs.clone(), ..Self::default() }
     }
 }
 

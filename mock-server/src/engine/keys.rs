@@ -92,20 +92,8 @@ pub(crate) struct Keys(BTreeMap<String, ApiKey>);
 const INITIAL: [(&str, KeyKind, &str, bool, bool); 7] = [
     ("svc_open_demo", KeyKind::Open, "ws_demo", false, false),
     ("svc_dev_demo", KeyKind::Developer, "ws_demo", true, false),
-    (
-        "svc_dev_noscope",
-        KeyKind::Developer,
-        "ws_demo",
-        false,
-        false,
-    ),
-    (
-        "svc_sa_demo",
-        KeyKind::ServiceAccount,
-        "ws_demo",
-        true,
-        false,
-    ),
+    ("svc_dev_noscope", KeyKind::Developer, "ws_demo", false, false),
+    ("svc_sa_demo", KeyKind::ServiceAccount, "ws_demo", true, false),
     ("svc_revoked", KeyKind::Developer, "ws_demo", true, true),
     ("svc_team_demo", KeyKind::Developer, "ws_team", true, false),
     ("svc_dev_other", KeyKind::Developer, "ws_other", true, false),

@@ -126,11 +126,7 @@ impl TryFrom<LedgerDocument> for Ledger {
     type Error = String;
 
     fn try_from(document: LedgerDocument) -> Result<Self, String> {
-        let LedgerDocument {
-            mut accounts,
-            mut entries,
-            next_seq,
-        } = document;
+        let LedgerDocument { mut accounts, mut entries, next_seq } = document;
         if entries.next_seq() > next_seq {
             return Err("the next sequence number of the ledger is in use".to_owned());
         }
@@ -141,22 +137,14 @@ impl TryFrom<LedgerDocument> for Ledger {
             account.entries.insert(seq);
         }
         entries.share_workspaces(&accounts);
-        Ok(Self {
-            accounts,
-            entries,
-            next_seq,
-        })
+        Ok(Self { accounts, entries, next_seq })
     }
 }
 
 impl Ledger {
     /// Opens an account with an opening balance.
     pub(crate) fn open(&mut self, workspace: &str, opening: Usd) {
-        let account = Account {
-            opening,
-            available: opening,
-            ..Account::default()
-        };
+        let account = Account { opening, available: opening, ..Account::default() };
         self.accounts.insert(workspace.into(), account);
     }
 
@@ -181,24 +169,17 @@ impl Ledger {
     }
 
     pub(crate) fn accounts(&self) -> impl Iterator<Item = (&str, &Account)> {
-        self.accounts
-            .iter()
-            .map(|(workspace, account)| (workspace.as_ref(), account))
+        self.accounts.iter().map(|(workspace, account)| (workspace.as_ref(), account))
     }
 
     pub(crate) fn available(&self, workspace: &str) -> Usd {
-        self.account(workspace)
-            .map_or(Usd::ZERO, |account| account.available)
+        self.account(workspace).map_or(Usd::ZERO, |account| account.available)
     }
 
     /// Checks that the available balance covers a price.
     pub(crate) fn covers(&self, workspace: &str, price: Usd) -> Result<(), InsufficientBalance> {
         let available = self.available(workspace);
-        if price <= available {
-            Ok(())
-        } else {
-            Err(InsufficientBalance { available })
-        }
+        if price <= available { Ok(()) } else { Err(InsufficientBalance { available }) }
     }
 
     /// Books an entry, completely or not at all.
@@ -214,20 +195,12 @@ impl Ledger {
         let seq = self.next_seq;
         let (workspace, account) = self.account_mut(workspace);
         let available = account.available;
-        let (available, reserved) = account
-            .balance_after(kind, amount)
-            .ok_or(InsufficientBalance { available })?;
+        let (available, reserved) =
+            account.balance_after(kind, amount).ok_or(InsufficientBalance { available })?;
         (account.available, account.reserved) = (available, reserved);
         account.entries.insert(seq);
         self.next_seq = seq.saturating_add(1);
-        let entry = LedgerEntry {
-            id: id.into(),
-            workspace,
-            kind,
-            amount,
-            subject,
-            created_at,
-        };
+        let entry = LedgerEntry { id: id.into(), workspace, kind, amount, subject, created_at };
         self.entries.insert(seq, entry);
         Ok(())
     }
@@ -270,10 +243,7 @@ impl Ledger {
 
     /// Returns the account of a workspace and that of the wallet of its organization.
     fn accounts_of(&self, workspace: &str) -> [Option<&Account>; 2] {
-        [
-            self.account(workspace),
-            self.account(&organization_account(workspace)),
-        ]
+        [self.account(workspace), self.account(&organization_account(workspace))]
     }
 
     /// Returns the entries of all workspaces from a sequence number on, oldest first.
@@ -323,9 +293,7 @@ impl Ledger {
             });
             if amount < 0 || reserved.is_none_or(|reserved| reserved < 0) {
                 let LedgerEntry { id, workspace, .. } = entry;
-                return Err(format!(
-                    "{workspace}: the balance does not cover the entry {id}"
-                ));
+                return Err(format!("{workspace}: the balance does not cover the entry {id}"));
             }
         }
         for (name, (available, reserved)) in replayed {
@@ -359,15 +327,13 @@ impl Account {
         }
         let subtract = |from: Usd| from.checked_sub(amount).filter(|rest| *rest >= Usd::ZERO);
         match kind {
-            EntryKind::Reservation => Some((
-                subtract(self.available)?,
-                self.reserved.checked_add(amount)?,
-            )),
+            EntryKind::Reservation => {
+                Some((subtract(self.available)?, self.reserved.checked_add(amount)?))
+            }
             EntryKind::Capture => Some((self.available, subtract(self.reserved)?)),
-            EntryKind::Refund => Some((
-                self.available.checked_add(amount)?,
-                subtract(self.reserved)?,
-            )),
+            EntryKind::Refund => {
+                Some((self.available.checked_add(amount)?, subtract(self.reserved)?))
+            }
             EntryKind::TopUp => {
                 let available = self.available.checked_add(amount)?;
                 // The reserved amount may be refunded, which must not overflow either.
@@ -394,14 +360,7 @@ mod tests {
             EntryKind::TopUp => Subject::TopUp("top_1".into()),
             _ => Subject::Job("job_1".into()),
         };
-        ledger.book(
-            "ws_a",
-            "ent_1".to_owned(),
-            kind,
-            usd(amount),
-            subject,
-            Time::default(),
-        )
+        ledger.book("ws_a", "ent_1".to_owned(), kind, usd(amount), subject, Time::default())
     }
 
     #[test]
@@ -436,15 +395,10 @@ mod tests {
         for account in ["ws_a", &organization] {
             ledger.open(account, usd("10"));
         }
-        for (number, account) in ["ws_a", &organization, &organization, "ws_a"]
-            .iter()
-            .enumerate()
-        {
+        for (number, account) in ["ws_a", &organization, &organization, "ws_a"].iter().enumerate() {
             let (kind, subject) = (EntryKind::Reservation, Subject::Run("run_1".into()));
             let id = format!("ent_{number}");
-            ledger
-                .book(account, id, kind, usd("1"), subject, Time::default())
-                .unwrap();
+            ledger.book(account, id, kind, usd("1"), subject, Time::default()).unwrap();
         }
         let numbers = |before| {
             let entries = ledger.newest_first("ws_a", before);
@@ -460,9 +414,6 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.open("ws_a", usd("1.0000"));
         ledger.accounts.get_mut("ws_a").unwrap().available = usd("2.0000");
-        assert_eq!(
-            ledger.audit(),
-            Err("ws_a: the balance does not match the entries".to_owned())
-        );
+        assert_eq!(ledger.audit(), Err("ws_a: the balance does not match the entries".to_owned()));
     }
 }

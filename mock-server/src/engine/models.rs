@@ -25,29 +25,15 @@ pub(crate) struct Model {
 
 /// The lip-sync profile, which the specification describes without a letter or resolutions.
 const LIP_SYNC: Profile = Profile {
-    rates: &[Rate {
-        resolution: "",
-        price: Usd::from_micros(50_000),
-    }],
+    rates: &[Rate { resolution: "", price: Usd::from_micros(50_000) }],
     aspect_ratios: &[],
     prompt_required: false,
-    duration: Some(Range {
-        default: 5,
-        min: 2,
-        max: 60,
-    }),
+    duration: Some(Range { default: 5, min: 2, max: 60 }),
     ..profiles::H
 };
 
 const fn video(id: &'static str, name: &'static str, profile: &'static Profile) -> Model {
-    Model {
-        id,
-        name,
-        kind: "video",
-        router: Router::Video,
-        profile,
-        lip_sync: false,
-    }
+    Model { id, name, kind: "video", router: Router::Video, profile, lip_sync: false }
 }
 
 /// All models. Among models with the same price, `auto` picks the first.
@@ -56,16 +42,8 @@ pub(crate) const MODELS: [Model; 6] = [
     video("video-l", "Video L", &profiles::L),
     video("video-h", "Video H", &profiles::H),
     video("video-r", "Video R", &profiles::R),
-    Model {
-        kind: "lip_sync",
-        lip_sync: true,
-        ..video("lipsync-s", "Lip-sync S", &LIP_SYNC)
-    },
-    Model {
-        kind: "image",
-        router: Router::Image,
-        ..video("image-i", "Image I", &profiles::I)
-    },
+    Model { kind: "lip_sync", lip_sync: true, ..video("lipsync-s", "Lip-sync S", &LIP_SYNC) },
+    Model { kind: "image", router: Router::Image, ..video("image-i", "Image I", &profiles::I) },
 ];
 
 pub(crate) fn for_router(router: Router) -> impl Iterator<Item = &'static Model> {
@@ -80,9 +58,7 @@ impl Model {
     /// Returns the supported resolutions; empty for lip-sync.
     pub(crate) fn resolutions(&self) -> Vec<&'static str> {
         let resolutions = self.profile.rates.iter().map(|rate| rate.resolution);
-        resolutions
-            .filter(|resolution| !resolution.is_empty())
-            .collect()
+        resolutions.filter(|resolution| !resolution.is_empty()).collect()
     }
 
     /// Returns the names of the accepted input fields.

@@ -81,13 +81,7 @@ fn set_limit(limits: &mut Vec<(Plan, u32)>, plan: Plan, limit: u32) {
 mod tests {
     use super::*;
 
-    const PLANS: [Plan; 5] = [
-        Plan::Free,
-        Plan::Pro,
-        Plan::Startup,
-        Plan::Scale,
-        Plan::Enterprise,
-    ];
+    const PLANS: [Plan; 5] = [Plan::Free, Plan::Pro, Plan::Startup, Plan::Scale, Plan::Enterprise];
 
     #[test]
     fn the_limit_of_one_plan_can_be_set() {
@@ -95,13 +89,7 @@ mod tests {
         limits.set_writes_per_minute(Plan::Enterprise, 1);
         limits.set_writes_per_minute(Plan::Enterprise, 5000);
         limits.set_concurrent_jobs(Plan::Free, 2);
-        assert_eq!(
-            PLANS.map(|plan| limits.writes_per_minute(&plan)),
-            [120, 300, 600, 1200, 5000]
-        );
-        assert_eq!(
-            PLANS.map(|plan| limits.concurrent_jobs(&plan)),
-            [2, 200, 400, 800, 800]
-        );
+        assert_eq!(PLANS.map(|plan| limits.writes_per_minute(&plan)), [120, 300, 600, 1200, 5000]);
+        assert_eq!(PLANS.map(|plan| limits.concurrent_jobs(&plan)), [2, 200, 400, 800, 800]);
     }
 }

@@ -61,26 +61,17 @@ pub(crate) struct Profile {
 }
 
 const fn rate(resolution: &'static str, ten_thousandths: i64) -> Rate {
-    Rate {
-        resolution,
-        price: Usd::from_micros(ten_thousandths * 100),
-    }
+    Rate { resolution, price: Usd::from_micros(ten_thousandths * 100) }
 }
 
 /// Fast; text, image and reference to video, with audio.
 pub(crate) const F: Profile = Profile {
     unit: PriceUnit::Second,
     rates: &[rate("480p", 1407), rate("720p", 3024)],
-    aspect_ratios: &[
-        "auto", "adaptive", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16",
-    ],
+    aspect_ratios: &["auto", "adaptive", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16"],
     default_aspect_ratio: "16:9",
     prompt_required: true,
-    duration: Some(Range {
-        default: 5,
-        min: 4,
-        max: 15,
-    }),
+    duration: Some(Range { default: 5, min: 4, max: 15 }),
     num_images: None,
     frames: true,
     reference_images: true,
@@ -92,31 +83,18 @@ pub(crate) const F: Profile = Profile {
 pub(crate) const L: Profile = Profile {
     rates: &[rate("480p", 625), rate("720p", 1250), rate("1080p", 2500)],
     aspect_ratios: &["auto", "adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"],
-    duration: Some(Range {
-        default: 5,
-        min: 2,
-        max: 30,
-    }),
+    duration: Some(Range { default: 5, min: 2, max: 30 }),
     ..F
 };
 
 /// High resolution; text to video only.
 pub(crate) const H: Profile = Profile {
     unit: PriceUnit::Second,
-    rates: &[
-        rate("720p", 578),
-        rate("1080p", 963),
-        rate("2K", 1444),
-        rate("4K", 2157),
-    ],
+    rates: &[rate("720p", 578), rate("1080p", 963), rate("2K", 1444), rate("4K", 2157)],
     aspect_ratios: &["16:9", "9:16"],
     default_aspect_ratio: "16:9",
     prompt_required: true,
-    duration: Some(Range {
-        default: 5,
-        min: 5,
-        max: 5,
-    }),
+    duration: Some(Range { default: 5, min: 5, max: 5 }),
     num_images: None,
     frames: false,
     reference_images: false,
@@ -129,11 +107,7 @@ pub(crate) const R: Profile = Profile {
     rates: &[rate("720p", 838), rate("1080p", 1050)],
     aspect_ratios: &["16:9", "9:16", "4:3", "3:4", "1:1"],
     prompt_required: false,
-    duration: Some(Range {
-        default: 5,
-        min: 3,
-        max: 16,
-    }),
+    duration: Some(Range { default: 5, min: 3, max: 16 }),
     reference_images: true,
     audio: true,
     ..H
@@ -146,21 +120,14 @@ pub(crate) const I: Profile = Profile {
     aspect_ratios: &["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"],
     default_aspect_ratio: "1:1",
     duration: None,
-    num_images: Some(Range {
-        default: 1,
-        min: 1,
-        max: 4,
-    }),
+    num_images: Some(Range { default: 1, min: 1, max: 4 }),
     ..H
 };
 
 impl Profile {
     /// Returns the price per unit at a resolution; `None` if the profile does not have it.
     pub(crate) fn price(&self, resolution: &str) -> Option<Usd> {
-        let rate = self
-            .rates
-            .iter()
-            .find(|rate| rate.resolution == resolution)?;
+        let rate = self.rates.iter().find(|rate| rate.resolution == resolution)?;
         Some(rate.price)
     }
 

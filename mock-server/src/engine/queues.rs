@@ -44,8 +44,7 @@ pub(crate) struct Queues {
 
 impl Queues {
     fn add(&mut self, queue: Queue) {
-        self.by_id
-            .insert(queue.id.clone(), self.queues.next_number());
+        self.by_id.insert(queue.id.clone(), self.queues.next_number());
         self.queues.push(queue);
     }
 
@@ -63,10 +62,7 @@ impl Queues {
 
     /// Returns a copy without indexes, which shares the queues.
     pub(crate) fn without_indexes(&self) -> Self {
-        Self {
-            queues: self.queues.clone(),
-            ..Self::default()
-        }
+        Self { queues: self.queues.clone(), ..Self::default() }
     }
 
     fn by_id_mut(&mut self, id: &str) -> Option<&mut Queue> {
@@ -134,10 +130,8 @@ impl State {
                 let is_consistent = match (&item.config, &item.run_id) {
                     (Some(_), None) => true,
                     (None, Some(run_id)) => {
-                        let position = self
-                            .runs
-                            .by_id(run_id)
-                            .and_then(|run| run.queue_position.as_ref());
+                        let position =
+                            self.runs.by_id(run_id).and_then(|run| run.queue_position.as_ref());
                         position.is_some_and(|position| {
                             position.queue_id == *id && position.index == index
                         })

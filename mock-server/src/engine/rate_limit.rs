@@ -85,14 +85,9 @@ impl RateLimits {
             self.windows.retain(|_, window| window.ends > now);
             self.sweep_at = self.windows.len() * 2;
         }
-        let fresh = Window {
-            ends: now.after(WINDOW),
-            used: 0,
-        };
-        let window = self
-            .windows
-            .entry((limit_key, bucket == RateLimitBucket::Read))
-            .or_insert(fresh);
+        let fresh = Window { ends: now.after(WINDOW), used: 0 };
+        let window =
+            self.windows.entry((limit_key, bucket == RateLimitBucket::Read)).or_insert(fresh);
         if window.ends <= now {
             *window = fresh;
         }

@@ -43,15 +43,9 @@ pub(crate) struct LoggedRequest {
 
 impl LoggedRequest {
     pub(crate) fn view(&self) -> Value {
-        let headers: serde_json::Map<String, Value> = self
-            .headers
-            .iter()
-            .map(|(name, value)| (name.clone(), json!(value)))
-            .collect();
-        let key = self
-            .headers
-            .iter()
-            .find(|(name, _)| name == "idempotency-key");
+        let headers: serde_json::Map<String, Value> =
+            self.headers.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+        let key = self.headers.iter().find(|(name, _)| name == "idempotency-key");
         json!({
             "seq": self.seq,
             "at": self.at.to_string(),
@@ -127,10 +121,7 @@ impl RequestLog {
     /// Returns the requests after the sequence number, oldest first.
     pub(crate) fn since(&self, seq: u64) -> Vec<Value> {
         let start = self.entries.partition_point(|entry| entry.seq <= seq);
-        self.entries
-            .range(start..)
-            .map(|entry| entry.view())
-            .collect()
+        self.entries.range(start..).map(|entry| entry.view()).collect()
     }
 }
 
@@ -144,10 +135,8 @@ pub(crate) fn redact_headers(headers: &HeaderMap) -> Vec<(String, String)> {
         {
             return REDACTED.to_owned();
         }
-        let mut values = headers
-            .get_all(name)
-            .iter()
-            .map(|value| String::from_utf8_lossy(value.as_bytes()));
+        let mut values =
+            headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
         let first = values.next().unwrap_or_default();
         match values.next() {
             None => truncate_text(&first),

@@ -55,7 +55,9 @@ pub(crate) enum ResourceDetails {
         preview_id: Option<String>,
     },
     /// A preview of an avatar video.
-    Preview { speech: Speech },
+    Preview {
+        speech: Speech,
+    },
     Captions {
         video_url: String,
         language: Option<String>,
@@ -209,10 +211,7 @@ impl Resources {
 
     /// Returns a copy without indexes, which shares the resources.
     pub(crate) fn without_indexes(&self) -> Self {
-        Self {
-            resources: self.resources.clone(),
-            ..Self::default()
-        }
+        Self { resources: self.resources.clone(), ..Self::default() }
     }
 }
 
@@ -227,10 +226,7 @@ mod tests {
             id: id.to_owned(),
             workspace: "ws_a".to_owned(),
             job_id: format!("job_{id}"),
-            details: ResourceDetails::Avatar {
-                handle: handle.to_owned(),
-                is_ready: false,
-            },
+            details: ResourceDetails::Avatar { handle: handle.to_owned(), is_ready: false },
         }
     }
 

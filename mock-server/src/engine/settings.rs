@@ -154,10 +154,7 @@ mod tests {
 
     #[test]
     fn client_time_is_divided_by_the_speed() {
-        let hosts = Hosts {
-            speed: 20.0,
-            ..Hosts::default()
-        };
+        let hosts = Hosts { speed: 20.0, ..Hosts::default() };
         let second = Duration::from_secs(1);
         assert_eq!(hosts.client_time(4 * second), Duration::from_millis(200));
         assert_eq!(hosts.service_time(4 * second), 80 * second);
@@ -167,10 +164,7 @@ mod tests {
 
     #[test]
     fn client_time_is_rounded_up_to_milliseconds() {
-        let hosts = Hosts {
-            speed: 3.0,
-            ..Hosts::default()
-        };
+        let hosts = Hosts { speed: 3.0, ..Hosts::default() };
         let third = hosts.client_time(Duration::from_secs(1));
         assert_eq!(third, Duration::from_millis(334));
         assert_eq!(hosts.client_time(Duration::ZERO), Duration::ZERO);

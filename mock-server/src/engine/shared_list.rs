@@ -28,11 +28,7 @@ struct Chunk<T> {
 
 impl<T> Default for SharedList<T> {
     fn default() -> Self {
-        Self {
-            chunks: BTreeMap::new(),
-            next_number: 0,
-            len: 0,
-        }
+        Self { chunks: BTreeMap::new(), next_number: 0, len: 0 }
     }
 }
 
@@ -208,10 +204,7 @@ mod tests {
         list.remove(99);
         list.push("y".to_owned());
         assert_eq!(before.get(3).unwrap(), "3");
-        assert_eq!(
-            (before.len(), before.get(99).unwrap().as_str()),
-            (100, "99")
-        );
+        assert_eq!((before.len(), before.get(99).unwrap().as_str()), (100, "99"));
         assert_eq!(list.iter().last().unwrap(), "y");
         assert_ne!(list, before);
     }

@@ -65,10 +65,7 @@ impl Snapshot {
         let runs = state.runs.positions(runs);
         let mut copy = state.without_indexes();
         copy.timers = state.timers.renumbered(&jobs, &runs);
-        Self {
-            version: VERSION,
-            state: copy,
-        }
+        Self { version: VERSION, state: copy }
     }
 
     pub(crate) fn to_value(&self) -> Value {
@@ -93,10 +90,7 @@ pub(crate) fn read(reader: impl io::Read) -> Result<State, RestoreError> {
 
 fn checked(document: Result<SnapshotDocument, serde_json::Error>) -> Result<State, RestoreError> {
     let document = document.map_err(|error| RestoreError(error.to_string()))?;
-    let SnapshotDocument {
-        version: Version,
-        mut state,
-    } = document;
+    let SnapshotDocument { version: Version, mut state } = document;
     state.check().map_err(RestoreError)?;
     state.schedule_actions();
     Ok(state)

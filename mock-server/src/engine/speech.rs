@@ -64,9 +64,7 @@ impl Speech {
     /// Returns the duration of the speech in whole seconds.
     pub(crate) fn seconds(&self) -> u64 {
         let characters = u64::try_from(self.text.trim().chars().count()).unwrap_or(u64::MAX);
-        characters
-            .div_ceil(CHARACTERS_PER_SECOND)
-            .clamp(MIN_SECONDS, MAX_SECONDS)
+        characters.div_ceil(CHARACTERS_PER_SECOND).clamp(MIN_SECONDS, MAX_SECONDS)
     }
 
     /// Returns the duration of the preview in whole seconds.

@@ -34,10 +34,7 @@ impl Time {
     /// Returns the time that is `span` later. Saturates at the maximum.
     #[must_use]
     pub fn after(self, span: Duration) -> Self {
-        Self(
-            self.0
-                .saturating_add(u64::try_from(span.as_micros()).unwrap_or(u64::MAX)),
-        )
+        Self(self.0.saturating_add(u64::try_from(span.as_micros()).unwrap_or(u64::MAX)))
     }
 
     /// Returns the time that is `span` earlier; `None` if that is before the Unix epoch.

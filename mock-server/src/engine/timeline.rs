@@ -27,11 +27,7 @@ const MAX_POLL_HINT: Duration = Duration::from_secs(10);
 impl Timeline {
     pub(crate) fn new(created_at: Time, duration: Duration, stuck: bool) -> Self {
         let duration_micros = u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
-        Self {
-            created_at,
-            duration_micros,
-            stuck,
-        }
+        Self { created_at, duration_micros, stuck }
     }
 
     pub(crate) fn created_at(&self) -> Time {
@@ -87,8 +83,6 @@ impl Timeline {
     /// Returns when the given number of tenths of the duration has passed.
     pub(crate) fn after_tenths(&self, tenths: u64) -> Time {
         let micros = u128::from(self.duration_micros) * u128::from(tenths) / 10;
-        self.created_at.after(Duration::from_micros(
-            u64::try_from(micros).unwrap_or(u64::MAX),
-        ))
+        self.created_at.after(Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX)))
     }
 }

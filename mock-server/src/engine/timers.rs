@@ -47,11 +47,7 @@ impl Timers {
 
     /// Removes and returns the first event that is due by `now`.
     pub(crate) fn pop(&mut self, now: Time) -> Option<(Time, TimerEvent)> {
-        if self.next()? <= now {
-            self.0.pop_first()
-        } else {
-            None
-        }
+        if self.next()? <= now { self.0.pop_first() } else { None }
     }
 
     /// Returns the timers with other numbers of jobs and runs. Those without a new number are left

@@ -56,8 +56,7 @@ pub(crate) struct TopUps {
 
 impl TopUps {
     pub(crate) fn add(&mut self, top_up: TopUp) {
-        self.by_token
-            .insert(top_up.token.clone(), top_up.id.clone());
+        self.by_token.insert(top_up.token.clone(), top_up.id.clone());
         if top_up.status == TopUpStatus::Pending {
             self.expiring.insert(expiry(&top_up));
         }
@@ -99,9 +98,8 @@ impl TopUps {
     /// Removes the top-ups that were created up to a time and are settled.
     pub(crate) fn remove_settled_until(&mut self, until: Time) {
         while let Some((created_at, id)) = self.by_age.first().filter(|(at, _)| *at <= until) {
-            let is_pending = self
-                .get(id)
-                .is_some_and(|top_up| top_up.status == TopUpStatus::Pending);
+            let is_pending =
+                self.get(id).is_some_and(|top_up| top_up.status == TopUpStatus::Pending);
             if is_pending {
                 return;
             }

@@ -8,11 +8,8 @@ use serde_json::Value;
 use super::{Host, Hosts};
 
 /// The placeholder of each base URL. The leading NUL keeps them apart from other texts.
-const PLACEHOLDERS: [(Host, &str); 3] = [
-    (Host::Open, "\u{0}open"),
-    (Host::Developer, "\u{0}developer"),
-    (Host::Media, "\u{0}media"),
-];
+const PLACEHOLDERS: [(Host, &str); 3] =
+    [(Host::Open, "\u{0}open"), (Host::Developer, "\u{0}developer"), (Host::Media, "\u{0}media")];
 
 /// Returns hosts with placeholders as their base URLs.
 pub(crate) fn placeholder_hosts() -> Hosts {
@@ -33,9 +30,7 @@ pub(crate) fn placeholder_hosts() -> Hosts {
 pub(crate) fn insert_placeholders(mut receipt: Value, hosts: &Hosts) -> Value {
     for (host, placeholder) in PLACEHOLDERS {
         // Metadata is provided by the caller and stays unchanged.
-        replace(&mut receipt, hosts.base(host), placeholder, |name| {
-            name != "metadata"
-        });
+        replace(&mut receipt, hosts.base(host), placeholder, |name| name != "metadata");
     }
     receipt
 }
@@ -57,9 +52,7 @@ fn replace(value: &mut Value, from: &str, to: &str, included: fn(&str) -> bool) 
                 *text = format!("{to}{path}");
             }
         }
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| replace(item, from, to, included)),
+        Value::Array(items) => items.iter_mut().for_each(|item| replace(item, from, to, included)),
         Value::Object(fields) => fields
             .iter_mut()
             .filter(|(name, _)| included(name))
@@ -91,17 +84,8 @@ mod tests {
             })
         };
         let stored = insert_placeholders(receipt(&here.open, &here.media), &here);
-        assert!(
-            !stored["status_url"].to_string().contains("127.0.0.1"),
-            "{stored}"
-        );
-        assert_eq!(
-            resolve_placeholders(stored.clone(), &here),
-            receipt(&here.open, &here.media)
-        );
-        assert_eq!(
-            resolve_placeholders(stored, &there),
-            receipt(&there.open, &there.media)
-        );
+        assert!(!stored["status_url"].to_string().contains("127.0.0.1"), "{stored}");
+        assert_eq!(resolve_placeholders(stored.clone(), &here), receipt(&here.open, &here.media));
+        assert_eq!(resolve_placeholders(stored, &there), receipt(&there.open, &there.media));
     }
 }

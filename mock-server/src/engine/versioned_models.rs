@@ -14,10 +14,7 @@ pub(crate) const USD_PER_CREDIT: Usd = Usd::from_micros(10_000);
 /// Creates a rate in credits per unit. The tier is a resolution, a quality, or empty if the product
 /// has a single rate.
 const fn credits(tier: &'static str, credits: i64) -> Rate {
-    Rate {
-        resolution: tier,
-        price: Usd::from_micros(credits * USD_PER_CREDIT.as_micros()),
-    }
+    Rate { resolution: tier, price: Usd::from_micros(credits * USD_PER_CREDIT.as_micros()) }
 }
 
 /// An entry of the price list: a type of job, the model that runs it, and its rates.
@@ -46,33 +43,15 @@ pub(crate) static PRICE_LIST: [Product; 8] = [
 ];
 
 const IMAGES: &[Rate] = &[credits("720p", 1), credits("1080p", 2)];
-const VIDEOS: &[Rate] = &[
-    credits("480p", 5),
-    credits("720p", 10),
-    credits("1080p", 20),
-];
-const SPEECH: &[Rate] = &[
-    credits("standard", 5),
-    credits("plus", 10),
-    credits("max", 20),
-];
+const VIDEOS: &[Rate] = &[credits("480p", 5), credits("720p", 10), credits("1080p", 20)];
+const SPEECH: &[Rate] = &[credits("standard", 5), credits("plus", 10), credits("max", 20)];
 
 /// The duration of music in seconds.
-pub(crate) const MUSIC_SECONDS: Range = Range {
-    default: 30,
-    min: 5,
-    max: 300,
-};
+pub(crate) const MUSIC_SECONDS: Range = Range { default: 30, min: 5, max: 300 };
 
-const IMAGE_PROFILE: Profile = Profile {
-    rates: IMAGES,
-    ..profiles::I
-};
+const IMAGE_PROFILE: Profile = Profile { rates: IMAGES, ..profiles::I };
 
-const VIDEO_PROFILE: Profile = Profile {
-    rates: VIDEOS,
-    ..profiles::L
-};
+const VIDEO_PROFILE: Profile = Profile { rates: VIDEOS, ..profiles::L };
 
 /// The model `image-1.0`, which accepts the same parameters as profile I.
 pub(crate) static IMAGE_1: Model = Model {
@@ -96,9 +75,7 @@ pub(crate) static VIDEO_1: Model = Model {
 
 /// Returns the price of the given number of units; `None` if the product is free.
 pub(crate) fn price(job_type: JobType, tier: &str, units: u64) -> Option<Usd> {
-    let product = PRICE_LIST
-        .iter()
-        .find(|product| product.job_type == job_type)?;
+    let product = PRICE_LIST.iter().find(|product| product.job_type == job_type)?;
     let rate = product.rates.iter().find(|rate| rate.resolution == tier)?;
     let price = rate.price.checked_mul(i64::try_from(units).ok()?)?;
     (price > Usd::ZERO).then_some(price)
@@ -111,9 +88,7 @@ mod tests {
     #[test]
     fn every_job_type_is_in_the_price_list_once() {
         for job_type in JobType::ALL {
-            let rows = PRICE_LIST
-                .iter()
-                .filter(|product| product.job_type == job_type);
+            let rows = PRICE_LIST.iter().filter(|product| product.job_type == job_type);
             assert_eq!(rows.count(), 1, "{job_type:?}");
         }
     }

@@ -106,17 +106,13 @@ pub(crate) struct PreviousSecret {
 impl Workspace {
     /// Returns the secret before the last rotation, while it is valid.
     pub(crate) fn previous(&self, now: Time) -> Option<&PreviousSecret> {
-        self.previous
-            .as_ref()
-            .filter(|previous| now < previous.valid_until)
+        self.previous.as_ref().filter(|previous| now < previous.valid_until)
     }
 
     /// Returns the valid signing secrets, newest first.
     pub(crate) fn secrets(&self, now: Time) -> Vec<&str> {
         let previous = self.previous(now).map(|previous| previous.secret.as_str());
-        std::iter::once(self.signing_secret.as_str())
-            .chain(previous)
-            .collect()
+        std::iter::once(self.signing_secret.as_str()).chain(previous).collect()
     }
 
     pub(crate) fn fingerprint(&self) -> String {
@@ -183,13 +179,11 @@ impl Workspaces {
     }
 
     pub(crate) fn kind(&self, id: &str) -> WorkspaceKind {
-        self.get(id)
-            .map_or(WorkspaceKind::Personal, |workspace| workspace.kind)
+        self.get(id).map_or(WorkspaceKind::Personal, |workspace| workspace.kind)
     }
 
     pub(crate) fn plan(&self, id: &str) -> Plan {
-        self.get(id)
-            .map_or(Plan::Free, |workspace| workspace.plan.clone())
+        self.get(id).map_or(Plan::Free, |workspace| workspace.plan.clone())
     }
 }
 

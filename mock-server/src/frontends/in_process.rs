@@ -49,9 +49,7 @@ impl InProcess {
     #[must_use]
     pub fn new(setup: Setup) -> Self {
         let urls = HOSTS.map(|(_, name)| format!("https://{name}"));
-        Self {
-            service: setup.service(TimeSource::runtime(), Addresses::new(urls)),
-        }
+        Self { service: setup.service(TimeSource::runtime(), Addresses::new(urls)) }
     }
 
     /// Sets the function that responds to each attempt to deliver a webhook. It replaces routes.
@@ -96,8 +94,7 @@ impl InProcess {
         self,
         receiver: impl FnMut(&Delivery) -> DeliveryOutcome + Send + 'static,
     ) -> Self {
-        self.service
-            .set_webhook_receiver(WebhookReceiver(Box::new(receiver)));
+        self.service.set_webhook_receiver(WebhookReceiver(Box::new(receiver)));
         self
     }
 }
@@ -128,13 +125,7 @@ impl Transport for InProcess {
             };
             let is_head = request.method() == Method::HEAD;
             let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
-            let reply = service
-                .call(HostRequest {
-                    host,
-                    peer,
-                    request,
-                })
-                .await;
+            let reply = service.call(HostRequest { host, peer, request }).await;
             to_response(reply, is_head)
         })
     }
@@ -145,21 +136,13 @@ fn to_response(
     reply: Reply,
     is_head: bool,
 ) -> Result<http::Response<ResponseBody>, TransportError> {
-    let Reply {
-        mut response,
-        transmission,
-        delay,
-        ..
-    } = reply;
+    let Reply { mut response, transmission, delay, .. } = reply;
     if transmission == Transmission::Close {
         return Err(connection_closed());
     }
     let length = response.body().len();
     if response.status() != StatusCode::NO_CONTENT {
-        response
-            .headers_mut()
-            .entry(CONTENT_LENGTH)
-            .or_insert_with(|| length.into());
+        response.headers_mut().entry(CONTENT_LENGTH).or_insert_with(|| length.into());
     }
     Ok(response.map(|mut bytes| {
         let is_truncated = transmission == Transmission::Truncate && length > 0;

@@ -19,11 +19,7 @@ pub(super) struct Stall {
 impl Stall {
     /// Removes the second half from a body, to send it after `duration`.
     pub(super) fn new(bytes: &mut Bytes, duration: Duration) -> Self {
-        Self {
-            pause: None,
-            duration,
-            rest: bytes.split_off(bytes.len() / 2),
-        }
+        Self { pause: None, duration, rest: bytes.split_off(bytes.len() / 2) }
     }
 
     pub(super) fn rest_len(&self) -> usize {

@@ -15,15 +15,8 @@ pub(crate) struct RawMessage(pub(crate) Vec<u8>);
 
 impl RawMessage {
     fn parts(&self) -> (&str, &[u8]) {
-        let end = self
-            .0
-            .windows(4)
-            .position(|bytes| bytes == b"\r\n\r\n")
-            .unwrap();
-        (
-            std::str::from_utf8(&self.0[..end]).unwrap(),
-            &self.0[end + 4..],
-        )
+        let end = self.0.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap();
+        (std::str::from_utf8(&self.0[..end]).unwrap(), &self.0[end + 4..])
     }
 
     pub(crate) fn status(&self) -> u16 {
@@ -31,11 +24,7 @@ impl RawMessage {
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let fields = self
-            .parts()
-            .0
-            .lines()
-            .filter_map(|line| line.split_once(": "));
+        let fields = self.parts().0.lines().filter_map(|line| line.split_once(": "));
         fields
             .into_iter()
             .find(|(known, _)| known.eq_ignore_ascii_case(name))
@@ -52,9 +41,7 @@ impl RawMessage {
 }
 
 pub(crate) async fn connect(url: &str) -> TcpStream {
-    TcpStream::connect(url.strip_prefix("http://").unwrap())
-        .await
-        .unwrap()
+    TcpStream::connect(url.strip_prefix("http://").unwrap()).await.unwrap()
 }
 
 /// Reads until the connection is closed or reset.
@@ -104,9 +91,7 @@ impl TestReceiver {
     pub(crate) async fn start(responses: &[&'static str]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let route = format!("{RECEIVER_ORIGIN}=http://{address}")
-            .parse()
-            .unwrap();
+        let route = format!("{RECEIVER_ORIGIN}=http://{address}").parse().unwrap();
         let requests: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
         let (stored, responses) = (Arc::clone(&requests), responses.to_vec());
         tokio::spawn(async move {

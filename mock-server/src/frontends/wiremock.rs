@@ -105,31 +105,15 @@ impl MockService {
 impl Setup {
     /// Starts the mock on wiremock.
     pub async fn start(self) -> MockService {
-        let servers = [
-            server().await,
-            server().await,
-            server().await,
-            server().await,
-        ];
+        let servers = [server().await, server().await, server().await, server().await];
         let addresses = Addresses::new(servers.each_ref().map(MockServer::uri));
         let service = self.service(TimeSource::system(), addresses);
         let hosts = [Host::Open, Host::Developer, Host::Media, Host::Control];
         for (host, server) in hosts.into_iter().zip(&servers) {
-            mount(
-                ServerState {
-                    host,
-                    service: service.clone(),
-                    reply: Mutex::default(),
-                },
-                server,
-            )
-            .await;
+            mount(ServerState { host, service: service.clone(), reply: Mutex::default() }, server)
+                .await;
         }
-        MockService {
-            _webhook_sender: WebhookSender::start(service.clone()),
-            service,
-            servers,
-        }
+        MockService { _webhook_sender: WebhookSender::start(service.clone()), service, servers }
     }
 }
 
@@ -143,18 +127,13 @@ impl Deref for MockService {
 
 impl fmt::Debug for MockService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MockService")
-            .field("service", &self.service)
-            .finish_non_exhaustive()
+        f.debug_struct("MockService").field("service", &self.service).finish_non_exhaustive()
     }
 }
 
 /// Starts a server that does not record a second copy of each request.
 async fn server() -> MockServer {
-    MockServer::builder()
-        .disable_request_recording()
-        .start()
-        .await
+    MockServer::builder().disable_request_recording().start().await
 }
 
 /// Mounts the service with the lowest priority.
@@ -172,11 +151,7 @@ async fn mount(state: ServerState, server: &MockServer) {
         .with_priority(LAST)
         .mount(server)
         .await;
-    Mock::given(any())
-        .respond_with(ReplyResponder(state))
-        .with_priority(LAST)
-        .mount(server)
-        .await;
+    Mock::given(any()).respond_with(ReplyResponder(state)).with_priority(LAST).mount(server).await;
 }
 
 /// The state that the two mocks of a server share.
@@ -199,11 +174,7 @@ impl Match for CloseMatcher {
     fn matches(&self, request: &Request) -> bool {
         let Self(state) = self;
         let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
-        let call = HostRequest {
-            host: state.host,
-            peer,
-            request: to_http_request(request),
-        };
+        let call = HostRequest { host: state.host, peer, request: to_http_request(request) };
         let reply = state.service.predict(&call);
         let closes = reply.transmission == Transmission::Close;
         state.replace_reply((!closes).then_some(reply));
@@ -254,10 +225,7 @@ fn to_response_template(reply: Reply) -> ResponseTemplate {
         parts.headers.remove(CONTENT_LENGTH);
         body.truncate(body.len() / 2);
     }
-    let headers = parts
-        .headers
-        .iter()
-        .map(|(name, value)| (name.clone(), value.clone()));
+    let headers = parts.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
     ResponseTemplate::new(parts.status)
         .append_headers(headers)
         .set_body_bytes(body)

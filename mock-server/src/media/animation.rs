@@ -27,11 +27,7 @@ pub(super) struct Animation {
 
 impl Animation {
     pub(super) fn new(card: Card, frames: u32, frames_per_second: u32) -> Self {
-        Self {
-            card,
-            frames: frames.max(1),
-            frames_per_second: frames_per_second.max(1),
-        }
+        Self { card, frames: frames.max(1), frames_per_second: frames_per_second.max(1) }
     }
 
     /// Draws frame number `frame` and returns the card. Frames must be drawn in order.
@@ -104,9 +100,7 @@ mod tests {
     #[test]
     fn the_bar_fills_over_the_duration() {
         let mut animation = Animation::new(Card::new(54, 30, 1), 50, 25);
-        let fills: Vec<usize> = (0..50)
-            .map(|frame| bar_width(animation.show(frame)))
-            .collect();
+        let fills: Vec<usize> = (0..50).map(|frame| bar_width(animation.show(frame))).collect();
         assert!(fills.is_sorted());
         assert_eq!((fills[0], fills[24], fills[49]), (1, 27, 54));
     }
@@ -130,9 +124,7 @@ mod tests {
         let ones: Vec<u8> = (0..5)
             .map(|row| {
                 let cells = &card.row(card.strip_top() + 1 + row)[9..12];
-                cells
-                    .iter()
-                    .fold(0, |bits, ink| bits << 1 | u8::from(*ink == WHITE))
+                cells.iter().fold(0, |bits, ink| bits << 1 | u8::from(*ink == WHITE))
             })
             .collect();
         assert_eq!(ones, DIGITS[1]);

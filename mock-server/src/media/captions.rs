@@ -20,13 +20,8 @@ pub(super) fn vtt(text: &str, duration_ms: u64) -> String {
         // A cue must end after it starts. If there are more cues than milliseconds, some are lost.
         if start < end {
             // Writing to a string cannot fail.
-            let _ = write!(
-                file,
-                "\n{} --> {}\n{}\n",
-                timestamp(start),
-                timestamp(end),
-                escaped(&cue)
-            );
+            let _ =
+                write!(file, "\n{} --> {}\n{}\n", timestamp(start), timestamp(end), escaped(&cue));
         }
     }
     file
@@ -64,9 +59,7 @@ fn timestamp(ms: u64) -> String {
 
 /// Escapes cue text, which is markup and in which `-->` would start a timing line.
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]
@@ -86,10 +79,7 @@ mod tests {
     #[test]
     fn long_sentences_are_split_between_words() {
         let file = vtt(&"seven letters ".repeat(30), 60_000);
-        let lines: Vec<&str> = file
-            .lines()
-            .filter(|line| line.starts_with(['s', 'l']))
-            .collect();
+        let lines: Vec<&str> = file.lines().filter(|line| line.starts_with(['s', 'l'])).collect();
         assert!(lines.len() >= 10);
         assert!(lines.iter().all(|line| line.len() <= CUE_LENGTH));
     }

@@ -65,9 +65,7 @@ impl Card {
     /// Returns the cells of a row, or an empty slice if the row does not exist.
     pub(super) fn row(&self, row: u32) -> &[Ink] {
         let start = row as usize * self.columns as usize;
-        self.cells
-            .get(start..start + self.columns as usize)
-            .unwrap_or_default()
+        self.cells.get(start..start + self.columns as usize).unwrap_or_default()
     }
 
     /// Fills the part of a rectangle that is on the card.

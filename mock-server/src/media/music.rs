@@ -65,11 +65,7 @@ fn tune(seed: u64) -> Vec<u8> {
         let root = ROOTS.get((note / NOTES_PER_BASS % 4) as usize).copied();
         let melody = Note::new(key + 12 + degree, NOTE, 0);
         let bass_from = note % NOTES_PER_BASS * NOTE;
-        let bass = Note::new(
-            key - 12 + root.unwrap_or_default(),
-            NOTES_PER_BASS * NOTE,
-            bass_from,
-        );
+        let bass = Note::new(key - 12 + root.unwrap_or_default(), NOTES_PER_BASS * NOTE, bass_from);
         for at in 0..NOTE {
             let sample = melody.sample(&wave, at) + bass.sample(&wave, at);
             bytes.extend_from_slice(&(sample as i16).to_le_bytes());
@@ -100,11 +96,7 @@ impl Note {
     fn new(semitone: i32, length: u32, from: u32) -> Self {
         let hertz = 440.0 * 2_f64.powf(f64::from(semitone - 69) / 12.0);
         let pitch = (hertz / f64::from(SAMPLE_RATE) * 256.0 * 65536.0) as u32;
-        Self {
-            pitch,
-            length,
-            from,
-        }
+        Self { pitch, length, from }
     }
 
     fn sample(&self, wave: &[i32; 256], at: u32) -> i32 {
@@ -136,10 +128,7 @@ mod tests {
     use super::*;
 
     fn samples(file: &[u8]) -> Vec<i16> {
-        file[44..]
-            .chunks(2)
-            .map(|pair| i16::from_le_bytes([pair[0], pair[1]]))
-            .collect()
+        file[44..].chunks(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]])).collect()
     }
 
     fn number(file: &[u8], at: usize) -> u32 {

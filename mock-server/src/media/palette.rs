@@ -84,11 +84,7 @@ fn mix(colour: Rgb, other: Rgb, share: u32) -> Rgb {
     let [red, green, blue] = colour;
     let [other_red, other_green, other_blue] = other;
     let part = |a: u8, b: u8| ((u32::from(a) * (256 - share) + u32::from(b) * share) / 256) as u8;
-    [
-        part(red, other_red),
-        part(green, other_green),
-        part(blue, other_blue),
-    ]
+    [part(red, other_red), part(green, other_green), part(blue, other_blue)]
 }
 
 /// Converts a colour to ITU-R BT.709 in limited range, as the video's VUI declares. The

@@ -35,10 +35,7 @@ fn from(first: usize, last: Option<usize>, length: usize) -> RequestedRange {
     match last {
         Some(last) if last < first => RequestedRange::Whole,
         _ if first >= length => RequestedRange::Unsatisfiable,
-        last => RequestedRange::Part {
-            first,
-            last: last.unwrap_or(usize::MAX).min(length - 1),
-        },
+        last => RequestedRange::Part { first, last: last.unwrap_or(usize::MAX).min(length - 1) },
     }
 }
 
@@ -46,10 +43,7 @@ fn suffix(count: usize, length: usize) -> RequestedRange {
     if count == 0 || length == 0 {
         return RequestedRange::Unsatisfiable;
     }
-    RequestedRange::Part {
-        first: length.saturating_sub(count),
-        last: length - 1,
-    }
+    RequestedRange::Part { first: length.saturating_sub(count), last: length - 1 }
 }
 
 /// Parses a position that may be empty. Returns `None` if the text is not a number.
@@ -86,10 +80,7 @@ mod tests {
             ("Bytes = 5-6 ", part(5, 6)),
             ("bytes=100-", RequestedRange::Unsatisfiable),
             ("bytes=100-200", RequestedRange::Unsatisfiable),
-            (
-                "bytes=99999999999999999999999-",
-                RequestedRange::Unsatisfiable,
-            ),
+            ("bytes=99999999999999999999999-", RequestedRange::Unsatisfiable),
             ("bytes=-0", RequestedRange::Unsatisfiable),
             ("bytes=20-10", RequestedRange::Whole),
             ("bytes=0-1,5-6", RequestedRange::Whole),

@@ -11,10 +11,7 @@ use super::{Spec, render};
 const MAX_BYTES: usize = 128 * 1024 * 1024;
 
 /// The files of all mocks in this process. A file depends only on its specification.
-static FILES: Mutex<Files> = Mutex::new(Files {
-    by_etag: BTreeMap::new(),
-    uses: 0,
-});
+static FILES: Mutex<Files> = Mutex::new(Files { by_etag: BTreeMap::new(), uses: 0 });
 
 struct Files {
     by_etag: BTreeMap<String, File>,
@@ -55,10 +52,8 @@ fn files<T>(access: impl FnOnce(&mut Files) -> T) -> T {
 impl Files {
     fn file(&mut self, etag: String) -> Arc<OnceLock<Bytes>> {
         self.uses += 1;
-        let file = self.by_etag.entry(etag).or_insert_with(|| File {
-            bytes: Arc::default(),
-            last_use: 0,
-        });
+        let file =
+            self.by_etag.entry(etag).or_insert_with(|| File { bytes: Arc::default(), last_use: 0 });
         file.last_use = self.uses;
         Arc::clone(&file.bytes)
     }
@@ -84,11 +79,7 @@ mod tests {
     use super::*;
 
     fn spec(seed: u64) -> Spec {
-        Spec::Image {
-            width: 24,
-            height: 16,
-            seed,
-        }
+        Spec::Image { width: 24, height: 16, seed }
     }
 
     #[cfg(feature = "frontend")]
@@ -104,10 +95,7 @@ mod tests {
 
     #[test]
     fn the_most_recently_used_files_are_kept() {
-        let mut files = Files {
-            by_etag: BTreeMap::new(),
-            uses: 0,
-        };
+        let mut files = Files { by_etag: BTreeMap::new(), uses: 0 };
         for etag in ["a", "b", "c", "a"] {
             let bytes = files.file(etag.to_owned());
             bytes.get_or_init(|| Bytes::from_static(&[0; 10]));

@@ -88,11 +88,7 @@ mod tests {
         for resolution in ["480p", "720p", "1080p", "2K", "4K"] {
             for aspect_ratio in ["21:9", "16:9", "4:3", "1:1", "3:4", "9:16", "3:2", "2:3"] {
                 let (width, height) = dimensions(resolution, aspect_ratio);
-                assert_eq!(
-                    (width % 2, height % 2),
-                    (0, 0),
-                    "{resolution} {aspect_ratio}"
-                );
+                assert_eq!((width % 2, height % 2), (0, 0), "{resolution} {aspect_ratio}");
             }
         }
     }

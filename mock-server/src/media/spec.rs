@@ -102,18 +102,8 @@ impl Spec {
     #[must_use]
     pub fn etag(&self) -> String {
         let identity = match self {
-            Self::Image {
-                width,
-                height,
-                seed,
-            } => format!("{width}x{height}-{seed:x}"),
-            Self::Video {
-                width,
-                height,
-                duration_ms,
-                with_audio,
-                seed,
-            } => {
+            Self::Image { width, height, seed } => format!("{width}x{height}-{seed:x}"),
+            Self::Video { width, height, duration_ms, with_audio, seed } => {
                 let sound = if *with_audio { "a" } else { "s" };
                 format!("{width}x{height}-{duration_ms}{sound}-{seed:x}")
             }
@@ -130,35 +120,21 @@ impl Spec {
 #[must_use]
 pub fn render(spec: &Spec) -> Media {
     let bytes = match spec {
-        Spec::Image {
-            width,
-            height,
-            seed,
-        } => image::png(*width, *height, *seed),
-        Spec::Video {
-            width,
-            height,
-            duration_ms,
-            with_audio,
-            seed,
-        } => video::mp4(*width, *height, *duration_ms, *with_audio, *seed),
+        Spec::Image { width, height, seed } => image::png(*width, *height, *seed),
+        Spec::Video { width, height, duration_ms, with_audio, seed } => {
+            video::mp4(*width, *height, *duration_ms, *with_audio, *seed)
+        }
         Spec::Music { duration_ms, seed } => music::wav(*duration_ms, *seed),
         Spec::Captions { text, duration_ms } => captions::vtt(text, *duration_ms).into_bytes(),
     };
-    Media {
-        content_type: spec.content_type(),
-        extension: spec.extension(),
-        bytes,
-    }
+    Media { content_type: spec.content_type(), extension: spec.extension(), bytes }
 }
 
 /// Returns a 128-bit FNV-1a hash, which distinguishes texts that were not chosen to collide.
 fn fnv1a(bytes: &[u8]) -> u128 {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-    bytes.iter().fold(OFFSET, |hash, byte| {
-        (hash ^ u128::from(*byte)).wrapping_mul(PRIME)
-    })
+    bytes.iter().fold(OFFSET, |hash, byte| (hash ^ u128::from(*byte)).wrapping_mul(PRIME))
 }
 
 #[cfg(test)]
@@ -169,26 +145,10 @@ mod tests {
 
     fn one_of_each() -> Vec<Spec> {
         vec![
-            Spec::Image {
-                width: 64,
-                height: 48,
-                seed: 1,
-            },
-            Spec::Video {
-                width: 64,
-                height: 48,
-                duration_ms: 400,
-                with_audio: true,
-                seed: 1,
-            },
-            Spec::Music {
-                duration_ms: 400,
-                seed: 1,
-            },
-            Spec::Captions {
-                text: "Hello.".to_owned(),
-                duration_ms: 400,
-            },
+            Spec::Image { width: 64, height: 48, seed: 1 },
+            Spec::Video { width: 64, height: 48, duration_ms: 400, with_audio: true, seed: 1 },
+            Spec::Music { duration_ms: 400, seed: 1 },
+            Spec::Captions { text: "Hello.".to_owned(), duration_ms: 400 },
         ]
     }
 
@@ -223,51 +183,24 @@ mod tests {
     fn etags_are_strong_and_different_for_different_specs() {
         let mut specs = one_of_each();
         for seed in 2..20 {
-            specs.push(Spec::Image {
-                width: 64,
-                height: 48,
-                seed,
-            });
-            specs.push(Spec::Captions {
-                text: format!("Hello {seed}."),
-                duration_ms: 400,
-            });
+            specs.push(Spec::Image { width: 64, height: 48, seed });
+            specs.push(Spec::Captions { text: format!("Hello {seed}."), duration_ms: 400 });
         }
         let tags: HashSet<String> = specs.iter().map(Spec::etag).collect();
         assert_eq!(tags.len(), specs.len());
         for tag in tags {
             let inner = tag.strip_prefix('"').unwrap().strip_suffix('"').unwrap();
-            assert!(
-                inner
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b == b'-')
-            );
+            assert!(inner.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'));
         }
     }
 
     #[test]
     fn sizes_and_durations_are_clamped() {
         let absurd = [
-            Spec::Video {
-                width: 0,
-                height: 0,
-                duration_ms: 0,
-                with_audio: true,
-                seed: 0,
-            },
-            Spec::Image {
-                width: 0,
-                height: 3,
-                seed: u64::MAX,
-            },
-            Spec::Music {
-                duration_ms: u64::MAX,
-                seed: 0,
-            },
-            Spec::Captions {
-                text: String::new(),
-                duration_ms: u64::MAX,
-            },
+            Spec::Video { width: 0, height: 0, duration_ms: 0, with_audio: true, seed: 0 },
+            Spec::Image { width: 0, height: 3, seed: u64::MAX },
+            Spec::Music { duration_ms: u64::MAX, seed: 0 },
+            Spec::Captions { text: String::new(), duration_ms: u64::MAX },
         ];
         for spec in absurd {
             assert!(render(&spec).bytes.len() < 25_000_000, "{spec:?}");

@@ -65,10 +65,7 @@ fn key_interval(format: &h264::VideoFormat) -> u32 {
 
 /// Returns an audio track with a tone of a tenth of a second at each full second.
 fn audio_track(duration_ms: u32) -> Track {
-    let entry = SampleEntry::Aac {
-        sample_rate: aac::SAMPLE_RATE as u16,
-        config: aac::CONFIG,
-    };
+    let entry = SampleEntry::Aac { sample_rate: aac::SAMPLE_RATE as u16, config: aac::CONFIG };
     let duration = duration_ms * (aac::SAMPLE_RATE / 1000);
     let mut track = Track::new(entry, aac::SAMPLE_RATE, aac::SAMPLES_PER_FRAME, duration);
     let (silence, tone) = (aac::silence(), aac::tone());

@@ -11,9 +11,7 @@ struct Program {
 
 fn parse(line: &str) -> Result<Options, String> {
     let words = std::iter::once("mock").chain(line.split_whitespace());
-    Program::try_parse_from(words)
-        .map(|program| program.options)
-        .map_err(|error| error.to_string())
+    Program::try_parse_from(words).map(|program| program.options).map_err(|error| error.to_string())
 }
 
 /// Returns the output of a program that is shut down at once.
@@ -84,10 +82,7 @@ fn rejects_invalid_values_with_the_expected_ones() {
 async fn prints_one_line_of_json_without_a_terminal() {
     let out = printed("", false).await;
     assert_eq!(out.lines().count(), 1);
-    assert!(
-        out.starts_with(r#"{"SVC_BASE_URL":"http://127.0.0.1:"#),
-        "{out}"
-    );
+    assert!(out.starts_with(r#"{"SVC_BASE_URL":"http://127.0.0.1:"#), "{out}");
     let fields: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(fields["SVC_OPEN_API_KEY"], "svc_open_demo");
     assert_eq!(fields["SVC_DEVELOPER_API_KEY"], "svc_dev_demo");
@@ -95,10 +90,7 @@ async fn prints_one_line_of_json_without_a_terminal() {
     assert_eq!(fields["SVC_MCP_URL"], mcp);
     assert_eq!(fields.as_object().unwrap().len(), 8);
     for (name, value) in fields.as_object().unwrap() {
-        assert!(
-            value.as_str().is_some_and(|value| !value.is_empty()),
-            "{name}"
-        );
+        assert!(value.as_str().is_some_and(|value| !value.is_empty()), "{name}");
     }
     assert!(printed("--json", true).await.starts_with('{'));
 }
@@ -106,16 +98,9 @@ async fn prints_one_line_of_json_without_a_terminal() {
 #[tokio::test]
 async fn prints_a_table_to_a_terminal_and_exports_with_env() {
     let table = printed("", true).await;
-    assert!(
-        table.starts_with("SVC_BASE_URL             http://127.0.0.1:"),
-        "{table}"
-    );
+    assert!(table.starts_with("SVC_BASE_URL             http://127.0.0.1:"), "{table}");
     let exports = printed("--env", true).await;
-    assert!(
-        exports
-            .lines()
-            .all(|line| line.starts_with("export SVC_") && line.ends_with('\''))
-    );
+    assert!(exports.lines().all(|line| line.starts_with("export SVC_") && line.ends_with('\'')));
 }
 
 #[tokio::test]

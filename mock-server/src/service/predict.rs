@@ -27,16 +27,10 @@ impl Service {
         let mut state = self.lock();
         if let Some(wait) = state.clock.real_time_until(pending.until) {
             let delay = reply.delay.saturating_add(wait);
-            return Reply {
-                delay,
-                ..state.simulator.predict(&pending)
-            };
+            return Reply { delay, ..state.simulator.predict(&pending) };
         }
         let now = state.clock.now();
         pending.until = now;
-        Reply {
-            delay: reply.delay,
-            ..state.simulator.resume(now, &pending)
-        }
+        Reply { delay: reply.delay, ..state.simulator.resume(now, &pending) }
     }
 }

@@ -17,9 +17,7 @@ const SECOND: Duration = Duration::from_secs(1);
 fn service(clock_mode: ClockMode) -> Service {
     let hosts = ["open", "developer", "media", "control"];
     let addresses = Addresses::new(hosts.map(|host| format!("https://{host}.svc.invalid")));
-    Setup::default()
-        .clock_mode(clock_mode)
-        .service(TimeSource::runtime(), addresses)
+    Setup::default().clock_mode(clock_mode).service(TimeSource::runtime(), addresses)
 }
 
 fn fast(factor: f64) -> Service {
@@ -34,15 +32,9 @@ fn open(method: &str, path: &str, body: Option<Value>) -> HostRequest {
     if body.is_some() {
         request = request.header("content-type", "application/json");
     }
-    let body = body
-        .map(|body| Bytes::from(body.to_string()))
-        .unwrap_or_default();
+    let body = body.map(|body| Bytes::from(body.to_string())).unwrap_or_default();
     let request = request.body(body).unwrap();
-    HostRequest {
-        host: Host::Open,
-        peer: [127, 0, 0, 1].into(),
-        request,
-    }
+    HostRequest { host: Host::Open, peer: [127, 0, 0, 1].into(), request }
 }
 
 /// Submits an image, which takes two seconds of service time.
@@ -78,10 +70,7 @@ async fn sync_submits_wait_in_service_time() {
     for (factor, expected) in [(1.0, 2 * SECOND), (20.0, SECOND / 10)] {
         let (answer, took) = timed(fast(factor).call(image("sync"))).await;
         assert_eq!(status(&answer.response), 200);
-        assert!(
-            took >= expected && took < expected + SECOND / 100,
-            "{took:?}"
-        );
+        assert!(took >= expected && took < expected + SECOND / 100, "{took:?}");
     }
 }
 

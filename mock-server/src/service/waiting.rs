@@ -42,10 +42,7 @@ impl Service {
         if !delay.is_zero() {
             sleep(delay).await;
         }
-        Reply {
-            delay: Duration::ZERO,
-            ..reply
-        }
+        Reply { delay: Duration::ZERO, ..reply }
     }
 
     /// Handles a request to the control API, and waits for the webhooks of an advance of the clock.

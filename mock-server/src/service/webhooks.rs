@@ -109,12 +109,7 @@ impl Service {
         limit: usize,
     ) -> (Vec<(Delivery, Target)>, Option<Duration>) {
         let mut state = self.lock();
-        let MockState {
-            simulator,
-            clock,
-            dispatch,
-            ..
-        } = &mut *state;
+        let MockState { simulator, clock, dispatch, .. } = &mut *state;
         let deliveries =
             simulator.take_deliveries_up_to(limit, |url| dispatch.target(url).is_some());
         let to_send = deliveries.into_iter().filter_map(|delivery| {
@@ -122,9 +117,7 @@ impl Service {
             Some((delivery, target))
         });
         let to_send = to_send.collect();
-        let next = simulator
-            .next_webhook_due()
-            .filter(|_| !dispatch.routes.is_empty());
+        let next = simulator.next_webhook_due().filter(|_| !dispatch.routes.is_empty());
         (to_send, next.and_then(|due| clock.real_time_until(due)))
     }
 

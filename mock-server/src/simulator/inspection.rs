@@ -105,16 +105,14 @@ impl Simulator {
         let address = |bucket| address_limit(&self.state.plan_limits, bucket);
         let mut addresses: Vec<_> = self.state.limits.open_windows(self.state.now).collect();
         addresses.dedup_by(|(one, ..), (other, ..)| one == other);
-        let addresses = addresses
-            .into_iter()
-            .filter_map(|(limit_key, ..)| match limit_key {
-                RateLimitKey::Key(_) => None,
-                RateLimitKey::Address(ip) => Some(json!({
-                    "address": ip,
-                    "read": self.bucket(limit_key, RateLimitBucket::Read, address),
-                    "write": self.bucket(limit_key, RateLimitBucket::Write, address),
-                })),
-            });
+        let addresses = addresses.into_iter().filter_map(|(limit_key, ..)| match limit_key {
+            RateLimitKey::Key(_) => None,
+            RateLimitKey::Address(ip) => Some(json!({
+                "address": ip,
+                "read": self.bucket(limit_key, RateLimitBucket::Read, address),
+                "write": self.bucket(limit_key, RateLimitBucket::Write, address),
+            })),
+        });
         keys.chain(addresses).collect()
     }
 
@@ -160,9 +158,7 @@ impl Simulator {
         let run = self.state.runs.by_id(id);
         let run = run.map(|run| run.config.webhook_url.is_some());
         match job.or(run) {
-            None => Err(ControlError::NotFound(format!(
-                "job or run {id:?} not found"
-            ))),
+            None => Err(ControlError::NotFound(format!("job or run {id:?} not found"))),
             Some(false) => Err(ControlError::Conflict(format!("{id} has no webhook_url"))),
             Some(true) => {
                 let delivery = self.state.redeliver(id);
@@ -224,12 +220,7 @@ impl Simulator {
 
     fn key_limit(&self, key: &ApiKey, bucket: RateLimitBucket) -> u32 {
         let plan = self.state.workspaces.plan(&key.workspace);
-        key_limit(
-            &self.state.plan_limits,
-            &plan,
-            bucket,
-            self.state.read_multiple,
-        )
+        key_limit(&self.state.plan_limits, &plan, bucket, self.state.read_multiple)
     }
 
     /// Returns what is left of a rate limit bucket.
@@ -281,10 +272,7 @@ impl Simulator {
     }
 
     pub(crate) fn request(&self, seq: u64) -> Option<Value> {
-        self.state
-            .request_log
-            .get(seq)
-            .map(request_log::LoggedRequest::view)
+        self.state.request_log.get(seq).map(request_log::LoggedRequest::view)
     }
 
     /// Sets the speed of the clock, which the waits in responses depend on.
@@ -324,10 +312,7 @@ impl Simulator {
         mut matches: impl FnMut(&Job) -> bool,
     ) -> Vec<Value> {
         let jobs = self.state.jobs.all().rev();
-        jobs.filter(|job| matches(job))
-            .take(limit)
-            .map(|job| self.inspect_job(job))
-            .collect()
+        jobs.filter(|job| matches(job)).take(limit).map(|job| self.inspect_job(job)).collect()
     }
 
     /// Returns up to `limit` runs that match, newest first.
@@ -337,10 +322,7 @@ impl Simulator {
         mut matches: impl FnMut(&Run) -> bool,
     ) -> Vec<Value> {
         let runs = self.state.runs.all().rev();
-        runs.filter(|run| matches(run))
-            .take(limit)
-            .map(|run| self.inspect_run(run))
-            .collect()
+        runs.filter(|run| matches(run)).take(limit).map(|run| self.inspect_run(run)).collect()
     }
 
     /// Returns whether no job or run was submitted.
@@ -371,8 +353,7 @@ impl Simulator {
 
     pub(crate) fn secret(&self, key_id: &str) -> Option<&str> {
         let mut keys = self.state.keys.with_secrets();
-        keys.find(|(_, key)| *key.id == *key_id)
-            .map(|(secret, _)| secret)
+        keys.find(|(_, key)| *key.id == *key_id).map(|(secret, _)| secret)
     }
 }
 

@@ -60,9 +60,7 @@ impl Database {
         parameters: &[Parameter<'_>],
     ) -> Result<Row, StoreError> {
         let rows = self.query(action, sql, parameters).await?;
-        rows.into_iter()
-            .next()
-            .ok_or_else(|| StoreError::message(action))
+        rows.into_iter().next().ok_or_else(|| StoreError::message(action))
     }
 }
 

@@ -36,11 +36,7 @@ impl Heartbeat {
         let row = database.query_one(WRITE, sql, &parameters).await?;
         let owner: String = row.try_get(0).map_err(|it| database_error(WRITE, it))?;
         let (task, dropped) = oneshot::channel();
-        let row = OwnerRow {
-            database,
-            owner: owner.clone(),
-            millis,
-        };
+        let row = OwnerRow { database, owner: owner.clone(), millis };
         tokio::spawn(row.refresh_until(dropped, owner_timeout / WRITES_PER_TIMEOUT));
         Ok(Self { owner, _task: task })
     }

@@ -46,9 +46,6 @@ impl PostgresOptions {
 
 impl Default for PostgresOptions {
     fn default() -> Self {
-        Self {
-            schema: None,
-            owner_timeout: Duration::from_secs(30),
-        }
+        Self { schema: None, owner_timeout: Duration::from_secs(30) }
     }
 }

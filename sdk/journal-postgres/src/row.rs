@@ -7,13 +7,8 @@ use svc_sdk::types::Usd;
 use tokio_postgres::{Error, Row};
 
 /// The phases in the order of their numbers.
-const PHASES: [Phase; 5] = [
-    Phase::Open,
-    Phase::Accepted,
-    Phase::Ended,
-    Phase::Acknowledged,
-    Phase::Released,
-];
+const PHASES: [Phase; 5] =
+    [Phase::Open, Phase::Accepted, Phase::Ended, Phase::Acknowledged, Phase::Released];
 
 pub(crate) fn phase_number(phase: Phase) -> i16 {
     match phase {
@@ -48,9 +43,7 @@ pub(crate) fn stored_intent(row: &Row) -> Result<StoredIntent, Error> {
         submission_id: row.try_get("submission_id")?,
         generation: u32::try_from(generation).unwrap_or(u32::MAX),
         facts: row.try_get("facts")?,
-        records: records
-            .map(|(record, at)| StoredRecord { record, at })
-            .collect(),
+        records: records.map(|(record, at)| StoredRecord { record, at }).collect(),
         begun_at: row.try_get("begun_at")?,
         // The table has a constraint on the numbers.
         phase: usize::try_from(phase)

@@ -60,10 +60,7 @@ impl PostgresStore {
         let database = Arc::new(Database::new(pool, Statements::new(&schema)));
         migrations::run(&database, &schema).await?;
         let heartbeat = Heartbeat::start(Arc::clone(&database), options.owner_timeout).await?;
-        Ok(Self {
-            database,
-            heartbeat: Arc::new(heartbeat),
-        })
+        Ok(Self { database, heartbeat: Arc::new(heartbeat) })
     }
 
     fn owner(&self) -> &str {
@@ -161,9 +158,7 @@ impl PostgresStore {
         let parameters: [Parameter<'_>; 2] = [(&namespace, Type::TEXT), (&name, Type::TEXT)];
         let sql = &self.database.statements.budget;
         let rows = self.database.query(READ, sql, &parameters).await?;
-        let totals = rows
-            .first()
-            .map_or_else(|| Ok(BudgetTotals::default()), read_totals);
+        let totals = rows.first().map_or_else(|| Ok(BudgetTotals::default()), read_totals);
         totals.map_err(|error| database_error(READ, error))
     }
 }
@@ -221,18 +216,13 @@ impl Store for PostgresStore {
 impl fmt::Debug for PostgresStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The configuration of the pool may contain a password.
-        f.debug_struct("PostgresStore")
-            .field("owner", &self.owner())
-            .finish_non_exhaustive()
+        f.debug_struct("PostgresStore").field("owner", &self.owner()).finish_non_exhaustive()
     }
 }
 
 /// Reads the answer to a look-up, which has one row without an intent if there are none.
 fn found(rows: &[Row]) -> Result<SubmissionIntents, Error> {
-    let mut found = SubmissionIntents {
-        intents: Vec::new(),
-        now: SystemTime::UNIX_EPOCH,
-    };
+    let mut found = SubmissionIntents { intents: Vec::new(), now: SystemTime::UNIX_EPOCH };
     for row in rows {
         found.now = row.try_get("now")?;
         if row.try_get::<_, Option<&str>>("id")?.is_some() {
@@ -250,17 +240,11 @@ fn page(rows: &[Row], limit: usize, after: i64) -> Result<IntentPage, Error> {
         intents.push(stored_intent(row)?);
         last = row.try_get("position")?;
     }
-    Ok(IntentPage {
-        intents,
-        next: (rows.len() > limit).then(|| last.to_string()),
-    })
+    Ok(IntentPage { intents, next: (rows.len() > limit).then(|| last.to_string()) })
 }
 
 fn read_totals(row: &Row) -> Result<BudgetTotals, Error> {
-    Ok(BudgetTotals {
-        hold: read_hold(row)?,
-        is_stopped: row.try_get("is_stopped")?,
-    })
+    Ok(BudgetTotals { hold: read_hold(row)?, is_stopped: row.try_get("is_stopped")? })
 }
 
 /// Returns the quoted name of a schema and a dot, as a prefix of table names.

@@ -58,11 +58,7 @@ impl Bodies {
     }
 
     fn response(response: ResponseBody) -> Self {
-        Self {
-            request: None,
-            statuses: &[200],
-            response,
-        }
+        Self { request: None, statuses: &[200], response }
     }
 
     /// Describes the submit of a job: accepted, replayed, or finished within the wait timeout.
@@ -137,10 +133,7 @@ fn communication(generator: &mut SchemaGenerator) -> Schema {
 fn face_swap(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = communication(generator);
     let own = ["avatar_handle", "video_url", "image_url"];
-    if let Some(fields) = schema
-        .get_mut("properties")
-        .and_then(serde_json::Value::as_object_mut)
-    {
+    if let Some(fields) = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut) {
         for name in own {
             fields.insert(name.to_owned(), serde_json::json!({"type": "string"}));
         }
@@ -184,9 +177,9 @@ pub(crate) fn of(operation: Operation) -> Bodies {
         Op::AvatarTalkingVideo | Op::AliasAvatar10TalkingVideo | Op::AliasAvatarVideoV10 => {
             Bodies::submit::<AvatarTalkingVideo>()
         }
-        Op::AliasAvatarFaceSwapV10 => Bodies::object::<SubmitReceipt>()
-            .request_schema(face_swap, true)
-            .statuses(&[202, 200]),
+        Op::AliasAvatarFaceSwapV10 => {
+            Bodies::object::<SubmitReceipt>().request_schema(face_swap, true).statuses(&[202, 200])
+        }
         Op::AvatarPreviewsCreate => Bodies::submit::<AvatarPreviewCreate>(),
         Op::AvatarPreviewsRegenerate | Op::AvatarPreviewsGenerateVideo => {
             Bodies::object::<SubmitReceipt>()
@@ -200,9 +193,9 @@ pub(crate) fn of(operation: Operation) -> Bodies {
         Op::OpenCatalogList => Bodies::list::<CatalogModel>(),
         Op::OpenCatalogGet => Bodies::object::<CatalogModel>(),
         Op::OpenEstimate => Bodies::object::<Estimate>().request::<EstimateRequest>(),
-        Op::TopUpsCreate => Bodies::object::<TopUp>()
-            .request::<TopUpCreate>()
-            .statuses(&[201, 200]),
+        Op::TopUpsCreate => {
+            Bodies::object::<TopUp>().request::<TopUpCreate>().statuses(&[201, 200])
+        }
         Op::TopUpsGet => Bodies::object::<TopUp>(),
 
         Op::JobsList => Bodies::list::<Job>(),
@@ -211,9 +204,9 @@ pub(crate) fn of(operation: Operation) -> Bodies {
         Op::JobsResult => Bodies::object::<JobResult>(),
         Op::JobsCancel => Bodies::object::<Job>().empty_request(),
         Op::JobsEvents => Bodies::list::<JobEvent>(),
-        Op::JobsWebhookRedeliver | Op::FormatRunsWebhookRedeliver => Bodies::object::<Redelivery>()
-            .empty_request()
-            .statuses(&[202]),
+        Op::JobsWebhookRedeliver | Op::FormatRunsWebhookRedeliver => {
+            Bodies::object::<Redelivery>().empty_request().statuses(&[202])
+        }
 
         Op::Health | Op::HiddenHealth => Bodies::object::<Health>(),
         Op::Catalog => Bodies::object::<ServiceCatalog>(),
@@ -223,9 +216,7 @@ pub(crate) fn of(operation: Operation) -> Bodies {
         Op::Openapi | Op::Reference => Bodies::unwrapped(),
         Op::BgmCatalog => Bodies::list::<MusicTrack>(),
         Op::BgmCategories => Bodies::list::<MusicCategory>(),
-        Op::BgmPick => Bodies::object::<MusicTrack>()
-            .request::<MusicPick>()
-            .optional(),
+        Op::BgmPick => Bodies::object::<MusicTrack>().request::<MusicPick>().optional(),
 
         Op::AvatarCanonicalList | Op::AvatarsList => Bodies::list::<Avatar>(),
         Op::AvatarCanonicalGet | Op::AvatarsGet => Bodies::object::<Avatar>(),
@@ -270,9 +261,9 @@ pub(crate) fn of(operation: Operation) -> Bodies {
 
         Op::SigningSecretGet => Bodies::object::<SigningSecret>(),
         Op::SigningSecretRotate => Bodies::object::<SigningSecret>().empty_request(),
-        Op::TestDeliveriesCreate => Bodies::object::<TestDelivery>()
-            .request::<TestDeliveryCreate>()
-            .statuses(&[202]),
+        Op::TestDeliveriesCreate => {
+            Bodies::object::<TestDelivery>().request::<TestDeliveryCreate>().statuses(&[202])
+        }
         Op::Mcp => Bodies::unwrapped().request_schema(json_rpc_message, true),
         Op::HiddenAdmissionPreview => Bodies::object::<Health>().request::<EstimateRequest>(),
     }

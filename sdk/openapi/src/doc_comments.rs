@@ -97,10 +97,7 @@ mod tests {
     fn description_drops_examples_and_links() {
         let comment =
             "Goes with [`Mode::Webhook`](super::Mode::Webhook), or [`Mode`].\n\n```\nlet x;\n```";
-        assert_eq!(
-            description(comment),
-            "Goes with `Mode::Webhook`, or `Mode`."
-        );
+        assert_eq!(description(comment), "Goes with `Mode::Webhook`, or `Mode`.");
     }
 
     #[test]
@@ -124,20 +121,11 @@ mod tests {
         };
         let rows = [
             ("A price. Its fields are assumed.", except(&[])),
-            (
-                "An avatar. Its fields but `avatar_handle` are assumed.",
-                except(&["avatar_handle"]),
-            ),
+            ("An avatar. Its fields but `avatar_handle` are assumed.", except(&["avatar_handle"])),
             ("It shows no field: all\nare assumed.", except(&[])),
             ("The body of `POST /v1/x`. Assumed.", except(&[])),
-            (
-                "`a` and `b` are named; the others are assumed.",
-                except(&["a", "b"]),
-            ),
-            (
-                "What is assumed is kept in `extra`.",
-                AssumedParts::Unspecified,
-            ),
+            ("`a` and `b` are named; the others are assumed.", except(&["a", "b"])),
+            ("What is assumed is kept in `extra`.", AssumedParts::Unspecified),
         ];
         for (comment, expected) in rows {
             assert_eq!(assumed_parts(comment), expected, "{comment}");

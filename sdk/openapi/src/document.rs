@@ -34,9 +34,7 @@ pub fn document(servers: &Servers) -> Value {
         }
         let item = operation::describe(operation, servers, &bodies, &mut generator, &mut errors);
         let method = operation.method().as_str().to_ascii_lowercase();
-        let path = paths
-            .entry(operation::path(operation, servers))
-            .or_insert_with(|| json!({}));
+        let path = paths.entry(operation::path(operation, servers)).or_insert_with(|| json!({}));
         if let Some(path) = path.as_object_mut() {
             path.insert(method, item);
         }

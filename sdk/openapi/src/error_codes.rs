@@ -48,10 +48,8 @@ const AGENT_RUN_CREATE: &[ErrorCode] = &[
 ];
 
 /// The codes of submitting a job on the developer surface.
-const DEVELOPER_SUBMIT: &[ErrorCode] = &[
-    ErrorCode::InsufficientCredits,
-    ErrorCode::ConcurrencyLimitReached,
-];
+const DEVELOPER_SUBMIT: &[ErrorCode] =
+    &[ErrorCode::InsufficientCredits, ErrorCode::ConcurrencyLimitReached];
 
 /// Returns the error codes that an operation can respond with, in the order of [`ErrorCode::KNOWN`].
 ///
@@ -68,10 +66,7 @@ const DEVELOPER_SUBMIT: &[ErrorCode] = &[
 pub fn error_codes(operation: Operation) -> Vec<ErrorCode> {
     let specific = specific_codes(operation);
     let known = ErrorCode::KNOWN.iter();
-    known
-        .filter(|code| is_general(operation, code) || specific.contains(code))
-        .cloned()
-        .collect()
+    known.filter(|code| is_general(operation, code) || specific.contains(code)).cloned().collect()
 }
 
 /// Returns whether the code follows from the operation's attributes.
@@ -107,11 +102,9 @@ fn specific_codes(operation: Operation) -> &'static [ErrorCode] {
         Op::JobsGet | Op::JobsStatus | Op::JobsEvents => &[Code::JobNotFound],
         Op::JobsResult => &[Code::JobNotFound, Code::JobNotCompleted],
         Op::JobsCancel => &[Code::JobNotFound, Code::JobGenerationAlreadyStarted],
-        Op::JobsWebhookRedeliver => &[
-            Code::JobNotFound,
-            Code::WebhookNotConfigured,
-            Code::JobNotTerminal,
-        ],
+        Op::JobsWebhookRedeliver => {
+            &[Code::JobNotFound, Code::WebhookNotConfigured, Code::JobNotTerminal]
+        }
         Op::TopUpsCreate => &[
             Code::InvalidAmount,
             Code::OpenKeyRequired,
@@ -126,11 +119,9 @@ fn specific_codes(operation: Operation) -> &'static [ErrorCode] {
         | Op::Music1Generate
         | Op::AvatarPreviewsCreate
         | Op::VideoCaptionsCreate => DEVELOPER_SUBMIT,
-        Op::AvatarPreviewsRegenerate | Op::AvatarPreviewsGenerateVideo => &[
-            Code::InsufficientCredits,
-            Code::ConcurrencyLimitReached,
-            Code::JobNotCompleted,
-        ],
+        Op::AvatarPreviewsRegenerate | Op::AvatarPreviewsGenerateVideo => {
+            &[Code::InsufficientCredits, Code::ConcurrencyLimitReached, Code::JobNotCompleted]
+        }
         Op::AliasAvatarV10
         | Op::AliasAvatar10Generate
         | Op::AliasAvatar10TalkingVideo
@@ -138,11 +129,9 @@ fn specific_codes(operation: Operation) -> &'static [ErrorCode] {
         | Op::AliasAvatarFaceSwapV10
         | Op::AliasImage10
         | Op::AliasVideo10
-        | Op::AliasMusic10 => &[
-            Code::InsufficientCredits,
-            Code::ConcurrencyLimitReached,
-            Code::ModelNotFound,
-        ],
+        | Op::AliasMusic10 => {
+            &[Code::InsufficientCredits, Code::ConcurrencyLimitReached, Code::ModelNotFound]
+        }
         Op::ActionsList | Op::FormatsList | Op::AgentRunsList => {
             &[Code::StudioAgentUpstreamUnavailable]
         }
@@ -159,20 +148,15 @@ fn specific_codes(operation: Operation) -> &'static [ErrorCode] {
             Code::StudioAgentUpstreamUnavailable,
             Code::FormatRunFailedToStart,
         ],
-        Op::ActionsRunsGet => &[
-            Code::ActionNotFound,
-            Code::ActionRunNotFound,
-            Code::StudioAgentUpstreamUnavailable,
-        ],
-        Op::ActionRunsGet | Op::ActionRunsStatus | Op::ActionRunsCancel => &[
-            Code::ActionRunNotFound,
-            Code::StudioAgentUpstreamUnavailable,
-        ],
-        Op::ActionRunsResult => &[
-            Code::ActionRunNotFound,
-            Code::RunNotCompleted,
-            Code::StudioAgentUpstreamUnavailable,
-        ],
+        Op::ActionsRunsGet => {
+            &[Code::ActionNotFound, Code::ActionRunNotFound, Code::StudioAgentUpstreamUnavailable]
+        }
+        Op::ActionRunsGet | Op::ActionRunsStatus | Op::ActionRunsCancel => {
+            &[Code::ActionRunNotFound, Code::StudioAgentUpstreamUnavailable]
+        }
+        Op::ActionRunsResult => {
+            &[Code::ActionRunNotFound, Code::RunNotCompleted, Code::StudioAgentUpstreamUnavailable]
+        }
         Op::FormatsGet | Op::FormatsBySlugGet | Op::FormatsRunsList | Op::FormatsBySlugRunsList => {
             &[Code::FormatNotFound, Code::StudioAgentUpstreamUnavailable]
         }
@@ -180,21 +164,15 @@ fn specific_codes(operation: Operation) -> &'static [ErrorCode] {
         | Op::FormatsBySlugRunsCreate
         | Op::FormatsBulkCreate
         | Op::FormatsBySlugBulkCreate => FORMAT_RUN_CREATE,
-        Op::FormatQueuesGet => &[
-            Code::FormatRunQueueNotFound,
-            Code::StudioAgentUpstreamUnavailable,
-        ],
-        Op::FormatRunsGet | Op::FormatRunsStatus | Op::FormatRunsEvents | Op::FormatRunsCancel => {
-            &[
-                Code::FormatRunNotFound,
-                Code::StudioAgentUpstreamUnavailable,
-            ]
+        Op::FormatQueuesGet => {
+            &[Code::FormatRunQueueNotFound, Code::StudioAgentUpstreamUnavailable]
         }
-        Op::FormatRunsResult => &[
-            Code::FormatRunNotFound,
-            Code::RunNotCompleted,
-            Code::StudioAgentUpstreamUnavailable,
-        ],
+        Op::FormatRunsGet | Op::FormatRunsStatus | Op::FormatRunsEvents | Op::FormatRunsCancel => {
+            &[Code::FormatRunNotFound, Code::StudioAgentUpstreamUnavailable]
+        }
+        Op::FormatRunsResult => {
+            &[Code::FormatRunNotFound, Code::RunNotCompleted, Code::StudioAgentUpstreamUnavailable]
+        }
         Op::FormatRunsWebhookRedeliver => &[
             Code::FormatRunNotFound,
             Code::WebhookNotConfigured,
@@ -205,11 +183,9 @@ fn specific_codes(operation: Operation) -> &'static [ErrorCode] {
         Op::AgentRunsGet | Op::AgentRunsStatus | Op::AgentRunsCancel => {
             &[Code::AgentRunNotFound, Code::StudioAgentUpstreamUnavailable]
         }
-        Op::AgentRunsResult => &[
-            Code::AgentRunNotFound,
-            Code::RunNotCompleted,
-            Code::StudioAgentUpstreamUnavailable,
-        ],
+        Op::AgentRunsResult => {
+            &[Code::AgentRunNotFound, Code::RunNotCompleted, Code::StudioAgentUpstreamUnavailable]
+        }
         // All their codes are general.
         Op::ImageModelsList
         | Op::VideoModelsList
@@ -254,9 +230,7 @@ mod tests {
             let has_status = code.defaults().unwrap().status.is_some();
             // A request with the wrong method addresses no operation.
             let expected = has_status && *code != ErrorCode::MethodNotAllowed;
-            let answered = Operation::ALL
-                .iter()
-                .any(|op| error_codes(*op).contains(code));
+            let answered = Operation::ALL.iter().any(|op| error_codes(*op).contains(code));
             assert_eq!(answered, expected, "{code}");
         }
     }
@@ -267,14 +241,8 @@ mod tests {
         assert!(has(Operation::TopUpsGet, ErrorCode::OpenKeyRequired));
         assert!(has(Operation::FormatsGet, ErrorCode::InsufficientScope));
         assert!(has(Operation::Health, ErrorCode::Unauthorized));
-        assert!(has(
-            Operation::VideoGenerate,
-            ErrorCode::IdempotencyConflict
-        ));
+        assert!(has(Operation::VideoGenerate, ErrorCode::IdempotencyConflict));
         assert!(!has(Operation::JobsGet, ErrorCode::InvalidRequest));
-        assert!(!has(
-            Operation::VideoGenerate,
-            ErrorCode::InsufficientCredits
-        ));
+        assert!(!has(Operation::VideoGenerate, ErrorCode::InsufficientCredits));
     }
 }

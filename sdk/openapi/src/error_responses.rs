@@ -75,10 +75,8 @@ impl ErrorResponses {
     }
 
     fn response(&self, status: u16, codes: &[&str], schema: &str) -> Value {
-        let lines: Vec<String> = codes
-            .iter()
-            .map(|code| format!("- `{code}`: {}", self.description(code)))
-            .collect();
+        let lines: Vec<String> =
+            codes.iter().map(|code| format!("- `{code}`: {}", self.description(code))).collect();
         let examples: Map<String, Value> = codes
             .iter()
             .map(|code| ((*code).to_owned(), json!({"value": self.example(code)})))
@@ -98,9 +96,7 @@ impl ErrorResponses {
                 },
             },
         });
-        let all_assumed = codes
-            .iter()
-            .all(|code| doc_comments::is_assumed(self.comment(code)));
+        let all_assumed = codes.iter().all(|code| doc_comments::is_assumed(self.comment(code)));
         if let (true, Some(fields)) = (all_assumed, response.as_object_mut()) {
             fields.insert("x-assumed".to_owned(), true.into());
         }

@@ -4,12 +4,7 @@ use serde_json::{Value, json};
 
 /// Returns references to the headers that every response has.
 pub(crate) fn common() -> Value {
-    let names = [
-        "x-svc-request-id",
-        "ratelimit-limit",
-        "ratelimit-remaining",
-        "ratelimit-reset",
-    ];
+    let names = ["x-svc-request-id", "ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"];
     let headers = names.map(|name| (name.to_owned(), reference(name)));
     Value::Object(headers.into_iter().collect())
 }

@@ -27,11 +27,8 @@ pub(crate) fn rewrite(schema: &mut Map<String, Value>) {
     let is_assumed = |(name, comment): &(String, String)| {
         parts.includes(name) || doc_comments::is_assumed(comment)
     };
-    let assumed: Vec<&str> = values
-        .iter()
-        .filter(|value| is_assumed(value))
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let assumed: Vec<&str> =
+        values.iter().filter(|value| is_assumed(value)).map(|(name, _)| name.as_str()).collect();
     let names: Vec<&str> = values.iter().map(|(name, _)| name.as_str()).collect();
     if assumed.len() == names.len() {
         schema.insert("x-assumed".to_owned(), true.into());

@@ -34,18 +34,12 @@ pub(crate) fn describe(
     set("servers", json!(servers.of_surface(operation.surface())));
     set("security", security(operation));
     set("parameters", json!(parameters::of(operation, generator)));
-    set(
-        "responses",
-        json!(responses(operation, bodies, generator, errors)),
-    );
+    set("responses", json!(responses(operation, bodies, generator, errors)));
     set("x-budget", operation.rate_limit_bucket().as_str().into());
     set("x-retry", operation.retry().as_str().into());
     if let Some(scope) = operation.scope() {
         set("x-scope", json!(scope));
-        set(
-            "description",
-            format!("Requires the scope `{scope}`.").into(),
-        );
+        set("description", format!("Requires the scope `{scope}`.").into());
     }
     if operation.is_alias() {
         set("deprecated", true.into());

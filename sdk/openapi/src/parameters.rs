@@ -10,9 +10,7 @@ use svc_sdk::types::JobType;
 /// Returns the parameters of an operation.
 pub(crate) fn of(operation: Operation, generator: &mut SchemaGenerator) -> Vec<Value> {
     // The server object has the whole URL of the MCP endpoint, so its path has no parameters.
-    let placeholders = operation
-        .placeholders()
-        .filter(|_| operation.surface() != Surface::Mcp);
+    let placeholders = operation.placeholders().filter(|_| operation.surface() != Surface::Mcp);
     let mut parameters: Vec<Value> = placeholders.map(path_parameter).collect();
     if has_query(operation) {
         parameters.extend(query_parameters(operation, generator));
@@ -70,28 +68,12 @@ fn query_parameters(operation: Operation, generator: &mut SchemaGenerator) -> Ve
     let text = json!({"type": "string"});
     let mut parameters = match operation {
         Operation::JobsList => vec![
-            query(
-                "status",
-                schema::<JobStatus>(generator),
-                "Lists jobs with this status only.",
-            ),
-            query(
-                "type",
-                schema::<JobType>(generator),
-                "Lists jobs of this type only.",
-            ),
+            query("status", schema::<JobStatus>(generator), "Lists jobs with this status only."),
+            query("type", schema::<JobType>(generator), "Lists jobs of this type only."),
         ],
         Operation::ActionsList => vec![
-            query(
-                "status",
-                text.clone(),
-                "Lists Actions with this status only.",
-            ),
-            query(
-                "trigger_type",
-                text.clone(),
-                "Lists Actions with this trigger type only.",
-            ),
+            query("status", text.clone(), "Lists Actions with this status only."),
+            query("trigger_type", text.clone(), "Lists Actions with this trigger type only."),
         ],
         _ => Vec::new(),
     };

@@ -69,10 +69,8 @@ fn refine_request(fields: &mut Map<String, Value>) {
     }
     if let Some(mut properties) = single_field_choices(fields) {
         // The specification names the photo of an avatar in two ways.
-        if let (Some(url), false) = (
-            properties.get("image_url"),
-            properties.contains_key("photo"),
-        ) {
+        if let (Some(url), false) = (properties.get("image_url"), properties.contains_key("photo"))
+        {
             properties.insert("photo".to_owned(), url.clone());
         }
         fields.remove("anyOf");

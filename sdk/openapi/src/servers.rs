@@ -26,11 +26,7 @@ impl Servers {
         developer: impl Into<String>,
         mcp: impl Into<String>,
     ) -> Self {
-        Self {
-            open: open.into(),
-            developer: developer.into(),
-            mcp: mcp.into(),
-        }
+        Self { open: open.into(), developer: developer.into(), mcp: mcp.into() }
     }
 
     /// Returns the server objects of a surface.

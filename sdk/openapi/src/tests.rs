@@ -26,30 +26,19 @@ fn assert_matches(document: &Value, schema: &Value, example: &Value, what: &str)
     let Some(properties) = schema["properties"].as_object() else {
         return;
     };
-    let fields = example
-        .as_object()
-        .unwrap_or_else(|| panic!("{what}: not an object: {example}"));
+    let fields = example.as_object().unwrap_or_else(|| panic!("{what}: not an object: {example}"));
     for (name, value) in fields {
-        let property = properties
-            .get(name)
-            .unwrap_or_else(|| panic!("{what}: {name} is not declared"));
+        let property =
+            properties.get(name).unwrap_or_else(|| panic!("{what}: {name} is not declared"));
         if value.is_object() {
             assert_matches(document, property, value, what);
         }
-        for item in value
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter(|it| it.is_object())
-        {
+        for item in value.as_array().into_iter().flatten().filter(|it| it.is_object()) {
             assert_matches(document, &property["items"], item, what);
         }
     }
     for name in schema["required"].as_array().into_iter().flatten() {
-        assert!(
-            fields.contains_key(name.as_str().unwrap()),
-            "{what}: {name} is missing"
-        );
+        assert!(fields.contains_key(name.as_str().unwrap()), "{what}: {name} is missing");
     }
 }
 
@@ -62,9 +51,7 @@ fn document_has_the_public_operations_only() {
             names.insert(operation["operationId"].as_str().unwrap().to_owned());
         }
     }
-    let public = Operation::ALL
-        .iter()
-        .filter(|operation| !operation.is_hidden());
+    let public = Operation::ALL.iter().filter(|operation| !operation.is_hidden());
     let public: BTreeSet<String> = public.map(ToString::to_string).collect();
     assert_eq!(names, public);
     assert_eq!(public.len(), Operation::ALL.len() - 2);
@@ -119,27 +106,15 @@ fn lists_of_any_values_have_an_empty_schema() {
 fn runs_list_what_they_accept() {
     let document = generate();
     let schemas = &document["components"]["schemas"];
-    for name in [
-        "FormatRunCreate",
-        "AgentCompletionCreate",
-        "ActionRunCreate",
-    ] {
+    for name in ["FormatRunCreate", "AgentCompletionCreate", "ActionRunCreate"] {
         let fields = &schemas[name]["properties"];
-        for field in [
-            "mode",
-            "webhook_url",
-            "wait_timeout_seconds",
-            "communication",
-        ] {
+        for field in ["mode", "webhook_url", "wait_timeout_seconds", "communication"] {
             assert!(fields.get(field).is_some(), "{name}: {field}");
         }
     }
     let cap = |name: &str| &schemas[name]["properties"]["generation_spend_cap_usd"];
     let null_means_the_maximum = cap("FormatRunCreate");
-    assert_eq!(
-        null_means_the_maximum["type"],
-        serde_json::json!(["number", "null"])
-    );
+    assert_eq!(null_means_the_maximum["type"], serde_json::json!(["number", "null"]));
     assert_eq!(null_means_the_maximum["maximum"], 500);
     assert_eq!(null_means_the_maximum.get("x-nullable"), None);
     assert_eq!(cap("AgentCompletionCreate")["type"], "number");

@@ -50,10 +50,7 @@ impl<R: Resource> Call<Handle<R>> {
                 Ok(Some(outcome))
             })
         };
-        BatchCall {
-            submission_id,
-            send: Box::new(send),
-        }
+        BatchCall { submission_id, send: Box::new(send) }
     }
 }
 

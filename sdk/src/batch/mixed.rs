@@ -40,12 +40,7 @@ pub struct MixedBatch<'a, T> {
 
 impl<'a, T> MixedBatch<'a, T> {
     pub(super) fn new(core: &Arc<Core>, submissions: Submissions<'a, T>) -> Self {
-        Self {
-            core: Arc::clone(core),
-            submissions,
-            concurrency: DEFAULT_CONCURRENCY,
-            resumed: 0,
-        }
+        Self { core: Arc::clone(core), submissions, concurrency: DEFAULT_CONCURRENCY, resumed: 0 }
     }
 
     /// Sets the maximum number of items in flight, as [`Batch::concurrency`](super::Batch::concurrency)
@@ -274,11 +269,7 @@ impl<T: Send + 'static> MixedOutcomes<'_, T> {
         };
         let index = self.next_index;
         self.next_index += 1;
-        Poll::Ready(Some(Box::new(Submit {
-            index,
-            ended_before: self.ended,
-            submission,
-        })))
+        Poll::Ready(Some(Box::new(Submit { index, ended_before: self.ended, submission })))
     }
 
     /// Returns the item that has ended, if one has.
@@ -308,11 +299,7 @@ impl<T: Send + 'static> MixedOutcomes<'_, T> {
                 self.pace.accepted(self.in_flight());
                 let (index, submission_id) = (submit.index, submit.submission.submission_id);
                 self.tasks.push(Box::pin(async move {
-                    Event::Ended(MixedItem {
-                        index,
-                        submission_id,
-                        outcome: Ok(outcome.await),
-                    })
+                    Event::Ended(MixedItem { index, submission_id, outcome: Ok(outcome.await) })
                 }));
                 None
             }
@@ -396,9 +383,7 @@ impl<S: ClientSurface> Client<S> {
 
 impl<T> fmt::Debug for MixedBatch<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MixedBatch")
-            .field("concurrency", &self.concurrency)
-            .finish_non_exhaustive()
+        f.debug_struct("MixedBatch").field("concurrency", &self.concurrency).finish_non_exhaustive()
     }
 }
 

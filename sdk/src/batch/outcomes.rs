@@ -36,13 +36,7 @@ impl<R: Resource> BatchItem<R> {
             Ok(ended) => (Some(ended.handle), ended.outcome, ended.files),
             Err(error) => (None, Err(error), Ok(Vec::new())),
         };
-        Self {
-            index: item.index,
-            submission_id: item.submission_id,
-            handle,
-            outcome,
-            files,
-        }
+        Self { index: item.index, submission_id: item.submission_id, handle, outcome, files }
     }
 
     /// Records in the journal that the program has what it needs of the outcome: a batch leaves the
@@ -189,11 +183,7 @@ pub(super) fn follow<R: Resource>(
                 Some(download) => download.await,
                 None => Ok(Vec::new()),
             };
-            Ended {
-                handle,
-                outcome,
-                files,
-            }
+            Ended { handle, outcome, files }
         })
     }
 }

@@ -107,11 +107,7 @@ impl Pace {
         let span = self.next_pause.mul_f64(0.5 + 0.5 * jitter).max(at_least);
         self.next_pause = self.next_pause.saturating_mul(2).min(MAX_PAUSE);
         let ends_at = clock::after(span);
-        self.pause = Some(Pause {
-            timer: Timer::new(ends_at),
-            ends_at,
-            is_for_room,
-        });
+        self.pause = Some(Pause { timer: Timer::new(ends_at), ends_at, is_for_room });
     }
 
     /// An item has ended.

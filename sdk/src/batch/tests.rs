@@ -72,9 +72,7 @@ async fn all(mut outcomes: Outcomes<'_, JobResource<Open>>) -> (Items, Option<Er
 }
 
 fn ids(items: &Items) -> BTreeSet<usize> {
-    let ids = items
-        .iter()
-        .map(|item| item.submission_id.as_ref().unwrap());
+    let ids = items.iter().map(|item| item.submission_id.as_ref().unwrap());
     ids.map(|id| id.parse().unwrap()).collect()
 }
 
@@ -108,11 +106,8 @@ async fn calls_are_taken_when_there_is_room_for_them() {
 async fn a_service_with_too_many_jobs_slows_a_batch_down_and_fails_no_item() {
     let service = Service::new(5);
     let client = client(&service);
-    let (items, error) = all(client
-        .batch(calls(&client, &["fox"; 60]))
-        .concurrency(50)
-        .run())
-    .await;
+    let (items, error) =
+        all(client.batch(calls(&client, &["fox"; 60])).concurrency(50).run()).await;
     assert!(error.is_none());
     assert_eq!((items.len(), completed(&items)), (60, 60));
     let state = service.state();
@@ -142,9 +137,7 @@ async fn a_batch_goes_on_where_an_earlier_process_ended() {
     let next = store.handle();
     let prompts = ["fox"; 20];
     let first = {
-        let client = builder(&service, &Journal::with_store(store))
-            .build()
-            .unwrap();
+        let client = builder(&service, &Journal::with_store(store)).build().unwrap();
         let mut outcomes = client.batch(calls(&client, &prompts)).concurrency(4).run();
         let mut items = Vec::new();
         for _ in 0..6 {
@@ -154,9 +147,7 @@ async fn a_batch_goes_on_where_an_earlier_process_ended() {
         client.drain().await;
         ids(&items)
     };
-    let client = builder(&service, &Journal::with_store(next))
-        .build()
-        .unwrap();
+    let client = builder(&service, &Journal::with_store(next)).build().unwrap();
     let mut outcomes = client.batch(calls(&client, &prompts)).run();
     let mut items = Vec::new();
     while let Some(item) = outcomes.next().await {
@@ -173,23 +164,14 @@ async fn a_batch_goes_on_where_an_earlier_process_ended() {
     let polls = service.state().polls;
     let (items, error) = all(client.batch(calls(&client, &prompts)).run()).await;
     assert!(items.is_empty() && error.is_none());
-    assert_eq!(
-        service.state().polls,
-        polls,
-        "finished items are not asked again"
-    );
+    assert_eq!(service.state().polls, polls, "finished items are not asked again");
 }
 
 #[tokio::test(start_paused = true)]
 async fn only_the_program_acknowledges_if_it_says_so() {
     let service = Service::new(1000);
     let client = client(&service);
-    let run = || {
-        client
-            .batch(calls(&client, &["fox", "fox"]))
-            .manual_acknowledge()
-            .run()
-    };
+    let run = || client.batch(calls(&client, &["fox", "fox"])).manual_acknowledge().run();
     let (items, _) = all(run()).await;
     items[0].acknowledge().await.unwrap();
     let mut again = run();
@@ -219,23 +201,16 @@ async fn an_error_of_one_item_is_its_outcome() {
     let service = Service::new(1000);
     let client = client(&service);
     call(&client, 1, "another body").await.unwrap();
-    let (items, error) = all(client
-        .batch(calls(&client, &["invalid", "fox", "fails", "fox"]))
-        .run())
-    .await;
+    let (items, error) =
+        all(client.batch(calls(&client, &["invalid", "fox", "fails", "fox"])).run()).await;
     assert!(error.is_none());
     let error_of = |id: &str| {
-        let item = items
-            .iter()
-            .find(|item| item.submission_id.as_deref() == Some(id));
+        let item = items.iter().find(|item| item.submission_id.as_deref() == Some(id));
         item.unwrap().outcome.as_ref().err()
     };
     assert_eq!(error_of("0").unwrap().status(), Some(400));
     let conflict = error_of("1").unwrap().journal();
-    assert!(matches!(
-        conflict,
-        Some(JournalError::SubmissionConflict { .. })
-    ));
+    assert!(matches!(conflict, Some(JournalError::SubmissionConflict { .. })));
     assert_eq!(error_of("2").unwrap().kind(), ErrorKind::JobFailed);
     assert!(error_of("3").is_none());
     assert_eq!(items.len(), 4);
@@ -243,11 +218,9 @@ async fn an_error_of_one_item_is_its_outcome() {
 
 #[tokio::test(start_paused = true)]
 async fn what_would_happen_to_every_submit_ends_the_batch() {
-    for (status, code) in [
-        (401, "unauthorized"),
-        (402, "insufficient_funds"),
-        (403, "insufficient_scope"),
-    ] {
+    for (status, code) in
+        [(401, "unauthorized"), (402, "insufficient_funds"), (403, "insufficient_scope")]
+    {
         let service = Service::new(1000);
         service.state().fails_after = Some((10, status, code));
         let client = client(&service);
@@ -276,10 +249,7 @@ async fn a_busy_service_is_asked_until_it_accepts() {
     let service = Service::new(1000);
     service.state().fails_after = Some((5, 503, "database_busy"));
     let client = client(&service);
-    let batch = all(client
-        .batch(calls(&client, &["fox"; 20]))
-        .concurrency(3)
-        .run());
+    let batch = all(client.batch(calls(&client, &["fox"; 20])).concurrency(3).run());
     let recovery = async {
         clock::sleep(Duration::from_secs(1200)).await;
         service.state().fails_after = None;
@@ -318,10 +288,7 @@ async fn a_batch_that_is_stopped_returns_what_is_in_flight() {
     outcomes.stop();
     let (items, error) = all(outcomes).await;
     assert!(error.is_none());
-    assert_eq!(
-        (items.len(), service.state().jobs.len()),
-        (in_flight, in_flight + 1)
-    );
+    assert_eq!((items.len(), service.state().jobs.len()), (in_flight, in_flight + 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -344,16 +311,11 @@ async fn what_is_cheaper_goes_on_within_the_spend_limit() {
     let calls = (0..12).map(|number| {
         let mut body = VideoGenerate::new("auto").prompt(number.to_string());
         body.duration = (number == 11).then_some(4);
-        client
-            .videos()
-            .generate(body)
-            .submission_id(number.to_string())
+        client.videos().generate(body).submission_id(number.to_string())
     });
     let (items, error) = all(client.batch(calls).run()).await;
     assert!(error.is_none());
-    let over_budget = items
-        .iter()
-        .filter(|item| item.outcome.as_ref().is_err_and(is_over_budget));
+    let over_budget = items.iter().filter(|item| item.outcome.as_ref().is_err_and(is_over_budget));
     assert_eq!((over_budget.count(), completed(&items)), (9, 3));
     assert_eq!(service.state().jobs[2].0, "11");
     let estimates = service.state().estimates;
@@ -374,10 +336,7 @@ async fn room_that_is_made_during_a_submit_is_used() {
                 refusal.map_or(Ok(Some(outcome)), |it| Err(it.into()))
             })
         };
-        BatchCall {
-            submission_id: None,
-            send: Box::new(send),
-        }
+        BatchCall { submission_id: None, send: Box::new(send) }
     };
     let over_budget = JournalError::OverBudget {
         budget: "images".into(),
@@ -385,10 +344,7 @@ async fn room_that_is_made_during_a_submit_is_used() {
         limit: Usd::ZERO,
         totals: BudgetTotals::default(),
     };
-    let calls = vec![
-        submission(0, vec![None]),
-        submission(5, vec![Some(over_budget), None]),
-    ];
+    let calls = vec![submission(0, vec![None]), submission(5, vec![Some(over_budget), None])];
     let client = client(&Service::new(1000));
     let mut outcomes = client.batch_of(futures_util::stream::iter(calls)).run();
     while let Some(item) = outcomes.next().await {

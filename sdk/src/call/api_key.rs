@@ -33,10 +33,7 @@ impl ApiKey {
             return Err(InvalidField::new("API key", "must not be empty"));
         }
         if !key.bytes().all(|b| b.is_ascii_graphic()) {
-            return Err(InvalidField::new(
-                "API key",
-                "must consist of visible ASCII characters",
-            ));
+            return Err(InvalidField::new("API key", "must consist of visible ASCII characters"));
         }
         Ok(Self(Zeroizing::new(key.to_owned())))
     }

@@ -78,10 +78,7 @@ pub(crate) struct ClockReading {
 
 impl ClockReading {
     pub(crate) fn now() -> Self {
-        Self {
-            monotonic: now(),
-            wall: wall(),
-        }
+        Self { monotonic: now(), wall: wall() }
     }
 
     pub(crate) fn monotonic(&self) -> Instant {
@@ -97,9 +94,7 @@ impl ClockReading {
     pub(crate) fn slept_until(&self, later: &Self) -> Option<Duration> {
         let elapsed = later.wall.duration_since(self.wall).ok()?;
         let awake = later.monotonic.saturating_duration_since(self.monotonic);
-        elapsed
-            .checked_sub(awake)
-            .filter(|slept| *slept >= MIN_SLEEP)
+        elapsed.checked_sub(awake).filter(|slept| *slept >= MIN_SLEEP)
     }
 
     /// Returns whether the computer slept since this reading.

@@ -50,11 +50,7 @@ impl Connections {
             state.replaced_at = now.monotonic();
             state.total_sleep += slept;
         }
-        NotedRequest {
-            now,
-            has_slept: slept.is_some(),
-            total_sleep: state.total_sleep,
-        }
+        NotedRequest { now, has_slept: slept.is_some(), total_sleep: state.total_sleep }
     }
 
     /// Marks the connections as replaced after a request got no response, unless they were replaced

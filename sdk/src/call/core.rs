@@ -102,11 +102,7 @@ impl Core {
             rate_limiter: RateLimiter::default(),
             job_polls: JobPolls::default(),
         };
-        Self {
-            shared,
-            key: Arc::new(key),
-            account,
-        }
+        Self { shared, key: Arc::new(key), account }
     }
 
     /// Sends the request until it succeeds or must not be retried, and decodes the response.
@@ -227,9 +223,7 @@ impl Core {
         rejected: HeaderValue,
         deadline: &Deadline,
     ) -> Option<Result<bool>> {
-        deadline
-            .before(self.key.credentials.replace(&rejected))
-            .await
+        deadline.before(self.key.credentials.replace(&rejected)).await
     }
 
     /// Sends the request once, within the rate limit, and returns whatever response comes, or `None`
@@ -340,12 +334,7 @@ impl Core {
             let reading = self.notice_sleep();
             let now = reading.monotonic();
             let Err(next) = self.key.rate_limiter.acquire(bucket, now) else {
-                let permit = Permit {
-                    core: self,
-                    bucket,
-                    is_held: true,
-                    sent_at: None,
-                };
+                let permit = Permit { core: self, bucket, is_held: true, sent_at: None };
                 return Ok((turn, permit, reading));
             };
             drop(turn);
@@ -387,21 +376,17 @@ impl Core {
 /// Reads the whole response of a request that was sent.
 async fn receive(sending: ResponseFuture) -> Result<RawResponse> {
     let (head, body) = sending.await?.into_parts();
-    let body = Limited::new(body, MAX_RESPONSE_BYTES)
-        .collect()
-        .await
-        .map_err(|error| match error.downcast::<TransportError>() {
+    let body =
+        Limited::new(body, MAX_RESPONSE_BYTES).collect().await.map_err(|error| match error
+            .downcast::<TransportError>(
+        ) {
             Ok(error) => TransportError::maybe_sent(error),
             Err(error) if error.is::<LengthLimitError>() => {
                 TransportError::maybe_sent("the response is larger than 64 MiB")
             }
             Err(error) => TransportError::maybe_sent(error),
         })?;
-    Ok(RawResponse::new(
-        head.status.as_u16(),
-        head.headers,
-        body.to_bytes(),
-    ))
+    Ok(RawResponse::new(head.status.as_u16(), head.headers, body.to_bytes()))
 }
 
 /// Returns the error without the API key of the request, which a proxy's page may repeat. It is the

@@ -29,10 +29,7 @@ impl Credentials {
     }
 
     pub(crate) fn from_provider(provider: Arc<dyn KeyProvider>) -> Self {
-        Self::Provider {
-            provider,
-            cached: Mutex::default(),
-        }
+        Self::Provider { provider, cached: Mutex::default() }
     }
 
     /// Returns the header, or `None` for a client without a key.
@@ -87,6 +84,5 @@ async fn request_key(provider: &dyn KeyProvider) -> Result<HeaderValue> {
 }
 
 fn header(key: &ApiKey) -> Result<HeaderValue> {
-    key.bearer()
-        .ok_or_else(|| Error::configuration("the API key is not a valid header"))
+    key.bearer().ok_or_else(|| Error::configuration("the API key is not a valid header"))
 }

@@ -22,9 +22,7 @@ fn parse(json: &str, depth: usize) -> Option<Value> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(json).ok()?;
     let fields = fields.into_iter();
     Some(Value::Object(
-        fields
-            .filter_map(|(name, json)| Some((name, parse(json.get(), depth)?)))
-            .collect(),
+        fields.filter_map(|(name, json)| Some((name, parse(json.get(), depth)?))).collect(),
     ))
 }
 

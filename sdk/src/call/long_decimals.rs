@@ -27,10 +27,7 @@ pub(super) fn quote_long_decimals(json: &[u8]) -> Cow<'_, [u8]> {
             }
             b'-' | b'0'..=b'9' => {
                 let tail = json.get(start..).unwrap_or_default();
-                let len = tail
-                    .iter()
-                    .take_while(|byte| is_part_of_number(**byte))
-                    .count();
+                let len = tail.iter().take_while(|byte| is_part_of_number(**byte)).count();
                 let number = tail.get(..len).unwrap_or_default();
                 if is_long_decimal(number) {
                     quoted.extend_from_slice(json.get(copied..start).unwrap_or_default());
@@ -93,10 +90,7 @@ mod tests {
             "7",
             "",
         ] {
-            assert!(
-                matches!(quote_long_decimals(json.as_bytes()), Cow::Borrowed(_)),
-                "{json}"
-            );
+            assert!(matches!(quote_long_decimals(json.as_bytes()), Cow::Borrowed(_)), "{json}");
         }
     }
 

@@ -351,31 +351,19 @@ impl<T> Call<T> {
         Ok(async move {
             if let Some((functions, journal)) = submit {
                 let resource = options.resource.clone();
-                let submit = JournaledSubmit {
-                    core,
-                    journal,
-                    request,
-                    options,
-                    functions,
-                    decode,
-                };
+                let submit = JournaledSubmit { core, journal, request, options, functions, decode };
                 // Boxed, as most calls are not submits with a journal.
                 let submitted = Box::pin(submit.run(&deadline)).await;
                 let (value, response) = submitted.map_err(|error| about(error, &resource))?;
                 return Ok(output(value, response));
             }
-            let context = DecodeContext {
-                core: &core,
-                request: &request,
-            };
+            let context = DecodeContext { core: &core, request: &request };
             let response = core.execute(&request, &options, &deadline, None, |response| {
                 let response = response.into_success()?;
                 let value = decode(&context, &response)?;
                 Ok(output(value, response))
             });
-            response
-                .await
-                .map_err(|error| about(error, &options.resource))
+            response.await.map_err(|error| about(error, &options.resource))
         })
     }
 }
@@ -397,9 +385,7 @@ impl<T: DeserializeOwned> Call<T> {
     pub(crate) fn secret(core: &Arc<Core>, operation: Operation) -> Self {
         let request = Request::new::<&str>(operation, &[]);
         Self::with_decoder(core, request, |context, response| {
-            response
-                .decode(context.core.wrapping)
-                .map_err(Error::redacted)
+            response.decode(context.core.wrapping).map_err(Error::redacted)
         })
     }
 }

@@ -46,10 +46,7 @@ impl<T: DeserializeOwned + Send + Unpin + 'static> Call<Page<T>> {
     /// # }
     /// ```
     pub fn items(self) -> Items<T> {
-        Items {
-            pages: self.pages(),
-            items: VecDeque::new(),
-        }
+        Items { pages: self.pages(), items: VecDeque::new() }
     }
 }
 
@@ -116,9 +113,7 @@ impl<T: DeserializeOwned + Send + Unpin + 'static> Stream for Pages<T> {
 
 impl<T> fmt::Debug for Pages<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pages")
-            .field("request", &self.request)
-            .finish_non_exhaustive()
+        f.debug_struct("Pages").field("request", &self.request).finish_non_exhaustive()
     }
 }
 
@@ -161,8 +156,6 @@ impl<T: DeserializeOwned + Send + Unpin + 'static> Stream for Items<T> {
 
 impl<T> fmt::Debug for Items<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Items")
-            .field("pages", &self.pages)
-            .finish_non_exhaustive()
+        f.debug_struct("Items").field("pages", &self.pages).finish_non_exhaustive()
     }
 }

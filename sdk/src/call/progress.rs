@@ -19,11 +19,7 @@ pub(super) enum CallState<T> {
 
 impl<T> Call<T> {
     fn has_journal(&self) -> bool {
-        let own = self
-            .options
-            .submit
-            .as_ref()
-            .and_then(|it| it.journal.as_ref());
+        let own = self.options.submit.as_ref().and_then(|it| it.journal.as_ref());
         own.or(self.core.journal.as_ref()).is_some()
     }
 
@@ -105,10 +101,7 @@ pub struct CallWithResponse<T> {
 
 impl<T> CallWithResponse<T> {
     pub(super) fn new(call: Call<T>) -> Self {
-        Self {
-            call,
-            progress: CallState::New,
-        }
+        Self { call, progress: CallState::New }
     }
 }
 

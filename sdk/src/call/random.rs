@@ -14,18 +14,12 @@ pub(crate) struct Random {
 impl Random {
     pub(crate) fn from_seed(seed: u64) -> Self {
         let generator = Mutex::new(fastrand::Rng::with_seed(seed));
-        Self {
-            generator,
-            seeded: true,
-        }
+        Self { generator, seeded: true }
     }
 
     pub(crate) fn from_system() -> Result<Self> {
         let seed = getrandom::u64().map_err(no_random_numbers)?;
-        Ok(Self {
-            seeded: false,
-            ..Self::from_seed(seed)
-        })
+        Ok(Self { seeded: false, ..Self::from_seed(seed) })
     }
 
     /// Returns a random fraction in [0, 1).
@@ -49,16 +43,12 @@ impl Random {
     }
 
     fn generator(&self) -> MutexGuard<'_, fastrand::Rng> {
-        self.generator
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.generator.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn no_random_numbers(error: getrandom::Error) -> Error {
-    Error::configuration(format!(
-        "the operating system provides no random numbers: {error}"
-    ))
+    Error::configuration(format!("the operating system provides no random numbers: {error}"))
 }
 
 #[cfg(test)]

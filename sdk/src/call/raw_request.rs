@@ -51,15 +51,10 @@ fn raw_request<S: ClientSurface>(method: Method, path: &str) -> Result<Request> 
     }
     if path.contains(['?', '#', '\\']) || path.chars().any(|c| c.is_whitespace() || c.is_control())
     {
-        return Err(invalid(
-            "must not contain a query, a fragment, a backslash or white space",
-        ));
+        return Err(invalid("must not contain a query, a fragment, a backslash or white space"));
     }
     let is_dot_segment = |segment: &str| {
-        matches!(
-            segment.replace("%2e", ".").replace("%2E", ".").as_str(),
-            "." | ".."
-        )
+        matches!(segment.replace("%2e", ".").replace("%2E", ".").as_str(), "." | "..")
     };
     if path.split('/').any(is_dot_segment) {
         return Err(invalid("must not contain a segment `.` or `..`"));

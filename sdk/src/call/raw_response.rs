@@ -27,11 +27,7 @@ pub struct RawResponse {
 
 impl RawResponse {
     pub(crate) fn new(status: u16, headers: HeaderMap, body: Bytes) -> Self {
-        Self {
-            status,
-            headers,
-            body,
-        }
+        Self { status, headers, body }
     }
 
     /// Returns whether the status is a success (2xx).

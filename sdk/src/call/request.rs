@@ -67,10 +67,7 @@ impl Request {
 
     pub(crate) fn set_body(&mut self, body: &impl Serialize) -> Result<()> {
         let json = serde_json::to_vec(body).map_err(|error| {
-            Error::from(InvalidField::new(
-                "body",
-                format!("cannot be serialized: {error}"),
-            ))
+            Error::from(InvalidField::new("body", format!("cannot be serialized: {error}")))
         })?;
         self.body = Some(json.into());
         Ok(())
@@ -141,10 +138,7 @@ impl Request {
         const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
         let invalid = |error: &dyn Display| {
-            Error::from(InvalidField::new(
-                "path",
-                format!("not a valid URL: {error}"),
-            ))
+            Error::from(InvalidField::new("path", format!("not a valid URL: {error}")))
         };
         let mut message = http::Request::new(self.body.clone().unwrap_or_default());
         *message.method_mut() = http_method(self.method);

@@ -32,11 +32,7 @@ pub(crate) struct ErrorEnvelope {
 impl RawResponse {
     /// Returns the response itself if it is a success, and the error that it is otherwise.
     pub(crate) fn into_success(self) -> Result<Self> {
-        if self.is_success() {
-            Ok(self)
-        } else {
-            Err(self.into_error(clock::wall()))
-        }
+        if self.is_success() { Ok(self) } else { Err(self.into_error(clock::wall())) }
     }
 
     /// Decodes the body of a success.
@@ -80,12 +76,11 @@ impl RawResponse {
     fn check_json(&self) -> Result<()> {
         match serde_json::from_slice::<serde::de::IgnoredAny>(&self.body) {
             Ok(_) => Ok(()),
-            Err(_) => Err(Error::new(Kind::NotJson {
-                status: self.status,
-                snippet: snippet(&self.body),
-            })
-            .with_request_id(self.request_id())
-            .with_response(self.clone())),
+            Err(_) => {
+                Err(Error::new(Kind::NotJson { status: self.status, snippet: snippet(&self.body) })
+                    .with_request_id(self.request_id())
+                    .with_response(self.clone()))
+            }
         }
     }
 
@@ -109,14 +104,9 @@ impl RawResponse {
     }
 
     fn decode_error(&self, path: String, reason: String) -> Error {
-        Error::new(Kind::Decode {
-            status: self.status,
-            path,
-            reason,
-            snippet: snippet(&self.body),
-        })
-        .with_request_id(self.request_id())
-        .with_response(self.clone())
+        Error::new(Kind::Decode { status: self.status, path, reason, snippet: snippet(&self.body) })
+            .with_request_id(self.request_id())
+            .with_response(self.clone())
     }
 
     /// Converts a response without success to its error.
@@ -129,15 +119,11 @@ impl RawResponse {
                 retry_after: header.max(error.retry_after),
                 body: Box::new(error),
             },
-            Err(_) => Kind::NoEnvelope {
-                status,
-                snippet: snippet(&self.body),
-                retry_after: header,
-            },
+            Err(_) => {
+                Kind::NoEnvelope { status, snippet: snippet(&self.body), retry_after: header }
+            }
         };
-        Error::new(kind)
-            .with_request_id(self.request_id())
-            .with_response(self)
+        Error::new(kind).with_request_id(self.request_id()).with_response(self)
     }
 }
 
@@ -157,11 +143,7 @@ pub struct Response<T> {
 
 impl<T> Response<T> {
     pub(crate) fn new(value: T, response: RawResponse) -> Self {
-        Self {
-            value,
-            status: response.status,
-            headers: response.headers,
-        }
+        Self { value, status: response.status, headers: response.headers }
     }
 
     /// Returns the request's id, to be given to the service's support.
@@ -200,11 +182,7 @@ mod tests {
     fn response(status: u16, body: &str) -> RawResponse {
         let mut headers = HeaderMap::new();
         headers.insert("x-svc-request-id", "req_7".parse().unwrap());
-        RawResponse {
-            status,
-            headers,
-            body: Bytes::copy_from_slice(body.as_bytes()),
-        }
+        RawResponse { status, headers, body: Bytes::copy_from_slice(body.as_bytes()) }
     }
 
     const JOB: &str = r#"{"id": "job_1", "status": "queued"}"#;
@@ -217,18 +195,13 @@ mod tests {
         let bare = response(200, JOB);
         assert!(bare.decode::<Job>(Wrapping::Optional).is_ok());
         let error = bare.decode::<Job>(Wrapping::Required).unwrap_err();
-        assert!(
-            error.to_string().contains("at data: missing field"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("at data: missing field"), "{error}");
     }
 
     #[test]
     fn a_decode_error_names_the_path_and_shows_the_first_bytes() {
         let body = r#"{"data": {"name": "job_1", "id": 7, "status": "completed"}}"#;
-        let error = response(200, body)
-            .decode::<Job>(Wrapping::Required)
-            .unwrap_err();
+        let error = response(200, body).decode::<Job>(Wrapping::Required).unwrap_err();
         let text = error.to_string();
         assert!(text.contains("id"), "{text}");
         assert!(text.contains("200"), "{text}");
@@ -240,9 +213,7 @@ mod tests {
     #[test]
     fn a_body_that_is_not_json_differs_from_one_of_another_shape() {
         for body in ["", "<html>busy</html>", r#"{"data": {"id": "job"#, "{}x"] {
-            let error = response(200, body)
-                .decode::<Job>(Wrapping::Required)
-                .unwrap_err();
+            let error = response(200, body).decode::<Job>(Wrapping::Required).unwrap_err();
             assert!(matches!(error.variant(), Kind::NotJson { .. }), "{body}");
         }
         let error = response(200, "[1").decode_page::<u32>().unwrap_err();
@@ -255,9 +226,7 @@ mod tests {
         let error = response(502, &page).into_error(SystemTime::UNIX_EPOCH);
         assert_eq!(error.status(), Some(502));
         assert_eq!(error.request_id().unwrap().as_str(), "req_7");
-        let Kind::NoEnvelope { snippet, .. } = error.variant() else {
-            panic!("{error:?}")
-        };
+        let Kind::NoEnvelope { snippet, .. } = error.variant() else { panic!("{error:?}") };
         assert_eq!(snippet.len(), 512);
         assert!(error.to_string().len() < 200);
     }

@@ -97,9 +97,7 @@ pub(crate) fn retry_delay(
     jitter: f64,
     remaining: Duration,
 ) -> Option<Duration> {
-    let is_refused = error
-        .body()
-        .is_some_and(|body| body.retryable == Some(false));
+    let is_refused = error.body().is_some_and(|body| body.retryable == Some(false));
     if attempt >= policy.max_retries || is_refused || !allows_retry(class, classify(error)) {
         return None;
     }
@@ -107,10 +105,7 @@ pub(crate) fn retry_delay(
     if hint > MAX_RETRY_AFTER {
         return None;
     }
-    let delay = policy
-        .backoff_limit(attempt)
-        .mul_f64(jitter.clamp(0.0, 1.0))
-        .max(hint);
+    let delay = policy.backoff_limit(attempt).mul_f64(jitter.clamp(0.0, 1.0)).max(hint);
     (delay < remaining).then_some(delay)
 }
 
@@ -119,18 +114,12 @@ pub(crate) fn retry_after(
     headers: &http::HeaderMap,
     now: std::time::SystemTime,
 ) -> Option<Duration> {
-    let text = headers
-        .get(http::header::RETRY_AFTER)?
-        .to_str()
-        .ok()?
-        .trim();
+    let text = headers.get(http::header::RETRY_AFTER)?.to_str().ok()?.trim();
     if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
         return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
-    if let Some(delay) = text
-        .parse()
-        .ok()
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+    if let Some(delay) =
+        text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
     {
         return Some(delay);
     }
@@ -149,19 +138,11 @@ mod tests {
 
     fn error(status: u16, json: &str, retry_after: Option<u64>) -> Error {
         let body = Box::new(serde_json::from_str(json).unwrap());
-        Error::new(Kind::Api {
-            status,
-            body,
-            retry_after: retry_after.map(Duration::from_secs),
-        })
+        Error::new(Kind::Api { status, body, retry_after: retry_after.map(Duration::from_secs) })
     }
 
     fn page(status: u16) -> Error {
-        Error::new(Kind::NoEnvelope {
-            status,
-            snippet: "<html>".into(),
-            retry_after: None,
-        })
+        Error::new(Kind::NoEnvelope { status, snippet: "<html>".into(), retry_after: None })
     }
 
     #[test]
@@ -173,47 +154,23 @@ mod tests {
         let limited = || error(429, r#"{"code": "rate_limited"}"#, None);
         let busy = || error(503, r#"{"code": "database_busy"}"#, None);
         let retryable = || error(409, r#"{"code": "brand_new", "retryable": true}"#, None);
-        let not_retryable = || {
-            error(
-                503,
-                r#"{"code": "database_busy", "retryable": false}"#,
-                None,
-            )
-        };
+        let not_retryable = || error(503, r#"{"code": "database_busy", "retryable": false}"#, None);
         let exhausted = || error(429, r#"{"code": "rate_limited", "retryable": false}"#, None);
         let broken = || error(500, r#"{"code": "brand_new"}"#, None);
         let in_progress = || {
             let json = r#"{"code": "format_run_in_progress", "retryable": true}"#;
             error(409, json, None)
         };
-        let running = || {
-            error(
-                409,
-                r#"{"code": "job_not_completed", "retryable": true}"#,
-                None,
-            )
-        };
+        let running = || error(409, r#"{"code": "job_not_completed", "retryable": true}"#, None);
 
         let all = [Safe, Idempotent, Key, Unsent, Never];
         let rows = [
             ("not sent", not_sent(), all.as_slice()),
             ("429", limited(), &all),
-            (
-                "503 with an envelope",
-                busy(),
-                &[Safe, Idempotent, Key, Unsent],
-            ),
-            (
-                "retryable: true",
-                retryable(),
-                &[Safe, Idempotent, Key, Unsent],
-            ),
+            ("503 with an envelope", busy(), &[Safe, Idempotent, Key, Unsent]),
+            ("retryable: true", retryable(), &[Safe, Idempotent, Key, Unsent]),
             ("reset after sending", reset(), &[Safe, Idempotent, Key]),
-            (
-                "502 without an envelope",
-                page(502),
-                &[Safe, Idempotent, Key],
-            ),
+            ("502 without an envelope", page(502), &[Safe, Idempotent, Key]),
             ("retryable: false", not_retryable(), &[]),
             ("429 with retryable: false", exhausted(), &[]),
             ("500 with an envelope", broken(), &[Safe, Idempotent, Key]),
@@ -258,10 +215,7 @@ mod tests {
         assert_eq!(delays, [500, 1000, 2000, 4000, 8000, 16000, 20000, 20000]);
         let half = retry_delay(&policy, RetryClass::Safe, &busy, 2, 0.5, hour);
         assert_eq!(half, Some(Duration::from_millis(1000)));
-        assert_eq!(
-            retry_delay(&policy, RetryClass::Safe, &busy, 10, 0.5, hour),
-            None
-        );
+        assert_eq!(retry_delay(&policy, RetryClass::Safe, &busy, 10, 0.5, hour), None);
     }
 
     #[test]
@@ -281,10 +235,7 @@ mod tests {
         let policy = RetryPolicy::default();
         let limited = error(429, r#"{"code": "rate_limited"}"#, Some(7));
         let remaining = Duration::from_secs(7);
-        assert_eq!(
-            retry_delay(&policy, RetryClass::Safe, &limited, 0, 0.0, remaining),
-            None
-        );
+        assert_eq!(retry_delay(&policy, RetryClass::Safe, &limited, 0, 0.0, remaining), None);
     }
 
     #[test]
@@ -313,13 +264,7 @@ mod tests {
             );
         }
         let mut headers = http::HeaderMap::new();
-        headers.insert(
-            http::header::RETRY_AFTER,
-            "99999999999999999999999".parse().unwrap(),
-        );
-        assert_eq!(
-            retry_after(&headers, now),
-            Some(Duration::from_secs(u64::MAX))
-        );
+        headers.insert(http::header::RETRY_AFTER, "99999999999999999999999".parse().unwrap());
+        assert_eq!(retry_after(&headers, now), Some(Duration::from_secs(u64::MAX)));
     }
 }

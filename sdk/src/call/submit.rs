@@ -108,19 +108,14 @@ impl<T> JournaledSubmit<T> {
     ) -> Result<(T, RawResponse)> {
         let mut request = Request::clone(&self.request);
         request.idempotency_key = Some(intent.key().clone());
-        let context = DecodeContext {
-            core: &self.core,
-            request: &request,
-        };
+        let context = DecodeContext { core: &self.core, request: &request };
         let intent = Some(intent.as_ref());
         let decode = self.decode;
-        let sending = self
-            .core
-            .execute(&request, &self.options, deadline, intent, |response| {
-                let response = response.into_success()?;
-                let value = decode(&context, &response)?;
-                Ok((value, response))
-            });
+        let sending = self.core.execute(&request, &self.options, deadline, intent, |response| {
+            let response = response.into_success()?;
+            let value = decode(&context, &response)?;
+            Ok((value, response))
+        });
         sending.await
     }
 
@@ -227,10 +222,7 @@ impl<T> JournaledSubmit<T> {
             }
             Some(Operation::FormatsBulkCreate | Operation::FormatsBySlugBulkCreate) => {
                 let items = body.get("items").and_then(Value::as_array);
-                let caps = items
-                    .into_iter()
-                    .flatten()
-                    .map(|item| spend_cap(item.get(SPEND_CAP)));
+                let caps = items.into_iter().flatten().map(|item| spend_cap(item.get(SPEND_CAP)));
                 let sum = caps.reduce(|sum, cap| sum?.checked_add(cap?)).flatten();
                 sum.map_or_else(|| no_price("each run of the queue needs a spend cap"), Ok)
             }
@@ -249,9 +241,7 @@ impl<T> JournaledSubmit<T> {
                 super::Call::<Estimate>::new::<&str>(&self.core, Operation::OpenEstimate, &[])
                     .json(&request)
                     .timeout(deadline.remaining());
-            let estimate = call
-                .await
-                .map_err(|error| error.without_field_prefix("input."))?;
+            let estimate = call.await.map_err(|error| error.without_field_prefix("input."))?;
             Ok::<_, Error>(estimate.price_usd)
         });
         // Another submit of that shape may be asking, with a longer time limit.
@@ -339,10 +329,7 @@ impl Estimates {
             known.clear();
         }
         let price = Arc::default();
-        let estimate = KnownEstimate {
-            asked_at: ClockReading::now(),
-            price: Arc::clone(&price),
-        };
+        let estimate = KnownEstimate { asked_at: ClockReading::now(), price: Arc::clone(&price) };
         known.insert(shape, estimate);
         price
     }

@@ -41,10 +41,7 @@ where
     if let Some(group) = group {
         group.add(task.abort_handle());
     }
-    Ok(Task {
-        handle: task,
-        is_detached: false,
-    })
+    Ok(Task { handle: task, is_detached: false })
 }
 
 /// A task that is aborted when this is dropped, unless it is detached.

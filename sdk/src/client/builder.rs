@@ -139,20 +139,15 @@ impl<S: ClientSurface> ClientBuilder<S> {
 
     pub(super) fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
         let variable = |name| variable(name).filter(|value| !value.is_empty());
-        let missing = match (
-            variable(S::BASE_URL_VARIABLE),
-            variable(S::API_KEY_VARIABLE),
-        ) {
+        let missing = match (variable(S::BASE_URL_VARIABLE), variable(S::API_KEY_VARIABLE)) {
             (Some(url), Some(key)) => {
                 return Ok(Self::new().base_url(url).api_key(ApiKey::new(key)?));
             }
             (None, Some(_)) => format!("{} is not set", S::BASE_URL_VARIABLE),
             (Some(_), None) => format!("{} is not set", S::API_KEY_VARIABLE),
-            (None, None) => format!(
-                "{} and {} are not set",
-                S::BASE_URL_VARIABLE,
-                S::API_KEY_VARIABLE
-            ),
+            (None, None) => {
+                format!("{} and {} are not set", S::BASE_URL_VARIABLE, S::API_KEY_VARIABLE)
+            }
         };
         Err(Error::configuration(missing))
     }
@@ -259,8 +254,7 @@ impl<S: ClientSurface> ClientBuilder<S> {
     ///
     /// Its value is treated as a secret: traces do not show it, and downloads do not send it.
     pub fn default_header(mut self, name: &str, value: &str) -> Self {
-        self.default_headers
-            .push((name.to_owned(), value.to_owned()));
+        self.default_headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -331,15 +325,11 @@ impl<S: ClientSurface> ClientBuilder<S> {
     pub fn build(self) -> Result<Client<S>> {
         let url = self.base_url.ok_or_else(|| {
             let variable = S::BASE_URL_VARIABLE;
-            Error::configuration(format!(
-                "missing base URL: set {variable}, or call base_url()"
-            ))
+            Error::configuration(format!("missing base URL: set {variable}, or call base_url()"))
         })?;
         let http_hosts = HttpHosts::parse(&self.http_hosts)?;
         if self.max_in_flight == 0 {
-            return Err(Error::configuration(
-                "invalid max_in_flight `0`: expected at least 1",
-            ));
+            return Err(Error::configuration("invalid max_in_flight `0`: expected at least 1"));
         }
         if self.spend_limit.is_some() && self.journal.is_none() {
             return Err(Error::configuration("a spend limit needs a journal"));
@@ -383,9 +373,7 @@ impl<S: ClientSurface> ClientBuilder<S> {
 
 impl<S> fmt::Debug for ClientBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientBuilder")
-            .field("retry", &self.retry)
-            .finish_non_exhaustive()
+        f.debug_struct("ClientBuilder").field("retry", &self.retry).finish_non_exhaustive()
     }
 }
 
@@ -427,10 +415,7 @@ fn transport(
 }
 
 #[cfg(feature = "hyper")]
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the default transport needs the feature `hyper`"
-)]
+#[expect(clippy::unnecessary_wraps, reason = "the default transport needs the feature `hyper`")]
 fn default_transport(
     connection: &ConnectionOptions,
     max_in_flight: usize,
@@ -440,7 +425,5 @@ fn default_transport(
 
 #[cfg(not(feature = "hyper"))]
 fn default_transport(_: &ConnectionOptions, _: usize) -> Result<Arc<dyn Transport>> {
-    Err(Error::configuration(
-        "missing transport: call transport(), or enable the feature `hyper`",
-    ))
+    Err(Error::configuration("missing transport: call transport(), or enable the feature `hyper`"))
 }

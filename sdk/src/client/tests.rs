@@ -35,9 +35,8 @@ async fn get_job(client: &Client<Open>) -> Result<(), Error> {
 
 fn sent_keys(script: &Script) -> Vec<String> {
     let requests = script.requests();
-    let keys = requests
-        .iter()
-        .map(|request| request.header("authorization").unwrap_or("none").to_owned());
+    let keys =
+        requests.iter().map(|request| request.header("authorization").unwrap_or("none").to_owned());
     keys.collect()
 }
 
@@ -74,22 +73,10 @@ fn the_environment_needs_a_url_and_a_key() {
         })
     };
     for (url, key, expected) in [
-        (
-            "",
-            "",
-            "SVC_DEVELOPER_BASE_URL and SVC_DEVELOPER_API_KEY are not set",
-        ),
+        ("", "", "SVC_DEVELOPER_BASE_URL and SVC_DEVELOPER_API_KEY are not set"),
         ("", "key", "SVC_DEVELOPER_BASE_URL is not set"),
-        (
-            "https://api.example",
-            "",
-            "SVC_DEVELOPER_API_KEY is not set",
-        ),
-        (
-            "https://api.example",
-            "a b",
-            "API key must consist of visible ASCII characters",
-        ),
+        ("https://api.example", "", "SVC_DEVELOPER_API_KEY is not set"),
+        ("https://api.example", "a b", "API key must consist of visible ASCII characters"),
     ] {
         let error = from(url, key).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
@@ -131,11 +118,7 @@ async fn artifacts_are_downloaded_by_http_from_allowed_hosts_only() {
         json(200, &body.to_string())
     };
     for (host, is_allowed) in [("mock:4010", true), ("other:4010", false)] {
-        let image = Step::Response(
-            200,
-            vec![("content-type", "image/png".into())],
-            "png".into(),
-        );
+        let image = Step::Response(200, vec![("content-type", "image/png".into())], "png".into());
         let script = Script::new([result(host), image]);
         let client = builder(&script)
             .base_url("http://mock:4010")
@@ -145,11 +128,7 @@ async fn artifacts_are_downloaded_by_http_from_allowed_hosts_only() {
             .build()
             .unwrap();
         let directory = tempfile::tempdir().unwrap();
-        let downloaded = client
-            .jobs()
-            .handle("job_1")
-            .download(directory.path())
-            .await;
+        let downloaded = client.jobs().handle("job_1").download(directory.path()).await;
         assert_eq!(downloaded.is_ok(), is_allowed, "{downloaded:?}");
         let downloads: Vec<_> = script.requests().split_off(1);
         assert_eq!(downloads.len(), usize::from(is_allowed));
@@ -193,10 +172,7 @@ async fn invalid_settings_are_reported_when_the_client_is_built() {
     ] {
         let error = builder(&script).default_header(name, value).build();
         let error = error.unwrap_err().to_string();
-        assert!(
-            error.contains(reason) && !error.contains("canary"),
-            "{error}"
-        );
+        assert!(error.contains(reason) && !error.contains("canary"), "{error}");
     }
     assert!(builder(&script).max_in_flight(0).build().is_err());
     assert!(builder(&script).max_in_flight(usize::MAX).build().is_ok());
@@ -261,15 +237,9 @@ async fn a_rejected_key_is_replaced_without_a_retry() {
         .await
         .unwrap();
     assert_eq!(asked.load(Ordering::SeqCst), 2);
-    assert_eq!(
-        sent_keys(&script),
-        ["Bearer first-key", "Bearer second-key"]
-    );
+    assert_eq!(sent_keys(&script), ["Bearer first-key", "Bearer second-key"]);
     let requests = script.requests();
-    assert_eq!(
-        requests[0].header("idempotency-key"),
-        requests[1].header("idempotency-key")
-    );
+    assert_eq!(requests[0].header("idempotency-key"), requests[1].header("idempotency-key"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -321,32 +291,19 @@ async fn a_401_that_is_not_of_the_service_is_returned() {
 #[tokio::test(start_paused = true)]
 async fn a_provider_that_fails_is_retried_before_anything_is_sent() {
     let script = Script::new([rejected(), json(200, JOB)]);
-    let (provider, _) = provider(&[
-        Err("sealed"),
-        Ok("first-key"),
-        Err("sealed"),
-        Ok("second-key"),
-    ]);
+    let (provider, _) =
+        provider(&[Err("sealed"), Ok("first-key"), Err("sealed"), Ok("second-key")]);
     let client = builder(&script).key_provider(provider).build().unwrap();
     get_job(&client).await.unwrap();
-    assert_eq!(
-        sent_keys(&script),
-        ["Bearer first-key", "Bearer second-key"]
-    );
+    assert_eq!(sent_keys(&script), ["Bearer first-key", "Bearer second-key"]);
 
     let script = Script::new([json(200, JOB)]);
     let (provider, asked) = self::provider(&[Err("sealed")]);
     let client = builder(&script).key_provider(provider).build().unwrap();
     let call = client.jobs().handle("job_1").get().max_retries(2);
     let error = call.await.unwrap_err();
-    assert!(
-        !error.may_have_been_sent() && error.is_retryable(),
-        "{error:?}"
-    );
-    assert!(
-        error.to_string().ends_with("the API key could not be read"),
-        "{error}"
-    );
+    assert!(!error.may_have_been_sent() && error.is_retryable(), "{error:?}");
+    assert!(error.to_string().ends_with("the API key could not be read"), "{error}");
     let source = std::error::Error::source(&error).unwrap();
     assert_eq!(source.to_string(), "sealed");
     assert_eq!(asked.load(Ordering::SeqCst), 3);
@@ -372,10 +329,7 @@ async fn a_provider_that_hangs_ends_with_the_call() {
     let call = client.jobs().handle("job_1").get();
     let hanging = tokio::spawn(call.timeout(Duration::from_secs(5)));
     let error = hanging.await.unwrap().unwrap_err();
-    assert!(
-        error.is_timeout() && !error.may_have_been_sent(),
-        "{error:?}"
-    );
+    assert!(error.is_timeout() && !error.may_have_been_sent(), "{error:?}");
     get_job(&client).await.unwrap();
 }
 

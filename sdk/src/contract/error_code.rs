@@ -216,12 +216,7 @@ impl ErrorCode {
     #[must_use]
     pub fn defaults(&self) -> Option<ErrorDefaults> {
         let (status, category, retryable, next_action) = row(self)?;
-        Some(ErrorDefaults {
-            status,
-            category,
-            retryable,
-            next_action,
-        })
+        Some(ErrorDefaults { status, category, retryable, next_action })
     }
 }
 
@@ -237,19 +232,9 @@ fn row(code: &ErrorCode) -> Option<Row> {
 
     Some(match code {
         Code::InvalidRequest => (Some(400), Category::Validation, PERMANENT, Next::FixInput),
-        Code::Unauthorized => (
-            Some(401),
-            Category::Authentication,
-            PERMANENT,
-            Next::Authenticate,
-        ),
+        Code::Unauthorized => (Some(401), Category::Authentication, PERMANENT, Next::Authenticate),
         Code::InsufficientFunds => (Some(402), Category::Funds, PERMANENT, Next::AddFunds),
-        Code::InsufficientScope => (
-            Some(403),
-            Category::Permission,
-            PERMANENT,
-            Next::Authenticate,
-        ),
+        Code::InsufficientScope => (Some(403), Category::Permission, PERMANENT, Next::Authenticate),
         Code::IdempotencyConflict => (Some(409), Category::Conflict, PERMANENT, Next::FixInput),
         Code::RateLimited => (Some(429), Category::RateLimit, RETRYABLE, Next::RetryLater),
         Code::DatabaseBusy => (Some(503), Category::Overload, RETRYABLE, Next::RetryLater),
@@ -267,19 +252,11 @@ fn row(code: &ErrorCode) -> Option<Row> {
         Code::NotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
         Code::MethodNotAllowed => (Some(405), Category::Validation, PERMANENT, Next::FixInput),
         Code::InvalidAmount => (Some(400), Category::Validation, PERMANENT, Next::FixInput),
-        Code::OpenKeyRequired => (
-            Some(403),
-            Category::Permission,
-            PERMANENT,
-            Next::Authenticate,
-        ),
+        Code::OpenKeyRequired => (Some(403), Category::Permission, PERMANENT, Next::Authenticate),
         Code::StripeError => (Some(502), Category::Upstream, RETRYABLE, Next::RetryLater),
-        Code::StripeNotConfigured => (
-            Some(503),
-            Category::Upstream,
-            PERMANENT,
-            Next::ContactSupport,
-        ),
+        Code::StripeNotConfigured => {
+            (Some(503), Category::Upstream, PERMANENT, Next::ContactSupport)
+        }
         Code::UnknownParameter => (Some(400), Category::Validation, PERMANENT, Next::FixInput),
         Code::OutputSchemaInvalid => (Some(400), Category::Validation, PERMANENT, Next::FixInput),
         Code::InvalidAttachment => (Some(400), Category::Validation, PERMANENT, Next::FixInput),
@@ -294,12 +271,9 @@ fn row(code: &ErrorCode) -> Option<Row> {
         Code::OrganizationWalletNotProvisioned => {
             (Some(402), Category::Funds, PERMANENT, Next::ContactSupport)
         }
-        Code::WorkspaceKeyRequired => (
-            Some(403),
-            Category::Permission,
-            PERMANENT,
-            Next::Authenticate,
-        ),
+        Code::WorkspaceKeyRequired => {
+            (Some(403), Category::Permission, PERMANENT, Next::Authenticate)
+        }
         Code::FormatNotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
         Code::PreviousRunNotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
         Code::FormatInactive => (Some(409), Category::Conflict, PERMANENT, Next::None),
@@ -317,12 +291,9 @@ fn row(code: &ErrorCode) -> Option<Row> {
         Code::StudioAgentUpstreamUnavailable => {
             (Some(503), Category::Upstream, RETRYABLE, Next::RetryLater)
         }
-        Code::FormatRunFailedToStart => (
-            Some(500),
-            Category::Upstream,
-            PERMANENT,
-            Next::ContactSupport,
-        ),
+        Code::FormatRunFailedToStart => {
+            (Some(500), Category::Upstream, PERMANENT, Next::ContactSupport)
+        }
         Code::FormatRunNotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
         Code::FormatRunQueueNotFound => (Some(404), Category::NotFound, PERMANENT, Next::FixInput),
         Code::RunNotCompleted => (Some(409), Category::Conflict, RETRYABLE, Next::PollStatus),
@@ -358,9 +329,7 @@ mod tests {
             assert!(code.defaults().is_some(), "{code}");
             let token = code.as_str();
             assert!(
-                token
-                    .bytes()
-                    .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+                token.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
             );
             assert_eq!(ErrorCode::from(token), *code);
         }
@@ -369,21 +338,12 @@ mod tests {
     #[test]
     fn defaults_match_the_specification() {
         let defaults = |code: ErrorCode| code.defaults().unwrap();
-        assert_eq!(
-            defaults(ErrorCode::InsufficientCredits).next_action,
-            NextAction::AddFunds
-        );
-        assert_eq!(
-            defaults(ErrorCode::AttachmentFetchFailed).next_action,
-            NextAction::FixInput
-        );
+        assert_eq!(defaults(ErrorCode::InsufficientCredits).next_action, NextAction::AddFunds);
+        assert_eq!(defaults(ErrorCode::AttachmentFetchFailed).next_action, NextAction::FixInput);
         assert!(defaults(ErrorCode::IdempotencyKeyInUse).retryable);
         assert!(defaults(ErrorCode::McpUnavailable).retryable);
         assert!(defaults(ErrorCode::ProviderUnavailable).retryable);
-        assert_eq!(
-            defaults(ErrorCode::ConcurrencyLimitReached).status,
-            Some(400)
-        );
+        assert_eq!(defaults(ErrorCode::ConcurrencyLimitReached).status, Some(400));
     }
 
     #[test]

@@ -108,10 +108,7 @@ impl Operation {
                 return Err(self.wrong_segment_count(segments.len()));
             };
             if matches!(value, "" | "." | "..") {
-                return Err(PathError::InvalidSegment {
-                    name,
-                    value: value.to_owned(),
-                });
+                return Err(PathError::InvalidSegment { name, value: value.to_owned() });
             }
             path.push_str(literal);
             path.extend(percent_encoding::utf8_percent_encode(value, SEGMENT));
@@ -158,11 +155,8 @@ impl std::fmt::Display for Operation {
 }
 
 /// All characters except the unreserved ones of RFC 3986.
-const SEGMENT: &percent_encoding::AsciiSet = &percent_encoding::NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+const SEGMENT: &percent_encoding::AsciiSet =
+    &percent_encoding::NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Returns the part of a path after the version, such as `jobs` of `/v1/jobs/job_1`.
 fn resource(path: &str) -> &str {
@@ -210,10 +204,7 @@ impl std::fmt::Display for PathError {
                 write!(f, "expected {expected} path segments, got {actual}")
             }
             Self::InvalidSegment { name, value } => {
-                write!(
-                    f,
-                    "invalid {name} {value:?}: it must not be empty, \".\" or \"..\""
-                )
+                write!(f, "invalid {name} {value:?}: it must not be empty, \".\" or \"..\"")
             }
         }
     }
@@ -238,20 +229,11 @@ mod tests {
 
     #[test]
     fn expanded_paths_route_to_their_operation() {
-        for op in Operation::ALL
-            .iter()
-            .filter(|op| op.surface() != Surface::Mcp)
-        {
-            let segments: Vec<_> = op
-                .placeholders()
-                .map(|name| format!("{name} /?%"))
-                .collect();
+        for op in Operation::ALL.iter().filter(|op| op.surface() != Surface::Mcp) {
+            let segments: Vec<_> = op.placeholders().map(|name| format!("{name} /?%")).collect();
             let path = op.expand(&segments).unwrap();
-            let host = if op.surface() == Surface::Developer {
-                Surface::Developer
-            } else {
-                Surface::Open
-            };
+            let host =
+                if op.surface() == Surface::Developer { Surface::Developer } else { Surface::Open };
             let routed = Operation::route(host, op.method().as_str(), &path);
             assert_eq!(routed, Some((*op, segments)), "{path}");
         }
@@ -260,11 +242,7 @@ mod tests {
     #[test]
     fn only_get_requests_are_safe() {
         for op in Operation::ALL {
-            assert_eq!(
-                op.method() == Method::Get,
-                op.retry() == RetryClass::Safe,
-                "{op}"
-            );
+            assert_eq!(op.method() == Method::Get, op.retry() == RetryClass::Safe, "{op}");
             if op.method() == Method::Get {
                 assert_eq!(op.rate_limit_bucket(), RateLimitBucket::Read, "{op}");
             }
@@ -274,20 +252,14 @@ mod tests {
     #[test]
     fn literal_segments_win_over_placeholders() {
         let runs = Operation::route(Surface::Developer, "GET", "/v1/formats/fmt_demo/runs");
-        assert_eq!(
-            runs,
-            Some((Operation::FormatsRunsList, vec!["fmt_demo".to_owned()]))
-        );
+        assert_eq!(runs, Some((Operation::FormatsRunsList, vec!["fmt_demo".to_owned()])));
         let slug = Operation::route(Surface::Developer, "GET", "/v1/formats/demo/teaser");
         assert_eq!(slug.map(|(op, _)| op), Some(Operation::FormatsBySlugGet));
     }
 
     #[test]
     fn operations_of_the_other_host_are_not_routed() {
-        assert_eq!(
-            Operation::route(Surface::Developer, "POST", "/v1/open/estimate"),
-            None
-        );
+        assert_eq!(Operation::route(Surface::Developer, "POST", "/v1/open/estimate"), None);
         assert_eq!(Operation::route(Surface::Open, "GET", "/v1/me"), None);
         assert_eq!(Operation::route(Surface::Open, "GET", "/v1/jobs/"), None);
         assert!(Operation::is_known_path(Surface::Open, "/v1/open/estimate"));
@@ -298,10 +270,7 @@ mod tests {
         for bad in ["", ".", ".."] {
             assert!(Operation::JobsGet.expand(&[bad]).is_err(), "{bad:?}");
         }
-        assert_eq!(
-            Operation::JobsGet.expand(&["../a b"]).unwrap(),
-            "/v1/jobs/..%2Fa%20b"
-        );
+        assert_eq!(Operation::JobsGet.expand(&["../a b"]).unwrap(), "/v1/jobs/..%2Fa%20b");
         assert!(Operation::JobsGet.expand::<&str>(&[]).is_err());
     }
 }

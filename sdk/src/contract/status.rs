@@ -74,10 +74,7 @@ impl RunStatus {
     /// Returns whether the status is final.
     #[must_use]
     pub const fn is_terminal(&self) -> bool {
-        matches!(
-            self,
-            Self::Completed | Self::Failed | Self::Skipped | Self::Canceled
-        )
+        matches!(self, Self::Completed | Self::Failed | Self::Skipped | Self::Canceled)
     }
 }
 

@@ -47,10 +47,7 @@ download_options!(ArtifactDownload);
 
 impl ArtifactDownload {
     pub(crate) fn new(artifact: &Artifact, options: DownloadOptions) -> Self {
-        Self {
-            artifact: artifact.clone(),
-            options,
-        }
+        Self { artifact: artifact.clone(), options }
     }
 
     /// Downloads the artifact to a file. Its folder is created if it is missing.

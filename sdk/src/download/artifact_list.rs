@@ -81,19 +81,13 @@ mod tests {
                 vec![None, Some("a"), None, Some("b")],
             ),
             (json!({"artifacts": "https://m/a"}), vec![None]),
-            (
-                json!({"result": {"artifacts": [[], {"id": "a"}]}}),
-                vec![None, Some("a")],
-            ),
+            (json!({"result": {"artifacts": [[], {"id": "a"}]}}), vec![None, Some("a")]),
             (json!({"result": "https://m/a"}), vec![None]),
         ] {
             let result: JobResult = serde_json::from_value(json.clone()).unwrap();
             let list = ArtifactList::of_job(&result);
-            let ids: Vec<_> = list
-                .0
-                .iter()
-                .map(|entry| Some(entry.as_ref()?.id.as_ref()?.as_str()))
-                .collect();
+            let ids: Vec<_> =
+                list.0.iter().map(|entry| Some(entry.as_ref()?.id.as_ref()?.as_str())).collect();
             assert_eq!(ids, expected, "{json}");
         }
     }

@@ -20,12 +20,7 @@ pub struct ArtifactName<'a> {
 impl<'a> ArtifactName<'a> {
     /// `position` starts at 0.
     pub(super) fn new(artifact: &'a Artifact, position: usize, resource_id: &'a str) -> Self {
-        Self {
-            artifact,
-            number: position + 1,
-            resource_id,
-            extension: extension(artifact),
-        }
+        Self { artifact, number: position + 1, resource_id, extension: extension(artifact) }
     }
 
     fn id(&self) -> String {

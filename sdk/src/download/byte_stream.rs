@@ -82,12 +82,7 @@ impl ByteStream {
                 }
             }
         });
-        Self {
-            chunks: Box::pin(chunks),
-            first: None,
-            head,
-            delivered: 0,
-        }
+        Self { chunks: Box::pin(chunks), first: None, head, delivered: 0 }
     }
 
     /// Waits for the first bytes, which the stream delivers next. The accessors then say what the
@@ -226,9 +221,7 @@ impl StreamTransfer {
             let Some(mut chunk) = self.source.next_chunk(&mut content.body).await? else {
                 break;
             };
-            let skipped = chunk
-                .len()
-                .min(usize::try_from(self.to_skip).unwrap_or(usize::MAX));
+            let skipped = chunk.len().min(usize::try_from(self.to_skip).unwrap_or(usize::MAX));
             chunk.advance(skipped);
             self.to_skip -= skipped as u64;
             if !chunk.is_empty() {
@@ -247,10 +240,7 @@ impl StreamTransfer {
             None => self.url.insert(self.source.url()?).clone(),
         };
         let etag = self.version.as_ref().and_then(|it| it.etag.as_deref());
-        let resume_point = ResumePoint {
-            length: self.delivered,
-            etag,
-        };
+        let resume_point = ResumePoint { length: self.delivered, etag };
         let attempt = self.retries.attempt();
         let content = self.source.request(&url, resume_point, attempt).await?;
         let content = content.filter(|content| match &self.version {
@@ -282,10 +272,9 @@ impl StreamTransfer {
                 digest: content.digest.map(|digest| (digest, Sha256::new())),
             });
             if is_new {
-                self.source.reporter.report(DownloadEvent::Started {
-                    bytes: 0,
-                    total: content.total,
-                });
+                self.source
+                    .reporter
+                    .report(DownloadEvent::Started { bytes: 0, total: content.total });
             }
         }
         Ok(content)
@@ -299,17 +288,10 @@ impl StreamTransfer {
             return Err(self.source.error(reason, None));
         }
         self.delivered = delivered;
-        if let Some(Version {
-            digest: Some((_, hasher)),
-            ..
-        }) = &mut self.version
-        {
+        if let Some(Version { digest: Some((_, hasher)), .. }) = &mut self.version {
             hasher.update(chunk);
         }
-        self.source.reporter.report(DownloadEvent::Advanced {
-            bytes: delivered,
-            total,
-        });
+        self.source.reporter.report(DownloadEvent::Advanced { bytes: delivered, total });
         Ok(())
     }
 

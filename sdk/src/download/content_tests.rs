@@ -20,10 +20,7 @@ fn artifact(script: &Arc<Script>) -> ArtifactDownload {
     let artifact =
         r#"{"id": "art_1", "url": "https://media.example/a", "content_type": "image/png"}"#;
     let artifact: Artifact = serde_json::from_str(artifact).unwrap();
-    open_client(script)
-        .jobs()
-        .handle("job_1")
-        .download_artifact(&artifact)
+    open_client(script).jobs().handle("job_1").download_artifact(&artifact)
 }
 
 /// Reads a stream to its end or to its error.
@@ -88,16 +85,10 @@ async fn stream_says_what_the_server_announced() {
 #[tokio::test(start_paused = true)]
 async fn stream_does_not_mix_versions() {
     let without_etag = || Step::Response(200, vec![], Bytes::from_static(BODY));
-    let other_length = Step::Response(
-        200,
-        vec![("etag", "\"v1\"".into())],
-        Bytes::from_static(b"0123456789"),
-    );
+    let other_length =
+        Step::Response(200, vec![("etag", "\"v1\"".into())], Bytes::from_static(b"0123456789"));
     for steps in [
-        vec![
-            image(200, BODY).truncated_after(5),
-            other_version(200, b"another version!"),
-        ],
+        vec![image(200, BODY).truncated_after(5), other_version(200, b"another version!")],
         vec![image(200, BODY).truncated_after(5), other_length],
         vec![without_etag().truncated_after(5), without_etag()],
         vec![image(200, BODY).truncated_after(5), json(416, "{}")],
@@ -126,10 +117,7 @@ async fn writer_receives_the_content() {
     let (mut writer, reader) = tokio::io::duplex(1);
     drop(reader);
     let error = artifact(&script).to_writer(&mut writer).await.unwrap_err();
-    assert!(
-        error.kind() == ErrorKind::Download && !error.is_ambiguous(),
-        "{error}"
-    );
+    assert!(error.kind() == ErrorKind::Download && !error.is_ambiguous(), "{error}");
     assert_eq!(error.to_string(), "cannot write the downloaded content");
 }
 
@@ -161,11 +149,7 @@ async fn artifact_is_stored_at_a_path() {
     ];
     for (body, if_exists, expected, status, requests) in rows {
         let fetched = fetch(body, if_exists).await;
-        assert_eq!(
-            fetched,
-            (expected.clone(), status, requests),
-            "{if_exists:?}"
-        );
+        assert_eq!(fetched, (expected.clone(), status, requests), "{if_exists:?}");
     }
     assert_eq!(std::fs::read(&path).unwrap(), b"two");
 }
@@ -250,11 +234,7 @@ async fn events_of(script: &Arc<Script>, folder: &Path) -> Vec<DownloadProgress>
 async fn progress_is_reported_as_events() {
     let folder = tempfile::tempdir().unwrap();
     let artifacts = r#"{"id": "art_1", "url": "https://media.example/1"}, {"id": "art_2"}"#;
-    let script = Script::new([
-        job_result(artifacts),
-        image(200, BODY).truncated_after(5),
-        rest(5),
-    ]);
+    let script = Script::new([job_result(artifacts), image(200, BODY).truncated_after(5), rest(5)]);
     let events = events_of(&script, folder.path()).await;
     assert!(events.iter().all(|event| event.count == 2));
     let of = |index: usize| {
@@ -299,13 +279,7 @@ async fn files_are_named_by_templates_and_functions() {
     let artifacts = r#"
         {"id": "art_1", "url": "https://media.example/1", "content_type": "image/png"},
         {"id": "art_2", "url": "https://media.example/2", "content_type": "image/png"}"#;
-    let steps = || {
-        [
-            job_result(artifacts),
-            image(200, b"one"),
-            image(200, b"two"),
-        ]
-    };
+    let steps = || [job_result(artifacts), image(200, b"one"), image(200, b"two")];
     let folder = tempfile::tempdir().unwrap();
     let script = Script::new(steps());
     let job = open_client(&script).jobs().handle("job_1");
@@ -313,10 +287,7 @@ async fn files_are_named_by_templates_and_functions() {
     let download = job.download(folder.path()).concurrency(1);
     let files = download.name_template(template.prompt("A fox!")).await;
     let paths: Vec<_> = files.unwrap().into_iter().map(|file| file.path).collect();
-    assert_eq!(
-        paths,
-        ["a-fox.png", "a-fox-1.png"].map(|name| folder.path().join(name))
-    );
+    assert_eq!(paths, ["a-fox.png", "a-fox-1.png"].map(|name| folder.path().join(name)));
 
     let folder = tempfile::tempdir().unwrap();
     let script = Script::new(steps());

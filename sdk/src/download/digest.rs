@@ -39,9 +39,7 @@ impl From<Sha256> for FileDigest {
 /// Finds `sha-256=:BASE64:`, or `sha-256=BASE64` as the obsolete header has it.
 fn find_sha_256(headers: &HeaderMap, name: &HeaderName) -> Option<FileDigest> {
     let values = headers.get_all(name).into_iter();
-    let items = values
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','));
+    let items = values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
     items
         .filter_map(|item| item.trim().split_once('='))
         .filter(|(algorithm, _)| algorithm.eq_ignore_ascii_case("sha-256"))

@@ -14,10 +14,7 @@ use self::crash::step;
 
 /// Marks the point before a change.
 #[cfg(not(test))]
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "in tests it fails after a simulated crash"
-)]
+#[expect(clippy::unnecessary_wraps, reason = "in tests it fails after a simulated crash")]
 fn step() -> io::Result<()> {
     Ok(())
 }
@@ -40,11 +37,7 @@ pub(super) async fn open(path: &Path) -> io::Result<std::fs::File> {
 /// An existing file is not opened, as it could be a symbolic link to another directory.
 pub(super) async fn create_new(path: &Path, content: &[u8]) -> io::Result<()> {
     step()?;
-    let mut file = OpenOptions::new()
-        .create_new(true)
-        .write(true)
-        .open(path)
-        .await?;
+    let mut file = OpenOptions::new().create_new(true).write(true).open(path).await?;
     write(&mut file, content).await?;
     sync(&file).await
 }

@@ -65,13 +65,7 @@ impl FileDownload<'_> {
         let file = transfer.file;
         let (bytes, resumed_from) = (file.len, file.resumed_from);
         let (path, status) = self.stored_files.store(file, self.target).await?;
-        Ok(DownloadedFile {
-            index,
-            path,
-            bytes,
-            resumed_from,
-            status,
-        })
+        Ok(DownloadedFile { index, path, bytes, resumed_from, status })
     }
 }
 
@@ -113,13 +107,8 @@ impl FileTransfer<'_> {
     /// Requests the missing bytes once, and succeeds if the file is complete afterwards.
     async fn attempt(&mut self) -> Result<()> {
         let source = self.source;
-        let resume_point = ResumePoint {
-            length: self.file.len,
-            etag: self.file.etag.as_deref(),
-        };
-        let content = source
-            .request(&self.url, resume_point, self.retries.attempt())
-            .await?;
+        let resume_point = ResumePoint { length: self.file.len, etag: self.file.etag.as_deref() };
+        let content = source.request(&self.url, resume_point, self.retries.attempt()).await?;
         // One version of a file has one length.
         let content = content.filter(|content| {
             content.start == 0 || self.total.is_none_or(|total| content.total == Some(total))
@@ -137,10 +126,9 @@ impl FileTransfer<'_> {
         self.report_start();
         while let Some(chunk) = source.next_chunk(&mut content.body).await? {
             self.file.write(&chunk).await?;
-            source.reporter.report(DownloadEvent::Advanced {
-                bytes: self.file.len,
-                total: self.total,
-            });
+            source
+                .reporter
+                .report(DownloadEvent::Advanced { bytes: self.file.len, total: self.total });
             if self.total.is_some_and(|total| self.file.len > total) {
                 break;
             }
@@ -174,14 +162,8 @@ impl FileTransfer<'_> {
 
     fn report_start(&mut self) {
         let event = match std::mem::replace(&mut self.has_started, true) {
-            false => DownloadEvent::Started {
-                bytes: self.file.len,
-                total: self.total,
-            },
-            true => DownloadEvent::Advanced {
-                bytes: self.file.len,
-                total: self.total,
-            },
+            false => DownloadEvent::Started { bytes: self.file.len, total: self.total },
+            true => DownloadEvent::Advanced { bytes: self.file.len, total: self.total },
         };
         self.source.reporter.report(event);
     }

@@ -15,11 +15,8 @@ pub(super) fn file_name(stem: &str, artifact: &Artifact) -> String {
 /// A stem that is not valid as it is gets a prefix and a hash, which keeps different stems apart.
 pub(super) fn safe_stem(stem: &str) -> String {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    let mut sanitized: String = stem
-        .chars()
-        .filter(|c| is_allowed(*c))
-        .take(MAX_STEM_CHARS)
-        .collect();
+    let mut sanitized: String =
+        stem.chars().filter(|c| is_allowed(*c)).take(MAX_STEM_CHARS).collect();
     let starts_valid = sanitized.starts_with(|c: char| c.is_ascii_alphanumeric());
     if sanitized == stem && starts_valid && !is_reserved_on_windows(&sanitized) {
         return sanitized;
@@ -169,20 +166,13 @@ mod tests {
             let stem_part = name.strip_suffix(".bin").unwrap();
             assert!(stem_part.starts_with("artifact-"), "{stem:?} gave {name:?}");
             assert!(
-                stem_part
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'),
+                stem_part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_'),
                 "{stem:?} gave {name:?}"
             );
-            assert!(
-                seen.insert(name.to_ascii_lowercase()),
-                "{stem:?} gave the duplicate {name:?}"
-            );
+            assert!(seen.insert(name.to_ascii_lowercase()), "{stem:?} gave the duplicate {name:?}");
         }
-        let long = file_name(
-            &"x".repeat(5000),
-            &artifact(serde_json::json!({"url": "https://m/a"})),
-        );
+        let long =
+            file_name(&"x".repeat(5000), &artifact(serde_json::json!({"url": "https://m/a"})));
         assert!(long.len() < 200);
     }
 
@@ -218,10 +208,9 @@ mod tests {
     #[test]
     fn names_with_a_hash_are_stable() {
         assert_eq!(fnv1a_64(b"foobar"), 0x8594_4171_f739_67e8);
-        for (stem, expected) in [
-            ("a/b", "artifact-ab-e620c3190468cf61.bin"),
-            ("日本", "artifact-121d7e35a6d3ce91.bin"),
-        ] {
+        for (stem, expected) in
+            [("a/b", "artifact-ab-e620c3190468cf61.bin"), ("日本", "artifact-121d7e35a6d3ce91.bin")]
+        {
             assert_eq!(file_name(stem, &Artifact::default()), expected);
         }
     }
@@ -229,35 +218,19 @@ mod tests {
     #[test]
     fn extension_comes_from_mime_type_then_url_then_media_type() {
         let cases = [
-            (
-                serde_json::json!({"url": "https://m/a.exe", "content_type": "image/png"}),
-                "png",
-            ),
+            (serde_json::json!({"url": "https://m/a.exe", "content_type": "image/png"}), "png"),
             (
                 serde_json::json!({"url": "https://m/a", "content_type": "Video/MP4; codecs=avc1"}),
                 "mp4",
             ),
             (serde_json::json!({"url": "https://m/a.JPEG?x=.exe"}), "jpg"),
-            (
-                serde_json::json!({"url": "https://m/a.exe", "media_type": "video"}),
-                "mp4",
-            ),
-            (
-                serde_json::json!({"url": "https://m/a.exe", "type": "image"}),
-                "png",
-            ),
+            (serde_json::json!({"url": "https://m/a.exe", "media_type": "video"}), "mp4"),
+            (serde_json::json!({"url": "https://m/a.exe", "type": "image"}), "png"),
             (serde_json::json!({"url": "https://m/a.exe"}), "bin"),
-            (
-                serde_json::json!({"url": "no url", "content_type": "x/../../y"}),
-                "bin",
-            ),
+            (serde_json::json!({"url": "no url", "content_type": "x/../../y"}), "bin"),
         ];
         for (json, expected) in cases {
-            assert_eq!(
-                file_name("a", &artifact(json.clone())),
-                format!("a.{expected}"),
-                "{json}"
-            );
+            assert_eq!(file_name("a", &artifact(json.clone())), format!("a.{expected}"), "{json}");
         }
     }
 }

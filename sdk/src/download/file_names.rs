@@ -46,9 +46,8 @@ fn safe_name(name: &str) -> String {
         .map(|c| if matches!(c, '/' | '\\') { '-' } else { c })
         .collect();
     // Windows ignores dots and spaces at the end.
-    let name = name
-        .trim_start_matches('.')
-        .trim_end_matches(|c: char| c == '.' || c.is_whitespace());
+    let name =
+        name.trim_start_matches('.').trim_end_matches(|c: char| c == '.' || c.is_whitespace());
     if name.len() <= MAX_NAME_BYTES {
         return name.to_owned();
     }

@@ -36,11 +36,7 @@ fn network(url: &Url) -> Network {
             let is_localhost = name == "localhost"
                 || name.ends_with(".localhost")
                 || name == "localhost.localdomain";
-            if is_localhost {
-                Network::Loopback
-            } else {
-                Network::Public
-            }
+            if is_localhost { Network::Loopback } else { Network::Public }
         }
         Some(Host::Ipv4(address)) => ipv4_network(address),
         Some(Host::Ipv6(address)) => ipv6_network(address),
@@ -87,11 +83,7 @@ fn ipv6_network(address: Ipv6Addr) -> Network {
         || a & 0xffc0 == 0xfec0
         // Local prefixes of NAT64.
         || (a, b, c) == (0x64, 0xff9b, 1);
-    if is_private {
-        Network::Private
-    } else {
-        Network::Public
-    }
+    if is_private { Network::Private } else { Network::Public }
 }
 
 /// Returns the IPv4 address that an IPv6 address stands for: mapped, compatible, NAT64 or 6to4.

@@ -184,13 +184,7 @@ impl Download {
     }
 
     async fn save_files(self) -> Result<Vec<DownloadedFile>> {
-        let Self {
-            artifacts,
-            folder,
-            concurrency,
-            names,
-            options,
-        } = self;
+        let Self { artifacts, folder, concurrency, names, options } = self;
         let deadline = options.deadline();
         let result = match deadline.before(artifacts).await {
             Some(Ok(artifacts)) => {
@@ -228,11 +222,7 @@ impl DownloadRun<'_> {
         let unknown = Artifact::default();
         let names = artifacts.iter().enumerate().map(|(index, artifact)| {
             let artifact = artifact.as_ref().unwrap_or(&unknown);
-            names.name(&ArtifactName::new(
-                artifact,
-                index,
-                &self.options.resource_id,
-            ))
+            names.name(&ArtifactName::new(artifact, index, &self.options.resource_id))
         });
         Target::distinct(folder, names)
     }
@@ -249,10 +239,8 @@ impl DownloadRun<'_> {
                 (index, self.save(index, artifact, &target).await)
             },
         );
-        let mut results: Vec<_> = stream::iter(downloads)
-            .buffer_unordered(concurrency)
-            .collect()
-            .await;
+        let mut results: Vec<_> =
+            stream::iter(downloads).buffer_unordered(concurrency).collect().await;
         results.sort_by_key(|(index, _)| *index);
         let (mut files, mut errors) = (Vec::new(), Vec::new());
         for (_, result) in results {
@@ -323,9 +311,7 @@ impl IntoFuture for Download {
 
 impl fmt::Debug for Download {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Download")
-            .field("folder", &self.folder)
-            .finish_non_exhaustive()
+        f.debug_struct("Download").field("folder", &self.folder).finish_non_exhaustive()
     }
 }
 

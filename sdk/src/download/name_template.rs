@@ -76,12 +76,8 @@ impl FromStr for NameTemplate {
     type Err = InvalidNameTemplate;
 
     fn from_str(text: &str) -> Result<Self, InvalidNameTemplate> {
-        let invalid = |reason: String| {
-            Err(InvalidNameTemplate {
-                template: text.to_owned(),
-                reason,
-            })
-        };
+        let invalid =
+            |reason: String| Err(InvalidNameTemplate { template: text.to_owned(), reason });
         if text.contains(['/', '\\']) {
             return invalid("expected a file name without path separators".to_owned());
         }
@@ -118,11 +114,7 @@ impl FromStr for NameTemplate {
         if !rest.is_empty() {
             parts.push(Part::Text(rest.to_owned()));
         }
-        Ok(Self {
-            text: text.to_owned(),
-            parts,
-            slug: None,
-        })
+        Ok(Self { text: text.to_owned(), parts, slug: None })
     }
 }
 
@@ -152,11 +144,7 @@ impl InvalidNameTemplate {
 
 impl fmt::Display for InvalidNameTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "invalid name template `{}`: {}",
-            self.template, self.reason
-        )
+        write!(f, "invalid name template `{}`: {}", self.template, self.reason)
     }
 }
 
@@ -207,11 +195,7 @@ mod tests {
             ("{job}-{index}.{ext}", None, "job_7-2.png"),
             ("{slug}.{ext}", None, "job_7.png"),
             ("{slug}.{ext}", Some("…"), "job_7.png"),
-            (
-                "{slug}.{ext}",
-                Some(" A red fox,\nin SNOW! "),
-                "a-red-fox-in-snow.png",
-            ),
+            ("{slug}.{ext}", Some(" A red fox,\nin SNOW! "), "a-red-fox-in-snow.png"),
             ("{slug}.{ext}", Some("../etc"), "etc.png"),
             ("{slug}.{ext}", Some("Füchse 狐"), "füchse-狐.png"),
             ("fox}.jpg", None, "fox}.jpg"),
@@ -226,10 +210,7 @@ mod tests {
     #[test]
     fn slugs_are_short() {
         let long = slug(&"word ".repeat(40));
-        assert!(
-            long.len() <= MAX_SLUG_CHARS && long.ends_with("-word"),
-            "{long}"
-        );
+        assert!(long.len() <= MAX_SLUG_CHARS && long.ends_with("-word"), "{long}");
         assert_eq!(slug(&"x".repeat(100)).len(), MAX_SLUG_CHARS);
     }
 

@@ -72,9 +72,7 @@ impl DownloadOptions {
 
     /// Adds the job or run and the idempotency key to an error.
     pub(super) fn annotate(&self, error: Error) -> Error {
-        error
-            .with_resource(self.resource.clone())
-            .with_key(self.idempotency_key.as_ref())
+        error.with_resource(self.resource.clone()).with_key(self.idempotency_key.as_ref())
     }
 }
 
@@ -122,9 +120,5 @@ pub(super) use download_options;
 
 /// Returns the error of a download whose time limit has passed.
 pub(super) fn timed_out(deadline: &Deadline) -> Error {
-    Error::new(Kind::Timeout {
-        timeout: deadline.timeout(),
-        sent: true,
-        last: None,
-    })
+    Error::new(Kind::Timeout { timeout: deadline.timeout(), sent: true, last: None })
 }

@@ -44,9 +44,7 @@ impl PartialFile {
     /// the same `source`, which is a line of text.
     pub(super) async fn open(target: &Path, source: &str) -> Result<Self> {
         let directory = target.parent().unwrap_or(Path::new("."));
-        disk::create_dir_all(directory)
-            .await
-            .map_err(file_error(directory))?;
+        disk::create_dir_all(directory).await.map_err(file_error(directory))?;
         let name = target.file_name().unwrap_or_default().to_string_lossy();
         for number in 0..MAX_PARTS {
             let suffix = match number {
@@ -101,9 +99,7 @@ impl PartialFile {
         self.etag = None;
         self.truncate().await.map_err(file_error(&self.path))?;
         let etag_path = etag_path(&self.path);
-        self.record_etag(&etag_path, etag)
-            .await
-            .map_err(file_error(&etag_path))?;
+        self.record_etag(&etag_path, etag).await.map_err(file_error(&etag_path))?;
         self.etag = etag.map(str::to_owned);
         Ok(())
     }
@@ -129,9 +125,7 @@ impl PartialFile {
     }
 
     pub(super) async fn write(&mut self, chunk: &[u8]) -> Result<()> {
-        disk::write(&mut self.file, chunk)
-            .await
-            .map_err(file_error(&self.path))?;
+        disk::write(&mut self.file, chunk).await.map_err(file_error(&self.path))?;
         self.len += chunk.len() as u64;
         Ok(())
     }
@@ -170,14 +164,8 @@ impl PartialFile {
             own_bytes.clear();
             other_bytes.clear();
             let limit = COMPARE_BUFFER_BYTES as u64;
-            (&mut self.file)
-                .take(limit)
-                .read_to_end(&mut own_bytes)
-                .await?;
-            (&mut other)
-                .take(limit)
-                .read_to_end(&mut other_bytes)
-                .await?;
+            (&mut self.file).take(limit).read_to_end(&mut own_bytes).await?;
+            (&mut other).take(limit).read_to_end(&mut other_bytes).await?;
             if own_bytes != other_bytes || own_bytes.is_empty() {
                 return Ok(own_bytes == other_bytes);
             }
@@ -205,9 +193,7 @@ impl PartialFile {
     /// Renames the complete file to `path`, and returns `true` if it replaced a file there.
     pub(super) async fn rename_to(self, path: &Path) -> Result<bool> {
         let replaces = fs::symlink_metadata(path).await.is_ok();
-        disk::rename(&self.path, path)
-            .await
-            .map_err(file_error(path))?;
+        disk::rename(&self.path, path).await.map_err(file_error(path))?;
         drop(disk::remove(&etag_path(&self.path)).await);
         Ok(replaces)
     }
@@ -261,9 +247,7 @@ pub(super) fn is_strong(etag: &str) -> bool {
 /// another directory.
 async fn open_file(path: &Path) -> io::Result<std::fs::File> {
     if !is_regular_file(path).await.unwrap_or(true) {
-        return Err(io::Error::other(
-            "the path exists and is not a regular file",
-        ));
+        return Err(io::Error::other("the path exists and is not a regular file"));
     }
     disk::open(path).await
 }
@@ -285,11 +269,7 @@ fn try_lock(file: std::fs::File, path: &Path) -> io::Result<Lock> {
     if matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)) {
         return Ok(Lock::Busy);
     }
-    Ok(if is_file_at(&file, path)? {
-        Lock::Acquired(file)
-    } else {
-        Lock::Moved
-    })
+    Ok(if is_file_at(&file, path)? { Lock::Acquired(file) } else { Lock::Moved })
 }
 
 /// Returns `true` if the open file is still the one at `path`.

@@ -91,15 +91,10 @@ impl Reporter {
     }
 
     pub(super) fn retrying(&self, error: &impl fmt::Display, delay: Duration) {
-        self.report(DownloadEvent::Retrying {
-            reason: error.to_string(),
-            delay,
-        });
+        self.report(DownloadEvent::Retrying { reason: error.to_string(), delay });
     }
 
     pub(super) fn failed(&self, error: &impl fmt::Display) {
-        self.report(DownloadEvent::Failed {
-            reason: error.to_string(),
-        });
+        self.report(DownloadEvent::Failed { reason: error.to_string() });
     }
 }

@@ -96,11 +96,7 @@ fn turn() -> impl Strategy<Value = Turn> {
     // Versions change rarely, so that most downloads are resumed.
     let version = prop_oneof![6 => Just(0), 1 => 1..VERSIONS];
     let cut = proptest::option::weighted(0.6, 0..30_usize);
-    (answer, version, cut).prop_map(|(answer, version, cut)| Turn {
-        answer,
-        version,
-        cut,
-    })
+    (answer, version, cut).prop_map(|(answer, version, cut)| Turn { answer, version, cut })
 }
 
 /// A server of one artifact, which answers correctly when its turns are used up.
@@ -109,11 +105,8 @@ struct Server(Mutex<VecDeque<Turn>>);
 impl Server {
     fn answer(&self, request: &http::Request<Bytes>) -> Step {
         let turn = self.0.lock().unwrap().pop_front();
-        let turn = turn.unwrap_or(Turn {
-            answer: Answer::File(Etag::Strong),
-            version: 0,
-            cut: None,
-        });
+        let turn =
+            turn.unwrap_or(Turn { answer: Answer::File(Etag::Strong), version: 0, cut: None });
         let file = content(turn.version);
         let header = |name| request.headers().get(name)?.to_str().ok();
         let requested: Option<usize> = header(RANGE).map(|range| {

@@ -28,12 +28,7 @@ pub(super) struct Retries {
 impl Retries {
     /// Begins with the length of what is already present.
     pub(super) fn new(length: u64) -> Self {
-        Self {
-            attempt: 1,
-            furthest: length,
-            attempts_without_progress: 0,
-            failed_checks: 0,
-        }
+        Self { attempt: 1, furthest: length, attempts_without_progress: 0, failed_checks: 0 }
     }
 
     /// Returns the current attempt, counted from 1.
@@ -49,11 +44,8 @@ impl Retries {
     /// Counts a failed attempt that ended at `length`, and returns the delay before the next one, or
     /// `None` if there is none.
     pub(super) fn next_delay(&mut self, error: &Error, length: u64) -> Option<Duration> {
-        self.attempts_without_progress = if length > self.furthest {
-            0
-        } else {
-            self.attempts_without_progress + 1
-        };
+        self.attempts_without_progress =
+            if length > self.furthest { 0 } else { self.attempts_without_progress + 1 };
         self.furthest = self.furthest.max(length);
         let cause = underlying_error(error);
         let retry_after = cause.retry_after().unwrap_or_default();
@@ -77,10 +69,7 @@ impl Retries {
 /// Returns the error that decides whether a download can be retried.
 fn underlying_error(error: &Error) -> &Error {
     match error.variant() {
-        Kind::Download {
-            source: Some(source),
-            ..
-        } => source,
+        Kind::Download { source: Some(source), .. } => source,
         _ => error,
     }
 }

@@ -186,9 +186,7 @@ impl ArtifactSource {
         const NAMES: [&str; 3] = ["size_bytes", "bytes", "size"];
 
         let extra = &self.artifact.extra;
-        NAMES
-            .iter()
-            .find_map(|name| extra.get(name).and_then(Value::as_u64))
+        NAMES.iter().find_map(|name| extra.get(name).and_then(Value::as_u64))
     }
 
     fn wrong_size(&self, actual: u64, expected: u64) -> Error {
@@ -230,10 +228,7 @@ impl ArtifactSource {
             if !status.is_redirection() || status == StatusCode::NOT_MODIFIED {
                 return Ok(response);
             }
-            let location = response
-                .headers()
-                .get(LOCATION)
-                .and_then(|value| value.to_str().ok());
+            let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
             let next = location.and_then(|location| url.join(location).ok());
             let Some(next) = next else {
                 return Err(self.error("the redirect has no valid URL", None));
@@ -268,10 +263,8 @@ impl ArtifactSource {
 
     /// Rejects an HTML page in place of media, which is usually a login or error page of a proxy.
     fn check_content_type(&self, headers: &HeaderMap) -> Result<()> {
-        let actual = headers
-            .get(CONTENT_TYPE)
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default();
+        let actual =
+            headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let expected = self.artifact.content_type.as_deref().unwrap_or_default();
         if actual.starts_with("text/html")
             && !expected.is_empty()
@@ -291,15 +284,8 @@ impl ArtifactSource {
             Ok(Ok(body)) => crate::call::response::snippet(&body.to_bytes()),
             _ => String::new(),
         };
-        let source = Error::new(Kind::NoEnvelope {
-            status,
-            snippet,
-            retry_after,
-        });
-        self.error(
-            &format!("the server returned status {status}"),
-            Some(source),
-        )
+        let source = Error::new(Kind::NoEnvelope { status, snippet, retry_after });
+        self.error(&format!("the server returned status {status}"), Some(source))
     }
 
     /// Returns an error after which the download can be resumed.
@@ -343,10 +329,7 @@ impl ContentRange {
         let range = headers.get(CONTENT_RANGE)?.to_str().ok()?;
         let (start, rest) = range.trim().strip_prefix("bytes ")?.split_once('-')?;
         let (_, total) = rest.split_once('/')?;
-        Some(Self {
-            start: start.trim().parse().ok()?,
-            total: total.trim().parse().ok()?,
-        })
+        Some(Self { start: start.trim().parse().ok()?, total: total.trim().parse().ok()? })
     }
 }
 

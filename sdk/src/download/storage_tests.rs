@@ -38,10 +38,8 @@ impl MediaServer {
         });
         let body = Bytes::from(content(version)).slice(start..);
         let status = if range.is_some() { 206 } else { 200 };
-        let step = Step::Response(status, vec![("etag", etag)], body).header(
-            "content-range",
-            format!("bytes {start}-{}/{LENGTH}", LENGTH - 1),
-        );
+        let step = Step::Response(status, vec![("etag", etag)], body)
+            .header("content-range", format!("bytes {start}-{}/{LENGTH}", LENGTH - 1));
         match cut {
             Some(bytes) => step.truncated_after(bytes),
             None => step,
@@ -85,13 +83,7 @@ async fn download_versions(
 
 #[tokio::test(start_paused = true)]
 async fn crash_at_any_time_leaves_no_mixed_file() {
-    let responses = [
-        (1, Some(5)),
-        (1, Some(3)),
-        (2, Some(7)),
-        (2, Some(2)),
-        (2, None),
-    ];
+    let responses = [(1, Some(5)), (1, Some(3)), (2, Some(7)), (2, Some(2)), (2, None)];
     for version in [1, 2, 3] {
         let mut crashes = 0;
         loop {
@@ -99,10 +91,7 @@ async fn crash_at_any_time_leaves_no_mixed_file() {
             crash::after(crashes);
             let interrupted = download_versions(folder.path(), &responses).await;
             let is_complete = crash::reset().is_some_and(|steps| steps > 0);
-            assert!(
-                interrupted.is_ok() || !is_complete,
-                "{interrupted:?} without a crash"
-            );
+            assert!(interrupted.is_ok() || !is_complete, "{interrupted:?} without a crash");
 
             // Version 2 may have been stored before the crash, and is not changed by another.
             let target = folder.path().join("art_1.png");
@@ -112,11 +101,7 @@ async fn crash_at_any_time_leaves_no_mixed_file() {
             let context = format!("version {version} after a crash at step {crashes}");
             let files = download_versions(folder.path(), &[(version, None)]).await;
             let file = &files.unwrap()[0];
-            assert_eq!(
-                std::fs::read(&file.path).unwrap(),
-                content(version),
-                "{context}"
-            );
+            assert_eq!(std::fs::read(&file.path).unwrap(), content(version), "{context}");
             let names = files_in(folder.path());
             assert!(!names.iter().any(|name| name.starts_with('.')), "{context}");
             if let Some(stored) = &stored {
@@ -141,11 +126,8 @@ async fn only_a_partial_file_with_a_whole_etag_of_its_source_is_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let part = folder.path().join(".art_1.png.part");
     let etag = folder.path().join(".art_1.png.etag");
-    let script = Script::new([
-        image_result(),
-        image(200, BODY).truncated_after(5),
-        json(403, "{}"),
-    ]);
+    let script =
+        Script::new([image_result(), image(200, BODY).truncated_after(5), json(403, "{}")]);
     download(&script, folder.path()).await.unwrap_err();
     let recorded = std::fs::read(&etag).unwrap();
     std::fs::remove_file(&part).unwrap();
@@ -178,11 +160,7 @@ async fn partial_file_of_another_artifact_with_the_same_name_is_not_resumed() {
         json(403, "{}"),
     ]);
     download(&script, folder.path()).await.unwrap_err();
-    let script = Script::new([
-        job_result(artifacts),
-        image(200, b"first"),
-        image(200, BODY),
-    ]);
+    let script = Script::new([job_result(artifacts), image(200, b"first"), image(200, BODY)]);
     let files = download(&script, folder.path()).await.unwrap();
     assert_eq!(script.requests()[1].header("range"), None);
     assert_eq!(files_in(folder.path()), ["art_1-1.bin", "art_1.bin"]);
@@ -206,15 +184,9 @@ async fn existing_files_are_kept_unless_overwritten() {
         (file.path, file.status)
     };
     assert_eq!(fetch(b"one", false).await, (path("art_1.png"), Created));
-    let modified = std::fs::metadata(path("art_1.png"))
-        .unwrap()
-        .modified()
-        .unwrap();
+    let modified = std::fs::metadata(path("art_1.png")).unwrap().modified().unwrap();
     for overwrite in [false, true] {
-        assert_eq!(
-            fetch(b"one", overwrite).await,
-            (path("art_1.png"), Unchanged)
-        );
+        assert_eq!(fetch(b"one", overwrite).await, (path("art_1.png"), Unchanged));
     }
     let metadata = std::fs::metadata(path("art_1.png")).unwrap();
     assert_eq!(metadata.modified().unwrap(), modified);

@@ -24,10 +24,7 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self {
-            path,
-            first_number: 0,
-        }
+        Self { path, first_number: 0 }
     }
 
     /// Returns the targets of several files in a folder, in their order.
@@ -73,10 +70,7 @@ pub(super) struct StoredFiles {
 
 impl StoredFiles {
     pub(super) fn new(if_exists: IfExists) -> Self {
-        Self {
-            if_exists,
-            stored: Mutex::default(),
-        }
+        Self { if_exists, stored: Mutex::default() }
     }
 
     /// Moves a complete file to its target, or next to it if another file has the name.

@@ -39,10 +39,7 @@ pub(super) fn image_result() -> Step {
 pub(super) fn image(status: u16, body: &'static [u8]) -> Step {
     Step::Response(
         status,
-        vec![
-            ("content-type", "image/png".into()),
-            ("etag", "\"v1\"".into()),
-        ],
+        vec![("content-type", "image/png".into()), ("etag", "\"v1\"".into())],
         Bytes::from_static(body),
     )
 }
@@ -72,12 +69,7 @@ pub(super) async fn download(
     script: &Arc<Script>,
     folder: &Path,
 ) -> crate::Result<Vec<DownloadedFile>> {
-    open_client(script)
-        .jobs()
-        .handle("job_1")
-        .download(folder)
-        .concurrency(1)
-        .await
+    open_client(script).jobs().handle("job_1").download(folder).concurrency(1).await
 }
 
 pub(super) fn files_in(folder: &Path) -> Vec<String> {
@@ -124,11 +116,8 @@ async fn interrupted_download_is_resumed() {
 #[tokio::test(start_paused = true)]
 async fn partial_file_of_a_failed_download_is_resumed() {
     let folder = tempfile::tempdir().unwrap();
-    let script = Script::new([
-        image_result(),
-        image(200, BODY).truncated_after(5),
-        json(403, "{}"),
-    ]);
+    let script =
+        Script::new([image_result(), image(200, BODY).truncated_after(5), json(403, "{}")]);
     let error = download(&script, folder.path()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Download);
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
@@ -148,11 +137,9 @@ async fn download_restarts_if_the_response_does_not_match_the_partial_file() {
         other_version(206, b"OTHERVERSION").header("content-range", "bytes 5-15/16"),
         image(200, BODY),
     ];
-    for (responses, expected) in [
-        (new_version, &b"new"[..]),
-        (shifted_range, BODY),
-        (range_of_new_version, BODY),
-    ] {
+    for (responses, expected) in
+        [(new_version, &b"new"[..]), (shifted_range, BODY), (range_of_new_version, BODY)]
+    {
         let folder = tempfile::tempdir().unwrap();
         let mut steps = vec![image_result(), image(200, BODY).truncated_after(5)];
         steps.extend(responses);
@@ -203,11 +190,9 @@ async fn status_and_content_type_are_checked() {
         vec![("content-type", "text/html; charset=utf-8".into())],
         "<html>log in</html>".into(),
     );
-    for (step, message) in [
-        (json(404, "{}"), "404"),
-        (json(403, "{}"), "403"),
-        (html_page, "HTML page"),
-    ] {
+    for (step, message) in
+        [(json(404, "{}"), "404"), (json(403, "{}"), "403"), (html_page, "HTML page")]
+    {
         let folder = tempfile::tempdir().unwrap();
         let script = Script::new([image_result(), step]);
         let error = download(&script, folder.path()).await.unwrap_err();
@@ -219,13 +204,7 @@ async fn status_and_content_type_are_checked() {
 #[tokio::test(start_paused = true)]
 async fn insecure_urls_are_not_requested() {
     let folder = tempfile::tempdir().unwrap();
-    for url in [
-        "http://media.example/a",
-        "file:///etc/passwd",
-        "ftp://a",
-        "",
-        "/relative",
-    ] {
+    for url in ["http://media.example/a", "file:///etc/passwd", "ftp://a", "", "/relative"] {
         let artifact = format!(r#"{{"id": "art_1", "url": "{url}"}}"#);
         let script = Script::new([job_result(&artifact)]);
         let error = download(&script, folder.path()).await.unwrap_err();
@@ -294,12 +273,8 @@ async fn artifacts_that_cannot_be_downloaded_do_not_stop_the_others() {
         {"id": "art_5", "url": "https://user:canary@:99"}, {"id": "art_6", "url": "ftp://m/a"},
         {"id": "art_7", "url": 7}, {"id": "art_8", "url": "https://media.example/8"},
         {"id": "art_9", "url": "https://media.example/9"}"#;
-    let script = Script::new([
-        job_result(artifacts),
-        image(200, BODY),
-        json(404, "{}"),
-        image(200, BODY),
-    ]);
+    let script =
+        Script::new([job_result(artifacts), image(200, BODY), json(404, "{}"), image(200, BODY)]);
     let error = download(&script, folder.path()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Download);
     assert_eq!(files_in(folder.path()), ["art_1.bin", "art_9.bin"]);

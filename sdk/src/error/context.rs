@@ -66,10 +66,7 @@ impl Error {
     pub(crate) fn with_resource(mut self, resource: ResourceRef) -> Self {
         let known = &mut self.inner.resource;
         // An id alone says less than an id with its receipt.
-        if matches!(
-            known,
-            None | Some(ResourceRef::Job(_, None) | ResourceRef::Run(_, None))
-        ) {
+        if matches!(known, None | Some(ResourceRef::Job(_, None) | ResourceRef::Run(_, None))) {
             *known = Some(resource);
         }
         self
@@ -81,9 +78,7 @@ impl Error {
 
         match &mut self.inner.kind {
             Kind::NotJson { snippet, .. } => *snippet = REDACTED.to_owned(),
-            Kind::Decode {
-                snippet, reason, ..
-            } => {
+            Kind::Decode { snippet, reason, .. } => {
                 *snippet = REDACTED.to_owned();
                 *reason = "unexpected shape".to_owned();
             }

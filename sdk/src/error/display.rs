@@ -31,9 +31,7 @@ impl Error {
             Kind::Api { status, body, .. } => {
                 write!(f, "{} ({status} {})", shorten(&body.message), body.code)
             }
-            Kind::NoEnvelope {
-                status, snippet, ..
-            } => {
+            Kind::NoEnvelope { status, snippet, .. } => {
                 if let Some(page) = WebPage::parse(snippet) {
                     return self.write_web_page(f, *status, &page);
                 }
@@ -45,17 +43,9 @@ impl Error {
                     return self.write_web_page(f, *status, &page);
                 }
                 let body = quote(snippet);
-                write!(
-                    f,
-                    "the body of the response with status {status} is not JSON: {body}"
-                )
+                write!(f, "the body of the response with status {status} is not JSON: {body}")
             }
-            Kind::Decode {
-                status,
-                path,
-                reason,
-                snippet,
-            } => {
+            Kind::Decode { status, path, reason, snippet } => {
                 let body = quote(snippet);
                 write!(
                     f,
@@ -64,10 +54,7 @@ impl Error {
             }
             Kind::Journal(error) => write!(f, "{error}"),
             Kind::RepeatedCursor { cursor } => {
-                write!(
-                    f,
-                    "the page after cursor `{cursor}` names the same cursor as the next"
-                )
+                write!(f, "the page after cursor `{cursor}` names the same cursor as the next")
             }
             Kind::RateLimitExhausted { retry_after } => {
                 let seconds = retry_after.as_secs() + 1;
@@ -111,12 +98,7 @@ impl Error {
                 self.write_resource(f)?;
                 f.write_str(", which may still be in progress")
             }
-            Kind::Download {
-                artifact,
-                url,
-                reason,
-                ..
-            } => {
+            Kind::Download { artifact, url, reason, .. } => {
                 write!(f, "cannot download {artifact}")?;
                 if let Some(url) = url {
                     write!(f, " ({url})")?;
@@ -166,10 +148,7 @@ impl Error {
         page: &WebPage<'_>,
     ) -> fmt::Result {
         let server = self.inner.base_url.as_deref().unwrap_or("the server");
-        write!(
-            f,
-            "{server} answered with a web page instead of the API (status {status})"
-        )?;
+        write!(f, "{server} answered with a web page instead of the API (status {status})")?;
         write!(f, ": {}", quote(page.title))
     }
 
@@ -236,18 +215,10 @@ impl std::error::Error for Error {
             Kind::Transport(error) => std::error::Error::source(error),
             Kind::KeyProvider { source } => Some(source.as_ref()),
             Kind::Journal(error) => std::error::Error::source(error),
-            Kind::Timeout {
-                last: Some(last), ..
-            } => Some(last.as_ref()),
-            Kind::WaitTimeout {
-                last_poll: Some(last),
-                ..
-            } => Some(last.as_ref()),
+            Kind::Timeout { last: Some(last), .. } => Some(last.as_ref()),
+            Kind::WaitTimeout { last_poll: Some(last), .. } => Some(last.as_ref()),
             Kind::PollFailed { source } => Some(source.as_ref()),
-            Kind::Download {
-                source: Some(source),
-                ..
-            } => Some(source.as_ref()),
+            Kind::Download { source: Some(source), .. } => Some(source.as_ref()),
             // The message contains the errors, so that what is behind a single one comes next.
             Kind::IncompleteDownload { errors, .. } => match errors.as_slice() {
                 [error] => error.source(),
@@ -265,9 +236,7 @@ fn one_line(text: &str) -> String {
         c.is_control()
             || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    text.chars()
-        .map(|c| if is_hostile(c) { ' ' } else { c })
-        .collect()
+    text.chars().map(|c| if is_hostile(c) { ' ' } else { c }).collect()
 }
 
 /// Shortens a message to what a person reads; the error's body has all of it.
@@ -311,9 +280,7 @@ impl<'a> WebPage<'a> {
             let rest = page.get(start + "<title>".len()..)?;
             rest.split('<').next().map(str::trim)
         });
-        Some(Self {
-            title: title.unwrap_or(page),
-        })
+        Some(Self { title: title.unwrap_or(page) })
     }
 }
 
@@ -328,10 +295,7 @@ mod tests {
             400,
             serde_json::json!({"code": "invalid_request", "message": "bad\nERROR all is lost\u{1b}[2J"}),
         );
-        assert_eq!(
-            error.to_string(),
-            "bad ERROR all is lost [2J (400 invalid_request)"
-        );
+        assert_eq!(error.to_string(), "bad ERROR all is lost [2J (400 invalid_request)");
     }
 
     #[test]
@@ -362,19 +326,14 @@ mod tests {
     fn no_part_of_the_message_can_forge_a_line() {
         let hostile = "x\nERROR\u{1b}[2J\u{202e}\u{2028}";
         let body = serde_json::json!({"code": hostile, "message": "m".repeat(1_000_000)});
-        let ended = Error::new(Kind::JobEnded {
-            status: hostile.into(),
-            body: None,
-        });
+        let ended = Error::new(Kind::JobEnded { status: hostile.into(), body: None });
         let download = Error::new(Kind::Download {
             artifact: hostile.into(),
             url: Some(hostile.into()),
             reason: "no".into(),
             source: None,
         });
-        let top_up = Error::new(Kind::TopUpEnded {
-            status: hostile.into(),
-        });
+        let top_up = Error::new(Kind::TopUpEnded { status: hostile.into() });
         for error in [
             api(400, body.clone()),
             api(400, serde_json::json!({"code": hostile})),
@@ -383,10 +342,7 @@ mod tests {
             top_up,
         ] {
             let line = error.to_string();
-            assert!(
-                !line.contains(['\n', '\u{1b}', '\u{202e}', '\u{2028}']),
-                "{line:?}"
-            );
+            assert!(!line.contains(['\n', '\u{1b}', '\u{202e}', '\u{2028}']), "{line:?}");
             assert!(line.len() < 2_000);
         }
     }

@@ -31,15 +31,11 @@ pub(crate) fn classify(error: &Error) -> FailureClass {
         Kind::KeyProvider { .. } => FailureClass::NotSent,
         Kind::NotJson { .. } => FailureClass::Ambiguous,
         Kind::NoEnvelope { status: 429, .. } => FailureClass::RateLimited,
-        Kind::NoEnvelope {
-            status: 408 | 500..,
-            ..
-        } => FailureClass::Ambiguous,
+        Kind::NoEnvelope { status: 408 | 500.., .. } => FailureClass::Ambiguous,
         // A proxy that redirects does not say what became of the request.
-        Kind::NoEnvelope {
-            status: 300..=399, ..
+        Kind::NoEnvelope { status: 300..=399, .. } | Kind::Journal(JournalError::Undecided(_)) => {
+            FailureClass::Unanswered
         }
-        | Kind::Journal(JournalError::Undecided(_)) => FailureClass::Unanswered,
         Kind::Api { status, body, .. } => classify_envelope(*status, body),
         _ => FailureClass::Final,
     }
@@ -54,12 +50,10 @@ fn classify_envelope(status: u16, body: &ErrorBody) -> FailureClass {
     // is the answer that was asked for.
     let is_answer = body.next_action() == Some(NextAction::PollStatus)
         || body.code == ErrorCode::FormatRunInProgress;
-    let is_transient = body
-        .retryable
-        .unwrap_or_else(|| match body.code.defaults() {
-            Some(defaults) => defaults.retryable,
-            None => matches!(status, 429 | 502 | 503),
-        });
+    let is_transient = body.retryable.unwrap_or_else(|| match body.code.defaults() {
+        Some(defaults) => defaults.retryable,
+        None => matches!(status, 429 | 502 | 503),
+    });
     match status {
         429 if is_transient => FailureClass::RateLimited,
         // An error of the server proves nothing, unless it says so.
@@ -78,10 +72,7 @@ fn classify_envelope(status: u16, body: &ErrorBody) -> FailureClass {
 /// server, a page of a proxy) knows nothing of an earlier attempt that may have arrived.
 pub(crate) fn is_conclusive(error: &Error) -> bool {
     match error.variant() {
-        Kind::Api {
-            status: 401..=404 | 409 | 500..,
-            ..
-        } => false,
+        Kind::Api { status: 401..=404 | 409 | 500.., .. } => false,
         Kind::Api { .. } => classify(error) == FailureClass::Final,
         Kind::Decode { .. } => true,
         _ => false,
@@ -93,10 +84,9 @@ pub(crate) const fn allows_retry(class: RetryClass, failure: FailureClass) -> bo
     match failure {
         FailureClass::NotSent | FailureClass::RateLimited => true,
         FailureClass::NothingRan => !matches!(class, RetryClass::Never),
-        FailureClass::Ambiguous => matches!(
-            class,
-            RetryClass::Safe | RetryClass::Idempotent | RetryClass::Key
-        ),
+        FailureClass::Ambiguous => {
+            matches!(class, RetryClass::Safe | RetryClass::Idempotent | RetryClass::Key)
+        }
         FailureClass::Unanswered | FailureClass::Final => false,
     }
 }

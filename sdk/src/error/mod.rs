@@ -91,43 +91,23 @@ pub(crate) enum Kind {
     /// The request got no complete response.
     Transport(TransportError),
     /// The service answered with an error envelope.
-    Api {
-        status: u16,
-        body: Box<ErrorBody>,
-        retry_after: Option<Duration>,
-    },
+    Api { status: u16, body: Box<ErrorBody>, retry_after: Option<Duration> },
     /// An error status without an envelope.
-    NoEnvelope {
-        status: u16,
-        snippet: String,
-        retry_after: Option<Duration>,
-    },
+    NoEnvelope { status: u16, snippet: String, retry_after: Option<Duration> },
     /// The journal kept the submit from being sent, or failed.
     Journal(JournalError),
     /// A success whose body is not JSON: cut off, or not from the service.
     NotJson { status: u16, snippet: String },
     /// A success whose body is JSON of another shape.
-    Decode {
-        status: u16,
-        path: String,
-        reason: String,
-        snippet: String,
-    },
+    Decode { status: u16, path: String, reason: String, snippet: String },
     /// A page of a list that names its own cursor as the next one.
     RepeatedCursor { cursor: String },
     /// The key's request budget is used up, as the service's headers say; nothing was sent.
     RateLimitExhausted { retry_after: Duration },
     /// The time limit of the call passed.
-    Timeout {
-        timeout: Duration,
-        sent: bool,
-        last: Option<Box<Error>>,
-    },
+    Timeout { timeout: Duration, sent: bool, last: Option<Box<Error>> },
     /// The job ended without a result.
-    JobEnded {
-        status: JobStatus,
-        body: Option<Box<ErrorBody>>,
-    },
+    JobEnded { status: JobStatus, body: Option<Box<ErrorBody>> },
     /// The run ended without completing.
     RunEnded { receipt: Box<RunReceipt> },
     /// The top-up ended without being paid.
@@ -154,15 +134,9 @@ pub(crate) enum Kind {
         source: Option<Box<Error>>,
     },
     /// Some artifacts of a result could not be downloaded.
-    IncompleteDownload {
-        files: Vec<DownloadedFile>,
-        errors: Vec<Error>,
-    },
+    IncompleteDownload { files: Vec<DownloadedFile>, errors: Vec<Error> },
     /// A file could not be written.
-    File {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    File { path: PathBuf, source: std::io::Error },
     /// The writer that a download was given failed.
     Write { source: std::io::Error },
 }
@@ -287,8 +261,7 @@ impl Error {
     #[must_use]
     pub fn request_id(&self) -> Option<&RequestId> {
         let own = self.inner.request_id.as_ref();
-        own.or_else(|| self.body()?.request_id.as_ref())
-            .or_else(|| self.cause()?.request_id())
+        own.or_else(|| self.body()?.request_id.as_ref()).or_else(|| self.cause()?.request_id())
     }
 
     /// Returns how long the service asks to wait before the next attempt.
@@ -399,10 +372,7 @@ impl Error {
     pub fn violations(&self) -> Vec<SchemaViolation> {
         match self.variant() {
             Kind::Schema(error) => error.violations.clone(),
-            _ => self
-                .body()
-                .map(|body| body.details().violations.clone())
-                .unwrap_or_default(),
+            _ => self.body().map(|body| body.details().violations.clone()).unwrap_or_default(),
         }
     }
 
@@ -461,10 +431,6 @@ mod tests {
 
     pub(super) fn api(status: u16, json: serde_json::Value) -> Error {
         let body = Box::new(serde_json::from_value(json).unwrap());
-        Error::new(Kind::Api {
-            status,
-            body,
-            retry_after: None,
-        })
+        Error::new(Kind::Api { status, body, retry_after: None })
     }
 }

@@ -30,14 +30,10 @@ impl Error {
     /// A read, and a write that can be repeated without harm, is never ambiguous.
     #[must_use]
     pub fn is_ambiguous(&self) -> bool {
-        let is_repeatable = matches!(
-            self.inner.retry_class,
-            Some(RetryClass::Safe | RetryClass::Idempotent)
-        );
-        let is_unknown = matches!(
-            self.failure_class(),
-            FailureClass::Ambiguous | FailureClass::Unanswered
-        );
+        let is_repeatable =
+            matches!(self.inner.retry_class, Some(RetryClass::Safe | RetryClass::Idempotent));
+        let is_unknown =
+            matches!(self.failure_class(), FailureClass::Ambiguous | FailureClass::Unanswered);
         !is_repeatable && (is_unknown || self.inner.has_unsettled_attempt)
     }
 
@@ -53,10 +49,9 @@ impl Error {
             return false;
         }
         match self.variant() {
-            Kind::JobEnded { body, .. } => body
-                .as_ref()
-                .and_then(|body| body.retryable)
-                .unwrap_or(false),
+            Kind::JobEnded { body, .. } => {
+                body.as_ref().and_then(|body| body.retryable).unwrap_or(false)
+            }
             Kind::RunEnded { receipt } => receipt.error.as_ref().is_some_and(run_is_retryable),
             Kind::Api { body, .. } if body.retryable == Some(false) => false,
             // The service says that nothing ran. Whether a call is retried automatically is another
@@ -136,10 +131,7 @@ impl Error {
     pub fn is_timeout(&self) -> bool {
         match self.variant() {
             Kind::Timeout { .. } => true,
-            Kind::Download {
-                source: Some(source),
-                ..
-            } => source.is_timeout(),
+            Kind::Download { source: Some(source), .. } => source.is_timeout(),
             Kind::IncompleteDownload { errors, .. } => errors.iter().any(Self::is_timeout),
             _ => false,
         }
@@ -156,12 +148,7 @@ fn run_is_retryable(error: &ErrorBody) -> bool {
     error
         .retryable
         .or_else(|| error.details().retryable)
-        .unwrap_or_else(|| {
-            error
-                .code
-                .defaults()
-                .is_some_and(|defaults| defaults.retryable)
-        })
+        .unwrap_or_else(|| error.code.defaults().is_some_and(|defaults| defaults.retryable))
 }
 
 #[cfg(test)]
@@ -176,31 +163,15 @@ mod tests {
     #[test]
     fn the_service_decides_what_is_retryable_then_the_code_then_the_status() {
         let rows = [
-            (
-                503,
-                serde_json::json!({"code": "database_busy", "retryable": false}),
-                false,
-            ),
-            (
-                400,
-                serde_json::json!({"code": "brand_new", "retryable": true}),
-                true,
-            ),
+            (503, serde_json::json!({"code": "database_busy", "retryable": false}), false),
+            (400, serde_json::json!({"code": "brand_new", "retryable": true}), true),
             (503, serde_json::json!({"code": "database_busy"}), true),
-            (
-                503,
-                serde_json::json!({"code": "stripe_not_configured"}),
-                false,
-            ),
+            (503, serde_json::json!({"code": "stripe_not_configured"}), false),
             (503, serde_json::json!({"code": "brand_new"}), true),
             (500, serde_json::json!({"code": "brand_new"}), false),
         ];
         for (status, json, retryable) in rows {
-            assert_eq!(
-                api(status, json.clone()).is_retryable(),
-                retryable,
-                "{status} {json}"
-            );
+            assert_eq!(api(status, json.clone()).is_retryable(), retryable, "{status} {json}");
         }
     }
 
@@ -244,9 +215,7 @@ mod tests {
             (Operation::SigningSecretRotate, reset(), true, false),
         ];
         for (operation, error, is_ambiguous, is_retryable) in rows {
-            let error = Request::new::<&str>(operation, &[])
-                .unwrap()
-                .annotate(error);
+            let error = Request::new::<&str>(operation, &[]).unwrap().annotate(error);
             assert_eq!(error.is_ambiguous(), is_ambiguous, "{operation}: {error}");
             assert_eq!(error.is_retryable(), is_retryable, "{operation}: {error}");
         }

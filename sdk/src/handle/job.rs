@@ -121,10 +121,7 @@ impl<S: ClientSurface> Handle<JobResource<S>> {
     }
 
     fn ended(&self, status: JobStatus, body: Option<ErrorBody>) -> Error {
-        self.annotate(Error::new(Kind::JobEnded {
-            status,
-            body: body.map(Box::new),
-        }))
+        self.annotate(Error::new(Kind::JobEnded { status, body: body.map(Box::new) }))
     }
 
     async fn read_output(

@@ -175,11 +175,7 @@ impl<T> Clone for Submission<T> {
 
 impl<R: Resource> Handle<R> {
     pub(crate) fn from_id(client: &Client<R::Surface>, id: R::Id) -> Self {
-        Self {
-            core: Arc::clone(&client.core),
-            id,
-            submission: None,
-        }
+        Self { core: Arc::clone(&client.core), id, submission: None }
     }
 
     /// Returns the identifier, from which the handle can be rebuilt in any process.
@@ -243,8 +239,7 @@ impl<R: Resource> Handle<R> {
     /// Returns whether the submission had ended and was acknowledged before the call that returned this
     /// handle.
     pub(crate) fn was_acknowledged(&self) -> bool {
-        self.intent()
-            .is_some_and(|intent| intent.was_acknowledged())
+        self.intent().is_some_and(|intent| intent.was_acknowledged())
     }
 
     fn intent(&self) -> Option<&Arc<ActiveIntent>> {
@@ -376,9 +371,7 @@ impl<R: Resource> Handle<R> {
 
     /// Adds to an error what must not be lost: the id, the receipt and the idempotency key.
     pub(crate) fn annotate(&self, error: Error) -> Error {
-        error
-            .with_resource(self.resource_ref())
-            .with_key(self.idempotency_key())
+        error.with_resource(self.resource_ref()).with_key(self.idempotency_key())
     }
 
     pub(crate) fn initial_status(&self) -> Option<R::Status> {

@@ -90,11 +90,7 @@ impl Handle<QueueResource> {
                 },
                 None => (None, None),
             };
-            results.push(QueueItemResult {
-                item,
-                receipt,
-                error,
-            });
+            results.push(QueueItemResult { item, receipt, error });
         }
         Ok(results)
     }
@@ -120,12 +116,7 @@ impl Resource for QueueResource {
             Ok(queue) => queue,
             Err(error) => error.queue()?,
         };
-        Some(
-            queue
-                .status
-                .as_ref()
-                .map_or_else(|| "completed".to_owned(), ToString::to_string),
-        )
+        Some(queue.status.as_ref().map_or_else(|| "completed".to_owned(), ToString::to_string))
     }
 
     /// Sums the spend of the runs, if all of their receipts have it.
@@ -143,10 +134,7 @@ impl Resource for QueueResource {
     }
 
     fn is_submitted_by(operation: Operation) -> bool {
-        matches!(
-            operation,
-            Operation::FormatsBulkCreate | Operation::FormatsBySlugBulkCreate
-        )
+        matches!(operation, Operation::FormatsBulkCreate | Operation::FormatsBySlugBulkCreate)
     }
 
     fn receipt_id(receipt: &Queue) -> Option<QueueId> {

@@ -86,9 +86,7 @@ impl<R: Resource> Call<Handle<R>> {
 
     /// Notes something about the submission in its journal entry, such as a description.
     pub fn note(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.submit_options()
-            .notes
-            .insert(name.into(), value.into());
+        self.submit_options().notes.insert(name.into(), value.into());
         self
     }
 }
@@ -128,9 +126,7 @@ fn decode_handle<R: Resource>(
         id,
         submission: Some(Submission {
             is_replay: response.status == 200
-                && receipt
-                    .as_deref()
-                    .is_none_or(|receipt| R::is_replay(receipt)),
+                && receipt.as_deref().is_none_or(|receipt| R::is_replay(receipt)),
             receipt,
             idempotency_key: context.request.idempotency_key.clone(),
             intent: None,

@@ -81,11 +81,7 @@ impl ActiveIntent {
         let accepted = Some(intent.progress.accepted.clone()?);
         let is_done = intent.progress.ended.is_some() && intent.progress.is_acknowledged;
         let state = State {
-            step: if is_done {
-                Step::Acknowledged
-            } else {
-                Step::Settled
-            },
+            step: if is_done { Step::Acknowledged } else { Step::Settled },
             reserved: reserved(intent),
             accepted,
             guard: None,
@@ -154,9 +150,7 @@ impl ActiveIntent {
             }
             None => {
                 let store = &self.mark.journal.shared.store;
-                store
-                    .append(&self.mark.id, &change(&Record::Sending))
-                    .await?;
+                store.append(&self.mark.id, &change(&Record::Sending)).await?;
             }
         }
         lock(&self.state).step = Step::Sending;
@@ -165,10 +159,7 @@ impl ActiveIntent {
 
     /// An intent that may have been written although the store failed: its request is never sent.
     fn forget_unsent(&self) {
-        let record = Record::Released(Released {
-            reason: ReleaseReason::NotSent,
-            code: None,
-        });
+        let record = Record::Released(Released { reason: ReleaseReason::NotSent, code: None });
         let mut change = change(&record);
         change.hold = Some(Hold::default());
         lock(&self.mark.journal.shared.unwritten).push((self.mark.id.clone(), change));
@@ -197,17 +188,13 @@ impl ActiveIntent {
     /// nothing open.
     pub(crate) async fn attempt_failed(&self, error: &Error) {
         let is_sending = matches!(lock(&self.state).step, Step::Sending);
-        let proves_nothing_ran = matches!(
-            settle(error, self.earlier),
-            Settlement::NotSent | Settlement::NothingRan
-        );
+        let proves_nothing_ran =
+            matches!(settle(error, self.earlier), Settlement::NotSent | Settlement::NothingRan);
         if is_sending && proves_nothing_ran {
             let store = &self.mark.journal.shared.store;
             // Even if the store failed it may have been written: the next attempt has to be written
             // after it, or a crash would leave a request that was sent as one that was not.
-            let _ = store
-                .append(&self.mark.id, &change(&Record::NothingRan))
-                .await;
+            let _ = store.append(&self.mark.id, &change(&Record::NothingRan)).await;
             lock(&self.state).step = Step::NothingRan;
         }
     }
@@ -238,10 +225,7 @@ impl ActiveIntent {
         if let Some(reserved) = reserved {
             let amount = accepted.price_usd.unwrap_or(reserved);
             change.stops_budget = amount > reserved;
-            change.hold = Some(Hold {
-                reserved: amount,
-                ..Hold::default()
-            });
+            change.hold = Some(Hold { reserved: amount, ..Hold::default() });
         }
         let written = self.mark.journal.append(&self.mark.id, change).await;
         lock(&self.state).guard = None;
@@ -259,10 +243,7 @@ impl ActiveIntent {
         let request_id = error.request_id().map(ToString::to_string);
         let code = error.code().map(ToString::to_string);
         let released = |reason| {
-            let mut change = change(&Record::Released(Released {
-                reason,
-                code: code.clone(),
-            }));
+            let mut change = change(&Record::Released(Released { reason, code: code.clone() }));
             change.hold = reserved.map(|_| Hold::default());
             Some(change)
         };
@@ -271,10 +252,7 @@ impl ActiveIntent {
             Settlement::NothingRan | Settlement::Refused => released(ReleaseReason::Refused),
             Settlement::AcceptedWithoutId | Settlement::Arrived(None) => {
                 let mut change = change(&Record::AcceptedWithoutId { request_id });
-                change.hold = reserved.map(|captured| Hold {
-                    captured,
-                    ..Hold::default()
-                });
+                change.hold = reserved.map(|captured| Hold { captured, ..Hold::default() });
                 Some(change)
             }
             Settlement::Arrived(Some(queue)) => {
@@ -304,10 +282,7 @@ impl ActiveIntent {
     /// Returns an error if it could not be written. It is written before the next intent is begun.
     pub(crate) async fn ended(&self, status: &str, charge: Option<Usd>) -> Result<(), StoreError> {
         let reserved = lock(&self.state).reserved;
-        let ended = Record::Ended(Ended {
-            status: status.to_owned(),
-            charge_usd: charge,
-        });
+        let ended = Record::Ended(Ended { status: status.to_owned(), charge_usd: charge });
         let change = captured(&ended, reserved, charge.or(reserved));
         self.mark.journal.append(&self.mark.id, change).await
     }
@@ -320,9 +295,7 @@ impl ActiveIntent {
     pub(crate) async fn acknowledge(&self) -> Result<()> {
         self.mark.journal.write_unwritten().await?;
         let store = &self.mark.journal.shared.store;
-        store
-            .append(&self.mark.id, &change(&Record::Acknowledged))
-            .await?;
+        store.append(&self.mark.id, &change(&Record::Acknowledged)).await?;
         Ok(())
     }
 }
@@ -337,10 +310,7 @@ pub(super) struct ActiveMark {
 impl ActiveMark {
     pub(super) fn new(journal: &Journal, id: IntentId) -> Self {
         *lock(&journal.shared.active).entry(id.clone()).or_default() += 1;
-        Self {
-            journal: journal.clone(),
-            id,
-        }
+        Self { journal: journal.clone(), id }
     }
 }
 
@@ -358,12 +328,7 @@ impl Drop for ActiveMark {
 
 /// Returns the change that a record makes, apart from budgets.
 pub(super) fn change(record: &Record) -> Change {
-    Change {
-        record: record.to_json(),
-        phase: record.phase(),
-        hold: None,
-        stops_budget: false,
-    }
+    Change { record: record.to_json(), phase: record.phase(), hold: None, stops_budget: false }
 }
 
 /// Returns the change that a record makes which says what was charged, if that is known. A charge above
@@ -371,10 +336,7 @@ pub(super) fn change(record: &Record) -> Change {
 pub(super) fn captured(record: &Record, reserved: Option<Usd>, charge: Option<Usd>) -> Change {
     let reserved_and_charge = reserved.zip(charge);
     Change {
-        hold: reserved_and_charge.map(|(_, captured)| Hold {
-            captured,
-            ..Hold::default()
-        }),
+        hold: reserved_and_charge.map(|(_, captured)| Hold { captured, ..Hold::default() }),
         stops_budget: reserved_and_charge.is_some_and(|(reserved, charge)| charge > reserved),
         ..change(record)
     }
@@ -382,13 +344,7 @@ pub(super) fn captured(record: &Record, reserved: Option<Usd>, charge: Option<Us
 
 /// Returns the change that moves what was reserved to what is undecided.
 pub(super) fn unknown(amount: Usd) -> Change {
-    Change {
-        hold: Some(Hold {
-            undecided: amount,
-            ..Hold::default()
-        }),
-        ..change(&Record::Unknown)
-    }
+    Change { hold: Some(Hold { undecided: amount, ..Hold::default() }), ..change(&Record::Unknown) }
 }
 
 /// What an intent has reserved, has spent, or may have spent.

@@ -27,9 +27,6 @@ impl SpendLimit {
     /// Creates a limit of that name.
     #[must_use]
     pub fn new(name: impl Into<String>, limit: Usd) -> Self {
-        Self {
-            name: name.into(),
-            limit,
-        }
+        Self { name: name.into(), limit }
     }
 }

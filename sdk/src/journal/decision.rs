@@ -155,10 +155,7 @@ fn is_released(intent: &Intent) -> bool {
 fn is_unsuccessful(intent: &Intent) -> bool {
     let ended = intent.progress.ended.as_ref();
     ended.is_some_and(|ended| {
-        matches!(
-            ended.status.as_str(),
-            "failed" | "canceled" | "skipped" | "expired"
-        )
+        matches!(ended.status.as_str(), "failed" | "canceled" | "skipped" | "expired")
     })
 }
 

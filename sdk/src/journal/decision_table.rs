@@ -202,12 +202,7 @@ fn records(happened: Happened) -> Vec<String> {
             price_usd: None,
         })
     };
-    let ended = |status: &str| {
-        Record::Ended(Ended {
-            status: status.to_owned(),
-            charge_usd: None,
-        })
-    };
+    let ended = |status: &str| Record::Ended(Ended { status: status.to_owned(), charge_usd: None });
     let released = |reason| Record::Released(Released { reason, code: None });
     let without_id = || Record::AcceptedWithoutId { request_id: None };
     let known = match happened {
@@ -313,33 +308,21 @@ fn decided(cases: &[Case], intents: &[Intent], now: Now) -> Expected {
 /// Returns how often.
 fn compare(cases: &[Case], origins: &[&'static str], bodies: &[&'static str]) -> usize {
     let numbered = cases.iter().zip(1..);
-    let intents: Vec<_> = numbered
-        .map(|(case, number)| intent(*case, number))
-        .collect();
+    let intents: Vec<_> = numbered.map(|(case, number)| intent(*case, number)).collect();
     let mut compared = 0;
     for &origin in origins {
         for api_key in [API_KEY, "ab56b4d9"] {
             for has_label in [false, true] {
                 for &body in bodies {
-                    for age in [
-                        Age::New,
-                        Age::AlmostExpired,
-                        Age::JustExpired,
-                        Age::ClockWasSetBack,
-                    ] {
+                    for age in
+                        [Age::New, Age::AlmostExpired, Age::JustExpired, Age::ClockWasSetBack]
+                    {
                         for reuse in [
                             Reuse::ReturnExisting,
                             Reuse::RetryUnsuccessful,
                             Reuse::ContinueAbandoned,
                         ] {
-                            let now = Now {
-                                has_label,
-                                origin,
-                                api_key,
-                                body,
-                                age,
-                                reuse,
-                            };
+                            let now = Now { has_label, origin, api_key, body, age, reuse };
                             assert_eq!(
                                 decided(cases, &intents, now),
                                 expected(cases, now),
@@ -357,12 +340,8 @@ fn compare(cases: &[Case], origins: &[&'static str], bodies: &[&'static str]) ->
 
 fn all_cases() -> impl Iterator<Item = Case> {
     let keys = [KeyIs::NotDocumented, KeyIs::Documented, KeyIs::Permanent];
-    let owners = [
-        (Owner::This, false),
-        (Owner::This, true),
-        (Owner::Other, false),
-        (Owner::Gone, false),
-    ];
+    let owners =
+        [(Owner::This, false), (Owner::This, true), (Owner::Other, false), (Owner::Gone, false)];
     HAPPENED.into_iter().flat_map(move |happened| {
         keys.into_iter().flat_map(move |key| {
             owners.into_iter().map(move |(owner, is_active)| Case {
@@ -379,9 +358,7 @@ fn all_cases() -> impl Iterator<Item = Case> {
 fn one_generation_is_decided_by_the_table() {
     let origins = [ORIGIN, "https://other.example/"];
     let bodies = [BODY, OTHER_BYTES, OTHER_MEANING];
-    let compared: usize = all_cases()
-        .map(|case| compare(&[case], &origins, &bodies))
-        .sum();
+    let compared: usize = all_cases().map(|case| compare(&[case], &origins, &bodies)).sum();
     assert_eq!(compared, 23 * 3 * 4 * (2 * 2 * 2 * 3 * 4 * 3));
 }
 
@@ -399,12 +376,7 @@ fn an_earlier_generation_counts_where_the_newer_one_was_not_carried_out() {
     let mut compared = 0;
     for case in all_cases() {
         for (happened, owner) in earlier {
-            let first = Case {
-                happened,
-                owner,
-                is_active: false,
-                key: case.key,
-            };
+            let first = Case { happened, owner, is_active: false, key: case.key };
             compared += compare(&[first, case], &[ORIGIN], &[BODY]);
         }
     }
@@ -414,11 +386,7 @@ fn an_earlier_generation_counts_where_the_newer_one_was_not_carried_out() {
 #[test]
 fn the_first_submit_begins_generation_1() {
     let fingerprint = Fingerprint::new("video_generate", "/v1", BODY.as_bytes());
-    for reuse in [
-        Reuse::ReturnExisting,
-        Reuse::RetryUnsuccessful,
-        Reuse::ContinueAbandoned,
-    ] {
+    for reuse in [Reuse::ReturnExisting, Reuse::RetryUnsuccessful, Reuse::ContinueAbandoned] {
         let candidate = Candidate {
             fingerprint: &fingerprint,
             has_account: false,

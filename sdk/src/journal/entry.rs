@@ -136,11 +136,7 @@ impl Journal {
     ///
     /// Returns an error if the store fails.
     pub async fn find(&self, account: &str, submission_id: &str) -> Result<Option<Entry>> {
-        let found = self
-            .shared
-            .store
-            .get(&self.key(account, submission_id))
-            .await?;
+        let found = self.shared.store.get(&self.key(account, submission_id)).await?;
         let newest = found.intents.into_iter().last();
         Ok(newest.map(|intent| self.entry(&Intent::read(intent))))
     }
@@ -175,16 +171,9 @@ impl Journal {
             Settled::NotExecuted => {
                 let reason = ReleaseReason::Settled;
                 let released = Record::Released(Released { reason, code: None });
-                Change {
-                    hold: Some(Hold::default()),
-                    ..change(&released)
-                }
+                Change { hold: Some(Hold::default()), ..change(&released) }
             }
-            Settled::Executed {
-                kind,
-                id,
-                charge_usd,
-            } => {
+            Settled::Executed { kind, id, charge_usd } => {
                 let accepted = Record::Accepted(Accepted {
                     kind,
                     id,
@@ -210,10 +199,7 @@ impl Journal {
         status: &str,
         charge_usd: Option<Usd>,
     ) -> Result<()> {
-        let ended = Record::Ended(Ended {
-            status: status.to_owned(),
-            charge_usd,
-        });
+        let ended = Record::Ended(Ended { status: status.to_owned(), charge_usd });
         self.write_unwritten().await?;
         let intent = self.claimed(id).await?;
         let change = captured(&ended, reserved(&intent), charge_usd);

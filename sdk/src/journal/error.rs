@@ -107,19 +107,17 @@ impl fmt::Display for JournalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Store(error) => write!(f, "the journal failed: {error}"),
-            Self::SubmissionConflict { submission_id, .. } => write!(
-                f,
-                "another request was submitted under the submission id `{submission_id}`"
-            ),
+            Self::SubmissionConflict { submission_id, .. } => {
+                write!(f, "another request was submitted under the submission id `{submission_id}`")
+            }
             Self::AccountChanged { submission_id, .. } => write!(
                 f,
                 "the submission `{submission_id}` was begun with another base URL or API key: use those, \
                 or go on with the job that `Journal::find` returns"
             ),
-            Self::SubmissionInProgress { submission_id, .. } => write!(
-                f,
-                "another process is submitting `{submission_id}` and has no receipt yet"
-            ),
+            Self::SubmissionInProgress { submission_id, .. } => {
+                write!(f, "another process is submitting `{submission_id}` and has no receipt yet")
+            }
             Self::Undecided(undecided) => {
                 write!(f, "it is unknown whether an earlier submit was carried out")?;
                 f.write_str(match undecided.reason {
@@ -141,12 +139,7 @@ impl fmt::Display for JournalError {
                 "the spend limit `{budget}` is stopped, as the service charged more than was \
                 reserved: nothing more can be reserved from it"
             ),
-            Self::OverBudget {
-                budget,
-                amount,
-                limit,
-                ..
-            } => write!(
+            Self::OverBudget { budget, amount, limit, .. } => write!(
                 f,
                 "{amount} USD does not fit into the spend limit `{budget}` of {limit} USD"
             ),

@@ -42,11 +42,8 @@ impl Fingerprint {
 }
 
 fn keyed_hash(key: &IdempotencyKey, bytes: &[u8]) -> String {
-    let digest = Sha256::new()
-        .chain_update(key.as_str())
-        .chain_update([0])
-        .chain_update(bytes)
-        .finalize();
+    let digest =
+        Sha256::new().chain_update(key.as_str()).chain_update([0]).chain_update(bytes).finalize();
     format!("1:{}", hex(digest.get(..16).unwrap_or_default()))
 }
 
@@ -100,10 +97,7 @@ mod tests {
     fn the_order_of_fields_is_no_difference_between_requests() {
         let hash = |path: &str, body: &str| {
             let request = Fingerprint::new("video_generate", path, body.as_bytes());
-            (
-                request.request_hash(&key("k")),
-                request.body_hash(&key("k")),
-            )
+            (request.request_hash(&key("k")), request.body_hash(&key("k")))
         };
         let (first, bytes) = hash("/v1", r#"{"a": {"c": [1, 2], "b": null}, "d": "x"}"#);
         let (same, other_bytes) = hash("/v1", r#"{"d":"x","a":{"b":null,"c":[1,2]}}"#);
@@ -122,9 +116,6 @@ mod tests {
     #[test]
     fn equal_requests_under_different_keys_have_different_hashes() {
         let request = Fingerprint::new("video_generate", "/v1", b"{}");
-        assert_ne!(
-            request.request_hash(&key("a")),
-            request.request_hash(&key("b"))
-        );
+        assert_ne!(request.request_hash(&key("a")), request.request_hash(&key("b")));
     }
 }

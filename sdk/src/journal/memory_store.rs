@@ -68,24 +68,14 @@ impl MemoryStore {
     #[doc(hidden)]
     #[must_use]
     pub fn with_clock(clock: Arc<dyn Fn() -> SystemTime + Send + Sync>) -> Self {
-        let shared = Shared {
-            state: Mutex::default(),
-            changed: Notify::new(),
-            clock,
-        };
-        Self {
-            shared: Arc::new(shared),
-            owner: Arc::default(),
-        }
+        let shared = Shared { state: Mutex::default(), changed: Notify::new(), clock };
+        Self { shared: Arc::new(shared), owner: Arc::default() }
     }
 
     /// Returns a store of the same data that is another owner, like that of another process.
     #[must_use]
     pub fn handle(&self) -> Self {
-        Self {
-            shared: Arc::clone(&self.shared),
-            owner: Arc::default(),
-        }
+        Self { shared: Arc::clone(&self.shared), owner: Arc::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -160,11 +150,7 @@ impl MemoryStore {
         state.intents.insert(position, intent);
         state.ids.insert(new.id.clone(), position);
         if let Some(submission) = submission {
-            state
-                .submissions
-                .entry(submission)
-                .or_default()
-                .push(position);
+            state.submissions.entry(submission).or_default().push(position);
         }
         Begun::Written(begun_at)
     }
@@ -177,10 +163,7 @@ impl MemoryStore {
         if intent.phase == Phase::Open && !self.owns(intent) {
             return Err(StoreError::not_owner());
         }
-        intent.records.push(StoredRecord {
-            record: change.record.clone(),
-            at: self.now(),
-        });
+        intent.records.push(StoredRecord { record: change.record.clone(), at: self.now() });
         intent.phase = intent.phase.max(change.phase.unwrap_or(Phase::Open));
         intent.was_accepted |= change.phase == Some(Phase::Accepted);
         let before = intent.hold;
@@ -199,10 +182,7 @@ impl MemoryStore {
         let intents = state.of_submission(submission);
         let intents = intents.map(|it| (it, it.phase, it.was_accepted)).collect();
         SubmissionIntents {
-            intents: found(intents)
-                .into_iter()
-                .map(|it| self.stored(it))
-                .collect(),
+            intents: found(intents).into_iter().map(|it| self.stored(it)).collect(),
             now: self.now(),
         }
     }

@@ -101,10 +101,7 @@ impl Facts {
 
     /// The facts of an intent that another journal wrote, which knows nothing of the body.
     pub(super) fn imported(facts: ImportedFacts) -> Self {
-        let since_1970 = facts
-            .begun_at
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
+        let since_1970 = facts.begun_at.duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
             version: VERSION,
             operation: facts.operation.name().to_owned(),
@@ -242,11 +239,7 @@ fn is_critical() -> bool {
 
 impl Record {
     pub(super) fn to_json(&self) -> String {
-        to_json(&Versioned {
-            v: VERSION,
-            critical: true,
-            content: self,
-        })
+        to_json(&Versioned { v: VERSION, critical: true, content: self })
     }
 
     /// Returns the record, `Ok(None)` if it is of a newer version and not critical, and an error if it
@@ -308,10 +301,7 @@ impl Intent {
     pub(super) fn read(stored: StoredIntent) -> Self {
         let facts = serde_json::from_str(&stored.facts).ok();
         let facts = facts.filter(|facts: &Facts| facts.version <= VERSION);
-        let mut progress = Progress {
-            is_unreadable: facts.is_none(),
-            ..Progress::default()
-        };
+        let mut progress = Progress { is_unreadable: facts.is_none(), ..Progress::default() };
         for record in &stored.records {
             match Record::from_json(&record.record) {
                 Ok(Some(record)) => progress.apply(record),
@@ -319,11 +309,7 @@ impl Intent {
                 Err(()) => progress.is_unreadable = true,
             }
         }
-        Self {
-            stored,
-            facts,
-            progress,
-        }
+        Self { stored, facts, progress }
     }
 
     /// Returns the facts, unless something about the intent is of a newer version or cannot be read.
@@ -382,14 +368,9 @@ mod tests {
             request_id: None,
             price_usd: Some(Usd::from_micros(1)),
         };
-        let ended = Ended {
-            status: "completed".to_owned(),
-            charge_usd: None,
-        };
-        let released = Released {
-            reason: ReleaseReason::Refused,
-            code: Some("invalid_request".to_owned()),
-        };
+        let ended = Ended { status: "completed".to_owned(), charge_usd: None };
+        let released =
+            Released { reason: ReleaseReason::Refused, code: Some("invalid_request".to_owned()) };
         for record in [
             Record::NothingRan,
             Record::Sending,

@@ -92,10 +92,7 @@ impl<S: ClientSurface> Client<S> {
     ) -> Result<Option<Recovered<S>>> {
         let core = &self.core;
         let is_foreign = intent.stored.account != *core.account
-            || intent
-                .facts
-                .as_ref()
-                .is_some_and(|it| it.origin != core.base_url.as_str());
+            || intent.facts.as_ref().is_some_and(|it| it.origin != core.base_url.as_str());
         let is_free = intent.stored.owner == Owner::Gone && !journal.is_active(&intent.stored.id);
         if is_foreign || !is_free {
             return Ok(None);

@@ -44,13 +44,10 @@ pub(crate) fn settle(error: &Error, earlier: EarlierAttempts) -> Settlement {
         && body.code == ErrorCode::IdempotencyConflict
     {
         return match earlier {
-            EarlierAttempts {
-                conflict_proves_arrival: true,
-                ..
-            } => Settlement::Arrived(error.queue_id()),
-            EarlierAttempts {
-                may_have_run: true, ..
-            } => Settlement::Unknown,
+            EarlierAttempts { conflict_proves_arrival: true, .. } => {
+                Settlement::Arrived(error.queue_id())
+            }
+            EarlierAttempts { may_have_run: true, .. } => Settlement::Unknown,
             _ => Settlement::Refused,
         };
     }
@@ -83,18 +80,12 @@ mod tests {
     use crate::transport::TransportError;
     use crate::types::InvalidField;
 
-    const FIRST: EarlierAttempts = EarlierAttempts {
-        may_have_run: false,
-        conflict_proves_arrival: false,
-    };
-    const AFTER_UNKNOWN: EarlierAttempts = EarlierAttempts {
-        may_have_run: true,
-        conflict_proves_arrival: false,
-    };
-    const AFTER_OTHER_BODY: EarlierAttempts = EarlierAttempts {
-        may_have_run: true,
-        conflict_proves_arrival: true,
-    };
+    const FIRST: EarlierAttempts =
+        EarlierAttempts { may_have_run: false, conflict_proves_arrival: false };
+    const AFTER_UNKNOWN: EarlierAttempts =
+        EarlierAttempts { may_have_run: true, conflict_proves_arrival: false };
+    const AFTER_OTHER_BODY: EarlierAttempts =
+        EarlierAttempts { may_have_run: true, conflict_proves_arrival: true };
 
     fn envelope(status: u16, body: &str) -> Error {
         Error::new(Kind::Api {
@@ -105,19 +96,11 @@ mod tests {
     }
 
     fn page(status: u16) -> Error {
-        Error::new(Kind::NoEnvelope {
-            status,
-            snippet: "<html>".to_owned(),
-            retry_after: None,
-        })
+        Error::new(Kind::NoEnvelope { status, snippet: "<html>".to_owned(), retry_after: None })
     }
 
     fn timeout(sent: bool) -> Error {
-        Error::new(Kind::Timeout {
-            timeout: Duration::from_secs(1),
-            sent,
-            last: None,
-        })
+        Error::new(Kind::Timeout { timeout: Duration::from_secs(1), sent, last: None })
     }
 
     /// What each failure says of a first attempt, and after one that may have been carried out.
@@ -127,21 +110,9 @@ mod tests {
 
         let code = |status, code: &str| envelope(status, &format!(r#"{{"code": "{code}"}}"#));
         let rows = [
-            (
-                Error::from(TransportError::not_sent("refused")),
-                NotSent,
-                Unknown,
-            ),
-            (
-                Error::from(TransportError::maybe_sent("reset")),
-                Unknown,
-                Unknown,
-            ),
-            (
-                Error::from(InvalidField::new("prompt", "missing")),
-                NotSent,
-                Unknown,
-            ),
+            (Error::from(TransportError::not_sent("refused")), NotSent, Unknown),
+            (Error::from(TransportError::maybe_sent("reset")), Unknown, Unknown),
+            (Error::from(InvalidField::new("prompt", "missing")), NotSent, Unknown),
             (timeout(false), NotSent, Unknown),
             (timeout(true), Unknown, Unknown),
             (code(429, "rate_limited"), NothingRan, Unknown),
@@ -162,14 +133,7 @@ mod tests {
             (page(403), Refused, Unknown),
             (page(429), NothingRan, Unknown),
             (page(502), Unknown, Unknown),
-            (
-                Error::new(Kind::NotJson {
-                    status: 202,
-                    snippet: String::new(),
-                }),
-                Unknown,
-                Unknown,
-            ),
+            (Error::new(Kind::NotJson { status: 202, snippet: String::new() }), Unknown, Unknown),
             (
                 Error::new(Kind::Decode {
                     status: 202,

@@ -259,12 +259,7 @@ impl Journal {
             true => Step::NothingRan,
             false => Step::Sending,
         };
-        let state = State {
-            step,
-            reserved: reserved(intent),
-            accepted: None,
-            guard,
-        };
+        let state = State { step, reserved: reserved(intent), accepted: None, guard };
         let key = facts.idempotency_key.clone();
         let submission_id = intent.stored.submission_id.clone();
         let mark = self.mark(intent);
@@ -301,9 +296,7 @@ fn with_key(error: JournalError, intent: &Intent) -> Error {
 fn new_id() -> Result<IntentId> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| {
-        Error::configuration(format!(
-            "the operating system provides no random numbers: {error}"
-        ))
+        Error::configuration(format!("the operating system provides no random numbers: {error}"))
     })?;
     Ok(IntentId::new(hex(&bytes)))
 }

@@ -229,10 +229,7 @@ pub struct BudgetTotals {
 impl Hold {
     /// Creates what an intent holds when it is begun.
     pub(super) fn of(reservation: Option<&Reservation>) -> Self {
-        Self {
-            reserved: reservation.map_or(Usd::ZERO, |it| it.amount),
-            ..Self::default()
-        }
+        Self { reserved: reservation.map_or(Usd::ZERO, |it| it.amount), ..Self::default() }
     }
 }
 
@@ -252,11 +249,7 @@ impl BudgetTotals {
     /// Returns whether the amount can be reserved within the limit.
     #[must_use]
     pub fn fits(&self, reservation: &Reservation) -> bool {
-        let Hold {
-            reserved,
-            captured,
-            undecided,
-        } = self.hold;
+        let Hold { reserved, captured, undecided } = self.hold;
         let sum = reserved
             .checked_add(captured)
             .and_then(|sum| sum.checked_add(undecided))
@@ -377,10 +370,7 @@ enum Reason {
     NotOwner,
     NotFound,
     Locked(String),
-    Failed {
-        what: String,
-        source: Option<Arc<dyn StdError + Send + Sync>>,
-    },
+    Failed { what: String, source: Option<Arc<dyn StdError + Send + Sync>> },
 }
 
 impl StoreError {
@@ -413,19 +403,13 @@ impl StoreError {
         what: impl Into<String>,
         source: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> Self {
-        Self(Reason::Failed {
-            what: what.into(),
-            source: Some(Arc::from(source.into())),
-        })
+        Self(Reason::Failed { what: what.into(), source: Some(Arc::from(source.into())) })
     }
 
     /// Creates the error of a store that failed, without a source.
     #[must_use]
     pub fn message(what: impl Into<String>) -> Self {
-        Self(Reason::Failed {
-            what: what.into(),
-            source: None,
-        })
+        Self(Reason::Failed { what: what.into(), source: None })
     }
 
     /// Returns whether the intent belongs to another owner.
@@ -460,10 +444,7 @@ impl fmt::Display for StoreError {
 impl StdError for StoreError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match &self.0 {
-            Reason::Failed {
-                source: Some(source),
-                ..
-            } => Some(source.as_ref()),
+            Reason::Failed { source: Some(source), .. } => Some(source.as_ref()),
             _ => None,
         }
     }

@@ -73,9 +73,7 @@ fn fox() -> VideoGenerate {
 
 fn keys(script: &Script) -> Vec<String> {
     let requests = script.requests();
-    let keys = requests
-        .iter()
-        .filter_map(|it| it.header("idempotency-key"));
+    let keys = requests.iter().filter_map(|it| it.header("idempotency-key"));
     keys.map(str::to_owned).collect()
 }
 
@@ -104,14 +102,9 @@ async fn a_submission_is_sent_once() {
     assert_eq!(second.submission_id(), Some("order-1"));
     assert!(second.is_resumed() && !first.is_resumed());
 
-    let other = open_client(&script, &journal)
-        .videos()
-        .generate(fox().duration(8));
+    let other = open_client(&script, &journal).videos().generate(fox().duration(8));
     let error = other.submission_id("order-1").await.unwrap_err();
-    let is_conflict = matches!(
-        error.journal(),
-        Some(JournalError::SubmissionConflict { .. })
-    );
+    let is_conflict = matches!(error.journal(), Some(JournalError::SubmissionConflict { .. }));
     assert!(is_conflict, "{error}");
     assert!(!error.is_ambiguous() && !error.may_have_been_sent());
     assert_eq!(script.requests().len(), 1);
@@ -130,16 +123,9 @@ async fn the_key_of_a_submission_is_the_same_without_its_journal() {
     ] {
         let script = Script::new([receipt("job_1")]);
         let journal = Journal::with_store(MemoryStore::new()).namespace(namespace);
-        let client: Client<Open> = builder(&script, &journal)
-            .build()
-            .unwrap()
-            .with_account(account);
-        client
-            .videos()
-            .generate(fox())
-            .submission_id(id)
-            .await
-            .unwrap();
+        let client: Client<Open> =
+            builder(&script, &journal).build().unwrap().with_account(account);
+        client.videos().generate(fox()).submission_id(id).await.unwrap();
         all.extend(keys(&script));
     }
     assert_eq!(all[0], all[1]);
@@ -153,10 +139,7 @@ async fn an_unknown_outcome_without_a_documented_key_is_not_sent_again() {
     let script = Script::new([Step::ConnectionReset, receipt("job_1")]);
     let submit = |journal: &Journal| {
         let body = Music1Generate::new("jazz");
-        developer_client(&script, journal)
-            .music()
-            .generate(body)
-            .submission_id("order-1")
+        developer_client(&script, journal).music().generate(body).submission_id("order-1")
     };
     assert!(submit(&first).await.unwrap_err().is_ambiguous());
     drop(first);
@@ -166,9 +149,7 @@ async fn an_unknown_outcome_without_a_documented_key_is_not_sent_again() {
     assert_eq!(script.requests().len(), 1);
 
     // A person found out that it was not carried out: the submission is free again.
-    let Some(JournalError::Undecided(open)) = error.journal() else {
-        panic!("{error}")
-    };
+    let Some(JournalError::Undecided(open)) = error.journal() else { panic!("{error}") };
     second.settle(&open.id, Settled::NotExecuted).await.unwrap();
     assert_eq!(submit(&second).await.unwrap().id().as_str(), "job_1");
     let keys = keys(&script);
@@ -181,10 +162,7 @@ async fn what_a_person_finds_is_returned() {
     let script = Script::new([Step::ConnectionReset]);
     let submit = || {
         let body = Music1Generate::new("jazz");
-        developer_client(&script, &journal)
-            .music()
-            .generate(body)
-            .submission_id("order-1")
+        developer_client(&script, &journal).music().generate(body).submission_id("order-1")
     };
     submit().await.unwrap_err();
     let entry = journal.find("", "order-1").await.unwrap().unwrap();
@@ -203,19 +181,14 @@ async fn a_crash_in_a_pause_after_nothing_ran_leaves_nothing_open() {
     let script = Script::new([answer(503, BUSY).header("retry-after", 5), receipt("job_1")]);
     let submit = |journal: &Journal| {
         let body = Music1Generate::new("jazz");
-        let client: Client<Developer> = builder(&script, journal)
-            .retry(RetryPolicy::default())
-            .build()
-            .unwrap();
+        let client: Client<Developer> =
+            builder(&script, journal).retry(RetryPolicy::default()).build().unwrap();
         client.music().generate(body).submission_id("order-1")
     };
     let group = TaskGroup::default();
     let body = Music1Generate::new("jazz");
-    let client: Client<Developer> = builder(&script, &first)
-        .retry(RetryPolicy::default())
-        .task_group(&group)
-        .build()
-        .unwrap();
+    let client: Client<Developer> =
+        builder(&script, &first).retry(RetryPolicy::default()).task_group(&group).build().unwrap();
     let call = tokio::spawn(client.music().generate(body).submission_id("order-1"));
     clock::sleep(Duration::from_secs(1)).await;
     assert_eq!(script.requests().len(), 1);
@@ -235,17 +208,8 @@ async fn a_running_process_is_waited_for() {
     let submit = |journal: &Journal| submit_order(&script, journal);
     let call = tokio::spawn(submit(&first));
     clock::sleep(Duration::from_secs(1)).await;
-    let error = submit(&second)
-        .timeout(Duration::from_secs(2))
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(
-            error.journal(),
-            Some(JournalError::SubmissionInProgress { .. })
-        ),
-        "{error}"
-    );
+    let error = submit(&second).timeout(Duration::from_secs(2)).await.unwrap_err();
+    assert!(matches!(error.journal(), Some(JournalError::SubmissionInProgress { .. })), "{error}");
     let second = submit(&second).await.unwrap();
     assert_eq!(second.id(), call.await.unwrap().unwrap().id());
     assert_eq!(script.requests().len(), 1);
@@ -257,10 +221,7 @@ async fn two_tasks_of_one_process_submit_once() {
     let journal = Journal::with_store(MemoryStore::new());
     let submit = || submit_order(&script, &journal);
     let jobs = futures_util::future::join_all([submit(), submit(), submit()]).await;
-    assert!(
-        jobs.iter()
-            .all(|job| job.as_ref().is_ok_and(|job| job.id().as_str() == "job_1"))
-    );
+    assert!(jobs.iter().all(|job| job.as_ref().is_ok_and(|job| job.id().as_str() == "job_1")));
     assert_eq!(script.requests().len(), 1);
 }
 
@@ -280,11 +241,7 @@ async fn a_refused_submission_can_be_submitted_anew() {
 #[tokio::test(start_paused = true)]
 async fn a_refusal_says_nothing_of_an_earlier_attempt() {
     let (first, second) = two_processes();
-    let steps = [
-        Step::ConnectionReset,
-        refusal(402, "insufficient_funds"),
-        receipt("job_1"),
-    ];
+    let steps = [Step::ConnectionReset, refusal(402, "insufficient_funds"), receipt("job_1")];
     let script = Script::new(steps);
     let submit = |journal: &Journal| submit_order(&script, journal);
     submit(&first).await.unwrap_err();
@@ -306,23 +263,10 @@ async fn an_unsuccessful_submission_is_retried_if_asked_for() {
         call.submission_id("order-1").reuse(reuse)
     };
     let job = submit(Reuse::RetryUnsuccessful).await.unwrap();
-    assert_eq!(
-        submit(Reuse::RetryUnsuccessful).await.unwrap().id(),
-        job.id()
-    );
-    journal
-        .record_end(job.intent_id().unwrap(), "failed", None)
-        .await
-        .unwrap();
+    assert_eq!(submit(Reuse::RetryUnsuccessful).await.unwrap().id(), job.id());
+    journal.record_end(job.intent_id().unwrap(), "failed", None).await.unwrap();
     assert_eq!(submit(Reuse::ReturnExisting).await.unwrap().id(), job.id());
-    assert_eq!(
-        submit(Reuse::RetryUnsuccessful)
-            .await
-            .unwrap()
-            .id()
-            .as_str(),
-        "job_2"
-    );
+    assert_eq!(submit(Reuse::RetryUnsuccessful).await.unwrap().id().as_str(), "job_2");
 }
 
 #[tokio::test(start_paused = true)]
@@ -380,12 +324,7 @@ async fn what_was_not_acknowledged_is_recovered_once() {
     let script = Script::new([receipt("job_1"), Step::ConnectionReset]);
     let client = open_client(&script, &first);
     client.videos().generate(fox()).await.unwrap();
-    client
-        .videos()
-        .generate(fox())
-        .submission_id("order-2")
-        .await
-        .unwrap_err();
+    client.videos().generate(fox()).submission_id("order-2").await.unwrap_err();
     drop((first, client));
     let client = open_client(&script, &second);
     let mut recovery = client.recover();
@@ -406,12 +345,7 @@ async fn what_was_not_acknowledged_is_recovered_once() {
 async fn without_a_journal_a_submission_id_is_an_error() {
     let script = Script::new([receipt("job_1")]);
     let client = crate::transport::scripted::open_client(&script);
-    let error = client
-        .videos()
-        .generate(fox())
-        .submission_id("1")
-        .await
-        .unwrap_err();
+    let error = client.videos().generate(fox()).submission_id("1").await.unwrap_err();
     assert!(error.to_string().contains("journal"), "{error}");
     assert!(script.requests().is_empty());
 }

@@ -62,10 +62,7 @@ impl Journal {
                 _ => outcome.spent,
             };
             active.ended(&outcome.status, charge).await?;
-            intent.progress.ended = Some(Ended {
-                status: outcome.status,
-                charge_usd: charge,
-            });
+            intent.progress.ended = Some(Ended { status: outcome.status, charge_usd: charge });
         }
         Ok(Some(self.entry(&intent)))
     }

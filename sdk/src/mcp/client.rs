@@ -102,11 +102,7 @@ impl Client {
 
     /// Returns a builder, for example to set a timeout or a custom transport.
     pub fn builder() -> ClientBuilder {
-        ClientBuilder {
-            url: None,
-            client: crate::Client::builder(),
-            account: String::new(),
-        }
+        ClientBuilder { url: None, client: crate::Client::builder(), account: String::new() }
     }
 
     /// Lists the tools of the endpoint.
@@ -172,8 +168,7 @@ impl Client {
 
     /// Returns whether a tool accepts an idempotency key.
     pub(super) async fn accepts_key(&self, tool: &str) -> Result<bool, Error> {
-        self.knows(tool, |tool| tool.has_argument(KEY_ARGUMENT))
-            .await
+        self.knows(tool, |tool| tool.has_argument(KEY_ARGUMENT)).await
     }
 
     /// Returns whether there is a tool of that name for which something holds.
@@ -207,9 +202,7 @@ pub(super) fn key_of(arguments: &Map<String, Value>) -> Result<Option<Idempotenc
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
-            .field("url", &self.core.base_url.as_str())
-            .finish_non_exhaustive()
+        f.debug_struct("Client").field("url", &self.core.base_url.as_str()).finish_non_exhaustive()
     }
 }
 
@@ -341,10 +334,7 @@ impl ClientBuilder {
         let client = self.client.base_url(url).build()?;
         let core = client.with_account(self.account).core;
         let tools = Arc::<ToolCache>::default();
-        let transport = McpTransport {
-            core: Arc::clone(&core),
-            tools: Arc::clone(&tools),
-        };
+        let transport = McpTransport { core: Arc::clone(&core), tools: Arc::clone(&tools) };
         let config = StreamableHttpClientTransportConfig::with_uri(core.base_url.as_str());
         let transport = StreamableHttpClientTransport::with_client(transport, config);
         let client_info = Implementation::new("svc-sdk", env!("CARGO_PKG_VERSION"));
@@ -354,11 +344,7 @@ impl ClientBuilder {
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
         };
         let service = client.serve_with_lifecycle(transport, lifecycle).await;
-        Ok(Client {
-            service: service.map_err(Error::from_initialize_error)?,
-            core,
-            tools,
-        })
+        Ok(Client { service: service.map_err(Error::from_initialize_error)?, core, tools })
     }
 }
 

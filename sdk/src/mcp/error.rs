@@ -111,10 +111,7 @@ impl Error {
     }
 
     fn from_json_rpc_error(error: rmcp::ErrorData) -> Self {
-        Self::Protocol {
-            code: error.code.0,
-            message: error.message.into_owned(),
-        }
+        Self::Protocol { code: error.code.0, message: error.message.into_owned() }
     }
 
     /// Extracts the error of this crate that `rmcp` received from its transport.
@@ -184,15 +181,9 @@ impl ToolError {
         idempotency_key: Option<IdempotencyKey>,
     ) -> Self {
         let message = texts.join("\n");
-        let body = serde_json::from_str::<ErrorEnvelope>(&message)
-            .ok()
-            .map(|envelope| envelope.error);
-        Self {
-            tool: tool.to_owned(),
-            body,
-            message,
-            idempotency_key,
-        }
+        let body =
+            serde_json::from_str::<ErrorEnvelope>(&message).ok().map(|envelope| envelope.error);
+        Self { tool: tool.to_owned(), body, message, idempotency_key }
     }
 }
 
@@ -216,10 +207,7 @@ mod tests {
         let envelope = r#"{"error": {"code": "insufficient_credits", "message": "Not enough.", "request_id": "req_1"}}"#;
         let error = ToolError::new("image_generate", &[envelope.to_owned()], None);
         assert_eq!(error.code(), Some(&ErrorCode::InsufficientCredits));
-        assert_eq!(
-            error.to_string(),
-            "image_generate: Not enough. (insufficient_credits)"
-        );
+        assert_eq!(error.to_string(), "image_generate: Not enough. (insufficient_credits)");
         let text_only = ToolError::new("x", &["went wrong".to_owned()], None);
         assert_eq!(text_only.code(), None);
         assert_eq!(text_only.to_string(), "x: went wrong");

@@ -17,14 +17,8 @@ pub(super) fn receipt(tool: &str, structured: &Value) -> Option<Receipt> {
         "agent_completion" => ResourceKind::AgentRun,
         _ => ResourceKind::FormatRun,
     };
-    let kinds = [
-        (JOB, ResourceKind::Job),
-        (RUN, run_kind),
-        (QUEUE, ResourceKind::Queue),
-    ];
-    let (kind, id) = kinds
-        .into_iter()
-        .find_map(|(name, kind)| Some((kind, text(name)?)))?;
+    let kinds = [(JOB, ResourceKind::Job), (RUN, run_kind), (QUEUE, ResourceKind::Queue)];
+    let (kind, id) = kinds.into_iter().find_map(|(name, kind)| Some((kind, text(name)?)))?;
     let price = structured.pointer("/job/price_usd").cloned();
     Some(Receipt {
         kind,

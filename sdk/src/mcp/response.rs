@@ -17,9 +17,7 @@ pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-i
 
 /// The JSON-RPC errors that are reported before a tool runs: the message or its headers are not
 /// valid, the method or the tool is unknown, or the protocol revision is not supported.
-const REJECTIONS: [i64; 8] = [
-    -32700, -32600, -32601, -32602, -32002, -32020, -32021, -32022,
-];
+const REJECTIONS: [i64; 8] = [-32700, -32600, -32601, -32602, -32002, -32020, -32021, -32022];
 
 /// Decodes the HTTP response to `message`.
 ///
@@ -43,10 +41,8 @@ pub(super) fn decode(
     }
     let is_empty = replies.is_empty();
     let reply = reply_to(message, replies);
-    if let Some(error) = reply
-        .as_ref()
-        .filter(|_| has_effects)
-        .and_then(|reply| call_error(reply, &response))
+    if let Some(error) =
+        reply.as_ref().filter(|_| has_effects).and_then(|reply| call_error(reply, &response))
     {
         return Err(error);
     }
@@ -68,14 +64,9 @@ pub(super) fn decode(
         let (path, reason) = problem;
         return Err(undecided_outcome(&response, path, reason));
     }
-    let kind = Kind::NotJson {
-        status: response.status,
-        snippet: snippet(&response.body),
-    };
+    let kind = Kind::NotJson { status: response.status, snippet: snippet(&response.body) };
     let request_id = response.request_id();
-    Err(Error::new(kind)
-        .with_request_id(request_id)
-        .with_response(response))
+    Err(Error::new(kind).with_request_id(request_id).with_response(response))
 }
 
 /// Returns the reply to a message: the one with its id, or an error without an id, which an endpoint
@@ -125,9 +116,7 @@ fn check_result(message: &Value, reply: &Value) -> std::result::Result<(), &'sta
 /// Returns the reply of a tool or an endpoint that rejected a call, or the error if it does not say so.
 pub(super) fn into_reply(message: &Value, error: Error) -> Result<StreamableHttpPostResponse> {
     let is_rejection = matches!(error.variant(), Kind::Api { .. } | Kind::NoEnvelope { .. });
-    let response = error
-        .response()
-        .filter(|_| is_rejection && !error.is_ambiguous());
+    let response = error.response().filter(|_| is_rejection && !error.is_ambiguous());
     let reply = response.and_then(|response| {
         let reply = reply_to(message, replies(&response.headers, &response.body))?;
         let reply = serde_json::from_value(reply).ok()?;
@@ -183,9 +172,7 @@ fn rejection(response: &RawResponse) -> Error {
         snippet: snippet(&response.body),
         retry_after: None,
     });
-    error
-        .with_request_id(response.request_id())
-        .with_response(response.clone())
+    error.with_request_id(response.request_id()).with_response(response.clone())
 }
 
 /// Returns the error of a reply that does not say whether the tool ran.
@@ -196,9 +183,7 @@ fn undecided_outcome(response: &RawResponse, path: &str, reason: &str) -> Error 
         reason: reason.to_owned(),
         snippet: snippet(&response.body),
     });
-    error
-        .with_request_id(response.request_id())
-        .with_response(response.clone())
+    error.with_request_id(response.request_id()).with_response(response.clone())
 }
 
 /// Returns the JSON-RPC error for a `server/discover` request that the endpoint rejected.
@@ -251,11 +236,7 @@ mod tests {
     fn response(status: u16, content_type: &'static str, body: &'static str) -> RawResponse {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        RawResponse {
-            status,
-            headers,
-            body: Bytes::from_static(body.as_bytes()),
-        }
+        RawResponse { status, headers, body: Bytes::from_static(body.as_bytes()) }
     }
 
     fn request(method: &str) -> Value {
@@ -270,10 +251,9 @@ mod tests {
     fn reply_is_read_from_json_and_event_streams() {
         let json_body = r#"{"jsonrpc": "2.0", "id": 1, "result": {}}"#;
         let event_stream = "event: message\r\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{}}\r\n\r\n: ping\r\n\r\ndata: {\"jsonrpc\":\"2.0\",\ndata: \"id\":1,\"result\":{}}\n\n";
-        for (content_type, body) in [
-            ("application/json", json_body),
-            ("text/event-stream", event_stream),
-        ] {
+        for (content_type, body) in
+            [("application/json", json_body), ("text/event-stream", event_stream)]
+        {
             let result = decode(&request("ping"), false, response(200, content_type, body));
             assert!(is_json(&result), "{content_type}");
         }
@@ -290,27 +270,15 @@ mod tests {
             (&call, json!({"result": result}), "at id"),
             (&call, json!({"id": 1, "result": {}}), "at result"),
             (&call, json!({"id": 1, "result": null}), "at result"),
-            (
-                &call,
-                json!({"id": 1, "result": {"content": 7}}),
-                "at result",
-            ),
-            (
-                &list,
-                json!({"id": 1, "result": {"content": []}}),
-                "at result",
-            ),
+            (&call, json!({"id": 1, "result": {"content": 7}}), "at result"),
+            (&list, json!({"id": 1, "result": {"content": []}}), "at result"),
             (&list, json!({"id": 2, "result": {"tools": []}}), "at id"),
         ];
         for (request, mut reply, expected) in rows {
             reply["jsonrpc"] = json!("2.0");
             let body: &'static str = Box::leak(reply.to_string().into_boxed_str());
             for has_effects in [false, true] {
-                let decoded = decode(
-                    request,
-                    has_effects,
-                    response(200, "application/json", body),
-                );
+                let decoded = decode(request, has_effects, response(200, "application/json", body));
                 let error = decoded.err().unwrap();
                 assert!(
                     error.kind() == ErrorKind::InvalidResponse && error.is_ambiguous(),
@@ -344,11 +312,7 @@ mod tests {
         let html_page = decode(&request, false, response(200, "text/html", "<html>"));
         assert!(html_page.err().unwrap().is_ambiguous());
         let rpc_error = r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": -32022, "message": "x"}}"#;
-        let result = decode(
-            &request,
-            false,
-            response(400, "application/json", rpc_error),
-        );
+        let result = decode(&request, false, response(400, "application/json", rpc_error));
         assert!(is_json(&result));
     }
 
@@ -356,16 +320,8 @@ mod tests {
     fn rejected_probe_becomes_a_json_rpc_error() {
         let probe = request("server/discover");
         for status in [400, 404, 405] {
-            assert!(is_json(&decode(
-                &probe,
-                false,
-                response(status, "text/plain", "?")
-            )));
-            let list = decode(
-                &request("tools/list"),
-                false,
-                response(status, "text/plain", "?"),
-            );
+            assert!(is_json(&decode(&probe, false, response(status, "text/plain", "?"))));
+            let list = decode(&request("tools/list"), false, response(status, "text/plain", "?"));
             assert!(list.is_err(), "{status}");
         }
         assert!(decode(&probe, false, response(503, "text/plain", "?")).is_err());

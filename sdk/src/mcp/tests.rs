@@ -128,11 +128,7 @@ impl Test {
             .transport(Arc::new(EndpointTransport(Arc::clone(&endpoint))))
             .retry(RetryPolicy::none())
             .journal(journal.clone());
-        Self {
-            endpoint,
-            journal,
-            client: client.connect().await.unwrap(),
-        }
+        Self { endpoint, journal, client: client.connect().await.unwrap() }
     }
 
     async fn submit(&self, tool: &str, prompt: &str) -> Result<ToolResult, Error> {
@@ -174,10 +170,7 @@ async fn an_accepted_call_is_returned_and_not_made_again() {
     assert_eq!(first.idempotency_key, again.idempotency_key);
     let conflict = test.submit(IMAGE, "a hare").await.unwrap_err();
     assert!(
-        matches!(
-            journal_error(&conflict),
-            Some(JournalError::SubmissionConflict { .. })
-        ),
+        matches!(journal_error(&conflict), Some(JournalError::SubmissionConflict { .. })),
         "{conflict}"
     );
     first.acknowledge().await.unwrap();
@@ -185,10 +178,7 @@ async fn an_accepted_call_is_returned_and_not_made_again() {
     assert_eq!(job_id(&acknowledged), "job_1");
     let entry = test.journal.find("", ID).await.unwrap().unwrap();
     let job = (ResourceKind::Job, "job_1".to_owned());
-    assert_eq!(
-        (entry.state, entry.resource),
-        (EntryState::Accepted, Some(job))
-    );
+    assert_eq!((entry.state, entry.resource), (EntryState::Accepted, Some(job)));
     assert!(entry.is_acknowledged);
     assert_eq!(test.endpoint.calls().len(), 1);
 }

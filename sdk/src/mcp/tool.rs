@@ -63,10 +63,7 @@ pub(super) struct ToolCache(RwLock<Option<Arc<[Tool]>>>);
 
 impl ToolCache {
     pub(super) fn get(&self) -> Option<Arc<[Tool]>> {
-        self.0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn set(&self, tools: Arc<[Tool]>) {
@@ -75,8 +72,7 @@ impl ToolCache {
 
     /// Returns `true` if the tool is known to be read-only.
     pub(super) fn is_read_only(&self, name: &str) -> bool {
-        self.get()
-            .is_some_and(|tools| tools.iter().any(|tool| tool.name == name && tool.read_only))
+        self.get().is_some_and(|tools| tools.iter().any(|tool| tool.name == name && tool.read_only))
     }
 }
 
@@ -174,11 +170,8 @@ impl ToolResult {
     }
 
     fn new(result: CallToolResult, idempotency_key: Option<IdempotencyKey>) -> Self {
-        let mut tool_result = Self {
-            structured: result.structured_content,
-            idempotency_key,
-            ..Self::default()
-        };
+        let mut tool_result =
+            Self { structured: result.structured_content, idempotency_key, ..Self::default() };
         for block in result.content {
             match block {
                 ContentBlock::Text(text) => tool_result.texts.push(text.text),

@@ -79,11 +79,7 @@ impl<'a> ObservedCall<'a> {
                 headers: message.headers_mut(),
             });
         }
-        ObservedAttempt {
-            sent: true,
-            began: Some(now),
-            response: None,
-        }
+        ObservedAttempt { sent: true, began: Some(now), response: None }
     }
 
     /// Keeps the response of an attempt until its end, if that is reported.

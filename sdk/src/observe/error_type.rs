@@ -10,10 +10,7 @@ pub(crate) fn error_type(error: &Error) -> Cow<'static, str> {
             return Cow::Owned(status.to_string());
         }
         Kind::PollFailed { source } => return error_type(source),
-        Kind::Download {
-            source: Some(source),
-            ..
-        } => return error_type(source),
+        Kind::Download { source: Some(source), .. } => return error_type(source),
         Kind::Configuration(_) => "configuration",
         Kind::KeyProvider { .. } => "key_unavailable",
         Kind::Invalid(_) | Kind::Schema(_) => "invalid_request",

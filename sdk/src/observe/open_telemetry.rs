@@ -8,14 +8,12 @@ use crate::call::Request;
 use crate::contract::Operation;
 
 /// The boundaries that the semantic conventions advise for durations of requests, in seconds.
-const REQUEST_BOUNDARIES: [f64; 14] = [
-    0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0,
-];
+const REQUEST_BOUNDARIES: [f64; 14] =
+    [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
 
 /// The same for calls, which may wait for the rate limit and be retried.
-const CALL_BOUNDARIES: [f64; 13] = [
-    0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 150.0,
-];
+const CALL_BOUNDARIES: [f64; 13] =
+    [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 150.0];
 
 /// An [`Observer`] that records metrics with OpenTelemetry.
 ///
@@ -98,20 +96,15 @@ impl Observer for OpenTelemetryMetrics {
         ];
         attributes.extend(request);
         if let Some(status) = attempt.status() {
-            attributes.push(KeyValue::new(
-                "http.response.status_code",
-                i64::from(status),
-            ));
+            attributes.push(KeyValue::new("http.response.status_code", i64::from(status)));
         }
-        self.request_duration
-            .record(attempt.duration.as_secs_f64(), &attributes);
+        self.request_duration.record(attempt.duration.as_secs_f64(), &attributes);
     }
 
     fn on_call_end(&self, call: &CallEnd<'_>) {
         self.active_calls.add(-1, &attributes(call.request, None));
         let attributes = attributes(call.request, call.error_type());
-        self.call_duration
-            .record(call.duration.as_secs_f64(), &attributes);
+        self.call_duration.record(call.duration.as_secs_f64(), &attributes);
     }
 }
 
@@ -152,9 +145,8 @@ mod tests {
     impl Meters {
         fn new() -> Self {
             let exporter = InMemoryMetricExporter::default();
-            let provider = SdkMeterProvider::builder()
-                .with_periodic_exporter(exporter.clone())
-                .build();
+            let provider =
+                SdkMeterProvider::builder().with_periodic_exporter(exporter.clone()).build();
             Self { provider, exporter }
         }
 
@@ -245,11 +237,7 @@ mod tests {
             point("svc.call.duration", "svc.operation=jobs_get", (1.0, 2.0)),
             point("svc.call.duration", failed, (1.0, 0.0)),
             point("svc.call.active", "svc.operation=jobs_get", (0.0, 0.0)),
-            point(
-                "svc.call.retries",
-                "error.type=503 svc.operation=jobs_get",
-                (1.0, 0.0),
-            ),
+            point("svc.call.retries", "error.type=503 svc.operation=jobs_get", (1.0, 0.0)),
         ]);
         assert_eq!(meters.points(), expected);
     }

@@ -23,11 +23,8 @@ const RECEIPT: &str = r#"{"data": {"job": {"id": "job_1", "status": "queued"}}}"
 const KEY: &str = "svc_open_canary";
 
 fn busy(after: u64) -> Step {
-    json(
-        503,
-        r#"{"error": {"code": "database_busy", "message": "busy"}}"#,
-    )
-    .header("retry-after", after)
+    json(503, r#"{"error": {"code": "database_busy", "message": "busy"}}"#)
+        .header("retry-after", after)
 }
 
 fn client(script: &Arc<Script>, log: &Log) -> Client<Open> {
@@ -121,11 +118,7 @@ impl Recorder {
 
     fn span(&self, name: &str) -> BTreeMap<&'static str, String> {
         let spans = self.spans.lock().unwrap();
-        spans
-            .iter()
-            .find(|span| span["name"] == name)
-            .unwrap()
-            .clone()
+        spans.iter().find(|span| span["name"] == name).unwrap().clone()
     }
 }
 
@@ -217,10 +210,8 @@ impl Subscriber for Disabled {
 #[tokio::test(start_paused = true)]
 async fn an_observer_sees_attempts_and_the_end_of_the_call() {
     let ok = json(200, JOB).header("x-svc-request-id", "req_7");
-    let script = Script::with_latency(
-        [busy(10), Step::ConnectionRefused, ok],
-        Duration::from_secs(1),
-    );
+    let script =
+        Script::with_latency([busy(10), Step::ConnectionRefused, ok], Duration::from_secs(1));
     let log = Log::default();
     let jobs = client(&script, &log);
     jobs.jobs().handle("job_1").get().await.unwrap();
@@ -235,11 +226,7 @@ async fn an_observer_sees_attempts_and_the_end_of_the_call() {
             "end 2 status None after 1000 ms, 0 B sent, 0 B received, error Some(\"connection_failed\"), retry in Some(0), None",
         ]
     );
-    assert!(
-        lines[6].starts_with("end 3 status Some(200) after 1000 ms"),
-        "{}",
-        lines[6]
-    );
+    assert!(lines[6].starts_with("end 3 status Some(200) after 1000 ms"), "{}", lines[6]);
     assert!(
         lines[6].ends_with("error None, retry in None, Some(RequestId(\"req_7\"))"),
         "{}",
@@ -251,11 +238,8 @@ async fn an_observer_sees_attempts_and_the_end_of_the_call() {
         lines[7]
     );
     assert_eq!(lines.len(), 8);
-    let headers: Vec<_> = script
-        .requests()
-        .iter()
-        .map(|it| it.header("traceparent").unwrap().to_owned())
-        .collect();
+    let headers: Vec<_> =
+        script.requests().iter().map(|it| it.header("traceparent").unwrap().to_owned()).collect();
     assert_eq!(headers, ["00-trace-1", "00-trace-2", "00-trace-3"]);
 }
 
@@ -268,21 +252,12 @@ async fn an_observer_sees_calls_that_are_dropped_or_never_sent() {
     dropped.await.unwrap_err();
     tokio::task::yield_now().await;
     let last = log.lines().pop().unwrap();
-    assert_eq!(
-        last,
-        "call Some(\"jobs_get\") 1 attempts in 3 s: canceled, Some(\"canceled\")"
-    );
+    assert_eq!(last, "call Some(\"jobs_get\") 1 attempts in 3 s: canceled, Some(\"canceled\")");
 
-    let call = client
-        .jobs()
-        .handle("job_1")
-        .get()
-        .timeout(Duration::from_secs(5));
+    let call = client.jobs().handle("job_1").get().timeout(Duration::from_secs(5));
     call.await.unwrap_err();
     let lines = log.lines();
-    let [.., attempt, end] = lines.as_slice() else {
-        panic!("{lines:?}")
-    };
+    let [.., attempt, end] = lines.as_slice() else { panic!("{lines:?}") };
     assert!(
         attempt.contains("status None after 5000 ms") && attempt.contains("Some(\"timeout\")"),
         "{attempt}"
@@ -299,11 +274,7 @@ async fn spans_and_events_have_the_documented_fields() {
         json(200, JOB),
     ]);
     let client = client(&script, &Log::default());
-    let job = client
-        .videos()
-        .generate(VideoGenerate::new("auto").prompt("a fox"))
-        .await
-        .unwrap();
+    let job = client.videos().generate(VideoGenerate::new("auto").prompt("a fox")).await.unwrap();
     job.wait().await.unwrap();
 
     let call = recorder.span("svc.call");
@@ -319,24 +290,14 @@ async fn spans_and_events_have_the_documented_fields() {
         ("svc.request_id", "req_7"),
         ("svc.job_id", "job_1"),
     ] {
-        assert_eq!(
-            call.get(field).map(String::as_str),
-            Some(value),
-            "{field} of {call:?}"
-        );
+        assert_eq!(call.get(field).map(String::as_str), Some(value), "{field} of {call:?}");
     }
     assert!(!call.contains_key("error.type"), "{call:?}");
     let wait = recorder.span("svc.wait");
-    assert_eq!(
-        (wait["svc.job_id"].as_str(), wait["svc.poll_count"].as_str()),
-        ("job_1", "1")
-    );
+    assert_eq!((wait["svc.job_id"].as_str(), wait["svc.poll_count"].as_str()), ("job_1", "1"));
 
     let lines = recorder.log.lines();
-    let retry = lines
-        .iter()
-        .find(|line| line.starts_with("svc_sdk::retry"))
-        .unwrap();
+    let retry = lines.iter().find(|line| line.starts_with("svc_sdk::retry")).unwrap();
     for field in [
         "\"svc.delay_ms\": \"10000\"",
         "\"svc.attempt\": \"2\"",
@@ -345,15 +306,10 @@ async fn spans_and_events_have_the_documented_fields() {
     ] {
         assert!(retry.contains(field), "{field} in {retry}");
     }
-    let attempts = lines
-        .iter()
-        .filter(|line| line.starts_with("svc_sdk::attempt"))
-        .count();
+    let attempts = lines.iter().filter(|line| line.starts_with("svc_sdk::attempt")).count();
     assert_eq!(attempts, script.requests().len());
     assert!(
-        lines
-            .iter()
-            .any(|line| line.contains("\"url.path\": \"/base/v1/video-router/generate\""))
+        lines.iter().any(|line| line.contains("\"url.path\": \"/base/v1/video-router/generate\""))
     );
 }
 
@@ -373,37 +329,19 @@ async fn no_level_shows_a_secret() {
     ]);
     let client = client(&script, &Log::default());
     let secret = client.raw_request(Method::Get, "/v1/webhooks/signing-secret");
-    secret
-        .query("api_key", "canary")
-        .query("next", "https://a/?canary")
-        .await
-        .unwrap();
-    let video = VideoGenerate::new("auto")
-        .prompt("a fox")
-        .image_url("https://a.example/x?sig=canary");
+    secret.query("api_key", "canary").query("next", "https://a/?canary").await.unwrap();
+    let video =
+        VideoGenerate::new("auto").prompt("a fox").image_url("https://a.example/x?sig=canary");
     client.videos().generate(video).await.unwrap_err();
     let folder = tempfile::tempdir().unwrap();
-    client
-        .jobs()
-        .handle("job_1")
-        .download(folder.path())
-        .await
-        .unwrap_err();
+    client.jobs().handle("job_1").download(folder.path()).await.unwrap_err();
 
-    let shown = format!(
-        "{:?} {:?}",
-        recorder.log.lines(),
-        recorder.spans.lock().unwrap()
-    );
+    let shown = format!("{:?} {:?}", recorder.log.lines(), recorder.spans.lock().unwrap());
     let shown = shown.replace("canary-free", "");
     assert!(!shown.contains("canary"), "{shown}");
-    for expected in [
-        "svc_sdk::body",
-        "svc_sdk::headers",
-        "[redacted]",
-        "cdn.example/?…",
-        "svc.download",
-    ] {
+    for expected in
+        ["svc_sdk::body", "svc_sdk::headers", "[redacted]", "cdn.example/?…", "svc.download"]
+    {
         assert!(shown.contains(expected), "{expected} in {shown}");
     }
 }

@@ -197,10 +197,8 @@ pub(crate) fn response_headers(status: u16, headers: &HeaderMap, key: Option<&He
 
 pub(crate) fn response_body(operation: Option<Operation>, body: &[u8], key: Option<&HeaderValue>) {
     if !body.is_empty() && tracing::enabled!(target: "svc_sdk::body", tracing::Level::TRACE) {
-        let is_secret = matches!(
-            operation,
-            Some(Operation::SigningSecretGet | Operation::SigningSecretRotate)
-        );
+        let is_secret =
+            matches!(operation, Some(Operation::SigningSecretGet | Operation::SigningSecretRotate));
         let body = match is_secret {
             true => "[redacted]".to_owned(),
             false => format_body(body, key),

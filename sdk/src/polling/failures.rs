@@ -60,9 +60,7 @@ impl PollFailures {
 
 /// Returns whether another poll can succeed.
 fn is_transient(error: &Error) -> bool {
-    let is_local = matches!(
-        error.variant(),
-        Kind::RateLimitExhausted { .. } | Kind::Timeout { .. }
-    );
+    let is_local =
+        matches!(error.variant(), Kind::RateLimitExhausted { .. } | Kind::Timeout { .. });
     is_local || allows_retry(RetryClass::Safe, classify(error))
 }

@@ -142,12 +142,7 @@ impl JobPolls {
         let listed = Listed { sender, readings };
         let id = handle.id().clone();
         state.listed.entry(id.clone()).or_default().push(listed);
-        Ok(PollSource::ByPage(PageWait {
-            polls: self,
-            id,
-            receiver,
-            _reader: reader,
-        }))
+        Ok(PollSource::ByPage(PageWait { polls: self, id, receiver, _reader: reader }))
     }
 
     /// Reads the pages until no poll waits for them.
@@ -373,11 +368,7 @@ impl JobPoll {
                 ..JobResult::default()
             })
         });
-        Some(Self {
-            status,
-            output: result,
-            is_listed: true,
-        })
+        Some(Self { status, output: result, is_listed: true })
     }
 }
 

@@ -52,11 +52,7 @@ pub struct Polled<S, O> {
 
 impl<S, O> Polled<S, O> {
     pub(crate) fn new(status: S) -> Self {
-        Self {
-            status,
-            output: None,
-            is_listed: false,
-        }
+        Self { status, output: None, is_listed: false }
     }
 }
 
@@ -69,11 +65,7 @@ pub(crate) struct WaitOptions {
 
 impl WaitOptions {
     fn new(timeout: Option<Duration>) -> Self {
-        Self {
-            timeout,
-            poll_failure_timeout: DEFAULT_POLL_FAILURE_TIMEOUT,
-            notifier: None,
-        }
+        Self { timeout, poll_failure_timeout: DEFAULT_POLL_FAILURE_TIMEOUT, notifier: None }
     }
 }
 

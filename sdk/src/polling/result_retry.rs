@@ -43,9 +43,7 @@ impl ResultRetry {
     pub(crate) fn limit<T, R: Resource>(&self, call: Call<T>, handle: &Handle<R>) -> Call<T> {
         let timeout = handle.core.timeout;
         let timeout = self.deadline.map_or(timeout, |deadline| {
-            deadline
-                .saturating_duration_since(clock::now())
-                .min(timeout)
+            deadline.saturating_duration_since(clock::now()).min(timeout)
         });
         call.timeout(timeout).max_retries(0)
     }
@@ -58,20 +56,15 @@ impl ResultRetry {
     ) -> Result<()> {
         let now = clock::now();
         let pause = if error.next_action() == Some(NextAction::PollStatus) {
-            let pause = error
-                .retry_after()
-                .unwrap_or_default()
-                .max(REPLICA_POLL_INTERVAL);
+            let pause = error.retry_after().unwrap_or_default().max(REPLICA_POLL_INTERVAL);
             Some(pause)
                 .filter(|pause| *pause < self.replica_deadline.saturating_duration_since(now))
         } else {
             let jitter = handle.core.random.fraction();
-            self.failures
-                .pause(&error, now, self.failure_timeout, jitter)
+            self.failures.pause(&error, now, self.failure_timeout, jitter)
         };
         let is_in_time = |pause: &Duration| {
-            self.deadline
-                .is_none_or(|deadline| *pause < deadline.saturating_duration_since(now))
+            self.deadline.is_none_or(|deadline| *pause < deadline.saturating_duration_since(now))
         };
         match pause.filter(is_in_time) {
             Some(pause) => clock::pause(pause).await,

@@ -22,9 +22,7 @@ pub(crate) fn pause(hint: Option<Duration>, waited: Duration, jitter: f64) -> Du
             (waited / 50).clamp(Duration::from_millis(250), Duration::from_secs(1))
         }
         Some(hint) => hint.clamp(MIN_PAUSE, MAX_PAUSE),
-        None => waited
-            .mul_f64(0.15)
-            .clamp(Duration::from_secs(1), Duration::from_secs(10)),
+        None => waited.mul_f64(0.15).clamp(Duration::from_secs(1), Duration::from_secs(10)),
     };
     pause.mul_f64(1.0 + JITTER * jitter.clamp(0.0, 1.0))
 }

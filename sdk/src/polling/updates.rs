@@ -166,9 +166,7 @@ impl<R: Resource> Updates<R> {
 
     fn deadline(&self) -> Option<Instant> {
         // A time limit beyond the range of the clock is none.
-        self.options
-            .timeout
-            .and_then(|timeout| self.started.checked_add(timeout))
+        self.options.timeout.and_then(|timeout| self.started.checked_add(timeout))
     }
 
     /// Starts the timers, and returns the first update if the receipt has a status.
@@ -234,8 +232,7 @@ impl<R: Resource> Updates<R> {
     }
 
     fn is_limit_over(&self) -> bool {
-        self.deadline()
-            .is_some_and(|deadline| deadline <= clock::now())
+        self.deadline().is_some_and(|deadline| deadline <= clock::now())
     }
 
     fn timed_out(&mut self) -> Error {

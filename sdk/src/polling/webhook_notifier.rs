@@ -130,14 +130,8 @@ mod tests {
             id_in(json!({"event": "saga.run.terminal", "run_id": "run_1"})),
             Some("run_1".to_owned())
         );
-        assert_eq!(
-            id_in(json!({"event": "job.paused", "job_id": "job_1"})),
-            None
-        );
-        assert_eq!(
-            id_in(json!({"event": "webhook.test", "job_id": "job_1"})),
-            None
-        );
+        assert_eq!(id_in(json!({"event": "job.paused", "job_id": "job_1"})), None);
+        assert_eq!(id_in(json!({"event": "webhook.test", "job_id": "job_1"})), None);
         assert_eq!(id_in(json!({"event": "job.completed"})), None);
     }
 

@@ -63,10 +63,8 @@ impl Formats<'_> {
         body: impl Borrow<FormatRunCreate>,
     ) -> Call<RunHandle<FormatRun>> {
         let format = format.into();
-        let (operation, segments) = format.select_operation(
-            Operation::FormatsRunsCreate,
-            Operation::FormatsBySlugRunsCreate,
-        );
+        let (operation, segments) = format
+            .select_operation(Operation::FormatsRunsCreate, Operation::FormatsBySlugRunsCreate);
         Call::submit(&self.client.core, operation, &segments).json(body.borrow())
     }
 
@@ -82,10 +80,8 @@ impl Formats<'_> {
         body: impl Borrow<BulkRunCreate>,
     ) -> Call<QueueHandle> {
         let format = format.into();
-        let (operation, segments) = format.select_operation(
-            Operation::FormatsBulkCreate,
-            Operation::FormatsBySlugBulkCreate,
-        );
+        let (operation, segments) = format
+            .select_operation(Operation::FormatsBulkCreate, Operation::FormatsBySlugBulkCreate);
         Call::submit(&self.client.core, operation, &segments).json(body.borrow())
     }
 

@@ -27,10 +27,7 @@ impl Client<Developer> {
     /// `first_party_owner` is the owner of the service's own models, as in their paths.
     #[must_use]
     pub fn model_aliases(&self, first_party_owner: impl Into<String>) -> ModelAliases<'_> {
-        ModelAliases {
-            client: self,
-            first_party_owner: first_party_owner.into(),
-        }
+        ModelAliases { client: self, first_party_owner: first_party_owner.into() }
     }
 }
 
@@ -57,8 +54,7 @@ impl ModelAliases<'_> {
         &self,
         body: impl Borrow<AvatarGenerate>,
     ) -> Call<JobHandle<Developer>> {
-        self.submit(Operation::AliasAvatar10Generate)
-            .json(body.borrow())
+        self.submit(Operation::AliasAvatar10Generate).json(body.borrow())
     }
 
     /// Submits a job by the alias `avatar-1.0/talking-video`.
@@ -72,8 +68,7 @@ impl ModelAliases<'_> {
         &self,
         body: impl Borrow<AvatarTalkingVideo>,
     ) -> Call<JobHandle<Developer>> {
-        self.submit(Operation::AliasAvatar10TalkingVideo)
-            .json(body.borrow())
+        self.submit(Operation::AliasAvatar10TalkingVideo).json(body.borrow())
     }
 
     /// Submits a job by the alias `avatar-video/v1.0`.
@@ -87,8 +82,7 @@ impl ModelAliases<'_> {
         &self,
         body: impl Borrow<AvatarTalkingVideo>,
     ) -> Call<JobHandle<Developer>> {
-        self.submit(Operation::AliasAvatarVideoV10)
-            .json(body.borrow())
+        self.submit(Operation::AliasAvatarVideoV10).json(body.borrow())
     }
 
     /// Submits a job by the alias `avatar-face-swap/v1.0` (beta).
@@ -100,8 +94,7 @@ impl ModelAliases<'_> {
         &self,
         body: impl Borrow<AvatarFaceSwap>,
     ) -> Call<JobHandle<Developer>> {
-        self.submit(Operation::AliasAvatarFaceSwapV10)
-            .json(body.borrow())
+        self.submit(Operation::AliasAvatarFaceSwapV10).json(body.borrow())
     }
 
     /// Submits a job by the alias `image-1.0`.

@@ -5,10 +5,8 @@ use crate::error::ErrorKind;
 use crate::transport::scripted::{Script, json, open_client};
 
 fn page(ids: &[&str], next_cursor: &str) -> crate::transport::scripted::Step {
-    let jobs: Vec<_> = ids
-        .iter()
-        .map(|id| serde_json::json!({"id": id, "status": "queued"}))
-        .collect();
+    let jobs: Vec<_> =
+        ids.iter().map(|id| serde_json::json!({"id": id, "status": "queued"})).collect();
     let mut body = serde_json::json!({"data": jobs});
     if !next_cursor.is_empty() {
         body["next_cursor"] = next_cursor.into();
@@ -26,11 +24,8 @@ fn queries(script: &Script) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn the_items_of_all_pages_are_streamed_with_the_same_filters() {
-    let script = Script::new([
-        page(&["job_1", "job_2"], "c1"),
-        page(&[], "c2"),
-        page(&["job_3"], ""),
-    ]);
+    let script =
+        Script::new([page(&["job_1", "job_2"], "c1"), page(&[], "c2"), page(&["job_3"], "")]);
     let list = open_client(&script).jobs().list();
     let mut jobs = list.status(JobStatus::Queued).limit(2).items();
     let mut ids = Vec::new();
@@ -54,10 +49,7 @@ async fn pages_start_at_a_cursor_and_end_after_an_error() {
     let script = Script::new([page(&["job_1"], "c2"), error]);
     let mut pages = open_client(&script).jobs().list().cursor("c1").pages();
     let first = pages.next().await.unwrap().unwrap();
-    assert_eq!(
-        (first.items.len(), first.next_cursor.as_deref()),
-        (1, Some("c2"))
-    );
+    assert_eq!((first.items.len(), first.next_cursor.as_deref()), (1, Some("c2")));
     assert!(pages.next().await.unwrap().is_err());
     assert!(pages.next().await.is_none());
     assert_eq!(queries(&script), ["cursor=c1", "cursor=c2"]);
@@ -104,18 +96,9 @@ async fn a_response_has_its_status_headers_and_rate_limit() {
 #[tokio::test(start_paused = true)]
 async fn headers_that_the_client_sets_itself_are_rejected() {
     let script = Script::new([json(200, "{}")]);
-    for name in [
-        "Authorization",
-        "x-api-key",
-        "idempotency-key",
-        "not a name",
-    ] {
+    for name in ["Authorization", "x-api-key", "idempotency-key", "not a name"] {
         let call = open_client(&script).jobs().list().header(name, "x");
-        assert_eq!(
-            call.await.unwrap_err().kind(),
-            ErrorKind::InvalidRequest,
-            "{name}"
-        );
+        assert_eq!(call.await.unwrap_err().kind(), ErrorKind::InvalidRequest, "{name}");
     }
     assert!(script.requests().is_empty());
 }
@@ -137,22 +120,17 @@ fn the_documentation_of_each_submit_says_what_the_service_does_with_its_key() {
     ];
     let mut documented = std::collections::BTreeSet::new();
     for source in sources {
-        for (before, method) in source.split("idempotency_text!(").skip(1).map(|it| {
-            it.split_once(")]")
-                .expect("the text is an attribute of a method")
-        }) {
+        for (before, method) in source
+            .split("idempotency_text!(")
+            .skip(1)
+            .map(|it| it.split_once(")]").expect("the text is an attribute of a method"))
+        {
             let body = method.split("\n    }\n").next().unwrap();
             for name in body.split("Operation::").skip(1) {
                 let end = name.find(|it: char| !it.is_alphanumeric()).unwrap();
-                let operation = Operation::ALL
-                    .iter()
-                    .find(|it| format!("{it:?}") == name[..end])
-                    .unwrap();
-                assert_eq!(
-                    format!("{:?}", operation.idempotency()),
-                    before,
-                    "{operation}"
-                );
+                let operation =
+                    Operation::ALL.iter().find(|it| format!("{it:?}") == name[..end]).unwrap();
+                assert_eq!(format!("{:?}", operation.idempotency()), before, "{operation}");
                 documented.insert(*operation);
             }
         }

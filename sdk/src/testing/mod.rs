@@ -90,10 +90,7 @@ struct Answers {
 
 impl Default for ScriptedService {
     fn default() -> Self {
-        Self {
-            answers: Arc::default(),
-            recorder: Arc::new(Recorder::new()),
-        }
+        Self { answers: Arc::default(), recorder: Arc::new(Recorder::new()) }
     }
 }
 
@@ -183,10 +180,7 @@ fn operation_of<B>(request: &http::Request<B>) -> Option<Operation> {
     };
     let (method, path) = (request.method().as_str(), request.uri().path());
     let route = |surface: &Surface| Operation::route(*surface, method, path);
-    surfaces
-        .iter()
-        .find_map(route)
-        .map(|(operation, _)| operation)
+    surfaces.iter().find_map(route).map(|(operation, _)| operation)
 }
 
 impl Transport for ScriptedService {
@@ -289,11 +283,7 @@ impl From<Bytes> for Answer {
 pub fn error(status: u16, code: &str) -> Error {
     let body = serde_json::from_value::<ErrorBody>(error_json(code));
     match body {
-        Ok(body) => Error::new(Kind::Api {
-            status,
-            body: Box::new(body),
-            retry_after: None,
-        }),
+        Ok(body) => Error::new(Kind::Api { status, body: Box::new(body), retry_after: None }),
         Err(error) => Error::configuration(error.to_string()),
     }
 }
@@ -338,14 +328,7 @@ mod tests {
         let missing = client.models().list_images().await.unwrap_err();
         assert_eq!(missing.kind(), ErrorKind::Configuration);
         let developer: developer::Client = service.client().unwrap();
-        assert!(
-            developer
-                .account()
-                .me()
-                .await
-                .unwrap_err()
-                .is_unauthorized()
-        );
+        assert!(developer.account().me().await.unwrap_err().is_unauthorized());
         assert_eq!(error(503, "database_busy").status(), Some(503));
         assert!(error(503, "database_busy").is_retryable());
     }
@@ -361,10 +344,7 @@ mod tests {
         let artifact: Artifact = serde_json::from_value(json!({"url": url})).unwrap();
         let job = client.jobs().handle("job_1");
         let mut content = Vec::new();
-        job.download_artifact(&artifact)
-            .to_writer(&mut content)
-            .await
-            .unwrap();
+        job.download_artifact(&artifact).to_writer(&mut content).await.unwrap();
         assert_eq!(content, b"a red fox");
         assert_eq!(service.requests()[0].operation, None);
     }

@@ -28,10 +28,7 @@ pub struct RecordedRequest {
     /// The body.
     pub body: Bytes,
     /// How many times the transport was told to reconnect before.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "only the tests of this crate read it")
-    )]
+    #[cfg_attr(not(test), expect(dead_code, reason = "only the tests of this crate read it"))]
     pub(crate) reconnects: usize,
 }
 

@@ -85,9 +85,7 @@ fn response(
     let length = body.len();
     let start = |bytes: usize| Ok(Frame::data(body.slice(..bytes.min(length))));
     let mut response = http::Response::new(match end {
-        BodyEnd::Complete => Full::new(body)
-            .map_err(|never| match never {})
-            .boxed_unsync(),
+        BodyEnd::Complete => Full::new(body).map_err(|never| match never {}).boxed_unsync(),
         BodyEnd::Reset(bytes) => {
             let reset = Err(TransportError::maybe_sent("connection reset"));
             StreamBody::new(stream::iter([start(bytes), reset])).boxed_unsync()

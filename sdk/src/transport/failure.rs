@@ -34,10 +34,7 @@ struct ConnectionFailure {
 
 impl From<BoxError> for ConnectionFailure {
     fn from(source: BoxError) -> Self {
-        Self {
-            reason: reason_of(source.as_ref()),
-            source,
-        }
+        Self { reason: reason_of(source.as_ref()), source }
     }
 }
 
@@ -86,9 +83,7 @@ fn tls_failure(error: &(dyn StdError + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
         // An `io::Error` names the source of what it wraps in place of what it wraps.
-        let wrapped = error
-            .downcast_ref::<std::io::Error>()
-            .and_then(std::io::Error::get_ref);
+        let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
         let tls = wrapped.map_or_else(
             || error.downcast_ref::<rustls::Error>(),
             |wrapped| wrapped.downcast_ref::<rustls::Error>(),
@@ -140,20 +135,14 @@ mod tests {
     fn the_reason_is_the_innermost_cause_in_plain_words() {
         for (layers, reason) in [
             (
-                &[
-                    "client error (Connect)",
-                    "Connection refused (os error 111)",
-                ][..],
+                &["client error (Connect)", "Connection refused (os error 111)"][..],
                 "connection refused",
             ),
             (
                 &["client error (Connect)", "dns error", "no such host"],
                 "the host name could not be resolved",
             ),
-            (
-                &["error sending request", "operation timed out"],
-                "timed out",
-            ),
+            (&["error sending request", "operation timed out"], "timed out"),
             (&["client error (SendRequest)"], "the connection was closed"),
         ] {
             let error = layers

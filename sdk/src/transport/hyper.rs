@@ -129,11 +129,7 @@ impl Transport for HyperTransport {
             return execute(client, request, read_timeout);
         }
         #[cfg(feature = "_tls")]
-        return execute(
-            self.https.client(|| self.https_client()),
-            request,
-            read_timeout,
-        );
+        return execute(self.https.client(|| self.https_client()), request, read_timeout);
         #[cfg(not(feature = "_tls"))]
         Box::pin(std::future::ready(Err(TransportError::setup(
             "this build does not support TLS: enable the feature `rustls`",
@@ -183,9 +179,9 @@ async fn within<T>(
     future: impl Future<Output = T>,
 ) -> Result<T, TransportError> {
     match limit {
-        Some(limit) => tokio::time::timeout(limit, future)
-            .await
-            .map_err(|_| connection_lost(timed_out())),
+        Some(limit) => {
+            tokio::time::timeout(limit, future).await.map_err(|_| connection_lost(timed_out()))
+        }
         None => Ok(future.await),
     }
 }
@@ -374,10 +370,7 @@ mod tests {
             use tokio::io::AsyncWriteExt;
 
             let (mut connection, _) = listener.accept().await.unwrap();
-            connection
-                .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-                .await
-                .unwrap();
+            connection.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
             connection.readable().await.unwrap();
         });
         let request = http::Request::get(url).body(Bytes::new()).unwrap();
@@ -388,9 +381,7 @@ mod tests {
     #[cfg(feature = "_tls")]
     #[tokio::test]
     async fn failed_https_connection_is_not_sent() {
-        let request = http::Request::get("https://127.0.0.1:1/")
-            .body(Bytes::new())
-            .unwrap();
+        let request = http::Request::get("https://127.0.0.1:1/").body(Bytes::new()).unwrap();
         let error = transport().send(request).await.unwrap_err();
         assert!(!error.may_have_been_sent(), "{error:?}");
     }

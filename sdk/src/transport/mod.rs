@@ -126,11 +126,7 @@ enum Stage {
 
 impl TransportError {
     fn new(stage: Stage, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self {
-            stage,
-            has_timed_out: false,
-            source: source.into(),
-        }
+        Self { stage, has_timed_out: false, source: source.into() }
     }
 
     /// Creates an error for a transport that cannot send requests as it is configured, for example
@@ -155,10 +151,7 @@ impl TransportError {
 
     /// Creates the error of an attempt that was ended by its time limit.
     pub(crate) fn timed_out() -> Self {
-        Self {
-            has_timed_out: true,
-            ..Self::maybe_sent("the attempt timed out")
-        }
+        Self { has_timed_out: true, ..Self::maybe_sent("the attempt timed out") }
     }
 
     /// Returns `true` if the time limit of the attempt ended it.

@@ -59,10 +59,7 @@ impl ProxyConnector {
         connector: HttpConnector,
         tls: Arc<rustls::ClientConfig>,
     ) -> Self {
-        Self {
-            proxies: Arc::new(proxies),
-            connector: HttpsConnector::from((connector, tls)),
-        }
+        Self { proxies: Arc::new(proxies), connector: HttpsConnector::from((connector, tls)) }
     }
 }
 
@@ -118,22 +115,13 @@ mod tests {
 
     #[test]
     fn an_invalid_proxy_is_named_without_its_password() {
-        for value in [
-            "http://[",
-            "http://user:canary@[::",
-            "://",
-            "socks5://user:canary@127.0.0.1:1080",
-        ] {
+        for value in
+            ["http://[", "http://user:canary@[::", "://", "socks5://user:canary@127.0.0.1:1080"]
+        {
             let error = check(&[("HTTPS_PROXY", value)]).unwrap_err();
-            assert!(
-                error.contains("HTTPS_PROXY") && !error.contains("canary"),
-                "{error}"
-            );
+            assert!(error.contains("HTTPS_PROXY") && !error.contains("canary"), "{error}");
         }
-        let shadowed = [
-            ("HTTPS_PROXY", "http://127.0.0.1:1"),
-            ("ALL_PROXY", "http://["),
-        ];
+        let shadowed = [("HTTPS_PROXY", "http://127.0.0.1:1"), ("ALL_PROXY", "http://[")];
         assert_eq!(check(&shadowed), Ok(()));
         for value in ["", "http://127.0.0.1:3128", "proxy.example:3128"] {
             assert_eq!(check(&[("all_proxy", value)]), Ok(()), "{value}");
@@ -164,10 +152,7 @@ mod tests {
                 () = tokio::task::yield_now() => {}
             }
             if received.ends_with(b"\r\n\r\n") {
-                connection
-                    .write_all(b"HTTP/1.1 200 OK\r\n\r\n")
-                    .await
-                    .unwrap();
+                connection.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
             }
         }
         connecting.await.unwrap().unwrap();

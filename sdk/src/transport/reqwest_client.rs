@@ -71,8 +71,7 @@ impl Transport for ReqwestClientTransport {
             }
             let response = http::Response::from(response);
             Ok(response.map(|body| {
-                body.map_err(|error| connection_lost(error.without_url()))
-                    .boxed_unsync()
+                body.map_err(|error| connection_lost(error.without_url())).boxed_unsync()
             }))
         })
     }

@@ -66,11 +66,7 @@ impl Script {
 
     fn next_step(&self) -> Step {
         let mut steps = self.steps.lock().unwrap();
-        if steps.len() > 1 {
-            steps.pop_front().unwrap()
-        } else {
-            steps.front().unwrap().clone()
-        }
+        if steps.len() > 1 { steps.pop_front().unwrap() } else { steps.front().unwrap().clone() }
     }
 
     async fn wait_for_latency(&self) {

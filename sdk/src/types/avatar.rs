@@ -87,9 +87,7 @@ impl AvatarInput {
     /// Creates an input from the HTTPS URL of a photo.
     #[must_use]
     pub fn photo(image_url: impl Into<String>) -> Self {
-        Self::Photo {
-            image_url: image_url.into(),
-        }
+        Self::Photo { image_url: image_url.into() }
     }
 }
 
@@ -240,10 +238,7 @@ impl Validate for AvatarTalkingVideo {
 impl Validate for AvatarFaceSwap {
     fn validate(&self) -> Result<(), InvalidField> {
         if self.video_url.is_some() == self.image_url.is_some() {
-            return Err(InvalidField::new(
-                "video_url",
-                "or image_url is required, and not both",
-            ));
+            return Err(InvalidField::new("video_url", "or image_url is required, and not both"));
         }
         media_url("video_url", self.video_url.as_ref())?;
         media_url("image_url", self.image_url.as_ref())?;
@@ -267,10 +262,7 @@ impl Validate for VideoCaptionsCreate {
 
 fn script_or_inputs(script: bool, inputs: bool) -> Result<(), InvalidField> {
     if script == inputs {
-        return Err(InvalidField::new(
-            "script",
-            "or video_inputs is required, and not both",
-        ));
+        return Err(InvalidField::new("script", "or video_inputs is required, and not both"));
     }
     Ok(())
 }
@@ -282,19 +274,13 @@ mod tests {
     #[test]
     fn serializes_each_avatar_input() {
         let json = |input: AvatarInput| serde_json::to_value(input).unwrap();
-        assert_eq!(
-            json(AvatarInput::prompt("p")),
-            serde_json::json!({"prompt": "p"})
-        );
+        assert_eq!(json(AvatarInput::prompt("p")), serde_json::json!({"prompt": "p"}));
         assert_eq!(
             json(AvatarInput::photo("https://a/1")),
             serde_json::json!({"image_url": "https://a/1"})
         );
         let props = serde_json::Map::from_iter([("age".to_owned(), 30.into())]);
-        assert_eq!(
-            json(AvatarInput::Props(props)),
-            serde_json::json!({"props": {"age": 30}})
-        );
+        assert_eq!(json(AvatarInput::Props(props)), serde_json::json!({"props": {"age": 30}}));
     }
 
     #[test]
@@ -303,9 +289,7 @@ mod tests {
         assert_eq!(photo.validate().unwrap_err().field(), "input.image_url");
         let neither = AvatarTalkingVideo::new("ada");
         assert_eq!(neither.validate().unwrap_err().field(), "script");
-        let both = AvatarPreviewCreate::new("ada")
-            .script("s")
-            .video_inputs(serde_json::json!([]));
+        let both = AvatarPreviewCreate::new("ada").script("s").video_inputs(serde_json::json!([]));
         assert!(both.validate().is_err());
         assert!(VideoCaptionsCreate::new("file:///x").validate().is_err());
         let swap = AvatarFaceSwap::new("ada");

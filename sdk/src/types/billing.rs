@@ -36,10 +36,7 @@ impl EstimateRequest {
     /// Creates an estimate request.
     #[must_use]
     pub fn new(model: impl Into<String>, input: Map<String, Value>) -> Self {
-        Self {
-            model: model.into(),
-            input,
-        }
+        Self { model: model.into(), input }
     }
 
     fn from_body(body: &impl Serialize, model: &str) -> Self {
@@ -47,10 +44,7 @@ impl EstimateRequest {
             Ok(Value::Object(fields)) => fields,
             _ => Map::new(),
         };
-        Self {
-            model: model.to_owned(),
-            ..Self::for_body(fields)
-        }
+        Self { model: model.to_owned(), ..Self::for_body(fields) }
     }
 
     /// Creates the estimate request of a generate request with these fields: those that can affect the
@@ -61,13 +55,7 @@ impl EstimateRequest {
             Some(Value::String(model)) => model.clone(),
             _ => String::new(),
         };
-        for field in [
-            "model",
-            "mode",
-            "webhook_url",
-            "wait_timeout_seconds",
-            "metadata",
-        ] {
+        for field in ["model", "mode", "webhook_url", "wait_timeout_seconds", "metadata"] {
             input.remove(field);
         }
         Self::new(model, input)
@@ -147,9 +135,7 @@ impl Cents<'_> {
 impl Serialize for Cents<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let cents = self.count();
-        cents
-            .ok_or_else(|| S::Error::custom(NOT_WHOLE_CENTS))?
-            .serialize(serializer)
+        cents.ok_or_else(|| S::Error::custom(NOT_WHOLE_CENTS))?.serialize(serializer)
     }
 }
 

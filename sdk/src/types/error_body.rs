@@ -69,9 +69,7 @@ impl ErrorBody {
     /// Returns the recommended next action: the one in the body, or else the default of the code.
     #[must_use]
     pub fn next_action(&self) -> Option<NextAction> {
-        self.next_action
-            .clone()
-            .or_else(|| Some(self.code.defaults()?.next_action))
+        self.next_action.clone().or_else(|| Some(self.code.defaults()?.next_action))
     }
 
     /// Returns the information specific to the code. It is empty if the body has none.

@@ -59,9 +59,8 @@ pub(crate) fn id_in_url(url: &str, collections: &[&str]) -> Option<String> {
         None => path,
     };
     let ids = path.split('/').zip(path.split('/').skip(1));
-    let (_, id) = ids
-        .filter(|(collection, id)| collections.contains(collection) && !id.is_empty())
-        .last()?;
+    let (_, id) =
+        ids.filter(|(collection, id)| collections.contains(collection) && !id.is_empty()).last()?;
     let id = percent_encoding::percent_decode_str(id).decode_utf8();
     Some(id.ok()?.into_owned())
 }

@@ -156,8 +156,7 @@ impl JobStatusPayload {
     /// Returns `true` if the job is terminal: as the field `terminal` says, or else its status.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
-        self.terminal
-            .unwrap_or_else(|| self.status.as_ref().is_some_and(JobStatus::is_terminal))
+        self.terminal.unwrap_or_else(|| self.status.as_ref().is_some_and(JobStatus::is_terminal))
     }
 }
 

@@ -34,11 +34,7 @@ pub struct ParseUsdError {
 
 impl fmt::Display for ParseUsdError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "invalid amount `{}`: expected dollars, such as 0.50",
-            self.text
-        )
+        write!(f, "invalid amount `{}`: expected dollars, such as 0.50", self.text)
     }
 }
 
@@ -100,13 +96,7 @@ impl Usd {
     #[must_use]
     pub const fn round_up_to_price_unit(self) -> Self {
         let rest = self.micros.rem_euclid(100);
-        if rest == 0 {
-            self
-        } else {
-            Self {
-                micros: self.micros.saturating_add(100 - rest),
-            }
-        }
+        if rest == 0 { self } else { Self { micros: self.micros.saturating_add(100 - rest) } }
     }
 }
 
@@ -129,9 +119,7 @@ impl FromStr for Usd {
     type Err = ParseUsdError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        parse(text).ok_or_else(|| ParseUsdError {
-            text: text.chars().take(40).collect(),
-        })
+        parse(text).ok_or_else(|| ParseUsdError { text: text.chars().take(40).collect() })
     }
 }
 
@@ -152,17 +140,13 @@ fn parse(text: &str) -> Option<Usd> {
     let dollars: i64 = whole.parse().ok()?;
     let digit = |place| fraction.as_bytes().get(place).map_or(0, |byte| byte - b'0');
     let micros = (0..6).fold(0, |micros, place| micros * 10 + i64::from(digit(place)));
-    let micros = dollars
-        .checked_mul(sign * 1_000_000)?
-        .checked_add(sign * micros)?;
+    let micros = dollars.checked_mul(sign * 1_000_000)?.checked_add(sign * micros)?;
     Some(Usd { micros })
 }
 
 impl Sum for Usd {
     fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
-        Self {
-            micros: amounts.fold(0, |sum, amount| sum.saturating_add(amount.micros)),
-        }
+        Self { micros: amounts.fold(0, |sum, amount| sum.saturating_add(amount.micros)) }
     }
 }
 
@@ -279,29 +263,16 @@ mod tests {
     #[test]
     fn deserializes_numbers_and_strings() {
         for json in ["\"0.7035\"", "0.7035", "0.703500"] {
-            assert_eq!(
-                serde_json::from_str::<Usd>(json).unwrap().as_micros(),
-                703_500,
-                "{json}"
-            );
+            assert_eq!(serde_json::from_str::<Usd>(json).unwrap().as_micros(), 703_500, "{json}");
         }
-        assert_eq!(
-            serde_json::from_str::<Usd>("100").unwrap().to_string(),
-            "100.0000"
-        );
+        assert_eq!(serde_json::from_str::<Usd>("100").unwrap().to_string(), "100.0000");
         assert!(serde_json::from_str::<Usd>("1e300").is_err());
     }
 
     #[test]
     fn rounds_up_to_the_price_unit() {
-        assert_eq!(
-            Usd::from_micros(101).round_up_to_price_unit().as_micros(),
-            200
-        );
-        assert_eq!(
-            Usd::from_micros(200).round_up_to_price_unit().as_micros(),
-            200
-        );
+        assert_eq!(Usd::from_micros(101).round_up_to_price_unit().as_micros(), 200);
+        assert_eq!(Usd::from_micros(200).round_up_to_price_unit().as_micros(), 200);
     }
 
     #[test]

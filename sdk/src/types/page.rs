@@ -95,9 +95,7 @@ struct OriginalOrder<'p, T>(&'p Page<T>);
 
 impl<T: Serialize> Serialize for OriginalOrder<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Page {
-            items, unreadable, ..
-        } = self.0;
+        let Page { items, unreadable, .. } = self.0;
         let length = items.len() + unreadable.len();
         let mut sequence = serializer.serialize_seq(Some(length))?;
         let mut items = items.iter();
@@ -128,11 +126,9 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Page<T> {
         for (index, json) in array.into_iter().enumerate() {
             match T::deserialize(&json) {
                 Ok(item) => items.push(item),
-                Err(error) => unreadable.push(UnreadableItem {
-                    index,
-                    json,
-                    error: error.to_string(),
-                }),
+                Err(error) => {
+                    unreadable.push(UnreadableItem { index, json, error: error.to_string() })
+                }
             }
         }
         let has_more = extra.get("has_more").and_then(Value::as_bool);
@@ -145,12 +141,7 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Page<T> {
         if next_cursor.is_some() {
             extra.remove(NEXT_CURSOR);
         }
-        Ok(Self {
-            items,
-            next_cursor,
-            unreadable,
-            extra,
-        })
+        Ok(Self { items, next_cursor, unreadable, extra })
     }
 }
 
@@ -228,12 +219,7 @@ mod tests {
             assert_eq!((page.len(), page.is_empty()), (2, false));
         }
         assert!(page(json!({"data": null})).is_empty());
-        for json in [
-            json!({"a": [], "b": []}),
-            json!({}),
-            json!(1),
-            json!({"data": 1}),
-        ] {
+        for json in [json!({"a": [], "b": []}), json!({}), json!(1), json!({"data": 1})] {
             let result = serde_json::from_value::<Page<u32>>(json.clone());
             assert!(result.is_err(), "{json}");
         }

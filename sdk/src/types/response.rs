@@ -339,9 +339,7 @@ pub(in crate::types) fn alias<T: DeserializeOwned>(
     name: &str,
     aliases: &[&str],
 ) -> Option<T> {
-    let (alias, value) = aliases
-        .iter()
-        .find_map(|alias| Some((alias, extra.get_as(alias)?)))?;
+    let (alias, value) = aliases.iter().find_map(|alias| Some((alias, extra.get_as(alias)?)))?;
     // An unexpected value under the first name is written back under it, so both names are kept.
     if extra.get(name).is_none() {
         extra.remove(alias);
@@ -388,11 +386,7 @@ impl<'e, M: SerializeMap> ResponseFieldWriter<'e, M> {
     where
         S: Serializer<SerializeMap = M>,
     {
-        Ok(Self {
-            map: serializer.serialize_map(None)?,
-            extra,
-            written: Vec::new(),
-        })
+        Ok(Self { map: serializer.serialize_map(None)?, extra, written: Vec::new() })
     }
 
     /// Writes a field, unless its original JSON is in `extra`.

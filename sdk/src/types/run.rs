@@ -102,8 +102,7 @@ impl RunReceipt {
             urls.find_map(|url| id_in_url(url, &RUN_COLLECTIONS))
         };
         let own = self.run_id.clone().or_else(|| self.extra.get_as("id"));
-        own.filter(|id| !id.as_str().is_empty())
-            .or_else(|| in_urls().map(RunId::from))
+        own.filter(|id| !id.as_str().is_empty()).or_else(|| in_urls().map(RunId::from))
     }
 
     /// Returns the run's identifier in the JSON of a receipt.
@@ -125,9 +124,7 @@ impl RunReceipt {
     /// It is a figure of the receipt and not an invoice.
     #[must_use]
     pub fn billable_amount(&self) -> Option<Usd> {
-        Some(Usd::from_micros(
-            self.usage.as_ref()?.billable_amount_usd_micros?,
-        ))
+        Some(Usd::from_micros(self.usage.as_ref()?.billable_amount_usd_micros?))
     }
 
     /// Returns `true` if the run completed without an output that matches its schema.
@@ -195,8 +192,7 @@ impl RunStatusPayload {
     /// Returns `true` if the run is terminal: as the field `terminal` says, or else its status.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
-        self.terminal
-            .unwrap_or_else(|| self.status.as_ref().is_some_and(RunStatus::is_terminal))
+        self.terminal.unwrap_or_else(|| self.status.as_ref().is_some_and(RunStatus::is_terminal))
     }
 }
 

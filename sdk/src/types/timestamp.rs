@@ -35,10 +35,7 @@ impl Timestamp {
     #[must_use]
     pub fn from_unix_seconds(seconds: i64) -> Option<Self> {
         let instant = jiff::Timestamp::from_second(seconds).ok()?;
-        Some(Self {
-            text: instant.to_string().into(),
-            instant,
-        })
+        Some(Self { text: instant.to_string().into(), instant })
     }
 
     /// Returns the seconds since the Unix epoch, without the fraction.
@@ -71,13 +68,8 @@ impl FromStr for Timestamp {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.parse() {
-            Ok(instant) => Ok(Self {
-                text: text.into(),
-                instant,
-            }),
-            Err(_) => Err(ParseTimestampError {
-                text: text.chars().take(40).collect(),
-            }),
+            Ok(instant) => Ok(Self { text: text.into(), instant }),
+            Err(_) => Err(ParseTimestampError { text: text.chars().take(40).collect() }),
         }
     }
 }
@@ -193,13 +185,7 @@ mod tests {
 
     #[test]
     fn rejects_other_text() {
-        for text in [
-            "",
-            "yesterday",
-            "2026-01-02",
-            "1767348000",
-            "2026-01-02T10:00:00",
-        ] {
+        for text in ["", "yesterday", "2026-01-02", "1767348000", "2026-01-02T10:00:00"] {
             assert!(text.parse::<Timestamp>().is_err(), "{text:?}");
         }
         let error = "soon".parse::<Timestamp>().unwrap_err();

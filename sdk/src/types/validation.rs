@@ -19,10 +19,7 @@ impl InvalidField {
     /// Creates an error from the field's name and the reason.
     #[must_use]
     pub fn new(field: impl Into<Cow<'static, str>>, reason: impl Into<Cow<'static, str>>) -> Self {
-        Self {
-            field: field.into(),
-            reason: reason.into(),
-        }
+        Self { field: field.into(), reason: reason.into() }
     }
 
     /// Returns the field's name in JSON, with its path if it is nested.
@@ -39,10 +36,7 @@ impl InvalidField {
 
     /// Prepends the object that the field is in.
     pub(super) fn within(self, object: impl fmt::Display) -> Self {
-        Self {
-            field: format!("{object}.{}", self.field).into(),
-            reason: self.reason,
-        }
+        Self { field: format!("{object}.{}", self.field).into(), reason: self.reason }
     }
 }
 
@@ -66,18 +60,10 @@ pub trait Validate {
 
 pub(crate) fn https_url(field: &'static str, url: Option<&String>) -> Result<(), InvalidField> {
     let Some(url) = url else { return Ok(()) };
-    let scheme_ok = url
-        .get(..8)
-        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"));
-    let host = url
-        .get(8..)
-        .and_then(|rest| rest.split(['/', '?', '#']).next())
-        .unwrap_or_default();
+    let scheme_ok = url.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"));
+    let host = url.get(8..).and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
     if !scheme_ok || host.is_empty() || url.chars().any(|c| c.is_whitespace() || c.is_control()) {
-        return Err(InvalidField::new(
-            field,
-            "must be an https:// URL with a host",
-        ));
+        return Err(InvalidField::new(field, "must be an https:// URL with a host"));
     }
     Ok(())
 }
@@ -104,10 +90,7 @@ pub(crate) fn media_url(field: &'static str, url: Option<&String>) -> Result<(),
 pub(crate) fn webhook_url(url: Option<&String>) -> Result<(), InvalidField> {
     https_url("webhook_url", url)?;
     if url.is_some_and(|url| url.chars().count() > MAX_WEBHOOK_URL_LENGTH) {
-        return Err(InvalidField::new(
-            "webhook_url",
-            "must have at most 2048 characters",
-        ));
+        return Err(InvalidField::new("webhook_url", "must have at most 2048 characters"));
     }
     Ok(())
 }
@@ -133,16 +116,8 @@ pub(crate) fn video_inputs(
 ) -> Result<(), InvalidField> {
     media_url("image_url", image_url)?;
     media_url("end_image_url", end_image_url)?;
-    media_urls(
-        "reference_image_urls",
-        reference_image_urls,
-        REFERENCE_IMAGE_URLS_RANGE,
-    )?;
-    media_urls(
-        "reference_video_urls",
-        reference_video_urls,
-        REFERENCE_VIDEO_URLS_RANGE,
-    )
+    media_urls("reference_image_urls", reference_image_urls, REFERENCE_IMAGE_URLS_RANGE)?;
+    media_urls("reference_video_urls", reference_video_urls, REFERENCE_VIDEO_URLS_RANGE)
 }
 
 #[cfg(test)]
@@ -170,29 +145,12 @@ mod tests {
 
     #[test]
     fn accepts_https_urls_with_a_host() {
-        for good in [
-            "https://a.example/x.png",
-            "HTTPS://a.example",
-            "https://1.2.3.4/x?y#z",
-        ] {
-            assert!(
-                https_url("image_url", Some(&good.to_owned())).is_ok(),
-                "{good}"
-            );
+        for good in ["https://a.example/x.png", "HTTPS://a.example", "https://1.2.3.4/x?y#z"] {
+            assert!(https_url("image_url", Some(&good.to_owned())).is_ok(), "{good}");
         }
-        for bad in [
-            "http://a.example",
-            "https://",
-            "https:///x",
-            "ftp://a",
-            "",
-            "a",
-            "https://a b",
-        ] {
-            assert!(
-                https_url("image_url", Some(&bad.to_owned())).is_err(),
-                "{bad}"
-            );
+        for bad in ["http://a.example", "https://", "https:///x", "ftp://a", "", "a", "https://a b"]
+        {
+            assert!(https_url("image_url", Some(&bad.to_owned())).is_err(), "{bad}");
         }
     }
 }

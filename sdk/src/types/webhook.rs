@@ -108,9 +108,7 @@ impl WebhookEvent {
     pub fn artifacts(&self) -> Vec<Artifact> {
         let artifacts = self.payload.as_ref().and_then(|it| it.get("artifacts"));
         let artifacts = artifacts.and_then(Value::as_array).into_iter().flatten();
-        artifacts
-            .filter_map(|artifact| Artifact::deserialize(artifact).ok())
-            .collect()
+        artifacts.filter_map(|artifact| Artifact::deserialize(artifact).ok()).collect()
     }
 
     /// Returns the receipt of the run, or `None` if the event is not about a run or the receipt

@@ -3,9 +3,7 @@
 use clap::{Arg, Command};
 
 fn main() {
-    let mut command = Command::new("bare")
-        .version("0.1.0")
-        .subcommand_required(true);
+    let mut command = Command::new("bare").version("0.1.0").subcommand_required(true);
     for number in 0..80 {
         // Without its feature `string`, clap takes static names only.
         let name: &'static str = format!("command-{number}").leak();

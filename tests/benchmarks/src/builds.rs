@@ -39,9 +39,6 @@ fn build(target: &Path) -> Outcome<f64> {
 #[expect(clippy::disallowed_methods, reason = "the time of a file")]
 fn touch(file: &str) -> Outcome<()> {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(file);
-    File::options()
-        .append(true)
-        .open(path)?
-        .set_modified(SystemTime::now())?;
+    File::options().append(true).open(path)?.set_modified(SystemTime::now())?;
     Ok(())
 }

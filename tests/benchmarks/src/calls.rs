@@ -72,10 +72,7 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
     let server = server::axum()?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let clients = Clients {
-        own: open::Client::builder()
-            .base_url(server.url())
-            .api_key(ApiKey::new(KEY)?)
-            .build()?,
+        own: open::Client::builder().base_url(server.url()).api_key(ApiKey::new(KEY)?).build()?,
         peer: reqwest::Client::builder()
             .pool_max_idle_per_host(IN_FLIGHT as usize)
             .no_proxy()
@@ -100,16 +97,8 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
     let submits = Costs::measure(
         ROUNDS,
         [
-            &mut || {
-                cpu_each(&runtime, &clients, async |clients| {
-                    clients.own_submit().await
-                })
-            },
-            &mut || {
-                cpu_each(&runtime, &clients, async |clients| {
-                    clients.peer_submit().await
-                })
-            },
+            &mut || cpu_each(&runtime, &clients, async |clients| clients.own_submit().await),
+            &mut || cpu_each(&runtime, &clients, async |clients| clients.peer_submit().await),
         ],
     );
     let get_allocations = [
@@ -121,18 +110,8 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
         allocations_each(&runtime, || clients.peer_submit()),
     ];
     for (work, costs, allocations, goals) in [
-        (
-            "typed GET of a job's status, processor time",
-            gets,
-            get_allocations,
-            ["1.10x", "+5"],
-        ),
-        (
-            "typed submit, processor time",
-            submits,
-            submit_allocations,
-            ["1.12x", "+10"],
-        ),
+        ("typed GET of a job's status, processor time", gets, get_allocations, ["1.10x", "+5"]),
+        ("typed submit, processor time", submits, submit_allocations, ["1.12x", "+10"]),
     ] {
         let [own, other] = costs.medians();
         let [cpu_goal, goal] = goals;
@@ -194,20 +173,13 @@ struct Clients {
 
 impl Clients {
     async fn own_get(&self) -> Outcome<()> {
-        self.own
-            .jobs()
-            .handle("job_v5t2wk75fhe7363ypmm2")
-            .status()
-            .await?;
+        self.own.jobs().handle("job_v5t2wk75fhe7363ypmm2").status().await?;
         Ok(())
     }
 
     async fn peer_get(&self) -> Outcome<()> {
         let id = "job_v5t2wk75fhe7363ypmm2";
-        let request = self
-            .peer
-            .get(format!("{}/v1/jobs/{id}/status", self.url))
-            .bearer_auth(KEY);
+        let request = self.peer.get(format!("{}/v1/jobs/{id}/status", self.url)).bearer_auth(KEY);
         let body = request.send().await?.error_for_status()?.bytes().await?;
         let status: Data<Status> = serde_json::from_slice(&body)?;
         drop(status.data);
@@ -221,10 +193,7 @@ impl Clients {
     }
 
     async fn peer_submit(&self) -> Outcome<()> {
-        let body = Submit {
-            model: "image-i",
-            prompt: "a red fox in snow",
-        };
+        let body = Submit { model: "image-i", prompt: "a red fox in snow" };
         let request = self
             .peer
             .post(format!("{}/v1/image-router/generate", self.url))

@@ -55,9 +55,7 @@ impl Fleet {
             began: Instant::now(),
             state: Mutex::default(),
         };
-        Self {
-            shared: Arc::new(shared),
-        }
+        Self { shared: Arc::new(shared) }
     }
 
     pub(crate) fn id(number: usize) -> String {
@@ -81,11 +79,7 @@ impl Transport for Fleet {
             tokio::time::sleep(shared.latency / 2).await;
             let response = shared.respond(&request);
             tokio::time::sleep(shared.latency / 2).await;
-            Ok(response.map(|body| {
-                Full::new(body)
-                    .map_err(|never| match never {})
-                    .boxed_unsync()
-            }))
+            Ok(response.map(|body| Full::new(body).map_err(|never| match never {}).boxed_unsync()))
         })
     }
 }
@@ -103,17 +97,12 @@ impl Shared {
         if now >= began + WINDOW {
             (state.window, state.used) = (Some(now), 0);
         }
-        let reset = (state.window.unwrap_or(now) + WINDOW - now)
-            .as_secs_f64()
-            .ceil();
+        let reset = (state.window.unwrap_or(now) + WINDOW - now).as_secs_f64().ceil();
         state.calls.total += 1;
         let is_refused = state.used >= self.reads_per_window;
         let (status, body) = if is_refused {
             state.calls.refused += 1;
-            (
-                429,
-                r#"{"error":{"code":"rate_limited","message":"slow down"}}"#.to_owned(),
-            )
+            (429, r#"{"error":{"code":"rate_limited","message":"slow down"}}"#.to_owned())
         } else {
             state.used += 1;
             self.body(request.uri(), now)
@@ -122,34 +111,22 @@ impl Shared {
             .status(status)
             .header("content-type", "application/json")
             .header("ratelimit-limit", self.reads_per_window)
-            .header(
-                "ratelimit-remaining",
-                self.reads_per_window.saturating_sub(state.used),
-            )
+            .header("ratelimit-remaining", self.reads_per_window.saturating_sub(state.used))
             .header("ratelimit-reset", reset as u64);
-        let response = if is_refused {
-            response.header("retry-after", reset as u64)
-        } else {
-            response
-        };
+        let response =
+            if is_refused { response.header("retry-after", reset as u64) } else { response };
         response.body(body.into()).unwrap_or_default()
     }
 
     fn body(&self, uri: &http::Uri, now: Instant) -> (u16, String) {
-        let mut segments = uri
-            .path()
-            .trim_start_matches("/v1/jobs")
-            .trim_start_matches('/')
-            .split('/');
+        let mut segments =
+            uri.path().trim_start_matches("/v1/jobs").trim_start_matches('/').split('/');
         let (id, part) = (segments.next().unwrap_or_default(), segments.next());
         if id.is_empty() {
             return (200, self.list(uri.query().unwrap_or_default(), now));
         }
         let Some(number) = number(id).filter(|number| *number < self.ends.len()) else {
-            return (
-                404,
-                r#"{"error":{"code":"job_not_found","message":"not found"}}"#.to_owned(),
-            );
+            return (404, r#"{"error":{"code":"job_not_found","message":"not found"}}"#.to_owned());
         };
         let left = self.left(number, now);
         let body = match (part, left.is_zero()) {
@@ -183,12 +160,8 @@ impl Shared {
             let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
             pairs.find_map(|(known, value)| (known == name).then_some(value))
         };
-        let limit = parameter("limit")
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(PAGE);
-        let last = parameter("cursor")
-            .and_then(number)
-            .unwrap_or(self.ends.len());
+        let limit = parameter("limit").and_then(|text| text.parse().ok()).unwrap_or(PAGE);
+        let last = parameter("cursor").and_then(number).unwrap_or(self.ends.len());
         let first = last.saturating_sub(limit.min(PAGE));
         let mut body = r#"{"data":["#.to_owned();
         for number in (first..last).rev() {
@@ -209,10 +182,7 @@ impl Shared {
         let id = Fleet::id(number);
         let times = r#""created_at":"2026-08-14T09:26:53Z","updated_at":"2026-08-14T09:26:53Z""#;
         let (status, result) = match self.left(number, now).is_zero() {
-            true => (
-                "completed",
-                format!(r#","result":{{"artifacts":[{}]}}"#, artifact(&id)),
-            ),
+            true => ("completed", format!(r#","result":{{"artifacts":[{}]}}"#, artifact(&id))),
             false => ("processing", String::new()),
         };
         format!(

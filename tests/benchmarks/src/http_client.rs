@@ -49,9 +49,7 @@ async fn read_response(connection: &mut TcpStream, buffer: &mut [u8]) -> Outcome
     let mut filled = 0;
     loop {
         let rest = buffer.get_mut(filled..).filter(|rest| !rest.is_empty());
-        let read = connection
-            .read(rest.ok_or("a response is too long")?)
-            .await?;
+        let read = connection.read(rest.ok_or("a response is too long")?).await?;
         if read == 0 {
             return Err("the server closed a connection".into());
         }

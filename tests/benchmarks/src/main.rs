@@ -4,11 +4,7 @@
 //! round, so that another load on the machine slows both. `--only NAME` runs one section, `--json`
 //! prints one JSON object a row.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "this is a program"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is a program")]
 
 mod builds;
 mod calls;

@@ -83,33 +83,21 @@ fn throughput() -> Outcome<Vec<Row>> {
     };
     let mut rows = Vec::new();
     for (work, request, goal) in [
-        (
-            "mock: reads at 64 connections",
-            &read as &dyn Fn(usize) -> Vec<u8>,
-            "0.75x",
-        ),
+        ("mock: reads at 64 connections", &read as &dyn Fn(usize) -> Vec<u8>, "0.75x"),
         ("mock: submits at 64 connections", &submit, "30000 /s"),
     ] {
         let costs = Costs::measure(
             ROUNDS,
-            [
-                &mut || rate(&mock, request),
-                &mut || rate(&axum, request),
-                &mut || rate(&wiremock, request),
-            ],
+            [&mut || rate(&mock, request), &mut || rate(&axum, request), &mut || {
+                rate(&wiremock, request)
+            }],
         );
         let [own, axum_rate, wiremock_rate] = costs.medians();
         let row = || Row::new(work, Unit::PerSecond, own);
         rows.push(
-            row()
-                .beside("axum, one constant response", axum_rate, costs.ratio(1))
-                .goal(goal),
+            row().beside("axum, one constant response", axum_rate, costs.ratio(1)).goal(goal),
         );
-        rows.push(row().beside(
-            "wiremock, one constant response",
-            wiremock_rate,
-            costs.ratio(2),
-        ));
+        rows.push(row().beside("wiremock, one constant response", wiremock_rate, costs.ratio(2)));
     }
     Ok(rows)
 }
@@ -121,14 +109,9 @@ fn wiremock() -> Outcome<Running> {
             ResponseTemplate::new(status).set_body_raw(body, "application/json")
         };
         let read = Mock::given(method("GET")).and(path_regex(r"^/v1/jobs/[^/]+/status$"));
-        read.respond_with(json(200, STATUS_BODY))
-            .mount(&server)
-            .await;
+        read.respond_with(json(200, STATUS_BODY)).mount(&server).await;
         let submit = Mock::given(method("POST")).and(path("/v1/image-router/generate"));
-        submit
-            .respond_with(json(202, RECEIPT_BODY))
-            .mount(&server)
-            .await;
+        submit.respond_with(json(202, RECEIPT_BODY)).mount(&server).await;
         Ok((*server.address(), server))
     })
 }
@@ -153,14 +136,10 @@ async fn submitted_id(address: SocketAddr, request: Vec<u8>) -> Outcome<String> 
     let mut buffer = vec![0; 16 * 1024];
     let length = connection.read(&mut buffer).await?;
     let text = String::from_utf8_lossy(buffer.get(..length).unwrap_or_default()).into_owned();
-    let (_, body) = text
-        .split_once("\r\n\r\n")
-        .ok_or("a response without a body")?;
+    let (_, body) = text.split_once("\r\n\r\n").ok_or("a response without a body")?;
     let body: Value = serde_json::from_str(body)?;
     let id = body.pointer("/data/job/id").and_then(Value::as_str);
-    Ok(id
-        .ok_or_else(|| format!("not a receipt: {body}"))?
-        .to_owned())
+    Ok(id.ok_or_else(|| format!("not a receipt: {body}"))?.to_owned())
 }
 
 /// Measures the mock in this process, whose clock is advanced past each window of the rate limit.
@@ -169,13 +148,8 @@ fn memory() -> Outcome<Vec<Row>> {
     const JOBS: u32 = 20_000;
     const MORE: u32 = 100_000;
 
-    let setup = Setup::default()
-        .plan(Plan::Enterprise)
-        .balance_usd(1_000_000);
-    let runtime = Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()?;
+    let setup = Setup::default().plan(Plan::Enterprise).balance_usd(1_000_000);
+    let runtime = Builder::new_current_thread().enable_time().start_paused(true).build()?;
     let mock = Arc::new(InProcess::new(setup));
     let mut keys = 0_u64;
     let mut submit = |count: u32| {
@@ -210,9 +184,7 @@ fn memory() -> Outcome<Vec<Row>> {
     let list = || {
         runtime.block_on(async {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            let response = mock
-                .send(message(&mock, "GET", "/v1/jobs?limit=50", "")?)
-                .await?;
+            let response = mock.send(message(&mock, "GET", "/v1/jobs?limit=50", "")?).await?;
             let body = response.into_body().collect().await?.to_bytes();
             Outcome::Ok(body.len())
         })
@@ -226,23 +198,10 @@ fn memory() -> Outcome<Vec<Row>> {
     let per_job = memory.bytes_current as f64 / f64::from(JOBS);
     Ok(vec![
         Row::new("mock: memory of a job", Unit::Bytes, per_job).goal("1500 B"),
-        Row::new(
-            "mock: a submit after 20,000 jobs, processor time",
-            Unit::Nanoseconds,
-            early,
-        ),
-        Row::new(
-            "mock: a submit after 140,000 jobs, processor time",
-            Unit::Nanoseconds,
-            late,
-        )
-        .beside("after 20,000", early, late / early),
-        Row::new(
-            "mock: a list of 50 jobs, processor time",
-            Unit::Nanoseconds,
-            list,
-        )
-        .goal("60 µs"),
+        Row::new("mock: a submit after 20,000 jobs, processor time", Unit::Nanoseconds, early),
+        Row::new("mock: a submit after 140,000 jobs, processor time", Unit::Nanoseconds, late)
+            .beside("after 20,000", early, late / early),
+        Row::new("mock: a list of 50 jobs, processor time", Unit::Nanoseconds, list).goal("60 µs"),
     ])
 }
 

@@ -20,10 +20,7 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
     let mock = MockProcess::start(&svc_process::build()?.join("svc"))?;
     fill(&mock)?;
     let folder = tempfile::tempdir()?;
-    let (file, url) = (
-        folder.path().join("state"),
-        mock.variable("SVC_CONTROL_URL"),
-    );
+    let (file, url) = (folder.path().join("state"), mock.variable("SVC_CONTROL_URL"));
     let url = format!("{url}/state");
 
     let export = measure(&mock, || curl(&url, "--output", &file))?;
@@ -87,10 +84,7 @@ fn measure(mock: &MockProcess, work: impl Fn() -> Outcome<()>) -> Outcome<Cost> 
             memory = Some(memory.unwrap_or_default().max(peak - before));
         }
     }
-    Ok(Cost {
-        seconds: median(seconds.into_iter()),
-        memory,
-    })
+    Ok(Cost { seconds: median(seconds.into_iter()), memory })
 }
 
 fn curl(url: &str, option: &str, file: &Path) -> Outcome<()> {

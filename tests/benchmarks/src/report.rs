@@ -54,13 +54,7 @@ struct Peer {
 
 impl Row {
     pub(crate) fn new(work: impl Into<String>, unit: Unit, own: f64) -> Self {
-        Self {
-            work: work.into(),
-            unit,
-            own,
-            peer: None,
-            goal: None,
-        }
+        Self { work: work.into(), unit, own, peer: None, goal: None }
     }
 
     /// Adds the measurement of a peer, and the ratio to it.
@@ -103,19 +97,14 @@ impl Row {
 /// Prints the rows as a Markdown table with aligned columns.
 pub(crate) fn print_table(rows: &[Row]) {
     let head = ["work", "svc", "peer", "compared", "goal"].map(str::to_owned);
-    let cells: Vec<_> = std::iter::once(head)
-        .chain(rows.iter().map(Row::cells))
-        .collect();
+    let cells: Vec<_> = std::iter::once(head).chain(rows.iter().map(Row::cells)).collect();
     let widths: [usize; 5] = std::array::from_fn(|column| {
         let width = |row: &[String; 5]| row.get(column).map_or(0, |cell| cell.chars().count());
         cells.iter().map(width).max().unwrap_or_default()
     });
     for (index, row) in cells.iter().enumerate() {
-        let padded: Vec<_> = row
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:width$}"))
-            .collect();
+        let padded: Vec<_> =
+            row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
         println!("| {} |", padded.join(" | "));
         if index == 0 {
             let rules: Vec<_> = widths.iter().map(|width| "-".repeat(*width)).collect();

@@ -57,10 +57,7 @@ where
         std::io::Result::Ok(())
     });
     let address = receiver.recv()??;
-    Ok(Running {
-        address,
-        _stop: stop,
-    })
+    Ok(Running { address, _stop: stop })
 }
 
 /// Starts a bare axum server, which answers as the service does, from constants.
@@ -91,14 +88,8 @@ fn json(status: StatusCode, body: &'static str) -> (StatusCode, HeaderMap, &'sta
 /// Returns the headers that the service adds to a response.
 fn service_headers() -> HeaderMap {
     let mut headers = HeaderMap::new();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("application/json"),
-    );
-    headers.insert(
-        "x-svc-request-id",
-        HeaderValue::from_static("req_zgz82y26sv3553edpemh"),
-    );
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert("x-svc-request-id", HeaderValue::from_static("req_zgz82y26sv3553edpemh"));
     headers.insert("ratelimit-limit", HeaderValue::from_static("100000000"));
     headers.insert("ratelimit-remaining", HeaderValue::from_static("99999999"));
     headers.insert("ratelimit-reset", HeaderValue::from_static("60"));
@@ -106,10 +97,7 @@ fn service_headers() -> HeaderMap {
 }
 
 async fn result(headers: HeaderMap) -> (HeaderMap, String) {
-    let host = headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok())
-        .unwrap_or_default();
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let artifact = format!(
         r#"{{"id":"art_1","url":"http://{host}/file","media_type":"video","content_type":"video/mp4"}}"#
     );
@@ -122,13 +110,7 @@ async fn file() -> (HeaderMap, Body) {
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(FILE_BYTES));
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("video/mp4"));
-    (
-        headers,
-        Body::new(Zeros {
-            left: FILE_BYTES,
-            chunk: Bytes::from(vec![0; CHUNK_BYTES]),
-        }),
-    )
+    (headers, Body::new(Zeros { left: FILE_BYTES, chunk: Bytes::from(vec![0; CHUNK_BYTES]) }))
 }
 
 /// A body of zeros.

@@ -26,11 +26,7 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
         let [own, other] = costs.medians();
         rows.push(
             Row::new(format!("svc {flag}"), Unit::Milliseconds, own)
-                .beside(
-                    "a bare clap program with 80 subcommands",
-                    other,
-                    costs.ratio(1),
-                )
+                .beside("a bare clap program with 80 subcommands", other, costs.ratio(1))
                 .goal("1.3x"),
         );
     }

@@ -50,16 +50,10 @@ impl MockProcess {
             .stdout(Stdio::piped())
             .spawn()?;
         let output = child.stdout.take().ok_or("svc has no standard output")?;
-        let mut mock = Self {
-            child,
-            variables: HashMap::new(),
-            home,
-        };
+        let mut mock = Self { child, variables: HashMap::new(), home };
         for line in BufReader::new(output).lines() {
             let line = line?;
-            let assignment = line
-                .strip_prefix("export ")
-                .and_then(|it| it.split_once('='));
+            let assignment = line.strip_prefix("export ").and_then(|it| it.split_once('='));
             let (name, value) = assignment.ok_or_else(|| format!("not a variable: {line}"))?;
             let value = value.trim_matches('\'').to_owned();
             mock.variables.insert(name.to_owned(), value);

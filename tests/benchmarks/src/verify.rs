@@ -18,31 +18,14 @@ struct Measured {
 pub(crate) fn rows() -> Outcome<Vec<Row>> {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/verify/Cargo.toml");
     let output = cargo()
-        .args([
-            "run",
-            "--quiet",
-            "--locked",
-            "--release",
-            "--manifest-path",
-            manifest,
-        ])
+        .args(["run", "--quiet", "--locked", "--release", "--manifest-path", manifest])
         .stderr(std::process::Stdio::inherit())
         .output()?;
     let mut rows = Vec::new();
     for line in String::from_utf8(output.stdout)?.lines() {
-        let Measured {
-            bytes,
-            own,
-            peer,
-            other,
-            ratio,
-        } = serde_json::from_str(line)?;
-        let row = Row::new(
-            format!("verify a delivery of {bytes} B"),
-            Unit::Nanoseconds,
-            own,
-        )
-        .beside(&peer, other, ratio);
+        let Measured { bytes, own, peer, other, ratio } = serde_json::from_str(line)?;
+        let row = Row::new(format!("verify a delivery of {bytes} B"), Unit::Nanoseconds, own)
+            .beside(&peer, other, ratio);
         rows.push(match (bytes, peer.split(' ').next()) {
             (512, Some("hmac")) => row.goal("1.4x"),
             (512, Some("svix")) => row.goal("0.2x"),

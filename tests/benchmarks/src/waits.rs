@@ -27,26 +27,14 @@ const SHORT_JOB: Duration = Duration::from_secs(15);
 pub(crate) fn rows() -> Outcome<Vec<Row>> {
     let mut rows = Vec::new();
     for count in [1_000, 10_000, 100_000] {
-        let row = Row::new(
-            format!("memory of a waiter, {count} at once"),
-            Unit::Bytes,
-            memory(count)?,
-        );
-        rows.push(if count == 10_000 {
-            row.goal("1000 B")
-        } else {
-            row
-        });
+        let row =
+            Row::new(format!("memory of a waiter, {count} at once"), Unit::Bytes, memory(count)?);
+        rows.push(if count == 10_000 { row.goal("1000 B") } else { row });
     }
     let one = run(&[LONG_JOB], ENTERPRISE)?;
     rows.push(Row::new("a job of 105 s: calls", Unit::Calls, one.calls).goal("16 calls"));
     rows.push(
-        Row::new(
-            "a job of 105 s: how late the wait ends",
-            Unit::Seconds,
-            one.worst,
-        )
-        .goal("0.2 s"),
+        Row::new("a job of 105 s: how late the wait ends", Unit::Seconds, one.worst).goal("0.2 s"),
     );
     // Jobs one after the other, each with another fraction of a second.
     let alone =
@@ -54,34 +42,17 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
     let alone: Vec<Run> = alone.collect::<Outcome<_>>()?;
     let worst = alone.iter().map(|run| run.worst).fold(0.0, f64::max);
     rows.push(
-        Row::new(
-            "worst of 100 such jobs, one at a time",
-            Unit::Seconds,
-            worst,
-        )
-        .goal("0.3 s"),
+        Row::new("worst of 100 such jobs, one at a time", Unit::Seconds, worst).goal("0.3 s"),
     );
-    let together: Vec<_> = (0..100)
-        .map(|number| LONG_JOB + Duration::from_millis(number * 37))
-        .collect();
+    let together: Vec<_> =
+        (0..100).map(|number| LONG_JOB + Duration::from_millis(number * 37)).collect();
     let worst = run(&together, ENTERPRISE)?.worst;
     rows.push(Row::new("worst of 100 such jobs at once", Unit::Seconds, worst).goal("0.3 s"));
     let run_of_many = run(&vec![LONG_JOB; 10_000], FREE)?;
     let work = |what: &str| format!("10,000 jobs that end at 105 s, Free: {what}");
-    rows.push(Row::new(
-        work("mean lateness"),
-        Unit::Seconds,
-        run_of_many.mean,
-    ));
+    rows.push(Row::new(work("mean lateness"), Unit::Seconds, run_of_many.mean));
     rows.push(Row::new(work("worst lateness"), Unit::Seconds, run_of_many.worst).goal("2 s"));
-    rows.push(
-        Row::new(
-            work("refused requests"),
-            Unit::Refusals,
-            run_of_many.refused,
-        )
-        .goal("0"),
-    );
+    rows.push(Row::new(work("refused requests"), Unit::Refusals, run_of_many.refused).goal("0"));
     for count in [1_000, 10_000, 100_000] {
         let run = run(&vec![SHORT_JOB; count], ENTERPRISE)?;
         let work = |what: &str| format!("{count} jobs that end at 15 s, Enterprise: {what}");
@@ -92,10 +63,7 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
 }
 
 fn runtime() -> Outcome<Runtime> {
-    Ok(Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build()?)
+    Ok(Builder::new_current_thread().enable_time().start_paused(true).build()?)
 }
 
 fn client(transport: impl Transport) -> Outcome<open::Client> {
@@ -111,11 +79,7 @@ fn client(transport: impl Transport) -> Outcome<open::Client> {
 fn memory(count: usize) -> Outcome<f64> {
     let runtime = runtime()?;
     let (fleet, client) = runtime.block_on(async {
-        let fleet = Fleet::new(
-            vec![Duration::from_secs(3_600); count],
-            UNLIMITED,
-            Duration::ZERO,
-        );
+        let fleet = Fleet::new(vec![Duration::from_secs(3_600); count], UNLIMITED, Duration::ZERO);
         let client = client(fleet.clone())?;
         // The window is known before the waits begin.
         client.jobs().handle(Fleet::id(0)).status().await?;

@@ -20,9 +20,7 @@ async fn main() -> Result<()> {
 fn http_clients() -> Result<()> {
     reqwest::Client::new();
     SpanExporter::builder().with_http().build()?;
-    open::Client::builder()
-        .base_url("https://api.example")
-        .build()?;
+    open::Client::builder().base_url("https://api.example").build()?;
     Ok(())
 }
 

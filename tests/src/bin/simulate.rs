@@ -36,18 +36,11 @@ struct Options {
 }
 
 fn options() -> Result<Options, String> {
-    let mut options = Options {
-        from: 0,
-        seeds: 200,
-        steps: DEFAULT_STEPS,
-        is_trace: false,
-    };
+    let mut options = Options { from: 0, seeds: 200, steps: DEFAULT_STEPS, is_trace: false };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         let mut number = || {
-            let value = arguments
-                .next()
-                .ok_or_else(|| format!("{argument} needs a number"))?;
+            let value = arguments.next().ok_or_else(|| format!("{argument} needs a number"))?;
             let invalid = |_| format!("invalid number `{value}` of {argument}");
             value.parse::<u64>().map_err(invalid)
         };
@@ -93,10 +86,7 @@ fn simulate_all(options: &Options) -> Vec<Report> {
 fn print_failure(report: &Report, steps: usize) {
     println!("seed {} fails:", report.seed);
     for violation in &report.violations {
-        println!(
-            "  {} at {} ms: {}",
-            violation.oracle, violation.at_ms, violation.message
-        );
+        println!("  {} at {} ms: {}", violation.oracle, violation.at_ms, violation.message);
     }
     println!("the shrunken trace:");
     for line in simulate_shrunk(report.seed, steps, None).trace {
@@ -129,10 +119,7 @@ fn main() -> ExitCode {
             shown += 1;
             print_failure(&report, options.steps);
         } else if !report.violations.is_empty() {
-            println!(
-                "seed {} fails: {}",
-                report.seed, report.violations[0].message
-            );
+            println!("seed {} fails: {}", report.seed, report.violations[0].message);
         }
     }
     println!("{}", summary.to_json(started.elapsed().as_secs_f64()));

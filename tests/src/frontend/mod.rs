@@ -192,13 +192,8 @@ fn mock_setup(setup: Setup) -> svc_mock_server::Setup {
 
 /// Returns the base URLs in the order of [`Host::ALL`].
 fn urls(service: &Service) -> [String; 4] {
-    [
-        service.base_url(),
-        service.developer_base_url(),
-        service.media_url(),
-        service.control_url(),
-    ]
-    .map(str::to_owned)
+    [service.base_url(), service.developer_base_url(), service.media_url(), service.control_url()]
+        .map(str::to_owned)
 }
 
 fn url_of(urls: &[String; 4], host: Host) -> &str {

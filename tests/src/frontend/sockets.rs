@@ -31,11 +31,7 @@ impl SocketFrontend<MockService> {
 
 impl<S: Deref<Target = Service>> SocketFrontend<S> {
     fn new(server: S) -> Self {
-        Self {
-            urls: super::urls(&server),
-            pool: ConnectionPool::default(),
-            _server: server,
-        }
+        Self { urls: super::urls(&server), pool: ConnectionPool::default(), _server: server }
     }
 }
 

@@ -11,9 +11,7 @@ pub(super) fn parse(text: &str) -> Value {
 
 /// Returns a value as a word of a script.
 pub(super) fn word(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Splits a text at a character that is neither in quotes nor in brackets, and trims the parts.
@@ -51,16 +49,8 @@ pub(super) fn check(
     if condition.starts_with(|first: char| first.is_ascii_digit()) && !condition.contains('=') {
         return (!is_status(condition)).then_some(status);
     }
-    let json = if response.is_json() {
-        response.json()
-    } else {
-        Value::Null
-    };
-    let field = if response.status() < 300 {
-        "data"
-    } else {
-        "error"
-    };
+    let json = if response.is_json() { response.json() } else { Value::Null };
+    let field = if response.status() < 300 { "data" } else { "error" };
     let root = json.get(field).unwrap_or(&json);
     if let Some(path) = condition.strip_prefix('!') {
         return at(root, path).map(|value| value.to_string());
@@ -102,9 +92,7 @@ pub(super) fn check(
 
 /// Compares a value with the right side of a condition.
 fn is_equal(actual: &Value, expected: &str, variables: &mut Variables) -> bool {
-    let name = expected
-        .strip_prefix('<')
-        .and_then(|name| name.strip_suffix('>'));
+    let name = expected.strip_prefix('<').and_then(|name| name.strip_suffix('>'));
     match name {
         Some("some") => !actual.is_null(),
         Some("string") => actual.is_string(),
@@ -138,9 +126,5 @@ fn at(root: &Value, path: &str) -> Option<Value> {
         (name, Value::Array(items)) => items.get(name.parse::<usize>().ok()?).cloned(),
         (name, root) => root.get(name).cloned(),
     };
-    if rest.is_empty() {
-        found
-    } else {
-        at(&found?, rest)
-    }
+    if rest.is_empty() { found } else { at(&found?, rest) }
 }

@@ -100,9 +100,7 @@ pub async fn run_script(mock: &Mock, receiver: Option<&Receiver>, script: &str) 
         variables.insert("RECEIVER".to_owned(), url);
     }
     let mut differences = Vec::new();
-    runner
-        .run_block(&lines, &mut variables, &mut differences)
-        .await;
+    runner.run_block(&lines, &mut variables, &mut differences).await;
     assert!(differences.is_empty(), "{}", differences.join("\n\n"));
 }
 
@@ -162,8 +160,7 @@ impl Runner<'_> {
                 } else if let Some(count) = text.strip_prefix("repeat ") {
                     let count = substitute(count, variables).parse();
                     for _ in 0..count.expect("a number of repetitions") {
-                        self.run_block(block, &mut variables.clone(), differences)
-                            .await;
+                        self.run_block(block, &mut variables.clone(), differences).await;
                     }
                 } else {
                     self.run_line(text, variables, differences).await;
@@ -189,11 +186,7 @@ impl Runner<'_> {
             }
             ["available", balance] => {
                 let body = json!({"model": "video-l", "prompt": "p", "duration": 30, "resolution": "1080p"});
-                let response = self
-                    .mock
-                    .open()
-                    .post("/v1/video-router/generate", body)
-                    .await;
+                let response = self.mock.open().post("/v1/video-router/generate", body).await;
                 let details = response.expect_error(402, "insufficient_funds")["details"].take();
                 assert_eq!(details["required_usd"], "7.5000");
                 assert_eq!(details["available_usd"], *balance, "{line}");
@@ -205,9 +198,7 @@ impl Runner<'_> {
                     .await
                     .iter()
                     .filter(|it| {
-                        ["job_id", "run_id", "top_up_id"]
-                            .iter()
-                            .any(|id| it[id] == *owner)
+                        ["job_id", "run_id", "top_up_id"].iter().any(|id| it[id] == *owner)
                     })
                     .map(|it| format!("{} {}", word(&it["kind"]), word(&it["amount_usd"])))
                     .collect();
@@ -273,8 +264,7 @@ impl Runner<'_> {
 }
 
 fn number(word: &str) -> usize {
-    word.parse()
-        .unwrap_or_else(|_| panic!("not a number: {word}"))
+    word.parse().unwrap_or_else(|_| panic!("not a number: {word}"))
 }
 
 fn reply_of(word: &str) -> Reply {
@@ -292,9 +282,7 @@ fn reply_of(word: &str) -> Reply {
 
 fn substitute(line: &str, variables: &Variables) -> String {
     let names = variables.iter();
-    names.fold(line.to_owned(), |line, (name, value)| {
-        line.replace(&format!("<{name}>"), value)
-    })
+    names.fold(line.to_owned(), |line, (name, value)| line.replace(&format!("<{name}>"), value))
 }
 
 async fn send(mock: &Mock, words: &[&str]) -> Response {
@@ -302,9 +290,7 @@ async fn send(mock: &Mock, words: &[&str]) -> Response {
     let mut client = client_of(mock, client);
     let (mut method, mut path, mut body) = (None, None, None);
     for word in words {
-        let short = SHORT
-            .lines()
-            .find_map(|line| line.strip_prefix(*word)?.strip_prefix(' '));
+        let short = SHORT.lines().find_map(|line| line.strip_prefix(*word)?.strip_prefix(' '));
         if let Some(short) = short {
             let (of_word, fields) = short.split_once(' ').unwrap_or((short, ""));
             path = Some(of_word.to_owned());
@@ -319,18 +305,10 @@ async fn send(mock: &Mock, words: &[&str]) -> Response {
         } else if word.bytes().all(|byte| byte.is_ascii_uppercase()) {
             method = Some(*word);
         } else if let (None, Some((name, value))) = (&path, word.split_once('=')) {
-            let name = if name == "key" {
-                "idempotency-key"
-            } else {
-                name
-            };
+            let name = if name == "key" { "idempotency-key" } else { name };
             // Entity tags keep their quotes.
             let is_tag = name.starts_with("if-");
-            let value = if is_tag {
-                value
-            } else {
-                value.trim_matches('"')
-            };
+            let value = if is_tag { value } else { value.trim_matches('"') };
             client = client.header(name, value);
         } else {
             body = Some(merged(body, parse(word)));

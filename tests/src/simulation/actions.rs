@@ -88,10 +88,7 @@ impl Session {
         };
         let outcome = match is_open {
             true => self.call(self.open.raw_request(Method::Get, &path)).await,
-            false => {
-                self.call(self.developer.raw_request(Method::Get, &path))
-                    .await
-            }
+            false => self.call(self.developer.raw_request(Method::Get, &path)).await,
         };
         self.trace_outcome(operation.name(), outcome.as_ref());
     }
@@ -108,13 +105,7 @@ impl Session {
         let limit = self.call_timeout_ms();
         let timeout = std::time::Duration::from_millis(limit);
         let size = rng.between(1, 50);
-        let mut pages = self
-            .developer
-            .jobs()
-            .list()
-            .limit(size)
-            .timeout(timeout)
-            .pages();
+        let mut pages = self.developer.jobs().list().limit(size).timeout(timeout).pages();
         let (mut count, mut failures) = (0, 0);
         for _ in 0..MAX_PAGES {
             match self.within("jobs_list", limit, pages.next()).await {
@@ -155,9 +146,7 @@ impl Session {
         let outcome = match rng.below(6) {
             0 => {
                 let body = VideoGenerate::new("video-f").prompt("a fox");
-                self.call(self.open.estimates().create(&body))
-                    .await
-                    .map(|it| it.map(drop))
+                self.call(self.open.estimates().create(&body)).await.map(|it| it.map(drop))
             }
             1 => self
                 .call(self.developer.background_music().pick(MusicPick::new()))
@@ -176,19 +165,15 @@ impl Session {
                     "https://hooks.example.com/c{}/test",
                     self.client
                 ));
-                self.call(self.developer.webhooks().send_test(&body))
-                    .await
-                    .map(|it| it.map(drop))
+                self.call(self.developer.webhooks().send_test(&body)).await.map(|it| it.map(drop))
             }
             _ => match resource {
-                Some(AnyHandle::DeveloperJob(job)) => self
-                    .call(job.redeliver_webhook())
-                    .await
-                    .map(|it| it.map(drop)),
-                Some(AnyHandle::FormatRun(run)) => self
-                    .call(run.redeliver_webhook())
-                    .await
-                    .map(|it| it.map(drop)),
+                Some(AnyHandle::DeveloperJob(job)) => {
+                    self.call(job.redeliver_webhook()).await.map(|it| it.map(drop))
+                }
+                Some(AnyHandle::FormatRun(run)) => {
+                    self.call(run.redeliver_webhook()).await.map(|it| it.map(drop))
+                }
                 _ => return,
             },
         };
@@ -210,10 +195,7 @@ impl Session {
 
     async fn wait_for<R: Resource>(&self, handle: &Handle<R>, limit_ms: u64) -> bool {
         let timeout = std::time::Duration::from_millis(limit_ms);
-        let wait = handle
-            .wait()
-            .timeout(timeout)
-            .webhook_notifier(&self.events);
+        let wait = handle.wait().timeout(timeout).webhook_notifier(&self.events);
         let id = handle.id().as_ref();
         let name = format!("the wait for {id}");
         let outcome = self.within(&name, limit_ms + RESULT_READ_MS, wait).await;
@@ -262,9 +244,7 @@ impl Session {
         };
         // The order of concurrent downloads depends on the threads that write the files.
         let download = download.concurrency(1);
-        let outcome = self
-            .within("download", DOWNLOAD_LIMIT_MS, download.into_future())
-            .await;
+        let outcome = self.within("download", DOWNLOAD_LIMIT_MS, download.into_future()).await;
         // The files were written by another thread: back to a moment of this client alone.
         self.world.sleep(self.slot(), 1).await;
         let Some(Ok(files)) = outcome else {
@@ -287,10 +267,7 @@ impl Session {
             let request = http::Request::get(url).body(bytes::Bytes::new()).unwrap();
             let body = mock.send(request).await.unwrap().into_body();
             if body.collect().await.unwrap().to_bytes() != written {
-                self.world.violate(
-                    Oracle::Download,
-                    format!("a file of {id} is not the artifact"),
-                );
+                self.world.violate(Oracle::Download, format!("a file of {id} is not the artifact"));
             }
         }
         if files.len() != artifacts.len() {
@@ -331,9 +308,7 @@ impl Session {
         for delivery in self.world.take_webhooks(self.client) {
             let header = |name: &str| {
                 let headers = &delivery.headers;
-                let found = headers
-                    .iter()
-                    .find(|(known, _)| known.eq_ignore_ascii_case(name));
+                let found = headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
                 found.map_or("", |(_, value)| value.as_str())
             };
             let mut signature = header("x-svc-webhook-signature").to_owned();
@@ -369,11 +344,7 @@ impl Session {
                 self.orders().note_end(&id);
             }
             self.trace(|| {
-                format!(
-                    "  = webhook {} of {}",
-                    delivery.event,
-                    id.as_deref().unwrap_or("nothing")
-                )
+                format!("  = webhook {} of {}", delivery.event, id.as_deref().unwrap_or("nothing"))
             });
         }
     }

@@ -251,10 +251,7 @@ impl World {
         let mut entries = self.journals[client].entries(false);
         while let Some(entry) = entries.next().await {
             let entry = entry.unwrap();
-            if matches!(
-                entry.state,
-                EntryState::InProgress | EntryState::Undecided(_)
-            ) {
+            if matches!(entry.state, EntryState::InProgress | EntryState::Undecided(_)) {
                 let order = entry.submission_id.unwrap_or_default();
                 let message = format!("{order} was never resolved: {:?}", entry.state);
                 self.violate(Oracle::NothingLost, message);
@@ -264,11 +261,8 @@ impl World {
 
     /// Checks that what was submitted under a limit holds what it cost, and nothing more is reserved.
     async fn check_holds(&self, client: usize, charges: &BTreeMap<&str, i64>) {
-        let mut filter = ListFilter {
-            include_closed: true,
-            limit: PAGE_SIZE,
-            ..ListFilter::default()
-        };
+        let mut filter =
+            ListFilter { include_closed: true, limit: PAGE_SIZE, ..ListFilter::default() };
         loop {
             let page = self.stores[client].list(&filter).await.unwrap();
             for intent in page.intents {
@@ -329,10 +323,7 @@ impl Books {
             let sums = self.workspaces.get(workspace).copied();
             let (available, reserved) = sums.unwrap_or_default();
             let expected = (micros(balance, "opening_usd") + available, reserved);
-            let actual = (
-                micros(balance, "available_usd"),
-                micros(balance, "reserved_usd"),
-            );
+            let actual = (micros(balance, "available_usd"), micros(balance, "reserved_usd"));
             (actual != expected).then(|| {
                 format!("{workspace} has {actual:?}, its entries make {expected:?} micros")
             })
@@ -368,9 +359,7 @@ fn reservations(ledger: &Value) -> Vec<String> {
 fn scheduled_runs(runs: &Value) -> BTreeSet<String> {
     let runs = runs.as_array().into_iter().flatten();
     let scheduled = runs.filter(|run| run["order"]["scheduled"] == true);
-    scheduled
-        .filter_map(|run| run["id"].as_str().map(str::to_owned))
-        .collect()
+    scheduled.filter_map(|run| run["id"].as_str().map(str::to_owned)).collect()
 }
 
 /// Returns the queue of each run that a queue has started.

@@ -29,21 +29,11 @@ impl World {
         let mock = self.mock();
         let pending = std::mem::take(&mut self.lock().top_ups);
         for id in pending {
-            let statuses = [
-                TopUpStatus::Paid,
-                TopUpStatus::Paid,
-                TopUpStatus::Failed,
-                TopUpStatus::Expired,
-            ];
-            let status = if are_all_paid {
-                &TopUpStatus::Paid
-            } else {
-                rng.pick(&statuses)
-            };
+            let statuses =
+                [TopUpStatus::Paid, TopUpStatus::Paid, TopUpStatus::Failed, TopUpStatus::Expired];
+            let status = if are_all_paid { &TopUpStatus::Paid } else { rng.pick(&statuses) };
             let is_settled = mock.settle_top_up(&id, status.clone()).is_ok();
-            self.trace(ENVIRONMENT_SLOT, || {
-                format!("top-up {id} {status}: {is_settled}")
-            });
+            self.trace(ENVIRONMENT_SLOT, || format!("top-up {id} {status}: {is_settled}"));
         }
     }
 
@@ -71,17 +61,11 @@ impl World {
         }
         let new = self.new_mock();
         if let Err(error) = new.restore(imported.clone()) {
-            self.violate(
-                Oracle::Restore,
-                format!("the exported state is refused: {error}"),
-            );
+            self.violate(Oracle::Restore, format!("the exported state is refused: {error}"));
             return;
         }
         if let Some(place) = oracle::difference(&document, &new.snapshot(), "") {
-            self.violate(
-                Oracle::Restore,
-                format!("the restored state differs at {place}"),
-            );
+            self.violate(Oracle::Restore, format!("the restored state differs at {place}"));
         }
         for request in self.probes(&old, rng) {
             let (left, right) = (answer(&old, &request).await, answer(&new, &request).await);

@@ -70,15 +70,9 @@ impl Reply {
 
     /// Returns the response that the SDK is given.
     pub(super) fn into_response(self, world: &World) -> Outcome {
-        let Self {
-            status,
-            mut headers,
-            body,
-            is_cut,
-        } = self;
-        let hint = headers
-            .get(RETRY_AFTER)
-            .and_then(|hint| hint.to_str().ok()?.parse::<u64>().ok());
+        let Self { status, mut headers, body, is_cut } = self;
+        let hint =
+            headers.get(RETRY_AFTER).and_then(|hint| hint.to_str().ok()?.parse::<u64>().ok());
         match world.defect {
             Some(Defect::RetryAfterIgnored) => drop(headers.remove(RETRY_AFTER)),
             Some(Defect::RateLimitIgnored) => {
@@ -162,17 +156,13 @@ pub(super) fn injected_before(fault: Fault, is_after: bool, rng: &mut Rng) -> Op
         Fault::Redirect => {
             let mut reply = Reply::new(307, "text/html", "");
             let location = format!("{OTHER_ORIGIN}/moved");
-            reply
-                .headers
-                .insert(LOCATION, HeaderValue::from_str(&location).unwrap());
+            reply.headers.insert(LOCATION, HeaderValue::from_str(&location).unwrap());
             reply
         }
         _ => return None,
     };
     if matches!(fault, Fault::RateLimited | Fault::Unavailable) && rng.per_mille(700) {
-        reply
-            .headers
-            .insert(RETRY_AFTER, HeaderValue::from(rng.between(1, 20)));
+        reply.headers.insert(RETRY_AFTER, HeaderValue::from(rng.between(1, 20)));
     }
     Some(reply)
 }

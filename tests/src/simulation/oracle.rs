@@ -74,9 +74,7 @@ pub(super) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 }
 
 pub(super) fn micros(value: &Value, field: &str) -> i64 {
-    text(value, field)
-        .parse::<Usd>()
-        .map_or(i64::MIN / 8, Usd::as_micros)
+    text(value, field).parse::<Usd>().map_or(i64::MIN / 8, Usd::as_micros)
 }
 
 /// The movements of one job, run or top-up.
@@ -108,20 +106,12 @@ impl Movements {
 /// Returns what an entry of the ledger is about.
 pub(super) fn subject(entry: &Value) -> &str {
     let fields = ["job_id", "run_id", "top_up_id"];
-    fields
-        .iter()
-        .find_map(|field| entry[field].as_str())
-        .unwrap_or_default()
+    fields.iter().find_map(|field| entry[field].as_str()).unwrap_or_default()
 }
 
 /// Returns why the movements of a job do not agree with its status.
 pub(super) fn check_job(job: &Value, movements: &Movements) -> Option<String> {
-    let Movements {
-        reserved,
-        captured,
-        refunded,
-        ..
-    } = movements;
+    let Movements { reserved, captured, refunded, .. } = movements;
     let expected: (&[i64], &[i64]) = match text(job, "status") {
         "completed" => (reserved, &[]),
         "failed" | "canceled" => (&[], reserved),
@@ -145,11 +135,7 @@ pub(super) fn difference(left: &Value, right: &Value, path: &str) -> Option<Stri
     match (left, right) {
         (Value::Object(a), Value::Object(b)) if a.len() == b.len() => {
             a.iter().find_map(|(name, value)| {
-                difference(
-                    value,
-                    b.get(name).unwrap_or(&Value::Null),
-                    &format!("{path}/{name}"),
-                )
+                difference(value, b.get(name).unwrap_or(&Value::Null), &format!("{path}/{name}"))
             })
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {

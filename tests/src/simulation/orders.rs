@@ -94,9 +94,7 @@ impl Orders {
     /// Returns the orders that are to be submitted.
     pub(super) fn open(&self) -> Vec<Arc<Order>> {
         let names = self.open.iter();
-        names
-            .filter_map(|name| self.all.get(name).cloned())
-            .collect()
+        names.filter_map(|name| self.all.get(name).cloned()).collect()
     }
 
     /// Notes that it is not known what became of an order, or that it was refused for a reason that
@@ -124,8 +122,7 @@ impl Orders {
             self.names.insert(id.clone(), name.to_owned());
             self.unfinished.insert(name.to_owned());
             self.running.push(id.clone());
-            self.accepted
-                .insert(name.to_owned(), Accepted { order, id });
+            self.accepted.insert(name.to_owned(), Accepted { order, id });
         }
         None
     }
@@ -153,9 +150,7 @@ impl Orders {
     /// Returns what was not waited for to its end.
     pub(super) fn unfinished(&self) -> Vec<Accepted> {
         let names = self.unfinished.iter();
-        names
-            .filter_map(|name| self.accepted.get(name).cloned())
-            .collect()
+        names.filter_map(|name| self.accepted.get(name).cloned()).collect()
     }
 
     /// Notes that the resource of that id has ended.

@@ -157,9 +157,7 @@ impl Plan {
             let client = ClientPlan::generate(clients.first(), &mut rng);
             clients.push(client);
         }
-        let tier = rng
-            .pick(&[Tier::Free, Tier::Free, Tier::Pro, Tier::Scale])
-            .clone();
+        let tier = rng.pick(&[Tier::Free, Tier::Free, Tier::Pro, Tier::Scale]).clone();
         let mut plan = Self {
             seed,
             tier,
@@ -167,12 +165,7 @@ impl Plan {
             read_multiple: *rng.pick(&[1, 1, 4, 40]),
             speed: *rng.pick(&[1.0, 1.0, 1.0, 5.0]),
             faults: FaultRates::generate(&mut rng),
-            tools: *rng.pick(&[
-                Tools::Unused,
-                Tools::Unused,
-                Tools::WithKeys,
-                Tools::WithoutKeys,
-            ]),
+            tools: *rng.pick(&[Tools::Unused, Tools::Unused, Tools::WithKeys, Tools::WithoutKeys]),
             spend_limit_usd: *rng.pick(&[None, None, Some(1), Some(4), Some(40)]),
             clients,
             steps: Vec::new(),
@@ -182,11 +175,7 @@ impl Plan {
         for client in 0..count {
             for _ in 0..steps {
                 let is_long = rng.per_mille(long_pauses);
-                let pause_ms = if is_long {
-                    LONG_PAUSE_MS
-                } else {
-                    rng.below(4_000)
-                };
+                let pause_ms = if is_long { LONG_PAUSE_MS } else { rng.below(4_000) };
                 plan.push(Actor::Client(client), pause_ms, &mut rng);
             }
         }
@@ -222,16 +211,8 @@ impl Plan {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            seed,
-            tier,
-            balance_usd,
-            read_multiple,
-            speed,
-            tools,
-            spend_limit_usd,
-            ..
-        } = self;
+        let Self { seed, tier, balance_usd, read_multiple, speed, tools, spend_limit_usd, .. } =
+            self;
         write!(
             f,
             "seed {seed}: plan {tier}, {balance_usd} USD, {read_multiple} reads per write, {speed} times as fast, tools {tools:?}, spend limit {spend_limit_usd:?}"
@@ -318,9 +299,7 @@ impl FaultRates {
 }
 
 fn client_action(rng: &mut Rng) -> Action {
-    match rng.weighted(&[
-        300, 60, 120, 30, 80, 60, 100, 40, 40, 16, 40, 20, 60, 90, 30, 150,
-    ]) {
+    match rng.weighted(&[300, 60, 120, 30, 80, 60, 100, 40, 40, 16, 40, 20, 60, 90, 30, 150]) {
         0 => Action::Submit,
         1 => Action::SubmitMany(rng.between(2, 6)),
         2 => Action::Read,

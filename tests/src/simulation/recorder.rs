@@ -37,10 +37,7 @@ impl Network {
     /// Records a request, and checks what its client may send.
     pub(super) fn record(&self, request: &Request<Bytes>) -> Sent {
         let world = &self.world;
-        let (host, path) = (
-            request.uri().host().unwrap_or_default(),
-            request.uri().path(),
-        );
+        let (host, path) = (request.uri().host().unwrap_or_default(), request.uri().path());
         let surface = match host {
             "open.svc.invalid" => Some(Surface::Open),
             "developer.svc.invalid" => Some(Surface::Developer),
@@ -73,10 +70,7 @@ impl Network {
                 || String::from_utf8_lossy(request.body()).contains(key.as_str())
         });
         if (credential.is_some() && !is_own) || is_in_text {
-            world.violate(
-                Oracle::Credential,
-                format!("a request to {host} carries an API key"),
-            );
+            world.violate(Oracle::Credential, format!("a request to {host} carries an API key"));
         }
         let is_alone = !is_mcp && !self.is_beside_another.load(Ordering::Relaxed);
         if let Some(credential) = credential.as_deref().filter(|_| !is_alone) {
@@ -89,9 +83,7 @@ impl Network {
             let key = key.as_deref().filter(|_| class == RetryClass::Unsent);
             record_name(call, key, class, message.as_ref())
         });
-        let waits = call
-            .as_deref()
-            .map(|call| waits_name(call, message.as_ref()));
+        let waits = call.as_deref().map(|call| waits_name(call, message.as_ref()));
         if let (Some(call), Some(record), Some(operation)) = (&call, &record, operation) {
             let now = world.now_ms();
             let record = world.update_call(record, |_| {});
@@ -145,10 +137,7 @@ impl Network {
             Err(error) => (error.may_have_been_sent(), 0),
             Ok(response) => {
                 let status = response.status().as_u16();
-                let hint = response
-                    .extensions()
-                    .get::<RetryAfter>()
-                    .map_or(0, |hint| hint.0);
+                let hint = response.extensions().get::<RetryAfter>().map_or(0, |hint| hint.0);
                 let is_envelope = response.extensions().get::<IsEnvelope>().is_some();
                 let is_conclusive = match status {
                     429 => is_envelope,
@@ -161,8 +150,7 @@ impl Network {
             }
         };
         let closed_until_ms = self.world.now_ms() + wait_ms;
-        self.world
-            .update_call(record, |record| record.is_ambiguous |= is_ambiguous);
+        self.world.update_call(record, |record| record.is_ambiguous |= is_ambiguous);
         self.world.update_call(waits, |record| {
             record.closed_until_ms = record.closed_until_ms.max(closed_until_ms);
         });
@@ -255,9 +243,7 @@ impl Drop for Abandoned<'_> {
         if self.is_armed {
             self.network.taint(self.sent);
             if let Some(record) = &self.sent.record {
-                self.network
-                    .world
-                    .update_call(record, |record| record.is_ambiguous = true);
+                self.network.world.update_call(record, |record| record.is_ambiguous = true);
             }
         }
     }
@@ -266,12 +252,6 @@ impl Drop for Abandoned<'_> {
 /// Returns the id in the receipt of a submit.
 fn resource_id(body: &Value) -> Option<String> {
     let receipt = body.get("data").unwrap_or(body);
-    let ids = [
-        &receipt["job"]["id"],
-        &receipt["run_id"],
-        &receipt["queue_id"],
-        &receipt["id"],
-    ];
-    ids.into_iter()
-        .find_map(|id| id.as_str().map(str::to_owned))
+    let ids = [&receipt["job"]["id"], &receipt["run_id"], &receipt["queue_id"], &receipt["id"]];
+    ids.into_iter().find_map(|id| id.as_str().map(str::to_owned))
 }

@@ -39,10 +39,7 @@ pub(super) fn run(plan: &Plan, defect: Option<Defect>) -> Outcome {
     runtime.block_on(async {
         let world = World::new(plan.clone(), defect);
         let simulation = Box::pin(simulate(&world, folder.path()));
-        if tokio::time::timeout(SIMULATION_LIMIT, simulation)
-            .await
-            .is_err()
-        {
+        if tokio::time::timeout(SIMULATION_LIMIT, simulation).await.is_err() {
             world.violate(Oracle::Timeout, "the simulation did not end".to_owned());
         }
         Outcome {
@@ -63,9 +60,7 @@ async fn simulate(world: &Arc<World>, folder: &Path) {
         }));
     }
     let environment = Arc::clone(world);
-    actors.push(tokio::spawn(
-        async move { run_environment(&environment).await },
-    ));
+    actors.push(tokio::spawn(async move { run_environment(&environment).await }));
     for actor in actors {
         actor.await.unwrap();
     }
@@ -132,9 +127,7 @@ async fn run_environment(world: &World) {
             return;
         }
         let mut rng = Rng::derive(step.seed, 3);
-        world.trace(ENVIRONMENT_SLOT, || {
-            format!("step {} {:?}", step.number, step.action)
-        });
+        world.trace(ENVIRONMENT_SLOT, || format!("step {} {:?}", step.number, step.action));
         match step.action {
             Action::SettleTopUps => world.settle_top_ups(&mut rng, false),
             Action::Outage(duration_ms) => {
@@ -163,12 +156,8 @@ async fn drain(world: &Arc<World>, folder: &Path) {
     for client in 0..world.plan.clients.len() {
         // The client may have spent its window with its last step.
         world.note_process_end(client);
-        let session = Session::start(
-            world,
-            client,
-            u64::MAX >> 32,
-            folder.join(client.to_string()),
-        );
+        let session =
+            Session::start(world, client, u64::MAX >> 32, folder.join(client.to_string()));
         session.trace(|| "drain".to_owned());
         for _ in 0..FINAL_ROUNDS {
             Box::pin(session.resolve()).await;

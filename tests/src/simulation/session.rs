@@ -67,12 +67,8 @@ impl Session {
         let tasks = TaskGroup::default();
         let journal = Journal::with_store(ProcessStore::new(world, client));
         let open = client_builder(mock.base_url(), &keys.open, &network, &journal);
-        let developer = client_builder(
-            mock.developer_base_url(),
-            &keys.developer,
-            &network,
-            &journal,
-        );
+        let developer =
+            client_builder(mock.developer_base_url(), &keys.developer, &network, &journal);
         Arc::new(Self {
             open: open.task_group(&tasks).seed(seed).build().unwrap(),
             developer: developer.task_group(&tasks).seed(!seed).build().unwrap(),
@@ -151,9 +147,7 @@ impl Session {
             true => limit * 10,
             false => limit,
         };
-        let call = call
-            .timeout(Duration::from_millis(set))
-            .header(CALL_HEADER, name);
+        let call = call.timeout(Duration::from_millis(set)).header(CALL_HEADER, name);
         let outcome = self.within(name, limit, call).await?;
         if let Err(error) = &outcome {
             self.trace(|| format!("  ! {name} {}", self.describe(error)));
@@ -174,10 +168,7 @@ impl Session {
         let output = tokio::time::timeout(guard, future).await.ok();
         let elapsed = self.world.now_ms() - started;
         if elapsed > limit_ms + WRITE_TOLERANCE_MS {
-            self.world.violate(
-                Oracle::Timeout,
-                format!("{name} took {elapsed} ms of {limit_ms}"),
-            );
+            self.world.violate(Oracle::Timeout, format!("{name} took {elapsed} ms of {limit_ms}"));
         }
         output
     }
@@ -185,10 +176,7 @@ impl Session {
     /// Describes an error without what differs between two runs of the same seed.
     pub(super) fn describe(&self, error: &Error) -> String {
         let folder = self.folder.display().to_string();
-        error
-            .to_string()
-            .replace(&folder, "<folder>")
-            .replace('\n', " ")
+        error.to_string().replace(&folder, "<folder>").replace('\n', " ")
     }
 }
 

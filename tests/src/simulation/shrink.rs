@@ -14,12 +14,7 @@ pub(super) fn shrink(plan: &Plan, defect: Option<Defect>, oracle: Oracle) -> Pla
     let mut fails = |plan: &Plan| {
         runs += 1;
         let violations = run(plan, defect).violations;
-        (
-            runs <= MAX_RUNS,
-            violations
-                .first()
-                .is_some_and(|first| first.oracle == oracle),
-        )
+        (runs <= MAX_RUNS, violations.first().is_some_and(|first| first.oracle == oracle))
     };
     let mut smallest = plan.clone();
     let mut size = smallest.steps.len().div_ceil(2);

@@ -79,13 +79,7 @@ impl Session {
             without.push(submit::OTHER_PRICE);
         }
         let body = submit::body(operation, &name, &hook, &without, rng);
-        Some(orders.add(Order {
-            name,
-            operation,
-            tool: None,
-            segments,
-            body,
-        }))
+        Some(orders.add(Order { name, operation, tool: None, segments, body }))
     }
 
     /// Submits an order, unless it was accepted before. Returns its handle if it is accepted.
@@ -211,8 +205,7 @@ impl Session {
             },
             None => {
                 // A tool may be called again.
-                self.world
-                    .update_call(&order.name, |record| record.is_ambiguous = false);
+                self.world.update_call(&order.name, |record| record.is_ambiguous = false);
                 Settled::NotExecuted
             }
         };
@@ -282,17 +275,12 @@ impl Session {
             let name = self.orders().next_call(&order.name);
             let call: Call<JobHandle<Open>> = self.call_of(&self.open, order, &name);
             let limit = std::time::Duration::from_millis(self.call_timeout_ms());
-            call.timeout(limit)
-                .header(super::transport::CALL_HEADER, &name)
+            call.timeout(limit).header(super::transport::CALL_HEADER, &name)
         });
-        let batch = self
-            .open
-            .batch(calls)
-            .concurrency(rng.between(1, 4) as usize);
+        let batch = self.open.batch(calls).concurrency(rng.between(1, 4) as usize);
         let mut outcomes = batch.wait_timeout(BATCH_WAIT).run();
-        while let Some(Some(item)) = self
-            .within("batch", BATCH_ITEM_LIMIT_MS, outcomes.next())
-            .await
+        while let Some(Some(item)) =
+            self.within("batch", BATCH_ITEM_LIMIT_MS, outcomes.next()).await
         {
             match item {
                 Err(error) => self.trace(|| format!("  ! batch {}", self.describe(&error))),

@@ -11,9 +11,7 @@ pub(super) fn operations(has_limit: bool) -> Vec<Operation> {
     let all = Operation::ALL.iter().copied();
     let submits = all.filter(|operation| operation.retry().sends_idempotency_key());
     let has_price = |operation| ResourceKind::of(operation) != ResourceKind::DeveloperJob;
-    submits
-        .filter(|operation| !has_limit || has_price(*operation))
-        .collect()
+    submits.filter(|operation| !has_limit || has_price(*operation)).collect()
 }
 
 /// Returns the values of the path's placeholders. `preview` is the id of a known preview.

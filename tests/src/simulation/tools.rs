@@ -32,26 +32,11 @@ pub(super) struct PaidTool {
 
 /// The tools that cost money.
 pub(super) static PAID_TOOLS: [PaidTool; 5] = [
-    PaidTool {
-        name: "image_generate",
-        kind: ResourceKind::DeveloperJob,
-    },
-    PaidTool {
-        name: "video_generate",
-        kind: ResourceKind::DeveloperJob,
-    },
-    PaidTool {
-        name: "music_generate",
-        kind: ResourceKind::DeveloperJob,
-    },
-    PaidTool {
-        name: "format_run",
-        kind: ResourceKind::FormatRun,
-    },
-    PaidTool {
-        name: "agent_completion",
-        kind: ResourceKind::AgentRun,
-    },
+    PaidTool { name: "image_generate", kind: ResourceKind::DeveloperJob },
+    PaidTool { name: "video_generate", kind: ResourceKind::DeveloperJob },
+    PaidTool { name: "music_generate", kind: ResourceKind::DeveloperJob },
+    PaidTool { name: "format_run", kind: ResourceKind::FormatRun },
+    PaidTool { name: "agent_completion", kind: ResourceKind::AgentRun },
 ];
 
 impl Session {
@@ -136,8 +121,7 @@ impl Session {
 /// Returns the id of the job or run in the structured content of a result.
 pub(super) fn resource_id(structured: &Value) -> Option<String> {
     let ids = [&structured["job_id"], &structured["run_id"]];
-    ids.into_iter()
-        .find_map(|id| id.as_str().map(str::to_owned))
+    ids.into_iter().find_map(|id| id.as_str().map(str::to_owned))
 }
 
 /// Returns random arguments of a tool for the order `id`.

@@ -141,17 +141,11 @@ impl Network {
         tokio::spawn(async move {
             let world = Arc::clone(&network.world);
             let order = exchange_sent.order.clone();
-            network
-                .exchange(request, exchange_sent, fault, rng, reply)
-                .await;
+            network.exchange(request, exchange_sent, fault, rng, reply).await;
             world.remove_in_flight(order.as_deref());
         });
         self.world.set_awaited(sent.order.as_deref(), true);
-        let mut abandoned = Abandoned {
-            network: &self,
-            sent: &sent,
-            is_armed: true,
-        };
+        let mut abandoned = Abandoned { network: &self, sent: &sent, is_armed: true };
         let outcome = outcome.await.unwrap_or_else(|_| Err(lost()));
         abandoned.is_armed = false;
         self.observe(&sent, &outcome);
@@ -283,10 +277,7 @@ impl Network {
             answer = answer(&mock, request) => answer,
             () = world.mock_replaced(generation) => None,
         };
-        if let Some(answer) = answer
-            .as_mut()
-            .filter(|_| sent.message.is_some() && !has_tool_keys)
-        {
+        if let Some(answer) = answer.as_mut().filter(|_| sent.message.is_some() && !has_tool_keys) {
             answer.body = mcp_message::without_documented_keys(&answer.body);
         }
         if sent.operation == Some(Operation::SigningSecretRotate)
@@ -294,9 +285,7 @@ impl Network {
         {
             let workspace = &world.plan.clients[self.client].workspace;
             let since = mock.now().as_micros();
-            world
-                .signing_secrets
-                .note_rotation(workspace, since, &answer.body);
+            world.signing_secrets.note_rotation(workspace, since, &answer.body);
         }
         world.sleep(self.slot(), 0).await;
         if let Some(answer) = &answer {
@@ -331,10 +320,5 @@ fn lost() -> TransportError {
 async fn answer(mock: &InProcess, request: Request<Bytes>) -> Option<Reply> {
     let (head, body) = mock.send(request).await.ok()?.into_parts();
     let body = body.collect().await.ok()?.to_bytes();
-    Some(Reply {
-        status: head.status,
-        headers: head.headers,
-        body,
-        is_cut: false,
-    })
+    Some(Reply { status: head.status, headers: head.headers, body, is_cut: false })
 }

@@ -194,9 +194,7 @@ impl World {
     }
 
     pub(super) fn spend_limit(&self) -> Option<Usd> {
-        self.plan
-            .spend_limit_usd
-            .map(|usd| Usd::from_micros(i64::from(usd) * 1_000_000))
+        self.plan.spend_limit_usd.map(|usd| Usd::from_micros(i64::from(usd) * 1_000_000))
     }
 
     /// Creates a mock without any state.
@@ -259,23 +257,11 @@ impl World {
     pub(super) fn violate(&self, oracle: Oracle, message: String) {
         let at_ms = self.now_ms();
         let mut state = self.lock();
-        let is_known = state
-            .violations
-            .iter()
-            .any(|known| known.message == message);
+        let is_known = state.violations.iter().any(|known| known.message == message);
         if !is_known && state.violations.len() < MAX_VIOLATIONS {
             let number = state.trace.len();
-            state.trace.push((
-                at_ms,
-                SLOTS,
-                number,
-                format!("VIOLATION {oracle}: {message}"),
-            ));
-            state.violations.push(Violation {
-                oracle,
-                at_ms,
-                message,
-            });
+            state.trace.push((at_ms, SLOTS, number, format!("VIOLATION {oracle}: {message}")));
+            state.violations.push(Violation { oracle, at_ms, message });
         }
     }
 
@@ -367,9 +353,7 @@ impl World {
     /// Marks a key whose client cannot know how many of its requests were counted.
     pub(super) fn taint(&self, credential: &str) {
         let until = self.now_ms() + WINDOW_MS;
-        self.lock()
-            .tainted_until_ms
-            .insert(credential.to_owned(), until);
+        self.lock().tainted_until_ms.insert(credential.to_owned(), until);
     }
 
     /// Notes the end of a process in the middle of a step.
@@ -395,12 +379,7 @@ impl World {
             credential.ends_with(&keys.open) || credential.ends_with(&keys.developer)
         };
         let is_shared = self.credentials.iter().filter(|keys| has_key(keys)).count() > 1;
-        is_shared
-            || self
-                .lock()
-                .tainted_until_ms
-                .get(credential)
-                .is_some_and(|until| now < *until)
+        is_shared || self.lock().tainted_until_ms.get(credential).is_some_and(|until| now < *until)
     }
 
     /// Changes the record of a call and returns it as it was before.
@@ -455,10 +434,7 @@ impl World {
         if state.created.contains_key(id) {
             return;
         }
-        let creation = Creation {
-            order: order.to_owned(),
-            has_limit,
-        };
+        let creation = Creation { order: order.to_owned(), has_limit };
         state.created.insert(id.to_owned(), creation);
         state.unconfirmed.insert(id.to_owned());
         let made = state.made.entry(order.to_owned()).or_default();
@@ -485,10 +461,7 @@ impl World {
 
     /// Takes the webhooks that a client received.
     pub(super) fn take_webhooks(&self, client: usize) -> Vec<Delivery> {
-        let mut mailboxes = self
-            .mailboxes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut mailboxes = self.mailboxes.lock().unwrap_or_else(PoisonError::into_inner);
         mailboxes.remove(&format!("c{client}")).unwrap_or_default()
     }
 }
@@ -537,18 +510,10 @@ fn wall_after(span: Duration, speed: f64) -> SystemTime {
 /// Creates the keys of a client, and its workspace.
 fn add_keys(mock: &InProcess, workspace: &str) -> Credentials {
     let key = |kind| {
-        let key = NewKey {
-            kind,
-            workspace: Some(workspace.to_owned()),
-            plan: None,
-            scopes: None,
-        };
+        let key = NewKey { kind, workspace: Some(workspace.to_owned()), plan: None, scopes: None };
         mock.add_key(key).unwrap().key
     };
-    Credentials {
-        open: key(KeyKind::Open),
-        developer: key(KeyKind::Developer),
-    }
+    Credentials { open: key(KeyKind::Open), developer: key(KeyKind::Developer) }
 }
 
 fn new_mock(plan: &Plan, mailboxes: &Mailboxes) -> InProcess {
@@ -562,12 +527,9 @@ fn new_mock(plan: &Plan, mailboxes: &Mailboxes) -> InProcess {
         .speed(Speed::new(plan.speed).unwrap())
         .epoch(EPOCH);
     InProcess::new(setup).webhook_receiver(move |delivery| {
-        let hash = delivery
-            .body
-            .iter()
-            .fold(delivery.at.as_micros(), |hash, byte| {
-                hash.wrapping_mul(31).wrapping_add(u64::from(*byte))
-            });
+        let hash = delivery.body.iter().fold(delivery.at.as_micros(), |hash, byte| {
+            hash.wrapping_mul(31).wrapping_add(u64::from(*byte))
+        });
         let mut rng = Rng::derive(seed, hash);
         match rng.below(100) {
             0..15 => return DeliveryOutcome::answered(503),
@@ -575,12 +537,7 @@ fn new_mock(plan: &Plan, mailboxes: &Mailboxes) -> InProcess {
             20..25 => return DeliveryOutcome::failed("timeout"),
             _ => {}
         }
-        let client = delivery
-            .url
-            .split('/')
-            .nth(3)
-            .unwrap_or_default()
-            .to_owned();
+        let client = delivery.url.split('/').nth(3).unwrap_or_default().to_owned();
         let mut mailboxes = mailboxes.lock().unwrap_or_else(PoisonError::into_inner);
         mailboxes.entry(client).or_default().push(delivery.clone());
         DeliveryOutcome::answered(204)

@@ -20,10 +20,7 @@ fn client(mock: &InProcess, journal: Journal) -> open::ClientBuilder {
 fn calls(client: &open::Client, count: u32) -> impl Iterator<Item = Call<JobHandle<Open>>> + Send {
     (0..count).map(|number| {
         let body = ImageGenerate::new("image-i").prompt("a red fox in snow");
-        client
-            .images()
-            .generate(body)
-            .submission_id(number.to_string())
+        client.images().generate(body).submission_id(number.to_string())
     })
 }
 
@@ -64,10 +61,7 @@ async fn a_batch_that_is_ended_again_and_again_pays_for_each_item_once() {
             break;
         }
     }
-    assert!(
-        returned.iter().all(|count| (1..=2).contains(count)),
-        "{returned:?}"
-    );
+    assert!(returned.iter().all(|count| (1..=2).contains(count)), "{returned:?}");
     assert_eq!(returned.iter().sum::<i32>(), 60 + 5);
     assert_eq!(mock.jobs().len(), 60);
 }

@@ -93,19 +93,12 @@ async fn every_example_gives_the_response_below_it() {
 async fn every_control_request_has_an_example() {
     let mock = new_mock().await;
     let endpoints = mock.control().get_items("/").await;
-    let sent: Vec<_> = examples()
-        .iter()
-        .flat_map(|example| sends(&example.commands))
-        .collect();
+    let sent: Vec<_> = examples().iter().flat_map(|example| sends(&example.commands)).collect();
     // The events are a stream, which has no single response.
-    let endpoints = endpoints
-        .iter()
-        .filter(|endpoint| endpoint["path"] != "/events");
+    let endpoints = endpoints.iter().filter(|endpoint| endpoint["path"] != "/events");
     for endpoint in endpoints {
-        let (method, path) = (
-            endpoint["method"].as_str().unwrap(),
-            endpoint["path"].as_str().unwrap(),
-        );
+        let (method, path) =
+            (endpoint["method"].as_str().unwrap(), endpoint["path"].as_str().unwrap());
         let (stem, has_id) = match path.split_once('{') {
             Some((stem, _)) => (stem, true),
             None => (path, false),
@@ -119,14 +112,8 @@ async fn every_control_request_has_an_example() {
                     false => target == path,
                 })
         };
-        assert!(
-            sent.iter().any(is_sent),
-            "no example of {method} {path} in {sent:?}"
-        );
+        assert!(sent.iter().any(is_sent), "no example of {method} {path} in {sent:?}");
         let heading = format!("`{method} {path}`");
-        assert!(
-            path == "/" || PAGE.contains(&heading),
-            "no section {heading}"
-        );
+        assert!(path == "/" || PAGE.contains(&heading), "no section {heading}");
     }
 }

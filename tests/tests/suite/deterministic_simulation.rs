@@ -28,11 +28,7 @@ fn no_seed_violates_an_oracle() {
     let seeds: Vec<u64> = (1_000..1_000 + SEEDS).collect();
     for_each(&seeds, |seed| {
         let report = simulate(*seed, DEFAULT_STEPS, None);
-        assert!(
-            report.violations.is_empty(),
-            "seed {seed}: {:?}",
-            report.violations
-        );
+        assert!(report.violations.is_empty(), "seed {seed}: {:?}", report.violations);
     });
 }
 

@@ -72,16 +72,9 @@ impl Subscriber for RecordingSubscriber {
 #[tokio::test]
 async fn keys_are_not_in_logs_errors_debug_output_or_the_journal() {
     RecordingSubscriber::start();
-    let server = serve::Server::bind(Setup::default(), 0, |_| {})
-        .await
-        .unwrap();
+    let server = serve::Server::bind(Setup::default(), 0, |_| {}).await.unwrap();
     let canary = server
-        .add_key(NewKey {
-            kind: KeyKind::Open,
-            workspace: None,
-            plan: None,
-            scopes: None,
-        })
+        .add_key(NewKey { kind: KeyKind::Open, workspace: None, plan: None, scopes: None })
         .unwrap()
         .key;
     let client = open::Client::builder()
@@ -108,17 +101,9 @@ async fn keys_are_not_in_logs_errors_debug_output_or_the_journal() {
         let error = client.jobs().handle(job.id()).get().await.unwrap_err();
         write!(output, "{error} {error:?}").unwrap();
     }
-    let missing = client
-        .jobs()
-        .handle(JobId::from("job_missing"))
-        .get()
-        .await
-        .unwrap_err();
+    let missing = client.jobs().handle(JobId::from("job_missing")).get().await.unwrap_err();
     write!(output, "{missing} {missing:?}").unwrap();
-    let raw = client
-        .raw_request(Method::Get, "/v1/nothing")
-        .await
-        .unwrap_err();
+    let raw = client.raw_request(Method::Get, "/v1/nothing").await.unwrap_err();
     write!(output, "{raw:?}").unwrap();
     write!(output, "{:?}", server.requests(0)).unwrap();
 

@@ -119,11 +119,7 @@ async fn a_thousand_runs_through_a_bad_network_are_a_thousand_jobs_charges_and_r
         files += count;
     }
     assert_eq!((ids.len(), files), (RUNS, RUNS));
-    assert_eq!(
-        std::fs::read_dir(folder.path()).unwrap().count(),
-        RUNS,
-        "no partial file is left"
-    );
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), RUNS, "no partial file is left");
 
     mock.clear_faults();
     assert_eq!(mock.jobs().len(), RUNS);
@@ -169,10 +165,7 @@ async fn a_job_of_105_seconds_takes_at_most_25_calls_and_is_seen_within_a_second
         assert!(calls <= 25, "{calls} calls");
     }
     let average = late / JOBS;
-    assert!(
-        average < Duration::from_secs(1),
-        "{average:?} late on average"
-    );
+    assert!(average < Duration::from_secs(1), "{average:?} late on average");
 }
 
 #[tokio::test(start_paused = true)]
@@ -196,11 +189,7 @@ async fn a_thousand_waiters_on_one_free_key_meet_no_429() {
         done += 1;
     }
     assert_eq!(done, 1_000);
-    let refused = mock
-        .requests(0)
-        .iter()
-        .filter(|request| request["status"] == 429)
-        .count();
+    let refused = mock.requests(0).iter().filter(|request| request["status"] == 429).count();
     assert_eq!(refused, 0);
 }
 
@@ -220,11 +209,7 @@ async fn two_hundred_submits_on_a_free_key_wait_for_their_turn_instead_of_meetin
         submit.unwrap().unwrap();
     }
     assert_eq!(mock.jobs().len(), 200);
-    assert!(
-        mock.requests(0)
-            .iter()
-            .all(|request| request["status"] != 429)
-    );
+    assert!(mock.requests(0).iter().all(|request| request["status"] != 429));
 }
 
 #[tokio::test(start_paused = true)]

@@ -18,27 +18,17 @@ fuzz_target!(|delivery: Delivery| {
         assert!(matches!(delivery.secrets.len(), 0 | 9..) || delivery.secrets.iter().any(is_blank));
         return;
     };
-    let Delivery {
-        secrets,
-        body,
-        now,
-        tolerance,
-        ..
-    } = &delivery;
+    let Delivery { secrets, body, now, tolerance, .. } = &delivery;
     let (timestamp, signature) = (delivery.timestamp(), delivery.signature());
     let verifier = match tolerance {
         0 => Verifier::new(keys).ignoring_timestamp(),
         _ => Verifier::new(keys).tolerance(Duration::from_secs(*tolerance)),
     };
-    let headers = DeliveryHeaders {
-        timestamp: timestamp.as_slice(),
-        signature: signature.as_slice(),
-    };
+    let headers =
+        DeliveryHeaders { timestamp: timestamp.as_slice(), signature: signature.as_slice() };
     let expected = oracle::verify(secrets, &timestamp, &signature, body, *now, *tolerance);
     let simplify = |result: Result<VerifiedSignature, VerifyError>| {
-        result
-            .map(|verified| verified.key_index())
-            .map_err(|error| error.code())
+        result.map(|verified| verified.key_index()).map_err(|error| error.code())
     };
 
     let result = verifier.verify(headers, body, *now);
@@ -46,23 +36,16 @@ fuzz_target!(|delivery: Delivery| {
 
     let result = verifier.begin(headers).and_then(|mut stream| {
         let chunk_size = 1 + usize::from(timestamp.first().copied().unwrap_or(0));
-        body.chunks(chunk_size)
-            .for_each(|chunk| stream.update(chunk));
+        body.chunks(chunk_size).for_each(|chunk| stream.update(chunk));
         stream.finish(*now)
     });
     assert_eq!(simplify(result), expected);
 
-    let values = (
-        HeaderValue::from_bytes(&timestamp),
-        HeaderValue::from_bytes(&signature),
-    );
+    let values = (HeaderValue::from_bytes(&timestamp), HeaderValue::from_bytes(&signature));
     if let (Ok(timestamp), Ok(signature)) = values {
         let mut headers = HeaderMap::new();
         headers.insert(header::TIMESTAMP, timestamp);
         headers.insert(header::SIGNATURE, signature);
-        assert_eq!(
-            simplify(verifier.verify_with_headers(&headers, body, *now)),
-            expected
-        );
+        assert_eq!(simplify(verifier.verify_with_headers(&headers, body, *now)), expected);
     }
 });

@@ -38,9 +38,7 @@ fuzz_target!(|input: Input<'_>| {
             headers.append(name, value);
         }
     }
-    let expected = RECEIVER
-        .verifier()
-        .verify_with_headers(&headers, input.body, NOW);
+    let expected = RECEIVER.verifier().verify_with_headers(&headers, input.body, NOW);
     let mut request = Request::new(Body::from(input.body.to_vec()));
     *request.headers_mut() = headers;
     let future = pin!(Webhook::from_request(request, &*RECEIVER));

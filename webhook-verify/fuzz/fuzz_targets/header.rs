@@ -12,18 +12,12 @@ static VERIFIER: LazyLock<Verifier> =
 
 fuzz_target!(|headers: (&[u8], &[u8])| {
     let (timestamp, signature) = headers;
-    let result = VERIFIER.begin(DeliveryHeaders {
-        timestamp,
-        signature,
-    });
+    let result = VERIFIER.begin(DeliveryHeaders { timestamp, signature });
     let expected = oracle::timestamp(timestamp).and_then(|time| {
         oracle::tags(signature)?;
         Ok(time)
     });
-    assert_eq!(
-        result.as_ref().map(drop).map_err(VerifyError::code),
-        expected.map(drop)
-    );
+    assert_eq!(result.as_ref().map(drop).map_err(VerifyError::code), expected.map(drop));
     if let (Ok(stream), Ok(time)) = (result, expected) {
         // The fuzzer does not know the secret, so no tag can match.
         assert_eq!(stream.finish(time), Err(VerifyError::SignatureMismatch));

@@ -66,11 +66,7 @@ impl Delivery {
         let timestamp = self.timestamp();
         let tag = |index: &u8| match self.secrets.len() {
             0 => String::new(),
-            len => oracle::tag(
-                &self.secrets[usize::from(*index) % len],
-                &timestamp,
-                &self.body,
-            ),
+            len => oracle::tag(&self.secrets[usize::from(*index) % len], &timestamp, &self.body),
         };
         let mut header = Vec::new();
         for part in &self.signature {

@@ -43,10 +43,7 @@ pub fn tags(header: &[u8]) -> Result<Vec<String>, &'static str> {
     // Maps each byte to the character with its value, so that any input becomes text.
     let to_text = |entry: &&[u8]| entry.iter().map(|byte| *byte as char).collect::<String>();
     let entries: Vec<String> = entries.iter().map(to_text).collect();
-    let entries: Vec<&str> = entries
-        .iter()
-        .map(|entry| entry.trim_matches([' ', '\t']))
-        .collect();
+    let entries: Vec<&str> = entries.iter().map(|entry| entry.trim_matches([' ', '\t'])).collect();
     let valid: Vec<String> = entries
         .iter()
         .filter_map(|entry| entry.strip_prefix("svc-v1="))
@@ -57,10 +54,7 @@ pub fn tags(header: &[u8]) -> Result<Vec<String>, &'static str> {
         return Ok(valid);
     }
     let is_other_scheme = |entry: &&str| entry.contains('=') && !entry.starts_with("svc-v1=");
-    if entries
-        .iter()
-        .any(|entry| !entry.is_empty() && !is_other_scheme(entry))
-    {
+    if entries.iter().any(|entry| !entry.is_empty() && !is_other_scheme(entry)) {
         Err("signature_malformed")
     } else if entries.iter().any(is_other_scheme) {
         Err("signature_unsupported")

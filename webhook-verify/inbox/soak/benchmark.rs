@@ -97,10 +97,7 @@ fn delivery(number: usize) -> (HeaderMap, Vec<u8>) {
     let request = request(number);
     let text = String::from_utf8(request).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    let lines = head
-        .lines()
-        .skip(1)
-        .filter_map(|line| line.split_once(": "));
+    let lines = head.lines().skip(1).filter_map(|line| line.split_once(": "));
     let headers = lines.map(|(name, value)| {
         let name: HeaderName = name.parse().unwrap();
         (name, HeaderValue::from_str(value).unwrap())

@@ -30,9 +30,7 @@ impl Effects {
     /// killed: their acknowledgement was lost in a restart of the server, or there is a defect.
     pub(crate) fn handled_twice_without_kill(&self, killed: &[PathBuf]) -> usize {
         let twice = self.0.values().filter(|workers| workers.len() > 1);
-        twice
-            .filter(|workers| workers.iter().all(|worker| !killed.contains(worker)))
-            .count()
+        twice.filter(|workers| workers.iter().all(|worker| !killed.contains(worker))).count()
     }
 
     /// Returns the events that were not handled.

@@ -46,11 +46,8 @@ use crate::store::{Server, StoreKind};
 const DUPLICATES: usize = 20;
 
 fn main() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let is_ok = match words[..] {
@@ -102,12 +99,7 @@ impl Options {
                 _ => return Err(format!("unknown flag {name}")),
             }
         }
-        Ok(Self {
-            store: store.ok_or("--store is required")?,
-            deliveries,
-            kills,
-            benchmark,
-        })
+        Ok(Self { store: store.ok_or("--store is required")?, deliveries, kills, benchmark })
     }
 }
 

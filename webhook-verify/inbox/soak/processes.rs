@@ -39,9 +39,7 @@ pub(crate) async fn work(kind: StoreKind, address: &str, effects: &str) {
             let parsed = event.parse()?;
             let id = parsed.job_id().unwrap_or_default().to_owned();
             // One write, so that a killed process leaves whole lines.
-            file.lock()
-                .unwrap()
-                .write_all(format!("{id}\n").as_bytes())?;
+            file.lock().unwrap().write_all(format!("{id}\n").as_bytes())?;
             Ok(())
         }
     })
@@ -117,11 +115,7 @@ impl Processes {
     }
 
     fn start_receiver(&self) -> (Child, u16) {
-        let mut child = self
-            .command("receiver")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = self.command("receiver").stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         stdout.read_line(&mut line).unwrap();

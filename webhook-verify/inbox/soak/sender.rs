@@ -111,10 +111,7 @@ async fn send(port: u16, event: usize, connection: &mut Option<TcpStream>) -> st
         }
     }
     let text = String::from_utf8_lossy(&answer);
-    let status = text
-        .split(' ')
-        .nth(1)
-        .and_then(|status| status.parse().ok());
+    let status = text.split(' ').nth(1).and_then(|status| status.parse().ok());
     *connection = Some(stream);
     Ok(status.unwrap_or_default())
 }
@@ -125,15 +122,10 @@ pub(crate) fn request(event: usize) -> Vec<u8> {
     let body = format!(
         r#"{{"event":"job.completed","job_id":"job_{event}","status":"OK","payload":{{"text":"{filler}"}}}}"#
     );
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap()
-        .as_secs();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let signer = Signer::new(KeySet::new([SECRET]).unwrap());
     let headers = signer.sign(now, &body);
-    let lines = headers
-        .pairs()
-        .map(|(name, value)| format!("{name}: {value}\r\n"));
+    let lines = headers.pairs().map(|(name, value)| format!("{name}: {value}\r\n"));
     let lines = lines.concat();
     let length = body.len();
     format!(

@@ -30,15 +30,11 @@ impl StoreKind {
         loop {
             let opened: Result<Arc<dyn Store>, _> = match self {
                 Self::Sqlite => SqliteStore::open(address).map(|store| Arc::new(store) as _),
-                Self::Postgres => PostgresStore::connect(address)
-                    .await
-                    .map(|store| Arc::new(store) as _),
-                Self::Redis => RedisStore::connect(address)
-                    .await
-                    .map(|store| Arc::new(store) as _),
-                Self::Nats => NatsStore::connect(address)
-                    .await
-                    .map(|store| Arc::new(store) as _),
+                Self::Postgres => {
+                    PostgresStore::connect(address).await.map(|store| Arc::new(store) as _)
+                }
+                Self::Redis => RedisStore::connect(address).await.map(|store| Arc::new(store) as _),
+                Self::Nats => NatsStore::connect(address).await.map(|store| Arc::new(store) as _),
             };
             match opened {
                 Ok(store) => return store,

@@ -42,9 +42,7 @@ impl AcceptError {
     pub fn into_http_response<B: Default>(self) -> Response<B> {
         let mut response = empty_response(self.status());
         if matches!(self, Self::Store(_)) {
-            response
-                .headers_mut()
-                .insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
+            response.headers_mut().insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
         }
         response
     }

@@ -46,10 +46,7 @@ fn dedupe_key(event: &Event, body: &[u8]) -> Option<DedupeKey> {
     }
     let known_key = event.event_type().is_known().then(|| event.dedupe_key());
     Some(known_key.flatten().unwrap_or_else(|| {
-        let hash: String = Sha256::digest(body)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let hash: String = Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect();
         DedupeKey::new(event.event_type().as_str(), format!("body:{hash}"))
     }))
 }

@@ -127,9 +127,8 @@ impl Inbox {
     ///
     /// Returns an error if the store cannot be read or written.
     pub async fn claim(&self, worker: &str, limit: usize) -> Result<Vec<ClaimedEvent>, StoreError> {
-        let request = ClaimRequest::new(worker, self.lease_duration)
-            .limit(limit)
-            .in_order(self.in_order);
+        let request =
+            ClaimRequest::new(worker, self.lease_duration).limit(limit).in_order(self.in_order);
         let mut claimed = Vec::new();
         for next in self.store.claim(&request).await? {
             if next.event.attempts <= self.retry_policy.max_attempts {

@@ -44,13 +44,7 @@ mod accept_error;
 pub mod axum;
 mod clock;
 mod event;
-#[cfg(any(
-    test,
-    feature = "nats",
-    feature = "postgres",
-    feature = "redis",
-    feature = "sqlite"
-))]
+#[cfg(any(test, feature = "nats", feature = "postgres", feature = "redis", feature = "sqlite"))]
 mod headers;
 mod inbox;
 mod receive;

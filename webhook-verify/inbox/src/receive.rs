@@ -44,10 +44,7 @@ where
             empty_response(StatusCode::OK)
         }
         Err(error) => {
-            tracing::warn!(
-                status = error.status().as_u16(),
-                "webhook not accepted: {error}"
-            );
+            tracing::warn!(status = error.status().as_u16(), "webhook not accepted: {error}");
             error.into_http_response()
         }
     }

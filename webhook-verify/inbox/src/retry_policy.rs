@@ -33,11 +33,7 @@ impl EventRetryPolicy {
             return None;
         }
         let factor = 2_u32.saturating_pow(attempt.saturating_sub(1));
-        Some(
-            self.initial_delay
-                .saturating_mul(factor)
-                .min(self.max_delay),
-        )
+        Some(self.initial_delay.saturating_mul(factor).min(self.max_delay))
     }
 }
 
@@ -53,13 +49,7 @@ mod tests {
             max_delay: Duration::from_secs(3),
         };
         let seconds = |attempt| policy.delay_after(attempt).map(|delay| delay.as_secs());
-        assert_eq!(
-            [1, 2, 3, 4, 5].map(seconds),
-            [Some(1), Some(2), Some(3), Some(3), None]
-        );
-        assert_eq!(
-            EventRetryPolicy::default().delay_after(19),
-            Some(Duration::from_secs(900))
-        );
+        assert_eq!([1, 2, 3, 4, 5].map(seconds), [Some(1), Some(2), Some(3), Some(3), None]);
+        assert_eq!(EventRetryPolicy::default().delay_after(19), Some(Duration::from_secs(900)));
     }
 }

@@ -125,12 +125,7 @@ pub struct ClaimRequest {
 impl ClaimRequest {
     /// Creates a request for one event.
     pub fn new(worker: impl Into<String>, lease_duration: Duration) -> Self {
-        Self {
-            worker: worker.into(),
-            lease_duration,
-            limit: 1,
-            in_order: false,
-        }
+        Self { worker: worker.into(), lease_duration, limit: 1, in_order: false }
     }
 
     /// Sets the maximum number of events.
@@ -218,11 +213,7 @@ pub struct ListQuery {
 
 impl Default for ListQuery {
     fn default() -> Self {
-        Self {
-            state: None,
-            before: None,
-            limit: 50,
-        }
+        Self { state: None, before: None, limit: 50 }
     }
 }
 

@@ -51,11 +51,7 @@ impl ReceiveService {
     /// Creates a service that stores the events of genuine deliveries in an inbox.
     #[must_use]
     pub fn new(inbox: Inbox, receiver: WebhookReceiver) -> Self {
-        Self {
-            inbox,
-            receiver,
-            max_body_bytes: DEFAULT_MAX_BODY_BYTES,
-        }
+        Self { inbox, receiver, max_body_bytes: DEFAULT_MAX_BODY_BYTES }
     }
 
     /// Sets the maximum size of a body, in bytes. The default is 2 MiB.

@@ -291,17 +291,11 @@ impl HandlerError {
     }
 
     fn new(error: impl fmt::Display, disposition: Disposition) -> Self {
-        Self {
-            message: error.to_string(),
-            disposition,
-        }
+        Self { message: error.to_string(), disposition }
     }
 
     fn into_outcome(self, inbox: &Inbox, claimed: &ClaimedEvent) -> HandlingOutcome {
-        match (
-            inbox.failure_outcome(claimed, self.message),
-            self.disposition,
-        ) {
+        match (inbox.failure_outcome(claimed, self.message), self.disposition) {
             (HandlingOutcome::Retry { error, .. }, Disposition::RetryAfter(after)) => {
                 HandlingOutcome::Retry { after, error }
             }

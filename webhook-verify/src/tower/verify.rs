@@ -38,10 +38,7 @@ impl VerifyLayer {
     /// Creates a layer from a receiver.
     #[must_use]
     pub fn new(receiver: WebhookReceiver) -> Self {
-        Self {
-            receiver,
-            max_body_bytes: DEFAULT_MAX_BODY_BYTES,
-        }
+        Self { receiver, max_body_bytes: DEFAULT_MAX_BODY_BYTES }
     }
 
     /// Sets the maximum size of a body, in bytes.
@@ -88,10 +85,7 @@ where
         // Calls the service that was polled ready, and leaves its clone for the next request.
         let clone = self.inner.clone();
         let mut inner = mem::replace(&mut self.inner, clone);
-        let VerifyLayer {
-            receiver,
-            max_body_bytes,
-        } = self.layer.clone();
+        let VerifyLayer { receiver, max_body_bytes } = self.layer.clone();
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
             let body = Limited::new(body, max_body_bytes);

@@ -20,15 +20,10 @@ fn event_of(webhook: &Webhook) -> Result<(), ReceiveError> {
 }
 
 fn routers() -> [Router; 2] {
-    let with_extractor = Router::new().route(
-        "/webhooks",
-        post(async |webhook: Webhook| event_of(&webhook)),
-    );
+    let with_extractor =
+        Router::new().route("/webhooks", post(async |webhook: Webhook| event_of(&webhook)));
     let with_layer = Router::new()
-        .route(
-            "/webhooks",
-            post(async |Extension(webhook): Extension<Webhook>| event_of(&webhook)),
-        )
+        .route("/webhooks", post(async |Extension(webhook): Extension<Webhook>| event_of(&webhook)))
         .layer(verify_layer(receiver()));
     [with_extractor.with_state(receiver()), with_layer]
 }

@@ -29,12 +29,8 @@ async fn receive(webhook: Webhook) -> Result<(StatusCode, Bytes), ReceiveError> 
 }
 
 fn router() -> Router {
-    let state = AppState {
-        receiver: receiver(),
-    };
-    Router::new()
-        .route("/webhooks", post(receive))
-        .with_state(state)
+    let state = AppState { receiver: receiver() };
+    Router::new().route("/webhooks", post(receive)).with_state(state)
 }
 
 #[tokio::test]
@@ -80,15 +76,10 @@ async fn a_raw_body_need_not_be_an_event_or_utf_8() {
     async fn raw(webhook: Webhook) -> Bytes {
         webhook.into_body()
     }
-    let router = Router::new()
-        .route("/webhooks", post(raw))
-        .with_state(receiver());
+    let router = Router::new().route("/webhooks", post(raw)).with_state(receiver());
     let body: &'static [u8] = b"\x00\xff\xfe\x80";
     let response = send(&router, request(signed_at(NOW, body), body)).await;
-    assert_eq!(
-        axum::body::to_bytes(response.into_body(), 9).await.unwrap(),
-        body
-    );
+    assert_eq!(axum::body::to_bytes(response.into_body(), 9).await.unwrap(), body);
 }
 
 #[tokio::test]
@@ -110,11 +101,7 @@ async fn a_body_over_the_limit_of_the_route_is_413() {
         (&by_tower_http, 101, 413),
     ];
     for (router, len, expected) in rows {
-        assert_eq!(
-            status(router, padded_delivery(len)).await,
-            expected,
-            "{len}"
-        );
+        assert_eq!(status(router, padded_delivery(len)).await, expected, "{len}");
     }
 }
 
@@ -134,17 +121,10 @@ async fn chunks_are_joined_and_an_incomplete_body_is_400() {
     let chunks = [start, b"", end].map(|chunk| Ok(Bytes::from_static(chunk)));
     let whole = Body::from_stream(Chunks(chunks.to_vec()));
     let response = send(&router(), request(signed_at(NOW, JOB), whole)).await;
-    assert_eq!(
-        axum::body::to_bytes(response.into_body(), 1000)
-            .await
-            .unwrap(),
-        JOB
-    );
+    assert_eq!(axum::body::to_bytes(response.into_body(), 1000).await.unwrap(), JOB);
 
-    let incomplete = Body::from_stream(Chunks(vec![
-        Ok(Bytes::from_static(start)),
-        Err("connection reset"),
-    ]));
+    let incomplete =
+        Body::from_stream(Chunks(vec![Ok(Bytes::from_static(start)), Err("connection reset")]));
     let (status, error) = send_rejected(&router(), request(signed_at(NOW, JOB), incomplete)).await;
     assert_eq!(status, 400);
     assert!(matches!(error, ReceiveError::IncompleteBody));

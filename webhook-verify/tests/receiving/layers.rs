@@ -29,9 +29,7 @@ struct Handler {
 
 impl Handler {
     fn router(&self) -> Router {
-        Router::new()
-            .route("/webhooks", post(handle))
-            .with_state(self.clone())
+        Router::new().route("/webhooks", post(handle)).with_state(self.clone())
     }
 
     fn calls(&self) -> usize {
@@ -54,20 +52,10 @@ async fn the_layer_passes_on_genuine_bodies_unchanged() {
     let handler = Handler::default();
     let router = handler.router().layer(VerifyLayer::new(receiver()));
     let response = send(&router, delivery(JOB)).await;
-    assert_eq!(
-        axum::body::to_bytes(response.into_body(), 1000)
-            .await
-            .unwrap(),
-        JOB
-    );
+    assert_eq!(axum::body::to_bytes(response.into_body(), 1000).await.unwrap(), JOB);
     let body: &'static [u8] = b"\x00\xff\xfe\x80";
     let response = send(&router, request(signed_at(NOW, body), body)).await;
-    assert_eq!(
-        axum::body::to_bytes(response.into_body(), 1000)
-            .await
-            .unwrap(),
-        body
-    );
+    assert_eq!(axum::body::to_bytes(response.into_body(), 1000).await.unwrap(), body);
 }
 
 #[tokio::test]
@@ -84,11 +72,7 @@ async fn the_layer_rejects_invalid_headers() {
 #[tokio::test]
 async fn the_body_is_limited_by_the_layer_and_by_the_route() {
     let two_mib = 2 * 1024 * 1024;
-    let router = || {
-        Handler::default()
-            .router()
-            .layer(DefaultBodyLimit::disable())
-    };
+    let router = || Handler::default().router().layer(DefaultBodyLimit::disable());
     let plain = router().layer(VerifyLayer::new(receiver()));
     let raised = router().layer(VerifyLayer::new(receiver()).max_body_bytes(two_mib + 1));
     let by_tower_http = plain.clone().layer(RequestBodyLimitLayer::new(100));
@@ -109,11 +93,7 @@ async fn the_body_is_limited_by_the_layer_and_by_the_route() {
         (&raised_by_axum, two_mib + 1, 200),
     ];
     for (row, (router, len, expected)) in rows.into_iter().enumerate() {
-        assert_eq!(
-            status(router, padded_delivery(len)).await,
-            expected,
-            "{row}: {len}"
-        );
+        assert_eq!(status(router, padded_delivery(len)).await, expected, "{row}: {len}");
     }
 }
 

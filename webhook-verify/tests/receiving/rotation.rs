@@ -36,9 +36,7 @@ async fn receive(receiver: &WebhookReceiver, secrets: &[&str]) -> Result<Webhook
 
 fn with_file(path: &Path, content: &str) -> WebhookReceiver {
     fs::write(path, content).unwrap();
-    WebhookReceiver::from_secret_file(path)
-        .unwrap()
-        .clock(|| NOW)
+    WebhookReceiver::from_secret_file(path).unwrap().clock(|| NOW)
 }
 
 fn fingerprint(secret: &str) -> String {
@@ -97,17 +95,13 @@ async fn keys_are_loaded_only_for_recent_deliveries_that_name_an_unknown_secret(
     let loads = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&loads);
     let verifier = Verifier::new(KeySet::new(["first"]).unwrap());
-    let receiver = WebhookReceiver::new(verifier)
-        .clock(|| NOW)
-        .key_loader(move || {
-            counted.fetch_add(1, Ordering::SeqCst);
-            async { None }
-        });
+    let receiver = WebhookReceiver::new(verifier).clock(|| NOW).key_loader(move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+        async { None }
+    });
     receive(&receiver, &["first"]).await.unwrap();
     receive(&receiver, &["first", "other"]).await.unwrap();
-    receive_at(&receiver, NOW - 301, &["other"])
-        .await
-        .unwrap_err();
+    receive_at(&receiver, NOW - 301, &["other"]).await.unwrap_err();
     assert_eq!(loads.load(Ordering::SeqCst), 0);
     receive(&receiver, &["other"]).await.unwrap_err();
     receive(&receiver, &["other", "first"]).await.unwrap();
@@ -131,11 +125,7 @@ fn errors_of_a_secret_file_name_it_and_hide_its_content() {
     let path = folder.path().join("secrets");
     let error = KeySet::from_file(&path).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    for content in [
-        "\n".as_bytes(),
-        b"canary\xff",
-        "canary\n".repeat(9).as_bytes(),
-    ] {
+    for content in ["\n".as_bytes(), b"canary\xff", "canary\n".repeat(9).as_bytes()] {
         fs::write(&path, content).unwrap();
         let error = KeySet::from_file(&path).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidData);

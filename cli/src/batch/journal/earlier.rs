@@ -112,9 +112,7 @@ pub(super) async fn replace(path: &Path) -> Result<Option<File>, Failure> {
         _ => {}
     }
     convert(path, new).await?;
-    std::fs::rename(new, path)
-        .and_then(|()| sync_dir(parent_dir(path)))
-        .map_err(failure)?;
+    std::fs::rename(new, path).and_then(|()| sync_dir(parent_dir(path))).map_err(failure)?;
     Ok(Some(file))
 }
 
@@ -155,16 +153,10 @@ pub(super) async fn convert(from: &Path, to: &Path) -> Result<(), Failure> {
     let store = FileStore::single_file(to).await;
     let store = store.map_err(|error| unusable(to, &error))?;
     let journal = Journal::new(store, to, None);
-    if items
-        .iter()
-        .flat_map(|item| &item.attempts)
-        .any(Attempt::is_overcharged)
-    {
+    if items.iter().flat_map(|item| &item.attempts).any(Attempt::is_overcharged) {
         notes.push(Note::Overcharged {});
     }
-    let outcomes = items
-        .iter_mut()
-        .flat_map(|item| std::mem::take(&mut item.outcomes));
+    let outcomes = items.iter_mut().flat_map(|item| std::mem::take(&mut item.outcomes));
     notes.extend(outcomes.map(|outcome| Note::Outcome(Box::new(outcome))));
     let submissions = &journal.submissions;
     stream::iter(items)
@@ -205,11 +197,7 @@ impl Item {
                     open.receipt.is_none() && open.intent.idempotency_key == intent.idempotency_key
                 });
                 if !is_same {
-                    self.attempts.push(Attempt {
-                        intent,
-                        receipt: None,
-                        end: None,
-                    });
+                    self.attempts.push(Attempt { intent, receipt: None, end: None });
                 }
             }
             Line::Released { .. } => {
@@ -222,10 +210,7 @@ impl Item {
             }
             Line::Note(Note::Outcome(mut outcome)) => {
                 let status = outcome.status;
-                if matches!(
-                    status,
-                    Status::Completed | Status::Failed | Status::Canceled
-                ) {
+                if matches!(status, Status::Completed | Status::Failed | Status::Canceled) {
                     // A request without a receipt was rejected.
                     self.attempts.pop_if(|last| last.receipt.is_none());
                     if let Some(open) = self.open() {

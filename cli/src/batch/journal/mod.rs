@@ -232,9 +232,7 @@ impl Format {
             Ok(Self::Earlier)
         } else {
             let path = path.display();
-            Err(Failure::usage(format!(
-                "{path} is not the journal of a batch"
-            )))
+            Err(Failure::usage(format!("{path} is not the journal of a batch")))
         }
     }
 }
@@ -246,10 +244,7 @@ fn temporary_folder() -> Result<TempDir, Failure> {
 }
 
 fn locked(path: &Path) -> Failure {
-    Failure::usage(format!(
-        "another process is running this batch: {} is locked",
-        path.display()
-    ))
+    Failure::usage(format!("another process is running this batch: {} is locked", path.display()))
 }
 
 fn unusable(path: &Path, error: &StoreError) -> Failure {

@@ -60,9 +60,7 @@ impl Record {
     /// Takes in the outcome of the item.
     pub(in crate::batch) fn apply_outcome(&mut self, outcome: &Outcome) {
         let text = |name: &str| outcome.error.as_ref()?.get(name)?.as_str();
-        let before = self
-            .noted
-            .filter(|noted| noted.generation == outcome.generation);
+        let before = self.noted.filter(|noted| noted.generation == outcome.generation);
         let has_failed = before.is_some_and(|noted| {
             noted.is_unsent_retry || matches!(noted.status, Status::Failed | Status::Canceled)
         });
@@ -101,29 +99,23 @@ impl Record {
             noted.is_correctable &= noted.generation != entry.generation;
         }
         let is_finished = self.current().is_some_and(|noted| {
-            let is_terminal = matches!(
-                noted.status,
-                Status::Completed | Status::Failed | Status::Canceled
-            );
+            let is_terminal =
+                matches!(noted.status, Status::Completed | Status::Failed | Status::Canceled);
             noted.is_unsent_retry || (is_terminal && !noted.has_missing_files)
         });
-        self.attempt = entry
-            .idempotency_key
-            .clone()
-            .filter(|_| !is_finished)
-            .map(|key| {
-                Box::new(Attempt {
-                    key,
-                    base_url: text(BASE_URL).unwrap_or_default().to_owned(),
-                    key_fingerprint: text(KEY_FINGERPRINT).unwrap_or_default().to_owned(),
-                    spent,
-                    resource: resource_id(entry),
-                    is_repeatable: matches!(
-                        entry.state,
-                        EntryState::Undecided(UndecidedReason::CallAgain)
-                    ),
-                })
-            });
+        self.attempt = entry.idempotency_key.clone().filter(|_| !is_finished).map(|key| {
+            Box::new(Attempt {
+                key,
+                base_url: text(BASE_URL).unwrap_or_default().to_owned(),
+                key_fingerprint: text(KEY_FINGERPRINT).unwrap_or_default().to_owned(),
+                spent,
+                resource: resource_id(entry),
+                is_repeatable: matches!(
+                    entry.state,
+                    EntryState::Undecided(UndecidedReason::CallAgain)
+                ),
+            })
+        });
     }
 
     /// Returns how the item ended last, or `None` if it has not.

@@ -33,10 +33,7 @@ impl Columns {
     ///
     /// Returns a message if the header is not valid.
     pub(super) fn parse(header: &[u8], operation: Operation) -> Result<Self, String> {
-        Ok(Self {
-            header: Header::parse(header)?,
-            types: field_types(operation),
-        })
+        Ok(Self { header: Header::parse(header)?, types: field_types(operation) })
     }
 
     /// Parses a record into the id and the body. Empty cells are omitted.
@@ -186,10 +183,7 @@ mod tests {
 
     #[test]
     fn a_cell_that_does_not_fit_its_type_is_text_for_the_service_to_reject() {
-        assert_eq!(
-            body("duration", "five").unwrap(),
-            json!({"duration": "five"})
-        );
+        assert_eq!(body("duration", "five").unwrap(), json!({"duration": "five"}));
     }
 
     #[test]

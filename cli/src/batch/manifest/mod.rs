@@ -73,9 +73,8 @@ impl Manifest {
     ///
     /// Returns an error if the file cannot be read, or if the header of a CSV file is not valid.
     pub(super) fn open(path: &Path, default_operation: Operation) -> Result<Self, Failure> {
-        let is_csv = path
-            .extension()
-            .is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
+        let is_csv =
+            path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
         let unreadable =
             |error: io::Error| Failure::usage(format!("cannot read {}: {error}", path.display()));
         let file = File::open(path).map_err(unreadable)?;
@@ -213,8 +212,7 @@ impl Manifest {
 
     fn records(&self, start: RecordPosition) -> Result<RecordReader<BufReader<&File>>, Failure> {
         let mut file = &self.file;
-        file.seek(SeekFrom::Start(start.offset))
-            .map_err(|error| self.failure(&error))?;
+        file.seek(SeekFrom::Start(start.offset)).map_err(|error| self.failure(&error))?;
         Ok(RecordReader::new(BufReader::new(file), self.format, start))
     }
 
@@ -252,12 +250,7 @@ impl Manifest {
             return Err(invalid(why));
         }
         let body = check_body(operation, body).map_err(invalid)?;
-        Ok(Line {
-            id,
-            operation,
-            names_operation: named.is_some(),
-            body,
-        })
+        Ok(Line { id, operation, names_operation: named.is_some(), body })
     }
 
     fn number(&self, position: RecordPosition) -> u32 {
@@ -291,9 +284,7 @@ impl Line {
     pub(super) fn hash(&self) -> u64 {
         let body = Value::Object(self.body.clone());
         let hash = RequestHash::new("", "", self.operation, &[], &body, None).to_string();
-        hash.get(..16)
-            .and_then(|prefix| u64::from_str_radix(prefix, 16).ok())
-            .unwrap_or_default()
+        hash.get(..16).and_then(|prefix| u64::from_str_radix(prefix, 16).ok()).unwrap_or_default()
     }
 }
 
@@ -328,10 +319,7 @@ pub(crate) fn parse_operation(name: &str) -> Result<Operation, String> {
         Some(operation) => Ok(operation),
         None => {
             let names: Vec<_> = operations().map(Operation::name).collect();
-            let similar = names
-                .iter()
-                .copied()
-                .map(|it| (strsim::jaro_winkler(name, it), it));
+            let similar = names.iter().copied().map(|it| (strsim::jaro_winkler(name, it), it));
             let nearest = similar.max_by(|a, b| a.0.total_cmp(&b.0));
             let guess = nearest.filter(|(similarity, _)| *similarity >= MIN_SIMILARITY);
             Err(match guess {
@@ -349,10 +337,7 @@ pub(crate) fn parse_operation(name: &str) -> Result<Operation, String> {
 
 /// Returns the operations that a batch can submit.
 pub(crate) fn operations() -> impl Iterator<Item = Operation> {
-    Operation::ALL
-        .iter()
-        .copied()
-        .filter(|it| is_supported(*it))
+    Operation::ALL.iter().copied().filter(|it| is_supported(*it))
 }
 
 /// Returns whether an operation submits a job or a run, and takes no path segment. A top-up is paid
@@ -422,10 +407,7 @@ mod tests {
         let ids: Vec<_> = lines.iter().map(|line| line.id.as_str()).collect();
         assert_eq!(ids, ["1", "x", "7"]);
         assert_eq!(lines[1].operation, Operation::ImageGenerate);
-        assert_eq!(
-            Value::Object(lines[0].body.clone()),
-            json!({"model": "auto", "prompt": "a"})
-        );
+        assert_eq!(Value::Object(lines[0].body.clone()), json!({"model": "auto", "prompt": "a"}));
         let mut other = lines[1].clone();
         assert_eq!(other.hash(), lines[1].hash());
         other.operation = Operation::Image1Generate;
@@ -444,19 +426,13 @@ mod tests {
     #[test]
     fn invalid_lines_are_named() {
         let rows = [
-            (
-                "{\"body\":{}}\n{",
-                "line 2, column 1: the JSON ends too early",
-            ),
+            ("{\"body\":{}}\n{", "line 2, column 1: the JSON ends too early"),
             (
                 "{\"prompt\": \"x\"}",
                 "line 1, column 9: unknown field `prompt`: expected one of `id`, `operation`, \
                 `body` (the fields of the request belong into \"body\")",
             ),
-            (
-                "7",
-                "line 1, column 1: invalid type: integer `7`: expected an object",
-            ),
+            ("7", "line 1, column 1: invalid type: integer `7`: expected an object"),
             ("{\"id\": \"a\"}", "`body` is missing"),
             ("{\"id\": \"\", \"body\": {}}", "`id` is empty"),
             ("{\"id\": [], \"body\": {}}", "invalid id []"),
@@ -468,22 +444,13 @@ mod tests {
                 "{\"operation\": \"image-generat\", \"body\": {}}",
                 "invalid operation `image-generat`: did you mean `image_generate`?",
             ),
-            (
-                "{\"operation\": \"alias_image_1_0\", \"body\": {}}",
-                "invalid operation",
-            ),
-            (
-                "{\"operation\": \"top_ups_create\", \"body\": {}}",
-                "invalid operation",
-            ),
+            ("{\"operation\": \"alias_image_1_0\", \"body\": {}}", "invalid operation"),
+            ("{\"operation\": \"top_ups_create\", \"body\": {}}", "invalid operation"),
             (
                 "{\"operation\": \"agent_completions_create\", \"body\": {\"instruction\": \"x\"}}",
                 "`generation_spend_cap_usd` is required",
             ),
-            (
-                "{\"body\": {\"prompt\": null}}",
-                "`prompt` must not be null",
-            ),
+            ("{\"body\": {\"prompt\": null}}", "`prompt` must not be null"),
         ];
         for (text, expected) in rows {
             let failure = lines("m.jsonl", text).unwrap_err();
@@ -493,10 +460,7 @@ mod tests {
         }
         let row = lines("m.csv", "id,prompt\na,x\nb,x,y\n").unwrap_err();
         let headline = row.headline();
-        assert!(
-            headline.contains("row 2 (line 3): it has 3 cells"),
-            "{headline}"
-        );
+        assert!(headline.contains("row 2 (line 3): it has 3 cells"), "{headline}");
         let quote = lines("m.csv", "id,prompt\na,\"x\n").unwrap_err();
         let headline = quote.headline();
         assert!(
@@ -513,10 +477,7 @@ mod tests {
         assert!(failure.headline().contains("line 1, column 1"));
         let others = failure.detail_lines();
         assert_eq!(others.len(), 10);
-        assert!(
-            others[8].contains("line 10, column 1: invalid type"),
-            "{others:?}"
-        );
+        assert!(others[8].contains("line 10, column 1: invalid type"), "{others:?}");
         assert_eq!(others[9], "and 3 more problems");
     }
 

@@ -60,12 +60,7 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
         Operation::FormatsBulkCreate,
         Operation::FormatsBySlugBulkCreate,
     );
-    let request = SubmitRequest {
-        noun: "bulk queue",
-        operation,
-        segments,
-        body: body_of(args)?,
-    };
+    let request = SubmitRequest { noun: "bulk queue", operation, segments, body: body_of(args)? };
     submit::run::<QueueResource>(session, request, &args.options, ReceiptMode::default()).await
 }
 
@@ -82,9 +77,7 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
         (Some(path), None) => items::read(path)?,
         (None, Some(items)) => (Map::new(), items::from_json(items)?),
         (Some(_), Some(_)) => {
-            return Err(Failure::usage(
-                "--input and --param items=[…] cannot be used together",
-            ));
+            return Err(Failure::usage("--input and --param items=[…] cannot be used together"));
         }
         (None, None) => {
             return Err(Failure::usage("the queue has no items")
@@ -93,10 +86,10 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     };
     if !BULK_ITEMS_RANGE.contains(&items.len()) {
         let (least, most) = (BULK_ITEMS_RANGE.start(), BULK_ITEMS_RANGE.end());
-        let source = args.input.as_ref().map_or_else(
-            || "--param items".to_owned(),
-            |path| path.display().to_string(),
-        );
+        let source = args
+            .input
+            .as_ref()
+            .map_or_else(|| "--param items".to_owned(), |path| path.display().to_string());
         return Err(Failure::usage(format!(
             "invalid number of items in {source}: {}, expected {least} to {most}",
             items.len()
@@ -118,9 +111,7 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     let body = body.finish()?;
     let concurrency = body.get("concurrency");
     if let Some(concurrency) = concurrency
-        && !concurrency
-            .as_u64()
-            .is_some_and(|it| BULK_CONCURRENCY_RANGE.contains(&it))
+        && !concurrency.as_u64().is_some_and(|it| BULK_CONCURRENCY_RANGE.contains(&it))
     {
         let (least, most) = (BULK_CONCURRENCY_RANGE.start(), BULK_CONCURRENCY_RANGE.end());
         return Err(Failure::usage(format!(
@@ -139,9 +130,7 @@ fn items_param(args: &Bulk) -> Option<&Value> {
 fn defaults(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     let mut body = RequestBody::default();
     let instruction = args.instruction.as_ref();
-    let instruction = instruction
-        .map(|text| read_text("--instruction", text))
-        .transpose()?;
+    let instruction = instruction.map(|text| read_text("--instruction", text)).transpose()?;
     body.set("instruction", instruction)?;
     body.set("webhook_url", args.webhook_url.clone())?;
     for param in args.params.iter().filter(|param| param.name != ITEMS) {

@@ -13,13 +13,8 @@ use crate::rows::{Header, RecordFormat, RecordPosition, RecordReader};
 use crate::text::json_error;
 
 /// CSV columns that are text fields of a run.
-const TEXT_COLUMNS: [&str; 5] = [
-    "instruction",
-    "previous_run_id",
-    "model",
-    "webhook_url",
-    "on_active_run",
-];
+const TEXT_COLUMNS: [&str; 5] =
+    ["instruction", "previous_run_id", "model", "webhook_url", "on_active_run"];
 /// CSV columns that are JSON fields of a run.
 const JSON_COLUMNS: [&str; 4] = ["output_schema", "response_format", "attachments", "input"];
 /// The CSV column that is an amount in dollars.
@@ -36,9 +31,7 @@ pub(super) struct BulkItem {
 /// Reads a file, and returns the fields of the body other than the items, and the items.
 pub(super) fn read(path: &Path) -> Result<(Map<String, Value>, Vec<BulkItem>), Failure> {
     let bytes = read_file("--input", path)?;
-    let extension = path
-        .extension()
-        .map(|it| it.to_string_lossy().to_lowercase());
+    let extension = path.extension().map(|it| it.to_string_lossy().to_lowercase());
     let items = match extension.as_deref() {
         Some("json") => return json_body(&bytes),
         Some("csv") => parse_csv(&bytes)?,
@@ -78,13 +71,8 @@ pub(super) fn from_json(items: &Value) -> Result<Vec<BulkItem>, Failure> {
     let items = items.iter().enumerate().map(|(index, item)| {
         let location = format!("items[{index}]");
         match item {
-            Value::Object(fields) => Ok(BulkItem {
-                location,
-                fields: fields.clone(),
-            }),
-            _ => Err(Failure::usage(format!(
-                "invalid {location}: expected a JSON object"
-            ))),
+            Value::Object(fields) => Ok(BulkItem { location, fields: fields.clone() }),
+            _ => Err(Failure::usage(format!("invalid {location}: expected a JSON object"))),
         }
     });
     items.collect()
@@ -188,10 +176,7 @@ mod tests {
     use super::*;
 
     fn fields(items: &[BulkItem]) -> Value {
-        items
-            .iter()
-            .map(|it| Value::Object(it.fields.clone()))
-            .collect()
+        items.iter().map(|it| Value::Object(it.fields.clone())).collect()
     }
 
     #[test]
@@ -230,35 +215,14 @@ mod tests {
             (parse_csv(b"a;b\n1;2\n"), "separated by ';'"),
             (parse_csv(b"a,a\n1,2\n"), "the column `a` twice"),
             (parse_csv(b"a,\n1,2\n"), "without a name"),
-            (
-                parse_csv(b"a,b\n1\n"),
-                "line 2: it has 1 cell, but the header has 2 columns",
-            ),
-            (
-                parse_csv(b"a,b\r\n1,2\r\n\r\n1\r\n"),
-                "line 4: it has 1 cell",
-            ),
-            (
-                parse_csv(b"a\n\"1\n1\"\n\"2\n3\n"),
-                "line 4 has a quote that is not closed",
-            ),
-            (
-                parse_csv(b"a\n1\"\n\"\"\"\n\n"),
-                "line 3 has a quote that is not closed",
-            ),
-            (
-                parse_csv(b"attachments\n\n[]\n\n[\n"),
-                "line 5, attachments",
-            ),
-            (
-                parse_csv(b"generation_spend_cap_usd\nmuch\n"),
-                "line 2, generation_spend_cap_usd",
-            ),
+            (parse_csv(b"a,b\n1\n"), "line 2: it has 1 cell, but the header has 2 columns"),
+            (parse_csv(b"a,b\r\n1,2\r\n\r\n1\r\n"), "line 4: it has 1 cell"),
+            (parse_csv(b"a\n\"1\n1\"\n\"2\n3\n"), "line 4 has a quote that is not closed"),
+            (parse_csv(b"a\n1\"\n\"\"\"\n\n"), "line 3 has a quote that is not closed"),
+            (parse_csv(b"attachments\n\n[]\n\n[\n"), "line 5, attachments"),
+            (parse_csv(b"generation_spend_cap_usd\nmuch\n"), "line 2, generation_spend_cap_usd"),
             (parse_csv(b"attachments\n[\n"), "line 2, attachments"),
-            (
-                parse_csv(b"input,a\n[],1\n"),
-                "input: expected a JSON object",
-            ),
+            (parse_csv(b"input,a\n[],1\n"), "input: expected a JSON object"),
             (json_body(b"[]").map(|it| it.1), "array `items`"),
             (json_body(br#"{"items": [1]}"#).map(|it| it.1), "items[0]"),
             (read(Path::new("/dev/null")).map(|it| it.1), ".jsonl, .csv"),

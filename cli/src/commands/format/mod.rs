@@ -98,10 +98,7 @@ pub(crate) async fn run(session: &Session, format: FormatCommand) -> Result<(), 
 
 async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
     check_single_stdin_reader(&[
-        (
-            "--input",
-            args.start.input.as_deref().and_then(Path::to_str),
-        ),
+        ("--input", args.start.input.as_deref().and_then(Path::to_str)),
         ("--instruction", args.instruction.given()),
         ("--output-schema", args.fields.output_schema.as_deref()),
         ("--response-format", args.fields.response_format.as_deref()),
@@ -117,12 +114,7 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
         Operation::FormatsRunsCreate,
         Operation::FormatsBySlugRunsCreate,
     );
-    let request = SubmitRequest {
-        noun: "Format run",
-        operation,
-        segments,
-        body,
-    };
+    let request = SubmitRequest { noun: "Format run", operation, segments, body };
     let receipt_mode = args.start.receipt_mode.into();
     submit::run::<FormatRun>(session, request, &args.start.options, receipt_mode).await
 }

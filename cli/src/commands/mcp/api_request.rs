@@ -17,19 +17,12 @@ pub(super) struct ApiRequest<'a> {
 impl<'a> ApiRequest<'a> {
     /// Creates a request without a body.
     pub(super) fn new(operation: Operation, segments: &'a [&'a str]) -> Self {
-        Self {
-            operation,
-            segments,
-            body: None,
-        }
+        Self { operation, segments, body: None }
     }
 
     /// Adds a body.
     pub(super) fn body(self, body: &'a Value) -> Self {
-        Self {
-            body: Some(body),
-            ..self
-        }
+        Self { body: Some(body), ..self }
     }
 
     /// Sends the request, and returns the response's `data`.
@@ -46,10 +39,7 @@ impl<'a> ApiRequest<'a> {
         let response = raw.await.map_err(|error| ToolError::from(&error))?;
         let mut body: Value = serde_json::from_slice(&response.body).map_err(|_| {
             let status = response.status;
-            ToolError::new(
-                "no_answer",
-                format!("cannot decode the response with status {status}"),
-            )
+            ToolError::new("no_answer", format!("cannot decode the response with status {status}"))
         })?;
         Ok(body.get_mut("data").map_or(Value::Null, Value::take))
     }

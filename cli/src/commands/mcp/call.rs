@@ -52,11 +52,8 @@ pub(crate) struct Call {
 /// Runs the command.
 pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
     let arguments = arguments(args)?;
-    let McpAccess {
-        builder,
-        url,
-        key_fingerprint,
-    } = session.mcp(args.endpoint.mcp_url.as_deref())?;
+    let McpAccess { builder, url, key_fingerprint } =
+        session.mcp(args.endpoint.mcp_url.as_deref())?;
     let builder = builder.account(key_fingerprint.as_str());
     let connect = async {
         let client = builder.connect().await.map_err(read_failure)?;
@@ -110,9 +107,7 @@ impl PaidCall<'_> {
         }
         let price = match arguments.get(MAX_SPEND) {
             Some(limit) => {
-                let text = limit
-                    .as_str()
-                    .map_or_else(|| limit.to_string(), str::to_owned);
+                let text = limit.as_str().map_or_else(|| limit.to_string(), str::to_owned);
                 let max_usd = parse_usd(&text)
                     .map_err(|why| Failure::usage(format!("argument {MAX_SPEND}: {why}")))?;
                 Price::SpendCap(SpendCap { max_usd, runs: 1 })
@@ -127,13 +122,7 @@ impl PaidCall<'_> {
         };
         if self.spending.dry_run {
             pricing::check_max_price(&price, self.spending.max_price)?;
-            return dry_run(
-                self.session,
-                self.url,
-                &self.tool.name,
-                &request.body,
-                &price,
-            );
+            return dry_run(self.session, self.url, &self.tool.name, &request.body, &price);
         }
         let paid = PaidRequest {
             surface: SurfaceChoice::Developer,
@@ -177,9 +166,7 @@ impl PaidCall<'_> {
         let result = payment.send(self.session, calling, &key, failed).await?;
         let printed = print(self.session, &result);
         let outcome = wait::outcome_of(&printed).map(|_| Outcome::Submitted);
-        payment
-            .close(&self.session.printer, result.intent_id(), outcome)
-            .await;
+        payment.close(&self.session.printer, result.intent_id(), outcome).await;
         printed
     }
 
@@ -193,10 +180,8 @@ impl PaidCall<'_> {
             return match flag {
                 None => Ok(None),
                 Some(_) => {
-                    let why = format!(
-                        "the tool {} does not accept an idempotency key",
-                        self.tool.name
-                    );
+                    let why =
+                        format!("the tool {} does not accept an idempotency key", self.tool.name);
                     Err(Failure::usage(why))
                 }
             };
@@ -205,10 +190,9 @@ impl PaidCall<'_> {
             None => Ok(flag),
             Some(key) => {
                 let key = key.as_str().unwrap_or_default().parse();
-                key.map(Some)
-                    .map_err(|error: svc_sdk::types::InvalidField| {
-                        Failure::usage(error.to_string())
-                    })
+                key.map(Some).map_err(|error: svc_sdk::types::InvalidField| {
+                    Failure::usage(error.to_string())
+                })
             }
         }
     }
@@ -301,10 +285,7 @@ fn print(session: &Session, result: &ToolResult) -> Result<(), Failure> {
 }
 
 fn arguments(args: &Call) -> Result<Map<String, Value>, Failure> {
-    let mut arguments = match args
-        .input
-        .as_deref()
-        .map(|input| read_json_or_file("--input", input))
+    let mut arguments = match args.input.as_deref().map(|input| read_json_or_file("--input", input))
     {
         None => Map::new(),
         Some(input) => match input? {

@@ -49,10 +49,7 @@ pub(super) fn call_failure(error: mcp::Error) -> Failure {
                 None => failure,
             }
         }
-        mcp::Error::Protocol {
-            code: -32602,
-            message,
-        } => Failure::usage(message),
+        mcp::Error::Protocol { code: -32602, message } => Failure::usage(message),
         other => Failure::other(other.to_string()).with_client_code(ClientCode::UnreadableResponse),
     }
 }

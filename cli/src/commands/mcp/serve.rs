@@ -62,11 +62,7 @@ pub(crate) async fn run(session: &Session, args: &Serve) -> Result<(), Failure> 
     let serving = async {
         let running = server.serve(rmcp::transport::stdio()).await;
         let running = running.map_err(|error| serve_failure(&error))?;
-        running
-            .waiting()
-            .await
-            .map(|_| ())
-            .map_err(|error| serve_failure(&error))
+        running.waiting().await.map(|_| ()).map_err(|error| serve_failure(&error))
     };
     tokio::select! {
         served = serving => served,

@@ -30,12 +30,7 @@ struct Ledger {
 impl SpendLimits {
     /// Creates limits with nothing spent.
     pub(super) fn new(per_call: Option<Usd>, total: Option<Usd>, allow_unpriced: bool) -> Self {
-        Self {
-            per_call,
-            total,
-            allow_unpriced,
-            ledger: Mutex::default(),
-        }
+        Self { per_call, total, allow_unpriced, ledger: Mutex::default() }
     }
 
     /// Returns the maximum cost of a call: the lower of the requested limit and the server's limit.
@@ -104,10 +99,7 @@ allow such calls by starting the server with --allow-unpriced and without --max-
                 );
                 Err(ToolError::new("max_total_exceeded", message))
             }
-            (None, _) => Err(ToolError::new(
-                "max_total_exceeded",
-                "the total is out of range",
-            )),
+            (None, _) => Err(ToolError::new("max_total_exceeded", "the total is out of range")),
             (Some(spent), _) => {
                 ledger.spent = spent;
                 ledger.pending.insert(key.clone(), cost);
@@ -153,10 +145,7 @@ mod tests {
 
     #[test]
     fn requested_limit_can_only_lower_the_server_limit() {
-        let limits = SpendLimits {
-            per_call: Some(usd("0.5")),
-            ..SpendLimits::default()
-        };
+        let limits = SpendLimits { per_call: Some(usd("0.5")), ..SpendLimits::default() };
         assert_eq!(limits.spend_limit(Some(&json!(0.2))), Ok(usd("0.2")));
         assert_eq!(limits.spend_limit(Some(&json!(100))), Ok(usd("0.5")));
         assert_eq!(limits.spend_limit(None), Ok(usd("0.5")));
@@ -169,10 +158,7 @@ mod tests {
 
     #[test]
     fn total_counts_reservations_and_release_frees_them() {
-        let limits = SpendLimits {
-            total: Some(usd("1")),
-            ..SpendLimits::default()
-        };
+        let limits = SpendLimits { total: Some(usd("1")), ..SpendLimits::default() };
         let [a, b, c]: [IdempotencyKey; 3] = ["a", "b", "c"].map(|key| key.parse().unwrap());
         let reserve = |key, cost, spend_limit| limits.reserve(key, usd(cost), usd(spend_limit));
         assert_eq!(code(reserve(&a, "2", "1.9")), "max_spend_exceeded");

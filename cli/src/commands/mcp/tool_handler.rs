@@ -71,8 +71,7 @@ impl ToolHandler {
             Tool::VideoGenerate => self.video(arguments).await,
             Tool::MusicGenerate => {
                 let operation = Operation::Music1Generate;
-                self.developer_job("music track", operation, arguments)
-                    .await
+                self.developer_job("music track", operation, arguments).await
             }
             Tool::FormatRun => self.format_run(arguments).await,
             Tool::AgentCompletion => self.agent_run(arguments).await,
@@ -110,24 +109,19 @@ impl ToolHandler {
 
     async fn image(&self, mut arguments: Map<String, Value>) -> ToolResult {
         let Some(open) = &self.open else {
-            return self
-                .developer_job("image", Operation::Image1Generate, arguments)
-                .await;
+            return self.developer_job("image", Operation::Image1Generate, arguments).await;
         };
         if !arguments.contains_key("model") {
             let list = ApiRequest::new(Operation::ImageModelsList, &[]);
             let models = list.send(&open.client).await?;
-            let first = models
-                .pointer("/0/id")
-                .or_else(|| models.pointer("/items/0/id"));
+            let first = models.pointer("/0/id").or_else(|| models.pointer("/items/0/id"));
             let Some(model) = first.cloned() else {
                 let message = "model is required: the service does not list any image models";
                 return Err(ToolError::new("invalid_request", message));
             };
             arguments.insert("model".to_owned(), model);
         }
-        self.open_job("image", Operation::ImageGenerate, arguments)
-            .await
+        self.open_job("image", Operation::ImageGenerate, arguments).await
     }
 
     async fn video(&self, mut arguments: Map<String, Value>) -> ToolResult {
@@ -136,8 +130,7 @@ impl ToolHandler {
             return self.developer_job("video", operation, arguments).await;
         }
         arguments.entry("model").or_insert_with(|| json!("auto"));
-        self.open_job("video", Operation::VideoGenerate, arguments)
-            .await
+        self.open_job("video", Operation::VideoGenerate, arguments).await
     }
 
     /// Submits a job on the open surface, where the price is known in advance.
@@ -149,8 +142,7 @@ impl ToolHandler {
     ) -> ToolResult {
         let spend_limit = self.spend_limit(&mut arguments)?;
         let request = SubmitRequest::new(noun, operation, arguments);
-        self.submit::<JobResource<Open>>(self.open()?, &request, spend_limit)
-            .await
+        self.submit::<JobResource<Open>>(self.open()?, &request, spend_limit).await
     }
 
     /// Submits a job on the developer surface, where the price is unknown in advance.
@@ -163,8 +155,7 @@ impl ToolHandler {
         let spend_limit = self.spend_limit(&mut arguments)?;
         arguments.remove("model");
         let request = SubmitRequest::new(noun, operation, arguments);
-        self.submit::<JobResource<Developer>>(self.developer()?, &request, spend_limit)
-            .await
+        self.submit::<JobResource<Developer>>(self.developer()?, &request, spend_limit).await
     }
 
     async fn format_run(&self, mut arguments: Map<String, Value>) -> ToolResult {
@@ -178,18 +169,15 @@ impl ToolHandler {
         let default_cap = read.get("generation_spend_cap_usd_micros");
         let default_cap = default_cap.and_then(Value::as_i64).map(Usd::from_micros);
         set_cap(&mut arguments, default_cap, spend_limit)?;
-        let (operation, segments) = format.select_operation(
-            Operation::FormatsRunsCreate,
-            Operation::FormatsBySlugRunsCreate,
-        );
+        let (operation, segments) = format
+            .select_operation(Operation::FormatsRunsCreate, Operation::FormatsBySlugRunsCreate);
         let request = SubmitRequest {
             noun: "Format run",
             operation,
             segments: segments.into_iter().map(str::to_owned).collect(),
             body: arguments,
         };
-        self.submit::<FormatRun>(access, &request, spend_limit)
-            .await
+        self.submit::<FormatRun>(access, &request, spend_limit).await
     }
 
     async fn agent_run(&self, mut arguments: Map<String, Value>) -> ToolResult {
@@ -211,10 +199,8 @@ impl ToolHandler {
         request: &SubmitRequest,
         spend_limit: Usd,
     ) -> ToolResult {
-        let paid = PaidRequest {
-            max_price: Some(spend_limit),
-            ..PaidRequest::new(access, request)
-        };
+        let paid =
+            PaidRequest { max_price: Some(spend_limit), ..PaidRequest::new(access, request) };
         let journal = match &self.state_dir {
             Some(state_dir) => Some(Submissions::create(state_dir).await?),
             None => None,
@@ -325,8 +311,7 @@ impl ToolHandler {
     }
 
     fn spend_limit(&self, arguments: &mut Map<String, Value>) -> Result<Usd, ToolError> {
-        self.limits
-            .spend_limit(arguments.remove("max_spend_usd").as_ref())
+        self.limits.spend_limit(arguments.remove("max_spend_usd").as_ref())
     }
 
     fn open(&self) -> Result<&Access<Open>, ToolError> {
@@ -377,10 +362,7 @@ fn set_cap(
 fn require_id<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a str, ToolError> {
     let id = arguments.get(name).and_then(Value::as_str);
     id.ok_or_else(|| {
-        ToolError::new(
-            "invalid_request",
-            format!("{name} is required: expected a string"),
-        )
+        ToolError::new("invalid_request", format!("{name} is required: expected a string"))
     })
 }
 

@@ -173,22 +173,19 @@ impl Tool {
         let status = json!({"type": "string"});
         let artifacts = json!({"type": "array", "items": {"type": "object"}});
         match self {
-            Self::ImageGenerate | Self::VideoGenerate | Self::MusicGenerate => (
-                json!({"job_id": {"type": "string"}, "job": {"type": "object"}}),
-                &["job_id"],
-            ),
-            Self::FormatRun | Self::AgentCompletion => (
-                json!({"run_id": {"type": "string"}, "status": status}),
-                &["run_id"],
-            ),
+            Self::ImageGenerate | Self::VideoGenerate | Self::MusicGenerate => {
+                (json!({"job_id": {"type": "string"}, "job": {"type": "object"}}), &["job_id"])
+            }
+            Self::FormatRun | Self::AgentCompletion => {
+                (json!({"run_id": {"type": "string"}, "status": status}), &["run_id"])
+            }
             Self::JobsStatus | Self::RunStatus => (
                 json!({"status": status, "terminal": {"type": "boolean"}, "next_poll_after_seconds": {"type": "number"}}),
                 &["status", "terminal"],
             ),
-            Self::JobsResult | Self::RunResult => (
-                json!({"status": status, "artifacts": artifacts}),
-                &["status"],
-            ),
+            Self::JobsResult | Self::RunResult => {
+                (json!({"status": status, "artifacts": artifacts}), &["status"])
+            }
             Self::Estimate => (json!({"price_usd": {"type": "string"}}), &["price_usd"]),
             Self::ModelsList | Self::Balance => (json!({}), &[]),
         }

@@ -94,12 +94,7 @@ fn totals<'a>(entries: impl IntoIterator<Item = &'a UsageEntry>) -> Vec<Total> {
     }
     sums.into_iter()
         .rev()
-        .map(|((day, kind), (count, amount_usd))| Total {
-            day,
-            kind,
-            count,
-            amount_usd,
-        })
+        .map(|((day, kind), (count, amount_usd))| Total { day, kind, count, amount_usd })
         .collect()
 }
 
@@ -166,9 +161,7 @@ async fn of_jobs(session: &Session, client: &Client, spends: &[Spend]) -> HashMa
             Some(Err(error)) => {
                 let failure = Failure::from(error);
                 let why = failure.headline();
-                session
-                    .printer
-                    .warn(&format!("cannot read the models of the jobs: {why}"));
+                session.printer.warn(&format!("cannot read the models of the jobs: {why}"));
                 break;
             }
             None => break,

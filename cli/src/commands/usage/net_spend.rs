@@ -80,11 +80,7 @@ pub(super) fn net_spend<'a>(
                 (None, None, None) => Subject::Other,
             };
             let day = day_of(entry).to_owned();
-            spends.push(Spend {
-                day,
-                subject,
-                micros,
-            });
+            spends.push(Spend { day, subject, micros });
         }
     }
     spends
@@ -122,9 +118,7 @@ pub(super) fn render(
     let by_day: Vec<_> = by_day.into_iter().rev().collect();
     let mut by_model: Vec<_> = by_model.into_iter().collect();
     by_model.sort_by_key(|(_, micros)| Reverse(*micros));
-    let total = spends
-        .iter()
-        .fold(0_i64, |sum, spend| sum.saturating_add(spend.micros));
+    let total = spends.iter().fold(0_i64, |sum, spend| sum.saturating_add(spend.micros));
     let total = money(Usd::from_micros(total));
     let heading = |text: &str| style(text.to_owned()).bold().force_styling(colored);
     format!(
@@ -155,9 +149,7 @@ fn bars(sums: &[(&str, i64)], width: usize, colored: bool) -> String {
     let label_width = label_width.unwrap_or_default();
     let amount_width = rows.iter().map(|(_, amount, _)| amount.len()).max();
     let amount_width = amount_width.unwrap_or_default();
-    let bar_width = width
-        .saturating_sub(label_width + amount_width + 4)
-        .min(MAX_BAR_WIDTH);
+    let bar_width = width.saturating_sub(label_width + amount_width + 4).min(MAX_BAR_WIDTH);
     let most = rows.iter().map(|(.., micros)| *micros).max();
     let most = most.unwrap_or_default().max(1);
     let mut text = String::new();
@@ -192,23 +184,12 @@ mod tests {
         let entry = |kind: &str, job: &str, amount: &str| json!({"kind": kind, "job_id": job, "amount_usd": amount, "created_at": "2026-01-02T10:00:00Z"});
         let rows = [
             // A job that completed for less than was reserved.
-            (
-                vec![
-                    ("reservation", "2.0"),
-                    ("capture", "0.5"),
-                    ("refund", "1.5"),
-                ],
-                vec![500_000],
-            ),
+            (vec![("reservation", "2.0"), ("capture", "0.5"), ("refund", "1.5")], vec![500_000]),
             // A job that failed.
             (vec![("reservation", "2.0"), ("refund", "2.0")], vec![]),
             // A job that was given back after it completed.
             (
-                vec![
-                    ("reservation", "2.0"),
-                    ("capture", "2.0"),
-                    ("refund", "2.0"),
-                ],
+                vec![("reservation", "2.0"), ("capture", "2.0"), ("refund", "2.0")],
                 vec![2_000_000, -2_000_000],
             ),
             // The reservation is older than the entries that were read.
@@ -235,10 +216,7 @@ mod tests {
             {"kind": "capture", "amount_usd": "0.4", "job_id": "job_2", "model": "video-f"}
         ]))
         .unwrap();
-        let subjects: Vec<Subject> = net_spend(&entries)
-            .into_iter()
-            .map(|it| it.subject)
-            .collect();
+        let subjects: Vec<Subject> = net_spend(&entries).into_iter().map(|it| it.subject).collect();
         assert_eq!(
             subjects,
             [
@@ -257,12 +235,7 @@ mod tests {
             ("2026-01-02", Subject::Run, 10_000),
             ("2026-01-02", Subject::Job("job_3".into()), 500),
         ];
-        rows.map(|(day, subject, micros)| Spend {
-            day: day.into(),
-            subject,
-            micros,
-        })
-        .into()
+        rows.map(|(day, subject, micros)| Spend { day: day.into(), subject, micros }).into()
     }
 
     fn models() -> HashMap<String, String> {

@@ -219,10 +219,7 @@ async fn read(
         if items.len() > max_items {
             items.truncate(max_items);
             let cursor = items.last().map(|item| item.id.clone());
-            return Ok((
-                items,
-                cursor.map_or(Continuation::WithoutCursor, Continuation::Cursor),
-            ));
+            return Ok((items, cursor.map_or(Continuation::WithoutCursor, Continuation::Cursor)));
         }
         if is_last {
             return Ok((items, Continuation::None));
@@ -369,9 +366,7 @@ async fn replay(session: &Session, args: Replay) -> Result<(), Failure> {
     if let Some(Time(since)) = args.since {
         let until = args.until.map_or_else(clock::now, |Time(until)| until);
         if until <= since {
-            return Err(Failure::usage(
-                "invalid --until: expected a time after --since",
-            ));
+            return Err(Failure::usage("invalid --until: expected a time after --since"));
         }
         let range = SystemTime::from(since)..SystemTime::from(until);
         filters.push(ReplayFilter::ReceivedIn(range));
@@ -381,17 +376,13 @@ async fn replay(session: &Session, args: Replay) -> Result<(), Failure> {
         let count = store.replay(filter).await;
         replayed += count.map_err(|error| store_failure(&error))?;
     }
-    session
-        .printer
-        .print_item(&Replayed { replayed }, |report| {
-            let mut table = Table::key_value();
-            table.field("replayed", Some(report.replayed));
-            table
-        })?;
+    session.printer.print_item(&Replayed { replayed }, |report| {
+        let mut table = Table::key_value();
+        table.field("replayed", Some(report.replayed));
+        table
+    })?;
     if usize::try_from(replayed).is_ok_and(|count| count < args.ids.len()) {
-        session
-            .printer
-            .note("events that are pending or in progress were left unchanged");
+        session.printer.note("events that are pending or in progress were left unchanged");
     }
     Ok(())
 }
@@ -427,9 +418,7 @@ impl FromStr for Age {
             _ => (text, 1),
         };
         let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        let seconds = is_number
-            .then(|| number.parse::<u64>().ok()?.checked_mul(factor))
-            .flatten();
+        let seconds = is_number.then(|| number.parse::<u64>().ok()?.checked_mul(factor)).flatten();
         let seconds = seconds.ok_or("expected an age such as 90s, 15m, 12h or 30d")?;
         Ok(Self(Duration::from_secs(seconds)))
     }

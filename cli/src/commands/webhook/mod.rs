@@ -123,9 +123,9 @@ async fn secrets(
         Err(why) => {
             let missing = Secrets::missing();
             let why = why.headline();
-            return Err(missing.hint(format!(
-                "or let svc fetch it from the service, which failed: {why}"
-            )));
+            return Err(
+                missing.hint(format!("or let svc fetch it from the service, which failed: {why}"))
+            );
         }
     };
     let secrets = fetch_secrets(&access.client).await.map_err(|failure| {

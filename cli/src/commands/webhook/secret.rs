@@ -58,9 +58,7 @@ async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
         let question = format!("{consequence}\nRotate the signing secret?");
         session.confirm(&question, "nothing was rotated").await?;
     }
-    let sent = session
-        .send(client.webhooks().rotate_signing_secret())
-        .await;
+    let sent = session.send(client.webhooks().rotate_signing_secret()).await;
     let rotated = sent.map_err(|failure| {
         let failure = failure.context("could not rotate the signing secret");
         match failure.exit() {
@@ -96,9 +94,7 @@ fn rotation_effect(current: &SigningSecret) -> String {
     match until {
         Some(until) => {
             let previous = rotation.and_then(|it| it.previous_fingerprint.as_deref());
-            let previous = previous
-                .map(|print| format!(" {print}"))
-                .unwrap_or_default();
+            let previous = previous.map(|print| format!(" {print}")).unwrap_or_default();
             format!(
                 "a rotation is in progress until {until}; rotating again revokes the previous secret{previous} immediately: receivers without a newer secret will reject all deliveries; secret {newest} stays valid for 24 hours"
             )
@@ -114,19 +110,10 @@ fn table(secret: &SigningSecret) -> Table {
     let mut table = Table::key_value();
     table.field("fingerprint", secret.fingerprint.as_ref());
     let hidden = secret.secret.as_ref();
-    table.field(
-        "secret",
-        hidden.map(|_| "(not shown; --jq .secret prints it)"),
-    );
+    table.field("secret", hidden.map(|_| "(not shown; --jq .secret prints it)"));
     table.field("created", secret.created_at.as_ref());
-    table.field(
-        "previous fingerprint",
-        rotation.and_then(|it| it.previous_fingerprint.as_ref()),
-    );
-    table.field(
-        "previous valid until",
-        rotation.and_then(|it| it.previous_valid_until.as_ref()),
-    );
+    table.field("previous fingerprint", rotation.and_then(|it| it.previous_fingerprint.as_ref()));
+    table.field("previous valid until", rotation.and_then(|it| it.previous_valid_until.as_ref()));
     table
 }
 
@@ -143,17 +130,12 @@ mod tests {
 
     #[test]
     fn consequence_describes_a_second_rotation() {
-        for (until, retires) in [
-            ("2100-01-01T00:00:00Z", true),
-            ("tomorrow", true),
-            ("2020-01-01T00:00:00Z", false),
-        ] {
+        for (until, retires) in
+            [("2100-01-01T00:00:00Z", true), ("tomorrow", true), ("2020-01-01T00:00:00Z", false)]
+        {
             let text = rotation_effect(&secret(until));
             assert_eq!(text.contains("secret 0123 immediately"), retires, "{text}");
-            assert!(
-                text.contains("immediately") && text.contains("4567"),
-                "{text}"
-            );
+            assert!(text.contains("immediately") && text.contains("4567"), "{text}");
         }
         let text = rotation_effect(&SigningSecret::default());
         assert!(text.contains("a second rotation"), "{text}");

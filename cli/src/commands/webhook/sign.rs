@@ -45,22 +45,18 @@ pub(super) fn sign(session: &Session, args: &Sign) -> Result<(), Failure> {
     let body = read_file("FILE", &args.body)?;
     let timestamp = args.timestamp.unwrap_or_else(clock::unix_seconds);
     let headers = Signer::new(secrets.keys().clone()).sign(timestamp, &body);
-    session
-        .printer
-        .print_item(&Signed::from(headers), |signed| {
-            let mut table = Table::key_value();
-            for (name, value) in &signed.headers {
-                table.field(name, Some(value));
-            }
-            table
-        })
+    session.printer.print_item(&Signed::from(headers), |signed| {
+        let mut table = Table::key_value();
+        for (name, value) in &signed.headers {
+            table.field(name, Some(value));
+        }
+        table
+    })
 }
 
 impl From<SignatureHeaders> for Signed {
     fn from(headers: SignatureHeaders) -> Self {
-        let pairs = headers
-            .pairs()
-            .map(|(name, value)| (name, value.to_owned()));
+        let pairs = headers.pairs().map(|(name, value)| (name, value.to_owned()));
         Self {
             timestamp: headers.timestamp().to_owned(),
             signature: headers.signature().to_owned(),
@@ -105,18 +101,14 @@ pub(super) fn verify(session: &Session, args: &Verify) -> Result<(), Failure> {
     args.secret.check_stdin("FILE", Some(args.body.as_path()))?;
     let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
     let body = read_file("FILE", &args.body)?;
-    let headers = DeliveryHeaders {
-        timestamp: &args.timestamp,
-        signature: &args.signature,
-    };
+    let headers = DeliveryHeaders { timestamp: &args.timestamp, signature: &args.signature };
     let verified = secrets
         .verifier(Duration::from_secs(args.tolerance))
         .verify(headers, &body, clock::unix_seconds())
         .map_err(verification_failure)?;
-    session.printer.print_item(
-        &VerifiedDelivery::new(&secrets, verified, &body),
-        VerifiedDelivery::table,
-    )
+    session
+        .printer
+        .print_item(&VerifiedDelivery::new(&secrets, verified, &body), VerifiedDelivery::table)
 }
 
 /// Returns the failure for a delivery that is rejected.

@@ -61,8 +61,7 @@ struct DeliveryReport {
 }
 
 pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Failure> {
-    args.secret
-        .check_stdin("--payload", args.payload.as_deref())?;
+    args.secret.check_stdin("--payload", args.payload.as_deref())?;
     let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
     let body = match &args.payload {
         Some(path) => read_file("--payload", path)?,
@@ -103,10 +102,8 @@ pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Fail
     })?;
     match report.status {
         200..=299 => Ok(()),
-        status => Err(
-            Failure::other(format!("the receiver returned status {status}"))
-                .with_client_code(ClientCode::HttpError),
-        ),
+        status => Err(Failure::other(format!("the receiver returned status {status}"))
+            .with_client_code(ClientCode::HttpError)),
     }
 }
 
@@ -120,11 +117,7 @@ fn sample_body(args: &Trigger) -> Result<serde_json::Value, Failure> {
     let given_id = match (sample.prefix(), &args.job_id, &args.run_id) {
         (Some("job"), id, None) | (Some("run"), None, id) | (None, None, id @ None) => id,
         _ => {
-            let flag = if args.job_id.is_some() {
-                "--job-id"
-            } else {
-                "--run-id"
-            };
+            let flag = if args.job_id.is_some() { "--job-id" } else { "--run-id" };
             let why = format!("{flag} does not apply to `{}` events", args.event);
             return Err(Failure::usage(why));
         }
@@ -149,9 +142,7 @@ async fn send(to: &Target, headers: &SignatureHeaders, body: Vec<u8>) -> Result<
     let mut request = to.post(Bytes::from(body));
     let json = http::HeaderValue::from_static("application/json");
     request.headers_mut().insert(CONTENT_TYPE, json);
-    request
-        .headers_mut()
-        .extend(http::HeaderMap::from(headers.clone()));
+    request.headers_mut().extend(http::HeaderMap::from(headers.clone()));
     let sending = transport::hyper().send(request);
     match tokio::time::timeout(RECEIVER_TIMEOUT, sending).await {
         Ok(Ok(response)) => Ok(response.status().as_u16()),
@@ -161,10 +152,7 @@ async fn send(to: &Target, headers: &SignatureHeaders, body: Vec<u8>) -> Result<
             Err(Failure::new(Exit::Unreachable, why))
         }
         Err(_) => {
-            let why = format!(
-                "no response from {to} within {} s",
-                RECEIVER_TIMEOUT.as_secs()
-            );
+            let why = format!("no response from {to} within {} s", RECEIVER_TIMEOUT.as_secs());
             Err(Failure::new(Exit::Unreachable, why))
         }
     }
@@ -181,9 +169,8 @@ pub(crate) struct Test {
 
 pub(super) async fn send_test(session: &Session, args: Test) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
-    let (url, fields) = RequestBody::read(&args.body)?
-        .with("url", args.url)?
-        .finish_with_text("url")?;
+    let (url, fields) =
+        RequestBody::read(&args.body)?.with("url", args.url)?.finish_with_text("url")?;
     let mut body = TestDeliveryCreate::new(url);
     body.extra = fields.into();
     let sent = session.send(client.webhooks().send_test(&body)).await;

@@ -25,9 +25,7 @@ impl Failure {
     pub(crate) fn detail_lines(&self) -> Vec<String> {
         let inner = &*self.0;
         let named = |name: &str, value: &Option<String>| {
-            value
-                .as_ref()
-                .map(|value| format!("{name}: {}", sanitize(value)))
+            value.as_ref().map(|value| format!("{name}: {}", sanitize(value)))
         };
         // The issues contain the same information as the details.
         let details = inner
@@ -35,10 +33,7 @@ impl Failure {
             .as_ref()
             .filter(|_| inner.issues.is_empty())
             .map(|details| format!("details: {}", sanitize(&details.to_string())));
-        let resume = inner
-            .resume
-            .as_ref()
-            .map(|command| format!("resume with: {command}"));
+        let resume = inner.resume.as_ref().map(|command| format!("resume with: {command}"));
         let resource = inner
             .resource
             .as_ref()
@@ -57,12 +52,7 @@ impl Failure {
             .chain(details)
             .chain(parts)
             .chain(api_keys)
-            .chain(
-                inner
-                    .next
-                    .iter()
-                    .map(|hint| format!("next: {}", sanitize(&hint.to_string()))),
-            )
+            .chain(inner.next.iter().map(|hint| format!("next: {}", sanitize(&hint.to_string()))))
             .chain(resume)
             .chain(resource)
             .chain(named("idempotency key", &inner.idempotency_key))
@@ -98,10 +88,7 @@ impl Failure {
             .api_keys
             .iter()
             .map(|(redacted, origin)| json!({"redacted": redacted, "origin": origin}));
-        put(
-            "api_keys",
-            Some(api_keys.collect()).filter(|_| !inner.api_keys.is_empty()),
-        );
+        put("api_keys", Some(api_keys.collect()).filter(|_| !inner.api_keys.is_empty()));
         put("next_action", text(&inner.next_action));
         put(
             "next",
@@ -177,12 +164,7 @@ mod tests {
             let details = json!({ "field": field });
             let flag = |field: &str| (field != "seed").then(|| format!("--{field}"));
             Failure::other(message)
-                .with_response(
-                    Some("invalid_request".into()),
-                    Some(400),
-                    None,
-                    Some(details),
-                )
+                .with_response(Some("invalid_request".into()), Some(400), None, Some(details))
                 .with_field_flag(flag)
                 .to_json()["error"]
                 .take()
@@ -194,10 +176,7 @@ mod tests {
         assert_eq!(error["message"], "--script or `seed` is required");
         let error = rejected("out of range", "duration");
         assert_eq!(error["message"], "--duration: out of range");
-        assert_eq!(
-            rejected("`seed` is odd", "seed")["message"],
-            "`seed` is odd"
-        );
+        assert_eq!(rejected("`seed` is odd", "seed")["message"], "`seed` is odd");
     }
 
     #[test]
@@ -210,10 +189,7 @@ mod tests {
         assert_eq!(error["code"], "failed");
         assert_eq!(error["details"]["errors"][0]["job_id"], "job_2");
         assert_eq!(error["details"]["errors"][1]["message"], "it failed");
-        assert_eq!(
-            both.detail_lines(),
-            ["not found", "  job: job_2", "it failed", "  job: job_1"]
-        );
+        assert_eq!(both.detail_lines(), ["not found", "  job: job_2", "it failed", "  job: job_1"]);
         let all_missing = Failure::several("x", vec![missing(), missing()]);
         assert_eq!(all_missing.to_json()["error"]["code"], "not_found");
     }

@@ -186,11 +186,7 @@ impl ResourceKind for QueueResource {
             })
         });
         let items = join_all(reads).await;
-        Ok(FinishedQueue {
-            counts: queue.counts(),
-            items,
-            failure,
-        })
+        Ok(FinishedQueue { counts: queue.counts(), items, failure })
     }
 
     async fn download(
@@ -241,10 +237,7 @@ impl ResourceKind for QueueResource {
         while let Some(update) = updates.next().await {
             let queue = update?.status;
             progress = report::progress(&queue.counts());
-            canceled = queue
-                .items
-                .iter()
-                .any(|it| it.status == RunStatus::Canceled);
+            canceled = queue.items.iter().any(|it| it.status == RunStatus::Canceled);
             for item in queue.items.iter().filter(|it| !it.status.is_terminal()) {
                 if let Some(run) = handle.item_run(item) {
                     run.cancel().await?;

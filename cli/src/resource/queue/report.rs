@@ -24,18 +24,9 @@ pub(super) fn summarize(
     // The service may return counts without items.
     let count = |status: &RunStatus, reported: u64| match finished.items.is_empty() {
         true => usize::try_from(reported).unwrap_or(usize::MAX),
-        false => finished
-            .items
-            .iter()
-            .filter(|it| it.status() == status)
-            .count(),
+        false => finished.items.iter().filter(|it| it.status() == status).count(),
     };
-    let receipts = || {
-        finished
-            .items
-            .iter()
-            .filter_map(|item| item.receipt.as_ref())
-    };
+    let receipts = || finished.items.iter().filter_map(|item| item.receipt.as_ref());
     let [completed, failed, canceled, skipped] = [
         (RunStatus::Completed, counts.completed),
         (RunStatus::Failed, counts.failed),
@@ -105,18 +96,12 @@ pub(super) fn summarize(
             };
             let run = item.item.run_id.as_ref();
             let run = run.map(|id| format!(", {id}")).unwrap_or_default();
-            let error = item
-                .error()
-                .map(|error| format!(": {error}"))
-                .unwrap_or_default();
+            let error = item.error().map(|error| format!(": {error}")).unwrap_or_default();
             failure = failure.issue(format!("item {index}{run} {status}{error}"));
         }
     }
     let not_downloaded = finished.items.iter().find(|item| {
-        let has_files = item
-            .receipt
-            .as_ref()
-            .is_some_and(|it| !it.artifacts.is_empty());
+        let has_files = item.receipt.as_ref().is_some_and(|it| !it.artifacts.is_empty());
         has_files && item.failure.is_some()
     });
     if let Some(item) = not_downloaded
@@ -125,10 +110,7 @@ pub(super) fn summarize(
     {
         let folder = item.folder(Path::new("DIR"));
         let command = download_command(session, id.as_str(), "format", &folder);
-        failure = failure.hint(format!(
-            "download the files of item {}: {command}",
-            item.index
-        ));
+        failure = failure.hint(format!("download the files of item {}: {command}", item.index));
     }
     Err(failure)
 }
@@ -145,18 +127,14 @@ pub(crate) fn queue(queue: &Queue) -> Table {
     for (position, item) in queue.items.iter().enumerate() {
         let index = item_index(item, position);
         let run = item.run_id.as_ref().map_or("", |id| id.as_str());
-        table.field(
-            &format!("item {index}"),
-            Some(format!("{}  {run}", item.status).trim_end()),
-        );
+        table.field(&format!("item {index}"), Some(format!("{}  {run}", item.status).trim_end()));
     }
     table.field("request", queue.request_id.as_ref());
     table
 }
 
 fn item_index(item: &QueueItem, position: usize) -> String {
-    item.index
-        .map_or_else(|| position.to_string(), |index| index.to_string())
+    item.index.map_or_else(|| position.to_string(), |index| index.to_string())
 }
 
 /// Describes the progress of a queue: `12 of 20 ended, 4 running, 2 failed`.
@@ -256,10 +234,7 @@ mod tests {
     fn progress_omits_counts_of_zero() {
         let counts = json!({"total": 20, "queued": 4, "running": 4, "completed": 11, "failed": 1});
         let queue: Queue = serde_json::from_value(json!({ "counts": counts })).unwrap();
-        assert_eq!(
-            progress(&queue.counts()),
-            "12 of 20 ended, 4 running, 1 failed"
-        );
+        assert_eq!(progress(&queue.counts()), "12 of 20 ended, 4 running, 1 failed");
     }
 
     #[test]

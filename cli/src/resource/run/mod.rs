@@ -47,10 +47,7 @@ pub(crate) type FinishedRun = crate::resource::Finished<svc_sdk::types::RunRecei
 
 /// Describes the spend of a run and its cap. An unreadable amount is unknown rather than 0.
 pub(crate) fn spend(receipt: &RunReceipt) -> String {
-    let cap = receipt
-        .usage
-        .as_ref()
-        .and_then(RunUsage::generation_spend_cap);
+    let cap = receipt.usage.as_ref().and_then(RunUsage::generation_spend_cap);
     match (receipt.billable_amount(), cap) {
         (Some(spent), Some(cap)) => format!("spent {spent} of a cap of {cap} USD"),
         (Some(spent), None) => format!("spent {spent} USD"),
@@ -133,9 +130,7 @@ impl<K: RunKind> ResourceKind for K {
         on_progress: OnProgress,
     ) {
         let download = handle.download_result(&finished.result, plan.folder());
-        finished
-            .download(download, handle, session, plan, on_progress)
-            .await;
+        finished.download(download, handle, session, plan, on_progress).await;
     }
 
     async fn stop(handle: &Handle<Self>) -> Result<Stopped, Error> {
@@ -181,9 +176,7 @@ impl<K: RunKind> ResourceKind for K {
             RunSummary::Completed(sentence) => printer.note(&sentence),
             RunSummary::Degraded(sentence, issues) => {
                 printer.warn(&sentence);
-                issues
-                    .iter()
-                    .for_each(|issue| printer.note(&format!("  {}", sanitize(issue))));
+                issues.iter().for_each(|issue| printer.note(&format!("  {}", sanitize(issue))));
             }
             // The result of the run decides the exit code, even if printing failed.
             RunSummary::Failed(failure) => {
@@ -327,18 +320,9 @@ mod tests {
 
     #[test]
     fn the_kind_follows_from_the_operation() {
-        assert_eq!(
-            kind_of_operation("formats_by_slug_runs_create"),
-            Some(RunKindChoice::Format)
-        );
-        assert_eq!(
-            kind_of_operation("agent_completions_create"),
-            Some(RunKindChoice::Agent)
-        );
-        assert_eq!(
-            kind_of_operation("actions_runs_create"),
-            Some(RunKindChoice::Action)
-        );
+        assert_eq!(kind_of_operation("formats_by_slug_runs_create"), Some(RunKindChoice::Format));
+        assert_eq!(kind_of_operation("agent_completions_create"), Some(RunKindChoice::Agent));
+        assert_eq!(kind_of_operation("actions_runs_create"), Some(RunKindChoice::Action));
         assert_eq!(kind_of_operation("formats_bulk_create"), None);
         assert_eq!(kind_of_operation("video_generate"), None);
     }

@@ -47,10 +47,7 @@ pub(crate) fn summarize(
         )),
         (RunStatus::Skipped, _) => RunSummary::Failed(for_run(
             run,
-            Failure::new(
-                Exit::Skipped,
-                format!("run {id} was skipped; nothing was charged"),
-            ),
+            Failure::new(Exit::Skipped, format!("run {id} was skipped; nothing was charged")),
         )),
         (RunStatus::Failed, _) | (RunStatus::Other(_), Some(_)) => {
             RunSummary::Failed(run_failure(session, run, receipt, kind, is_downloaded))
@@ -90,9 +87,7 @@ pub(crate) fn error_issues(error: &ErrorBody) -> Vec<String> {
     let rejected = details.rejected_urls.iter();
     issues.extend(rejected.map(|url| format!("{url} is not a file of this run")));
     if let Some(harvested) = details.harvested.as_ref().filter(|it| !it.is_empty()) {
-        let generated = harvested
-            .iter()
-            .map(|(kind, count)| format!("{count} {kind}"));
+        let generated = harvested.iter().map(|(kind, count)| format!("{count} {kind}"));
         let generated: Vec<String> = generated.collect();
         issues.push(format!("generated nevertheless: {}", generated.join(", ")));
     }
@@ -139,8 +134,7 @@ fn run_failure(
             _ => "the run failed".to_owned(),
         })
         .with_response(
-            code.map(|code| code.as_str().to_owned())
-                .filter(|code| !code.is_empty()),
+            code.map(|code| code.as_str().to_owned()).filter(|code| !code.is_empty()),
             None,
             receipt.request_id.as_ref().map(|id| id.as_str().to_owned()),
             details
@@ -149,19 +143,11 @@ fn run_failure(
         );
     // The output error repeats the error, unless only one of them has details.
     let errors = [&receipt.error, &receipt.output_error];
-    let mut issue_lists = errors
-        .iter()
-        .filter_map(|error| error.as_ref())
-        .map(error_issues);
+    let mut issue_lists = errors.iter().filter_map(|error| error.as_ref()).map(error_issues);
     let error_issues = issue_lists.find(|issues| !issues.is_empty());
-    let mut failure = error_issues
-        .into_iter()
-        .flatten()
-        .fold(failure, Failure::issue);
-    failure = failure.issue(format!(
-        "{}; work completed before a failure is billed",
-        spend(receipt)
-    ));
+    let mut failure = error_issues.into_iter().flatten().fold(failure, Failure::issue);
+    failure =
+        failure.issue(format!("{}; work completed before a failure is billed", spend(receipt)));
     if session.is_sandbox() {
         return failure;
     }
@@ -212,19 +198,11 @@ fn is_retryable(error: &ErrorBody) -> bool {
     error
         .retryable
         .or(error.details().retryable)
-        .unwrap_or_else(|| {
-            error
-                .code
-                .defaults()
-                .is_some_and(|defaults| defaults.retryable)
-        })
+        .unwrap_or_else(|| error.code.defaults().is_some_and(|defaults| defaults.retryable))
 }
 
 fn continue_command(session: &Session, run: &str, receipt: &RunReceipt, more: &[&str]) -> String {
-    let format = receipt
-        .format_id
-        .as_ref()
-        .map_or("FORMAT", |id| id.as_str());
+    let format = receipt.format_id.as_ref().map_or("FORMAT", |id| id.as_str());
     let mut words = vec!["format", "run", format, "--continue", run];
     words.extend(more);
     session.resume_command(SurfaceChoice::Developer, &words)
@@ -302,10 +280,7 @@ pub(crate) fn status(status: &RunStatusPayload) -> Table {
     table.field("terminal", status.terminal);
     table.field("result ready", status.result_ready);
     let next = status.poll_after;
-    table.field(
-        "next poll",
-        next.map(|hint| format!("in {} s", hint.as_secs_f64())),
-    );
+    table.field("next poll", next.map(|hint| format!("in {} s", hint.as_secs_f64())));
     table
 }
 
@@ -319,11 +294,7 @@ pub(crate) fn timeline(events: &[RunEvent]) -> Table {
     ]);
     for event in events {
         table.row([
-            &event
-                .created_at
-                .as_ref()
-                .map(date_and_time)
-                .unwrap_or_default(),
+            &event.created_at.as_ref().map(date_and_time).unwrap_or_default(),
             event.phase.as_deref().unwrap_or_default(),
             event.status.as_deref().unwrap_or_default(),
             event.message.as_deref().unwrap_or_default(),
@@ -350,10 +321,7 @@ pub(crate) fn finished(finished: &FinishedRun) -> Table {
     for file in finished.files.iter().flatten() {
         table.field("file", Some(file));
     }
-    for (name, error) in [
-        ("error", &receipt.error),
-        ("output error", &receipt.output_error),
-    ] {
+    for (name, error) in [("error", &receipt.error), ("output error", &receipt.output_error)] {
         table.field(name, error.as_ref().map(error_text));
     }
     let delivery = receipt.webhook_delivery.as_ref();

@@ -14,12 +14,7 @@ use crate::setup::doctor::{Check, CheckStatus, run_blocking};
 use crate::webhook::Secrets;
 
 /// The settings that have a check of their own.
-const SETTINGS: [&str; 4] = [
-    "base_url",
-    "developer_base_url",
-    "mcp_url",
-    "first_party_owner",
-];
+const SETTINGS: [&str; 4] = ["base_url", "developer_base_url", "mcp_url", "first_party_owner"];
 
 /// Checks the configuration.
 pub(super) fn check(session: &Session) -> Vec<Check> {
@@ -70,12 +65,8 @@ fn file(session: &Session, settings: &Settings) -> Check {
         false => ", which does not exist",
     };
     let profile = &settings.profile;
-    let message = format!(
-        "profile {} ({}) in {}{exists}",
-        profile.value,
-        profile.origin,
-        path.display()
-    );
+    let message =
+        format!("profile {} ({}) in {}{exists}", profile.value, profile.origin, path.display());
     let surfaces = SurfaceChoice::ALL;
     if surfaces.into_iter().all(|it| settings.url_of(it).is_none()) {
         let message = format!("{message}: no URL of either surface is configured");
@@ -101,11 +92,10 @@ fn webhook_secret(session: &Session, settings: &Settings) -> Check {
     };
     match Secrets::from_file(std::path::Path::new(&file.value)) {
         Ok(_) => Check::ok(NAME, format!("file {} ({})", file.value, file.origin)),
-        Err(failure) => Check {
-            status: CheckStatus::Warning,
-            ..Check::failed(NAME, failure.headline())
+        Err(failure) => {
+            Check { status: CheckStatus::Warning, ..Check::failed(NAME, failure.headline()) }
+                .next("svc webhook secret show --jq .secret > FILE")
         }
-        .next("svc webhook secret show --jq .secret > FILE"),
     }
 }
 
@@ -155,8 +145,7 @@ fn needs_tls(session: &Session) -> bool {
     };
     let surfaces = SurfaceChoice::ALL;
     let urls = surfaces.into_iter().filter_map(|it| settings.url_of(it));
-    urls.chain(settings.get("mcp_url"))
-        .any(|url| url.value.starts_with("https:"))
+    urls.chain(settings.get("mcp_url")).any(|url| url.value.starts_with("https:"))
 }
 
 /// Checks whether the keyring responds. Without one, keys are stored in a file.
@@ -197,9 +186,7 @@ pub(super) async fn journal(session: &Session) -> Vec<Check> {
             Check::skipped(NAMES[1], "the journal could not be read"),
         ]
     };
-    run_blocking(move || journal_in(&dir))
-        .await
-        .unwrap_or_else(late)
+    run_blocking(move || journal_in(&dir)).await.unwrap_or_else(late)
 }
 
 fn journal_in(dir: &Path) -> Vec<Check> {
@@ -221,17 +208,11 @@ fn journal_in(dir: &Path) -> Vec<Check> {
             ];
         }
     };
-    let open = entries
-        .iter()
-        .filter(|entry| entry.outcome.is_none())
-        .count();
+    let open = entries.iter().filter(|entry| entry.outcome.is_none()).count();
     let journal = Check::ok("journal", format!("{} requests in {shown}", entries.len()));
     let intents = match open {
         0 => Check::ok("open_intents", "none"),
-        1 => Check::warning(
-            "open_intents",
-            "1 request has no known outcome, or is in progress",
-        ),
+        1 => Check::warning("open_intents", "1 request has no known outcome, or is in progress"),
         _ => Check::warning(
             "open_intents",
             format!("{open} requests have no known outcome, or are in progress"),
@@ -246,18 +227,10 @@ fn journal_in(dir: &Path) -> Vec<Check> {
 
 /// Checks that files can be created in a directory, or in its closest parent that exists.
 fn check_writable(dir: &Path) -> std::io::Result<()> {
-    let existing = dir
-        .ancestors()
-        .find(|dir| !dir.as_os_str().is_empty() && dir.exists());
+    let existing = dir.ancestors().find(|dir| !dir.as_os_str().is_empty() && dir.exists());
     let existing = existing.unwrap_or(Path::new("."));
     if !fs::metadata(existing)?.is_dir() {
-        return Err(std::io::Error::other(format!(
-            "{} is not a directory",
-            existing.display()
-        )));
+        return Err(std::io::Error::other(format!("{} is not a directory", existing.display())));
     }
-    tempfile::Builder::new()
-        .prefix(".doctor-")
-        .tempfile_in(existing)
-        .map(drop)
+    tempfile::Builder::new().prefix(".doctor-").tempfile_in(existing).map(drop)
 }

@@ -39,10 +39,7 @@ pub(crate) async fn doctor(session: &Session) -> Result<(), Failure> {
     if session.printer.prints_tables() {
         session.printer.note(&summary(&checks));
     }
-    match checks
-        .iter()
-        .any(|check| check.status == CheckStatus::Failed)
-    {
+    match checks.iter().any(|check| check.status == CheckStatus::Failed) {
         true => Err(Failure::already_reported(Exit::Failure)),
         false => Ok(()),
     }
@@ -51,10 +48,8 @@ pub(crate) async fn doctor(session: &Session) -> Result<(), Failure> {
 /// Returns what the checks say together, such as `1 problem, 2 warnings`.
 fn summary(checks: &[Check]) -> String {
     let count = |status| checks.iter().filter(|check| check.status == status).count();
-    let counts = [
-        (count(CheckStatus::Failed), "problem"),
-        (count(CheckStatus::Warning), "warning"),
-    ];
+    let counts =
+        [(count(CheckStatus::Failed), "problem"), (count(CheckStatus::Warning), "warning")];
     let words: Vec<String> = counts
         .into_iter()
         .filter(|(count, _)| *count > 0)
@@ -136,12 +131,7 @@ impl Check {
     }
 
     fn new(name: &'static str, status: CheckStatus, message: impl Into<String>) -> Self {
-        Self {
-            name,
-            status,
-            message: message.into(),
-            next: None,
-        }
+        Self { name, status, message: message.into(), next: None }
     }
 
     /// Adds what to do.
@@ -170,17 +160,8 @@ mod tests {
         let ok = || Check::ok("a", "");
         let warning = || Check::warning("b", "");
         let failed = || Check::failed("c", "");
-        assert_eq!(
-            summary(&[ok(), Check::skipped("d", "")]),
-            "everything works"
-        );
-        assert_eq!(
-            summary(&[ok(), warning()]),
-            "everything works, with 1 warning"
-        );
-        assert_eq!(
-            summary(&[failed(), warning(), warning()]),
-            "1 problem, 2 warnings"
-        );
+        assert_eq!(summary(&[ok(), Check::skipped("d", "")]), "everything works");
+        assert_eq!(summary(&[ok(), warning()]), "everything works, with 1 warning");
+        assert_eq!(summary(&[failed(), warning(), warning()]), "1 problem, 2 warnings");
     }
 }

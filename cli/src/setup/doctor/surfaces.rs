@@ -35,14 +35,8 @@ struct Names {
 
 const fn names(surface: SurfaceChoice) -> Names {
     match surface {
-        SurfaceChoice::Open => Names {
-            reachable: "open_surface",
-            key: "open_key",
-        },
-        SurfaceChoice::Developer => Names {
-            reachable: "developer_surface",
-            key: "developer_key",
-        },
+        SurfaceChoice::Open => Names { reachable: "open_surface", key: "open_key" },
+        SurfaceChoice::Developer => Names { reachable: "developer_surface", key: "developer_key" },
     }
 }
 
@@ -54,15 +48,13 @@ pub(super) async fn check(
 ) -> SurfaceChecks {
     let checks = check_within_limit(session, surface, is_configuration_valid);
     let names = names(surface);
-    tokio::time::timeout(CHECK_TIMEOUT, checks)
-        .await
-        .unwrap_or_else(|_| SurfaceChecks {
-            checks: [
-                Check::failed(names.reachable, "no response in time").next(check_url(session)),
-                Check::skipped(names.key, "not checked: no response in time"),
-            ],
-            skew: None,
-        })
+    tokio::time::timeout(CHECK_TIMEOUT, checks).await.unwrap_or_else(|_| SurfaceChecks {
+        checks: [
+            Check::failed(names.reachable, "no response in time").next(check_url(session)),
+            Check::skipped(names.key, "not checked: no response in time"),
+        ],
+        skew: None,
+    })
 }
 
 async fn check_within_limit(
@@ -72,10 +64,7 @@ async fn check_within_limit(
 ) -> SurfaceChecks {
     let names = names(surface);
     let skipped = |why: &str| SurfaceChecks {
-        checks: [
-            Check::skipped(names.reachable, why),
-            Check::skipped(names.key, why),
-        ],
+        checks: [Check::skipped(names.reachable, why), Check::skipped(names.key, why)],
         skew: None,
     };
     if !is_configuration_valid {
@@ -88,10 +77,7 @@ async fn check_within_limit(
         Ok(key) => key,
         Err(check) => {
             let reachable = Check::skipped(names.reachable, "not checked without a key");
-            return SurfaceChecks {
-                checks: [reachable, check],
-                skew: None,
-            };
+            return SurfaceChecks { checks: [reachable, check], skew: None };
         }
     };
     let sent_at = clock::now();
@@ -211,9 +197,7 @@ fn clock_skew(
     received_at: Timestamp,
 ) -> Option<SignedDuration> {
     let date = headers.get(http::header::DATE)?.to_str().ok()?;
-    let date = jiff::fmt::rfc2822::DateTimeParser::new()
-        .parse_timestamp(date)
-        .ok()?;
+    let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date).ok()?;
     let end = date.checked_add(SignedDuration::from_secs(1)).ok()?;
     Some(if end < sent_at {
         end.duration_since(sent_at)
@@ -316,11 +300,7 @@ mod tests {
         assert_eq!(skew_of(date, 99, 100), Some(0));
         assert_eq!(skew_of(date, 101, 103), Some(0), "rounded down");
         assert_eq!(skew_of(date, 90, 110), Some(0));
-        assert_eq!(
-            skew_of(date, 161, 162),
-            Some(-60),
-            "the local clock is ahead"
-        );
+        assert_eq!(skew_of(date, 161, 162), Some(-60), "the local clock is ahead");
         assert_eq!(skew_of(date, 38, 40), Some(60), "the local clock is behind");
         assert_eq!(skew_of("yesterday", 0, 1), None);
     }

@@ -17,9 +17,7 @@ impl Arguments {
     pub(super) fn parse(tool: &Tool, arguments: Map<String, Value>) -> Result<Self, ApiError> {
         let schema = tool.input_schema();
         let is_known = |name: &str| {
-            schema
-                .get("properties")
-                .is_some_and(|properties| properties.get(name).is_some())
+            schema.get("properties").is_some_and(|properties| properties.get(name).is_some())
         };
         match arguments.keys().find(|name| !is_known(name)) {
             Some(name) => {
@@ -33,8 +31,7 @@ impl Arguments {
     /// Removes a required identifier.
     pub(super) fn take_id(&mut self, name: &str) -> Result<String, ApiError> {
         let id = self.take_text(name)?;
-        id.filter(|id| !id.is_empty())
-            .ok_or_else(|| ApiError::field(name, "is required"))
+        id.filter(|id| !id.is_empty()).ok_or_else(|| ApiError::field(name, "is required"))
     }
 
     /// Removes a string, if it is present.

@@ -28,13 +28,7 @@ struct OperationCall {
 
 impl OperationCall {
     fn read(operation: Operation, segments: Vec<String>) -> Self {
-        Self {
-            operation,
-            segments,
-            headers: HeaderMap::new(),
-            body: None,
-            max_spend: None,
-        }
+        Self { operation, segments, headers: HeaderMap::new(), body: None, max_spend: None }
     }
 
     fn create(
@@ -99,10 +93,9 @@ fn operation_call(
         ToolAction::RunFormat => {
             let format = arguments.take_id("format_id")?;
             let (operation, segments) = match format.split_once('/') {
-                Some((handle, slug)) => (
-                    Operation::FormatsBySlugRunsCreate,
-                    vec![handle.to_owned(), slug.to_owned()],
-                ),
+                Some((handle, slug)) => {
+                    (Operation::FormatsBySlugRunsCreate, vec![handle.to_owned(), slug.to_owned()])
+                }
                 None => (Operation::FormatsRunsCreate, vec![format]),
             };
             OperationCall::create(operation, segments, arguments)
@@ -110,10 +103,9 @@ fn operation_call(
         ToolAction::Complete => {
             OperationCall::create(Operation::AgentCompletionsCreate, Vec::new(), arguments)
         }
-        ToolAction::ReadJob(operation) => Ok(OperationCall::read(
-            operation,
-            vec![arguments.take_id("job_id")?],
-        )),
+        ToolAction::ReadJob(operation) => {
+            Ok(OperationCall::read(operation, vec![arguments.take_id("job_id")?]))
+        }
         ToolAction::RunStatus | ToolAction::RunResult => {
             let id = arguments.take_id("run_id")?;
             let kind = run_kind(request, &id, arguments.take_text("kind")?)?;
@@ -139,10 +131,7 @@ fn run_kind(
         Some("format") => Ok(RunKind::Format),
         Some("agent") => Ok(RunKind::Agent),
         Some("action") => Ok(RunKind::Action),
-        Some(_) => Err(ApiError::field(
-            "kind",
-            "must be one of format, agent, action",
-        )),
+        Some(_) => Err(ApiError::field("kind", "must be one of format, agent, action")),
         None => {
             let run = request.state.runs.by_id(id);
             let run = run.filter(|run| *run.config.workspace == *request.caller.workspace);

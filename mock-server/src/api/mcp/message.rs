@@ -61,11 +61,7 @@ impl RpcError {
     }
 
     fn new(code: i64, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            data: None,
-        }
+        Self { code, message: message.into(), data: None }
     }
 
     /// Returns the HTTP status in the current revision.
@@ -121,9 +117,7 @@ pub(super) fn read(body: &[u8]) -> Result<Message, (Value, RpcError)> {
         None => Map::new(),
         Some(Value::Object(params)) => params,
         Some(_) => {
-            return Err(with_id(RpcError::invalid_params(
-                "`params` must be an object",
-            )));
+            return Err(with_id(RpcError::invalid_params("`params` must be an object")));
         }
     };
     match id {

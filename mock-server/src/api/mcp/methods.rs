@@ -106,9 +106,7 @@ fn list(params: &Map<String, Value>, revision: Revision) -> Result<Value, RpcErr
 
 fn call(request: &mut McpRequest<'_>, params: &Map<String, Value>) -> Result<Value, RpcError> {
     let Some(name) = params.get("name").and_then(Value::as_str) else {
-        return Err(RpcError::invalid_params(
-            "`name` must be the name of a tool",
-        ));
+        return Err(RpcError::invalid_params("`name` must be the name of a tool"));
     };
     let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
         let name: String = name.chars().take(100).collect();

@@ -44,22 +44,12 @@ pub(super) fn respond(request: &mut McpRequest<'_>, headers: &Headers) -> Respon
     let http_request = &request.call.request;
     if let Err(rejected) = transport::check(http_request.headers(), request.hosts) {
         let body = rejected.error.body(&Value::Null);
-        return json_response(
-            rejected.status,
-            request.request_id,
-            headers,
-            body.to_string(),
-        );
+        return json_response(rejected.status, request.request_id, headers, body.to_string());
     }
     let message = match message::read(http_request.body()) {
         Ok(message) => message,
         Err((id, error)) => {
-            return json_response(
-                400,
-                request.request_id,
-                headers,
-                error.body(&id).to_string(),
-            );
+            return json_response(400, request.request_id, headers, error.body(&id).to_string());
         }
     };
     let rpc_request = match message {

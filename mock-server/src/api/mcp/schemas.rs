@@ -48,10 +48,7 @@ pub(super) fn input(action: ToolAction, is_paid: bool) -> Value {
         ToolAction::Submit(Operation::Video1Generate) => (generation_fields(&VIDEO_1), &["prompt"]),
         ToolAction::Submit(_) => (music_fields(), &["prompt"]),
         ToolAction::RunFormat => (format_run_fields(), &["format_id"]),
-        ToolAction::Complete => (
-            completion_fields(),
-            &["instruction", "generation_spend_cap_usd"],
-        ),
+        ToolAction::Complete => (completion_fields(), &["instruction", "generation_spend_cap_usd"]),
         ToolAction::ReadJob(_) => (field("job_id", text("The ID of the job.")), &["job_id"]),
         ToolAction::RunStatus | ToolAction::RunResult => (run_read_fields(), &["run_id"]),
         ToolAction::Read(..) => (Map::new(), &[]),
@@ -114,13 +111,7 @@ pub(super) fn output(action: ToolAction) -> Value {
                 "result_ready": boolean,
                 "next_poll_after_seconds": seconds,
             }),
-            json!([
-                "job_id",
-                "status",
-                "terminal",
-                "result_ready",
-                "next_poll_after_seconds"
-            ]),
+            json!(["job_id", "status", "terminal", "result_ready", "next_poll_after_seconds"]),
         ),
         ToolAction::RunStatus => (
             json!({
@@ -131,13 +122,7 @@ pub(super) fn output(action: ToolAction) -> Value {
                 "result_ready": boolean,
                 "next_poll_after_seconds": seconds,
             }),
-            json!([
-                "run_id",
-                "status",
-                "terminal",
-                "result_ready",
-                "next_poll_after_seconds"
-            ]),
+            json!(["run_id", "status", "terminal", "result_ready", "next_poll_after_seconds"]),
         ),
         ToolAction::RunFormat | ToolAction::Complete | ToolAction::RunResult => (
             json!({
@@ -154,10 +139,7 @@ pub(super) fn output(action: ToolAction) -> Value {
             json!(["run_id", "kind", "status", "artifacts"]),
         ),
         ToolAction::Read(_, Some(list)) => (
-            Value::Object(field(
-                list,
-                json!({"type": "array", "items": {"type": "object"}}),
-            )),
+            Value::Object(field(list, json!({"type": "array", "items": {"type": "object"}}))),
             json!([list]),
         ),
         ToolAction::Read(_, None) => (json!({}), json!([])),
@@ -191,10 +173,7 @@ fn generation_fields(model: &Model) -> Map<String, Value> {
 
 fn music_fields() -> Map<String, Value> {
     let mut fields = field("prompt", text("A description of the music."));
-    fields.insert(
-        "duration".to_owned(),
-        integer(MUSIC_SECONDS, "The length in seconds."),
-    );
+    fields.insert("duration".to_owned(), integer(MUSIC_SECONDS, "The length in seconds."));
     fields
 }
 
@@ -294,17 +273,10 @@ mod tests {
 
     #[test]
     fn generation_fields_are_those_of_the_model() {
-        let names = |model: &Model| {
-            generation_fields(model)
-                .into_iter()
-                .map(|(name, _)| name)
-                .collect()
-        };
+        let names =
+            |model: &Model| generation_fields(model).into_iter().map(|(name, _)| name).collect();
         let image: Vec<String> = names(&IMAGE_1);
-        assert_eq!(
-            image,
-            ["aspect_ratio", "num_images", "prompt", "resolution"]
-        );
+        assert_eq!(image, ["aspect_ratio", "num_images", "prompt", "resolution"]);
         for field in names(&VIDEO_1) as Vec<String> {
             assert!(VIDEO_1.takes(&field), "{field}");
         }

@@ -46,10 +46,7 @@ pub(super) static TOOLS: [Tool; 12] = [
 impl Tool {
     /// Returns whether calls of the tool cost money.
     pub(super) const fn is_paid(&self) -> bool {
-        matches!(
-            self.action,
-            ToolAction::Submit(_) | ToolAction::RunFormat | ToolAction::Complete
-        )
+        matches!(self.action, ToolAction::Submit(_) | ToolAction::RunFormat | ToolAction::Complete)
     }
 
     /// Returns the tool as it appears in the list.

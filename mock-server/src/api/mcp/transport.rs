@@ -36,9 +36,7 @@ pub(super) fn check(headers: &HeaderMap, hosts: &Hosts) -> Result<(), TransportE
 /// Returns whether a web page may call the endpoint: only pages from this machine or from the
 /// endpoint's own origin. This prevents DNS rebinding attacks.
 fn is_allowed_origin(origin: &[u8], hosts: &Hosts) -> bool {
-    let url = std::str::from_utf8(origin)
-        .ok()
-        .and_then(|origin| Url::parse(origin).ok());
+    let url = std::str::from_utf8(origin).ok().and_then(|origin| Url::parse(origin).ok());
     let Some(url) = url else { return false };
     let local = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",

@@ -55,10 +55,7 @@ impl Attachments {
             let error = ApiError::new(ErrorCode::AttachmentTooLarge, message);
             return Err(error.detail("limit_bytes", json!(MAX_ATTACHMENTS_TOTAL_BYTES)));
         }
-        Ok(Self {
-            count: items.len(),
-            unreachable,
-        })
+        Ok(Self { count: items.len(), unreachable })
     }
 
     /// Returns an error if an attachment cannot be fetched.
@@ -123,7 +120,5 @@ fn validate(item: &Value, references: References<'_>) -> Result<Attachment, ApiE
 /// Adds the index of the attachment to the details. It is added twice, because `index` is replaced
 /// by the index of the item in a bulk queue.
 fn with_index(error: ApiError, index: usize) -> ApiError {
-    error
-        .detail("index", json!(index))
-        .detail("attachment_index", json!(index))
+    error.detail("index", json!(index)).detail("attachment_index", json!(index))
 }

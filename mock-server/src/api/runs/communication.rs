@@ -7,12 +7,8 @@ use crate::api::api_error::ApiError;
 use crate::api::fields::Fields;
 
 /// The communication fields, and the object that may contain them.
-pub(in crate::api) const FIELDS: [&str; 4] = [
-    "mode",
-    "webhook_url",
-    "wait_timeout_seconds",
-    "communication",
-];
+pub(in crate::api) const FIELDS: [&str; 4] =
+    ["mode", "webhook_url", "wait_timeout_seconds", "communication"];
 
 /// Reads the communication fields and returns the webhook URL.
 pub(in crate::api) fn webhook_url(fields: Fields<'_>) -> Result<Option<String>, ApiError> {

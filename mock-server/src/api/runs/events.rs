@@ -11,13 +11,8 @@ use crate::engine::runs::{Run, RunKind};
 use crate::engine::{State, Time};
 
 /// The phases of a run, with the tenth of its duration at which each one starts.
-const PHASES: [(&str, u64); 5] = [
-    ("queued", 0),
-    ("started", 1),
-    ("planning", 2),
-    ("generating", 3),
-    ("assembling", 9),
-];
+const PHASES: [(&str, u64); 5] =
+    [("queued", 0), ("started", 1), ("planning", 2), ("generating", 3), ("assembling", 9)];
 
 /// `GET /v1/format-runs/{run_id}/events`: oldest first.
 pub(in crate::api) fn list(request: &mut Request<'_>) -> ApiResult {
@@ -73,13 +68,7 @@ fn phase_events(run: &Run, now: Time) -> Vec<Value> {
         }
     }
     if ended {
-        let mut last = event(
-            run,
-            events.len(),
-            "ended",
-            &json!(run.status),
-            run.updated_at,
-        );
+        let mut last = event(run, events.len(), "ended", &json!(run.status), run.updated_at);
         let message = run.error.as_ref().map(|error| json!(error.message));
         set_field(&mut last, "message", message);
         events.push(last);

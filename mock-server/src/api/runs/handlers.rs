@@ -45,18 +45,13 @@ pub(in crate::api) fn list(request: &Request<'_>, filter: &RunFilter) -> ApiResu
     let before = match request.parameter("cursor")? {
         None => None,
         Some(id) => {
-            let is_listed = runs
-                .by_id(&id)
-                .is_some_and(|run| RunFilter::of_run(run) == *filter);
+            let is_listed = runs.by_id(&id).is_some_and(|run| RunFilter::of_run(run) == *filter);
             let number = runs.number(&id).filter(|_| is_listed);
             Some(number.ok_or_else(pagination::invalid_cursor)?)
         }
     };
     let (page, next) = pagination::page(runs.newest_first(filter, before), limit);
-    let items = page
-        .iter()
-        .map(|run| with_delivery(request.state, run, request.hosts))
-        .collect();
+    let items = page.iter().map(|run| with_delivery(request.state, run, request.hosts)).collect();
     Ok(ApiResponse::page(items, next.map(|run| run.id.as_str())))
 }
 
@@ -91,12 +86,7 @@ pub(in crate::api) fn result(request: &mut Request<'_>, kind: RunKind) -> ApiRes
     let run = find(request, kind)?;
     if !run.status.is_terminal() {
         let wait = next_poll(request, run);
-        return Err(ApiError::not_terminal(
-            ErrorCode::RunNotCompleted,
-            "run",
-            &run.status,
-            wait,
-        ));
+        return Err(ApiError::not_terminal(ErrorCode::RunNotCompleted, "run", &run.status, wait));
     }
     read(request, kind)
 }
@@ -126,12 +116,7 @@ pub(in crate::api) fn redeliver(request: &mut Request<'_>) -> ApiResult {
     }
     if !run.status.is_terminal() {
         let wait = next_poll(request, run);
-        return Err(ApiError::not_terminal(
-            ErrorCode::RunNotTerminal,
-            "run",
-            &run.status,
-            wait,
-        ));
+        return Err(ApiError::not_terminal(ErrorCode::RunNotTerminal, "run", &run.status, wait));
     }
     let id = run.id.clone();
     let delivery = request.state.redeliver(&id);
@@ -188,8 +173,6 @@ pub(super) fn check_outage(request: &mut Request<'_>, id: &str) -> Result<(), Ap
 }
 
 fn next_poll(request: &Request<'_>, run: &Run) -> Duration {
-    let hint = run
-        .timeline
-        .poll_hint(run.status.is_terminal(), request.now());
+    let hint = run.timeline.poll_hint(run.status.is_terminal(), request.now());
     request.hosts.client_time(hint)
 }

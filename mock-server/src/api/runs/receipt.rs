@@ -14,21 +14,14 @@ use crate::engine::{Host, Hosts, State, Time};
 /// Returns the receipt of a run, with its webhook delivery if there is one.
 pub(crate) fn with_delivery(state: &State, run: &Run, hosts: &Hosts) -> Value {
     let mut receipt = receipt(run, hosts, state.now);
-    set_field(
-        &mut receipt,
-        "webhook_delivery",
-        state.webhook_queue.view(&run.id),
-    );
+    set_field(&mut receipt, "webhook_delivery", state.webhook_queue.view(&run.id));
     receipt
 }
 
 /// Returns the receipt of a run, without its webhook delivery.
 pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
     let artifacts = artifact_views(run.ready_artifacts(), hosts);
-    let url = run
-        .ready_artifacts()
-        .first()
-        .map(|artifact| artifact_url(artifact, hosts));
+    let url = run.ready_artifacts().first().map(|artifact| artifact_url(artifact, hosts));
     let run_output = RunOutput::for_run(run, url.as_deref());
     let context = context(run, &run_output, url.as_ref());
     let (error, output_error) = errors(run, &context);
@@ -77,11 +70,7 @@ pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
         set_field(&mut receipt, "thread_id", json!(thread));
     }
     if run.config.kind == RunKind::Action {
-        let trigger_type = if run.config.scheduled {
-            "schedule"
-        } else {
-            "api"
-        };
+        let trigger_type = if run.config.scheduled { "schedule" } else { "api" };
         set_field(&mut receipt, "trigger_type", json!(trigger_type));
     }
     receipt
@@ -90,21 +79,15 @@ pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
 /// Returns the status, result and cancel operations for runs of a kind.
 pub(in crate::api) const fn operations(kind: RunKind) -> [Operation; 3] {
     match kind {
-        RunKind::Action => [
-            Operation::ActionRunsStatus,
-            Operation::ActionRunsResult,
-            Operation::ActionRunsCancel,
-        ],
-        RunKind::Format => [
-            Operation::FormatRunsStatus,
-            Operation::FormatRunsResult,
-            Operation::FormatRunsCancel,
-        ],
-        RunKind::Agent => [
-            Operation::AgentRunsStatus,
-            Operation::AgentRunsResult,
-            Operation::AgentRunsCancel,
-        ],
+        RunKind::Action => {
+            [Operation::ActionRunsStatus, Operation::ActionRunsResult, Operation::ActionRunsCancel]
+        }
+        RunKind::Format => {
+            [Operation::FormatRunsStatus, Operation::FormatRunsResult, Operation::FormatRunsCancel]
+        }
+        RunKind::Agent => {
+            [Operation::AgentRunsStatus, Operation::AgentRunsResult, Operation::AgentRunsCancel]
+        }
     }
 }
 

@@ -217,10 +217,7 @@ pub(in crate::api) fn spend_cap(fields: Fields<'_>) -> Result<Option<Usd>, ApiEr
 
 /// Reads the schema of the output from `output_schema` or `response_format`.
 fn schema(fields: Fields<'_>) -> Result<Option<Value>, ApiError> {
-    let schema = match (
-        fields.value("output_schema"),
-        fields.object("response_format")?,
-    ) {
+    let schema = match (fields.value("output_schema"), fields.object("response_format")?) {
         (Some(_), Some(_)) => {
             return Err(fields.error("response_format", "cannot be combined with `output_schema`"));
         }
@@ -245,10 +242,7 @@ fn schema_of_format<'b>(
     format: &'b Map<String, Value>,
 ) -> Result<Option<&'b Value>, ApiError> {
     let fields = fields.within("response_format.", format);
-    fields.deny_unknown(
-        |name| matches!(name, "type" | "json_schema"),
-        "a response_format",
-    )?;
+    fields.deny_unknown(|name| matches!(name, "type" | "json_schema"), "a response_format")?;
     let kind = fields.one_of("type", &["text", "json_object", "json_schema"])?;
     let inner = fields.object("json_schema")?;
     match (kind, inner) {

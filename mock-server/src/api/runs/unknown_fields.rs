@@ -40,10 +40,7 @@ pub(in crate::api) fn deny_unknown(
         .take(MAX_ERRORS)
         .map(|name| unknown_field(name, known, owner))
         .collect();
-    let Some(message) = errors
-        .first()
-        .and_then(|error| error.get("message")?.as_str())
-    else {
+    let Some(message) = errors.first().and_then(|error| error.get("message")?.as_str()) else {
         return Ok(());
     };
     let error = ApiError::new(ErrorCode::UnknownParameter, message);
@@ -76,9 +73,7 @@ fn suggestion<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     if let Some(field) = alias.and_then(|(_, field)| known.iter().find(|name| *name == field)) {
         return Some(field);
     }
-    let distances = known
-        .iter()
-        .map(|known| (edit_distance(&normalized, known), *known));
+    let distances = known.iter().map(|known| (edit_distance(&normalized, known), *known));
     distances
         .filter(|(distance, known)| *distance <= (known.len() / 3).max(1))
         .min_by_key(|(distance, _)| *distance)

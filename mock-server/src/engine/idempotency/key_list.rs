@@ -82,10 +82,7 @@ impl KeyList {
     }
 
     pub(super) fn without_index(&self) -> Self {
-        Self {
-            used: self.used.clone(),
-            ..Self::default()
-        }
+        Self { used: self.used.clone(), ..Self::default() }
     }
 
     fn all(&self) -> impl Iterator<Item = &UsedKey> {

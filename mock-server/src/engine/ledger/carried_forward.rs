@@ -34,13 +34,8 @@ impl Ledger {
     /// The reservation of a job or run must be dropped together with the captures and refunds that
     /// end it, because a reservation does not change the sum.
     pub(crate) fn carry_forward(&mut self, seq: usize) {
-        let Some(LedgerEntry {
-            workspace,
-            kind,
-            amount,
-            created_at,
-            ..
-        }) = self.entries.remove(seq)
+        let Some(LedgerEntry { workspace, kind, amount, created_at, .. }) =
+            self.entries.remove(seq)
         else {
             return;
         };

@@ -56,13 +56,12 @@ impl Serialize for Entries {
 impl<'de> Deserialize<'de> for Entries {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut entries = Self::default();
-        read_items(
-            deserializer,
-            |(seq, entry): (usize, LedgerEntry)| match entries.insert(seq, entry) {
+        read_items(deserializer, |(seq, entry): (usize, LedgerEntry)| {
+            match entries.insert(seq, entry) {
                 true => Ok(()),
                 false => Err(format!("the sequence number {seq} of the ledger is in use")),
-            },
-        )?;
+            }
+        })?;
         Ok(entries)
     }
 }

@@ -4,12 +4,8 @@ use proptest::prelude::*;
 
 use super::{Account, EntryKind, Ledger, Subject, Time, Usd};
 
-const KINDS: [EntryKind; 4] = [
-    EntryKind::Reservation,
-    EntryKind::Capture,
-    EntryKind::Refund,
-    EntryKind::TopUp,
-];
+const KINDS: [EntryKind; 4] =
+    [EntryKind::Reservation, EntryKind::Capture, EntryKind::Refund, EntryKind::TopUp];
 
 /// Generates amounts, also negative ones, and ones that overflow a balance.
 fn amount() -> impl Strategy<Value = i64> {

@@ -10,9 +10,7 @@ use super::{MAX_DEPTH, Violation, child_path};
 const MAX_VIOLATIONS: usize = 100;
 
 /// The supported values of `type`.
-const TYPES: [&str; 7] = [
-    "object", "array", "string", "number", "integer", "boolean", "null",
-];
+const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
 const KEYWORDS: [&str; 13] = [
     "type",
@@ -85,18 +83,12 @@ fn check_keyword(
     let mut add = |rule: &str, message: String| violations.push(Violation::new(at, rule, message));
     let mut must_be = |is_valid: bool, what: &str| {
         if !is_valid {
-            add(
-                "invalid_keyword_value",
-                format!("`{keyword}` must be {what}"),
-            );
+            add("invalid_keyword_value", format!("`{keyword}` must be {what}"));
         }
     };
     match keyword {
         "type" if value.as_str().is_none_or(|name| !TYPES.contains(&name)) => {
-            add(
-                "unsupported_type",
-                format!("`type` must be one of {}", TYPES.join(", ")),
-            );
+            add("unsupported_type", format!("`type` must be one of {}", TYPES.join(", ")));
         }
         "format" if value.as_str() != Some("uri") => {
             add("unsupported_format", "`format` must be \"uri\"".to_owned());

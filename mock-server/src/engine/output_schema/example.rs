@@ -15,11 +15,7 @@ const MAX_ENUM_TRIES: usize = 100;
 ///
 /// The value does not fit the schema if the schema contradicts itself or requires too many values.
 pub(crate) fn example(schema: &Value, url: &str) -> Value {
-    ExampleBuilder {
-        url,
-        remaining: MAX_VALUES,
-    }
-    .build(schema)
+    ExampleBuilder { url, remaining: MAX_VALUES }.build(schema)
 }
 
 /// Returns `true` if the schema or one of its subschemas has the format `uri`.
@@ -115,9 +111,7 @@ impl ExampleBuilder<'_> {
 }
 
 fn is_unconstrained(schema: &Value) -> bool {
-    ["format", "enum", "const"]
-        .iter()
-        .all(|keyword| schema.get(keyword).is_none())
+    ["format", "enum", "const"].iter().all(|keyword| schema.get(keyword).is_none())
 }
 
 /// Returns the declared type of a schema, or the type that its keywords imply.
@@ -161,10 +155,7 @@ fn number(keywords: &Map<String, Value>) -> Value {
 fn whole_number(number: Option<f64>) -> Value {
     let text = number.map(|number| format!("{number:.0}"));
     let integer = text.and_then(|text| text.parse::<i64>().ok());
-    integer.map_or_else(
-        || number.map_or(Value::Null, |number| json!(number)),
-        |n| json!(n),
-    )
+    integer.map_or_else(|| number.map_or(Value::Null, |number| json!(number)), |n| json!(n))
 }
 
 #[cfg(test)]

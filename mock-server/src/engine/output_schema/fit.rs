@@ -31,10 +31,7 @@ fn fit_at(value: &Value, schema: &Value, path: &str, violations: &mut Vec<Violat
     {
         add("enum", "must be one of the values of `enum`".to_owned());
     }
-    if keywords
-        .get("const")
-        .is_some_and(|expected| !is_equal(expected, value))
-    {
+    if keywords.get("const").is_some_and(|expected| !is_equal(expected, value)) {
         add("const", "must be the value of `const`".to_owned());
     }
     if let Value::Number(number) = value {
@@ -147,10 +144,7 @@ fn compare(one: &Number, other: &Number) -> Ordering {
         (Some(one), Some(other)) => one.cmp(&other),
         (Some(one), None) => compare_integer(one, other),
         (None, Some(other)) => compare_integer(other, one).reverse(),
-        (None, None) => one
-            .as_f64()
-            .partial_cmp(&other.as_f64())
-            .unwrap_or(Ordering::Equal),
+        (None, None) => one.as_f64().partial_cmp(&other.as_f64()).unwrap_or(Ordering::Equal),
     }
 }
 
@@ -163,9 +157,7 @@ fn compare_integer(integer: i128, number: &Number) -> Ordering {
     )]
     let whole = number.trunc() as i128;
     let fraction = number.fract();
-    integer
-        .cmp(&whole)
-        .then_with(|| 0.0.partial_cmp(&fraction).unwrap_or(Ordering::Equal))
+    integer.cmp(&whole).then_with(|| 0.0.partial_cmp(&fraction).unwrap_or(Ordering::Equal))
 }
 
 #[cfg(test)]
@@ -186,24 +178,9 @@ mod tests {
             (json!({"maximum": 2}), json!({"a": 3}), "/a", "maximum"),
             (json!({"minItems": 2}), json!({"a": [1]}), "/a", "min_items"),
             (json!({"maxItems": 0}), json!({"a": [1]}), "/a", "max_items"),
-            (
-                json!({"items": {"type": "null"}}),
-                json!({"a": [null, 1]}),
-                "/a/1",
-                "type",
-            ),
-            (
-                json!({"required": ["b"]}),
-                json!({"a": {}}),
-                "/a",
-                "required",
-            ),
-            (
-                json!({"format": "uri"}),
-                json!({"a": "no url"}),
-                "/a",
-                "format",
-            ),
+            (json!({"items": {"type": "null"}}), json!({"a": [null, 1]}), "/a/1", "type"),
+            (json!({"required": ["b"]}), json!({"a": {}}), "/a", "required"),
+            (json!({"format": "uri"}), json!({"a": "no url"}), "/a", "format"),
             (
                 json!({"additionalProperties": false}),
                 json!({"a": {"x/y": 1}}),
@@ -212,10 +189,8 @@ mod tests {
             ),
         ] {
             let violations = fit(&value, &schema(property.clone()));
-            let violations: Vec<_> = violations
-                .iter()
-                .map(|v| (v.path.as_str(), v.rule.as_str()))
-                .collect();
+            let violations: Vec<_> =
+                violations.iter().map(|v| (v.path.as_str(), v.rule.as_str())).collect();
             assert_eq!(violations, [(path, rule)], "{property} {value}");
         }
     }

@@ -27,11 +27,7 @@ pub(crate) struct Violation {
 
 impl Violation {
     fn new(path: &str, rule: &str, message: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            rule: rule.to_owned(),
-            message: message.into(),
-        }
+        Self { path: path.to_owned(), rule: rule.to_owned(), message: message.into() }
     }
 }
 

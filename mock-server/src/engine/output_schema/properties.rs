@@ -60,9 +60,7 @@ fn keywords(inner: BoxedStrategy<Value>) -> impl Strategy<Value = Map<String, Va
             .prop_map(move |value| value.map(|value| (keyword.to_owned(), value)))
             .boxed()
     };
-    let types = [
-        "object", "array", "string", "number", "integer", "boolean", "null",
-    ];
+    let types = ["object", "array", "string", "number", "integer", "boolean", "null"];
     let names = proptest::collection::btree_set(name(), 0..3);
     let count = || (0..4_u64).prop_map(Value::from).boxed();
     let properties = proptest::collection::btree_map(name(), inner.clone(), 0..4)
@@ -76,27 +74,17 @@ fn keywords(inner: BoxedStrategy<Value>) -> impl Strategy<Value = Map<String, Va
             .boxed(),
         maybe("required", names.prop_map(|names| json!(names)).boxed()),
         maybe("items", inner),
-        maybe(
-            "enum",
-            proptest::collection::vec(value(), 1..4)
-                .prop_map(Value::from)
-                .boxed(),
-        ),
+        maybe("enum", proptest::collection::vec(value(), 1..4).prop_map(Value::from).boxed()),
         maybe("const", value().boxed()),
         maybe("description", Just(json!("d")).boxed()),
-        maybe(
-            "additionalProperties",
-            any::<bool>().prop_map(Value::from).boxed(),
-        ),
+        maybe("additionalProperties", any::<bool>().prop_map(Value::from).boxed()),
         maybe("minItems", count()),
         maybe("maxItems", count()),
         maybe("minimum", number().boxed()),
         maybe("maximum", number().boxed()),
         maybe("format", Just(json!("uri")).boxed()),
     ];
-    schema
-        .to_vec()
-        .prop_map(|keywords| keywords.into_iter().flatten().collect())
+    schema.to_vec().prop_map(|keywords| keywords.into_iter().flatten().collect())
 }
 
 /// Generates schemas that use no other keywords than the supported ones.
@@ -104,9 +92,7 @@ fn subschema() -> impl Strategy<Value = Value> {
     let leaf = Just(json!({})).boxed();
     keywords(leaf)
         .prop_map(Value::Object)
-        .prop_recursive(3, 16, 4, |inner| {
-            keywords(inner.boxed()).prop_map(Value::Object)
-        })
+        .prop_recursive(3, 16, 4, |inner| keywords(inner.boxed()).prop_map(Value::Object))
 }
 
 /// Generates schemas with an object as root.
@@ -178,10 +164,8 @@ fn validator(schema: &Value) -> jsonschema::Validator {
 }
 
 fn places(violations: &[super::Violation]) -> Vec<(String, String)> {
-    let mut places: Vec<_> = violations
-        .iter()
-        .map(|it| (it.path.clone(), it.rule.clone()))
-        .collect();
+    let mut places: Vec<_> =
+        violations.iter().map(|it| (it.path.clone(), it.rule.clone())).collect();
     places.sort_unstable();
     places
 }

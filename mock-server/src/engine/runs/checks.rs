@@ -12,8 +12,7 @@ impl State {
     pub(crate) fn check_runs(&self) -> Result<(), String> {
         for (number, run) in self.runs.numbered() {
             let id = &run.id;
-            self.check_run_config(&run.config)
-                .map_err(|problem| format!("{id}: {problem}"))?;
+            self.check_run_config(&run.config).map_err(|problem| format!("{id}: {problem}"))?;
             if matches!(run.status, RunStatus::Other(_)) {
                 return Err(format!("{id}: unknown status"));
             }
@@ -23,10 +22,8 @@ impl State {
             if run.status.is_terminal() && run.spend.pending() != Some(Usd::ZERO) {
                 return Err(format!("{id}: a finished run has pending spend"));
             }
-            let is_in_queue = run
-                .queue_position
-                .as_ref()
-                .is_none_or(|position| self.is_at(position, id));
+            let is_in_queue =
+                run.queue_position.as_ref().is_none_or(|position| self.is_at(position, id));
             if !is_in_queue {
                 return Err(format!("{id}: wrong queue position"));
             }

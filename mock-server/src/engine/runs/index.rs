@@ -45,13 +45,9 @@ impl Runs {
         let number = self.runs.next_number();
         self.by_id.insert(run.id.clone(), number);
         for (index, artifact) in run.artifacts.iter().enumerate() {
-            self.by_token
-                .insert(artifact.token.clone(), (number, index));
+            self.by_token.insert(artifact.token.clone(), (number, index));
         }
-        self.index
-            .entry(RunFilter::of_run(&run))
-            .or_default()
-            .insert(number);
+        self.index.entry(RunFilter::of_run(&run)).or_default().insert(number);
         if !run.status.is_terminal() {
             self.in_flight.insert(number);
         }
@@ -152,10 +148,7 @@ impl Runs {
 
     /// Returns a copy without indexes, which shares the runs.
     pub(crate) fn without_indexes(&self) -> Self {
-        Self {
-            runs: self.runs.clone(),
-            ..Self::default()
-        }
+        Self { runs: self.runs.clone(), ..Self::default() }
     }
 
     /// Records that the output can be read from now on.

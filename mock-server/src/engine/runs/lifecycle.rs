@@ -22,11 +22,7 @@ const LAST_CAPTURE_TENTH: u8 = 9;
 impl RunConfig {
     /// Returns the maximum amount that the workspace can be billed.
     pub(crate) fn max_cost(&self) -> Usd {
-        if self.has_spending() {
-            self.cost.min(self.cap)
-        } else {
-            Usd::ZERO
-        }
+        if self.has_spending() { self.cost.min(self.cap) } else { Usd::ZERO }
     }
 
     /// Returns the ledger account that the run is paid from.
@@ -80,11 +76,8 @@ impl State {
         position: Option<QueuePosition>,
         at: Time,
     ) -> usize {
-        let timeline = Timeline::new(
-            at,
-            Duration::from_micros(config.duration_micros),
-            config.stuck,
-        );
+        let timeline =
+            Timeline::new(at, Duration::from_micros(config.duration_micros), config.stuck);
         let (width, height) = media::dimensions("720p", "1:1");
         let files = usize::from(config.makes_artifacts());
         let artifacts = (0..files).map(|_| {
@@ -92,11 +85,7 @@ impl State {
             Artifact {
                 id: self.rng.id("art").into(),
                 token: self.rng.token(32).into(),
-                spec: media::Spec::Image {
-                    width,
-                    height,
-                    seed,
-                },
+                spec: media::Spec::Image { width, height, seed },
             }
         });
         let artifacts = artifacts.collect();
@@ -182,18 +171,12 @@ impl State {
             return;
         };
         let cap = run.config.cap;
-        let is_within_cap = run
-            .spend
-            .billable()
-            .checked_add(amount)
-            .is_some_and(|sum| sum <= cap);
+        let is_within_cap = run.spend.billable().checked_add(amount).is_some_and(|sum| sum <= cap);
         let failure = if !is_within_cap {
             Some(format!("The run tried to exceed its cap of {cap} USD."))
         } else if let Err(error) = self.post_run_entry(number, EntryKind::Reservation, amount, at) {
             let available = error.available;
-            Some(format!(
-                "The balance of {available} USD does not cover the next piece."
-            ))
+            Some(format!("The balance of {available} USD does not cover the next piece."))
         } else {
             None
         };
@@ -265,8 +248,7 @@ impl State {
         };
         let subject = Subject::Run(run.id.as_str().into());
         let id = self.rng.id("ent");
-        self.ledger
-            .book(&run.config.account(), id, kind, amount, subject, at)
+        self.ledger.book(&run.config.account(), id, kind, amount, subject, at)
     }
 }
 
@@ -279,8 +261,6 @@ pub(crate) fn run_timers(
         let at = timeline.after_tenths(u64::from(tenths));
         (at, TimerEvent::RunWorks(number, tenths))
     });
-    let end = timeline
-        .ends_at()
-        .map(|at| (at, TimerEvent::RunEnds(number)));
+    let end = timeline.ends_at().map(|at| (at, TimerEvent::RunEnds(number)));
     [start].into_iter().chain(work).chain(end)
 }

@@ -134,10 +134,7 @@ impl RunConfig {
 
     /// Returns the configuration of a run that is skipped.
     pub(crate) fn skipped(self) -> Self {
-        Self {
-            planned_outcome: PlannedOutcome::Skipped,
-            ..self
-        }
+        Self { planned_outcome: PlannedOutcome::Skipped, ..self }
     }
 }
 
@@ -187,18 +184,11 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn ready_artifacts(&self) -> &[Artifact] {
-        if self.artifacts_ready {
-            &self.artifacts
-        } else {
-            &[]
-        }
+        if self.artifacts_ready { &self.artifacts } else { &[] }
     }
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes fields by reference"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
 fn is_false(value: &bool) -> bool {
     !value
 }

@@ -29,10 +29,7 @@ pub(crate) struct RunOutput {
 impl RunOutput {
     /// Returns the current output of a run. `url` is the URL of its first artifact.
     pub(crate) fn for_run(run: &Run, url: Option<&str>) -> Self {
-        let mut run_output = Self {
-            primary_key: primary_key(run),
-            ..Self::default()
-        };
+        let mut run_output = Self { primary_key: primary_key(run), ..Self::default() };
         match (&run.status, &run.error) {
             (RunStatus::Completed, _) => {
                 if run.config.planned_outcome == PlannedOutcome::Degraded {
@@ -81,10 +78,9 @@ fn full_output(run: &Run, url: Option<&str>) -> Value {
     }
     let kind = run.config.kind.as_str();
     let summary = match &run.config.continued_thread {
-        Some(thread) => format!(
-            "The output of the {kind} run, turn {} of its thread.",
-            thread.turn
-        ),
+        Some(thread) => {
+            format!("The output of the {kind} run, turn {} of its thread.", thread.turn)
+        }
         None => format!("The output of the {kind} run."),
     };
     let mut output = json!({"summary": summary});
@@ -112,15 +108,8 @@ fn invalid_output(run: &Run, url: Option<&str>) -> (Vec<Violation>, Value) {
 
 /// Returns the complete output, followed by variants with fields removed or replaced, and null.
 fn candidates(run: &Run, url: Option<&str>) -> impl Iterator<Item = Value> {
-    let full_output = full_output(run, url)
-        .as_object()
-        .cloned()
-        .unwrap_or_default();
-    let names: Vec<String> = full_output
-        .keys()
-        .take(MAX_CHANGED_FIELDS)
-        .cloned()
-        .collect();
+    let full_output = full_output(run, url).as_object().cloned().unwrap_or_default();
+    let names: Vec<String> = full_output.keys().take(MAX_CHANGED_FIELDS).cloned().collect();
     let change_fields = |value: Option<Value>| {
         let (full_output, names) = (full_output.clone(), names.clone());
         names.into_iter().map(move |name| {

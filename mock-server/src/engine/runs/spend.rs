@@ -30,10 +30,7 @@ impl Spend {
         let split = |amount: Usd, pieces: i64| {
             let each = amount.as_micros().checked_div(pieces).unwrap_or_default();
             let rest = amount.as_micros() - each * (pieces - 1);
-            (1..pieces)
-                .map(move |_| each)
-                .chain([rest])
-                .map(Usd::from_micros)
+            (1..pieces).map(move |_| each).chain([rest]).map(Usd::from_micros)
         };
         let pieces: Vec<Usd> = if cost <= cap {
             split(cost, PIECES).collect()
@@ -42,19 +39,12 @@ impl Spend {
             split(cap, PIECES - 1).chain(excess).collect()
         };
         let pieces = pieces.into_iter().filter(|piece| *piece > Usd::ZERO);
-        Self {
-            pieces: pieces.collect(),
-            ..Self::default()
-        }
+        Self { pieces: pieces.collect(), ..Self::default() }
     }
 
     /// Returns the amount that is reserved or captured.
     pub(crate) fn billable(&self) -> Usd {
-        let counted = if self.is_settled {
-            self.captured_count
-        } else {
-            self.reserved_count
-        };
+        let counted = if self.is_settled { self.captured_count } else { self.reserved_count };
         self.pieces.iter().take(counted).copied().sum()
     }
 

@@ -17,10 +17,7 @@ pub(crate) struct Thread {
 impl Thread {
     /// Returns the thread as of the run that continues it.
     pub(crate) fn next_turn(self) -> Self {
-        Self {
-            turn: self.turn.saturating_add(1),
-            ..self
-        }
+        Self { turn: self.turn.saturating_add(1), ..self }
     }
 }
 
@@ -35,10 +32,7 @@ impl Run {
         }
         let tools_missing = |run_error: &RunError| run_error.code == ErrorCode::McpUnavailable;
         let is_own = self.started && !self.error.as_ref().is_some_and(tools_missing);
-        let own = || Thread {
-            id: self.id.replacen("run", "thr", 1),
-            turn: 1,
-        };
+        let own = || Thread { id: self.id.replacen("run", "thr", 1), turn: 1 };
         let continued = self.config.continued_thread.clone();
         continued.or_else(|| is_own.then(own))
     }

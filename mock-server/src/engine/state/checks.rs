@@ -106,10 +106,7 @@ impl State {
         }
         for run in self.runs.all() {
             let total = totals.entry(run.config.account()).or_default();
-            let sum = run
-                .spend
-                .pending()
-                .and_then(|pending| total.checked_add(pending));
+            let sum = run.spend.pending().and_then(|pending| total.checked_add(pending));
             *total = sum.ok_or_else(|| format!("{}: invalid spend", run.id))?;
         }
         Ok(totals)
@@ -119,16 +116,14 @@ impl State {
         let mut webhooks = 0;
         for (_, event) in self.timers.all() {
             let expected = match event {
-                TimerEvent::JobStarts(number) | TimerEvent::JobEnds(number) => self
-                    .jobs
-                    .get(*number)
-                    .is_some_and(|job| !job.status.is_terminal()),
+                TimerEvent::JobStarts(number) | TimerEvent::JobEnds(number) => {
+                    self.jobs.get(*number).is_some_and(|job| !job.status.is_terminal())
+                }
                 TimerEvent::RunStarts(number)
                 | TimerEvent::RunWorks(number, _)
-                | TimerEvent::RunEnds(number) => self
-                    .runs
-                    .get(*number)
-                    .is_some_and(|run| !run.status.is_terminal()),
+                | TimerEvent::RunEnds(number) => {
+                    self.runs.get(*number).is_some_and(|run| !run.status.is_terminal())
+                }
                 TimerEvent::ActionScheduled(number) => {
                     let action = ACTIONS.get(*number);
                     action.is_some_and(|action| action.schedule().is_some())
@@ -161,7 +156,6 @@ impl State {
         let runs = runs
             .filter(|(_, run)| !run.status.is_terminal())
             .flat_map(|(number, run)| run_timers(number, run.timeline));
-        jobs.chain(runs)
-            .any(|(at, event)| at > self.now && !self.timers.contains(at, event))
+        jobs.chain(runs).any(|(at, event)| at > self.now && !self.timers.contains(at, event))
     }
 }

@@ -30,10 +30,7 @@ impl State {
             return Err(invalid("status: must be paid, failed or expired"));
         }
         if top_up.status.is_terminal() && top_up.status != status {
-            return Err(ControlError::Conflict(format!(
-                "the top-up is already {}",
-                top_up.status
-            )));
+            return Err(ControlError::Conflict(format!("the top-up is already {}", top_up.status)));
         }
         if top_up.status != status {
             if status == TopUpStatus::Paid {
@@ -49,9 +46,7 @@ impl State {
         let entry = self.rng.id("ent");
         let subject = Subject::TopUp(id.into());
         let kind = EntryKind::TopUp;
-        let booked = self
-            .ledger
-            .book(workspace, entry, kind, amount, subject, self.now);
+        let booked = self.ledger.book(workspace, entry, kind, amount, subject, self.now);
         booked
             .map(drop)
             .map_err(|_| ControlError::Conflict("the top-up would overflow the balance".to_owned()))
@@ -60,9 +55,7 @@ impl State {
     /// Creates a top-up that is paid, and returns it.
     pub(crate) fn pay_in(&mut self, workspace: &str, amount: Usd) -> Result<&TopUp, ControlError> {
         if self.workspaces.get(workspace).is_none() {
-            return Err(invalid(format!(
-                "workspace: unknown workspace {workspace:?}"
-            )));
+            return Err(invalid(format!("workspace: unknown workspace {workspace:?}")));
         }
         let micros = u64::try_from(amount.as_micros()).unwrap_or_default();
         let cents = u32::try_from(micros / MICROS_PER_CENT);
@@ -108,10 +101,7 @@ impl State {
             return Err(invalid("code: only allowed with the status failed"));
         }
         if job.status.is_terminal() && job.status != status {
-            return Err(ControlError::Conflict(format!(
-                "the job is already {}",
-                job.status
-            )));
+            return Err(ControlError::Conflict(format!("the job is already {}", job.status)));
         }
         let error =
             (status == JobStatus::Failed).then(|| code.unwrap_or(ErrorCode::GenerationFailed));
@@ -161,11 +151,6 @@ impl State {
         };
         let token = self.rng.token(26);
         let key = self.keys.add(&token, key);
-        Ok(AddedKey {
-            key,
-            id,
-            workspace,
-            scopes,
-        })
+        Ok(AddedKey { key, id, workspace, scopes })
     }
 }

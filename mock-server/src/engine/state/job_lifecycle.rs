@@ -27,8 +27,7 @@ impl State {
     pub(super) fn start_job(&mut self, number: usize, at: Time) {
         let job = self.jobs.get(number);
         if job.is_some_and(|job| job.status == JobStatus::Queued) {
-            self.jobs
-                .set_status(number, JobStatus::Processing, None, at);
+            self.jobs.set_status(number, JobStatus::Processing, None, at);
         }
     }
 
@@ -47,11 +46,7 @@ impl State {
         error: Option<ErrorCode>,
         at: Time,
     ) {
-        let Some(job) = self
-            .jobs
-            .get(number)
-            .filter(|job| !job.status.is_terminal())
-            .cloned()
+        let Some(job) = self.jobs.get(number).filter(|job| !job.status.is_terminal()).cloned()
         else {
             return;
         };
@@ -82,8 +77,7 @@ impl State {
     ) -> Result<(), InsufficientBalance> {
         let id = self.rng.id("ent");
         let subject = Subject::Job(job.id.clone());
-        self.ledger
-            .book(&job.workspace, id, kind, price, subject, self.now)
+        self.ledger.book(&job.workspace, id, kind, price, subject, self.now)
     }
 }
 
@@ -92,8 +86,6 @@ pub(super) fn job_timers(
     timeline: Timeline,
 ) -> impl Iterator<Item = (Time, TimerEvent)> {
     let start = (timeline.starts_at(), TimerEvent::JobStarts(number));
-    let end = timeline
-        .ends_at()
-        .map(|at| (at, TimerEvent::JobEnds(number)));
+    let end = timeline.ends_at().map(|at| (at, TimerEvent::JobEnds(number)));
     [start].into_iter().chain(end)
 }

@@ -185,9 +185,7 @@ impl State {
     /// Returns how the runs of a workspace are funded.
     pub(crate) fn organization_wallet(&self, workspace: &str) -> OrganizationWallet {
         let workspace = self.workspaces.get(workspace);
-        workspace.map_or(OrganizationWallet::None, |workspace| {
-            workspace.organization_wallet
-        })
+        workspace.map_or(OrganizationWallet::None, |workspace| workspace.organization_wallet)
     }
 
     /// Handles the first timer event that is due by `now`, at its own time, and returns it.

@@ -40,11 +40,7 @@ impl State {
         let organization = organization_account(id);
         let balances = [
             ("balance_usd", id, update.balance_usd),
-            (
-                "organization_balance_usd",
-                &organization,
-                update.organization_balance_usd,
-            ),
+            ("organization_balance_usd", &organization, update.organization_balance_usd),
         ];
         for (field, account, balance) in balances {
             if let Some(balance) = balance
@@ -93,10 +89,7 @@ impl State {
             return Err(ControlError::NotFound(text));
         };
         self.check_has_workspace(&grant.workspace)?;
-        let grant = Grant {
-            format: format.id.to_owned(),
-            workspace: grant.workspace,
-        };
+        let grant = Grant { format: format.id.to_owned(), workspace: grant.workspace };
         self.grants.add(grant.clone());
         Ok(grant)
     }
@@ -142,9 +135,7 @@ impl State {
     fn check_has_workspace(&self, id: &str) -> Result<(), ControlError> {
         match self.workspaces.get(id) {
             Some(_) => Ok(()),
-            None => Err(ControlError::NotFound(format!(
-                "workspace: workspace {id:?} not found"
-            ))),
+            None => Err(ControlError::NotFound(format!("workspace: workspace {id:?} not found"))),
         }
     }
 }
@@ -155,9 +146,9 @@ pub(super) fn check_workspace_id(id: &str) -> Result<(), ControlError> {
         (1..=MAX_NAME_LENGTH).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic());
     match is_valid {
         true => Ok(()),
-        false => Err(invalid(
-            "workspace: must be 1 to 255 printable ASCII characters without spaces",
-        )),
+        false => {
+            Err(invalid("workspace: must be 1 to 255 printable ASCII characters without spaces"))
+        }
     }
 }
 
@@ -172,9 +163,7 @@ pub(super) fn check_plan(plan: Option<&Plan>) -> Result<(), ControlError> {
 fn is_media_type(text: &str) -> bool {
     let is_token = |part: &str| {
         !part.is_empty()
-            && part
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
     };
     let parts = text.split_once('/');
     text.len() <= MAX_NAME_LENGTH

@@ -48,11 +48,7 @@ impl DeliveryOutcome {
     /// Creates the outcome of a response without `Retry-After` and without a body.
     #[must_use]
     pub fn answered(status: u16) -> Self {
-        Self::Answered {
-            status,
-            retry_after: None,
-            body: String::new(),
-        }
+        Self::Answered { status, retry_after: None, body: String::new() }
     }
 
     /// Creates the outcome of an attempt without a response.

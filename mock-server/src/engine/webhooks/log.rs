@@ -68,11 +68,8 @@ impl DeliveryRecord {
     }
 
     fn view(&self) -> Value {
-        let headers: Map<String, Value> = self
-            .headers
-            .iter()
-            .map(|(name, value)| (name.clone(), json!(value)))
-            .collect();
+        let headers: Map<String, Value> =
+            self.headers.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
         json!({
             "subject_id": self.subject_id,
             "event": self.event,
@@ -93,9 +90,7 @@ fn beginning(body: &str) -> String {
     let end = starts
         .map(|(start, letter)| start + letter.len_utf8())
         .take_while(|end| *end <= MAX_RESPONSE_BYTES);
-    body.get(..end.last().unwrap_or(0))
-        .unwrap_or_default()
-        .to_owned()
+    body.get(..end.last().unwrap_or(0)).unwrap_or_default().to_owned()
 }
 
 /// The newest attempts, oldest first. Clones share them.
@@ -110,10 +105,7 @@ pub(crate) struct DeliveryLog {
 impl From<VecDeque<Shared<DeliveryRecord>>> for DeliveryLog {
     fn from(attempts: VecDeque<Shared<DeliveryRecord>>) -> Self {
         let sizes = attempts.iter().map(|attempt| attempt.body_bytes());
-        Self {
-            body_bytes: sizes.sum(),
-            attempts,
-        }
+        Self { body_bytes: sizes.sum(), attempts }
     }
 }
 
@@ -140,11 +132,7 @@ impl DeliveryLog {
 
     /// Removes the attempts up to a time.
     pub(crate) fn remove_until(&mut self, until: Time) {
-        while self
-            .attempts
-            .front()
-            .is_some_and(|attempt| attempt.at <= until)
-        {
+        while self.attempts.front().is_some_and(|attempt| attempt.at <= until) {
             self.remove_oldest();
         }
     }
@@ -183,10 +171,7 @@ mod tests {
 
     fn attempt(body: usize) -> DeliveryRecord {
         let delivery = Delivery {
-            id: DeliveryId {
-                generation: 0,
-                number: 1,
-            },
+            id: DeliveryId { generation: 0, number: 1 },
             event: "webhook.test".to_owned(),
             url: "https://hooks.example/".to_owned(),
             headers: vec![("content-type".to_owned(), "application/json".to_owned())],

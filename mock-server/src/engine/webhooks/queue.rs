@@ -105,11 +105,7 @@ pub(crate) enum DeliveryTask {
     /// A requested redelivery for the subject.
     Redelivery(String),
     /// A test delivery, whose state is not stored.
-    Test {
-        workspace: String,
-        url: String,
-        body: Value,
-    },
+    Test { workspace: String, url: String, body: Value },
 }
 
 impl DeliveryTask {
@@ -157,9 +153,7 @@ impl WebhookQueue {
 
     /// Returns the event that was announced for a subject.
     pub(crate) fn event(&self, subject_id: &str) -> Option<&str> {
-        self.entries
-            .get(subject_id)
-            .map(|entry| entry.announcement.event.as_str())
+        self.entries.get(subject_id).map(|entry| entry.announcement.event.as_str())
     }
 
     /// Adds an announcement and returns the number of its first attempt; `None` if the subject was
@@ -293,10 +287,8 @@ impl WebhookQueue {
             if **subject != *entry.announcement.subject_id {
                 return Err(format!("{subject}: the announcement has another subject"));
             }
-            let is_unfinished = matches!(
-                entry.state.status,
-                DeliveryStatus::Pending | DeliveryStatus::Retrying
-            );
+            let is_unfinished =
+                matches!(entry.state.status, DeliveryStatus::Pending | DeliveryStatus::Retrying);
             let task = entry.next.and_then(|(_, number)| self.task(number));
             let has_attempt =
                 matches!(task, Some(DeliveryTask::Attempt(target)) if **target == **subject);
@@ -307,9 +299,7 @@ impl WebhookQueue {
             }
         }
         for (number, task) in &self.tasks {
-            let is_known = task
-                .subject()
-                .is_none_or(|subject| self.entries.contains_key(subject));
+            let is_known = task.subject().is_none_or(|subject| self.entries.contains_key(subject));
             if !is_known || *number > self.last_number {
                 return Err(format!("invalid webhook task {number}"));
             }
@@ -328,12 +318,7 @@ impl WebhookQueue {
         });
         let entries = self.entries.values().map(|entry| &entry.announcement);
         entries
-            .map(|announcement| {
-                (
-                    announcement.workspace.as_str(),
-                    announcement.subject_id.as_str(),
-                )
-            })
+            .map(|announcement| (announcement.workspace.as_str(), announcement.subject_id.as_str()))
             .chain(tests)
     }
 }

@@ -18,20 +18,14 @@ pub(crate) fn wait(attempts: u32, outcome: &DeliveryOutcome, now: Time, hosts: &
 
 fn scheduled_wait(attempts: u32) -> Duration {
     let doublings = attempts.saturating_sub(1).min(16);
-    INITIAL_BACKOFF
-        .saturating_mul(1 << doublings)
-        .min(MAX_BACKOFF)
+    INITIAL_BACKOFF.saturating_mul(1 << doublings).min(MAX_BACKOFF)
 }
 
 /// Parses the `Retry-After` header of a 429 or 503. A number of seconds is real time, because it
 /// is a receiver's; an HTTP date is compared with the service clock, because the receiver knows
 /// the date from the timestamp of the webhook.
 fn requested_wait(outcome: &DeliveryOutcome, now: Time, hosts: &Hosts) -> Option<Duration> {
-    let DeliveryOutcome::Answered {
-        status: 429 | 503,
-        retry_after: Some(text),
-        ..
-    } = outcome
+    let DeliveryOutcome::Answered { status: 429 | 503, retry_after: Some(text), .. } = outcome
     else {
         return None;
     };
@@ -84,10 +78,7 @@ mod tests {
 
     #[test]
     fn the_seconds_of_a_receiver_are_real_time() {
-        let hosts = Hosts {
-            speed: 20.0,
-            ..Hosts::default()
-        };
+        let hosts = Hosts { speed: 20.0, ..Hosts::default() };
         for (text, seconds) in [("5", 100), ("3600", 72_000), ("7200", 72_000)] {
             let wait = wait(1, &answered(429, text), Time::default(), &hosts);
             assert_eq!(wait.as_secs(), seconds, "{text}");

@@ -24,8 +24,7 @@ impl State {
         let workspace = self.workspaces.get(&announcement.workspace);
         let fingerprint = workspace.map(Workspace::fingerprint).unwrap_or_default();
         if let Some(number) = self.webhook_queue.add(announcement, fingerprint, self.now) {
-            self.timers
-                .set(self.now, TimerEvent::WebhookAttempt(number));
+            self.timers.set(self.now, TimerEvent::WebhookAttempt(number));
         }
     }
 
@@ -39,11 +38,7 @@ impl State {
 
     /// Schedules a test delivery, which is not retried.
     pub(crate) fn send_test(&mut self, workspace: String, url: String, body: Value) {
-        self.send_now(DeliveryTask::Test {
-            workspace,
-            url,
-            body,
-        });
+        self.send_now(DeliveryTask::Test { workspace, url, body });
     }
 
     fn send_now(&mut self, task: DeliveryTask) {
@@ -89,18 +84,11 @@ impl State {
             DeliveryTask::Attempt(subject) | DeliveryTask::Redelivery(subject) => {
                 let announcement = &self.webhook_queue.entry(subject)?.announcement;
                 let body = body_within_limit(announcement, hosts);
-                (
-                    &announcement.workspace,
-                    announcement.event.as_str(),
-                    &announcement.url,
-                    body,
-                )
+                (&announcement.workspace, announcement.event.as_str(), &announcement.url, body)
             }
-            DeliveryTask::Test {
-                workspace,
-                url,
-                body,
-            } => (workspace, "webhook.test", url, body.to_string()),
+            DeliveryTask::Test { workspace, url, body } => {
+                (workspace, "webhook.test", url, body.to_string())
+            }
         };
         let workspace = self.workspaces.get(workspace)?;
         let timestamp = self.now.as_secs().to_string();
@@ -136,8 +124,7 @@ impl State {
             self.update_delivery(subject, number, automatic, outcome, &delivery, hosts);
         }
         let subject = task.subject().map(str::to_owned);
-        self.delivery_log
-            .record(DeliveryRecord::new(subject, delivery, outcome));
+        self.delivery_log.record(DeliveryRecord::new(subject, delivery, outcome));
     }
 
     /// Updates the delivery state of a subject after an attempt, and schedules or cancels retries.
@@ -190,9 +177,7 @@ impl State {
             delivery_state.status = DeliveryStatus::Failed;
         }
         if let Some(at) = retry_at {
-            let next = self
-                .webhook_queue
-                .schedule(DeliveryTask::Attempt(subject.to_owned()));
+            let next = self.webhook_queue.schedule(DeliveryTask::Attempt(subject.to_owned()));
             self.timers.set(at, TimerEvent::WebhookAttempt(next));
             if let Some(entry) = self.webhook_queue.entry_mut(subject) {
                 entry.next = Some((at, next));
@@ -211,10 +196,8 @@ impl State {
 }
 
 fn fingerprint_of(delivery: &Delivery) -> String {
-    let header = delivery
-        .headers
-        .iter()
-        .find(|(name, _)| name == "x-svc-webhook-secret-fingerprint");
+    let header =
+        delivery.headers.iter().find(|(name, _)| name == "x-svc-webhook-secret-fingerprint");
     header.map_or_else(String::new, |(_, value)| value.clone())
 }
 

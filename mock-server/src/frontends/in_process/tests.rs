@@ -23,9 +23,7 @@ async fn send(
     if body.is_some() {
         request = request.header("content-type", "application/json");
     }
-    let body = body
-        .map(|body| Bytes::from(body.to_string()))
-        .unwrap_or_default();
+    let body = body.map(|body| Bytes::from(body.to_string())).unwrap_or_default();
     mock.send(request.body(body).unwrap()).await
 }
 
@@ -58,12 +56,7 @@ async fn requests_are_routed_by_host_name() {
     assert!(jobs.headers().contains_key(CONTENT_LENGTH));
     let foreign = get(&mock, "https://developer.svc.invalid/v1/jobs").await;
     assert_eq!(foreign.status(), 401);
-    assert_eq!(
-        get(&mock, &format!("{}/none", mock.media_url()))
-            .await
-            .status(),
-        404
-    );
+    assert_eq!(get(&mock, &format!("{}/none", mock.media_url())).await.status(), 404);
     let clock = get(&mock, &format!("{}/clock", mock.control_url())).await;
     assert_eq!(json_of(clock).await["mode"], "real");
     assert_eq!(mock.mcp_url(), "https://developer.svc.invalid/mcp");
@@ -72,9 +65,7 @@ async fn requests_are_routed_by_host_name() {
 #[tokio::test]
 async fn a_request_to_an_unknown_host_is_not_sent() {
     let mock = InProcess::default();
-    let error = send(&mock, Method::GET, "https://example.com/", None)
-        .await
-        .unwrap_err();
+    let error = send(&mock, Method::GET, "https://example.com/", None).await.unwrap_err();
     assert!(!error.may_have_been_sent());
 }
 
@@ -83,12 +74,7 @@ async fn a_closed_connection_may_have_had_an_effect() {
     let mock = InProcess::default();
     for (kind, jobs) in [(FaultKind::DropBefore, 0), (FaultKind::DropAfter, 1)] {
         fault(&mock, kind);
-        assert!(
-            submit(&mock, "async")
-                .await
-                .unwrap_err()
-                .may_have_been_sent()
-        );
+        assert!(submit(&mock, "async").await.unwrap_err().may_have_been_sent());
         assert_eq!(mock.jobs().len(), jobs, "{kind:?}");
     }
 }
@@ -97,17 +83,11 @@ async fn a_closed_connection_may_have_had_an_effect() {
 async fn a_truncated_body_fails_after_half_of_its_bytes() {
     let mock = InProcess::default();
     let url = format!("{}/v1/open/catalog", mock.base_url());
-    let length: usize = get(&mock, &url).await.headers()[CONTENT_LENGTH]
-        .to_str()
-        .unwrap()
-        .parse()
-        .unwrap();
+    let length: usize =
+        get(&mock, &url).await.headers()[CONTENT_LENGTH].to_str().unwrap().parse().unwrap();
     fault(&mock, FaultKind::Truncate);
     let response = get(&mock, &url).await;
-    assert_eq!(
-        response.headers()[CONTENT_LENGTH],
-        length.to_string().as_str()
-    );
+    assert_eq!(response.headers()[CONTENT_LENGTH], length.to_string().as_str());
     let mut body = response.into_body();
     let mut read = 0;
     let error = loop {
@@ -149,9 +129,7 @@ fn image_with_webhook() -> Option<Value> {
 
 async fn submit_with_webhook(mock: &InProcess) {
     let url = format!("{}/v1/image-router/generate", mock.base_url());
-    let response = send(mock, Method::POST, &url, image_with_webhook())
-        .await
-        .unwrap();
+    let response = send(mock, Method::POST, &url, image_with_webhook()).await.unwrap();
     assert_eq!(response.status(), 202);
 }
 
@@ -196,14 +174,8 @@ async fn a_retry_after_of_zero_retries_immediately() {
 #[tokio::test(start_paused = true)]
 async fn attempts_fail_without_a_receiver() {
     let mock = InProcess::new(Setup::default().clock_manual());
-    mock.route_webhooks(
-        "https://hooks.example.com=http://127.0.0.1:9"
-            .parse()
-            .unwrap(),
-    );
+    mock.route_webhooks("https://hooks.example.com=http://127.0.0.1:9".parse().unwrap());
     submit_with_webhook(&mock).await;
-    mock.advance_and_deliver(Duration::from_secs(2))
-        .await
-        .unwrap();
+    mock.advance_and_deliver(Duration::from_secs(2)).await.unwrap();
     assert_eq!(mock.deliveries()[0]["error"], "no_route");
 }

@@ -80,10 +80,7 @@ pub(super) async fn accept(
 /// Returns whether an accept failed because of the connection rather than the listener.
 fn is_connection_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
-    matches!(
-        error.kind(),
-        ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted
-    )
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
 async fn hold_slot(slot: OwnedSemaphorePermit, connection: impl Future<Output = ()>) {

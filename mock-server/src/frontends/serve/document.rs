@@ -19,10 +19,7 @@ const WAITING_PIECES: usize = 4;
 pub(super) fn pieces(document: Document) -> mpsc::Receiver<Bytes> {
     let (sender, receiver) = mpsc::channel(WAITING_PIECES);
     spawn_blocking(move || {
-        let mut writer = PieceWriter {
-            piece: BytesMut::new(),
-            sender,
-        };
+        let mut writer = PieceWriter { piece: BytesMut::new(), sender };
         // An error means that the client is gone.
         let _ = document.write(&mut writer).and_then(|()| writer.flush());
     });
@@ -60,10 +57,7 @@ impl Write for PieceWriter {
 /// which means that the state is invalid.
 pub(super) fn state_reader() -> (mpsc::Sender<Bytes>, impl Future<Output = ReadState>) {
     let (sender, pieces) = mpsc::channel(WAITING_PIECES);
-    let reader = PieceReader {
-        piece: Bytes::new(),
-        pieces,
-    };
+    let reader = PieceReader { piece: Bytes::new(), pieces };
     let state = spawn_blocking(move || {
         snapshot::read(BufReader::with_capacity(PIECE_BYTES, reader)).map(Box::new)
     });
@@ -104,9 +98,7 @@ mod tests {
         let text: Vec<u8> = (0..1_000_000_u32).map(|number| number as u8).collect();
         let written = text.clone();
         let mut pieces = pieces(Document::new(move |writer| {
-            written
-                .chunks(999)
-                .try_for_each(|chunk| writer.write_all(chunk))
+            written.chunks(999).try_for_each(|chunk| writer.write_all(chunk))
         }));
         let (mut received, mut count) = (Vec::new(), 0);
         while let Some(piece) = pieces.recv().await {
@@ -128,10 +120,7 @@ mod tests {
             pieces.send(Bytes::copy_from_slice(piece)).await.unwrap();
         }
         drop(pieces);
-        let mut other = Simulator::new(Settings {
-            seed: 7,
-            ..settings.clone()
-        });
+        let mut other = Simulator::new(Settings { seed: 7, ..settings.clone() });
         other.replace_state(*state.await.unwrap().unwrap());
         assert_eq!(other.snapshot(settings.epoch), document);
     }

@@ -105,12 +105,7 @@ impl Server {
             tokio::spawn(accept(listener, handler, timeouts, stopped.clone(), log))
         };
         let listening = listeners.into_iter().zip(HOSTS).map(start).collect();
-        Ok(Self {
-            service,
-            stop,
-            listening,
-            webhook_sender,
-        })
+        Ok(Self { service, stop, listening, webhook_sender })
     }
 
     /// Stops listening and waits for open requests, aborting them after a time limit.
@@ -138,9 +133,7 @@ async fn listen(
 ) -> Result<(TcpListener, u16), BindError> {
     let port = match port_base {
         0 => 0,
-        base => base
-            .checked_add(offset)
-            .ok_or(BindError(BindFailure::PortOutOfRange))?,
+        base => base.checked_add(offset).ok_or(BindError(BindFailure::PortOutOfRange))?,
     };
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::AddrNotAvailable => BindError::address(address, source),

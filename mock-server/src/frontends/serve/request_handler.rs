@@ -114,11 +114,8 @@ impl RequestHandler {
         let body = timeout(self.body_timeout, self.read(body))
             .await
             .map_err(|_| NoResponse::Incomplete)??;
-        let call = HostRequest {
-            host: self.host,
-            peer,
-            request: http::Request::from_parts(parts, body),
-        };
+        let call =
+            HostRequest { host: self.host, peer, request: http::Request::from_parts(parts, body) };
         if self.host == Host::Control {
             let response = self.service.call_control(call.request).await;
             return Ok(control_response(response).await.map(Either::Left));
@@ -131,12 +128,12 @@ impl RequestHandler {
         let response = match reply.transmission {
             Transmission::Close => return Err(NoResponse::Closed),
             Transmission::Complete => reply.response.map(ResponseBody::complete),
-            Transmission::Truncate => reply
-                .response
-                .map(|body| ResponseBody::truncated(body, abort)),
-            Transmission::Stall => reply
-                .response
-                .map(|body| ResponseBody::stalled(body, reply.delay)),
+            Transmission::Truncate => {
+                reply.response.map(|body| ResponseBody::truncated(body, abort))
+            }
+            Transmission::Stall => {
+                reply.response.map(|body| ResponseBody::stalled(body, reply.delay))
+            }
         };
         Ok(response.map(Either::Left))
     }
@@ -227,44 +224,23 @@ pub(super) struct ResponseBody {
 impl ResponseBody {
     /// Creates a body of a document whose pieces follow after `bytes`.
     fn document(bytes: Bytes, pieces: mpsc::Receiver<Bytes>) -> Self {
-        Self {
-            pieces: Some(pieces),
-            ..Self::complete(bytes)
-        }
+        Self { pieces: Some(pieces), ..Self::complete(bytes) }
     }
 
     fn complete(bytes: Bytes) -> Self {
-        Self {
-            content_length: bytes.len() as u64,
-            bytes,
-            abort: None,
-            stall: None,
-            pieces: None,
-        }
+        Self { content_length: bytes.len() as u64, bytes, abort: None, stall: None, pieces: None }
     }
 
     fn stalled(mut bytes: Bytes, duration: Duration) -> Self {
         let content_length = bytes.len() as u64;
         let stall = (content_length > 0).then(|| Stall::new(&mut bytes, duration));
-        Self {
-            bytes,
-            content_length,
-            abort: None,
-            stall,
-            pieces: None,
-        }
+        Self { bytes, content_length, abort: None, stall, pieces: None }
     }
 
     fn truncated(mut bytes: Bytes, abort: AbortHandle) -> Self {
         let content_length = bytes.len() as u64;
         bytes.truncate(bytes.len() / 2);
-        Self {
-            bytes,
-            content_length,
-            abort: Some(abort),
-            stall: None,
-            pieces: None,
-        }
+        Self { bytes, content_length, abort: Some(abort), stall: None, pieces: None }
     }
 }
 

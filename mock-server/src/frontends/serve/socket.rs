@@ -36,12 +36,7 @@ impl AbortHandle {
 
 impl Socket {
     pub(super) fn new(stream: TcpStream, abort: AbortHandle, write_timeout: Duration) -> Self {
-        Self {
-            inner: TokioIo::new(stream),
-            abort,
-            write_timeout,
-            stalled: None,
-        }
+        Self { inner: TokioIo::new(stream), abort, write_timeout, stalled: None }
     }
 
     fn with_write_timeout<T>(
@@ -54,13 +49,8 @@ impl Socket {
             return written;
         }
         let write_timeout = self.write_timeout;
-        let stalled = self
-            .stalled
-            .get_or_insert_with(|| Box::pin(sleep(write_timeout)));
-        stalled
-            .as_mut()
-            .poll(cx)
-            .map(|()| Err(io::ErrorKind::TimedOut.into()))
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(write_timeout)));
+        stalled.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 

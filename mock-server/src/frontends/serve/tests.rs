@@ -21,15 +21,8 @@ async fn server(setup: Setup) -> Server {
 
 /// Starts a server with very short timeouts.
 async fn server_with_short_timeouts() -> Server {
-    let timeouts = Timeouts {
-        head: SHORT,
-        body: SHORT,
-        write: SHORT,
-        shutdown: SHORT,
-    };
-    Server::start(Setup::default(), 0, |_| {}, timeouts)
-        .await
-        .unwrap()
+    let timeouts = Timeouts { head: SHORT, body: SHORT, write: SHORT, shutdown: SHORT };
+    Server::start(Setup::default(), 0, |_| {}, timeouts).await.unwrap()
 }
 
 fn fault(server: &Server, kind: FaultKind) {
@@ -70,11 +63,7 @@ async fn every_control_request_of_a_foreign_host_or_origin_is_refused() {
     let before = get(server.control_url(), "/state").await.json();
     let index = get(server.control_url(), "/").await.json();
     let mut requests: Vec<_> = index["data"].as_array().unwrap().iter().collect();
-    let pages = [
-        "/dashboard/state",
-        "/dashboard/keys",
-        "/dashboard/assets/app.js",
-    ];
+    let pages = ["/dashboard/state", "/dashboard/keys", "/dashboard/assets/app.js"];
     let pages = pages.map(|path| json!({"method": "GET", "path": path}));
     requests.extend(&pages);
     assert!(requests.len() > 30, "{}", requests.len());
@@ -83,18 +72,9 @@ async fn every_control_request_of_a_foreign_host_or_origin_is_refused() {
         let path = request["path"].as_str().unwrap().replace("{id}", "x");
         for (sender, status) in [
             ("host: evil.example".to_owned(), "421"),
-            (
-                format!("host: evil.example\r\norigin: http://{address}"),
-                "421",
-            ),
-            (
-                format!("host: {address}\r\norigin: https://evil.example"),
-                "403",
-            ),
-            (
-                format!("host: {address}\r\norigin: http://127.0.0.1:1"),
-                "403",
-            ),
+            (format!("host: evil.example\r\norigin: http://{address}"), "421"),
+            (format!("host: {address}\r\norigin: https://evil.example"), "403"),
+            (format!("host: {address}\r\norigin: http://127.0.0.1:1"), "403"),
             (format!("host: {address}\r\norigin: null"), "403"),
         ] {
             let mut stream = TcpStream::connect(address).await.unwrap();
@@ -105,10 +85,7 @@ async fn every_control_request_of_a_foreign_host_or_origin_is_refused() {
             let mut response = vec![0; 12];
             stream.read_exact(&mut response).await.unwrap();
             let received = String::from_utf8_lossy(&response).into_owned();
-            assert!(
-                received.ends_with(status),
-                "{method} {path}, {sender}: {received}"
-            );
+            assert!(received.ends_with(status), "{method} {path}, {sender}: {received}");
         }
     }
     assert_eq!(get(server.control_url(), "/state").await.json(), before);
@@ -118,22 +95,13 @@ async fn every_control_request_of_a_foreign_host_or_origin_is_refused() {
 async fn an_address_of_another_machine_is_reported() {
     // A documentation address, which no machine has.
     let address = IpAddr::from([192, 0, 2, 1]);
-    let error = Server::bind(Setup::default().bind(address), 0, |_| {})
-        .await
-        .unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .starts_with("cannot listen on 192.0.2.1: "),
-        "{error}"
-    );
+    let error = Server::bind(Setup::default().bind(address), 0, |_| {}).await.unwrap_err();
+    assert!(error.to_string().starts_with("cannot listen on 192.0.2.1: "), "{error}");
 }
 
 #[tokio::test]
 async fn a_port_base_without_room_for_four_ports_is_rejected() {
-    let error = Server::bind(Setup::default(), 65_533, |_| {})
-        .await
-        .unwrap_err();
+    let error = Server::bind(Setup::default(), 65_533, |_| {}).await.unwrap_err();
     assert!(!error.to_string().is_empty());
 }
 
@@ -151,11 +119,9 @@ async fn a_connection_serves_pipelined_requests() {
 #[tokio::test]
 async fn an_incomplete_request_times_out() {
     let server = server_with_short_timeouts().await;
-    for beginning in [
-        "",
-        "GET /clo",
-        "POST /reset HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 9\r\n\r\n{",
-    ] {
+    for beginning in
+        ["", "GET /clo", "POST /reset HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 9\r\n\r\n{"]
+    {
         let mut stream = connect(server.control_url()).await;
         stream.write_all(beginning.as_bytes()).await.unwrap();
         read_to_end(&mut stream).await;
@@ -191,10 +157,7 @@ async fn a_truncated_response_has_the_full_content_length_and_half_the_body() {
     fault(&server, FaultKind::Truncate);
     let response = get(server.base_url(), "/v1/open/catalog").await;
     assert_eq!(response.status(), 200);
-    assert_eq!(
-        response.header("content-length"),
-        whole.header("content-length")
-    );
+    assert_eq!(response.header("content-length"), whole.header("content-length"));
     assert_eq!(response.body(), &whole.body()[..whole.body().len() / 2]);
 }
 
@@ -233,19 +196,13 @@ async fn accept_errors_are_retried_and_reported_once() {
     let running = server(Setup::default()).await;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
-    let failing = FailingListener {
-        listener,
-        failures: AtomicU32::new(3),
-    };
+    let failing = FailingListener { listener, failures: AtomicU32::new(3) };
     let timeouts = Timeouts::default();
     let handler = RequestHandler::new(Host::Control, running.service.clone(), timeouts.body);
     let (stop, stopped) = watch::channel(());
     let accepting = tokio::spawn(accept(failing, handler, timeouts, stopped, log));
     let mut stream = TcpStream::connect(address).await.unwrap();
-    stream
-        .write_all(b"GET /clock HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
-        .await
-        .unwrap();
+    stream.write_all(b"GET /clock HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").await.unwrap();
     let mut response = [0; 15];
     stream.read_exact(&mut response).await.unwrap();
     assert_eq!(&response, b"HTTP/1.1 200 OK");

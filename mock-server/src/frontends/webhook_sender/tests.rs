@@ -17,10 +17,7 @@ async fn server_and_receiver(responses: &[&'static str]) -> (Server, TestReceive
     let receiver = TestReceiver::start(responses).await;
     let setup = Setup::default().clock_manual();
     let setup = setup.webhook_timeout(Duration::from_millis(300));
-    (
-        server(setup.route_webhooks(receiver.route.clone())).await,
-        receiver,
-    )
+    (server(setup.route_webhooks(receiver.route.clone())).await, receiver)
 }
 
 async fn advance(server: &Server, seconds: u32) -> Value {
@@ -75,10 +72,7 @@ async fn a_webhook_has_the_documented_request_line_headers_and_body() {
 #[tokio::test]
 async fn a_refused_connection_is_reported() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let route = format!(
-        "https://hooks.example.com=http://{}",
-        listener.local_addr().unwrap()
-    );
+    let route = format!("https://hooks.example.com=http://{}", listener.local_addr().unwrap());
     drop(listener);
     let route: WebhookRoute = route.parse().unwrap();
     let server = server(Setup::default().clock_manual().route_webhooks(route)).await;
@@ -125,12 +119,7 @@ async fn a_reset_discards_the_outcome_of_open_attempts() {
 async fn a_restored_state_repeats_open_attempts() {
     let (one, slow) = server_and_receiver(&[""]).await;
     let id = submit_with_webhook(one.base_url()).await;
-    post(
-        one.control_url(),
-        &format!("/jobs/{id}"),
-        json!({"status": "failed"}),
-    )
-    .await;
+    post(one.control_url(), &format!("/jobs/{id}"), json!({"status": "failed"})).await;
     wait_until(|| slow.requests().len() == 1).await;
     let (other, receiver) = server_and_receiver(&["200 OK"]).await;
     other.restore(one.snapshot()).unwrap();

@@ -9,21 +9,12 @@ use crate::clock::Speed;
 use crate::frontends::testing::{get, image, post};
 
 async fn submit(service: &MockService) -> crate::frontends::testing::RawMessage {
-    post(
-        service.base_url(),
-        "/v1/image-router/generate",
-        image("async"),
-    )
-    .await
+    post(service.base_url(), "/v1/image-router/generate", image("async")).await
 }
 
 #[tokio::test]
 async fn a_submit_is_processed_once_and_visible_through_the_methods() {
-    let service = MockService::builder()
-        .clock_manual()
-        .plan(Plan::Pro)
-        .start()
-        .await;
+    let service = MockService::builder().clock_manual().plan(Plan::Pro).start().await;
     let receipt = submit(&service).await;
     assert_eq!(receipt.status(), 202);
     assert!(receipt.header("x-svc-request-id").is_some());
@@ -62,28 +53,20 @@ async fn concurrent_requests_get_their_own_responses() {
                     "model": "image-i", "prompt": "a fox", "metadata": {"index": index},
                 });
                 let receipt = post(&url, "/v1/image-router/generate", body).await.json();
-                (
-                    index,
-                    receipt["data"]["job"]["id"].as_str().unwrap().to_owned(),
-                )
+                (index, receipt["data"]["job"]["id"].as_str().unwrap().to_owned())
             })
         })
         .collect();
     for submit in submits {
         let (index, id) = submit.await.unwrap();
-        let job = get(service.base_url(), &format!("/v1/jobs/{id}"))
-            .await
-            .json();
+        let job = get(service.base_url(), &format!("/v1/jobs/{id}")).await.json();
         assert_eq!(job["data"]["metadata"]["index"], index);
     }
 }
 
 #[tokio::test]
 async fn a_sync_submit_does_not_block_other_requests() {
-    let service = MockService::builder()
-        .speed(Speed::new(20.0).unwrap())
-        .start()
-        .await;
+    let service = MockService::builder().speed(Speed::new(20.0).unwrap()).start().await;
     let url = service.base_url().to_owned();
     let path = "/v1/image-router/generate";
     let pending = tokio::spawn(async move { post(&url, path, image("sync")).await });

@@ -57,12 +57,8 @@ mod tests {
             (8192, 16, 51),
         ];
         for (width, height, expected) in rows {
-            let format = VideoFormat {
-                width,
-                height,
-                frames_per_second: 25,
-                palette: [[0; 3]; 16],
-            };
+            let format =
+                VideoFormat { width, height, frames_per_second: 25, palette: [[0; 3]; 16] };
             assert_eq!(level_idc(&format), expected, "{width}x{height}");
         }
     }

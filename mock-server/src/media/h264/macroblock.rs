@@ -112,13 +112,7 @@ pub(super) fn write_macroblock(
     luma_dc.write(bits);
     if has_chroma {
         for level in [cb, cr] {
-            DcBlock {
-                level,
-                none: (1, 2),
-                one: (1, 1),
-                other: (7, 6),
-            }
-            .write(bits);
+            DcBlock { level, none: (1, 2), one: (1, 1), other: (7, 6) }.write(bits);
         }
     }
 }
@@ -202,11 +196,7 @@ mod tests {
 
     #[test]
     fn a_macroblock_equal_to_its_neighbours_takes_six_bits() {
-        let picture = Picture {
-            columns: 2,
-            cells: &[0; 4],
-            palette: &[[100, 90, 80]; 16],
-        };
+        let picture = Picture { columns: 2, cells: &[0; 4], palette: &[[100, 90, 80]; 16] };
         let mut bits = BitWriter::default();
         write_macroblock(&mut bits, &picture, 3, SliceType::Intra);
         bits.put(0b11, 2);

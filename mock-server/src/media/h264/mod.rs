@@ -66,11 +66,7 @@ pub(super) struct Encoder {
 
 impl Encoder {
     pub(super) fn new(format: VideoFormat) -> Self {
-        Self {
-            format,
-            frame_num: 0,
-            idr_pic_id: 0,
-        }
+        Self { format, frame_num: 0, idr_pic_id: 0 }
     }
 
     /// Encodes a picture from which decoding can start (IDR).

@@ -35,9 +35,6 @@ mod tests {
         for byte in [0, 0, 0, 0, 1, 9, 0, 0, 4, 0, 0, 3] {
             bits.put(byte, 8);
         }
-        assert_eq!(
-            unit(SLICE, bits),
-            [0x61, 0, 0, 3, 0, 0, 3, 1, 9, 0, 0, 4, 0, 0, 3, 3, 0x80]
-        );
+        assert_eq!(unit(SLICE, bits), [0x61, 0, 0, 3, 0, 0, 3, 1, 9, 0, 0, 4, 0, 0, 3, 3, 0x80]);
     }
 }

@@ -99,12 +99,7 @@ mod tests {
     use super::*;
 
     fn format(width: u32, height: u32) -> VideoFormat {
-        VideoFormat {
-            width,
-            height,
-            frames_per_second: 25,
-            palette: [[0; 3]; 16],
-        }
+        VideoFormat { width, height, frames_per_second: 25, palette: [[0; 3]; 16] }
     }
 
     #[test]

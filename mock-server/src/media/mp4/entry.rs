@@ -6,12 +6,7 @@ use super::boxes::{boxed, full, u16s, u32s};
 #[derive(Debug)]
 pub(in crate::media) enum SampleEntry {
     /// H.264. The parameter sets are NAL units; NAL units in samples have four-byte lengths.
-    Avc {
-        width: u16,
-        height: u16,
-        sequence_parameter_set: Vec<u8>,
-        picture_parameter_set: Vec<u8>,
-    },
+    Avc { width: u16, height: u16, sequence_parameter_set: Vec<u8>, picture_parameter_set: Vec<u8> },
     /// AAC with one channel.
     Aac { sample_rate: u16, config: [u8; 2] },
 }
@@ -31,27 +26,21 @@ impl SampleEntry {
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Avc {
-                width,
-                height,
-                sequence_parameter_set,
-                picture_parameter_set,
-            } => boxed(out, b"avc1", |out| {
-                u16s(out, &[0, 0, 0, 1]); // reserved, data_reference_index
-                u16s(out, &[0; 8]);
-                u16s(out, &[*width, *height]);
-                u32s(out, &[0x0048_0000, 0x0048_0000, 0]); // 72 dpi
-                u16s(out, &[1]); // frame_count
-                out.extend_from_slice(&[0; 32]); // compressorname
-                u16s(out, &[24, 0xffff]); // depth, pre_defined
-                boxed(out, b"avcC", |out| {
-                    avc_configuration(out, sequence_parameter_set, picture_parameter_set);
-                });
-            }),
-            Self::Aac {
-                sample_rate,
-                config,
-            } => boxed(out, b"mp4a", |out| {
+            Self::Avc { width, height, sequence_parameter_set, picture_parameter_set } => {
+                boxed(out, b"avc1", |out| {
+                    u16s(out, &[0, 0, 0, 1]); // reserved, data_reference_index
+                    u16s(out, &[0; 8]);
+                    u16s(out, &[*width, *height]);
+                    u32s(out, &[0x0048_0000, 0x0048_0000, 0]); // 72 dpi
+                    u16s(out, &[1]); // frame_count
+                    out.extend_from_slice(&[0; 32]); // compressorname
+                    u16s(out, &[24, 0xffff]); // depth, pre_defined
+                    boxed(out, b"avcC", |out| {
+                        avc_configuration(out, sequence_parameter_set, picture_parameter_set);
+                    });
+                })
+            }
+            Self::Aac { sample_rate, config } => boxed(out, b"mp4a", |out| {
                 u16s(out, &[0, 0, 0, 1]);
                 u32s(out, &[0, 0]);
                 u16s(out, &[1, 16, 0, 0]); // channels, bits, pre_defined, reserved

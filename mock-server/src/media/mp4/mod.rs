@@ -27,12 +27,7 @@ pub(super) fn file(duration_ms: u32, tracks: &[Track]) -> Vec<u8> {
     // Chunk offsets count from the start of the file and so depend on the size of the index,
     // which does not depend on them. The index is therefore written once to measure it.
     let mut index = Vec::new();
-    movie(
-        &mut index,
-        duration_ms,
-        tracks,
-        &table::chunk_offsets(tracks, 0),
-    );
+    movie(&mut index, duration_ms, tracks, &table::chunk_offsets(tracks, 0));
     let media_start = out.len() + index.len() + 8;
     let offsets = table::chunk_offsets(tracks, media_start as u32);
     movie(&mut out, duration_ms, tracks, &offsets);

@@ -28,9 +28,7 @@ pub(super) fn write(out: &mut Vec<u8>, track: &Track, offsets: &[u32]) {
 /// Writes the content of stts, 8.6.1.2. The last sample has the remaining duration.
 fn times(out: &mut Vec<u8>, track: &Track, samples: u32) {
     let full_samples = samples.saturating_sub(1);
-    let last = track
-        .duration
-        .saturating_sub(full_samples * track.sample_duration);
+    let last = track.duration.saturating_sub(full_samples * track.sample_duration);
     if last == track.sample_duration {
         u32s(out, &[1, samples, last]);
     } else if full_samples == 0 {
@@ -69,8 +67,7 @@ pub(super) fn chunks(out: &mut Vec<u8>, tracks: &[Track]) {
     for (track, start, size) in interleaved(tracks) {
         let data = tracks.get(track).map(|track| track.data.as_slice());
         out.extend_from_slice(
-            data.and_then(|data| data.get(start..start + size))
-                .unwrap_or_default(),
+            data.and_then(|data| data.get(start..start + size)).unwrap_or_default(),
         );
     }
 }

@@ -32,9 +32,7 @@ fn number(bytes: &[u8], at: usize) -> u32 {
 
 /// Returns the numbers of a table that follow the version, the flags and `skip` numbers.
 fn numbers(table: &[u8], skip: usize) -> Vec<u32> {
-    (1 + skip..table.len() / 4)
-        .map(|at| number(table, at * 4))
-        .collect()
+    (1 + skip..table.len() / 4).map(|at| number(table, at * 4)).collect()
 }
 
 /// Returns the samples of a track, located through its tables.
@@ -59,9 +57,7 @@ fn samples<'a>(file: &'a [u8], track: &str) -> Vec<&'a [u8]> {
 /// Returns the sum of a track's sample durations in ticks, and the number of samples.
 fn total_duration(file: &[u8], track: &str) -> (u32, u32) {
     let times = numbers(find(file, &format!("moov/{track}/mdia/minf/stbl/stts")), 1);
-    times.chunks(2).fold((0, 0), |(ticks, count), run| {
-        (ticks + run[0] * run[1], count + run[0])
-    })
+    times.chunks(2).fold((0, 0), |(ticks, count), run| (ticks + run[0] * run[1], count + run[0]))
 }
 
 fn video_file(duration_ms: u64) -> Vec<u8> {
@@ -79,10 +75,7 @@ fn the_index_comes_before_the_media() {
 fn all_durations_agree() {
     for duration_ms in [1, 40, 41, 999, 1000, 2500, 5000, 16_000, 30_000] {
         let file = video_file(u64::from(duration_ms));
-        assert_eq!(
-            numbers(find(&file, "moov/mvhd"), 2)[..2],
-            [1000, duration_ms]
-        );
+        assert_eq!(numbers(find(&file, "moov/mvhd"), 2)[..2], [1000, duration_ms]);
         for (track, timescale) in [("trak#0", 1000), ("trak#1", 48_000)] {
             let head = numbers(find(&file, &format!("moov/{track}/mdia/mdhd")), 2);
             let ticks = duration_ms * (timescale / 1000);

@@ -39,11 +39,8 @@ impl Track {
 
     /// Writes the content of hdlr, 8.4.3.
     fn handler(&self, out: &mut Vec<u8>) {
-        let (kind, name) = if self.entry.is_video() {
-            (b"vide", "Test card\0")
-        } else {
-            (b"soun", "Tone\0")
-        };
+        let (kind, name) =
+            if self.entry.is_video() { (b"vide", "Test card\0") } else { (b"soun", "Tone\0") };
         u32s(out, &[0]);
         out.extend_from_slice(kind);
         u32s(out, &[0; 3]);

@@ -8,9 +8,7 @@ use super::{IMAGE, Mock, image};
 use crate::engine::{Host, Transmission};
 
 fn fault(mock: &mut Mock, fault: Value) {
-    mock.simulator
-        .add_fault(serde_json::from_value(fault).unwrap())
-        .unwrap();
+    mock.simulator.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
 }
 
 #[test]
@@ -22,17 +20,10 @@ fn a_garbage_response_has_no_headers_of_the_file() {
     let url = result["artifacts"][0]["url"].as_str().unwrap();
     let path = format!("/artifacts/{}", url.rsplit('/').next().unwrap());
     fault(&mut mock, json!({"kind": "garbage", "surface": "media"}));
-    let reply = mock
-        .request(Host::Media)
-        .header("range", "bytes=0-99")
-        .get(&path);
+    let reply = mock.request(Host::Media).header("range", "bytes=0-99").get(&path);
     let headers = reply.0.response.headers();
     assert_eq!(
-        (
-            reply.status(),
-            headers.get("content-length"),
-            headers.get("content-range")
-        ),
+        (reply.status(), headers.get("content-length"), headers.get("content-range")),
         (200, None, None)
     );
     assert!(serde_json::from_slice::<Value>(reply.0.response.body()).is_err());
@@ -52,10 +43,7 @@ fn a_fault_applies_to_a_pending_reply_when_it_is_sent() {
     let garbage = mock.open().post(IMAGE, body).0;
     mock.advance_millis(2_000);
     let end = mock.simulator.resume(mock.now, &truncated.pending.unwrap());
-    assert_eq!(
-        (end.transmission, end.response.status().as_u16()),
-        (Transmission::Truncate, 200)
-    );
+    assert_eq!((end.transmission, end.response.status().as_u16()), (Transmission::Truncate, 200));
     let end = mock.simulator.resume(mock.now, &garbage.pending.unwrap());
     assert!(serde_json::from_slice::<Value>(end.response.body()).is_err());
 }
@@ -63,9 +51,7 @@ fn a_fault_applies_to_a_pending_reply_when_it_is_sent() {
 #[test]
 fn a_logged_request_has_every_field() {
     let mut mock = Mock::new();
-    mock.open()
-        .idempotency_key("order-1")
-        .post("/v1/image-router/generate?x=y", image("x"));
+    mock.open().idempotency_key("order-1").post("/v1/image-router/generate?x=y", image("x"));
     mock.request(Host::Media).get("/nothing");
     let entries = mock.simulator.requests(0);
     let expected = json!({
@@ -77,9 +63,6 @@ fn a_logged_request_has_every_field() {
         "status": 202, "code": null, "idempotency_key": "order-1", "fault": null
     });
     assert_eq!(entries[0], expected);
-    assert_eq!(
-        (&entries[1]["surface"], &entries[1]["operation"]),
-        (&json!("media"), &json!(null))
-    );
+    assert_eq!((&entries[1]["surface"], &entries[1]["operation"]), (&json!("media"), &json!(null)));
     assert_eq!(mock.simulator.requests(1).len(), 1);
 }

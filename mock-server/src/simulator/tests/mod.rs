@@ -44,28 +44,19 @@ impl Mock {
 
     fn with(settings: Settings) -> Self {
         let now = settings.epoch;
-        Self {
-            simulator: Simulator::new(settings),
-            now,
-        }
+        Self { simulator: Simulator::new(settings), now }
     }
 
     fn request(&mut self, host: Host) -> RequestBuilder<'_> {
-        RequestBuilder {
-            mock: self,
-            host,
-            headers: Vec::new(),
-        }
+        RequestBuilder { mock: self, host, headers: Vec::new() }
     }
 
     fn open(&mut self) -> RequestBuilder<'_> {
-        self.request(Host::Open)
-            .header("authorization", "Bearer svc_open_demo")
+        self.request(Host::Open).header("authorization", "Bearer svc_open_demo")
     }
 
     fn developer(&mut self) -> RequestBuilder<'_> {
-        self.request(Host::Developer)
-            .header("x-api-key", "svc_dev_demo")
+        self.request(Host::Developer).header("x-api-key", "svc_dev_demo")
     }
 
     fn advance_millis(&mut self, millis: u64) {
@@ -122,8 +113,7 @@ impl RequestBuilder<'_> {
     }
 
     fn post(self, path: &str, body: Value) -> TestReply {
-        self.header("content-type", "application/json")
-            .send("POST", path, body.to_string())
+        self.header("content-type", "application/json").send("POST", path, body.to_string())
     }
 
     fn send(self, method: &str, path: &str, body: impl Into<Bytes>) -> TestReply {
@@ -132,11 +122,7 @@ impl RequestBuilder<'_> {
             request = request.header(name, value);
         }
         let request = request.body(body.into()).unwrap();
-        let call = HostRequest {
-            host: self.host,
-            peer: [127, 0, 0, 1].into(),
-            request,
-        };
+        let call = HostRequest { host: self.host, peer: [127, 0, 0, 1].into(), request };
         TestReply(self.mock.simulator.handle(self.mock.now, &call))
     }
 }
@@ -147,11 +133,7 @@ impl TestReply {
     }
 
     fn header(&self, name: &str) -> &str {
-        self.0
-            .response
-            .headers()
-            .get(name)
-            .map_or("", |value| value.to_str().unwrap())
+        self.0.response.headers().get(name).map_or("", |value| value.to_str().unwrap())
     }
 
     #[track_caller]
@@ -168,11 +150,7 @@ impl TestReply {
     #[track_caller]
     fn error(&self, status: u16, code: &str) -> Value {
         let mut body = self.json();
-        assert_eq!(
-            (self.status(), &body["error"]["code"]),
-            (status, &json!(code)),
-            "{body}"
-        );
+        assert_eq!((self.status(), &body["error"]["code"]), (status, &json!(code)), "{body}");
         assert_eq!(body["error"]["request_id"], self.header("x-svc-request-id"));
         body["error"].take()
     }
@@ -194,18 +172,10 @@ fn the_path_of_a_base_url_prefixes_every_path() {
     settings.hosts.open = "https://gate.example/svc".to_owned();
     let mut mock = Mock::with(settings);
     mock.open().get("/v1/jobs").error(404, "not_found");
-    let receipt = mock
-        .open()
-        .post("/svc/v1/image-router/generate", image("x"))
-        .data(202);
+    let receipt = mock.open().post("/svc/v1/image-router/generate", image("x")).data(202);
     let id = receipt["job"]["id"].as_str().unwrap();
-    assert_eq!(
-        receipt["status_url"],
-        format!("https://gate.example/svc/v1/jobs/{id}/status")
-    );
-    mock.open()
-        .get(&format!("/svc/v1/jobs/{id}/status"))
-        .data(200);
+    assert_eq!(receipt["status_url"], format!("https://gate.example/svc/v1/jobs/{id}/status"));
+    mock.open().get(&format!("/svc/v1/jobs/{id}/status")).data(200);
 }
 
 #[test]
@@ -222,11 +192,8 @@ fn service_time_never_goes_back() {
 
 #[test]
 fn the_read_multiple_sets_the_read_limit() {
-    let mut mock = Mock::with(Settings {
-        plan: Plan::Scale,
-        read_multiple: 10,
-        ..Settings::default()
-    });
+    let mut mock =
+        Mock::with(Settings { plan: Plan::Scale, read_multiple: 10, ..Settings::default() });
     let read = mock.open().get("/v1/jobs");
     assert_eq!(read.header("ratelimit-limit"), "12000");
     let write = mock.open().post(VIDEO, json!({}));

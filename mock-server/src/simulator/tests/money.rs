@@ -26,15 +26,8 @@ enum Action {
     Image(usize),
     CancelJob(usize),
     EndJob(usize, usize),
-    TopUp {
-        cents: u32,
-        outcome: Option<usize>,
-    },
-    Run {
-        word: usize,
-        cost_cents: u32,
-        cap_cents: u32,
-    },
+    TopUp { cents: u32, outcome: Option<usize> },
+    Run { word: usize, cost_cents: u32, cap_cents: u32 },
     BulkRuns(usize),
     CancelRun(usize),
     Read,
@@ -67,11 +60,7 @@ struct Session {
 
 impl Session {
     fn new(settings: Settings) -> Self {
-        Self {
-            mock: Mock::with(settings),
-            jobs: Vec::new(),
-            runs: Vec::new(),
-        }
+        Self { mock: Mock::with(settings), jobs: Vec::new(), runs: Vec::new() }
     }
 
     fn perform(&mut self, action: &Action) {
@@ -98,20 +87,14 @@ impl Session {
                 drop(mock.simulator.end_job(mock.now, &id, status, None));
             }
             Action::TopUp { cents, outcome } => {
-                let response = mock
-                    .open()
-                    .post(TOP_UPS, json!({"amount_usd_cents": cents}));
+                let response = mock.open().post(TOP_UPS, json!({"amount_usd_cents": cents}));
                 let id = created(&response.json(), "/data/id");
                 if let (Some(id), Some(outcome)) = (id, outcome) {
                     let status = TOP_UP_OUTCOMES[outcome].clone();
                     mock.simulator.settle_top_up(mock.now, &id, status).unwrap();
                 }
             }
-            Action::Run {
-                word,
-                cost_cents,
-                cap_cents,
-            } => {
+            Action::Run { word, cost_cents, cap_cents } => {
                 let cost = Usd::from_cents(cost_cents.into()).unwrap();
                 let instruction = format!("{}[mock:cost={cost}]", WORDS[word]);
                 let cap = f64::from(cap_cents) / 100.0;
@@ -121,11 +104,7 @@ impl Session {
             }
             Action::BulkRuns(word) => {
                 let item = |word: &str| json!({"instruction": format!("{word}[mock:cost=0.1]")});
-                let items = [
-                    item(WORDS[word]),
-                    item("[mock:skip]"),
-                    item("[mock:degraded]"),
-                ];
+                let items = [item(WORDS[word]), item("[mock:skip]"), item("[mock:degraded]")];
                 let body = json!({"items": items, "concurrency": 1});
                 let path = "/v1/formats/fmt_media/bulk-runs";
                 drop(mock.developer().post(path, body));

@@ -12,10 +12,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Returns a mock that keeps what ended less than two days ago.
 fn mock() -> Mock {
-    Mock::with(Settings {
-        retain: Some(2 * DAY),
-        ..Settings::default()
-    })
+    Mock::with(Settings { retain: Some(2 * DAY), ..Settings::default() })
 }
 
 impl Mock {
@@ -55,9 +52,7 @@ impl Mock {
 
 fn kinds(expected: &[(&str, &str)]) -> Vec<(String, Value)> {
     let expected = expected.iter();
-    expected
-        .map(|(kind, amount)| ((*kind).to_owned(), json!(amount)))
-        .collect()
+    expected.map(|(kind, amount)| ((*kind).to_owned(), json!(amount))).collect()
 }
 
 #[test]
@@ -79,11 +74,7 @@ fn what_ended_before_the_retention_period_is_dropped() {
     }
     assert_eq!(mock.status(&stuck), "processing");
     assert_eq!(mock.status(&newer), "completed");
-    for (query, count) in [
-        ("", 2),
-        ("?status=completed", 1),
-        ("?type=image_generation", 1),
-    ] {
+    for (query, count) in [("", 2), ("?status=completed", 1), ("?type=image_generation", 1)] {
         let listed = mock.read(&format!("/v1/jobs{query}"));
         assert_eq!(listed.as_array().map(Vec::len), Some(count), "{query}");
     }
@@ -133,14 +124,10 @@ fn what_a_job_made_is_dropped_with_it() {
     let url = result.data(200)["artifacts"][0]["url"].clone();
     let file = url.as_str().unwrap().rsplit_once('/').unwrap().1.to_owned();
     let file = format!("/artifacts/{file}");
-    assert_eq!(
-        mock.request(crate::engine::Host::Media).get(&file).status(),
-        200
-    );
+    assert_eq!(mock.request(crate::engine::Host::Media).get(&file).status(), 200);
     for delivery in mock.simulator.take_deliveries(|_| true) {
         let outcome = DeliveryOutcome::answered(500);
-        mock.simulator
-            .record_outcome(mock.now, delivery.id, &outcome);
+        mock.simulator.record_outcome(mock.now, delivery.id, &outcome);
     }
     assert_eq!(mock.simulator.deliveries().len(), 1);
     mock.advance_days(2);
@@ -165,21 +152,13 @@ fn the_runs_of_a_queue_are_dropped_with_the_queue() {
     let items = json!([{"instruction": "x"}, {"instruction": "[mock:seconds=86400]"}]);
     let bulk = json!({"items": items, "concurrency": 1});
     let queue = mock.submit_developer("/v1/formats/fmt_media/bulk-runs", bulk);
-    let path = format!(
-        "/v1/format-run-queues/{}",
-        queue["queue_id"].as_str().unwrap()
-    );
+    let path = format!("/v1/format-run-queues/{}", queue["queue_id"].as_str().unwrap());
     mock.advance_days(2);
     mock.advance_millis(60_000);
     let run_path = format!("/v1/format-runs/{}", run["run_id"].as_str().unwrap());
-    mock.developer()
-        .get(&run_path)
-        .error(404, "format_run_not_found");
+    mock.developer().get(&run_path).error(404, "format_run_not_found");
     let counts = mock.read(&path)["counts"].clone();
-    assert_eq!(
-        (&counts["total"], &counts["completed"]),
-        (&json!(2), &json!(2))
-    );
+    assert_eq!((&counts["total"], &counts["completed"]), (&json!(2), &json!(2)));
     mock.advance_days(1);
     let gone = mock.developer().get(&path);
     gone.error(404, "format_run_queue_not_found");
@@ -198,9 +177,7 @@ fn the_key_of_a_top_up_is_dropped_with_it() {
     let first = top_up(&mut mock, 201);
     mock.advance_millis(1_000);
     let paid = svc_sdk::contract::TopUpStatus::Paid;
-    mock.simulator
-        .settle_top_up(mock.now, &first, paid)
-        .unwrap();
+    mock.simulator.settle_top_up(mock.now, &first, paid).unwrap();
     mock.advance_days(1);
     assert_eq!(top_up(&mut mock, 200), first);
     mock.advance_days(1);
@@ -214,9 +191,7 @@ fn the_key_of_a_top_up_is_dropped_with_it() {
 fn a_restored_mock_drops_the_same() {
     let mut mock = mock();
     for prompt in ["x", "[mock:stuck]", "[mock:seconds=90000]"] {
-        mock.open()
-            .idempotency_key(prompt)
-            .post(IMAGE, image(prompt));
+        mock.open().idempotency_key(prompt).post(IMAGE, image(prompt));
     }
     mock.submit_developer(DEMO, json!({"instruction": "x"}));
     mock.advance_days(2);
@@ -233,10 +208,7 @@ fn a_restored_mock_drops_the_same() {
         assert_eq!(other.read("/v1/jobs"), mock.read("/v1/jobs"));
         assert_eq!(other.read("/v1/usage"), mock.read("/v1/usage"));
         assert_eq!(other.simulator.ledger(), mock.simulator.ledger());
-        assert_eq!(
-            other.simulator.snapshot(other.now),
-            mock.simulator.snapshot(mock.now)
-        );
+        assert_eq!(other.simulator.snapshot(other.now), mock.simulator.snapshot(mock.now));
         assert_eq!(other.simulator.next_due(), mock.simulator.next_due());
         other.assert_ledger_is_balanced();
     }

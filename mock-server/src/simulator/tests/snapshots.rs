@@ -8,18 +8,14 @@ use crate::engine::Host;
 /// Returns a mock whose state has an entry of each kind.
 fn used_mock() -> Mock {
     let mut mock = Mock::new();
-    mock.open()
-        .idempotency_key("k")
-        .post(VIDEO, video("[mock:fail]"));
+    mock.open().idempotency_key("k").post(VIDEO, video("[mock:fail]"));
     mock.submit(IMAGE, image("[mock:stuck]"));
     mock.submit(
         IMAGE,
         json!({"model": "image-i", "prompt": "x", "metadata": {"a": [1.5, "ä", null]}}),
     );
-    mock.open().post(
-        TOP_UPS,
-        json!({"amount_usd_cents": 700, "success_url": "https://shop.example/"}),
-    );
+    mock.open()
+        .post(TOP_UPS, json!({"amount_usd_cents": 700, "success_url": "https://shop.example/"}));
     let mia = json!({"avatar_handle": "mia", "input": {"prompt": "[mock:seconds=1]"}});
     mock.submit_developer("/v1/avatar-1.0/generate", mia);
     let preview = json!({"avatar_handle": "ada", "script": "Hi."});
@@ -34,13 +30,9 @@ fn used_mock() -> Mock {
     let agent = json!({"instruction": "[mock:outage]", "generation_spend_cap_usd": 1});
     mock.submit_developer("/v1/agent/completions", agent);
     let key = json!({"kind": "open", "workspace": "ws_b", "plan": "pro"});
-    mock.simulator
-        .add_key(mock.now, serde_json::from_value(key).unwrap())
-        .unwrap();
+    mock.simulator.add_key(mock.now, serde_json::from_value(key).unwrap()).unwrap();
     let fault = json!({"kind": "status_503", "operation": "jobs_get", "probability": 0.3});
-    mock.simulator
-        .add_fault(serde_json::from_value(fault).unwrap())
-        .unwrap();
+    mock.simulator.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
     mock.request(Host::Open).get("/v1/jobs");
     mock.advance_millis(1_500);
     mock
@@ -61,9 +53,7 @@ fn an_invalid_document_is_rejected_and_changes_nothing() {
     let good = mock.simulator.snapshot(mock.now);
     let broken = |path: &str, value: Value| {
         let mut document = good.clone();
-        *document
-            .pointer_mut(path)
-            .unwrap_or_else(|| panic!("{path}")) = value;
+        *document.pointer_mut(path).unwrap_or_else(|| panic!("{path}")) = value;
         document
     };
     let mut extra = good.clone();
@@ -88,10 +78,7 @@ fn an_invalid_document_is_rejected_and_changes_nothing() {
         broken("/state/resources/0/workspace", json!("ws_other")),
         broken("/state/resources/1", good["state"]["resources"][0].clone()),
         broken("/state/jobs", json!([])),
-        broken(
-            "/state/ledger/accounts/ws_demo/available",
-            json!("1000.0000"),
-        ),
+        broken("/state/ledger/accounts/ws_demo/available", json!("1000.0000")),
         broken("/state/ledger/entries/0/1/amount", json!("-1")),
         broken("/state/ledger/entries/1/0", json!(0)),
         broken("/state/ledger/entries/0/1/workspace", json!("ws_none")),
@@ -116,15 +103,9 @@ fn an_invalid_document_is_rejected_and_changes_nothing() {
         broken("/state/timers", json!([])),
         broken("/state/balance", json!("-1.0000")),
         broken("/state/jobs/0/price", json!("-0.0050")),
-        broken(
-            "/state/idempotency/expiring/0/receipt/job",
-            json!("job_none"),
-        ),
+        broken("/state/idempotency/expiring/0/receipt/job", json!("job_none")),
         broken("/state/idempotency/expiring/0/body", json!("00")),
-        broken(
-            "/state/idempotency/lasting",
-            good["state"]["idempotency"]["expiring"].clone(),
-        ),
+        broken("/state/idempotency/lasting", good["state"]["idempotency"]["expiring"].clone()),
         broken("/state/runs/0/order/cost", json!("-1.0000")),
         broken("/state/runs/0/order/cap", json!("0.0000")),
         broken("/state/queues/0/concurrency", json!(0)),
@@ -133,10 +114,7 @@ fn an_invalid_document_is_rejected_and_changes_nothing() {
         broken("/state/queues/0/items/4/order/subject", json!("fmt_none")),
         broken("/state/queues/0/items/4/order/cost", json!("-1.0000")),
     ] {
-        assert!(
-            mock.simulator.restore(document.clone()).is_err(),
-            "{document}"
-        );
+        assert!(mock.simulator.restore(document.clone()).is_err(), "{document}");
     }
     assert_eq!(mock.simulator.snapshot(mock.now), good);
 }

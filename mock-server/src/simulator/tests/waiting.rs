@@ -16,9 +16,7 @@ fn body_of(reply: &Reply) -> Value {
 fn submit_pending(mock: &mut Mock, path: &str, more: Value) -> (PendingReply, Reply) {
     let model = if path == IMAGE { "image-i" } else { "video-l" };
     let mut body = json!({"model": model, "prompt": "x", "mode": "sync"});
-    body.as_object_mut()
-        .unwrap()
-        .extend(more.as_object().unwrap().clone());
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let reply = mock.open().idempotency_key("k").post(path, body).0;
     assert_eq!(reply.response.status(), 202);
     (reply.pending.clone().expect("a pending reply"), reply)
@@ -35,27 +33,12 @@ fn the_reply_has_the_whole_job_once_it_has_ended() {
     assert_eq!(early.pending.as_ref(), Some(&pending));
     mock.advance_millis(1);
     let reply = mock.simulator.resume(mock.now, &pending);
-    assert_eq!(
-        (reply.response.status().as_u16(), &reply.pending),
-        (200, &None)
-    );
-    assert_eq!(
-        format!("{:?}", predicted.response),
-        format!("{:?}", reply.response)
-    );
+    assert_eq!((reply.response.status().as_u16(), &reply.pending), (200, &None));
+    assert_eq!(format!("{:?}", predicted.response), format!("{:?}", reply.response));
     let (receipt, response) = (body_of(&first), body_of(&reply));
     assert_eq!(response["data"]["job"]["status"], "completed");
-    assert_eq!(
-        response["data"]["job"]["result"]["artifacts"]
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
-    assert_eq!(
-        response["data"]["status_url"],
-        receipt["data"]["status_url"]
-    );
+    assert_eq!(response["data"]["job"]["result"]["artifacts"].as_array().unwrap().len(), 1);
+    assert_eq!(response["data"]["status_url"], receipt["data"]["status_url"]);
     assert_eq!(response["data"]["next_poll_after_seconds"], 0);
     assert_eq!(
         reply.response.headers()["x-svc-request-id"],
@@ -68,15 +51,10 @@ fn the_reply_has_the_whole_job_once_it_has_ended() {
 fn a_job_that_ends_early_ends_the_wait() {
     let mut mock = Mock::new();
     let (pending, _) = submit_pending(&mut mock, VIDEO, json!({}));
-    mock.simulator
-        .end_job(mock.now, &pending.job_id, JobStatus::Failed, None)
-        .unwrap();
+    mock.simulator.end_job(mock.now, &pending.job_id, JobStatus::Failed, None).unwrap();
     let reply = mock.simulator.resume(mock.now, &pending);
     assert_eq!(reply.response.status(), 200);
-    assert_eq!(
-        body_of(&reply)["data"]["job"]["error"]["code"],
-        "generation_failed"
-    );
+    assert_eq!(body_of(&reply)["data"]["job"]["error"]["code"], "generation_failed");
 }
 
 #[test]
@@ -95,10 +73,7 @@ fn a_reset_ends_the_wait_for_its_jobs() {
     let (pending, _) = submit_pending(&mut mock, VIDEO, json!({}));
     mock.simulator.reset();
     let reply = mock.simulator.resume(mock.now, &pending);
-    assert_eq!(
-        (reply.response.status().as_u16(), reply.pending),
-        (202, None)
-    );
+    assert_eq!((reply.response.status().as_u16(), reply.pending), (202, None));
 }
 
 #[test]
@@ -108,9 +83,7 @@ fn the_log_has_the_status_of_the_final_reply() {
     assert_eq!(mock.simulator.requests(0)[0]["status"], 200);
     let (other, _) = submit_pending(&mut mock, VIDEO, json!({"wait_timeout_seconds": 1}));
     assert_eq!(mock.simulator.requests(1)[0]["status"], 202);
-    mock.simulator
-        .end_job(mock.now, &other.job_id, JobStatus::Completed, None)
-        .unwrap();
+    mock.simulator.end_job(mock.now, &other.job_id, JobStatus::Completed, None).unwrap();
     mock.simulator.resume(mock.now, &other);
     assert_eq!(mock.simulator.requests(1)[0]["status"], 200);
 }

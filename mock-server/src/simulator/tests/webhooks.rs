@@ -32,8 +32,7 @@ impl Mock {
         self.simulator.advance(self.now);
         loop {
             for delivery in self.simulator.take_deliveries(|_| true) {
-                self.simulator
-                    .record_outcome(self.now, delivery.id, outcome);
+                self.simulator.record_outcome(self.now, delivery.id, outcome);
                 sent.push(delivery);
             }
             if self.now == end && self.simulator.next_due().is_none_or(|due| due > end) {
@@ -78,9 +77,7 @@ impl Mock {
 
 fn seconds(sent: &[Delivery]) -> Vec<u64> {
     let start = Settings::default().epoch;
-    sent.iter()
-        .map(|delivery| delivery.at.since(start).as_secs())
-        .collect()
+    sent.iter().map(|delivery| delivery.at.since(start).as_secs()).collect()
 }
 
 #[test]
@@ -152,10 +149,7 @@ fn a_subject_is_announced_once() {
     mock.announce(HOOK, json!({"payload": 1}));
     mock.announce(HOOK, json!({"payload": 2}));
     let sent = mock.deliver(100_000, &DeliveryOutcome::answered(200));
-    assert_eq!(
-        sent.iter().map(body).collect::<Vec<_>>(),
-        [json!({"payload": 1})]
-    );
+    assert_eq!(sent.iter().map(body).collect::<Vec<_>>(), [json!({"payload": 1})]);
 }
 
 #[test]
@@ -166,8 +160,7 @@ fn a_restored_state_sends_its_unfinished_deliveries() {
     mock.advance_millis(2_000);
     mock.simulator.advance(mock.now);
     let taken = mock.simulator.take_deliveries(|_| true);
-    mock.simulator
-        .record_outcome(mock.now, taken[1].id, &DeliveryOutcome::answered(500));
+    mock.simulator.record_outcome(mock.now, taken[1].id, &DeliveryOutcome::answered(500));
     mock.rotate();
     let document = mock.simulator.snapshot(mock.now);
     let mut other = Mock::new();
@@ -180,21 +173,12 @@ fn a_restored_state_sends_its_unfinished_deliveries() {
         (&body(&sent[0])["job_id"], &body(&sent[1])["job_id"]),
         (&json!(id), &json!(retried))
     );
-    assert_eq!(
-        header(&sent[0], "x-svc-webhook-signature")
-            .split(',')
-            .count(),
-        2
-    );
+    assert_eq!(header(&sent[0], "x-svc-webhook-signature").split(',').count(), 2);
     let document = mock.simulator.snapshot(mock.now);
     mock.simulator.restore(document).unwrap();
     let late = DeliveryOutcome::answered(200);
     mock.simulator.record_outcome(mock.now, taken[0].id, &late);
-    assert_eq!(
-        mock.webhook(&id)["status"],
-        "pending",
-        "the delivery belongs to another state"
-    );
+    assert_eq!(mock.webhook(&id)["status"], "pending", "the delivery belongs to another state");
     other.assert_ledger_is_balanced();
 }
 
@@ -210,17 +194,12 @@ fn a_document_with_an_inconsistent_webhook_queue_is_rejected() {
         ("/state/outbox/due".to_owned(), json!([99])),
         ("/state/timers".to_owned(), json!([])),
         (format!("{entry}/announcement/workspace"), json!("ws_none")),
-        (
-            format!("{entry}/announcement/subject_id"),
-            json!("job_none"),
-        ),
+        (format!("{entry}/announcement/subject_id"), json!("job_none")),
         (format!("{entry}/standing/status"), json!("exhausted")),
         (format!("{entry}/next"), json!(null)),
     ] {
         let mut document = good.clone();
-        *document
-            .pointer_mut(&path)
-            .unwrap_or_else(|| panic!("{path}")) = value;
+        *document.pointer_mut(&path).unwrap_or_else(|| panic!("{path}")) = value;
         assert!(mock.simulator.restore(document).is_err(), "{path}");
     }
     assert_eq!(mock.simulator.snapshot(mock.now), good);

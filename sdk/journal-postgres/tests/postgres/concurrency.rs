@@ -12,11 +12,7 @@ use crate::support::{captured, get, intent, is_written, open, record, reserving,
 /// Begins intents at the same time, on three machines in turn.
 async fn begin_all(machines: &[PostgresStore; 3], intents: &[NewIntent]) -> Vec<Begun> {
     let stores = machines.iter().cycle();
-    let begun = join_all(
-        stores
-            .zip(intents)
-            .map(|(store, intent)| store.begin(intent)),
-    );
+    let begun = join_all(stores.zip(intents).map(|(store, intent)| store.begin(intent)));
     begun.await.into_iter().map(Result::unwrap).collect()
 }
 
@@ -38,9 +34,7 @@ async fn machines_share_submissions_and_budgets() {
 }
 
 async fn reservations_stay_within_the_limit(machines: [PostgresStore; 3]) {
-    let intents: Vec<_> = (0..90)
-        .map(|id| reserving(id, &format!("order-{id}"), 1))
-        .collect();
+    let intents: Vec<_> = (0..90).map(|id| reserving(id, &format!("order-{id}"), 1)).collect();
     let begun = begin_all(&machines, &intents).await;
     let is_over = |begun: &&Begun| matches!(begun, Begun::OverBudget(totals) if totals.hold.reserved == usd(25));
     assert_eq!(begun.iter().filter(|begun| is_written(begun)).count(), 25);
@@ -50,9 +44,8 @@ async fn reservations_stay_within_the_limit(machines: [PostgresStore; 3]) {
     // Those that were written cost two dollars each, which makes fifty.
     let change = captured(2);
     let machine = machines.iter().cycle();
-    let written = machine
-        .zip(intents.iter().zip(&begun))
-        .filter(|(_, (_, begun))| is_written(begun));
+    let written =
+        machine.zip(intents.iter().zip(&begun)).filter(|(_, (_, begun))| is_written(begun));
     let appended = join_all(written.map(|(store, (intent, _))| store.append(&intent.id, &change)));
     assert!(appended.await.iter().all(Result::is_ok));
     assert_eq!(sums(&machines[2]).await, (usd(0), usd(50)));
@@ -83,11 +76,8 @@ async fn parallel_records_are_all_written(machines: [PostgresStore; 3]) {
     machines[0].append(&intent.id, &accepted).await.unwrap();
     let changes: Vec<_> = (0..30).map(|number| record(&number.to_string())).collect();
     let stores = machines.iter().cycle();
-    let appended = join_all(
-        stores
-            .zip(&changes)
-            .map(|(store, change)| store.append(&intent.id, change)),
-    );
+    let appended =
+        join_all(stores.zip(&changes).map(|(store, change)| store.append(&intent.id, change)));
     assert!(appended.await.iter().all(Result::is_ok));
     let (_, records) = get(&machines[0], "order").await;
     assert_eq!(records[0], "accepted");

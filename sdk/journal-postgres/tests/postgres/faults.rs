@@ -23,14 +23,8 @@ async fn a_begin_whose_response_is_lost_is_repeated() {
     };
     let folder = tempfile::tempdir().unwrap();
     let socket = ".s.PGSQL.5432";
-    let proxy = Proxy::unix(
-        &folder.path().join(socket),
-        server.folder().path().join(socket),
-    );
-    let address = format!(
-        "host={} user=postgres dbname=postgres",
-        folder.path().display()
-    );
+    let proxy = Proxy::unix(&folder.path().join(socket), server.folder().path().join(socket));
+    let address = format!("host={} user=postgres dbname=postgres", folder.path().display());
     let store = open(&address).await;
     let direct = open(&server.address()).await;
     for round in 1..=5 {

@@ -45,31 +45,21 @@ async fn the_tables_are_in_the_schema_of_the_options(server: &Postgres) {
     execute(&pool, r#"CREATE SCHEMA "the ""shop""""#).await;
     let mut options = PostgresOptions::default();
     options.schema = Some(r#"the "shop""#.to_owned());
-    let store = PostgresStore::with_options(pool.clone(), &options)
-        .await
-        .unwrap();
+    let store = PostgresStore::with_options(pool.clone(), &options).await.unwrap();
     let intent = reserving(1, "order", 1);
     assert!(is_written(&store.begin(&intent).await.unwrap()));
     execute(&pool, r#"SELECT FROM "the ""shop""".svc_journal_intents"#).await;
 
     options.owner_timeout = Duration::ZERO;
-    let invalid = PostgresStore::with_options(pool, &options)
-        .await
-        .unwrap_err();
-    assert_eq!(
-        invalid.to_string(),
-        "invalid owner timeout 0ns: expected 1 second to 1 day"
-    );
+    let invalid = PostgresStore::with_options(pool, &options).await.unwrap_err();
+    assert_eq!(invalid.to_string(), "invalid owner timeout 0ns: expected 1 second to 1 day");
 }
 
 async fn existing_tables_need_no_right_to_create(server: &Postgres) {
     let address = server.new_schema().await;
     drop(PostgresStore::new(pool(&address)).await.unwrap());
     let connection = pool(&address).get().await.unwrap();
-    let schema = connection
-        .query_one("SELECT current_schema()::text", &[])
-        .await
-        .unwrap();
+    let schema = connection.query_one("SELECT current_schema()::text", &[]).await.unwrap();
     let schema: String = schema.get(0);
     let grant = format!(
         "CREATE ROLE clerk LOGIN; GRANT USAGE ON SCHEMA {schema} TO clerk;
@@ -86,11 +76,7 @@ async fn newer_tables_and_loss_of_commits_are_refused(server: &Postgres) {
     let address = server.new_schema().await;
     let pool = pool(&address);
     drop(PostgresStore::new(pool.clone()).await.unwrap());
-    execute(
-        &pool,
-        "INSERT INTO svc_journal_migrations (version) VALUES (7)",
-    )
-    .await;
+    execute(&pool, "INSERT INTO svc_journal_migrations (version) VALUES (7)").await;
     assert_eq!(
         refusal(&pool).await,
         "the tables of the journal have version 7: expected at most 1"

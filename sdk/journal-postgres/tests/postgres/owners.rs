@@ -39,11 +39,7 @@ async fn intents_of_a_killed_owner_are_claimed_once() {
     }
     let (by_first, by_second) = tokio::join!(claim(&first, &killed), claim(&second, &killed));
     assert!(by_first != by_second);
-    let (winner, loser) = if by_first {
-        (&first, &second)
-    } else {
-        (&second, &first)
-    };
+    let (winner, loser) = if by_first { (&first, &second) } else { (&second, &first) };
     assert!(claim(winner, &killed).await);
     assert!(!claim(loser, &killed).await);
     assert_eq!(get(winner, "killed").await.0, Owner::This);

@@ -43,15 +43,9 @@ pub(crate) fn intent(id: u32, submission: &str) -> NewIntent {
 
 /// An intent that reserves dollars of a budget of 25 dollars.
 pub(crate) fn reserving(id: u32, submission: &str, dollars: i64) -> NewIntent {
-    let reservation = Reservation {
-        budget: "november".to_owned(),
-        amount: usd(dollars),
-        limit: usd(25),
-    };
-    NewIntent {
-        reservation: Some(reservation),
-        ..intent(id, submission)
-    }
+    let reservation =
+        Reservation { budget: "november".to_owned(), amount: usd(dollars), limit: usd(25) };
+    NewIntent { reservation: Some(reservation), ..intent(id, submission) }
 }
 
 pub(crate) fn usd(dollars: i64) -> Usd {
@@ -60,24 +54,12 @@ pub(crate) fn usd(dollars: i64) -> Usd {
 
 /// A record that changes nothing else.
 pub(crate) fn record(text: &str) -> Change {
-    Change {
-        record: text.to_owned(),
-        phase: None,
-        hold: None,
-        stops_budget: false,
-    }
+    Change { record: text.to_owned(), phase: None, hold: None, stops_budget: false }
 }
 
 pub(crate) fn captured(dollars: i64) -> Change {
-    let hold = Hold {
-        captured: usd(dollars),
-        ..Hold::default()
-    };
-    Change {
-        phase: Some(Phase::Accepted),
-        hold: Some(hold),
-        ..record("accepted")
-    }
+    let hold = Hold { captured: usd(dollars), ..Hold::default() };
+    Change { phase: Some(Phase::Accepted), hold: Some(hold), ..record("accepted") }
 }
 
 /// Returns the owner and the texts of the records of a submission's only intent.

@@ -192,11 +192,7 @@ impl<'d> Comparison<'d> {
             );
         }
         for code in &theirs - &ours {
-            self.report(
-                Finding::new(ChangeKind::New, Part::Code)
-                    .at(status)
-                    .detail(code),
-            );
+            self.report(Finding::new(ChangeKind::New, Part::Code).at(status).detail(code));
         }
     }
 }

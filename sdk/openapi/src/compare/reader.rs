@@ -43,11 +43,7 @@ pub(super) fn operations<'d>(
         let path_item = resolve(document, item);
         for method in METHODS {
             if let Some(operation) = path_item.get(method) {
-                let item = OperationItem {
-                    path,
-                    path_item,
-                    operation,
-                };
+                let item = OperationItem { path, path_item, operation };
                 // The URL of the MCP endpoint is configured, so its path differs by deployment.
                 let path = match item.is_mcp() {
                     true => "{mcp_url}".to_owned(),
@@ -61,12 +57,10 @@ pub(super) fn operations<'d>(
 }
 
 fn without_placeholder_names(path: &str) -> String {
-    let segments = path
-        .split('/')
-        .map(|segment| match segment.starts_with('{') {
-            true => "{}",
-            false => segment,
-        });
+    let segments = path.split('/').map(|segment| match segment.starts_with('{') {
+        true => "{}",
+        false => segment,
+    });
     segments.collect::<Vec<_>>().join("/")
 }
 
@@ -75,15 +69,8 @@ pub(super) fn parameters<'d>(
     document: &'d Value,
     item: &OperationItem<'d>,
 ) -> BTreeMap<String, &'d Value> {
-    let lists = [
-        item.path_item.get("parameters"),
-        item.operation.get("parameters"),
-    ];
-    let all = lists
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_array)
-        .flatten();
+    let lists = [item.path_item.get("parameters"), item.operation.get("parameters")];
+    let all = lists.into_iter().flatten().filter_map(Value::as_array).flatten();
     all.map(|parameter| resolve(document, parameter))
         .filter_map(|parameter| {
             let name = parameter["name"].as_str()?;
@@ -96,10 +83,7 @@ pub(super) fn parameters<'d>(
         })
         // Some generators list the credential and the content type as parameters.
         .filter(|(name, _)| {
-            !matches!(
-                name.as_str(),
-                "authorization" | "x-api-key" | "content-type"
-            )
+            !matches!(name.as_str(), "authorization" | "x-api-key" | "content-type")
         })
         .collect()
 }
@@ -127,9 +111,7 @@ pub(super) fn request_schema<'d>(
 
 pub(super) fn json_schema(body: &Value) -> Option<&Value> {
     let content = body.get("content")?.as_object()?;
-    let json = content
-        .iter()
-        .find(|(name, _)| name.split(';').next() == Some("application/json"));
+    let json = content.iter().find(|(name, _)| name.split(';').next() == Some("application/json"));
     json?.1.get("schema")
 }
 

@@ -23,14 +23,7 @@ pub(super) struct Finding {
 
 impl Finding {
     pub(super) fn new(kind: ChangeKind, part: Part) -> Self {
-        Self {
-            kind,
-            part,
-            location: None,
-            detail: None,
-            breaking: false,
-            assumed: false,
-        }
+        Self { kind, part, location: None, detail: None, breaking: false, assumed: false }
     }
 
     /// Sets the location. The default is the operation.
@@ -63,14 +56,7 @@ impl Finding {
 impl Report {
     /// Adds a finding. One that is known already is extended by the operation.
     pub(super) fn add(&mut self, finding: Finding, operation: &str) {
-        let Finding {
-            kind,
-            part,
-            location,
-            detail,
-            breaking,
-            assumed,
-        } = finding;
+        let Finding { kind, part, location, detail, breaking, assumed } = finding;
         let location = location.unwrap_or_else(|| operation.to_owned());
         let key = (kind, part, location.clone(), detail.clone());
         let difference = self.0.entry(key).or_insert_with(|| Difference {

@@ -79,12 +79,10 @@ impl<'d> ResolvedSchema<'d> {
                 self.properties.entry(name).or_default().push(schema);
             }
         }
-        self.required
-            .extend(list(fields, "required").filter_map(Value::as_str));
+        self.required.extend(list(fields, "required").filter_map(Value::as_str));
         self.items = fields.get("items").or(self.items);
         self.assumed |= fields.get("x-assumed") == Some(&Value::Bool(true));
-        self.assumed_values
-            .extend(list(fields, "x-assumed-values").filter_map(Value::as_str));
+        self.assumed_values.extend(list(fields, "x-assumed-values").filter_map(Value::as_str));
     }
 
     /// Merges a schema that applies as well.
@@ -122,9 +120,5 @@ fn list<'d>(
     fields: &'d Map<String, Value>,
     name: &str,
 ) -> impl Iterator<Item = &'d Value> + use<'d> {
-    fields
-        .get(name)
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
+    fields.get(name).and_then(Value::as_array).into_iter().flatten()
 }

@@ -44,19 +44,14 @@ impl<'d> Comparison<'d> {
     ) {
         let fits =
             |ours: &str, theirs: &str| ours == theirs || (ours == "number" && theirs == "integer");
-        let any_fits = ours
-            .types
-            .iter()
-            .any(|our_type| theirs.types.iter().any(|it| fits(our_type, it)));
+        let any_fits =
+            ours.types.iter().any(|our_type| theirs.types.iter().any(|it| fits(our_type, it)));
         if any_fits || ours.types.is_empty() || theirs.types.is_empty() {
             return;
         }
         let names = |types: &BTreeSet<&str>| types.iter().copied().collect::<Vec<_>>().join(" or ");
-        let detail = format!(
-            "type changed from {} to {}",
-            names(&ours.types),
-            names(&theirs.types)
-        );
+        let detail =
+            format!("type changed from {} to {}", names(&ours.types), names(&theirs.types));
         self.report(
             Finding::new(ChangeKind::Changed, Part::Field)
                 .at(location)
@@ -83,11 +78,7 @@ impl<'d> Comparison<'d> {
             );
         }
         for value in their_values - our_values {
-            self.report(
-                Finding::new(ChangeKind::New, Part::EnumValue)
-                    .at(location)
-                    .detail(value),
-            );
+            self.report(Finding::new(ChangeKind::New, Part::EnumValue).at(location).detail(value));
         }
     }
 

@@ -47,41 +47,20 @@ fn each_change_is_reported_once() {
 
     let rows: Vec<(Edit, Expected)> = vec![
         (
-            Set(
-                "/components/schemas/Job/properties/lane",
-                json!({"type": "integer"}),
-            ),
+            Set("/components/schemas/Job/properties/lane", json!({"type": "integer"})),
             (New, Field, "Job.lane", None, false),
         ),
         (
-            Push(
-                "/components/schemas/AgentCompletionCreate/required",
-                "webhook_url",
-            ),
-            (
-                Changed,
-                Field,
-                "AgentCompletionCreate.webhook_url",
-                Some("now required"),
-                true,
-            ),
+            Push("/components/schemas/AgentCompletionCreate/required", "webhook_url"),
+            (Changed, Field, "AgentCompletionCreate.webhook_url", Some("now required"), true),
         ),
         (
-            Set(
-                "/components/schemas/TopUpCreate/properties/vat",
-                json!({"type": "string"}),
-            ),
+            Set("/components/schemas/TopUpCreate/properties/vat", json!({"type": "string"})),
             (New, Field, "TopUpCreate.vat", None, false),
         ),
         (
             Remove("/paths/~1v1~1jobs~1{id}~1cancel", "post"),
-            (
-                Gone,
-                Operation,
-                "jobs_cancel",
-                Some("POST /v1/jobs/{id}/cancel"),
-                true,
-            ),
+            (Gone, Operation, "jobs_cancel", Some("POST /v1/jobs/{id}/cancel"), true),
         ),
         (
             Set("/paths/~1v2~1jobs", json!({"get": {"responses": {}}})),
@@ -96,10 +75,7 @@ fn each_change_is_reported_once() {
             (New, EnumValue, "ErrorCode", Some("slow_down"), false),
         ),
         (
-            Set(
-                "/components/schemas/Quality/enum",
-                json!(["standard", "plus"]),
-            ),
+            Set("/components/schemas/Quality/enum", json!(["standard", "plus"])),
             (Gone, EnumValue, "Quality", Some("max"), true),
         ),
         (
@@ -111,10 +87,7 @@ fn each_change_is_reported_once() {
             (Gone, Field, "Job.model", None, false),
         ),
         (
-            Set(
-                "/components/schemas/TopUp/properties/amount_usd_cents/type",
-                json!("string"),
-            ),
+            Set("/components/schemas/TopUp/properties/amount_usd_cents/type", json!("string")),
             (
                 Changed,
                 Field,
@@ -147,13 +120,7 @@ fn each_change_is_reported_once() {
         ),
         (
             Set("/paths/~1v1~1usage/get/x-scope", json!("usage:read")),
-            (
-                Changed,
-                Operation,
-                "usage",
-                Some("now requires the scope usage:read"),
-                true,
-            ),
+            (Changed, Operation, "usage", Some("now requires the scope usage:read"), true),
         ),
     ];
     let ours = ours();
@@ -165,13 +132,7 @@ fn each_change_is_reported_once() {
             panic!("{expected:?}: {found:#?}");
         };
         let detail = only.detail.as_deref();
-        let actual = (
-            only.kind,
-            only.part,
-            only.location.as_str(),
-            detail,
-            only.breaking,
-        );
+        let actual = (only.kind, only.part, only.location.as_str(), detail, only.breaking);
         assert_eq!(actual, expected);
     }
 }
@@ -193,11 +154,7 @@ fn a_new_required_request_field_is_breaking() {
 fn documents_of_different_servers_are_equal() {
     let ours = ours();
     assert_eq!(compare(&ours, &ours), []);
-    let elsewhere = Servers::new(
-        "https://a.example",
-        "https://b.example",
-        "https://c.example/rpc",
-    );
+    let elsewhere = Servers::new("https://a.example", "https://b.example", "https://c.example/rpc");
     assert_eq!(compare(&ours, &document(&elsewhere)), []);
 }
 
@@ -225,8 +182,6 @@ fn inline_schemas_without_the_envelope_are_compared() {
 #[test]
 fn every_operation_is_gone_from_other_json() {
     let found = compare(&ours(), &json!({"hello": [1, 2]}));
-    let all_gone = found
-        .iter()
-        .all(|it| it.part == Part::Operation && it.kind == ChangeKind::Gone);
+    let all_gone = found.iter().all(|it| it.part == Part::Operation && it.kind == ChangeKind::Gone);
     assert!(all_gone && !found.is_empty());
 }

@@ -37,10 +37,7 @@ const JOB: Duration = Duration::from_secs(60);
 
 impl Service {
     pub(super) fn new(capacity: usize) -> Arc<Self> {
-        Arc::new(Self {
-            capacity,
-            state: Mutex::default(),
-        })
+        Arc::new(Self { capacity, state: Mutex::default() })
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -55,9 +52,7 @@ impl Service {
             return (200, json!({"data": {"job": job_json(*job, body)}}));
         }
         let running = state.jobs.iter().filter(|(_, at)| now < *at + JOB).count();
-        let is_limited = state
-            .fails_after
-            .is_some_and(|(count, ..)| state.jobs.len() >= count);
+        let is_limited = state.fails_after.is_some_and(|(count, ..)| state.jobs.len() >= count);
         let refusal = match state.fails_after {
             Some((_, status, code)) if is_limited => Some((status, code)),
             _ if running >= self.capacity => Some((429, "concurrency_limit_reached")),
@@ -73,10 +68,7 @@ impl Service {
         let prompt = body["prompt"].as_str().unwrap_or_default().to_owned();
         state.jobs.push((prompt, now));
         state.keys.insert(key.to_owned(), job);
-        (
-            202,
-            json!({"data": {"job": job_json(job, body), "next_poll_after_seconds": 5}}),
-        )
+        (202, json!({"data": {"job": job_json(job, body), "next_poll_after_seconds": 5}}))
     }
 
     fn estimate(&self, body: &Value) -> (u16, Value) {

@@ -54,9 +54,7 @@ impl Bucket {
             }
             // Requests under way may or may not be counted in what remains; their responses will
             // tell.
-            let is_probe_due = self
-                .last_acquired
-                .is_none_or(|last| now >= last + PROBE_INTERVAL);
+            let is_probe_due = self.last_acquired.is_none_or(|last| now >= last + PROBE_INTERVAL);
             let allowed = match share {
                 None => spare,
                 Some(_) if is_probe_due => spare,
@@ -181,10 +179,8 @@ impl Bucket {
     fn note_usage(&mut self) {
         if let Some(mut window) = self.window.filter(|window| window.reported_at.is_some()) {
             window.expect_others();
-            self.previous = Usage {
-                own: window.own,
-                others: window.others().saturating_sub(self.in_flight),
-            };
+            self.previous =
+                Usage { own: window.own, others: window.others().saturating_sub(self.in_flight) };
         }
     }
 

@@ -42,23 +42,12 @@ impl RateLimit {
     /// [`ClientBuilder::known_write_limit`](crate::ClientBuilder::known_write_limit).
     #[must_use]
     pub fn new(limit: u32, remaining: u32, reset_after: Duration) -> Self {
-        Self {
-            limit,
-            remaining,
-            reset_after,
-        }
+        Self { limit, remaining, reset_after }
     }
 
     pub(crate) fn from_headers(headers: &HeaderMap) -> Option<Self> {
-        let number = |name: HeaderName| {
-            headers
-                .get(name)?
-                .to_str()
-                .ok()?
-                .trim_ascii()
-                .parse::<u32>()
-                .ok()
-        };
+        let number =
+            |name: HeaderName| headers.get(name)?.to_str().ok()?.trim_ascii().parse::<u32>().ok();
         let reset = number(RESET)?.min(MAX_WINDOW_SECONDS);
         Some(Self {
             limit: number(LIMIT)?,
@@ -116,11 +105,7 @@ impl RateLimiter {
         match attempt {
             Attempt::NotCounted => bucket.release(),
             Attempt::Unanswered => bucket.release_unreported(now),
-            Attempt::Answered {
-                sent_at,
-                headers,
-                retry_after,
-            } => {
+            Attempt::Answered { sent_at, headers, retry_after } => {
                 let limit = RateLimit::from_headers(headers);
                 let report = limit.and_then(|limit| Report::new(limit, sent_at, now));
                 match report {

@@ -22,20 +22,12 @@ fn answer(
     (sent_at, now): (Instant, Instant),
     headers: &HeaderMap,
 ) {
-    let attempt = Attempt::Answered {
-        sent_at,
-        headers,
-        retry_after: None,
-    };
+    let attempt = Attempt::Answered { sent_at, headers, retry_after: None };
     limiter.release(bucket, now, attempt);
 }
 
 fn refuse(limiter: &RateLimiter, now: Instant, headers: &HeaderMap, retry_after: Duration) {
-    let attempt = Attempt::Answered {
-        sent_at: now,
-        headers,
-        retry_after: Some(retry_after),
-    };
+    let attempt = Attempt::Answered { sent_at: now, headers, retry_after: Some(retry_after) };
     limiter.release(BUCKET, now, attempt);
 }
 
@@ -46,9 +38,7 @@ fn round_trip(limiter: &RateLimiter, now: Instant, headers: &HeaderMap) {
 
 /// Returns how many requests may be under way at once.
 fn places(limiter: &RateLimiter, now: Instant) -> usize {
-    (0..)
-        .take_while(|_| limiter.acquire(BUCKET, now).is_ok())
-        .count()
+    (0..).take_while(|_| limiter.acquire(BUCKET, now).is_ok()).count()
 }
 
 #[test]
@@ -79,11 +69,7 @@ fn a_window_is_not_overdrawn_and_the_next_one_is_open() {
     // The header may have been rounded down.
     let ends = now + seconds(31);
     assert_eq!(limiter.acquire(BUCKET, now), Err(ends));
-    assert_eq!(
-        limiter.acquire(RateLimitBucket::Read, now),
-        Ok(()),
-        "the buckets are separate"
-    );
+    assert_eq!(limiter.acquire(RateLimitBucket::Read, now), Ok(()), "the buckets are separate");
     assert_eq!(limiter.acquire(BUCKET, ends), Ok(()));
 }
 
@@ -102,10 +88,7 @@ fn a_request_without_a_response_counts_if_it_may_have_been_sent() {
     let (limiter, now) = (RateLimiter::default(), clock::now());
     let ends = now + seconds(31);
     round_trip(&limiter, now, &headers(120, 1, 30));
-    for (attempt, next) in [
-        (Attempt::NotCounted, Ok(())),
-        (Attempt::Unanswered, Err(ends)),
-    ] {
+    for (attempt, next) in [(Attempt::NotCounted, Ok(())), (Attempt::Unanswered, Err(ends))] {
         limiter.acquire(BUCKET, now).unwrap();
         limiter.release(BUCKET, now, attempt);
         let acquired = limiter.acquire(BUCKET, now);
@@ -213,12 +196,7 @@ fn a_report_of_a_later_end_is_one_of_another_window() {
 fn the_replies_of_a_window_narrow_down_its_end() {
     let (limiter, began) = (RateLimiter::default(), clock::now());
     limiter.acquire(BUCKET, began).unwrap();
-    answer(
-        &limiter,
-        BUCKET,
-        (began, began + seconds(8)),
-        &headers(120, 9, 60),
-    );
+    answer(&limiter, BUCKET, (began, began + seconds(8)), &headers(120, 9, 60));
     let now = began + seconds(9);
     round_trip(&limiter, now, &headers(120, 0, 51));
     assert_eq!(limiter.acquire(BUCKET, now), Err(began + seconds(61)));
@@ -328,11 +306,7 @@ fn polls_after_the_window_follow_at_the_rate_of_the_next() {
     let ends = now + seconds(50);
     assert_eq!(limiter.reserve_poll(now), ends);
     let last = (0..1000).map(|_| limiter.reserve_poll(now)).last().unwrap();
-    assert!(
-        last < ends + seconds(15),
-        "1,000 waiters on a limit of 4,800 wait {:?}",
-        last - now
-    );
+    assert!(last < ends + seconds(15), "1,000 waiters on a limit of 4,800 wait {:?}", last - now);
 }
 
 #[test]

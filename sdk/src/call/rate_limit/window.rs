@@ -112,9 +112,7 @@ impl Window {
 
     /// Takes in a report of the window.
     pub(super) fn merge(&mut self, report: &Report, now: Instant) {
-        let RateLimit {
-            limit, remaining, ..
-        } = report.limit;
+        let RateLimit { limit, remaining, .. } = report.limit;
         let raised = limit.saturating_sub(self.limit);
         self.limit = limit;
         self.remaining = self.remaining.saturating_add(raised).min(remaining);
@@ -156,9 +154,7 @@ impl Window {
     /// way may be among them.
     pub(super) fn others(&self) -> u32 {
         let (first, last) = self.reported.unwrap_or((1, 0));
-        (last.saturating_add(1))
-            .saturating_sub(first)
-            .saturating_sub(self.own)
+        (last.saturating_add(1)).saturating_sub(first).saturating_sub(self.own)
     }
 
     /// Moves the window back by time that the clock did not count. Returns `None` if it would start

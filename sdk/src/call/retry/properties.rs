@@ -15,19 +15,12 @@ const LAST_DATE: u64 = 253_402_300_799;
 
 fn headers(value: &[u8]) -> HeaderMap {
     let value = HeaderValue::from_bytes(value);
-    value
-        .into_iter()
-        .map(|value| (RETRY_AFTER, value))
-        .collect()
+    value.into_iter().map(|value| (RETRY_AFTER, value)).collect()
 }
 
 /// Generates times from 1970 to 9999, and times that HTTP dates cannot name.
 fn now() -> impl Strategy<Value = SystemTime> {
-    let seconds = prop_oneof![
-        0..=LAST_DATE,
-        0..=4_000_000_000_u64,
-        0..1_000_000_000_000_u64
-    ];
+    let seconds = prop_oneof![0..=LAST_DATE, 0..=4_000_000_000_u64, 0..1_000_000_000_000_u64];
     (seconds, 0..1_000_000_000_u32)
         .prop_map(|(seconds, nanos)| UNIX_EPOCH + Duration::new(seconds, nanos))
 }
@@ -54,11 +47,7 @@ fn span() -> impl Strategy<Value = Duration> {
 }
 
 fn rate_limited(retry_after: Option<Duration>) -> Error {
-    Error::new(Kind::NoEnvelope {
-        status: 429,
-        snippet: String::new(),
-        retry_after,
-    })
+    Error::new(Kind::NoEnvelope { status: 429, snippet: String::new(), retry_after })
 }
 
 proptest! {

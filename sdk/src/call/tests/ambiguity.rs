@@ -9,13 +9,9 @@ use crate::transport::scripted::{Script, Step, developer_client, json, open_clie
 #[tokio::test(start_paused = true)]
 async fn a_submit_of_undocumented_idempotency_is_not_retried_once_it_may_have_arrived() {
     let body = serde_json::json!({"prompt": "p"});
-    for ambiguous in [
-        Step::ConnectionReset,
-        page(502),
-        page(500),
-        json(202, "{\"data\": {\"jo"),
-        json(202, ""),
-    ] {
+    for ambiguous in
+        [Step::ConnectionReset, page(502), page(500), json(202, "{\"data\": {\"jo"), json(202, "")]
+    {
         let script = Script::new([ambiguous.clone(), json(202, RECEIPT)]);
         let error = developer_client(&script)
             .submit_json::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
@@ -49,9 +45,7 @@ async fn a_rotation_is_retried_only_if_it_was_not_sent_or_rate_limited() {
         (json(429, "{}"), 2),
     ] {
         let script = Script::new([step.clone(), json(200, "{}")]);
-        let _ = developer_client(&script)
-            .raw_request(Method::Post, rotate)
-            .await;
+        let _ = developer_client(&script).raw_request(Method::Post, rotate).await;
         assert_eq!(script.requests().len(), requests, "{step:?}");
         assert_eq!(script.requests()[0].header("idempotency-key"), None);
     }
@@ -60,21 +54,13 @@ async fn a_rotation_is_retried_only_if_it_was_not_sent_or_rate_limited() {
 #[tokio::test(start_paused = true)]
 async fn a_refused_connection_does_not_hide_an_earlier_reset() {
     let script = Script::new([Step::ConnectionReset, Step::ConnectionRefused]);
-    let error = open_client(&script)
-        .videos()
-        .generate(video())
-        .await
-        .unwrap_err();
+    let error = open_client(&script).videos().generate(video()).await.unwrap_err();
     assert_eq!(script.requests().len(), 6);
     assert!(error.is_ambiguous() && error.may_have_been_sent());
     assert!(error.idempotency_key().is_some());
 
     let script = Script::new([Step::ConnectionRefused]);
-    let error = open_client(&script)
-        .videos()
-        .generate(video())
-        .await
-        .unwrap_err();
+    let error = open_client(&script).videos().generate(video()).await.unwrap_err();
     assert!(!error.may_have_been_sent() && error.is_unreachable());
 }
 
@@ -97,21 +83,13 @@ async fn only_a_conclusive_response_decides_after_an_earlier_reset() {
         busy(9_999),
     ] {
         let script = Script::new([Step::ConnectionReset, inconclusive.clone()]);
-        let error = open_client(&script)
-            .videos()
-            .generate(video())
-            .await
-            .unwrap_err();
+        let error = open_client(&script).videos().generate(video()).await.unwrap_err();
         assert_eq!(script.requests().len(), 2, "{inconclusive:?}");
         assert!(error.is_ambiguous(), "{inconclusive:?} gave {error}");
     }
     let conclusive = envelope(400, "invalid_request");
     let script = Script::new([Step::ConnectionReset, conclusive]);
-    let error = open_client(&script)
-        .videos()
-        .generate(video())
-        .await
-        .unwrap_err();
+    let error = open_client(&script).videos().generate(video()).await.unwrap_err();
     assert!(!error.is_ambiguous() && error.code().is_some(), "{error}");
 }
 
@@ -119,11 +97,7 @@ async fn only_a_conclusive_response_decides_after_an_earlier_reset() {
 async fn a_receipt_that_cannot_be_decoded_decides_an_earlier_attempt() {
     let body = r#"{"data": {"job_id": "job_1", "state": "queued"}}"#;
     let script = Script::new([Step::ConnectionReset, json(202, body)]);
-    let job = open_client(&script)
-        .videos()
-        .generate(video())
-        .await
-        .unwrap();
+    let job = open_client(&script).videos().generate(video()).await.unwrap();
     assert_eq!(script.requests().len(), 2);
     assert_eq!(job.id().as_str(), "job_1");
 }
@@ -142,16 +116,9 @@ async fn a_server_error_with_an_envelope_is_ambiguous() {
         assert_eq!(script.requests().len(), 1, "{status}");
 
         let script = Script::new([gateway, json(202, RECEIPT)]);
-        open_client(&script)
-            .videos()
-            .generate(video())
-            .await
-            .unwrap();
+        open_client(&script).videos().generate(video()).await.unwrap();
         let requests = script.requests();
-        assert_eq!(
-            requests[0].header("idempotency-key"),
-            requests[1].header("idempotency-key")
-        );
+        assert_eq!(requests[0].header("idempotency-key"), requests[1].header("idempotency-key"));
     }
 }
 

@@ -11,16 +11,11 @@ use crate::transport::scripted::{Script, developer_client, json, open_client};
 
 #[tokio::test(start_paused = true)]
 async fn a_client_learns_the_rate_limit_before_it_sends_more_than_can_be_under_way() {
-    let exhausted = [
-        ("ratelimit-limit", "64"),
-        ("ratelimit-remaining", "0"),
-        ("ratelimit-reset", "100"),
-    ];
+    let exhausted =
+        [("ratelimit-limit", "64"), ("ratelimit-remaining", "0"), ("ratelimit-reset", "100")];
     let accepted = exhausted
         .into_iter()
-        .fold(json(202, RECEIPT), |step, (name, value)| {
-            step.header(name, value)
-        });
+        .fold(json(202, RECEIPT), |step, (name, value)| step.header(name, value));
     let script = Script::with_latency([accepted], Duration::from_secs(1));
     let client = developer_client(&script);
     let body = serde_json::json!({"prompt": "p"});
@@ -73,16 +68,9 @@ async fn a_rate_limit_that_resets_after_the_timeout_is_an_error_that_sent_nothin
     let script = Script::new([told]);
     let client = open_client(&script);
     client.jobs().handle("job_1").get().await.unwrap();
-    let late = client
-        .jobs()
-        .handle("job_1")
-        .get()
-        .timeout(Duration::from_secs(10));
+    let late = client.jobs().handle("job_1").get().timeout(Duration::from_secs(10));
     let error = late.await.unwrap_err();
-    assert!(
-        error.is_rate_limited() && !error.may_have_been_sent(),
-        "{error:?}"
-    );
+    assert!(error.is_rate_limited() && !error.may_have_been_sent(), "{error:?}");
     assert_eq!(error.retry_after().unwrap().as_secs(), 31);
     assert_eq!(script.requests().len(), 1);
 }

@@ -20,11 +20,8 @@ fn video() -> VideoGenerate {
 }
 
 fn busy(after: u64) -> Step {
-    json(
-        503,
-        r#"{"error": {"code": "database_busy", "message": "busy"}}"#,
-    )
-    .header("retry-after", after)
+    json(503, r#"{"error": {"code": "database_busy", "message": "busy"}}"#)
+        .header("retry-after", after)
 }
 
 fn page(status: u16) -> Step {

@@ -53,10 +53,7 @@ impl Transport for Service {
 }
 
 fn builder(transport: impl Transport) -> ClientBuilder<Open> {
-    Client::builder()
-        .base_url("https://api.example")
-        .transport(Arc::new(transport))
-        .seed(7)
+    Client::builder().base_url("https://api.example").transport(Arc::new(transport)).seed(7)
 }
 
 /// Runs a test on a runtime of one thread, in virtual time, and on one of several.
@@ -77,10 +74,7 @@ fn on_each_runtime(test: impl AsyncFn()) {
 #[test]
 fn jobs_are_waited_for_while_more_submits_are_held_than_may_be_in_flight() {
     on_each_runtime(async || {
-        let client = builder(Service::default())
-            .max_in_flight(16)
-            .build()
-            .unwrap();
+        let client = builder(Service::default()).max_in_flight(16).build().unwrap();
         let submits = stream::iter(0..60).map(|_| client.videos().generate(video()));
         let waits = submits
             .buffer_unordered(17)
@@ -118,10 +112,7 @@ fn updates_that_are_held_in_the_middle_of_a_poll_stop_no_wait() {
 #[test]
 fn updates_that_are_held_take_no_place_of_a_call() {
     on_each_runtime(async || {
-        let client = builder(Service::default())
-            .max_in_flight(16)
-            .build()
-            .unwrap();
+        let client = builder(Service::default()).max_in_flight(16).build().unwrap();
         let jobs = (0..16).map(|number| client.jobs().handle(format!("job_{number}")));
         let mut held: Vec<_> = jobs.map(|job| job.updates()).collect();
         for updates in &mut held {
@@ -166,10 +157,7 @@ fn calls_and_waits_are_futures_for_tasks() {
         let job = client.jobs().handle("job_1");
         let calls = join_all([job.get(), job.get()]).await;
         assert!(calls.iter().all(Result::is_ok));
-        tokio::spawn(job.get().with_response())
-            .await
-            .unwrap()
-            .unwrap();
+        tokio::spawn(job.get().with_response()).await.unwrap().unwrap();
         let mut waits = tokio::task::JoinSet::new();
         waits.spawn(job.wait());
         waits.spawn(job.wait());
@@ -183,10 +171,7 @@ async fn a_dropped_call_leaves_neither_a_task_nor_a_place_behind() {
     for steps in 0..40 {
         let responses = [busy(1), json(202, RECEIPT)];
         let script = Script::with_latency(responses, Duration::from_millis(300));
-        let client = builder(ScriptedTransport(script))
-            .max_in_flight(1)
-            .build()
-            .unwrap();
+        let client = builder(ScriptedTransport(script)).max_in_flight(1).build().unwrap();
         let mut submit = client.videos().generate(video());
         let mut has_ended = (&mut submit).now_or_never().is_some();
         for _ in 0..steps {
@@ -295,10 +280,7 @@ fn a_runtime_is_needed_and_may_be_shut_down() {
     runtime.block_on(async { assert!((&mut submit).now_or_never().is_none()) });
     drop(runtime);
     let error = submit.now_or_never().unwrap().unwrap_err();
-    assert!(
-        error.is_ambiguous() && error.idempotency_key().is_some(),
-        "{error}"
-    );
+    assert!(error.is_ambiguous() && error.idempotency_key().is_some(), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

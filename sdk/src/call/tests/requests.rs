@@ -15,10 +15,7 @@ async fn every_call_has_a_key_of_its_own() {
     client.videos().generate(video()).await.unwrap();
     client.clone().videos().generate(video()).await.unwrap();
     let seen = script.requests();
-    assert_ne!(
-        seen[0].header("idempotency-key"),
-        seen[1].header("idempotency-key")
-    );
+    assert_ne!(seen[0].header("idempotency-key"), seen[1].header("idempotency-key"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -31,11 +28,7 @@ async fn a_receipt_that_cannot_be_decoded_still_names_the_job() {
         let result = r#"{"data": {"job_id": "job_1", "status": "completed", "artifacts": []}}"#;
         let status = r#"{"data": {"status": "completed", "terminal": true}}"#;
         let script = Script::new([json(202, body), json(200, status), json(200, result)]);
-        let job = open_client(&script)
-            .videos()
-            .generate(video())
-            .await
-            .unwrap();
+        let job = open_client(&script).videos().generate(video()).await.unwrap();
         assert!(job.idempotency_key().is_some() && !job.is_replay());
         assert_eq!(job.id().as_str(), "job_1", "{body}");
         assert!(job.wait().await.is_ok(), "{body}");
@@ -49,14 +42,9 @@ async fn no_error_carries_the_api_key() {
     let short = format!("{}Bearer {key}", "x".repeat(70));
     let reason = format!(r#"{{"data": {{"id": ["{key}"]}}}}"#);
     let envelope = format!(r#"{{"error": {{"code": "odd", "message": "no {key}"}}}}"#);
-    for (status, body) in [
-        (200, &page),
-        (200, &short),
-        (200, &reason),
-        (400, &page),
-        (400, &short),
-        (400, &envelope),
-    ] {
+    for (status, body) in
+        [(200, &page), (200, &short), (200, &reason), (400, &page), (400, &short), (400, &envelope)]
+    {
         let script = Script::new([json(status, body)]);
         let job = open_client(&script).jobs().handle("job_1");
         let error = job.get().max_retries(0).await.unwrap_err();
@@ -85,12 +73,7 @@ async fn a_redirect_is_not_followed_with_the_key() {
         vec![("location", "https://evil.example/".into())],
         "".into(),
     )]);
-    let error = open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .get()
-        .await
-        .unwrap_err();
+    let error = open_client(&script).jobs().handle("job_1").get().await.unwrap_err();
     assert_eq!(script.requests().len(), 1);
     assert_eq!(error.status(), Some(302));
 }
@@ -98,31 +81,17 @@ async fn a_redirect_is_not_followed_with_the_key() {
 #[tokio::test(start_paused = true)]
 async fn no_identifier_changes_the_path() {
     let script = Script::new([json(200, JOB)]);
-    for id in [
-        "../../evil",
-        "https://evil.example",
-        "a/b",
-        "a?b#c",
-        "%2e%2e",
-        "\\evil",
-        "@evil.example",
-    ] {
+    for id in
+        ["../../evil", "https://evil.example", "a/b", "a?b#c", "%2e%2e", "\\evil", "@evil.example"]
+    {
         let _ = open_client(&script).jobs().handle(id).get().await;
     }
     for seen in script.requests() {
-        let rest = seen
-            .url
-            .strip_prefix("https://api.example/base/v1/jobs/")
-            .unwrap();
+        let rest = seen.url.strip_prefix("https://api.example/base/v1/jobs/").unwrap();
         assert!(!rest.contains(['/', '?', '#']), "{rest}");
     }
     for id in ["", ".", ".."] {
-        let error = open_client(&script)
-            .jobs()
-            .handle(id)
-            .get()
-            .await
-            .unwrap_err();
+        let error = open_client(&script).jobs().handle(id).get().await.unwrap_err();
         assert!(error.kind() == ErrorKind::InvalidRequest && !error.may_have_been_sent());
     }
 }
@@ -131,11 +100,8 @@ async fn no_identifier_changes_the_path() {
 async fn an_invalid_request_is_not_sent() {
     let script = Script::new([json(202, RECEIPT)]);
     let client = open_client(&script);
-    let error = client
-        .videos()
-        .generate(video().image_url("http://a.example/x.png"))
-        .await
-        .unwrap_err();
+    let error =
+        client.videos().generate(video().image_url("http://a.example/x.png")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidRequest, "{error}");
     assert!(error.to_string().contains("image_url"), "{error}");
     let error = client
@@ -154,10 +120,7 @@ async fn an_invalid_request_is_not_sent() {
 
 #[tokio::test(start_paused = true)]
 async fn a_raw_request_returns_the_response_of_an_error() {
-    let script = Script::new([json(
-        404,
-        r#"{"error": {"code": "not_found", "message": "no"}}"#,
-    )]);
+    let script = Script::new([json(404, r#"{"error": {"code": "not_found", "message": "no"}}"#)]);
     let error = open_client(&script)
         .raw_request(Method::Get, "/v1/nothing")
         .query("a", "b c")
@@ -167,10 +130,7 @@ async fn a_raw_request_returns_the_response_of_an_error() {
     let response = error.response().unwrap();
     assert_eq!(response.status, 404);
     assert!(response.body.starts_with(b"{\"error\""));
-    assert_eq!(
-        script.requests()[0].url,
-        "https://api.example/base/v1/nothing?a=b+c"
-    );
+    assert_eq!(script.requests()[0].url, "https://api.example/base/v1/nothing?a=b+c");
 }
 
 #[test]
@@ -197,10 +157,7 @@ impl crate::transport::Transport for Unreachable {
 
 #[tokio::test(start_paused = true)]
 async fn the_api_key_is_not_in_debug_output_or_errors() {
-    let echo = json(
-        401,
-        r#"{"error": {"code": "unauthorized", "message": "no"}}"#,
-    );
+    let echo = json(401, r#"{"error": {"code": "unauthorized", "message": "no"}}"#);
     let script = Script::new([echo]);
     let client = open_client(&script);
     let submit = client.videos().generate(video());

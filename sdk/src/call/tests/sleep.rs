@@ -54,13 +54,8 @@ async fn a_request_that_sleep_interrupted_is_sent_again() {
     let requests = script.requests();
     // Long before the time limit of an attempt.
     assert!(requests[1].at < Duration::from_secs(10), "{requests:?}");
-    let keys = requests
-        .iter()
-        .map(|request| request.header("idempotency-key"));
-    assert!(
-        keys.clone()
-            .all(|key| key.is_some() && key == requests[0].header("idempotency-key"))
-    );
+    let keys = requests.iter().map(|request| request.header("idempotency-key"));
+    assert!(keys.clone().all(|key| key.is_some() && key == requests[0].header("idempotency-key")));
 }
 
 #[tokio::test(start_paused = true)]
@@ -68,12 +63,7 @@ async fn a_response_that_comes_soon_after_sleep_is_used() {
     let latency = Duration::from_millis(5_500);
     let script = Script::with_latency([json(200, JOB)], latency);
     sleep_in(Duration::from_secs(2));
-    open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .get()
-        .await
-        .unwrap();
+    open_client(&script).jobs().handle("job_1").get().await.unwrap();
     assert_eq!(reconnects(&script), [0]);
 }
 
@@ -93,12 +83,8 @@ async fn the_windows_of_the_rate_limit_end_during_sleep() {
 
 #[tokio::test(start_paused = true)]
 async fn requests_that_time_out_replace_their_connections_once() {
-    let script = Script::new([
-        Step::NoResponse,
-        Step::NoResponse,
-        Step::NoResponse,
-        json(200, JOB),
-    ]);
+    let script =
+        Script::new([Step::NoResponse, Step::NoResponse, Step::NoResponse, json(200, JOB)]);
     let job = Arc::new(open_client(&script).jobs().handle("job_1"));
     let calls = (0..3).map(|_| {
         let job = Arc::clone(&job);

@@ -48,10 +48,7 @@ async fn a_run_is_started_and_waited_for_and_its_output_decoded() {
     let teaser: Teaser = receipt.output_as().unwrap();
     assert_eq!(teaser.title, "Fox");
     let seen = script.requests();
-    let paths: Vec<_> = seen
-        .iter()
-        .map(|seen| seen.url.split("/v1/").nth(1).unwrap())
-        .collect();
+    let paths: Vec<_> = seen.iter().map(|seen| seen.url.split("/v1/").nth(1).unwrap()).collect();
     assert_eq!(
         paths,
         [
@@ -82,18 +79,11 @@ async fn the_error_of_a_run_that_did_not_complete_has_its_receipt() {
     let ended = error.run_receipt().unwrap();
     assert_eq!(ended.artifacts.len(), 1);
     assert_eq!(ended.billable_amount(), Some(Usd::from_micros(2_000_000)));
-    assert_eq!(
-        error.to_string(),
-        "run run_1 failed: too late (incomplete_assembly)"
-    );
+    assert_eq!(error.to_string(), "run run_1 failed: too late (incomplete_assembly)");
 
     for (status, is_canceled) in [("canceled", true), ("skipped", false)] {
         let script = Script::new([poll(status), receipt(status, "")]);
-        let error = developer_client(&script)
-            .action_runs()
-            .handle("run_1")
-            .wait()
-            .await;
+        let error = developer_client(&script).action_runs().handle("run_1").wait().await;
         let error = error.unwrap_err();
         assert_eq!(error.kind() == ErrorKind::RunCanceled, is_canceled);
         assert_eq!(error.kind() == ErrorKind::RunSkipped, !is_canceled);
@@ -118,10 +108,7 @@ async fn an_unknown_terminal_status_is_neither_a_success_nor_a_failure() {
         let error = run.wait().await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnknownStatus, "{fields}");
         assert_eq!(error.terminal_status(), Some("archived"));
-        assert_eq!(
-            error.run_receipt().unwrap().status,
-            RunStatus::Other("archived".into())
-        );
+        assert_eq!(error.run_receipt().unwrap().status, RunStatus::Other("archived".into()));
     }
 }
 
@@ -139,39 +126,22 @@ async fn an_output_that_is_not_filled_in_yet_is_read_again() {
     let script = Script::new([
         poll("completed"),
         receipt("completed", settling),
-        receipt(
-            "completed",
-            r#", "output": {"title": "Fox"}, "output_error": null"#,
-        ),
+        receipt("completed", r#", "output": {"title": "Fox"}, "output_error": null"#),
     ]);
-    let receipt_of = developer_client(&script)
-        .format_runs()
-        .handle("run_1")
-        .wait()
-        .await;
+    let receipt_of = developer_client(&script).format_runs().handle("run_1").wait().await;
     assert!(receipt_of.unwrap().output.is_some());
     assert_eq!(script.requests().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
 async fn reading_the_result_is_retried_as_long_as_polling() {
-    let busy = || {
-        json(
-            503,
-            r#"{"error": {"code": "studio_agent_upstream_unavailable"}}"#,
-        )
-    };
+    let busy = || json(503, r#"{"error": {"code": "studio_agent_upstream_unavailable"}}"#);
     let mut steps = vec![poll("completed")];
     steps.extend((0..12).map(|_| busy()));
     steps.push(receipt("completed", r#", "output": {}"#));
     let script = Script::new(steps);
     let run = developer_client(&script).format_runs().handle("run_1");
-    assert!(
-        run.wait()
-            .poll_failure_timeout(Duration::from_secs(900))
-            .await
-            .is_ok()
-    );
+    assert!(run.wait().poll_failure_timeout(Duration::from_secs(900)).await.is_ok());
     assert_eq!(script.requests().len(), 14);
 }
 
@@ -180,10 +150,7 @@ async fn a_receipt_that_cannot_be_decoded_still_names_the_run_and_the_key() {
     let unreadable = json(202, r#"{"data": {"run_id": "run_7", "status": 5}}"#);
     let script = Script::new([unreadable]);
     let completion = AgentCompletionCreate::new("x", Usd::from_micros(1_000_000));
-    let start = developer_client(&script)
-        .agents()
-        .run(completion)
-        .max_retries(0);
+    let start = developer_client(&script).agents().run(completion).max_retries(0);
     let key = start.request().unwrap().idempotency_key.clone();
     let run = start.await.unwrap();
     assert_eq!(run.id().as_str(), "run_7");
@@ -231,13 +198,7 @@ fn queue(status: &str, counts: &str, items: &str) -> Step {
 #[tokio::test(start_paused = true)]
 async fn a_queue_reports_its_progress_and_the_result_of_each_item() {
     let items = r#"{"index": 0, "run_id": "run_1", "status": "completed"}, {"index": 1, "run_id": null, "status": "skipped"}"#;
-    let over = || {
-        queue(
-            "completed",
-            r#""total": 2, "completed": 1, "skipped": 1"#,
-            items,
-        )
-    };
+    let over = || queue("completed", r#""total": 2, "completed": 1, "skipped": 1"#, items);
     let script = Script::new([
         queue("running", r#""total": 2, "queued": 2"#, ""),
         queue("running", r#""total": 2, "running": 1, "queued": 1"#, ""),
@@ -297,13 +258,8 @@ async fn a_run_is_polled_until_its_result_is_ready() {
             r#"{"data": {"status": "completed", "terminal": true, "result_ready": false, "next_poll_after_seconds": 10}}"#,
         )
     };
-    let script = Script::new([
-        early(),
-        early(),
-        early(),
-        poll("completed"),
-        receipt("completed", ""),
-    ]);
+    let script =
+        Script::new([early(), early(), early(), poll("completed"), receipt("completed", "")]);
     let run = developer_client(&script).agent_runs().handle("run_1");
     assert!(run.wait().await.is_ok());
     assert_eq!(script.requests().len(), 5);
@@ -318,35 +274,20 @@ async fn an_event_about_a_running_run_does_not_end_the_wait() {
     let event = serde_json::json!({"event": "agent.run.terminal", "run_id": "run_1"});
     notifier.notify(&serde_json::from_value(event).unwrap());
     let run = developer_client(&script).agent_runs().handle("run_1");
-    assert_eq!(
-        run.wait().webhook_notifier(&notifier).await.unwrap().status,
-        RunStatus::Completed
-    );
+    assert_eq!(run.wait().webhook_notifier(&notifier).await.unwrap().status, RunStatus::Completed);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_result_of_a_running_run_is_not_a_failure() {
-    let script = Script::new([
-        poll("completed"),
-        receipt("running", ""),
-        receipt("completed", ""),
-    ]);
+    let script = Script::new([poll("completed"), receipt("running", ""), receipt("completed", "")]);
     let run = developer_client(&script).agent_runs().handle("run_1");
     assert_eq!(run.wait().await.unwrap().status, RunStatus::Completed);
 
     let script = Script::new([receipt("running", "")]);
-    let error = developer_client(&script)
-        .agent_runs()
-        .handle("run_1")
-        .updates()
-        .result()
-        .await;
+    let error = developer_client(&script).agent_runs().handle("run_1").updates().result().await;
     let error = error.unwrap_err();
     assert_ne!(error.kind(), ErrorKind::RunFailed, "{error}");
-    assert_eq!(
-        error.next_action(),
-        Some(crate::contract::NextAction::PollStatus)
-    );
+    assert_eq!(error.next_action(), Some(crate::contract::NextAction::PollStatus));
     assert_eq!(error.run_id(), Some(&"run_1".into()));
 }
 
@@ -398,11 +339,7 @@ async fn a_run_that_goes_on_is_not_downloaded_as_if_it_were_all() {
     let run = developer_client(&script).agent_runs().handle("run_1");
     let error = run.download(folder.path()).await.unwrap_err();
     assert_eq!(error.code().unwrap().as_str(), "run_not_completed");
-    assert!(
-        script.requests()[0]
-            .url
-            .ends_with("/agent-runs/run_1/result")
-    );
+    assert!(script.requests()[0].url.ends_with("/agent-runs/run_1/result"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -31,10 +31,7 @@ pub(super) fn compact(folder: &Folder, mut log: Log) -> Result<Log, StoreError> 
         return Ok(log);
     };
     let mut entries = log.index.after(0).to_vec();
-    let mut ended = entries
-        .iter_mut()
-        .filter(|entry| is_ended(entry))
-        .peekable();
+    let mut ended = entries.iter_mut().filter(|entry| is_ended(entry)).peekable();
     if ended.peek().is_some() {
         folder.write_archive(number, |writer| {
             ended.try_for_each(|entry| {
@@ -47,17 +44,11 @@ pub(super) fn compact(folder: &Folder, mut log: Log) -> Result<Log, StoreError> 
     }
     folder.write_log(number, log.index.last_number(), |writer| {
         for budget in budgets_without(&log.index, &entries) {
-            writer.write_line(&Line {
-                budget: Some(budget),
-                ..Line::new()
-            })?;
+            writer.write_line(&Line { budget: Some(budget), ..Line::new() })?;
         }
         write_entries(&mut log, &entries, writer)?;
         // A damaged line must not be the last one, which may be incomplete.
-        writer.write_line(&Line {
-            opened: Some(Opened::by_this_process()),
-            ..Line::new()
-        })
+        writer.write_line(&Line { opened: Some(Opened::by_this_process()), ..Line::new() })
     })?;
     drop(log);
     let log = folder.refresh(None)?;
@@ -79,18 +70,16 @@ fn budgets_without(index: &Index, entries: &[Entry]) -> Vec<Budget> {
             totals.replace(Hold::default(), entry.hold);
         }
     }
-    let budgets = index
-        .budgets()
-        .map(|(number, (namespace, name), mut totals)| {
-            let held = held.get(&number).copied().unwrap_or_default();
-            totals.replace(held.hold, Hold::default());
-            Budget {
-                namespace: namespace.clone(),
-                name: name.clone(),
-                hold: totals.hold,
-                stopped: totals.is_stopped,
-            }
-        });
+    let budgets = index.budgets().map(|(number, (namespace, name), mut totals)| {
+        let held = held.get(&number).copied().unwrap_or_default();
+        totals.replace(held.hold, Hold::default());
+        Budget {
+            namespace: namespace.clone(),
+            name: name.clone(),
+            hold: totals.hold,
+            stopped: totals.is_stopped,
+        }
+    });
     budgets.collect()
 }
 
@@ -121,10 +110,7 @@ fn write_entries(log: &mut Log, entries: &[Entry], writer: &mut Writer) -> Resul
                     hold: entry.hold,
                 }
             });
-            writer.write_line(&Line {
-                archived: Some(archived.collect()),
-                ..Line::new()
-            })?;
+            writer.write_line(&Line { archived: Some(archived.collect()), ..Line::new() })?;
         }
     }
     Ok(())

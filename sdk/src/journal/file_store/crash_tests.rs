@@ -85,15 +85,9 @@ impl Run {
     }
 
     async fn begin_some(&mut self, store: &FileStore) {
-        let new: Vec<_> = (0..self.random.u32(1..5))
-            .map(|_| self.new_intent())
-            .collect();
+        let new: Vec<_> = (0..self.random.u32(1..5)).map(|_| self.new_intent()).collect();
         for new in &new {
-            let attempt = Attempt {
-                new: new.clone(),
-                is_acknowledged: false,
-                changes: Vec::new(),
-            };
+            let attempt = Attempt { new: new.clone(), is_acknowledged: false, changes: Vec::new() };
             self.attempts.insert(new.id.clone(), attempt);
         }
         let begun = join_all(new.iter().map(|new| store.begin(new))).await;
@@ -104,10 +98,7 @@ impl Run {
 
     /// Repeats a call whose answer was lost.
     async fn begin_again(&mut self, store: &FileStore) {
-        let unknown = self
-            .attempts
-            .values()
-            .find(|attempt| !attempt.is_acknowledged);
+        let unknown = self.attempts.values().find(|attempt| !attempt.is_acknowledged);
         let Some(new) = unknown.map(|attempt| attempt.new.clone()) else {
             return;
         };
@@ -146,13 +137,8 @@ impl Run {
     }
 
     async fn append_some(&mut self, store: &FileStore) {
-        const PHASES: [Phase; 5] = [
-            Phase::Accepted,
-            Phase::Ended,
-            Phase::Ended,
-            Phase::Acknowledged,
-            Phase::Released,
-        ];
+        const PHASES: [Phase; 5] =
+            [Phase::Accepted, Phase::Ended, Phase::Ended, Phase::Acknowledged, Phase::Released];
         let mut ids: Vec<_> = self.attempts.keys().cloned().collect();
         self.random.shuffle(&mut ids);
         ids.truncate(self.random.usize(1..4));
@@ -163,10 +149,7 @@ impl Run {
             let change = Change {
                 record: format!("{{\"number\":{}}}", self.count),
                 phase: Some(PHASES[self.random.usize(..PHASES.len())]),
-                hold: Some(Hold {
-                    captured,
-                    ..Hold::default()
-                }),
+                hold: Some(Hold { captured, ..Hold::default() }),
                 stops_budget: false,
             };
             let attempt = self.attempts.get_mut(&id).unwrap();
@@ -189,26 +172,16 @@ impl Run {
     /// Compares what the store has after a restart with what was tried and acknowledged.
     async fn check(&mut self) {
         let store = self.open().expect("the store can be opened");
-        let filter = ListFilter {
-            include_closed: true,
-            limit: usize::MAX,
-            ..ListFilter::default()
-        };
+        let filter =
+            ListFilter { include_closed: true, limit: usize::MAX, ..ListFilter::default() };
         let stored = store.list(&filter).await.unwrap().intents;
         let ids: BTreeSet<_> = stored.iter().map(|intent| intent.id.clone()).collect();
         assert_eq!(ids.len(), stored.len(), "no intent is there twice");
         let generation = |intent: &StoredIntent| (intent.submission_id.clone(), intent.generation);
         let generations: BTreeSet<_> = stored.iter().map(generation).collect();
-        assert_eq!(
-            generations.len(),
-            stored.len(),
-            "no generation is there twice"
-        );
+        assert_eq!(generations.len(), stored.len(), "no generation is there twice");
         for (id, attempt) in &self.attempts {
-            assert!(
-                !attempt.is_acknowledged || ids.contains(id),
-                "{id} was lost"
-            );
+            assert!(!attempt.is_acknowledged || ids.contains(id), "{id} was lost");
         }
         let mut sum = Hold::default();
         for intent in &stored {

@@ -148,8 +148,5 @@ fn archive_number(path: &Path) -> Option<u32> {
 
 fn number_in(path: &Path, prefix: &str) -> Option<u32> {
     let name = path.file_name()?.to_str()?;
-    name.strip_prefix(prefix)?
-        .strip_suffix(".jsonl")?
-        .parse()
-        .ok()
+    name.strip_prefix(prefix)?.strip_suffix(".jsonl")?.parse().ok()
 }

@@ -128,27 +128,13 @@ impl Index {
             let text = line.get().as_bytes();
             match (Parsed::new(text), self.position_of(number)) {
                 (Parsed::Line(line), found) => match (*line, found) {
-                    (
-                        Line {
-                            begin: Some(begin),
-                            id: Some(id),
-                            ..
-                        },
-                        _,
-                    ) => self.add_begin(None, number, &id, *begin),
-                    (
-                        Line {
-                            record: Some(record),
-                            ..
-                        },
-                        Some(index),
-                    ) => self.add_record(index, &record),
-                    (
-                        Line {
-                            claim: Some(owner), ..
-                        },
-                        Some(index),
-                    ) => {
+                    (Line { begin: Some(begin), id: Some(id), .. }, _) => {
+                        self.add_begin(None, number, &id, *begin)
+                    }
+                    (Line { record: Some(record), .. }, Some(index)) => {
+                        self.add_record(index, &record)
+                    }
+                    (Line { claim: Some(owner), .. }, Some(index)) => {
                         let owner = self.owners.number(owner);
                         self.change(index, |entry| entry.owner = owner);
                     }
@@ -173,10 +159,7 @@ impl Index {
 
     fn add_begin(&mut self, offset: Option<u64>, number: u64, id: &str, begin: Begin) {
         let last_at = begin.at.as_microsecond();
-        let hold = Hold {
-            reserved: begin.reserved.unwrap_or_default(),
-            ..Hold::default()
-        };
+        let hold = Hold { reserved: begin.reserved.unwrap_or_default(), ..Hold::default() };
         let submission = begin.submission.map(|submission_id| SubmissionKey {
             namespace: begin.namespace.clone(),
             account: begin.account,
@@ -284,10 +267,7 @@ impl Index {
         if let Some(submission) = submission {
             self.submissions.insert((submission, entry.number));
         }
-        match self
-            .entries
-            .binary_search_by_key(&entry.number, |it| it.number)
-        {
+        match self.entries.binary_search_by_key(&entry.number, |it| it.number) {
             Ok(index) => {
                 self.set_hold(index, Hold::default());
                 self.change(index, |replaced| *replaced = entry);
@@ -331,18 +311,14 @@ impl Index {
     fn remove(&mut self, numbers: &[u64]) {
         let numbers: BTreeSet<_> = numbers.iter().copied().collect();
         let count = self.entries.len();
-        self.entries
-            .retain(|entry| !numbers.contains(&entry.number));
+        self.entries.retain(|entry| !numbers.contains(&entry.number));
         self.purged += count - self.entries.len();
         self.ids.retain(|(_, number)| !numbers.contains(number));
-        self.submissions
-            .retain(|(_, number)| !numbers.contains(number));
+        self.submissions.retain(|(_, number)| !numbers.contains(number));
     }
 
     fn position_of(&self, number: u64) -> Option<usize> {
-        self.entries
-            .binary_search_by_key(&number, |it| it.number)
-            .ok()
+        self.entries.binary_search_by_key(&number, |it| it.number).ok()
     }
 
     fn find(&self, id: &str) -> Option<usize> {
@@ -353,8 +329,7 @@ impl Index {
 
     fn budget_number(&mut self, name: (String, String)) -> u32 {
         let number = self.budget_names.number(name);
-        self.budgets
-            .resize(self.budget_names.names.len(), BudgetTotals::default());
+        self.budgets.resize(self.budget_names.names.len(), BudgetTotals::default());
         number
     }
 
@@ -403,16 +378,11 @@ impl Index {
 
     /// Returns the name of the intent's budget.
     pub(super) fn budget_name(&self, entry: &Entry) -> Option<&str> {
-        self.budget_names
-            .name(entry.budget)
-            .map(|(_, name)| name.as_str())
+        self.budget_names.name(entry.budget).map(|(_, name)| name.as_str())
     }
 
     pub(super) fn totals(&self, namespace: &str, name: &str) -> BudgetTotals {
-        let number = self
-            .budget_names
-            .numbers
-            .get(&(namespace.to_owned(), name.to_owned()));
+        let number = self.budget_names.numbers.get(&(namespace.to_owned(), name.to_owned()));
         let number = number.and_then(|number| usize::try_from(*number).ok());
         let totals = number.and_then(|number| self.budgets.get(number));
         totals.copied().unwrap_or_default()
@@ -435,10 +405,7 @@ impl Index {
 
     /// Returns the hashes of the ids and of the submissions by the numbers of the intents.
     pub(super) fn hashes(&self) -> HashMap<u64, (u64, Option<u64>)> {
-        let ids = self
-            .ids
-            .iter()
-            .map(|(hash, number)| (*number, (*hash, None)));
+        let ids = self.ids.iter().map(|(hash, number)| (*number, (*hash, None)));
         let mut hashes: HashMap<_, _> = ids.collect();
         for (hash, number) in &self.submissions {
             hashes.entry(*number).or_default().1 = Some(*hash);
@@ -449,9 +416,7 @@ impl Index {
     /// Returns the budgets by ascending number, with their namespaces and names.
     pub(super) fn budgets(&self) -> impl Iterator<Item = (u32, &(String, String), BudgetTotals)> {
         let names = self.budget_names.names.iter().zip(&self.budgets);
-        (0..)
-            .zip(names)
-            .map(|(number, (name, totals))| (number, name, *totals))
+        (0..).zip(names).map(|(number, (name, totals))| (number, name, *totals))
     }
 
     pub(super) fn last_number(&self) -> u64 {
@@ -461,10 +426,7 @@ impl Index {
 
 impl<T> Default for Names<T> {
     fn default() -> Self {
-        Self {
-            names: Vec::new(),
-            numbers: HashMap::new(),
-        }
+        Self { names: Vec::new(), numbers: HashMap::new() }
     }
 }
 
@@ -489,11 +451,7 @@ fn id_hash(id: &str) -> u64 {
 }
 
 fn submission_hash(submission: &SubmissionKey) -> u64 {
-    let SubmissionKey {
-        namespace,
-        account,
-        submission_id,
-    } = submission;
+    let SubmissionKey { namespace, account, submission_id } = submission;
     hash(&[namespace, account, submission_id])
 }
 

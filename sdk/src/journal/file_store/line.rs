@@ -97,28 +97,17 @@ pub(super) struct Line {
 impl Line {
     /// Creates the first line of a file.
     pub(super) fn header(file: FileInfo) -> Self {
-        Self {
-            journal: Some(FORMAT.to_owned()),
-            file: Some(file),
-            ..Self::new()
-        }
+        Self { journal: Some(FORMAT.to_owned()), file: Some(file), ..Self::new() }
     }
 
     /// Creates an empty line, to which the content is added.
     pub(super) fn new() -> Self {
-        Self {
-            v: VERSION,
-            ..Self::default()
-        }
+        Self { v: VERSION, ..Self::default() }
     }
 
     /// Creates an empty line of an intent.
     pub(super) fn of_intent(number: u64, id: &str) -> Self {
-        Self {
-            number: Some(number),
-            id: Some(id.to_owned()),
-            ..Self::new()
-        }
+        Self { number: Some(number), id: Some(id.to_owned()), ..Self::new() }
     }
 
     /// Returns whether it is the first line of a file.
@@ -246,8 +235,6 @@ pub(super) struct Opened {
 
 impl Opened {
     pub(super) fn by_this_process() -> Self {
-        Self {
-            process: std::process::id(),
-        }
+        Self { process: std::process::id() }
     }
 }

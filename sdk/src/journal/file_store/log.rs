@@ -94,8 +94,7 @@ impl Log {
         writer.write(&header_line(last_number)?)?;
         write_lines(&mut writer)?;
         writer.finish()?;
-        disk.rename(&temporary, path)
-            .map_err(|error| io_error("cannot rename", &temporary, error))
+        disk.rename(&temporary, path).map_err(|error| io_error("cannot rename", &temporary, error))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -185,11 +184,7 @@ impl Log {
             return Ok(());
         };
         let is_truncated = self.file.truncate(self.end).is_ok();
-        Err(CommitError {
-            error,
-            path: self.path.clone(),
-            is_broken: !is_synced || !is_truncated,
-        })
+        Err(CommitError { error, path: self.path.clone(), is_broken: !is_synced || !is_truncated })
     }
 
     fn truncate_to_end(&mut self) -> io::Result<()> {
@@ -221,10 +216,7 @@ impl Log {
             return Ok(lines);
         }
         let path = archive_path(&self.path, entry.file);
-        let mut file = self
-            .disk
-            .open(&path, Open::Existing)
-            .map_err(failed(&path))?;
+        let mut file = self.disk.open(&path, Open::Existing).map_err(failed(&path))?;
         let mut lines = Vec::new();
         let mut id: Option<String> = None;
         read_lines(&mut *file, entry.position, CHUNK, |_, text| {
@@ -245,9 +237,7 @@ impl Log {
 
     fn line(&mut self, offset: u64) -> io::Result<Vec<u8>> {
         if let Some(staged) = offset.checked_sub(self.end) {
-            let staged = usize::try_from(staged)
-                .ok()
-                .and_then(|at| self.staged.get(at..));
+            let staged = usize::try_from(staged).ok().and_then(|at| self.staged.get(at..));
             let line = staged.and_then(|staged| staged.split(|byte| *byte == b'\n').next());
             return Ok(line.unwrap_or_default().to_vec());
         }
@@ -330,10 +320,7 @@ impl Writer {
 
 /// Returns the first line of a new file.
 pub(super) fn header_line(last_number: u64) -> Result<Vec<u8>, StoreError> {
-    let file = FileInfo {
-        id: random_name()?,
-        last: last_number,
-    };
+    let file = FileInfo { id: random_name()?, last: last_number };
     Line::header(file).to_bytes()
 }
 

@@ -121,11 +121,7 @@ impl FileStore {
             let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
             let log = single_file::open_to_read(Arc::clone(&disk), &path)?;
             let ownership = Ownership::exclusive(disk)?;
-            Ok(Self::new(State::new(
-                Place::SingleFile(path),
-                log,
-                ownership,
-            )))
+            Ok(Self::new(State::new(Place::SingleFile(path), log, ownership)))
         })
         .await
     }
@@ -159,18 +155,11 @@ impl FileStore {
     fn in_single_file(disk: Arc<dyn Disk>, path: PathBuf) -> Result<Self, StoreError> {
         let ownership = Ownership::exclusive(Arc::clone(&disk))?;
         let log = single_file::open(disk, &path)?;
-        Ok(Self::new(State::new(
-            Place::SingleFile(path),
-            log,
-            ownership,
-        )))
+        Ok(Self::new(State::new(Place::SingleFile(path), log, ownership)))
     }
 
     fn new(state: State) -> Self {
-        let shared = Shared {
-            queue: Mutex::default(),
-            state: Mutex::new(state),
-        };
+        let shared = Shared { queue: Mutex::default(), state: Mutex::new(state) };
         Self(Arc::new(OpenStore(Arc::new(shared))))
     }
 
@@ -196,10 +185,7 @@ impl FileStore {
             !std::mem::replace(&mut queue.is_running, true)
         };
         if is_first {
-            let worker = Worker {
-                shared: Arc::clone(shared),
-                is_done: false,
-            };
+            let worker = Worker { shared: Arc::clone(shared), is_done: false };
             runtime.spawn_blocking(move || worker.run());
         }
         let answer = receiver.await;

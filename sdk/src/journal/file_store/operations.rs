@@ -76,10 +76,7 @@ impl Session<'_> {
         };
         self.stage_of(
             &entry,
-            Line {
-                record: Some(record),
-                ..Line::of_intent(entry.number, id.as_str())
-            },
+            Line { record: Some(record), ..Line::of_intent(entry.number, id.as_str()) },
         )
     }
 
@@ -87,10 +84,7 @@ impl Session<'_> {
         &mut self,
         submission: &SubmissionKey,
     ) -> Result<SubmissionIntents, StoreError> {
-        Ok(SubmissionIntents {
-            intents: found(self.of_submission(submission)?),
-            now: now().into(),
-        })
+        Ok(SubmissionIntents { intents: found(self.of_submission(submission)?), now: now().into() })
     }
 
     pub(super) fn claim(&mut self, id: &IntentId) -> Result<Option<StoredIntent>, StoreError> {
@@ -149,20 +143,14 @@ impl Session<'_> {
             .collect();
         let count = u64::try_from(numbers.len()).unwrap_or(u64::MAX);
         if count > 0 {
-            self.log.stage(&Line {
-                purged: Some(numbers),
-                ..Line::new()
-            })?;
+            self.log.stage(&Line { purged: Some(numbers), ..Line::new() })?;
         }
         Ok(count)
     }
 
     pub(super) fn add_notes(&mut self, notes: &[String]) -> Result<(), StoreError> {
         for note in notes {
-            self.log.stage(&Line {
-                note: Some(line::raw_json(note)?),
-                ..Line::new()
-            })?;
+            self.log.stage(&Line { note: Some(line::raw_json(note)?), ..Line::new() })?;
         }
         Ok(())
     }
@@ -227,9 +215,7 @@ impl Session<'_> {
                     intent = intent.or_else(|| Some(unknown_intent(&text)));
                     records.push(StoredRecord {
                         record: String::from_utf8_lossy(&text).into_owned(),
-                        at: line::field::<Timestamp>(&text, "at")
-                            .unwrap_or_default()
-                            .into(),
+                        at: line::field::<Timestamp>(&text, "at").unwrap_or_default().into(),
                     });
                 }
             }
@@ -280,9 +266,7 @@ fn unknown_intent(text: &[u8]) -> StoredIntent {
         generation: line::field(text, "generation").unwrap_or(1),
         facts: String::new(),
         records: Vec::new(),
-        begun_at: line::field::<Timestamp>(text, "at")
-            .unwrap_or_default()
-            .into(),
+        begun_at: line::field::<Timestamp>(text, "at").unwrap_or_default().into(),
         phase: Phase::Open,
         owner: Owner::Gone,
         budget: None,

@@ -20,12 +20,7 @@ pub(super) struct Ownership {
 impl Ownership {
     /// Creates an owner of a store that only one can have at a time.
     pub(super) fn exclusive(disk: Arc<dyn Disk>) -> Result<Self, StoreError> {
-        Ok(Self {
-            name: random_name()?,
-            folder: None,
-            disk,
-            _file: None,
-        })
+        Ok(Self { name: random_name()?, folder: None, disk, _file: None })
     }
 
     /// Creates an owner with a file, and removes the files of owners that are gone. The store must be
@@ -42,12 +37,7 @@ impl Ownership {
         let path = folder.join(&name);
         let mut file = disk.open(&path, Open::OrCreate).map_err(failed(&path))?;
         file.lock().map_err(failed(&path))?;
-        Ok(Self {
-            name,
-            folder: Some(folder),
-            disk,
-            _file: Some(file),
-        })
+        Ok(Self { name, folder: Some(folder), disk, _file: Some(file) })
     }
 
     pub(super) fn name(&self) -> &str {

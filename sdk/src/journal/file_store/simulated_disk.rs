@@ -89,11 +89,7 @@ impl SimulatedDisk {
         for content in &mut state.files {
             content.crash(&mut state.random);
         }
-        let paths: BTreeSet<_> = state
-            .names
-            .keys()
-            .chain(state.durable_names.keys())
-            .collect();
+        let paths: BTreeSet<_> = state.names.keys().chain(state.durable_names.keys()).collect();
         let mut names = BTreeMap::new();
         for path in paths {
             let kept = match state.random.bool() {
@@ -154,9 +150,7 @@ impl Content {
     fn crash(&mut self, random: &mut fastrand::Rng) {
         let target = self.flushed();
         let common = target.iter().zip(&self.durable);
-        let common = common
-            .take_while(|(target, durable)| target == durable)
-            .count();
+        let common = common.take_while(|(target, durable)| target == durable).count();
         let mut bytes = match random.u32(..3) {
             0 => self.durable.clone(),
             _ => target[..random.usize(common..=target.len())].to_vec(),
@@ -167,11 +161,7 @@ impl Content {
             let end = bytes.len().min(start + 64);
             bytes[start..end].fill(0);
         }
-        *self = Self {
-            durable: bytes.clone(),
-            bytes,
-            ..Self::default()
-        };
+        *self = Self { durable: bytes.clone(), bytes, ..Self::default() };
     }
 
     fn truncate(&mut self, length: usize) {
@@ -185,10 +175,7 @@ impl Content {
 impl Disk for SimulatedDisk {
     fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
         let state = self.operation()?;
-        let paths = state
-            .names
-            .keys()
-            .filter(|path| path.parent() == Some(folder));
+        let paths = state.names.keys().filter(|path| path.parent() == Some(folder));
         let name = |path: &PathBuf| Some(path.file_name()?.to_str()?.to_owned());
         Ok(paths.filter_map(name).collect())
     }
@@ -238,9 +225,7 @@ impl Disk for SimulatedDisk {
         if state.fails(state.faults.sync) {
             return Err(io::Error::other("the folder cannot be flushed"));
         }
-        state
-            .durable_names
-            .retain(|path, _| path.parent() != Some(folder));
+        state.durable_names.retain(|path, _| path.parent() != Some(folder));
         let names = state.names.iter();
         let in_folder = names.filter(|(path, _)| path.parent() == Some(folder));
         let in_folder = in_folder.map(|(path, file)| (path.clone(), *file));

@@ -25,10 +25,7 @@ pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> Result<Log, StoreError> 
     };
     disk.sync_folder(folder).map_err(failed)?;
     let mut log = Log::load(disk, path.to_owned(), file)?;
-    log.stage(&Line {
-        opened: Some(Opened::by_this_process()),
-        ..Line::new()
-    })?;
+    log.stage(&Line { opened: Some(Opened::by_this_process()), ..Line::new() })?;
     log.commit()?;
     Ok(log)
 }
@@ -40,10 +37,7 @@ fn add_header(file: &mut dyn DiskFile, path: &Path) -> Result<(), StoreError> {
     let mut start = [0; HEADER_START.len()];
     let count = file.read_at(0, &mut start).map_err(failed)?;
     let start = start.get(..count).unwrap_or_default();
-    let start = start
-        .split(|byte| *byte == b'\n')
-        .next()
-        .unwrap_or_default();
+    let start = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
     // A block that was not written before the computer failed is zero.
     let mut bytes = start.iter().zip(HEADER_START);
     if !bytes.all(|(byte, expected)| byte == expected || *byte == 0) {
@@ -69,9 +63,7 @@ fn add_header(file: &mut dyn DiskFile, path: &Path) -> Result<(), StoreError> {
         text.push(b'\n');
     }
     text.extend(header_line(0)?);
-    file.append(&text)
-        .and_then(|()| file.sync())
-        .map_err(failed)
+    file.append(&text).and_then(|()| file.sync()).map_err(failed)
 }
 
 /// Opens a file to read it, whether another process has locked it or not.

@@ -64,10 +64,7 @@ impl State {
     }
 
     fn run_on(&mut self, mut log: Log, ownership: &Ownership, jobs: Vec<Job>) {
-        let mut session = Session {
-            log: &mut log,
-            ownership,
-        };
+        let mut session = Session { log: &mut log, ownership };
         let jobs = jobs.into_iter();
         let answers: Vec<_> = jobs.map(|job| job(Ok(&mut session))).collect();
         match log.commit() {

@@ -121,10 +121,9 @@ async fn files_can_be_read_by_their_owner_only() {
 
 #[tokio::test]
 async fn ignores_a_line_that_was_not_written_completely() {
-    for torn in [
-        "{\"v\":1,\"number\":2,\"id\":\"00",
-        "{\"v\":1,\"number\":2,\"id\":\"00\"\n\u{0}\n",
-    ] {
+    for torn in
+        ["{\"v\":1,\"number\":2,\"id\":\"00", "{\"v\":1,\"number\":2,\"id\":\"00\"\n\u{0}\n"]
+    {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.open().await;
         begin(&store, 1).await;
@@ -169,12 +168,7 @@ async fn a_damaged_line_makes_its_intent_unknown() {
     let intent = get(&store, 1).await.unwrap();
     assert_eq!((intent.id, intent.phase), (new_intent(1).id, Phase::Open));
     assert_eq!(intent.records.len(), 1);
-    let taken = store
-        .begin(&NewIntent {
-            id: new_intent(3).id,
-            ..new_intent(1)
-        })
-        .await;
+    let taken = store.begin(&NewIntent { id: new_intent(3).id, ..new_intent(1) }).await;
     assert_eq!(taken.unwrap(), Begun::GenerationTaken);
 }
 
@@ -186,11 +180,7 @@ async fn a_damaged_line_outlives_compaction() {
         begin(&store, number).await;
     }
     drop(store);
-    replace(
-        &first_log(folder.path()),
-        "\"order-1\",",
-        "\"order-1\"\u{0}",
-    );
+    replace(&first_log(folder.path()), "\"order-1\",", "\"order-1\"\u{0}");
     let store = folder.open().await;
     for number in 2..=8 {
         assert!(claim(&store, &new_intent(number).id).await);
@@ -209,10 +199,7 @@ async fn refuses_a_log_of_another_version() {
     let path = first_log(folder.path());
     replace(&path, "\"v\":1", "\"v\":2");
     let error = FileStore::open(folder.path()).await.unwrap_err();
-    let expected = format!(
-        "{} was written by a newer version of this program",
-        path.display()
-    );
+    let expected = format!("{} was written by a newer version of this program", path.display());
     assert_eq!(error.to_string(), expected);
 }
 
@@ -230,11 +217,7 @@ async fn ended_intents_move_to_the_archive_and_come_back() {
     end(&store, 1, Phase::Acknowledged).await;
     let store = folder.open().await;
     assert_eq!(get(&store, 1).await.unwrap().records.len(), 2);
-    let filter = ListFilter {
-        include_closed: true,
-        limit: 100,
-        ..ListFilter::default()
-    };
+    let filter = ListFilter { include_closed: true, limit: 100, ..ListFilter::default() };
     let listed = store.list(&filter).await.unwrap().intents;
     let expected = (1..=20).map(|number| new_intent(number).id);
     assert!(listed.into_iter().map(|intent| intent.id).eq(expected));
@@ -266,20 +249,12 @@ async fn notices_that_the_folder_was_removed_and_restored() {
     assert!(store.begin(&new_intent(2)).await.is_err());
     std::fs::rename(&moved, &path).unwrap();
     begin(&store, 2).await;
-    assert!(
-        get(&FileStore::open(&path).await.unwrap(), 1)
-            .await
-            .is_some()
-    );
+    assert!(get(&FileStore::open(&path).await.unwrap(), 1).await.is_some());
 }
 
 #[test]
 fn works_after_its_runtime_was_shut_down() {
-    let runtime = || {
-        tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap()
-    };
+    let runtime = || tokio::runtime::Builder::new_current_thread().build().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let (first, second) = (runtime(), runtime());
     let store = first.block_on(folder.open());
@@ -291,10 +266,7 @@ fn works_after_its_runtime_was_shut_down() {
             let _context = handle.enter();
             store.begin(&new_intent(1)).await
         });
-        assert_eq!(
-            error.unwrap_err().to_string(),
-            "the runtime has been shut down"
-        );
+        assert_eq!(error.unwrap_err().to_string(), "the runtime has been shut down");
     }
     second.block_on(begin(&store, 2));
 }
@@ -375,10 +347,7 @@ async fn a_single_file_is_not_another_file() {
     for text in ["id,prompt\n", "id", "{\"body\":{}}\n", "{\"body\":{}}"] {
         std::fs::write(&path, text).unwrap();
         let error = FileStore::single_file(&path).await.unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!("{} is not a journal", path.display())
-        );
+        assert_eq!(error.to_string(), format!("{} is not a journal", path.display()));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
     }
 }

@@ -72,10 +72,8 @@ pub async fn run_random_operations(source: &impl StoreSource, seed: u64) {
 pub async fn run_concurrent_begins(source: &impl StoreSource) {
     let handles = [source.open().await, source.open().await];
     let intents: Vec<_> = (0..40).map(concurrent_intent).collect();
-    let begins = intents
-        .iter()
-        .zip(handles.iter().cycle())
-        .map(|(intent, handle)| handle.begin(intent));
+    let begins =
+        intents.iter().zip(handles.iter().cycle()).map(|(intent, handle)| handle.begin(intent));
     let begun: Vec<_> = ok(join_all(begins).await.into_iter().collect());
     let count = |of: fn(&Begun) -> bool| begun.iter().filter(|begun| of(begun)).count();
     // Of the last 20, all of one submission, one is written.
@@ -85,10 +83,7 @@ pub async fn run_concurrent_begins(source: &impl StoreSource) {
     for handle in &handles {
         let totals = ok(handle.budget(NAMESPACES[0], BUDGETS[0]).await);
         assert_eq!(totals.hold.reserved, Usd::from_micros(1_800));
-        let filter = ListFilter {
-            limit: 100,
-            ..ListFilter::default()
-        };
+        let filter = ListFilter { limit: 100, ..ListFilter::default() };
         assert_eq!(ok(handle.list(&filter).await).intents.len(), limit + 1);
     }
     let [first, second] = handles;
@@ -255,10 +250,7 @@ impl<S: Store> Run<S> {
         let intent = self.model_intent(index).clone();
         let result = self.handle(handle).append(&intent.new.id, &change).await;
         if intent.phase == Phase::Open && intent.owner != self.owner(handle) {
-            assert!(
-                result.is_err_and(|error| error.is_not_owner()),
-                "{intent:?}"
-            );
+            assert!(result.is_err_and(|error| error.is_not_owner()), "{intent:?}");
             return;
         }
         ok(result);
@@ -315,10 +307,7 @@ impl<S: Store> Run<S> {
     }
 
     async fn list(&mut self) {
-        let namespace = self
-            .random
-            .bool()
-            .then(|| self.choose(&NAMESPACES).to_owned());
+        let namespace = self.random.bool().then(|| self.choose(&NAMESPACES).to_owned());
         let filter = ListFilter {
             namespace,
             include_closed: self.random.bool(),
@@ -354,11 +343,7 @@ impl<S: Store> Run<S> {
     /// Compares all intents, and reads the times of their last records.
     async fn check_all(&mut self) {
         let handle = self.random.usize(..2);
-        let filter = ListFilter {
-            include_closed: true,
-            limit: 7,
-            ..ListFilter::default()
-        };
+        let filter = ListFilter { include_closed: true, limit: 7, ..ListFilter::default() };
         self.check_list(handle, filter).await;
     }
 
@@ -389,10 +374,7 @@ impl<S: Store> Run<S> {
         });
         let handle = self.random.usize(..2);
         let purged = ok(self.handle(handle).purge(older_than).await);
-        assert_eq!(
-            usize::try_from(purged),
-            Ok(count - self.model.intents.len())
-        );
+        assert_eq!(usize::try_from(purged), Ok(count - self.model.intents.len()));
     }
 
     async fn replace_handle(&mut self, source: &impl StoreSource<Store = S>) {
@@ -423,10 +405,8 @@ impl<S: Store> Run<S> {
         let ids = |intents: &[StoredIntent]| -> Vec<_> {
             intents.iter().map(|intent| intent.id.clone()).collect()
         };
-        let expected_ids: Vec<_> = expected
-            .iter()
-            .map(|index| self.model_intent(*index).new.id.clone())
-            .collect();
+        let expected_ids: Vec<_> =
+            expected.iter().map(|index| self.model_intent(*index).new.id.clone()).collect();
         assert_eq!(ids(&stored), expected_ids);
         let reader = self.owner(handle);
         for (index, stored) in expected.iter().zip(stored) {

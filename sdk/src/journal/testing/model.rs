@@ -36,11 +36,7 @@ impl ModelIntent {
 impl Model {
     pub(super) fn budget(&mut self, intent: &NewIntent) -> Option<&mut BudgetTotals> {
         let name = intent.reservation.as_ref()?.budget.clone();
-        Some(
-            self.budgets
-                .entry((intent.namespace.clone(), name))
-                .or_default(),
-        )
+        Some(self.budgets.entry((intent.namespace.clone(), name)).or_default())
     }
 
     pub(super) fn newest_generation(&self, submission: &SubmissionKey) -> u32 {

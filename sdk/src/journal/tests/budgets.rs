@@ -12,20 +12,14 @@ async fn reservations_never_exceed_the_limit() {
     submit("1").await.unwrap();
     submit("2").await.unwrap();
     let error = submit("3").await.unwrap_err();
-    assert!(
-        matches!(error.journal(), Some(JournalError::OverBudget { .. })),
-        "{error}"
-    );
+    assert!(matches!(error.journal(), Some(JournalError::OverBudget { .. })), "{error}");
     assert_eq!(script.requests().len(), 3, "one estimate and two submits");
     let totals = journal.budget("images").await.unwrap();
     assert_eq!(totals.hold.reserved, Usd::from_micros(400_000));
 
     // A failed job is refunded, which makes room.
     let first = journal.find("", "1").await.unwrap().unwrap();
-    journal
-        .record_end(&first.id, "failed", Some(Usd::ZERO))
-        .await
-        .unwrap();
+    journal.record_end(&first.id, "failed", Some(Usd::ZERO)).await.unwrap();
     submit("3").await.unwrap();
 }
 
@@ -34,18 +28,8 @@ async fn a_charge_above_the_reservation_stops_the_budget() {
     let journal = Journal::with_store(MemoryStore::new());
     let script = Script::new([price("0.1000"), receipt("job_1")]);
     let client = limited_client(&script, &journal, 10_000_000);
-    client
-        .videos()
-        .generate(fox())
-        .submission_id("1")
-        .await
-        .unwrap();
-    let error = client
-        .videos()
-        .generate(fox())
-        .submission_id("2")
-        .await
-        .unwrap_err();
+    client.videos().generate(fox()).submission_id("1").await.unwrap();
+    let error = client.videos().generate(fox()).submission_id("2").await.unwrap_err();
     assert!(error.to_string().contains("stopped"), "{error}");
 }
 
@@ -152,19 +136,9 @@ async fn what_has_no_price_is_not_sent_under_a_limit() {
     let journal = Journal::with_store(MemoryStore::new());
     let limit = SpendLimit::new("images", Usd::from_micros(10_000_000));
     let script = Script::new([receipt("job_1")]);
-    let client: Client<Developer> = builder(&script, &journal)
-        .spend_limit(limit)
-        .build()
-        .unwrap();
-    let error = client
-        .music()
-        .generate(Music1Generate::new("jazz"))
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(error.journal(), Some(JournalError::NoPrice { .. })),
-        "{error}"
-    );
+    let client: Client<Developer> = builder(&script, &journal).spend_limit(limit).build().unwrap();
+    let error = client.music().generate(Music1Generate::new("jazz")).await.unwrap_err();
+    assert!(matches!(error.journal(), Some(JournalError::NoPrice { .. })), "{error}");
     assert!(script.requests().is_empty());
 }
 
@@ -203,11 +177,8 @@ async fn what_was_captured_stays_so_when_it_is_seen_again() {
         assert_eq!(undecided(&error), Some(UndecidedReason::AcceptedWithoutId));
     }
     let entry = journal.find("", "2").await.unwrap().unwrap();
-    let executed = Settled::Executed {
-        kind: ResourceKind::Job,
-        id: "job_2".to_owned(),
-        charge_usd: None,
-    };
+    let executed =
+        Settled::Executed { kind: ResourceKind::Job, id: "job_2".to_owned(), charge_usd: None };
     journal.settle(&entry.id, executed).await.unwrap();
     assert_eq!(captured().await, 400_000);
 }

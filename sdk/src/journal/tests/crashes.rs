@@ -133,18 +133,12 @@ impl Process {
     fn start(world: &World, steps: usize) -> Self {
         let crash = Crash::after(steps);
         let store = ObservedStore::new(world.disk.handle(), &crash, world.defect);
-        Self {
-            service: Arc::clone(&world.service),
-            journal: Journal::with_store(store),
-            crash,
-        }
+        Self { service: Arc::clone(&world.service), journal: Journal::with_store(store), crash }
     }
 
     fn client<S: ClientSurface>(&self, has_limit: bool) -> Client<S> {
-        let network = Network {
-            service: Arc::clone(&self.service),
-            crash: Arc::clone(&self.crash),
-        };
+        let network =
+            Network { service: Arc::clone(&self.service), crash: Arc::clone(&self.crash) };
         let mut builder = Client::<S>::builder()
             .base_url("https://api.example")
             .api_key(ApiKey::new("canary-key").unwrap())
@@ -193,11 +187,7 @@ impl World {
     fn new(defect: Option<Defect>, answers: &[Answer]) -> Self {
         let service = Service::default();
         lock(&service.state).answers = answers.iter().copied().collect();
-        Self {
-            service: Arc::new(service),
-            disk: MemoryStore::new(),
-            defect,
-        }
+        Self { service: Arc::new(service), disk: MemoryStore::new(), defect }
     }
 
     /// Runs a process that does not crash.
@@ -330,9 +320,7 @@ async fn a_lost_answer_of_the_store_does_not_make_a_sent_request_one_that_did_no
 async fn what_was_read_before_a_claim_is_read_again() {
     for steps in 1..=MAX_STEPS {
         let world = World::new(Some(Defect::PauseBeforeClaim), &[Answer::Busy]);
-        let _ = Process::start(&world, steps)
-            .submit(Order::Music, "order-1")
-            .await;
+        let _ = Process::start(&world, steps).submit(Order::Music, "order-1").await;
         let mut processes = Vec::new();
         for _ in 0..2 {
             let process = Process::start(&world, usize::MAX);
@@ -362,9 +350,7 @@ async fn what_was_acknowledged_before_a_claim_is_left_alone() {
                 },
                 false => {
                     let call = client.videos().generate(fox().duration(5));
-                    let call = call
-                        .submission_id("order-1")
-                        .reuse(Reuse::ContinueAbandoned);
+                    let call = call.submission_id("order-1").reuse(Reuse::ContinueAbandoned);
                     call.await.unwrap()
                 }
             };
@@ -403,11 +389,7 @@ async fn reserve_at_once(defect: Option<Defect>) -> (usize, Result<(), String>) 
     let submits = (0..10).map(|number: usize| {
         let id = format!("order-{number}");
         let client = &clients[number % clients.len()];
-        client
-            .videos()
-            .generate(fox())
-            .submission_id(id)
-            .into_future()
+        client.videos().generate(fox()).submission_id(id).into_future()
     });
     let results = futures_util::future::join_all(submits).await;
     for error in results.iter().filter_map(|it| it.as_ref().err()) {

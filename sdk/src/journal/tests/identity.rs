@@ -16,11 +16,7 @@ use crate::{ApiKey, Client};
 async fn a_key_that_is_rotated_in_mid_call_does_not_pay_again() {
     for (account, is_resumed) in [("", false), ("tenant-1", true)] {
         let (first, second) = two_processes();
-        let steps = [
-            refusal(401, "unauthorized"),
-            Step::ConnectionReset,
-            receipt("job_1"),
-        ];
+        let steps = [refusal(401, "unauthorized"), Step::ConnectionReset, receipt("job_1")];
         let script = Script::new(steps);
         let count = AtomicUsize::new(0);
         let provider = move || {
@@ -28,11 +24,8 @@ async fn a_key_that_is_rotated_in_mid_call_does_not_pay_again() {
             let key = ApiKey::new(format!("key-{number}")).unwrap();
             async move { Ok::<_, Infallible>(key) }
         };
-        let rotating: Client<Open> = builder(&script, &first)
-            .key_provider(provider)
-            .build()
-            .unwrap()
-            .with_account(account);
+        let rotating: Client<Open> =
+            builder(&script, &first).key_provider(provider).build().unwrap().with_account(account);
         let submit = |client: &Client<Open>| {
             let call = client.videos().generate(fox());
             call.submission_id("order-1").into_future()
@@ -94,12 +87,7 @@ async fn tenants_have_names_of_their_own() {
         let call = client.videos().generate(fox());
         call.submission_id("order-1").into_future()
     };
-    for (tenant, job) in [
-        ("a", "job_1"),
-        ("b", "job_2"),
-        ("a", "job_1"),
-        ("b", "job_2"),
-    ] {
+    for (tenant, job) in [("a", "job_1"), ("b", "job_2"), ("a", "job_1"), ("b", "job_2")] {
         assert_eq!(submit(tenant).await.unwrap().id().as_str(), job, "{tenant}");
     }
     let keys = keys(&script);
@@ -109,9 +97,7 @@ async fn tenants_have_names_of_their_own() {
 
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_was_set_back_says_nothing_of_the_age_of_a_key() {
-    let time = Arc::new(Mutex::new(
-        SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000),
-    ));
+    let time = Arc::new(Mutex::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)));
     let store_time = Arc::clone(&time);
     let store = MemoryStore::with_clock(Arc::new(move || *lock(&store_time)));
     let second = Journal::with_store(store.handle());

@@ -24,10 +24,7 @@ pub(super) struct Crash {
 
 impl Crash {
     pub(super) fn after(steps: usize) -> Arc<Self> {
-        Arc::new(Self {
-            steps_left: AtomicUsize::new(steps),
-            group: TaskGroup::default(),
-        })
+        Arc::new(Self { steps_left: AtomicUsize::new(steps), group: TaskGroup::default() })
     }
 
     pub(super) fn has_happened(&self) -> bool {
@@ -80,12 +77,7 @@ pub(super) struct ObservedStore {
 
 impl ObservedStore {
     pub(super) fn new(store: MemoryStore, crash: &Arc<Crash>, defect: Option<Defect>) -> Self {
-        Self {
-            store,
-            crash: Arc::clone(crash),
-            defect,
-            unsynced: Mutex::default(),
-        }
+        Self { store, crash: Arc::clone(crash), defect, unsynced: Mutex::default() }
     }
 
     async fn sync(&self) -> Result<(), StoreError> {
@@ -131,28 +123,20 @@ impl ObservedStore {
     fn changed_by_defect(&self, change: &Change) -> Option<Change> {
         let replaced = |record: &str, phase| {
             let record = format!(r#"{{"v":1,{record}}}"#);
-            Some(Change {
-                record,
-                phase,
-                ..change.clone()
-            })
+            Some(Change { record, phase, ..change.clone() })
         };
         match self.defect {
             Some(Defect::ConflictTakenAsRefused)
                 if change.record.contains("accepted_without_id") =>
             {
-                replaced(
-                    r#""event":"released","reason":"refused""#,
-                    Some(Phase::Released),
-                )
+                replaced(r#""event":"released","reason":"refused""#, Some(Phase::Released))
             }
             Some(Defect::UnknownTakenAsNothingRan) if change.record.contains("unknown") => {
                 replaced(r#""event":"nothing_ran""#, None)
             }
-            Some(Defect::ReceiptLost) if change.record.contains("\"accepted\"") => replaced(
-                r#""event":"released","reason":"refused""#,
-                Some(Phase::Released),
-            ),
+            Some(Defect::ReceiptLost) if change.record.contains("\"accepted\"") => {
+                replaced(r#""event":"released","reason":"refused""#, Some(Phase::Released))
+            }
             _ => None,
         }
     }

@@ -45,11 +45,8 @@ async fn check<F: Future<Output = bool>>(
 ) {
     for hint in ODD_HINTS {
         let rest = ended.iter().map(|body| json(200, body));
-        let script = Script::new(
-            std::iter::once(with_hint(running, hint))
-                .chain(rest)
-                .collect::<Vec<_>>(),
-        );
+        let script =
+            Script::new(std::iter::once(with_hint(running, hint)).chain(rest).collect::<Vec<_>>());
         assert!(wait(Arc::clone(&script)).await, "hint {hint:?}");
         assert_eq!(script.requests().len(), 1 + ended.len(), "hint {hint:?}");
     }

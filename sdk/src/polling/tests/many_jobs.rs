@@ -48,10 +48,7 @@ impl Service {
         let now = clock::now();
         let mut requests = self.requests.lock().unwrap();
         requests.push((now, path.to_owned()));
-        let lists = requests
-            .iter()
-            .filter(|(_, path)| path == "/v1/jobs")
-            .count();
+        let lists = requests.iter().filter(|(_, path)| path == "/v1/jobs").count();
         drop(requests);
         let is_over = now >= self.began + JOB;
         let status = if is_over { "completed" } else { "processing" };
@@ -63,16 +60,9 @@ impl Service {
                 _ => None,
             };
             if let Some((status, code)) = error {
-                return (
-                    status,
-                    format!(r#"{{"error": {{"code": "{code}", "message": ""}}}}"#),
-                );
+                return (status, format!(r#"{{"error": {{"code": "{code}", "message": ""}}}}"#));
             }
-            let status = if self.lists == Lists::UnknownStatus {
-                "resting"
-            } else {
-                status
-            };
+            let status = if self.lists == Lists::UnknownStatus { "resting" } else { status };
             let result = match is_over && self.lists != Lists::WithoutResults {
                 true => format!(r#", "result": {artifacts}"#),
                 false => String::new(),
@@ -106,10 +96,7 @@ impl Service {
 
     fn count(&self, suffix: &str) -> usize {
         let requests = self.requests.lock().unwrap();
-        requests
-            .iter()
-            .filter(|(_, path)| path.ends_with(suffix))
-            .count()
+        requests.iter().filter(|(_, path)| path.ends_with(suffix)).count()
     }
 }
 
@@ -125,9 +112,7 @@ impl Transport for ServiceTransport {
             let used = *service.windows().last().unwrap();
             let first = service.requests.lock().unwrap().len() - used;
             let began = service.requests.lock().unwrap()[first].0;
-            let reset = (began + Duration::from_secs(60) - clock::now())
-                .as_secs_f64()
-                .ceil();
+            let reset = (began + Duration::from_secs(60) - clock::now()).as_secs_f64().ceil();
             clock::sleep(LATENCY / 2).await;
             let response = http::Response::builder()
                 .status(status)
@@ -148,11 +133,7 @@ struct Waits {
 
 /// Starts waits for jobs with these numbers.
 fn start(lists: Lists, numbers: impl Iterator<Item = usize>) -> Waits {
-    let service = Arc::new(Service {
-        began: clock::now(),
-        lists,
-        requests: Mutex::default(),
-    });
+    let service = Arc::new(Service { began: clock::now(), lists, requests: Mutex::default() });
     let client = crate::Client::<Open>::builder()
         .base_url("https://api.example")
         .api_key(crate::ApiKey::new("canary-key").unwrap())
@@ -169,11 +150,7 @@ fn start(lists: Lists, numbers: impl Iterator<Item = usize>) -> Waits {
             (result, clock::now().saturating_duration_since(end))
         });
     }
-    Waits {
-        service,
-        client,
-        running,
-    }
+    Waits { service, client, running }
 }
 
 impl Waits {
@@ -263,9 +240,7 @@ async fn updates_that_are_held_read_the_pages_for_others() {
     }
     for number in 0..400 {
         let wait = waits.client.jobs().handle(format!("job_{number}")).wait();
-        waits
-            .running
-            .spawn(async move { (wait.await, Duration::ZERO) });
+        waits.running.spawn(async move { (wait.await, Duration::ZERO) });
     }
     waits.end().await;
     let late = clock::now() - waits.service.began - JOB;

@@ -35,11 +35,7 @@ fn status(status: &str, hint: f64) -> Step {
 }
 
 async fn job(script: &std::sync::Arc<Script>) -> JobHandle<crate::Open> {
-    open_client(script)
-        .videos()
-        .generate(VideoGenerate::new("auto"))
-        .await
-        .unwrap()
+    open_client(script).videos().generate(VideoGenerate::new("auto")).await.unwrap()
 }
 
 /// The moment of each poll, in seconds, less the jitter of at most a tenth of each pause.
@@ -81,11 +77,7 @@ async fn an_update_is_returned_before_the_pause() {
     let mut updates = job.updates();
     let began = crate::call::clock::now();
     let first = updates.next().await.unwrap().unwrap();
-    assert_eq!(
-        crate::call::clock::now(),
-        began,
-        "the receipt's word costs no time"
-    );
+    assert_eq!(crate::call::clock::now(), began, "the receipt's word costs no time");
     assert_eq!(first.status.status.unwrap().as_str(), "queued");
     assert!(first.next_poll.unwrap() >= Duration::from_secs(4));
     let second = updates.next().await.unwrap().unwrap();
@@ -96,34 +88,19 @@ async fn an_update_is_returned_before_the_pause() {
 #[tokio::test(start_paused = true)]
 async fn a_job_rebuilt_from_its_id_is_polled_at_once() {
     let script = Script::new([json(200, COMPLETED), json(200, RESULT)]);
-    open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .wait()
-        .await
-        .unwrap();
+    open_client(&script).jobs().handle("job_1").wait().await.unwrap();
     assert_eq!(script.request_times(), [0, 0]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_unknown_status_is_terminal_only_if_the_payload_says_so() {
     let script = Script::new([
-        json(
-            200,
-            r#"{"data": {"status": "rendering_faster", "next_poll_after_seconds": 1}}"#,
-        ),
+        json(200, r#"{"data": {"status": "rendering_faster", "next_poll_after_seconds": 1}}"#),
         json(200, r#"{"data": {"status": "archived", "terminal": true}}"#),
         json(200, RESULT),
     ]);
     assert_eq!(
-        open_client(&script)
-            .jobs()
-            .handle("job_1")
-            .wait()
-            .await
-            .unwrap()
-            .artifacts()
-            .len(),
+        open_client(&script).jobs().handle("job_1").wait().await.unwrap().artifacts().len(),
         1
     );
     assert_eq!(script.requests().len(), 3);
@@ -133,51 +110,29 @@ async fn an_unknown_status_is_terminal_only_if_the_payload_says_so() {
 async fn canceled_and_failed_are_different_errors() {
     let failed = r#"{"data": {"status": "failed", "error": {"code": "generation_failed", "message": "no"}}}"#;
     let script = Script::new([status("failed", 0.0), json(200, failed)]);
-    let error = open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .wait()
-        .await
-        .unwrap_err();
+    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::JobFailed);
     assert_eq!(error.code().unwrap().as_str(), "generation_failed");
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
 
-    let script = Script::new([
-        status("canceled", 0.0),
-        json(200, r#"{"data": {"status": "canceled"}}"#),
-    ]);
-    let error = open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .wait()
-        .await
-        .unwrap_err();
+    let script =
+        Script::new([status("canceled", 0.0), json(200, r#"{"data": {"status": "canceled"}}"#)]);
+    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::JobCanceled);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_failed_job_is_failed_even_if_its_reason_cannot_be_read() {
-    let script = Script::new([
-        status("failed", 0.0),
-        json(409, r#"{"error": {"code": "brand_new"}}"#),
-    ]);
-    let error = open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .wait()
-        .await
-        .unwrap_err();
+    let script =
+        Script::new([status("failed", 0.0), json(409, r#"{"error": {"code": "brand_new"}}"#)]);
+    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::JobFailed, "{error}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn failed_polls_are_retried() {
-    let busy = json(
-        503,
-        r#"{"error": {"code": "database_busy", "message": ""}}"#,
-    )
-    .header("retry-after", 5);
+    let busy = json(503, r#"{"error": {"code": "database_busy", "message": ""}}"#)
+        .header("retry-after", 5);
     let page = Step::Response(502, vec![], "<html>".into());
     let script = Script::new([
         Step::ConnectionRefused,
@@ -196,24 +151,14 @@ async fn failed_polls_are_retried() {
     }
     assert_eq!(troubles, 5);
     let times = script.request_times();
-    assert!(
-        times[4] - times[3] >= 5_000,
-        "the service's hint is kept: {times:?}"
-    );
+    assert!(times[4] - times[3] >= 5_000, "the service's hint is kept: {times:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn polling_ends_at_a_permanent_error_and_at_the_failure_timeout() {
-    let script = Script::new([json(
-        401,
-        r#"{"error": {"code": "unauthorized", "message": "no"}}"#,
-    )]);
-    let error = open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .wait()
-        .await
-        .unwrap_err();
+    let script =
+        Script::new([json(401, r#"{"error": {"code": "unauthorized", "message": "no"}}"#)]);
+    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
     assert!(error.kind() == ErrorKind::PollFailed && error.is_unauthorized());
     assert_eq!(script.requests().len(), 1);
 
@@ -228,12 +173,7 @@ async fn polling_ends_at_a_permanent_error_and_at_the_failure_timeout() {
         .unwrap_err();
     assert!(error.kind() == ErrorKind::PollFailed && error.is_unreachable());
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
-    assert!(
-        script
-            .request_times()
-            .last()
-            .is_some_and(|last| (60_000..90_000).contains(last))
-    );
+    assert!(script.request_times().last().is_some_and(|last| (60_000..90_000).contains(last)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -241,11 +181,7 @@ async fn a_wait_timeout_carries_the_id_the_receipt_and_the_key() {
     let script = Script::new([receipt(4.0), status("processing", 5.0)]);
     let job = job(&script).await;
     let began = crate::call::clock::now();
-    let error = job
-        .wait()
-        .timeout(Duration::from_secs(30))
-        .await
-        .unwrap_err();
+    let error = job.wait().timeout(Duration::from_secs(30)).await.unwrap_err();
     assert_eq!((crate::call::clock::now() - began).as_secs(), 30);
     assert!(error.is_wait_timeout());
     assert_eq!(error.job_id().unwrap().as_str(), "job_1");
@@ -255,13 +191,7 @@ async fn a_wait_timeout_carries_the_id_the_receipt_and_the_key() {
 #[tokio::test(start_paused = true)]
 async fn a_timeout_beyond_the_range_of_the_clock_is_none() {
     let script = Script::new([json(200, COMPLETED), json(200, RESULT)]);
-    open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .wait()
-        .timeout(Duration::MAX)
-        .await
-        .unwrap();
+    open_client(&script).jobs().handle("job_1").wait().timeout(Duration::MAX).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -277,10 +207,7 @@ async fn the_timeout_covers_reading_the_result() {
             .await
             .unwrap_err();
         assert_eq!((crate::call::clock::now() - began).as_secs(), at_most);
-        assert!(
-            error.kind() != ErrorKind::JobFailed && error.is_timeout(),
-            "{error}"
-        );
+        assert!(error.kind() != ErrorKind::JobFailed && error.is_timeout(), "{error}");
         assert_eq!(error.job_id().unwrap().as_str(), "job_1");
     }
 }
@@ -297,10 +224,7 @@ async fn a_wait_can_be_spawned() {
 async fn an_unknown_terminal_status_is_neither_a_success_nor_a_failure() {
     const FILES: &str = r#""artifacts": [{"id": "art_1", "url": "https://cdn.example/1"}]"#;
     let rows = [
-        (
-            format!(r#"{{"status": "archived", {FILES}}}"#),
-            Some("archived"),
-        ),
+        (format!(r#"{{"status": "archived", {FILES}}}"#), Some("archived")),
         (format!("{{{FILES}}}"), Some("archived")),
         (r#"{"status": "expired"}"#.to_owned(), Some("expired")),
         (format!(r#"{{"status": "completed", {FILES}}}"#), None),
@@ -312,20 +236,14 @@ async fn an_unknown_terminal_status_is_neither_a_success_nor_a_failure() {
         ]);
         let outcome = open_client(&script).jobs().handle("job_1").wait().await;
         let error = outcome.err();
-        assert_eq!(
-            error.as_ref().map(Error::kind),
-            ended.map(|_| ErrorKind::UnknownStatus)
-        );
+        assert_eq!(error.as_ref().map(Error::kind), ended.map(|_| ErrorKind::UnknownStatus));
         assert_eq!(error.as_ref().and_then(Error::terminal_status), ended);
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_unknown_terminal_status_of_a_top_up_or_a_queue_is_neither() {
-    let top_up = json(
-        200,
-        r#"{"data": {"id": "top_1", "status": "reversed", "terminal": true}}"#,
-    );
+    let top_up = json(200, r#"{"data": {"id": "top_1", "status": "reversed", "terminal": true}}"#);
     let script = Script::new([top_up]);
     let handle = open_client(&script).top_ups().handle("top_1");
     let error = handle.wait().await.unwrap_err();
@@ -357,28 +275,14 @@ async fn only_a_job_that_failed_is_called_failed() {
     // Terminal under a new name, and its result cannot be read.
     let archived = json(200, r#"{"data": {"status": "archived", "terminal": true}}"#);
     let script = Script::new([archived, Step::ConnectionRefused]);
-    let error = open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .wait()
-        .await
-        .unwrap_err();
-    assert!(
-        error.kind() != ErrorKind::JobFailed && error.is_unreachable(),
-        "{error}"
-    );
+    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
+    assert!(error.kind() != ErrorKind::JobFailed && error.is_unreachable(), "{error}");
 
     // Not terminal at all.
     let early = r#"{"error": {"code": "job_not_completed", "message": "wait"}}"#;
     let running = r#"{"data": {"id": "job_1", "status": "processing"}}"#;
     let script = Script::new([json(200, running), json(409, early)]);
-    let error = open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .updates()
-        .result()
-        .await
-        .unwrap_err();
+    let error = open_client(&script).jobs().handle("job_1").updates().result().await.unwrap_err();
     assert_ne!(error.kind(), ErrorKind::JobFailed, "{error}");
     assert_eq!(error.code().unwrap().as_str(), "job_not_completed");
 
@@ -386,12 +290,7 @@ async fn only_a_job_that_failed_is_called_failed() {
     let terminal = json(200, r#"{"data": {"terminal": true}}"#);
     let canceled = json(200, r#"{"data": {"status": "canceled"}}"#);
     let script = Script::new([terminal, json(200, running), canceled]);
-    let error = open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .wait()
-        .await
-        .unwrap_err();
+    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::JobCanceled, "{error}");
 }
 
@@ -399,12 +298,7 @@ async fn only_a_job_that_failed_is_called_failed() {
 async fn a_wait_goes_on_until_the_result_is_ready() {
     let early = r#"{"data": {"status": "completed", "terminal": true, "result_ready": false, "next_poll_after_seconds": 1}}"#;
     let script = Script::new([json(200, early), json(200, COMPLETED), json(200, RESULT)]);
-    open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .wait()
-        .await
-        .unwrap();
+    open_client(&script).jobs().handle("job_1").wait().await.unwrap();
     assert_eq!(script.requests().len(), 3);
 }
 
@@ -434,27 +328,14 @@ async fn a_sync_submit_that_is_terminal_needs_no_poll() {
 #[tokio::test(start_paused = true)]
 async fn a_wait_for_a_top_up_ends_when_it_is_paid() {
     let top_up = |status: &str| {
-        json(
-            200,
-            &format!(r#"{{"data": {{"id": "top_1", "status": "{status}"}}}}"#),
-        )
+        json(200, &format!(r#"{{"data": {{"id": "top_1", "status": "{status}"}}}}"#))
     };
     let script = Script::new([top_up("pending"), Step::ConnectionReset, top_up("paid")]);
-    let paid = open_client(&script)
-        .top_ups()
-        .handle("top_1")
-        .wait()
-        .await
-        .unwrap();
+    let paid = open_client(&script).top_ups().handle("top_1").wait().await.unwrap();
     assert_eq!(paid.status.as_str(), "paid");
 
     let script = Script::new([top_up("expired")]);
-    let error = open_client(&script)
-        .top_ups()
-        .handle("top_1")
-        .wait()
-        .await
-        .unwrap_err();
+    let error = open_client(&script).top_ups().handle("top_1").wait().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TopUpEnded);
     assert_eq!(error.terminal_status(), Some("expired"));
 
@@ -476,28 +357,13 @@ async fn a_replica_that_is_behind_is_polled_again_for_a_while() {
         r#"{"error": {"code": "job_not_completed", "message": "", "retry_after_seconds": 2}}"#,
     );
     let script = Script::new([json(200, COMPLETED), behind.clone(), json(200, RESULT)]);
-    open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .wait()
-        .await
-        .unwrap();
+    open_client(&script).jobs().handle("job_1").wait().await.unwrap();
     assert_eq!(script.request_times(), [0, 0, 2_000]);
 
     let script = Script::new([json(200, COMPLETED), behind]);
-    let error = open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .wait()
-        .await
-        .unwrap_err();
+    let error = open_client(&script).jobs().handle("job_1").wait().await.unwrap_err();
     assert_eq!(error.code().unwrap().as_str(), "job_not_completed");
-    assert!(
-        script
-            .request_times()
-            .last()
-            .is_some_and(|last| *last < 16_000)
-    );
+    assert!(script.request_times().last().is_some_and(|last| *last < 16_000));
 }
 
 fn completed_event() -> crate::types::WebhookEvent {
@@ -516,15 +382,7 @@ async fn an_event_before_the_next_poll_ends_the_wait() {
         crate::call::clock::sleep(Duration::from_secs(7)).await;
         late.notify(&completed_event());
     });
-    assert_eq!(
-        job.wait()
-            .webhook_notifier(&notifier)
-            .await
-            .unwrap()
-            .artifacts()
-            .len(),
-        1
-    );
+    assert_eq!(job.wait().webhook_notifier(&notifier).await.unwrap().artifacts().len(), 1);
     assert_eq!(script.request_times(), [0, 7000, 7000]);
 }
 
@@ -543,12 +401,7 @@ async fn an_event_before_the_wait_is_not_missed() {
 async fn a_poll_before_the_event_ends_the_wait() {
     let script = Script::new([receipt(1.0), json(200, COMPLETED), json(200, RESULT)]);
     let job = job(&script).await;
-    assert!(
-        job.wait()
-            .webhook_notifier(&WebhookNotifier::new())
-            .await
-            .is_ok()
-    );
+    assert!(job.wait().webhook_notifier(&WebhookNotifier::new()).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
@@ -562,15 +415,7 @@ async fn an_event_about_a_running_job_only_makes_the_next_polls_earlier() {
     let notifier = WebhookNotifier::new();
     notifier.notify(&completed_event());
     let job = job(&script).await;
-    assert_eq!(
-        job.wait()
-            .webhook_notifier(&notifier)
-            .await
-            .unwrap()
-            .artifacts()
-            .len(),
-        1
-    );
+    assert_eq!(job.wait().webhook_notifier(&notifier).await.unwrap().artifacts().len(), 1);
     let times = script.request_times();
     assert_eq!(times[..2], [0, 0], "{times:?}");
     // For a while it is looked at again soon, as a replica may be behind, and then as before.
@@ -588,12 +433,7 @@ async fn an_event_does_not_hide_a_poll_failure() {
     let error = job.wait().webhook_notifier(&notifier).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::PollFailed);
     assert_eq!(error.job_id(), Some(job.id()));
-    assert!(
-        script
-            .request_times()
-            .last()
-            .is_some_and(|last| *last >= 300_000)
-    );
+    assert!(script.request_times().last().is_some_and(|last| *last >= 300_000));
 }
 
 #[tokio::test(start_paused = true)]
@@ -616,12 +456,7 @@ async fn the_longest_hints_are_accepted() {
 async fn a_result_of_a_running_job_is_not_a_failure() {
     let running = json(200, r#"{"data": {"id": "job_1", "status": "processing"}}"#);
     let script = Script::new([running.clone(), json(200, r#"{"data": {}}"#)]);
-    let outcome = open_client(&script)
-        .jobs()
-        .handle("job_1")
-        .updates()
-        .result()
-        .await;
+    let outcome = open_client(&script).jobs().handle("job_1").updates().result().await;
     let error = outcome.unwrap_err();
     assert_ne!(error.kind(), ErrorKind::JobFailed, "{error}");
     assert_eq!(error.job_id(), Some(&"job_1".into()));

@@ -47,10 +47,7 @@ async fn many_waits_share_the_budget_after_the_computer_slept() {
     clock::sleep_computer(HOUR);
     clock::sleep(Duration::from_secs(60)).await;
     let after = script.requests().len() - before;
-    assert!(
-        (1..=2 * 60).contains(&after),
-        "{after} requests in a minute"
-    );
+    assert!((1..=2 * 60).contains(&after), "{after} requests in a minute");
     assert_eq!(script.reconnects(), 1);
 }
 

@@ -146,19 +146,13 @@ impl Attachment {
     /// Creates an attachment from a public HTTPS URL.
     #[must_use]
     pub fn from_url(url: impl Into<String>) -> Self {
-        Self {
-            url: Some(url.into()),
-            ..Self::default()
-        }
+        Self { url: Some(url.into()), ..Self::default() }
     }
 
     /// Creates an attachment from an asset of the workspace.
     #[must_use]
     pub fn from_asset(asset_id: impl Into<String>) -> Self {
-        Self {
-            asset_id: Some(asset_id.into()),
-            ..Self::default()
-        }
+        Self { asset_id: Some(asset_id.into()), ..Self::default() }
     }
 }
 
@@ -276,16 +270,10 @@ mod tests {
         let cap = |micros| run().generation_spend_cap_usd(Usd::from_micros(micros));
         let rows = [
             (FormatRunCreate::default(), "instruction"),
-            (
-                run().output_schema(schema()).response_format(json!({})),
-                "response_format",
-            ),
+            (run().output_schema(schema()).response_format(json!({})), "response_format"),
             (wide, "input"),
             (run().input("a", "x".repeat(2 * 1024 * 1024)), "input"),
-            (
-                run().attachments([Attachment::from_url("http://a.example")]),
-                "attachments",
-            ),
+            (run().attachments([Attachment::from_url("http://a.example")]), "attachments"),
             (
                 run().attachments([Attachment {
                     asset_id: Some("a".into()),
@@ -315,10 +303,7 @@ mod tests {
             assert!(cap(micros).validate().is_ok(), "{micros}");
         }
         assert!(FormatRunCreate::continue_from("run_1").validate().is_ok());
-        let unknown = Attachment {
-            url: None,
-            ..Attachment::from_url("").field("file_id", "f")
-        };
+        let unknown = Attachment { url: None, ..Attachment::from_url("").field("file_id", "f") };
         assert!(run().attachments([unknown]).validate().is_ok());
     }
 
@@ -332,9 +317,6 @@ mod tests {
         }
         let body = FormatRunCreate::default().generation_spend_cap_usd(SpendCap::ServiceMaximum);
         assert!(body.validate().is_err(), "the cap alone is not a request");
-        assert_eq!(
-            serde_json::to_value(body).unwrap(),
-            json!({"generation_spend_cap_usd": null})
-        );
+        assert_eq!(serde_json::to_value(body).unwrap(), json!({"generation_spend_cap_usd": null}));
     }
 }

@@ -38,10 +38,7 @@ impl BulkRunCreate {
     /// Creates a body with the runs.
     #[must_use]
     pub fn new(items: impl IntoIterator<Item = FormatRunCreate>) -> Self {
-        Self {
-            items: items.into_iter().collect(),
-            ..Self::default()
-        }
+        Self { items: items.into_iter().collect(), ..Self::default() }
     }
 }
 
@@ -103,8 +100,7 @@ impl Queue {
     pub fn id(&self) -> Option<QueueId> {
         let in_url = || id_in_url(self.status_url.as_ref()?, &["format-run-queues"]);
         let own = self.queue_id.clone().or_else(|| self.extra.get_as("id"));
-        own.filter(|id| !id.as_str().is_empty())
-            .or_else(|| in_url().map(QueueId::from))
+        own.filter(|id| !id.as_str().is_empty()).or_else(|| in_url().map(QueueId::from))
     }
 
     /// Returns `true` if all runs are terminal.
@@ -124,8 +120,7 @@ impl Queue {
     /// Returns the number of runs by status, as reported or else counted from the items.
     #[must_use]
     pub fn counts(&self) -> QueueCounts {
-        self.reported_counts()
-            .unwrap_or_else(|| QueueCounts::from_items(&self.items))
+        self.reported_counts().unwrap_or_else(|| QueueCounts::from_items(&self.items))
     }
 
     fn reported_counts(&self) -> Option<QueueCounts> {
@@ -221,18 +216,12 @@ mod tests {
                 json!({"queue_id": "q", "status": "paused", "counts": {"total": 2, "failed": 1, "skipped": 1}}),
                 true,
             ),
-            (
-                json!({"queue_id": "q", "counts": {"total": 2, "completed": 1}}),
-                false,
-            ),
+            (json!({"queue_id": "q", "counts": {"total": 2, "completed": 1}}), false),
             (
                 json!({"queue_id": "q", "items": [{"status": "failed"}, {"status": "canceled"}]}),
                 true,
             ),
-            (
-                json!({"queue_id": "q", "items": [{"status": "queued"}]}),
-                false,
-            ),
+            (json!({"queue_id": "q", "items": [{"status": "queued"}]}), false),
             (json!({"queue_id": "q"}), false),
             (
                 json!({"queue_id": "q", "status": "held", "terminal": true, "counts": {"total": 2, "completed": 1, "expired": 1}}),
@@ -261,19 +250,11 @@ mod tests {
             (BulkRunCreate::new(vec![item(); 101]), "items"),
             (BulkRunCreate::new([item()]).concurrency(0), "concurrency"),
             (BulkRunCreate::new([item()]).concurrency(17), "concurrency"),
-            (
-                BulkRunCreate::new([item(), FormatRunCreate::default()]),
-                "items[1].instruction",
-            ),
+            (BulkRunCreate::new([item(), FormatRunCreate::default()]), "items[1].instruction"),
         ];
         for (body, field) in rows {
             assert_eq!(body.validate().unwrap_err().field(), field);
         }
-        assert!(
-            BulkRunCreate::new(vec![item(); 100])
-                .concurrency(16)
-                .validate()
-                .is_ok()
-        );
+        assert!(BulkRunCreate::new(vec![item(); 100]).concurrency(16).validate().is_ok());
     }
 }

@@ -39,10 +39,7 @@ impl FormatRef {
     /// Creates a reference from a handle and a slug.
     #[must_use]
     pub fn slug(handle: impl Into<String>, slug: impl Into<String>) -> Self {
-        Self::Slug {
-            handle: handle.into(),
-            slug: slug.into(),
-        }
+        Self::Slug { handle: handle.into(), slug: slug.into() }
     }
 
     /// Returns the operation for this kind of reference, with its path parameters.

@@ -6,12 +6,7 @@ use super::Usd;
 
 /// Generates all amounts, and more often small ones and those at the limits.
 fn micros() -> impl Strategy<Value = i64> {
-    prop_oneof![
-        any::<i64>(),
-        -2_000_000_000..2_000_000_000_i64,
-        Just(i64::MIN),
-        Just(i64::MAX),
-    ]
+    prop_oneof![any::<i64>(), -2_000_000_000..2_000_000_000_i64, Just(i64::MIN), Just(i64::MAX),]
 }
 
 fn usd() -> impl Strategy<Value = Usd> {

@@ -10,9 +10,7 @@ use crate::types::Extra;
 /// The maximum depth; the root is level 1.
 const MAX_DEPTH: usize = 8;
 
-const TYPES: [&str; 7] = [
-    "object", "array", "string", "number", "integer", "boolean", "null",
-];
+const TYPES: [&str; 7] = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
 /// Returns the parts of a schema that are outside the supported subset.
 pub(super) fn violations(schema: &Value) -> Vec<SchemaViolation> {
@@ -116,10 +114,7 @@ enum Keyword {
 /// Checks a keyword whose value contains no schema and is not a type name.
 fn check_keyword(keyword: &str, value: &Value) -> Keyword {
     let (is_valid, message) = match keyword {
-        "required" => (
-            is_array_of_names(value),
-            "must be an array of distinct property names",
-        ),
+        "required" => (is_array_of_names(value), "must be an array of distinct property names"),
         "enum" => (
             value.as_array().is_some_and(|values| !values.is_empty()),
             "must be an array with at least one value",
@@ -131,11 +126,7 @@ fn check_keyword(keyword: &str, value: &Value) -> Keyword {
         "minimum" | "maximum" => (value.is_number(), "must be a number"),
         _ => return Keyword::Unsupported,
     };
-    if is_valid {
-        Keyword::Valid
-    } else {
-        Keyword::Invalid(message)
-    }
+    if is_valid { Keyword::Valid } else { Keyword::Invalid(message) }
 }
 
 fn is_array_of_names(value: &Value) -> bool {
@@ -206,11 +197,7 @@ mod tests {
             (json!(true), "", "schema_not_object"),
             (json!({}), "", "root_not_object"),
             (json!({"type": "array"}), "", "root_not_object"),
-            (
-                json!({"type": "object", "$ref": "#"}),
-                "/$ref",
-                "unsupported_keyword",
-            ),
+            (json!({"type": "object", "$ref": "#"}), "/$ref", "unsupported_keyword"),
             (
                 json!({"type": "object", "properties": {"a/b~": {"pattern": "x"}}}),
                 "/properties/a~1b~0/pattern",
@@ -226,31 +213,15 @@ mod tests {
                 "/properties/a/format",
                 "unsupported_format",
             ),
-            (
-                json!({"type": "object", "items": [{}]}),
-                "/items",
-                "schema_not_object",
-            ),
-            (
-                json!({"type": "object", "required": "a"}),
-                "/required",
-                "invalid_keyword_value",
-            ),
+            (json!({"type": "object", "items": [{}]}), "/items", "schema_not_object"),
+            (json!({"type": "object", "required": "a"}), "/required", "invalid_keyword_value"),
             (
                 json!({"type": "object", "required": ["a", "a"]}),
                 "/required",
                 "invalid_keyword_value",
             ),
-            (
-                json!({"type": "object", "enum": []}),
-                "/enum",
-                "invalid_keyword_value",
-            ),
-            (
-                json!({"type": "object", "minItems": -1}),
-                "/minItems",
-                "invalid_keyword_value",
-            ),
+            (json!({"type": "object", "enum": []}), "/enum", "invalid_keyword_value"),
+            (json!({"type": "object", "minItems": -1}), "/minItems", "invalid_keyword_value"),
             (
                 json!({"type": "object", "minimum": 2, "maximum": 1}),
                 "/minimum",
@@ -263,11 +234,7 @@ mod tests {
             ),
         ];
         for (schema, path, rule) in rows {
-            assert_eq!(
-                found(&schema),
-                [(path.to_owned(), rule.to_owned())],
-                "{schema}"
-            );
+            assert_eq!(found(&schema), [(path.to_owned(), rule.to_owned())], "{schema}");
         }
     }
 }

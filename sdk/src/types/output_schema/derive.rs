@@ -73,15 +73,8 @@ impl Transform for IntoSubset {
 
 /// Keywords that do not change how the output is decoded. `uniqueItems` is one, because a set can
 /// be decoded from a list with duplicates.
-const ANNOTATIONS: [&str; 7] = [
-    "title",
-    "default",
-    "examples",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-    "uniqueItems",
-];
+const ANNOTATIONS: [&str; 7] =
+    ["title", "default", "examples", "deprecated", "readOnly", "writeOnly", "uniqueItems"];
 
 /// Replaces the schema `true`, which is not in the subset, by an empty schema.
 fn replace_true_schemas(schema: &mut Schema) {
@@ -111,11 +104,7 @@ fn is_number(schema: &Schema) -> bool {
 fn remove_null(schema: &mut Schema) {
     let is_null = |name: &Value| name.as_str() == Some("null");
     if let Some(Value::Array(names)) = schema.get("type") {
-        let others: Vec<_> = names
-            .iter()
-            .filter(|name| !is_null(name))
-            .cloned()
-            .collect();
+        let others: Vec<_> = names.iter().filter(|name| !is_null(name)).cloned().collect();
         if let [only] = others.as_slice() {
             schema.insert("type".to_owned(), only.clone());
         }
@@ -128,11 +117,8 @@ fn remove_null(schema: &mut Schema) {
     let Some(Value::Array(choices)) = schema.get("anyOf") else {
         return;
     };
-    let others: Vec<_> = choices
-        .iter()
-        .filter(|choice| !choice.get("type").is_some_and(is_null))
-        .cloned()
-        .collect();
+    let others: Vec<_> =
+        choices.iter().filter(|choice| !choice.get("type").is_some_and(is_null)).cloned().collect();
     if let [Value::Object(only)] = others.as_slice() {
         schema.remove("anyOf");
         for (keyword, value) in only {
@@ -208,24 +194,12 @@ mod tests {
     fn derives_a_schema_in_the_subset() {
         let schema = OutputSchema::for_type::<Shot>().unwrap();
         let properties = &schema.as_value()["properties"];
-        assert_eq!(
-            properties["mood"],
-            json!({"type": "string", "enum": ["calm", "wild"]})
-        );
-        assert_eq!(
-            properties["tag"],
-            json!({"type": "string", "enum": ["web", "print"]})
-        );
-        assert_eq!(
-            properties["seconds"],
-            json!({"type": "integer", "minimum": 0})
-        );
+        assert_eq!(properties["mood"], json!({"type": "string", "enum": ["calm", "wild"]}));
+        assert_eq!(properties["tag"], json!({"type": "string", "enum": ["web", "print"]}));
+        assert_eq!(properties["seconds"], json!({"type": "integer", "minimum": 0}));
         assert_eq!(properties["score"], json!({"type": "number"}));
         assert_eq!(properties["size"]["type"], "object");
-        assert_eq!(
-            schema.as_value()["required"],
-            json!(["title", "seconds", "score", "tag"])
-        );
+        assert_eq!(schema.as_value()["required"], json!(["title", "seconds", "score", "tag"]));
     }
 
     fn of<T: JsonSchema>() -> Value {
@@ -284,39 +258,21 @@ mod tests {
             at("displayName"),
             json!({"type": "string", "description": "The name to show."})
         );
-        assert_eq!(
-            at("nested"),
-            json!({"type": "string", "enum": ["calm", "wild"]})
-        );
-        assert_eq!(
-            at("documented"),
-            json!({"type": "string", "enum": ["web", "print"]})
-        );
-        assert_eq!(
-            at("gaps"),
-            json!({"type": "array", "items": {"type": "string"}})
-        );
+        assert_eq!(at("nested"), json!({"type": "string", "enum": ["calm", "wild"]}));
+        assert_eq!(at("documented"), json!({"type": "string", "enum": ["web", "print"]}));
+        assert_eq!(at("gaps"), json!({"type": "array", "items": {"type": "string"}}));
         assert_eq!(at("boxed")["type"], "object");
         assert_eq!(at("many")["items"]["type"], "object");
-        assert_eq!(
-            at("set"),
-            json!({"type": "array", "items": {"type": "string"}})
-        );
+        assert_eq!(at("set"), json!({"type": "array", "items": {"type": "string"}}));
         assert_eq!(at("pair")["minItems"], 2);
-        assert_eq!(
-            at("byte"),
-            json!({"type": "integer", "minimum": 0, "maximum": 255})
-        );
+        assert_eq!(at("byte"), json!({"type": "integer", "minimum": 0, "maximum": 255}));
         assert_eq!(at("count"), json!({"type": "integer"}));
         assert_eq!(at("other"), json!({}));
         assert_eq!(at("things"), json!({"type": "array", "items": {}}));
         assert_eq!(at("perhaps"), json!({}));
         assert_eq!(at("secret"), json!({"type": "string"}));
         assert_eq!(at("link"), json!({"type": "string", "format": "uri"}));
-        assert_eq!(
-            at("loose"),
-            json!({"type": "object", "additionalProperties": true})
-        );
+        assert_eq!(at("loose"), json!({"type": "object", "additionalProperties": true}));
         assert_eq!(schema["additionalProperties"], false);
 
         #[derive(JsonSchema, Deserialize)]
@@ -353,13 +309,7 @@ mod tests {
             by_name: std::collections::BTreeMap<String, u32>,
         }
         let error = OutputSchema::for_type::<Counts>().unwrap_err();
-        assert_eq!(
-            error.violations[0].path,
-            "/properties/by_name/additionalProperties"
-        );
-        assert!(
-            OutputSchema::for_type::<Vec<String>>().is_err(),
-            "the root must be an object"
-        );
+        assert_eq!(error.violations[0].path, "/properties/by_name/additionalProperties");
+        assert!(OutputSchema::for_type::<Vec<String>>().is_err(), "the root must be an object");
     }
 }

@@ -62,11 +62,7 @@ impl OutputSchema {
     /// Returns an error that lists all violations.
     pub fn new(schema: Value) -> Result<Self, OutputSchemaError> {
         let violations = Self::validate(&schema);
-        if violations.is_empty() {
-            Ok(Self(schema))
-        } else {
-            Err(OutputSchemaError { violations })
-        }
+        if violations.is_empty() { Ok(Self(schema)) } else { Err(OutputSchemaError { violations }) }
     }
 
     /// Creates a schema without checking it. The service may support more than this crate knows.
@@ -103,11 +99,7 @@ response_body! {
 
 impl fmt::Display for SchemaViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = if self.path.is_empty() {
-            "the root"
-        } else {
-            &self.path
-        };
+        let path = if self.path.is_empty() { "the root" } else { &self.path };
         write!(f, "{path} {} ({})", self.message, self.rule)
     }
 }

@@ -200,10 +200,7 @@ fn unexpected_values_do_not_hide_their_neighbours() {
     assert_eq!(receipt.artifacts.len(), 2);
     assert_eq!(receipt.artifacts[0].url, None);
     assert_eq!(receipt.primary_output_key.as_deref(), Some("hero"));
-    assert_eq!(
-        (receipt.created_at.as_ref(), receipt.poll_after),
-        (None, None)
-    );
+    assert_eq!((receipt.created_at.as_ref(), receipt.poll_after), (None, None));
     assert_eq!(receipt.extra.get("created_at"), Some(&json!(7)));
     let written = serde_json::to_string(&receipt).unwrap();
     assert_eq!(written.matches("\"artifacts\"").count(), 1);
@@ -273,8 +270,5 @@ fn every_response_body_is_in_the_table() {
         include_str!("../run.rs"),
         include_str!("../webhook.rs"),
     ];
-    assert_eq!(
-        files.iter().map(|file| declared(file)).sum::<usize>(),
-        BODIES.len()
-    );
+    assert_eq!(files.iter().map(|file| declared(file)).sum::<usize>(), BODIES.len());
 }

@@ -20,11 +20,7 @@ use svc_webhook_verify::{Key, Signer, Verifier};
 use timing::{Costs, thread_time};
 
 const SECRET: &[u8] = b"whsec_newest";
-const PEERS: [&str; 3] = [
-    "hmac + sha2, keyed beforehand",
-    "svix 2.9.1",
-    "standardwebhooks 1.0.1",
-];
+const PEERS: [&str; 3] = ["hmac + sha2, keyed beforehand", "svix 2.9.1", "standardwebhooks 1.0.1"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     for (size, count) in [(512, 20_000), (64 * 1024, 200)] {
@@ -58,11 +54,8 @@ fn measure(size: usize, count: u32) -> Result<Costs<4>, Box<dyn Error>> {
 
     let svix = svix::webhooks::Webhook::from_bytes(SECRET.to_vec())?;
     let signature = svix.sign("msg_1", seconds, body.as_bytes())?;
-    let svix_headers = signed_headers(
-        ["svix-id", "svix-timestamp", "svix-signature"],
-        seconds,
-        &signature,
-    )?;
+    let svix_headers =
+        signed_headers(["svix-id", "svix-timestamp", "svix-signature"], seconds, &signature)?;
 
     let standard = standardwebhooks::Webhook::from_bytes(SECRET.to_vec())?;
     let signature = standard.sign("msg_1", seconds, body.as_bytes())?;
@@ -95,18 +88,13 @@ fn measure(size: usize, count: u32) -> Result<Costs<4>, Box<dyn Error>> {
             },
             &mut || {
                 nanoseconds_each(count, || {
-                    black_box(
-                        svix.verify(black_box(body), black_box(&svix_headers))
-                            .is_ok(),
-                    );
+                    black_box(svix.verify(black_box(body), black_box(&svix_headers)).is_ok());
                 })
             },
             &mut || {
                 nanoseconds_each(count, || {
                     black_box(
-                        standard
-                            .verify(black_box(body), black_box(&standard_headers))
-                            .is_ok(),
+                        standard.verify(black_box(body), black_box(&standard_headers)).is_ok(),
                     );
                 })
             },

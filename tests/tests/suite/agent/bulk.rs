@@ -31,15 +31,9 @@ async fn a_hundred_runs_at_sixteen_are_right_at_every_read_and_survive_the_clien
         assert_eq!(counts.queued + counts.running + counts.ended(), 100);
         assert!(counts.running <= 16, "{counts:?}");
         let running = |item: &&svc_sdk::types::QueueItem| item.status == RunStatus::Running;
-        assert_eq!(
-            standing.items.iter().filter(running).count() as u64,
-            counts.running
-        );
+        assert_eq!(standing.items.iter().filter(running).count() as u64, counts.running);
         // In order: nothing is started before what stands ahead of it.
-        let begun = standing
-            .items
-            .iter()
-            .rposition(|item| item.run_id.is_some());
+        let begun = standing.items.iter().rposition(|item| item.run_id.is_some());
         let waits = standing.items.iter().position(|item| item.run_id.is_none());
         assert!(waits.is_none_or(|waits| begun.is_none_or(|begun| begun < waits)));
         busiest = busiest.max(counts.running);
@@ -47,19 +41,13 @@ async fn a_hundred_runs_at_sixteen_are_right_at_every_read_and_survive_the_clien
     }
     assert!(looks > 5 && busiest > 8, "{looks} looks, {busiest} at once");
     let counts = queue.wait().await.unwrap().counts();
-    assert_eq!(
-        (counts.completed, counts.failed, counts.skipped),
-        (80, 10, 10)
-    );
+    assert_eq!((counts.completed, counts.failed, counts.skipped), (80, 10, 10));
 
     let results = queue.results().await.unwrap();
     assert_eq!(results.len(), 100);
     for result in &results {
         let receipt = result.receipt.as_ref().unwrap();
         assert_eq!(receipt.status, result.item.status);
-        assert_eq!(
-            receipt.output.is_some(),
-            result.item.status == RunStatus::Completed
-        );
+        assert_eq!(receipt.output.is_some(), result.item.status == RunStatus::Completed);
     }
 }

@@ -40,25 +40,16 @@ async fn each_code_comes_with_its_details_typed() {
 
     let error = failed(&client, "fmt_demo", "[mock:fail=incomplete_assembly]").await;
     let pending = details(&error);
-    assert_eq!(
-        pending.pending_job_count,
-        Some(pending.pending_jobs.len() as u64)
-    );
+    assert_eq!(pending.pending_job_count, Some(pending.pending_jobs.len() as u64));
     assert!(!pending.pending_jobs.is_empty());
 
     let error = failed(&client, "fmt_demo", "[mock:fail=output_extraction_failed]").await;
     assert_eq!(details(&error).reason.as_deref(), Some("harvest_threw"));
 
     let error = failed(&client, "fmt_demo", "[mock:fail=mcp_unavailable]").await;
-    assert_eq!(
-        (details(&error).retryable, details(&error).charged),
-        (Some(true), Some(false))
-    );
+    assert_eq!((details(&error).retryable, details(&error).charged), (Some(true), Some(false)));
     assert!(error.is_retryable());
-    assert_eq!(
-        error.run_receipt().unwrap().billable_amount(),
-        Some(Usd::ZERO)
-    );
+    assert_eq!(error.run_receipt().unwrap().billable_amount(), Some(Usd::ZERO));
 
     let error = failed(&client, "fmt_demo", "[mock:fail=provider_unavailable]").await;
     assert_eq!(details(&error).retryable, Some(true));

@@ -30,20 +30,14 @@ async fn an_outage_while_reading_does_not_end_the_wait() {
     let run = started(&client, "fmt_demo", &FormatRunCreate::new("x")).await;
     let fault =
         serde_json::json!({"kind": "status_503", "operation": "format_runs_status", "times": 3});
-    mock.add_fault(serde_json::from_value(fault).unwrap())
-        .unwrap();
+    mock.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
     assert!(run.wait().await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_outage_of_the_agent_is_told_and_the_run_goes_on() {
     let (_mock, client) = demo();
-    let run = started(
-        &client,
-        "fmt_demo",
-        &FormatRunCreate::new("[mock:outage=2]"),
-    )
-    .await;
+    let run = started(&client, "fmt_demo", &FormatRunCreate::new("[mock:outage=2]")).await;
     let code = || ErrorCode::StudioAgentUpstreamUnavailable;
     let error = is(run.get().await, 503, code());
     assert!(error.is_retryable() && error.run_id() == Some(run.id()));

@@ -25,11 +25,7 @@ async fn a_key_is_used_once_and_a_refused_create_gives_it_back() {
         let start = client.formats().run(format, body);
         start.idempotency_key(key.clone()).await
     };
-    assert!(
-        post("fmt_demo", &run().model("no-such-model"))
-            .await
-            .is_err()
-    );
+    assert!(post("fmt_demo", &run().model("no-such-model")).await.is_err());
     let first = post("fmt_demo", &run()).await.unwrap();
     let again = post("demo/teaser", &run()).await.unwrap();
     assert!(!first.is_replay() && again.is_replay());
@@ -76,12 +72,7 @@ async fn a_spent_write_budget_is_waited_for_and_then_told() {
     let mock = InProcess::new(Setup::default());
     let developer = client(&mock, "svc_dev_demo");
     for _ in 0..120 {
-        developer
-            .format_runs()
-            .handle("run_none")
-            .cancel()
-            .await
-            .unwrap_err();
+        developer.format_runs().handle("run_none").cancel().await.unwrap_err();
     }
     let patient = std::time::Duration::from_secs(2);
     let start = developer.formats().run("fmt_demo", run()).timeout(patient);
@@ -92,12 +83,7 @@ async fn a_spent_write_budget_is_waited_for_and_then_told() {
 
     // A client that does not know of the budget yet is told by the service.
     for _ in 0..119 {
-        developer
-            .format_runs()
-            .handle("run_none")
-            .cancel()
-            .await
-            .unwrap_err();
+        developer.format_runs().handle("run_none").cancel().await.unwrap_err();
     }
     let other = client(&mock, "svc_dev_demo");
     let error = refused(&other, "fmt_demo", &run()).await;
@@ -118,8 +104,7 @@ async fn an_outage_is_sat_out_with_the_same_key() {
         .build()
         .unwrap();
     let fault = json!({"kind": "drop_after", "operation": "formats_runs_create", "times": 2});
-    mock.add_fault(serde_json::from_value(fault).unwrap())
-        .unwrap();
+    mock.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
     let cap = Usd::from_micros(3_000_000);
     let body = run().generation_spend_cap_usd(cap);
     let run = patient.formats().run("fmt_demo", &body).await.unwrap();

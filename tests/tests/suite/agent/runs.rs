@@ -23,12 +23,7 @@ async fn a_format_is_found_run_with_ones_own_type_and_its_files_fetched() {
     let media = formats
         .items
         .iter()
-        .find(|format| {
-            format
-                .io
-                .as_ref()
-                .is_some_and(|io| io.output_kind.is_some())
-        })
+        .find(|format| format.io.as_ref().is_some_and(|io| io.output_kind.is_some()))
         .unwrap();
     assert_eq!(media.to_ref().to_string(), "demo/product-shot");
 
@@ -46,22 +41,11 @@ async fn a_format_is_found_run_with_ones_own_type_and_its_files_fetched() {
     let folder = tempfile::tempdir().unwrap();
     let files = run.download(folder.path()).await.unwrap();
     assert_eq!(files.len(), receipt.artifacts.len());
-    assert!(
-        std::fs::read(&files[0].path)
-            .unwrap()
-            .starts_with(b"\x89PNG")
-    );
+    assert!(std::fs::read(&files[0].path).unwrap().starts_with(b"\x89PNG"));
 
     let events = run.events().await.unwrap();
-    let phases: Vec<_> = events
-        .items
-        .iter()
-        .filter_map(|event| event.phase.as_deref())
-        .collect();
-    assert_eq!(
-        (phases.first(), phases.contains(&"ended")),
-        (Some(&"queued"), true)
-    );
+    let phases: Vec<_> = events.items.iter().filter_map(|event| event.phase.as_deref()).collect();
+    assert_eq!((phases.first(), phases.contains(&"ended")), (Some(&"queued"), true));
     let runs = client.formats().list_runs("fmt_media").await.unwrap();
     assert_eq!(runs.items[0].id().as_ref(), Some(run.id()));
 }
@@ -69,12 +53,7 @@ async fn a_format_is_found_run_with_ones_own_type_and_its_files_fetched() {
 #[tokio::test(start_paused = true)]
 async fn an_action_and_a_completion_are_runs_like_any_other() {
     let (_mock, client) = demo();
-    let actions = client
-        .actions()
-        .list()
-        .trigger_type("api_call")
-        .await
-        .unwrap();
+    let actions = client.actions().list().trigger_type("api_call").await.unwrap();
     let action = &actions.items[0];
     let body = ActionRunCreate::default().instruction("only the news of today");
     let run = client.actions().run(&action.id, &body).await.unwrap();
@@ -83,11 +62,7 @@ async fn an_action_and_a_completion_are_runs_like_any_other() {
         (receipt.kind.as_ref(), receipt.events_url.as_ref()),
         (Some(&RunKind::Action), None)
     );
-    let same = client
-        .actions()
-        .get_run(&action.id, run.id())
-        .await
-        .unwrap();
+    let same = client.actions().get_run(&action.id, run.id()).await.unwrap();
     assert_eq!(same.id().as_ref(), Some(run.id()));
 
     let cap = Usd::from_micros(1_500_000);
@@ -112,27 +87,14 @@ async fn a_canceled_a_skipped_and_a_degraded_run_are_told_apart() {
     let run = started(&client, "fmt_demo", &FormatRunCreate::new("[mock:skip]")).await;
     let error = run.wait().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::RunSkipped);
-    assert_eq!(
-        error.run_receipt().unwrap().billable_amount(),
-        Some(Usd::ZERO)
-    );
+    assert_eq!(error.run_receipt().unwrap().billable_amount(), Some(Usd::ZERO));
 
-    let run = started(
-        &client,
-        "fmt_media",
-        &FormatRunCreate::new("[mock:degraded]"),
-    )
-    .await;
+    let run = started(&client, "fmt_media", &FormatRunCreate::new("[mock:degraded]")).await;
     let receipt = run.wait().await.unwrap();
     assert!(receipt.is_degraded(), "{receipt:?}");
     assert!(receipt.output.is_none() && !receipt.artifacts.is_empty());
 
-    let run = started(
-        &client,
-        "fmt_demo",
-        &FormatRunCreate::new("[mock:usage-unreadable]"),
-    )
-    .await;
+    let run = started(&client, "fmt_demo", &FormatRunCreate::new("[mock:usage-unreadable]")).await;
     assert_eq!(run.wait().await.unwrap().usage, None, "which is not 0");
 }
 

@@ -64,18 +64,12 @@ async fn a_key_is_not_echoed(mock: Mock) {
     let (open, unknown) = (mock.open(), mock.open_as("svc_canary_4711"));
     for (response, key) in [
         (unknown.get("/v1/jobs").await, "svc_canary"),
-        (
-            unknown.api_key("svc_canary_4711").get("/v1/jobs").await,
-            "svc_canary",
-        ),
+        (unknown.api_key("svc_canary_4711").get("/v1/jobs").await, "svc_canary"),
         (open.get("/v1/jobs").await, "svc_open_demo"),
         (open.get("/v1/jobs/job_unknown").await, "svc_open_demo"),
         (open.post(VIDEO, video()).await, "svc_open_demo"),
         (open.post(VIDEO, json!({})).await, "svc_open_demo"),
-        (
-            open.api_key("svc_open_demo").get("/v1/jobs").await,
-            "svc_open_demo",
-        ),
+        (open.api_key("svc_open_demo").get("/v1/jobs").await, "svc_open_demo"),
     ] {
         assert!(!format!("{response:?}").contains(key), "{response:?}");
     }

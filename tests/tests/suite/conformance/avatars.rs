@@ -191,9 +191,7 @@ async fn a_talking_video_has_audio_and_the_reported_duration(mock: Mock) {
     let developer = mock.developer();
     let body =
         json!({"avatar_handle": "ada", "script": "Good morning. Here is what is new this week."});
-    let receipt = developer
-        .post_data("/v1/avatar-1.0/talking-video", body, 202)
-        .await;
+    let receipt = developer.post_data("/v1/avatar-1.0/talking-video", body, 202).await;
     mock.advance(8).await;
     let path = format!("/v1/avatar-videos/{}", text(&receipt["avatar_video"]["id"]));
     let video = developer.get_data(&path).await;

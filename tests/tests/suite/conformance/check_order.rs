@@ -46,12 +46,8 @@ async fn the_kind_of_key_is_checked_before_the_content_type(mock: Mock) {
 
 async fn the_size_is_checked_before_the_json(mock: Mock) {
     let open = mock.open();
-    open.post_bytes(VIDEO, spaces(TOO_LARGE))
-        .await
-        .expect_error(413, "payload_too_large");
-    open.post_bytes(VIDEO, spaces(TOO_LARGE - 1))
-        .await
-        .expect_error(400, "invalid_request");
+    open.post_bytes(VIDEO, spaces(TOO_LARGE)).await.expect_error(413, "payload_too_large");
+    open.post_bytes(VIDEO, spaces(TOO_LARGE - 1)).await.expect_error(400, "invalid_request");
     let mut padded = image().to_string().into_bytes();
     padded.resize(TOO_LARGE - 1, b' ');
     open.post_bytes(IMAGE, padded).await.expect(202);
@@ -59,9 +55,6 @@ async fn the_size_is_checked_before_the_json(mock: Mock) {
 
 async fn the_json_is_checked_before_existence(mock: Mock) {
     let path = "/v1/jobs/job_unknown/cancel";
-    mock.open()
-        .post_bytes(path, "{")
-        .await
-        .expect_error(400, "invalid_request");
+    mock.open().post_bytes(path, "{").await.expect_error(400, "invalid_request");
     mock.open().post(path, json!({})).await.expect(404);
 }

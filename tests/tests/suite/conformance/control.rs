@@ -159,19 +159,10 @@ on_every_frontend! {
 
 async fn invalid_clock_steps_are_rejected(mock: Mock) {
     let before = mock.control().get_json("/clock").await;
-    for body in [
-        "{}",
-        "[]",
-        "",
-        "{",
-        r#"{"seconds": -1}"#,
-        r#"{"seconds": "1"}"#,
-        r#"{"seconds": 1e400}"#,
-    ] {
-        mock.control()
-            .post_bytes("/clock/advance", Bytes::from(body))
-            .await
-            .expect(400);
+    for body in
+        ["{}", "[]", "", "{", r#"{"seconds": -1}"#, r#"{"seconds": "1"}"#, r#"{"seconds": 1e400}"#]
+    {
+        mock.control().post_bytes("/clock/advance", Bytes::from(body)).await.expect(400);
     }
     assert_eq!(mock.control().get_json("/clock").await, before);
 }
@@ -183,22 +174,13 @@ async fn keys_workspaces_and_limits_are_listed(mock: Mock) {
         items.into_iter().find(|item| item[name] == value).unwrap()
     };
     let key = find("/keys", "id", "key_open_demo").await;
-    assert_eq!(
-        (&key["key"], &key["workspace"]),
-        (&json!("svc_open_demo"), &json!("ws_demo"))
-    );
+    assert_eq!((&key["key"], &key["workspace"]), (&json!("svc_open_demo"), &json!("ws_demo")));
     assert!(key["last_used_at"].is_string());
     let workspace = find("/workspaces", "id", "ws_demo").await;
     assert_eq!(workspace["available_usd"], "99.9950");
-    assert_eq!(
-        (&workspace["in_flight"], &workspace["concurrent_jobs"]),
-        (&json!(1), &json!(100))
-    );
+    assert_eq!((&workspace["in_flight"], &workspace["concurrent_jobs"]), (&json!(1), &json!(100)));
     let limit = find("/limits", "key", "key_open_demo").await;
-    assert_eq!(
-        (&limit["write"]["used"], &limit["write"]["remaining"]),
-        (&json!(1), &json!(119))
-    );
+    assert_eq!((&limit["write"]["used"], &limit["write"]["remaining"]), (&json!(1), &json!(119)));
     assert_eq!(limit["write"]["resets_at"], "2027-01-15T08:01:00Z");
     assert_eq!(limit["read"]["used"], 0);
 }
@@ -206,10 +188,7 @@ async fn keys_workspaces_and_limits_are_listed(mock: Mock) {
 async fn no_bodies_are_stored_without_a_server(mock: Mock) {
     if mock.kind() == FrontendKind::InProcess {
         submit(&mock.open(), IMAGE, image()).await;
-        assert_eq!(
-            mock.control().get_json("/requests/1").await["request"],
-            Value::Null
-        );
+        assert_eq!(mock.control().get_json("/requests/1").await["request"], Value::Null);
     }
 }
 
@@ -228,20 +207,10 @@ async fn the_journal_contains_no_credentials(mock: Mock) {
         ("X-API-Key", "svc_canary_4"),
         ("x-api-key", "Bearer svc_canary_5"),
     ] {
-        mock.client(Host::Open)
-            .header(name, value)
-            .get("/v1/jobs")
-            .await;
-        mock.client(Host::Developer)
-            .header(name, value)
-            .get("/v1/health")
-            .await;
+        mock.client(Host::Open).header(name, value).get("/v1/jobs").await;
+        mock.client(Host::Developer).header(name, value).get("/v1/health").await;
     }
-    mock.open()
-        .api_key("svc_canary_6")
-        .get("/v1/jobs")
-        .await
-        .expect(401);
+    mock.open().api_key("svc_canary_6").get("/v1/jobs").await.expect(401);
     let journal = Value::Array(mock.journal(0).await).to_string();
     assert!(journal.contains("authorization"), "the name is recorded");
     for secret in ["svc_open_demo", "svc_canary"] {

@@ -157,9 +157,7 @@ async fn assert_public_only(client: &Client, mock: &Mock, path: &str, body: fn(&
         mock.advance(8).await;
     }
     for url in NOT_PUBLIC {
-        client
-            .post_error(path, body(url), 400, "invalid_request")
-            .await;
+        client.post_error(path, body(url), 400, "invalid_request").await;
     }
 }
 
@@ -185,11 +183,8 @@ async fn a_webhook_url_has_at_most_2048_characters(mock: Mock) {
     let open = mock.open();
     open.post(VIDEO, body(2_048)).await.expect(202);
     for length in [2_049, 100_000] {
-        open.post_error(VIDEO, body(length), 400, "invalid_request")
-            .await;
+        open.post_error(VIDEO, body(length), 400, "invalid_request").await;
     }
     let long = test_delivery(&format!("{base}{}", "x".repeat(2_048)));
-    mock.developer()
-        .post_error("/v1/webhooks/test-deliveries", long, 400, "invalid_request")
-        .await;
+    mock.developer().post_error("/v1/webhooks/test-deliveries", long, 400, "invalid_request").await;
 }

@@ -76,13 +76,7 @@ async fn body_errors_have_details(mock: Mock) {
     for (content_type, body, status, code, details) in [
         (text, huge.clone(), 415, "unsupported_media_type", received),
         (json, huge, 413, "payload_too_large", limit),
-        (
-            json,
-            "{".into(),
-            400,
-            "invalid_request",
-            json!({"field": "body"}),
-        ),
+        (json, "{".into(), 400, "invalid_request", json!({"field": "body"})),
     ] {
         let response = open.send("POST", TOP_UPS, Some(content_type), body).await;
         assert_eq!(response.expect_error(status, code)["details"], details);
@@ -107,31 +101,16 @@ async fn faults_are_recorded_in_the_journal(mock: Mock) {
         assert_eq!(mock.jobs().await.len(), jobs, "{kind}");
     }
     mock.add_fault(json!({"kind": "status_502_html"})).await;
-    let page = mock
-        .open()
-        .try_post(VIDEO, video())
-        .await
-        .unwrap()
-        .expect(502);
-    assert_eq!(
-        page.header("content-type"),
-        Some("text/html; charset=utf-8")
-    );
+    let page = mock.open().try_post(VIDEO, video()).await.unwrap().expect(502);
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
     mock.add_fault(json!({"kind": "garbage"})).await;
-    let garbage = mock
-        .open()
-        .try_post(VIDEO, video())
-        .await
-        .unwrap()
-        .expect(200);
+    let garbage = mock.open().try_post(VIDEO, video()).await.unwrap().expect(200);
     assert_eq!(garbage.header("content-type"), Some("application/json"));
     assert!(!garbage.is_json(), "{garbage:?}");
     assert_eq!(mock.jobs().await.len(), 2, "garbage hides a submitted job");
     let journal = mock.journal(0).await;
-    let rows: Vec<_> = journal
-        .iter()
-        .map(|entry| json!([entry["status"], entry["fault"]]))
-        .collect();
+    let rows: Vec<_> =
+        journal.iter().map(|entry| json!([entry["status"], entry["fault"]])).collect();
     let expected = json!([
         [null, "drop_before"],
         [null, "drop_after"],

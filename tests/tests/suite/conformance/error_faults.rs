@@ -73,14 +73,8 @@ async fn the_envelope_has_the_attributes_of_the_code(mock: Mock) {
     }
     for (code, details) in [
         (ErrorCode::RateLimited, json!({"scope": "write"})),
-        (
-            ErrorCode::PayloadTooLarge,
-            json!({"limit_bytes": 4_194_304}),
-        ),
-        (
-            ErrorCode::InsufficientScope,
-            json!({"required_scope": "formats:write"}),
-        ),
+        (ErrorCode::PayloadTooLarge, json!({"limit_bytes": 4_194_304})),
+        (ErrorCode::InsufficientScope, json!({"required_scope": "formats:write"})),
     ] {
         mock.add_fault(error_fault(operation, code.as_str())).await;
         let error = request(&mock.developer(), operation).await.error();
@@ -90,11 +84,7 @@ async fn the_envelope_has_the_attributes_of_the_code(mock: Mock) {
 
 async fn other_codes_are_rejected_with_the_accepted_ones(mock: Mock) {
     let operation = Operation::JobsCancel;
-    for code in [
-        json!("insufficient_funds"),
-        json!("no_such_code"),
-        Value::Null,
-    ] {
+    for code in [json!("insufficient_funds"), json!("no_such_code"), Value::Null] {
         let fault = json!({"kind": "error", "operation": operation.name(), "code": code});
         let response = mock.control().post("/faults", fault).await.expect(400);
         let message = response.error()["message"].as_str().unwrap().to_owned();

@@ -81,10 +81,7 @@ async fn truncate_cuts_the_body(mock: Mock) {
     if mock.kind() == FrontendKind::Wiremock {
         // The wiremock frontend shortens the body but keeps the connection intact.
         let response = truncated.unwrap().expect(202);
-        assert!(
-            !response.is_json() && !response.body().is_empty(),
-            "{response:?}"
-        );
+        assert!(!response.is_json() && !response.body().is_empty(), "{response:?}");
     } else {
         assert!(truncated.is_err(), "{truncated:?}");
     }
@@ -93,13 +90,11 @@ async fn truncate_cuts_the_body(mock: Mock) {
 }
 
 async fn delay_delays_the_response(mock: Mock) {
-    mock.add_fault(json!({"kind": "delay", "delay_ms": 60_000}))
-        .await;
+    mock.add_fault(json!({"kind": "delay", "delay_ms": 60_000})).await;
     let client = mock.open();
     let delayed = tokio::time::timeout(Duration::from_millis(50), client.get("/v1/jobs"));
     assert!(delayed.await.is_err(), "the response was not delayed");
-    mock.add_fault(json!({"kind": "delay", "delay_ms": 1}))
-        .await;
+    mock.add_fault(json!({"kind": "delay", "delay_ms": 1})).await;
     mock.open().get("/v1/jobs").await.expect(200);
 }
 
@@ -107,8 +102,7 @@ async fn random_faults_are_reproducible_by_seed(mock: Mock) {
     let mut runs = Vec::new();
     for seed in [7, 7] {
         let mock = mock.start_another(Setup::default().seed(seed)).await;
-        mock.add_fault(json!({"kind": "status_503", "times": 1_000, "probability": 0.5}))
-            .await;
+        mock.add_fault(json!({"kind": "status_503", "times": 1_000, "probability": 0.5})).await;
         let mut statuses = Vec::new();
         for _ in 0..40 {
             statuses.push(mock.open().get("/v1/jobs").await.status());
@@ -116,9 +110,5 @@ async fn random_faults_are_reproducible_by_seed(mock: Mock) {
         runs.push(statuses);
     }
     assert_eq!(runs[0], runs[1]);
-    assert!(
-        runs[0].contains(&200) && runs[0].contains(&503),
-        "{:?}",
-        runs[0]
-    );
+    assert!(runs[0].contains(&200) && runs[0].contains(&503), "{:?}", runs[0]);
 }

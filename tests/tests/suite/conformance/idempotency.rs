@@ -135,18 +135,12 @@ async fn the_setting_is_part_of_the_state(mock: Mock) {
 
 async fn malformed_keys_are_rejected_by_every_operation_with_a_body(mock: Mock) {
     let prompt = json!({"prompt": "a red fox"});
-    let submitted = mock
-        .developer()
-        .post_data("/v1/music-1.0/generate", prompt.clone(), 202)
-        .await;
+    let submitted = mock.developer().post_data("/v1/music-1.0/generate", prompt.clone(), 202).await;
     let cancel = format!("/v1/jobs/{}/cancel", text(&submitted["job"]["id"]));
     let requests = [
         ("/v1/image-1.0/generate", prompt.clone()),
         ("/v1/models/studio/image-1.0/runs", prompt),
-        (
-            "/v1/avatar-video-previews",
-            json!({"avatar_handle": "ada", "script": "Hello."}),
-        ),
+        ("/v1/avatar-video-previews", json!({"avatar_handle": "ada", "script": "Hello."})),
         ("/v1/video-captions", json!({"video_url": VIDEO_URL})),
         (Kind::Action.start(), Kind::Action.body("x")),
         (Kind::Format.start(), Kind::Format.body("x")),
@@ -168,14 +162,8 @@ async fn malformed_keys_are_rejected_by_every_operation_with_a_body(mock: Mock) 
             let response = developer.post(path, body.clone()).await;
             response.expect_invalid_field("Idempotency-Key");
         }
-        for (path, body) in [
-            (VIDEO, video()),
-            (IMAGE, image()),
-            (ESTIMATE, estimate.clone()),
-        ] {
-            open.post(path, body)
-                .await
-                .expect_invalid_field("Idempotency-Key");
+        for (path, body) in [(VIDEO, video()), (IMAGE, image()), (ESTIMATE, estimate.clone())] {
+            open.post(path, body).await.expect_invalid_field("Idempotency-Key");
         }
         // Reads have no body.
         developer.get("/v1/jobs").await.expect(200);

@@ -161,15 +161,7 @@ async fn the_artifacts_of_a_job_have_different_ids_and_urls(mock: Mock) {
 
 async fn an_unknown_job_is_not_found(mock: Mock) {
     let long = "j".repeat(2_000);
-    for id in [
-        "job_unknown",
-        "x",
-        "%00",
-        "%2e%2e",
-        "job_%ff",
-        "a%2Fb",
-        &long,
-    ] {
+    for id in ["job_unknown", "x", "%00", "%2e%2e", "job_%ff", "a%2Fb", &long] {
         for client in [mock.open(), mock.developer()] {
             for suffix in ["", "/status", "/result"] {
                 let path = format!("/v1/jobs/{id}{suffix}");

@@ -85,11 +85,7 @@ on_every_frontend! {
 
 async fn models_can_be_read_by_id(mock: Mock) {
     let open = mock.open();
-    for list in [
-        "/v1/video-router/models",
-        "/v1/image-router/models",
-        "/v1/open/catalog",
-    ] {
+    for list in ["/v1/video-router/models", "/v1/image-router/models", "/v1/open/catalog"] {
         for listed in open.get_items(list).await {
             let path = format!("{list}/{}", text(&listed["id"]));
             assert_eq!(open.get_data(&path).await, listed, "{path}");
@@ -113,10 +109,7 @@ async fn catalog_prices_match_the_specification(mock: Mock) {
             .unwrap_or_else(|| panic!("{id} is missing"));
         let text = entry.to_string();
         for price in prices {
-            assert!(
-                text.contains(&format!("\"{price}\"")),
-                "no {price} in {text}"
-            );
+            assert!(text.contains(&format!("\"{price}\"")), "no {price} in {text}");
         }
     }
     assert_eq!(entries.len(), 6);

@@ -93,10 +93,7 @@ async fn malformed_bodies_are_rejected(mock: Mock) {
             response.expect_client_error();
         }
     }
-    assert!(
-        mock.jobs().await.is_empty(),
-        "a malformed body created a job"
-    );
+    assert!(mock.jobs().await.is_empty(), "a malformed body created a job");
     // The specification has no limit for the depth of metadata.
     let lists = ["[".repeat(5_000), "]".repeat(5_000)].concat();
     let body = format!(r#"{{"model":"video-l","prompt":"p","metadata":{{"a":{lists}}}}}"#);
@@ -141,10 +138,7 @@ async fn malformed_paths_are_rejected(mock: Mock) {
         for client in [mock.open(), mock.client(Host::Open), mock.developer()] {
             client.get(path).await.expect_client_error();
         }
-        mock.open()
-            .post(path, json!({}))
-            .await
-            .expect_client_error();
+        mock.open().post(path, json!({})).await.expect_client_error();
     }
     for query in [
         "?status=%ff",
@@ -154,10 +148,7 @@ async fn malformed_paths_are_rejected(mock: Mock) {
         "?status[]=x",
         "?limit=-1",
     ] {
-        mock.open()
-            .get(&format!("/v1/jobs{query}"))
-            .await
-            .expect_no_server_error();
+        mock.open().get(&format!("/v1/jobs{query}")).await.expect_no_server_error();
     }
     assert_alive(&mock).await;
 }
@@ -186,9 +177,7 @@ async fn malformed_headers_are_tolerated(mock: Mock) {
         }
     }
     let many: Vec<_> = (0..60).map(|n| format!("x-n{n}")).collect();
-    let client = many
-        .iter()
-        .fold(mock.open(), |client, name| client.header(name, "v"));
+    let client = many.iter().fold(mock.open(), |client, name| client.header(name, "v"));
     client.get("/v1/jobs").await.expect(200);
     for content_type in [
         "application/json;",
@@ -199,10 +188,7 @@ async fn malformed_headers_are_tolerated(mock: Mock) {
         "application/json, text/plain",
     ] {
         let body = Bytes::from(image().to_string());
-        mock.open()
-            .send("POST", IMAGE, Some(content_type), body)
-            .await
-            .expect_no_server_error();
+        mock.open().send("POST", IMAGE, Some(content_type), body).await.expect_no_server_error();
     }
     assert_alive(&mock).await;
 }
@@ -248,11 +234,7 @@ async fn malformed_http_is_rejected(mock: Mock) {
         format!("CONNECT x:443 HTTP/1.1\r\n{key}\r\n").into_bytes(),
         format!("GET /v1/jobs HTTP/1.1\r\n{key}no colon\r\n\r\n").into_bytes(),
         format!("GET /v1/jobs HTTP/1.1\r\n{key}x: a\x00b\r\n\r\n").into_bytes(),
-        format!(
-            "GET /v1/jobs HTTP/1.1\r\n{key}{}\r\n",
-            "x: y\r\n".repeat(5_000)
-        )
-        .into_bytes(),
+        format!("GET /v1/jobs HTTP/1.1\r\n{key}{}\r\n", "x: y\r\n".repeat(5_000)).into_bytes(),
         format!("POST {VIDEO} HTTP/1.1\r\n{key}content-length: -1\r\n\r\n").into_bytes(),
         format!("POST {VIDEO} HTTP/1.1\r\n{key}content-length: x\r\n\r\n").into_bytes(),
         format!("POST {VIDEO} HTTP/1.1\r\n{key}content-length: 1\r\ncontent-length: 2\r\n\r\n{{}}")
@@ -305,10 +287,7 @@ async fn unusual_http_is_served(mock: Mock) {
             "202",
         ),
     ] {
-        let Some(response) = mock
-            .send_raw(Host::Open, request.clone().into_bytes())
-            .await
-        else {
+        let Some(response) = mock.send_raw(Host::Open, request.clone().into_bytes()).await else {
             return;
         };
         let response = response.unwrap_or_default();

@@ -164,13 +164,8 @@ async fn bodies_are_json(mock: Mock) {
     let client = mock.developer();
     for body in ["", "{", r#"{"id": 1, "id": 2}"#] {
         let broken = client.post_bytes("/mcp", body).await.expect(400).json();
-        assert_eq!(
-            (&broken["id"], &broken["error"]["code"]),
-            (&Value::Null, &json!(-32700))
-        );
+        assert_eq!((&broken["id"], &broken["error"]["code"]), (&Value::Null, &json!(-32700)));
     }
-    let plain = client
-        .send("POST", "/mcp", Some("text/plain"), "{}".into())
-        .await;
+    let plain = client.send("POST", "/mcp", Some("text/plain"), "{}".into()).await;
     plain.expect_error(415, "unsupported_media_type");
 }

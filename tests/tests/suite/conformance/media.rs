@@ -71,10 +71,7 @@ async fn image_size_follows_resolution_and_aspect_ratio(mock: Mock) {
         (json!({"aspect_ratio": "9:16"}), (720, 1280)),
         (json!({"aspect_ratio": "4:3"}), (960, 720)),
         (json!({"aspect_ratio": "2:3"}), (720, 1080)),
-        (
-            json!({"aspect_ratio": "16:9", "resolution": "1080p"}),
-            (1920, 1080),
-        ),
+        (json!({"aspect_ratio": "16:9", "resolution": "1080p"}), (1920, 1080)),
     ] {
         let artifacts = generate(&mock, IMAGE, with(image(), fields.clone())).await;
         let file = mock.download(&artifacts[0]["url"]).await;
@@ -86,17 +83,9 @@ async fn image_size_follows_resolution_and_aspect_ratio(mock: Mock) {
 async fn videos_have_the_requested_duration_and_aspect_ratio(mock: Mock) {
     for (fields, seconds, ratio) in [
         (json!({}), 2.0, 16.0 / 9.0),
-        (
-            json!({"duration": 5, "aspect_ratio": "9:16"}),
-            5.0,
-            9.0 / 16.0,
-        ),
+        (json!({"duration": 5, "aspect_ratio": "9:16"}), 5.0, 9.0 / 16.0),
         (json!({"duration": 3, "aspect_ratio": "1:1"}), 3.0, 1.0),
-        (
-            json!({"model": "video-f", "duration": 4, "aspect_ratio": "21:9"}),
-            4.0,
-            21.0 / 9.0,
-        ),
+        (json!({"model": "video-f", "duration": 4, "aspect_ratio": "21:9"}), 4.0, 21.0 / 9.0),
     ] {
         let artifacts = generate(&mock, VIDEO, with(video(), fields.clone())).await;
         let file = mock.download(&artifacts[0]["url"]).await;
@@ -105,10 +94,7 @@ async fn videos_have_the_requested_duration_and_aspect_ratio(mock: Mock) {
         assert!((movie.seconds - seconds).abs() < 0.1, "{fields}: {movie:?}");
         let track = movie.video();
         let actual_ratio = f64::from(track.width) / f64::from(track.height);
-        assert!(
-            (actual_ratio / ratio - 1.0).abs() < 0.02,
-            "{fields}: {movie:?}"
-        );
+        assert!((actual_ratio / ratio - 1.0).abs() < 0.02, "{fields}: {movie:?}");
         assert!(movie.media_bytes > 0, "{movie:?}");
     }
 }
@@ -134,9 +120,7 @@ async fn a_range_request_returns_its_bytes(mock: Mock) {
         ("bytes=-7".to_owned(), total - 7, last),
         ("bytes=10-99999999".to_owned(), 10, last),
     ] {
-        let part = get_with(&mock, &path, &[("range", &range)])
-            .await
-            .expect(206);
+        let part = get_with(&mock, &path, &[("range", &range)]).await.expect(206);
         assert_eq!(
             part.header("content-range"),
             Some(format!("bytes {from}-{to}/{total}").as_str())

@@ -52,8 +52,7 @@ fn media(mock: &Mock) -> Client {
 }
 
 async fn add_fault(mock: &Mock, kind: &str) {
-    mock.add_fault(json!({"kind": kind, "operation": "artifact"}))
-        .await;
+    mock.add_fault(json!({"kind": kind, "operation": "artifact"})).await;
 }
 
 async fn truncate_breaks_the_connection(mock: Mock) {
@@ -103,8 +102,7 @@ async fn wrong_length_is_a_complete_but_short_response(mock: Mock) {
 
 async fn a_stalled_download_continues_after_the_pause(mock: Mock) {
     let path = artifact(&mock).await;
-    mock.add_fault(json!({"kind": "stall", "surface": "media", "delay_ms": 20}))
-        .await;
+    mock.add_fault(json!({"kind": "stall", "surface": "media", "delay_ms": 20})).await;
     let stalled = media(&mock).get(&path).await.expect(200);
     let whole = media(&mock).get(&path).await.expect(200);
     assert_eq!(stalled.body(), whole.body());

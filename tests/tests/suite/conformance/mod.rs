@@ -79,9 +79,7 @@ fn video_with_prompt(prompt: &str) -> Value {
 
 /// Returns a body with fields added or replaced.
 fn with(mut body: Value, fields: Value) -> Value {
-    let Value::Object(fields) = fields else {
-        panic!("not an object: {fields}")
-    };
+    let Value::Object(fields) = fields else { panic!("not an object: {fields}") };
     for (name, value) in fields {
         body[name] = value;
     }
@@ -125,22 +123,15 @@ fn assert_created_once(responses: &[Response]) {
 
 #[track_caller]
 fn text(value: &Value) -> String {
-    value
-        .as_str()
-        .unwrap_or_else(|| panic!("not a string: {value}"))
-        .to_owned()
+    value.as_str().unwrap_or_else(|| panic!("not a string: {value}")).to_owned()
 }
 
 /// Parses the absolute value of a dollar amount with four decimal places, in units of 0.0001 USD.
 #[track_caller]
 fn parse_usd(value: &Value) -> u64 {
-    let text = value
-        .as_str()
-        .unwrap_or_else(|| panic!("not a string: {value}"));
-    let (format_usd, rest) = text
-        .trim_start_matches('-')
-        .split_once('.')
-        .unwrap_or_else(|| panic!("{text:?}"));
+    let text = value.as_str().unwrap_or_else(|| panic!("not a string: {value}"));
+    let (format_usd, rest) =
+        text.trim_start_matches('-').split_once('.').unwrap_or_else(|| panic!("{text:?}"));
     assert_eq!(rest.len(), 4, "decimal places of {text:?}");
     format_usd.parse::<u64>().unwrap() * 10_000 + rest.parse::<u64>().unwrap()
 }
@@ -156,11 +147,7 @@ async fn ledger_amounts(mock: &Mock, kind: &str, owner: &str) -> Vec<u64> {
     let of_owner = |entry: &&Value| {
         entry["kind"] == kind && (entry["job_id"] == owner || entry["top_up_id"] == owner)
     };
-    entries
-        .iter()
-        .filter(of_owner)
-        .map(|entry| parse_usd(&entry["amount_usd"]))
-        .collect()
+    entries.iter().filter(of_owner).map(|entry| parse_usd(&entry["amount_usd"])).collect()
 }
 
 /// Returns the available balance, as the error of a job that costs 7.5000 USD reports it.
@@ -169,9 +156,7 @@ async fn ledger_amounts(mock: &Mock, kind: &str, owner: &str) -> Vec<u64> {
 async fn available(client: &Client) -> String {
     let expensive =
         json!({"model": "video-l", "prompt": "p", "duration": 30, "resolution": "1080p"});
-    let error = client
-        .post_error(VIDEO, expensive, 402, "insufficient_funds")
-        .await;
+    let error = client.post_error(VIDEO, expensive, 402, "insufficient_funds").await;
     assert_eq!(error["details"]["required_usd"], "7.5000");
     text(&error["details"]["available_usd"])
 }

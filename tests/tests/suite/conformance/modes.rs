@@ -100,10 +100,8 @@ async fn a_wait_does_not_end_early(mock: Mock) {
 }
 
 async fn a_job_that_fails_within_the_wait_is_returned(mock: Mock) {
-    let body = with(
-        video_with_prompt("[mock:fail]"),
-        json!({"mode": "sync", "wait_timeout_seconds": 30}),
-    );
+    let body =
+        with(video_with_prompt("[mock:fail]"), json!({"mode": "sync", "wait_timeout_seconds": 30}));
     if let Some(receipt) = submit_and_wait(&mock, body, 8, 200).await {
         assert_eq!(receipt["job"]["status"], "failed");
         assert!(receipt["job"]["error"]["code"].is_string(), "{receipt}");

@@ -21,10 +21,7 @@ scripts! {
 on_every_frontend! { aliases_are_deprecated }
 
 async fn aliases_are_deprecated(mock: Mock) {
-    let document = mock
-        .client(Host::Developer)
-        .get_json("/v1/openapi.json")
-        .await;
+    let document = mock.client(Host::Developer).get_json("/v1/openapi.json").await;
     let alias = &document["paths"]["/v1/models/{first_party_owner}/image-1.0/runs"]["post"];
     assert_eq!(alias["deprecated"], true);
 }

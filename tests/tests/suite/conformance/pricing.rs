@@ -83,9 +83,7 @@ fn router_path(model: &str) -> &'static str {
 }
 
 async fn estimate(client: &Client, model: &str, input: Value) -> Value {
-    client
-        .post_data(ESTIMATE, json!({"model": model, "input": input}), 200)
-        .await
+    client.post_data(ESTIMATE, json!({"model": model, "input": input}), 200).await
 }
 
 async fn the_charge_equals_the_estimate(mock: Mock) {
@@ -104,37 +102,19 @@ async fn the_charge_equals_the_estimate(mock: Mock) {
                 expected,
                 "{model} {resolution} {count}"
             );
-            assert_eq!(
-                job["price_usd"], estimated["price_usd"],
-                "{model} {resolution} {count}"
-            );
-            assert_eq!(
-                ledger_amounts(&mock, "reservation", &id).await,
-                [expected],
-                "{model}"
-            );
+            assert_eq!(job["price_usd"], estimated["price_usd"], "{model} {resolution} {count}");
+            assert_eq!(ledger_amounts(&mock, "reservation", &id).await, [expected], "{model}");
             mock.advance(8).await;
-            assert_eq!(
-                ledger_amounts(&mock, "capture", &id).await,
-                [expected],
-                "{model}"
-            );
+            assert_eq!(ledger_amounts(&mock, "capture", &id).await, [expected], "{model}");
         }
     }
 }
 
 async fn the_balance_is_compared_to_four_decimal_places(mock: Mock) {
-    let exact = mock
-        .start_another(Setup::default().balance_usd("0.1250"))
-        .await;
+    let exact = mock.start_another(Setup::default().balance_usd("0.1250")).await;
     submit(&exact.open(), VIDEO, video()).await;
-    let short = mock
-        .start_another(Setup::default().balance_usd("0.1249"))
-        .await;
-    let error = short
-        .open()
-        .post_error(VIDEO, video(), 402, "insufficient_funds")
-        .await;
+    let short = mock.start_another(Setup::default().balance_usd("0.1249")).await;
+    let error = short.open().post_error(VIDEO, video(), 402, "insufficient_funds").await;
     assert_eq!(error["details"]["required_usd"], "0.1250");
     assert_eq!(error["details"]["available_usd"], "0.1249");
 }

@@ -82,11 +82,7 @@ async fn rejected_requests_count(mock: Mock) {
     let rejected = [
         (open.post(VIDEO, json!({})).await, 400),
         (open.send("POST", VIDEO, json_type, "{".into()).await, 400),
-        (
-            open.send("POST", VIDEO, Some("text/plain"), "{}".into())
-                .await,
-            415,
-        ),
+        (open.send("POST", VIDEO, Some("text/plain"), "{}".into()).await, 415),
         (open.send("POST", VIDEO, json_type, too_large).await, 413),
         (open.post_empty("/v1/jobs/job_unknown/cancel").await, 404),
         (keyed.post(VIDEO, image()).await, 409),
@@ -96,11 +92,7 @@ async fn rejected_requests_count(mock: Mock) {
         let response = response.expect(status);
         assert_limit(&response, 120, 118 - index);
     }
-    assert_limit(
-        &open.get("/v1/jobs/job_unknown").await.expect(404),
-        4_800,
-        4_799,
-    );
+    assert_limit(&open.get("/v1/jobs/job_unknown").await.expect(404), 4_800, 4_799);
     let developer = mock.open_as("svc_dev_demo");
     let limited = developer.get("/v1/open/top-ups/top_x").await.expect(403);
     assert_limit(&limited, 4_800, 4_799);

@@ -87,18 +87,10 @@ async fn a_job_completes_and_is_charged(mock: Mock) {
 
 async fn a_failed_job_is_refunded(mock: Mock) {
     let open = mock.open();
-    let id = submit(
-        &open,
-        IMAGE,
-        image("[mock:seconds=1][mock:fail=provider_unavailable]"),
-    )
-    .await;
+    let id = submit(&open, IMAGE, image("[mock:seconds=1][mock:fail=provider_unavailable]")).await;
     let status = wait_until_terminal(&open, &format!("/v1/jobs/{id}")).await;
     assert_eq!(status["status"], "failed");
-    assert_eq!(
-        job(&open, &id).await["error"]["code"],
-        "provider_unavailable"
-    );
+    assert_eq!(job(&open, &id).await["error"]["code"], "provider_unavailable");
     assert_eq!(ledger_amounts(&mock, "refund", &id).await, [50]);
     assert_eq!(ledger_amounts(&mock, "capture", &id).await, NO_AMOUNTS);
 }
@@ -153,13 +145,7 @@ async fn a_webhook_is_delivered(mock: Mock, receiver: Receiver) {
     // Nothing but the clock makes the mock send it.
     let deliveries = receiver.wait_for(1).await;
     let event = deliveries[0].json();
-    assert_eq!(
-        (&event["event"], &event["job_id"]),
-        (&json!("job.completed"), &json!(id))
-    );
-    let secret = mock
-        .developer()
-        .get_data("/v1/webhooks/signing-secret")
-        .await;
+    assert_eq!((&event["event"], &event["job_id"]), (&json!("job.completed"), &json!(id)));
+    let secret = mock.developer().get_data("/v1/webhooks/signing-secret").await;
     deliveries[0].assert_signed_with(&[&text(&secret["secret"])]);
 }

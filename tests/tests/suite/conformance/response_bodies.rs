@@ -87,20 +87,11 @@ async fn a_receipt_has_the_urls_of_its_surface(mock: Mock) {
     let prompt = json!({"prompt": "x"});
     for (host, client, path, body) in [
         (Host::Open, mock.open(), VIDEO, video()),
-        (
-            Host::Developer,
-            mock.developer(),
-            "/v1/video-1.0/generate",
-            prompt,
-        ),
+        (Host::Developer, mock.developer(), "/v1/video-1.0/generate", prompt),
     ] {
         let response = client.post(path, body).await.expect(202);
         let receipt = response.data();
-        let base = format!(
-            "{}/v1/jobs/{}",
-            mock.base_url(host),
-            text(&receipt["job"]["id"])
-        );
+        let base = format!("{}/v1/jobs/{}", mock.base_url(host), text(&receipt["job"]["id"]));
         let expected = json!({
             "request_id": response.header("x-svc-request-id"), "job": receipt["job"],
             "status_url": format!("{base}/status"), "result_url": format!("{base}/result"),
@@ -114,10 +105,7 @@ async fn only_operations_of_the_developer_surface_are_in_its_catalog(mock: Mock)
     let catalog = mock.client(Host::Developer).get_data("/v1/catalog").await;
     let endpoints = catalog["endpoints"].as_array().unwrap();
     for hidden in ["hidden_health", "video_generate"] {
-        assert!(
-            endpoints.iter().all(|it| it["operation"] != hidden),
-            "{hidden}"
-        );
+        assert!(endpoints.iter().all(|it| it["operation"] != hidden), "{hidden}");
     }
     assert_eq!(catalog["runtime"]["models"]["video-1.0"], "ready");
 }

@@ -60,14 +60,10 @@ on_every_frontend! { the_scope_is_checked_before_the_content_type_and_the_body }
 
 async fn the_scope_is_checked_before_the_content_type_and_the_body(mock: Mock) {
     let client = mock.developer_as("svc_dev_noscope");
-    for path in [
-        "/v1/formats/fmt_x/runs",
-        "/v1/agent-runs/run_x/cancel",
-        "/v1/webhooks/test-deliveries",
-    ] {
-        let response = client
-            .send("POST", path, Some("text/plain"), "{".into())
-            .await;
+    for path in
+        ["/v1/formats/fmt_x/runs", "/v1/agent-runs/run_x/cancel", "/v1/webhooks/test-deliveries"]
+    {
+        let response = client.send("POST", path, Some("text/plain"), "{".into()).await;
         response.expect_error(403, "insufficient_scope");
     }
 }

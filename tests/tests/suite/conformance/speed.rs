@@ -56,10 +56,7 @@ async fn a_request_succeeds_after_the_wait_of_a_rate_limit() {
     let wait = limited.error()["retry_after_seconds"].take();
     assert_seconds(&wait, 2.0);
     assert!(limited.int_header("retry-after") <= 2, "{limited:?}");
-    assert_eq!(
-        limited.int_header("retry-after"),
-        limited.int_header("ratelimit-reset")
-    );
+    assert_eq!(limited.int_header("retry-after"), limited.int_header("ratelimit-reset"));
     tokio::time::sleep(Duration::from_secs_f64(wait.as_f64().unwrap())).await;
     let developer = mock.developer();
     let response = developer.post("/v1/image-1.0/generate", json!({})).await;
@@ -73,10 +70,7 @@ async fn poll_hints_are_in_client_seconds(mock: Mock) {
     let image = mock.open().post_data(IMAGE, image(), 202).await;
     assert_seconds(&image["next_poll_after_seconds"], 0.1);
     let run = json!({"instruction": "x"});
-    let run = mock
-        .developer()
-        .post_data(super::runs::RUNS, run, 202)
-        .await;
+    let run = mock.developer().post_data(super::runs::RUNS, run, 202).await;
     assert_seconds(&run["next_poll_after_seconds"], 0.5);
 }
 
@@ -97,17 +91,13 @@ async fn a_pending_result_tells_client_seconds(mock: Mock) {
     )
     .await;
     let path = format!("/v1/jobs/{id}/result");
-    let error = mock
-        .developer()
-        .get_error(&path, 409, "job_not_completed")
-        .await;
+    let error = mock.developer().get_error(&path, 409, "job_not_completed").await;
     assert_seconds(&error["retry_after_seconds"], 10.0);
 }
 
 async fn the_wait_of_a_fault_does_not_depend_on_the_speed(mock: Mock) {
     for kind in ["status_503", "status_429"] {
-        mock.add_fault(json!({"kind": kind, "retry_after_seconds": 7}))
-            .await;
+        mock.add_fault(json!({"kind": kind, "retry_after_seconds": 7})).await;
         let response = mock.developer().get("/v1/jobs").await;
         assert_eq!(response.int_header("retry-after"), 7);
         assert_eq!(response.error()["retry_after_seconds"], 7);

@@ -17,22 +17,14 @@ async fn populate(mock: &Mock) {
     submit(&open, VIDEO, video()).await;
     submit(&open, VIDEO, video_with_prompt("[mock:fail]")).await;
     mock.advance(9).await;
-    submit(
-        &open.clone().idempotency_key("order-1"),
-        VIDEO,
-        video_with_prompt("[mock:seconds=60]"),
-    )
-    .await;
+    submit(&open.clone().idempotency_key("order-1"), VIDEO, video_with_prompt("[mock:seconds=60]"))
+        .await;
     let canceled = submit(&open, IMAGE, image()).await;
     cancel(&open, &canceled).await.expect(200);
     mock.advance(7).await;
-    open.post(TOP_UPS, json!({"amount_usd_cents": 500}))
-        .await
-        .expect(201);
-    mock.create_key(json!({"kind": "open", "workspace": "ws_new", "plan": "pro"}))
-        .await;
-    mock.add_fault(json!({"kind": "status_503", "operation": "jobs_list", "times": 2}))
-        .await;
+    open.post(TOP_UPS, json!({"amount_usd_cents": 500})).await.expect(201);
+    mock.create_key(json!({"kind": "open", "workspace": "ws_new", "plan": "pro"})).await;
+    mock.add_fault(json!({"kind": "status_503", "operation": "jobs_list", "times": 2})).await;
     open.get("/v1/jobs").await.expect(503);
 }
 
@@ -46,26 +38,16 @@ async fn record_responses(mock: &Mock) -> Vec<String> {
             .idempotency_key("order-1")
             .post(VIDEO, video_with_prompt("[mock:seconds=60]"))
             .await,
-        open.clone()
-            .idempotency_key("order-1")
-            .post(VIDEO, video())
-            .await,
+        open.clone().idempotency_key("order-1").post(VIDEO, video()).await,
         open.post(VIDEO, video()).await,
         open.post(IMAGE, image()).await,
         open.post(IMAGE, json!({})).await,
         open.post(TOP_UPS, json!({"amount_usd_cents": 700})).await,
-        open.post(ESTIMATE, json!({"model": "auto", "input": {"prompt": "p"}}))
-            .await,
+        open.post(ESTIMATE, json!({"model": "auto", "input": {"prompt": "p"}})).await,
     ];
-    let created = mock
-        .control()
-        .post("/keys", json!({"kind": "open", "workspace": "ws_demo"}))
-        .await;
-    responses.push(
-        mock.open_as(&text(&created.json()["key"]))
-            .get("/v1/jobs")
-            .await,
-    );
+    let created =
+        mock.control().post("/keys", json!({"kind": "open", "workspace": "ws_demo"})).await;
+    responses.push(mock.open_as(&text(&created.json()["key"])).get("/v1/jobs").await);
     responses.push(created);
     mock.advance(50).await;
     responses.push(open.get("/v1/jobs").await);
@@ -77,10 +59,7 @@ async fn record_responses(mock: &Mock) -> Vec<String> {
     }
     responses.push(mock.control().get("/ledger").await);
     responses.push(mock.control().get("/clock").await);
-    responses
-        .iter()
-        .map(|response| normalize(mock, response))
-        .collect()
+    responses.iter().map(|response| normalize(mock, response)).collect()
 }
 
 /// Returns a response as text with the base URLs of the hosts replaced by their names.
@@ -123,15 +102,10 @@ async fn responses_are_the_same_after_a_restore(mock: Mock) {
 async fn a_state_can_be_restored_into_another_mock(mock: Mock) {
     populate(&mock).await;
     let saved = mock.state().await;
-    let other = mock
-        .start_another(Setup::default().seed(99).balance_usd("3").plan("scale"))
-        .await;
+    let other = mock.start_another(Setup::default().seed(99).balance_usd("3").plan("scale")).await;
     submit(&other.open(), VIDEO, video()).await;
     other.put_state(&saved).await.expect_success();
-    assert_same(
-        &record_responses(&mock).await,
-        &record_responses(&other).await,
-    );
+    assert_same(&record_responses(&mock).await, &record_responses(&other).await);
 }
 
 async fn a_restored_state_is_unchanged(mock: Mock) {
@@ -157,36 +131,18 @@ async fn an_invalid_state_is_rejected_and_changes_nothing(mock: Mock) {
     let saved = mock.state().await;
     let document = saved.to_string();
     let deep = "[".repeat(100_000);
-    for document in [
-        "",
-        "null",
-        "{}",
-        "[]",
-        "7",
-        "\"state\"",
-        &document[..document.len() / 2],
-        &deep,
-    ] {
+    for document in
+        ["", "null", "{}", "[]", "7", "\"state\"", &document[..document.len() / 2], &deep]
+    {
         mock.put_state(document).await.expect(400);
     }
-    for name in saved
-        .as_object()
-        .expect("the state is a JSON object")
-        .keys()
-    {
+    for name in saved.as_object().expect("the state is a JSON object").keys() {
         let mut broken = saved.clone();
         broken[name] = json!({"unexpected": ["value"]});
-        assert_eq!(
-            mock.put_state(&broken).await.status(),
-            400,
-            "{name} replaced"
-        );
+        assert_eq!(mock.put_state(&broken).await.status(), 400, "{name} replaced");
         broken.as_object_mut().unwrap().remove(name);
         let response = mock.put_state(&broken).await;
-        assert!(
-            [200, 201, 202, 204, 400].contains(&response.status()),
-            "{response:?}"
-        );
+        assert!([200, 201, 202, 204, 400].contains(&response.status()), "{response:?}");
         mock.put_state(&saved).await.expect_success();
     }
     assert_eq!(mock.state().await, saved);

@@ -134,9 +134,7 @@ async fn a_key_stands_for_one_top_up_forever(mock: Mock) {
         mock.advance(100 * 86_400).await;
         let replay = keyed.post_data(TOP_UPS, amount(550), 200).await;
         assert_eq!(replay["id"], created["id"]);
-        keyed
-            .post_error(TOP_UPS, amount(551), 409, "idempotency_conflict")
-            .await;
+        keyed.post_error(TOP_UPS, amount(551), 409, "idempotency_conflict").await;
     }
     let restored = mock.state().await;
     mock.put_state(restored).await.expect_success();
@@ -147,9 +145,7 @@ async fn a_key_stands_for_one_top_up_forever(mock: Mock) {
 
 async fn a_submit_succeeds_after_a_top_up(mock: Mock) {
     let keyed = mock.open().idempotency_key("order-1");
-    keyed
-        .post_error(VIDEO, video(), 402, "insufficient_funds")
-        .await;
+    keyed.post_error(VIDEO, video(), 402, "insufficient_funds").await;
     let created = create(&mock.open(), amount(500)).await;
     press_button(&mock, &created, "paid").await;
     keyed.post(VIDEO, video()).await.expect(202);
@@ -165,9 +161,7 @@ async fn new_top_up(mock: &Mock, body: Value) -> (Value, String) {
 async fn submit_form(mock: &Mock, path: &str, status: &str) -> Response {
     let form = Some("application/x-www-form-urlencoded");
     let body = format!("status={status}").into();
-    mock.client(Host::Media)
-        .send("POST", path, form, body)
-        .await
+    mock.client(Host::Media).send("POST", path, form, body).await
 }
 
 async fn a_settled_checkout_redirects_to_the_return_url(mock: Mock) {
@@ -180,10 +174,7 @@ async fn a_settled_checkout_redirects_to_the_return_url(mock: Mock) {
         });
         let (top_up, path) = new_top_up(&mock, body).await;
         let page = media.get(&path).await.expect(200);
-        assert_eq!(
-            page.header("content-type"),
-            Some("text/html; charset=utf-8")
-        );
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
         let html = page.text();
         let button = format!("value=\"{end}\"");
         assert!(html.contains("$12.50") && html.contains(&button), "{html}");
@@ -191,10 +182,7 @@ async fn a_settled_checkout_redirects_to_the_return_url(mock: Mock) {
             let sent = submit_form(&mock, &path, end).await.expect(303);
             assert_eq!(sent.header("location"), Some(redirect));
         }
-        assert_eq!(
-            read(&mock.open(), &text(&top_up["id"])).await["status"],
-            end
-        );
+        assert_eq!(read(&mock.open(), &text(&top_up["id"])).await["status"], end);
         let html = media.get(&path).await.expect(200).text();
         assert!(!html.contains("<form"), "{html}");
     }
@@ -209,10 +197,7 @@ async fn a_checkout_without_a_return_url_shows_the_status(mock: Mock) {
         let page = submit_form(&mock, &path, end).await.expect(200);
         assert!(page.text().contains("Paid."), "{page:?}");
     }
-    assert_eq!(
-        read(&mock.open(), &text(&top_up["id"])).await["status"],
-        "paid"
-    );
+    assert_eq!(read(&mock.open(), &text(&top_up["id"])).await["status"], "paid");
     let media = mock.client(Host::Media);
     media.get("/checkout/no_such").await.expect(404);
     let response = media.send("PUT", &path, None, bytes::Bytes::new()).await;

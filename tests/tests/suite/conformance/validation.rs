@@ -74,9 +74,7 @@ const PROFILES: [Profile; 5] = [
         model: "video-f",
         duration: Some((4, 15)),
         resolutions: &["480p", "720p"],
-        ratios: &[
-            "auto", "adaptive", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16",
-        ],
+        ratios: &["auto", "adaptive", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16"],
     },
     Profile {
         model: "video-l",
@@ -106,11 +104,7 @@ const PROFILES: [Profile; 5] = [
 
 impl Profile {
     fn path(&self) -> &'static str {
-        if self.model == "image-i" {
-            IMAGE
-        } else {
-            VIDEO
-        }
+        if self.model == "image-i" { IMAGE } else { VIDEO }
     }
 
     fn body(&self) -> Value {
@@ -189,14 +183,8 @@ async fn metadata_is_returned_unchanged(mock: Mock) {
 async fn only_application_json_is_accepted(mock: Mock) {
     let body = || Bytes::from(image().to_string());
     let open = mock.open();
-    for good in [
-        "application/json",
-        "application/json; charset=utf-8",
-        "Application/JSON",
-    ] {
-        open.send("POST", IMAGE, Some(good), body())
-            .await
-            .expect(202);
+    for good in ["application/json", "application/json; charset=utf-8", "Application/JSON"] {
+        open.send("POST", IMAGE, Some(good), body()).await.expect(202);
     }
     mock.advance(2).await;
     for bad in [
@@ -213,7 +201,5 @@ async fn only_application_json_is_accepted(mock: Mock) {
             .await
             .expect_error(415, "unsupported_media_type");
     }
-    open.send("POST", IMAGE, None, body())
-        .await
-        .expect_error(415, "unsupported_media_type");
+    open.send("POST", IMAGE, None, body()).await.expect_error(415, "unsupported_media_type");
 }

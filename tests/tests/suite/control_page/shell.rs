@@ -24,10 +24,9 @@ impl Shell {
         let mut variables: BTreeMap<String, String> = URL_VARIABLES
             .map(|(name, host)| (name.to_owned(), mock.base_url(host).to_owned()))
             .into();
-        for (name, key) in [
-            ("SVC_OPEN_API_KEY", "svc_open_demo"),
-            ("SVC_DEVELOPER_API_KEY", "svc_dev_demo"),
-        ] {
+        for (name, key) in
+            [("SVC_OPEN_API_KEY", "svc_open_demo"), ("SVC_DEVELOPER_API_KEY", "svc_dev_demo")]
+        {
             variables.insert(name.to_owned(), key.to_owned());
         }
         Self { mock, variables }
@@ -38,8 +37,7 @@ impl Shell {
         let mut response = Value::Null;
         for command in split_commands(commands) {
             let assignment = command.split_once("=$(").filter(|(name, _)| {
-                name.bytes()
-                    .all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+                name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
             });
             match assignment {
                 Some((name, pipeline)) => {
@@ -77,9 +75,7 @@ impl Shell {
 
     fn variable(&self, name: &str) -> String {
         let value = self.variables.get(name);
-        value
-            .unwrap_or_else(|| panic!("${name} is not set"))
-            .clone()
+        value.unwrap_or_else(|| panic!("${name} is not set")).clone()
     }
 
     async fn curl(&self, request: &CurlRequest, input: String) -> String {
@@ -149,11 +145,7 @@ impl CurlRequest {
             }
         }
         if request.method.is_empty() {
-            let method = if request.json.is_some() {
-                "POST"
-            } else {
-                "GET"
-            };
+            let method = if request.json.is_some() { "POST" } else { "GET" };
             request.method = method.to_owned();
         }
         request

@@ -98,19 +98,13 @@ fn every_operation_that_has_a_method_has_an_example_among_the_fixtures() {
         // Reachable raw, with no promise of a shape.
         let is_hidden = operation == Operation::HiddenAdmissionPreview;
         // The document is its own example, and MCP's bodies are another protocol's.
-        let is_elsewhere = matches!(
-            operation,
-            Operation::Openapi | Operation::Reference | Operation::Mcp
-        );
+        let is_elsewhere =
+            matches!(operation, Operation::Openapi | Operation::Reference | Operation::Mcp);
         if is_hidden || is_elsewhere {
             continue;
         }
         let name = example(operation).unwrap_or_else(|| panic!("{operation} has no example"));
         let path = folder.join(format!("{name}.json"));
-        assert!(
-            path.exists(),
-            "{} of {operation} is missing",
-            path.display()
-        );
+        assert!(path.exists(), "{} of {operation} is missing", path.display());
     }
 }

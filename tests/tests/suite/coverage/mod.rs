@@ -59,17 +59,11 @@ impl World {
             .transport(Arc::new(mock.clone()))
             .build()
             .unwrap();
-        let job = open
-            .images()
-            .generate(ImageGenerate::new("image-i").prompt("a fox"))
-            .await
-            .unwrap();
+        let job =
+            open.images().generate(ImageGenerate::new("image-i").prompt("a fox")).await.unwrap();
         job.wait().await.unwrap();
-        let top_up = open
-            .top_ups()
-            .create(TopUpCreate::new(Usd::from_micros(20_000_000)))
-            .await
-            .unwrap();
+        let top_up =
+            open.top_ups().create(TopUpCreate::new(Usd::from_micros(20_000_000))).await.unwrap();
         let speech = AvatarTalkingVideo::new("ada").script("Hello.");
         let preview = AvatarPreviewCreate::new("ada").script("Hello.");
         let captions = VideoCaptionsCreate::new("https://media.example/a.mp4");
@@ -91,13 +85,7 @@ impl World {
     async fn call(&self, operation: Operation) -> Option<Result<()>> {
         use exhaustive::Operation as Op;
 
-        let Self {
-            open,
-            developer,
-            job,
-            top_up,
-            ..
-        } = self;
+        let Self { open, developer, job, top_up, .. } = self;
         let video = VideoGenerate::new("video-f").prompt("a fox");
         let speech = AvatarTalkingVideo::new("ada").script("Hello.");
         let aliases = developer.model_aliases("studio");
@@ -123,11 +111,9 @@ impl World {
             Op::OpenCatalogList => open.pricing().list().await.map(drop),
             Op::OpenCatalogGet => open.pricing().get("video-f").await.map(drop),
             Op::OpenEstimate => open.estimates().create(&video).await.map(drop),
-            Op::TopUpsCreate => open
-                .top_ups()
-                .create(TopUpCreate::new(Usd::from_micros(5_000_000)))
-                .await
-                .map(drop),
+            Op::TopUpsCreate => {
+                open.top_ups().create(TopUpCreate::new(Usd::from_micros(5_000_000))).await.map(drop)
+            }
             Op::TopUpsGet => open.top_ups().handle(top_up).get().await.map(drop),
 
             Op::Health => developer.catalog().health().await.map(drop),
@@ -139,17 +125,11 @@ impl World {
             Op::Usage => developer.account().usage().await.map(drop),
             Op::BgmCatalog => developer.background_music().list().await.map(drop),
             Op::BgmCategories => developer.background_music().categories().await.map(drop),
-            Op::BgmPick => developer
-                .background_music()
-                .pick(MusicPick::new())
-                .await
-                .map(drop),
+            Op::BgmPick => developer.background_music().pick(MusicPick::new()).await.map(drop),
             Op::JobsEvents => developer.jobs().handle(job).events().await.map(drop),
-            Op::TrendingVideosSearch => developer
-                .trending()
-                .search(SearchQuery::new("dance"))
-                .await
-                .map(drop),
+            Op::TrendingVideosSearch => {
+                developer.trending().search(SearchQuery::new("dance")).await.map(drop)
+            }
             Op::AvatarGenerate => {
                 let body =
                     AvatarGenerate::new("mia").input(AvatarInput::prompt("a calm presenter"));
@@ -159,36 +139,26 @@ impl World {
                 let body = AvatarTalkingVideo::new("ada").script("Hello.");
                 developer.avatars().talking_video(&body).await.map(drop)
             }
-            Op::Image1Generate => developer
-                .images()
-                .generate(Image1Generate::new("a fox"))
-                .await
-                .map(drop),
-            Op::Video1Generate => developer
-                .videos()
-                .generate(Video1Generate::new("a fox"))
-                .await
-                .map(drop),
-            Op::Music1Generate => developer
-                .music()
-                .generate(Music1Generate::new("a waltz"))
-                .await
-                .map(drop),
+            Op::Image1Generate => {
+                developer.images().generate(Image1Generate::new("a fox")).await.map(drop)
+            }
+            Op::Video1Generate => {
+                developer.videos().generate(Video1Generate::new("a fox")).await.map(drop)
+            }
+            Op::Music1Generate => {
+                developer.music().generate(Music1Generate::new("a waltz")).await.map(drop)
+            }
             Op::AvatarCanonicalList => developer.avatars().list().await.map(drop),
             Op::AvatarCanonicalGet => developer.avatars().get("ava_ada").await.map(drop),
             Op::AvatarsList => developer.avatars().list_any().await.map(drop),
             Op::AvatarsGet => developer.avatars().get_any("ava_lin").await.map(drop),
-            Op::AvatarCatalogSearch => developer
-                .avatars()
-                .search(SearchQuery::new("ada"))
-                .await
-                .map(drop),
+            Op::AvatarCatalogSearch => {
+                developer.avatars().search(SearchQuery::new("ada")).await.map(drop)
+            }
             Op::AvatarVideosList => developer.avatar_videos().list().await.map(drop),
-            Op::AvatarVideosGet => developer
-                .avatar_videos()
-                .get(&self.avatar_video)
-                .await
-                .map(drop),
+            Op::AvatarVideosGet => {
+                developer.avatar_videos().get(&self.avatar_video).await.map(drop)
+            }
             Op::AvatarPreviewsCreate => {
                 let body = AvatarPreviewCreate::new("ada").script("Hello.");
                 developer.previews().create(&body).await.map(drop)
@@ -201,11 +171,9 @@ impl World {
                     Err(error) => Err(error),
                 }
             }
-            Op::AvatarPreviewsGenerateVideo => developer
-                .previews()
-                .generate_video(&self.preview)
-                .await
-                .map(drop),
+            Op::AvatarPreviewsGenerateVideo => {
+                developer.previews().generate_video(&self.preview).await.map(drop)
+            }
             Op::VideoCaptionsCreate => {
                 let body = VideoCaptionsCreate::new("https://media.example/a.mp4");
                 developer.captions().create(&body).await.map(drop)
@@ -221,31 +189,17 @@ impl World {
                 let body = AvatarFaceSwap::new("ada").video_url("https://media.example/a.mp4");
                 aliases.avatar_face_swap_v1_0(body).await.map(drop)
             }
-            Op::AliasImage10 => aliases
-                .image_1_0(Image1Generate::new("a fox"))
-                .await
-                .map(drop),
-            Op::AliasVideo10 => aliases
-                .video_1_0(Video1Generate::new("a fox"))
-                .await
-                .map(drop),
-            Op::AliasMusic10 => aliases
-                .music_1_0(Music1Generate::new("a fox"))
-                .await
-                .map(drop),
+            Op::AliasImage10 => aliases.image_1_0(Image1Generate::new("a fox")).await.map(drop),
+            Op::AliasVideo10 => aliases.video_1_0(Video1Generate::new("a fox")).await.map(drop),
+            Op::AliasMusic10 => aliases.music_1_0(Music1Generate::new("a fox")).await.map(drop),
 
             // Hidden from the public schema: reachable raw, without a typed promise.
-            Op::HiddenHealth => developer
-                .raw_request(Method::Get, operation.path())
-                .await
-                .map(drop),
+            Op::HiddenHealth => {
+                developer.raw_request(Method::Get, operation.path()).await.map(drop)
+            }
             Op::HiddenAdmissionPreview => {
                 let body = json!({"model": "video-1.0", "input": {"prompt": "a fox"}});
-                developer
-                    .raw_request(Method::Post, operation.path())
-                    .body(&body)
-                    .await
-                    .map(drop)
+                developer.raw_request(Method::Post, operation.path()).body(&body).await.map(drop)
             }
 
             // Actions, Formats, bulk queues, Agent Completions; webhook delivery and its
@@ -303,29 +257,18 @@ impl World {
             .unwrap();
         assert_eq!(client.protocol_version().as_deref(), Some("2026-07-28"));
         let tools = client.tools().await.unwrap();
-        assert!(
-            tools
-                .iter()
-                .any(|tool| tool.name == "jobs_status" && tool.read_only)
-        );
+        assert!(tools.iter().any(|tool| tool.name == "jobs_status" && tool.read_only));
         let status = client.call("jobs_status", json!({"job_id": self.job.as_str()}));
         let status = status.await.unwrap().structured.unwrap();
         assert_eq!(status["terminal"], true);
-        let unknown = client
-            .call("jobs_status", json!({"job_id": "job_none"}))
-            .await;
+        let unknown = client.call("jobs_status", json!({"job_id": "job_none"})).await;
         let unknown = unknown.unwrap_err();
-        assert_eq!(
-            unknown.code().map(svc_sdk::contract::ErrorCode::as_str),
-            Some("job_not_found")
-        );
+        assert_eq!(unknown.code().map(svc_sdk::contract::ErrorCode::as_str), Some("job_not_found"));
     }
 
     fn operations(&self) -> Vec<String> {
         let requests = self.mock.requests(0);
-        let names = requests
-            .iter()
-            .filter_map(|request| request["operation"].as_str());
+        let names = requests.iter().filter_map(|request| request["operation"].as_str());
         names.map(str::to_owned).collect()
     }
 }
@@ -344,10 +287,7 @@ async fn every_operation_has_a_method_that_the_mock_answers() {
         };
         outcome.unwrap_or_else(|error| panic!("{operation}: {error}"));
         assert!(
-            world
-                .operations()
-                .iter()
-                .any(|name| name == operation.name()),
+            world.operations().iter().any(|name| name == operation.name()),
             "{operation} was not asked"
         );
         called += 1;

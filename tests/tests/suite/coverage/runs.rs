@@ -69,12 +69,7 @@ impl Runs {
     async fn actions(&self, operation: Operation) -> Option<Result<()>> {
         use Operation as Op;
 
-        let Self {
-            client,
-            action,
-            action_run: run,
-            ..
-        } = self;
+        let Self { client, action, action_run: run, .. } = self;
         Some(match operation {
             Op::ActionsList => client.actions().list().await.map(drop),
             Op::ActionsGet => client.actions().get(action).await.map(drop),
@@ -96,11 +91,7 @@ impl Runs {
     async fn formats(&self, operation: Operation) -> Option<Result<()>> {
         use Operation as Op;
 
-        let Self {
-            client,
-            format_run: run,
-            ..
-        } = self;
+        let Self { client, format_run: run, .. } = self;
         let start = async |format: &str| {
             let start = client.formats().run(format, format_body());
             start.await.map(drop)
@@ -137,11 +128,7 @@ impl Runs {
     async fn others(&self, operation: Operation) -> Option<Result<()>> {
         use Operation as Op;
 
-        let Self {
-            client,
-            agent_run: run,
-            ..
-        } = self;
+        let Self { client, agent_run: run, .. } = self;
         Some(match operation {
             Op::AgentCompletionsCreate => {
                 let start = client.agents().run(agent_body());

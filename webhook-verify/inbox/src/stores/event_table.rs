@@ -106,9 +106,7 @@ impl<P> EventTable<P> {
 
     /// Returns all events, oldest first.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, &Entry<P>)> {
-        self.by_number
-            .iter()
-            .map(|(number, entry)| (*number, entry))
+        self.by_number.iter().map(|(number, entry)| (*number, entry))
     }
 
     /// Returns all events, oldest first.
@@ -128,10 +126,7 @@ impl<P> EventTable<P> {
 
     /// Returns the events that may be claimed, oldest first.
     pub(super) fn claimable(&self, request: &ClaimRequest, now: i64) -> Vec<u64> {
-        let due = self
-            .due
-            .range(..=(now, u64::MAX))
-            .map(|(_, number)| *number);
+        let due = self.due.range(..=(now, u64::MAX)).map(|(_, number)| *number);
         due.filter(|number| !request.in_order || self.is_first(*number))
             .take(request.limit)
             .collect()
@@ -244,11 +239,8 @@ impl<P> EventTable<P> {
 
     /// Returns the pending events that may be claimed after a delay, and when they were received.
     pub(super) fn delayed(&self) -> Vec<(u64, i64)> {
-        let is_delayed = |entry: &Entry<P>| {
-            entry
-                .due_at()
-                .is_some_and(|due_at| due_at > entry.received_at)
-        };
+        let is_delayed =
+            |entry: &Entry<P>| entry.due_at().is_some_and(|due_at| due_at > entry.received_at);
         self.iter()
             .filter(|(_, entry)| is_delayed(entry))
             .map(|(number, entry)| (number, entry.received_at))
@@ -290,9 +282,7 @@ impl<P> EventTable<P> {
     pub(super) fn evicted(&self) -> impl Iterator<Item = (&DedupeKey, i64)> {
         let known = &self.evicted.finished_at;
         let order = self.evicted.order.iter();
-        order
-            .filter(|(at, key)| known.get(key) == Some(at))
-            .map(|(at, key)| (key, *at))
+        order.filter(|(at, key)| known.get(key) == Some(at)).map(|(at, key)| (key, *at))
     }
 
     /// Removes the keys of events that were finished before a time.
@@ -378,9 +368,7 @@ impl<P> Entry<P> {
             key,
             event_type,
             received_at,
-            state: State::Pending {
-                due_at: received_at,
-            },
+            state: State::Pending { due_at: received_at },
             attempts: 0,
             claims: 0,
             last_error: None,

@@ -99,9 +99,7 @@ impl MemoryEvents {
 impl Payload {
     fn size(&self) -> usize {
         let headers = self.headers.iter();
-        headers.fold(self.body.len(), |sum, (name, value)| {
-            sum + name.as_str().len() + value.len()
-        })
+        headers.fold(self.body.len(), |sum, (name, value)| sum + name.as_str().len() + value.len())
     }
 }
 
@@ -114,10 +112,7 @@ impl Store for MemoryStore {
         if key.as_ref().is_some_and(|key| events.table.is_known(key)) {
             return Ok(InsertOutcome::Duplicate);
         }
-        let payload = Payload {
-            headers: event.headers,
-            body: event.body,
-        };
+        let payload = Payload { headers: event.headers, body: event.body };
         let size = payload.size();
         if let Some(max_bytes) = self.max_bytes
             && !events.make_room(size, max_bytes)
@@ -185,9 +180,7 @@ impl Store for MemoryStore {
         let now = self.clock.millis();
         let events = self.events();
         let numbers = events.table.list(query, now).into_iter();
-        Ok(numbers
-            .filter_map(|number| events.stored(number, now))
-            .collect())
+        Ok(numbers.filter_map(|number| events.stored(number, now)).collect())
     }
 
     async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError> {

@@ -177,11 +177,7 @@ impl PostgresStore {
     /// written.
     pub async fn connect(address: &str) -> Result<Self, StoreError> {
         let connector = connect::Connector::new(address)?;
-        let store = Self {
-            pool: connector.pool()?,
-            wake_up: WakeUp::new(connector),
-            clock: None,
-        };
+        let store = Self { pool: connector.pool()?, wake_up: WakeUp::new(connector), clock: None };
         store.create_table().await?;
         Ok(store)
     }
@@ -301,10 +297,7 @@ impl Store for PostgresStore {
             }
             HandlingOutcome::Dead { reason } => ("dead", None, Some(reason)),
         };
-        match self
-            .execute(FINISH, &[&id, &claim, &state, &after, &error])
-            .await?
-        {
+        match self.execute(FINISH, &[&id, &claim, &state, &after, &error]).await? {
             0 => Err(StoreError::lease_lost(lease)),
             _ => Ok(()),
         }
@@ -322,10 +315,7 @@ impl Store for PostgresStore {
             return Ok(None);
         };
         let rows = self.query(GET, &[&id]).await?;
-        rows.first()
-            .map(stored_event)
-            .transpose()
-            .map_err(query_error)
+        rows.first().map(stored_event).transpose().map_err(query_error)
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {
@@ -346,10 +336,7 @@ impl Store for PostgresStore {
                 let Some(id) = row_id(id) else { return Ok(0) };
                 self.execute(&format!("{REPLAY} id = $2"), &[&id]).await?
             }
-            ReplayFilter::Dead => {
-                self.execute(&format!("{REPLAY} state = 'dead'"), &[])
-                    .await?
-            }
+            ReplayFilter::Dead => self.execute(&format!("{REPLAY} state = 'dead'"), &[]).await?,
             ReplayFilter::ReceivedIn(range) => {
                 let sql = format!("{REPLAY} received_at >= $2 AND received_at < $3");
                 self.execute(&sql, &[&range.start, &range.end]).await?
@@ -449,8 +436,5 @@ fn milliseconds(duration: Duration) -> f64 {
 fn query_error(error: tokio_postgres::Error) -> StoreError {
     // The message of the server is in the source, not in the error itself.
     let cause = std::error::Error::source(&error).map(ToString::to_string);
-    StoreError::unavailable(
-        "the database failed",
-        cause.unwrap_or_else(|| error.to_string()),
-    )
+    StoreError::unavailable("the database failed", cause.unwrap_or_else(|| error.to_string()))
 }

@@ -145,9 +145,7 @@ impl RedisStore {
 
     async fn run<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, StoreError> {
         let mut connection = self.connection.clone();
-        call.invoke_async(&mut connection)
-            .await
-            .map_err(redis_error)
+        call.invoke_async(&mut connection).await.map_err(redis_error)
     }
 
     async fn now(&self) -> Result<i64, StoreError> {
@@ -170,10 +168,8 @@ impl RedisStore {
             pipeline.hgetall(self.key(&format!("event:{id}")));
         }
         let mut connection = self.connection.clone();
-        let events: Vec<Fields> = pipeline
-            .query_async(&mut connection)
-            .await
-            .map_err(redis_error)?;
+        let events: Vec<Fields> =
+            pipeline.query_async(&mut connection).await.map_err(redis_error)?;
         // An event may have been purged in between.
         let present = events.iter().filter(|fields| !fields.is_empty());
         Ok(present.map(|fields| stored_event(fields, now)).collect())
@@ -199,18 +195,14 @@ impl Store for RedisStore {
         let resource = event.dedupe_key.as_ref().map_or("", DedupeKey::resource_id);
         let mut call = self.call(&self.scripts.insert);
         call.arg(key).arg(&event.event_type).arg(resource);
-        call.arg(headers::to_json(&event.headers))
-            .arg(&event.body[..]);
+        call.arg(headers::to_json(&event.headers)).arg(&event.body[..]);
         let id: Option<String> = self.run(&call).await?;
-        Ok(id.map_or(InsertOutcome::Duplicate, |id| {
-            InsertOutcome::Inserted(EventId::new(id))
-        }))
+        Ok(id.map_or(InsertOutcome::Duplicate, |id| InsertOutcome::Inserted(EventId::new(id))))
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
         let mut call = self.call(&self.scripts.claim);
-        call.arg(duration_millis(request.lease_duration))
-            .arg(&request.worker);
+        call.arg(duration_millis(request.lease_duration)).arg(&request.worker);
         call.arg(request.limit).arg(u8::from(request.in_order));
         let (now, claimed): (i64, Vec<Fields>) = self.run(&call).await?;
         let claimed = claimed.iter().map(|fields| {
@@ -223,9 +215,7 @@ impl Store for RedisStore {
 
     async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
         let mut call = self.call(&self.scripts.extend);
-        call.arg(lease.id().as_str())
-            .arg(lease.token())
-            .arg(duration_millis(duration));
+        call.arg(lease.id().as_str()).arg(lease.token()).arg(duration_millis(duration));
         match self.run(&call).await? {
             true => Ok(()),
             false => Err(StoreError::lease_lost(lease)),
@@ -296,9 +286,7 @@ impl Store for RedisStore {
             ReplayFilter::ReceivedIn(range) => {
                 let to = format!("({}", to_millis(range.end));
                 let key = self.key("received");
-                connection
-                    .zrangebyscore(key, to_millis(range.start), to)
-                    .await
+                connection.zrangebyscore(key, to_millis(range.start), to).await
             }
         };
         self.replay_ids(ids.map_err(redis_error)?).await
@@ -335,17 +323,14 @@ impl Store for RedisStore {
             if waiting.is_none() {
                 // The response comes after the wait, so it has no timeout of its own.
                 let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
-                let connection = self
-                    .client
-                    .get_multiplexed_async_connection_with_config(&config);
+                let connection = self.client.get_multiplexed_async_connection_with_config(&config);
                 *waiting = Some(connection.await?);
             }
             let Some(connection) = waiting.as_mut() else {
                 return Ok(());
             };
             let mut wait = redis::cmd("BLPOP");
-            wait.arg(self.key("wake"))
-                .arg(timeout.as_secs_f64().max(0.01));
+            wait.arg(self.key("wake")).arg(timeout.as_secs_f64().max(0.01));
             let result: Result<redis::Value, RedisError> = wait.query_async(connection).await;
             if result.is_err() {
                 *waiting = None;
@@ -362,9 +347,7 @@ impl Store for RedisStore {
 impl fmt::Debug for RedisStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The address may contain a password.
-        f.debug_struct("RedisStore")
-            .field("prefix", &self.prefix)
-            .finish_non_exhaustive()
+        f.debug_struct("RedisStore").field("prefix", &self.prefix).finish_non_exhaustive()
     }
 }
 
@@ -384,19 +367,13 @@ fn stored_event(fields: &Fields, now: i64) -> StoredEvent {
         dedupe_key: has_key.then(|| DedupeKey::new(&event_type, resource_id)),
         event_type,
         headers: headers::from_json(&text(fields, "headers")),
-        body: fields
-            .get("body")
-            .cloned()
-            .map(Bytes::from)
-            .unwrap_or_default(),
+        body: fields.get("body").cloned().map(Bytes::from).unwrap_or_default(),
         received_at: from_millis(time("received_at").unwrap_or_default()),
         state,
         attempts: text(fields, "attempts").parse().unwrap_or_default(),
         due_at: due_at.map(from_millis),
         finished_at: time("finished_at").map(from_millis),
-        last_error: fields
-            .contains_key("last_error")
-            .then(|| text(fields, "last_error")),
+        last_error: fields.contains_key("last_error").then(|| text(fields, "last_error")),
     }
 }
 

@@ -134,11 +134,9 @@ impl SqliteStore {
     /// Returns an error if the file cannot be opened or written, or is not a database.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        Connection::open(path)
-            .and_then(Self::prepare)
-            .map_err(|error| {
-                StoreError::unavailable(&format!("cannot open {}", path.display()), error)
-            })
+        Connection::open(path).and_then(Self::prepare).map_err(|error| {
+            StoreError::unavailable(&format!("cannot open {}", path.display()), error)
+        })
     }
 
     /// Creates a store from a connection. Creates the table if it does not exist.
@@ -155,10 +153,7 @@ impl SqliteStore {
         connection.pragma_update(None, "journal_mode", "wal")?;
         connection.pragma_update(None, "synchronous", "full")?;
         connection.execute_batch(SCHEMA)?;
-        Ok(Self {
-            connection: Arc::new(Mutex::new(connection)),
-            clock: Clock::system(),
-        })
+        Ok(Self { connection: Arc::new(Mutex::new(connection)), clock: Clock::system() })
     }
 
     /// Sets the clock, for tests.
@@ -200,14 +195,11 @@ impl SqliteStore {
         let (Some(id), Ok(claim)) = (row_id(lease.id()), lease.token().parse::<i64>()) else {
             return Err(StoreError::lease_lost(lease));
         };
-        let values: Vec<Value> = [Value::Integer(id), Value::Integer(claim)]
-            .into_iter()
-            .chain(values)
-            .collect();
+        let values: Vec<Value> =
+            [Value::Integer(id), Value::Integer(claim)].into_iter().chain(values).collect();
         let changed = self
             .with_transaction(move |db| {
-                db.prepare_cached(sql)?
-                    .execute(rusqlite::params_from_iter(values))
+                db.prepare_cached(sql)?.execute(rusqlite::params_from_iter(values))
             })
             .await?;
         match changed {
@@ -230,9 +222,7 @@ impl Store for SqliteStore {
                 insert.query_row(row, |row| row.get::<_, i64>(0)).optional()
             })
             .await?;
-        Ok(id.map_or(InsertOutcome::Duplicate, |id| {
-            InsertOutcome::Inserted(event_id(id))
-        }))
+        Ok(id.map_or(InsertOutcome::Duplicate, |id| InsertOutcome::Inserted(event_id(id))))
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
@@ -259,12 +249,8 @@ impl Store for SqliteStore {
     }
 
     async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
-        let until = self
-            .clock
-            .millis()
-            .saturating_add(duration_millis(duration));
-        self.with_lease(lease, EXTEND, vec![Value::Integer(until)])
-            .await
+        let until = self.clock.millis().saturating_add(duration_millis(duration));
+        self.with_lease(lease, EXTEND, vec![Value::Integer(until)]).await
     }
 
     async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
@@ -273,31 +259,20 @@ impl Store for SqliteStore {
             HandlingOutcome::Handled => ("handled", Value::Null, Value::Integer(now), Value::Null),
             HandlingOutcome::Retry { after, error } => {
                 let due_at = now.saturating_add(duration_millis(after));
-                (
-                    "pending",
-                    Value::Integer(due_at),
-                    Value::Null,
-                    Value::Text(error),
-                )
+                ("pending", Value::Integer(due_at), Value::Null, Value::Text(error))
             }
-            HandlingOutcome::Dead { reason } => (
-                "dead",
-                Value::Null,
-                Value::Integer(now),
-                Value::Text(reason),
-            ),
+            HandlingOutcome::Dead { reason } => {
+                ("dead", Value::Null, Value::Integer(now), Value::Text(reason))
+            }
         };
         let state = Value::Text(state.to_owned());
-        self.with_lease(lease, FINISH, vec![state, due_at, finished_at, error])
-            .await
+        self.with_lease(lease, FINISH, vec![state, due_at, finished_at, error]).await
     }
 
     async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
         let key = key.clone();
         self.with_transaction(move |db| {
-            let rows = db
-                .prepare_cached(FORGET)?
-                .execute([key.event(), key.resource_id()])?;
+            let rows = db.prepare_cached(FORGET)?.execute([key.event(), key.resource_id()])?;
             Ok(rows > 0)
         })
         .await
@@ -325,9 +300,8 @@ impl Store for SqliteStore {
         let state = query.state.map(EventState::as_str);
         self.with_transaction(move |db| {
             let mut list = db.prepare_cached(LIST)?;
-            let rows = list.query_map(params![before, state, now, limit], |row| {
-                stored_event(row, now)
-            })?;
+            let rows =
+                list.query_map(params![before, state, now, limit], |row| stored_event(row, now))?;
             rows.collect()
         })
         .await
@@ -436,10 +410,7 @@ fn database_error(error: rusqlite::Error) -> StoreError {
         Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt)
     );
     match is_damaged {
-        true => StoreError::new(
-            StoreErrorKind::Invalid,
-            format!("not a valid database: {error}"),
-        ),
+        true => StoreError::new(StoreErrorKind::Invalid, format!("not a valid database: {error}")),
         false => StoreError::unavailable("the database failed", error),
     }
 }

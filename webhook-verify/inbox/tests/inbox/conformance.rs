@@ -107,23 +107,14 @@ async fn an_event_is_stored_once(test: TestStore) {
     let store = &*test.store;
     let event = job_event("job.completed", "job_1");
     let id = insert(store, event.clone()).await;
-    assert_eq!(
-        store.insert(event.clone()).await.unwrap(),
-        InsertOutcome::Duplicate
-    );
+    assert_eq!(store.insert(event.clone()).await.unwrap(), InsertOutcome::Duplicate);
     // Another event of the same job is not a duplicate.
     insert(store, job_event("job.failed", "job_1")).await;
     // Neither a lease nor an outcome changes that the event is known.
     let claimed = claim_one(store).await.unwrap();
     assert_eq!(claimed.event.id, id);
-    assert_eq!(
-        store.insert(event.clone()).await.unwrap(),
-        InsertOutcome::Duplicate
-    );
-    store
-        .finish(&claimed.lease, HandlingOutcome::Handled)
-        .await
-        .unwrap();
+    assert_eq!(store.insert(event.clone()).await.unwrap(), InsertOutcome::Duplicate);
+    store.finish(&claimed.lease, HandlingOutcome::Handled).await.unwrap();
     assert_eq!(store.insert(event).await.unwrap(), InsertOutcome::Duplicate);
     assert_eq!(store.list(&ListQuery::default()).await.unwrap().len(), 2);
 }
@@ -146,8 +137,7 @@ async fn events_of_unknown_types_are_told_apart_by_their_bodies(test: TestStore)
 async fn a_stored_event_is_returned_unchanged(test: TestStore) {
     let mut new = job_event("job.completed", "job_1");
     new.body = bytes::Bytes::from_static(b"\x00\xff not UTF-8 \n");
-    new.headers
-        .append("x-odd", http::HeaderValue::from_bytes(b"\xff\x80").unwrap());
+    new.headers.append("x-odd", http::HeaderValue::from_bytes(b"\xff\x80").unwrap());
     let id = insert(&*test.store, new.clone()).await;
     let stored = test.store.get(&id).await.unwrap().unwrap();
     assert_eq!((stored.id, stored.dedupe_key), (id, new.dedupe_key));
@@ -157,13 +147,7 @@ async fn a_stored_event_is_returned_unchanged(test: TestStore) {
     );
     assert_eq!((stored.state, stored.attempts), (EventState::Pending, 0));
     assert_eq!((stored.received_at, stored.last_error), (test.now(), None));
-    assert!(
-        test.store
-            .get(&EventId::new("no such event"))
-            .await
-            .unwrap()
-            .is_none()
-    );
+    assert!(test.store.get(&EventId::new("no such event")).await.unwrap().is_none());
 }
 
 async fn events_are_claimed_oldest_first_and_once(test: TestStore) {
@@ -172,29 +156,17 @@ async fn events_are_claimed_oldest_first_and_once(test: TestStore) {
         insert(store, job_event("job.completed", job)).await;
         test.advance(SECOND);
     }
-    let first = store
-        .claim(&ClaimRequest::new("a", LEASE).limit(2))
-        .await
-        .unwrap();
-    let second = store
-        .claim(&ClaimRequest::new("b", LEASE).limit(2))
-        .await
-        .unwrap();
+    let first = store.claim(&ClaimRequest::new("a", LEASE).limit(2)).await.unwrap();
+    let second = store.claim(&ClaimRequest::new("b", LEASE).limit(2)).await.unwrap();
     let jobs = |claimed: &[ClaimedEvent]| -> Vec<String> {
-        let keys = claimed
-            .iter()
-            .map(|claimed| claimed.event.dedupe_key.as_ref().unwrap());
+        let keys = claimed.iter().map(|claimed| claimed.event.dedupe_key.as_ref().unwrap());
         keys.map(|key| key.resource_id().to_owned()).collect()
     };
     assert_eq!(jobs(&first), ["job:job_1", "job:job_2"]);
     assert_eq!(jobs(&second), ["job:job_3"]);
     assert!(claim_one(store).await.is_none());
     assert!(first.iter().all(|claimed| claimed.event.attempts == 1));
-    assert!(
-        first
-            .iter()
-            .all(|claimed| claimed.event.state == EventState::InProgress)
-    );
+    assert!(first.iter().all(|claimed| claimed.event.state == EventState::InProgress));
 }
 
 async fn simultaneous_inserts_of_one_key_store_one_event(test: TestStore) {
@@ -202,39 +174,23 @@ async fn simultaneous_inserts_of_one_key_store_one_event(test: TestStore) {
     for number in 0..32 {
         let store = match number % 2 {
             0 => Arc::clone(&test.store),
-            _ => test
-                .open_again()
-                .await
-                .unwrap_or_else(|| Arc::clone(&test.store)),
+            _ => test.open_again().await.unwrap_or_else(|| Arc::clone(&test.store)),
         };
-        tasks.spawn(async move {
-            store
-                .insert(job_event("job.completed", "job_1"))
-                .await
-                .unwrap()
-        });
+        tasks
+            .spawn(async move { store.insert(job_event("job.completed", "job_1")).await.unwrap() });
     }
     let inserted = tasks.join_all().await;
-    let new = inserted
-        .iter()
-        .filter(|inserted| matches!(inserted, InsertOutcome::Inserted(_)));
+    let new = inserted.iter().filter(|inserted| matches!(inserted, InsertOutcome::Inserted(_)));
     assert_eq!(new.count(), 1);
 }
 
 async fn simultaneous_claims_never_share_an_event(test: TestStore) {
     for number in 0..60 {
-        insert(
-            &*test.store,
-            job_event("job.completed", &format!("job_{number}")),
-        )
-        .await;
+        insert(&*test.store, job_event("job.completed", &format!("job_{number}"))).await;
     }
     let mut tasks = tokio::task::JoinSet::new();
     for worker in 0..6 {
-        let store = test
-            .open_again()
-            .await
-            .unwrap_or_else(|| Arc::clone(&test.store));
+        let store = test.open_again().await.unwrap_or_else(|| Arc::clone(&test.store));
         tasks.spawn(async move {
             let request = ClaimRequest::new(format!("worker {worker}"), LEASE).limit(3);
             let mut ids = Vec::new();
@@ -256,10 +212,7 @@ async fn a_retried_event_is_claimed_after_its_delay(test: TestStore) {
     let store = &*test.store;
     let id = insert(store, job_event("job.completed", "job_1")).await;
     let claimed = claim_one(store).await.unwrap();
-    let outcome = HandlingOutcome::Retry {
-        after: Duration::from_secs(30),
-        error: "busy".into(),
-    };
+    let outcome = HandlingOutcome::Retry { after: Duration::from_secs(30), error: "busy".into() };
     store.finish(&claimed.lease, outcome).await.unwrap();
     assert_eq!(state(store, &id).await, EventState::Pending);
     assert!(claim_one(store).await.is_none());
@@ -289,10 +242,7 @@ async fn an_extended_lease_does_not_expire(test: TestStore) {
     store.extend(&claimed.lease, LEASE).await.unwrap();
     test.advance(LEASE - SECOND);
     assert!(claim_one(store).await.is_none());
-    store
-        .finish(&claimed.lease, HandlingOutcome::Handled)
-        .await
-        .unwrap();
+    store.finish(&claimed.lease, HandlingOutcome::Handled).await.unwrap();
 }
 
 async fn a_lost_lease_cannot_finish_the_event(test: TestStore) {
@@ -301,19 +251,13 @@ async fn a_lost_lease_cannot_finish_the_event(test: TestStore) {
     let lost = claim_one(store).await.unwrap().lease;
     test.advance(LEASE);
     let held = claim_one(store).await.unwrap().lease;
-    let error = store
-        .finish(&lost, HandlingOutcome::Handled)
-        .await
-        .unwrap_err();
+    let error = store.finish(&lost, HandlingOutcome::Handled).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::LeaseLost);
     let error = store.extend(&lost, LEASE).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::LeaseLost);
     assert_eq!(state(store, &id).await, EventState::InProgress);
     store.finish(&held, HandlingOutcome::Handled).await.unwrap();
-    let error = store
-        .finish(&held, HandlingOutcome::Handled)
-        .await
-        .unwrap_err();
+    let error = store.finish(&held, HandlingOutcome::Handled).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::LeaseLost);
     assert_eq!(state(store, &id).await, EventState::Handled);
 }
@@ -324,14 +268,8 @@ async fn a_lease_from_before_a_replay_is_lost(test: TestStore) {
     let lost = claim_one(store).await.unwrap().lease;
     test.advance(LEASE);
     let second = claim_one(store).await.unwrap().lease;
-    store
-        .finish(&second, HandlingOutcome::Handled)
-        .await
-        .unwrap();
-    assert_eq!(
-        store.replay(&ReplayFilter::Id(id.clone())).await.unwrap(),
-        1
-    );
+    store.finish(&second, HandlingOutcome::Handled).await.unwrap();
+    assert_eq!(store.replay(&ReplayFilter::Id(id.clone())).await.unwrap(), 1);
     claim_one(store).await.unwrap();
     assert!(store.finish(&lost, HandlingOutcome::Handled).await.is_err());
     assert_eq!(state(store, &id).await, EventState::InProgress);
@@ -348,16 +286,11 @@ async fn events_of_one_resource_are_claimed_in_order(test: TestStore) {
     assert_eq!(first.len(), 2, "the second event of job_1 waits");
     assert!(store.claim(&request).await.unwrap().is_empty());
     for claimed in first {
-        let outcome = HandlingOutcome::Dead {
-            reason: "broken".into(),
-        };
+        let outcome = HandlingOutcome::Dead { reason: "broken".into() };
         store.finish(&claimed.lease, outcome).await.unwrap();
     }
     let second = store.claim(&request).await.unwrap();
-    assert_eq!(
-        second[0].event.dedupe_key,
-        Some(key("job.completed", "job_1"))
-    );
+    assert_eq!(second[0].event.dedupe_key, Some(key("job.completed", "job_1")));
 }
 
 async fn a_forgotten_event_is_accepted_again(test: TestStore) {
@@ -365,16 +298,10 @@ async fn a_forgotten_event_is_accepted_again(test: TestStore) {
     let key = key("job.completed", "job_1");
     assert!(!store.forget(&key).await.unwrap());
     insert(store, job_event("job.completed", "job_1")).await;
-    assert!(
-        !store.forget(&key).await.unwrap(),
-        "it is still to be handled"
-    );
+    assert!(!store.forget(&key).await.unwrap(), "it is still to be handled");
     let claimed = claim_one(store).await.unwrap();
     assert!(!store.forget(&key).await.unwrap(), "it is being handled");
-    store
-        .finish(&claimed.lease, HandlingOutcome::Handled)
-        .await
-        .unwrap();
+    store.finish(&claimed.lease, HandlingOutcome::Handled).await.unwrap();
     assert!(store.forget(&key).await.unwrap());
     assert!(!store.forget(&key).await.unwrap());
     let id = insert(store, job_event("job.completed", "job_1")).await;
@@ -386,18 +313,8 @@ async fn finished_events_are_replayed(test: TestStore) {
     let mut ids = Vec::new();
     for (job, outcome) in [
         ("job_1", HandlingOutcome::Handled),
-        (
-            "job_2",
-            HandlingOutcome::Dead {
-                reason: "broken".into(),
-            },
-        ),
-        (
-            "job_3",
-            HandlingOutcome::Dead {
-                reason: "broken".into(),
-            },
-        ),
+        ("job_2", HandlingOutcome::Dead { reason: "broken".into() }),
+        ("job_3", HandlingOutcome::Dead { reason: "broken".into() }),
     ] {
         ids.push(insert(store, job_event("job.completed", job)).await);
         let claimed = claim_one(store).await.unwrap();
@@ -406,35 +323,17 @@ async fn finished_events_are_replayed(test: TestStore) {
     }
     let pending = insert(store, job_event("job.completed", "job_4")).await;
     assert_eq!(store.replay(&ReplayFilter::Id(pending)).await.unwrap(), 0);
-    assert_eq!(
-        store
-            .replay(&ReplayFilter::Id(ids[1].clone()))
-            .await
-            .unwrap(),
-        1
-    );
+    assert_eq!(store.replay(&ReplayFilter::Id(ids[1].clone())).await.unwrap(), 1);
     let replayed = store.get(&ids[1]).await.unwrap().unwrap();
-    assert_eq!(
-        (replayed.state, replayed.attempts),
-        (EventState::Pending, 0)
-    );
+    assert_eq!((replayed.state, replayed.attempts), (EventState::Pending, 0));
     assert_eq!(store.replay(&ReplayFilter::Dead).await.unwrap(), 1);
     assert_eq!(state(store, &ids[2]).await, EventState::Pending);
     let start = test.now() - SECOND * 3;
     let range = start..start + SECOND;
-    assert_eq!(
-        store
-            .replay(&ReplayFilter::ReceivedIn(range))
-            .await
-            .unwrap(),
-        1
-    );
+    assert_eq!(store.replay(&ReplayFilter::ReceivedIn(range)).await.unwrap(), 1);
     assert_eq!(state(store, &ids[0]).await, EventState::Pending);
     // A replayed event is still known.
-    let duplicate = store
-        .insert(job_event("job.completed", "job_1"))
-        .await
-        .unwrap();
+    let duplicate = store.insert(job_event("job.completed", "job_1")).await.unwrap();
     assert_eq!(duplicate, InsertOutcome::Duplicate);
 }
 
@@ -442,10 +341,7 @@ async fn purged_events_are_gone(test: TestStore) {
     let store = &*test.store;
     let old = insert(store, job_event("job.completed", "job_1")).await;
     let claimed = claim_one(store).await.unwrap();
-    store
-        .finish(&claimed.lease, HandlingOutcome::Handled)
-        .await
-        .unwrap();
+    store.finish(&claimed.lease, HandlingOutcome::Handled).await.unwrap();
     let unfinished = insert(store, job_event("job.completed", "job_2")).await;
     test.advance(Duration::from_secs(3600));
     assert_eq!(store.purge(Duration::from_secs(3601)).await.unwrap(), 0);
@@ -479,13 +375,8 @@ async fn lists_are_newest_first_and_paged(test: TestStore) {
 
 async fn stats_count_states_and_the_oldest_age(test: TestStore) {
     let store = &*test.store;
-    assert_eq!(
-        store.stats().await.unwrap(),
-        svc_webhook_inbox::StoreStats::default()
-    );
-    let dead = HandlingOutcome::Dead {
-        reason: "broken".into(),
-    };
+    assert_eq!(store.stats().await.unwrap(), svc_webhook_inbox::StoreStats::default());
+    let dead = HandlingOutcome::Dead { reason: "broken".into() };
     for (job, outcome) in [("job_1", HandlingOutcome::Handled), ("job_2", dead)] {
         insert(store, job_event("job.completed", job)).await;
         let claimed = claim_one(store).await.unwrap();
@@ -496,10 +387,7 @@ async fn stats_count_states_and_the_oldest_age(test: TestStore) {
     test.advance(Duration::from_secs(10));
     insert(store, job_event("job.completed", "job_4")).await;
     let stats = store.stats().await.unwrap();
-    assert_eq!(
-        (stats.pending, stats.in_progress, stats.handled, stats.dead),
-        (1, 1, 1, 1)
-    );
+    assert_eq!((stats.pending, stats.in_progress, stats.handled, stats.dead), (1, 1, 1, 1));
     assert_eq!(stats.oldest_unfinished_age, Some(Duration::from_secs(10)));
     test.advance(LEASE);
     let stats = store.stats().await.unwrap();
@@ -511,17 +399,11 @@ async fn another_process_sees_the_same_events(test: TestStore) {
     let Some(other) = test.open_again().await else {
         return;
     };
-    let duplicate = other
-        .insert(job_event("job.completed", "job_1"))
-        .await
-        .unwrap();
+    let duplicate = other.insert(job_event("job.completed", "job_1")).await.unwrap();
     assert_eq!(duplicate, InsertOutcome::Duplicate);
     let claimed = claim_one(&*other).await.unwrap();
     assert_eq!(state(&*test.store, &id).await, EventState::InProgress);
-    test.store
-        .finish(&claimed.lease, HandlingOutcome::Handled)
-        .await
-        .unwrap();
+    test.store.finish(&claimed.lease, HandlingOutcome::Handled).await.unwrap();
     assert_eq!(state(&*other, &id).await, EventState::Handled);
 }
 
@@ -568,10 +450,7 @@ mod crashes {
             insert(&*test.store, event).await;
         }
         let claimed = claim_one(&*test.store).await.unwrap();
-        test.store
-            .finish(&claimed.lease, HandlingOutcome::Handled)
-            .await
-            .unwrap();
+        test.store.finish(&claimed.lease, HandlingOutcome::Handled).await.unwrap();
     }
 
     async fn recover(test: TestStore) {
@@ -584,9 +463,6 @@ mod crashes {
         let stats = test.store.stats().await.unwrap();
         assert_eq!((stats.handled, stats.pending), (1, 19));
         let event = job_event("job.completed", "job_7");
-        assert_eq!(
-            test.store.insert(event).await.unwrap(),
-            InsertOutcome::Duplicate
-        );
+        assert_eq!(test.store.insert(event).await.unwrap(), InsertOutcome::Duplicate);
     }
 }

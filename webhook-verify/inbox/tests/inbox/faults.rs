@@ -45,14 +45,8 @@ async fn postgres_loses_responses() {
     };
     let folder = tempfile::tempdir().unwrap();
     let socket = ".s.PGSQL.5432";
-    let proxy = Proxy::unix(
-        &folder.path().join(socket),
-        server.folder().path().join(socket),
-    );
-    let address = format!(
-        "host={} user=postgres dbname=postgres",
-        folder.path().display()
-    );
+    let proxy = Proxy::unix(&folder.path().join(socket), server.folder().path().join(socket));
+    let address = format!("host={} user=postgres dbname=postgres", folder.path().display());
     let store = PostgresStore::connect(&address).await.unwrap();
     let direct = PostgresStore::connect(&server.address()).await.unwrap();
     lose_responses(&proxy, &store, &direct).await;
@@ -104,17 +98,10 @@ async fn recover(store: Arc<dyn Store>, accepted: usize) {
     let stats = store.stats().await.unwrap();
     let pending = usize::try_from(stats.pending).unwrap();
     // The event that was answered with an error may have been stored nevertheless.
-    assert!(
-        (accepted + 1..=accepted + 2).contains(&pending),
-        "{accepted} {pending}"
-    );
+    assert!((accepted + 1..=accepted + 2).contains(&pending), "{accepted} {pending}");
     let mut tasks = Vec::new();
     for number in 0..accepted {
-        tasks.push(
-            store
-                .insert(job_event("job.completed", &format!("job_{number}")))
-                .await,
-        );
+        tasks.push(store.insert(job_event("job.completed", &format!("job_{number}"))).await);
     }
     let is_duplicate = |outcome: &Result<_, _>| matches!(outcome, Ok(InsertOutcome::Duplicate));
     assert!(tasks.iter().all(is_duplicate));
@@ -174,9 +161,7 @@ async fn sqlite_on_a_full_disk() {
     let store = svc_webhook_inbox::SqliteStore::from_connection(connection).unwrap();
     drop(store);
     let connection = rusqlite::Connection::open(folder.path().join("inbox.db")).unwrap();
-    connection
-        .pragma_update(None, "max_page_count", 60)
-        .unwrap();
+    connection.pragma_update(None, "max_page_count", 60).unwrap();
     let store = svc_webhook_inbox::SqliteStore::from_connection(connection).unwrap();
     let mut accepted = 0;
     for number in 0..1000 {

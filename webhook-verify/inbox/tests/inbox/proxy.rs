@@ -52,9 +52,7 @@ impl Proxy {
     }
 
     fn new() -> Self {
-        Self {
-            loses_responses: Arc::default(),
-        }
+        Self { loses_responses: Arc::default() }
     }
 
     /// Sets whether responses are lost, and their connections with them.
@@ -71,10 +69,7 @@ async fn forward(
 ) {
     let mut buffer = vec![0; 64 * 1024];
     while let Ok(length @ 1..) = from.read(&mut buffer).await {
-        if loses
-            .as_ref()
-            .is_some_and(|loses| loses.load(Ordering::SeqCst))
-        {
+        if loses.as_ref().is_some_and(|loses| loses.load(Ordering::SeqCst)) {
             break;
         }
         if to.write_all(&buffer[..length]).await.is_err() {

@@ -29,9 +29,7 @@ fn receiver() -> WebhookReceiver {
 
 fn delivery(keys: KeySet, timestamp: u64, body: &str) -> Request<Body> {
     let headers: HeaderMap = Signer::new(keys).sign(timestamp, body).into();
-    let mut request = Request::post("/webhooks")
-        .body(Body::from(body.to_owned()))
-        .unwrap();
+    let mut request = Request::post("/webhooks").body(Body::from(body.to_owned())).unwrap();
     *request.headers_mut() = headers;
     request
 }
@@ -87,17 +85,11 @@ async fn other_deliveries_are_rejected_and_not_stored() {
     let large = format!(r#"{{"event":"job.completed","x":"{}"}}"#, "x".repeat(2000));
     for router in routers(&inbox) {
         for (request, status) in [
-            (
-                delivery(forged.clone(), NOW, BODY),
-                StatusCode::UNAUTHORIZED,
-            ),
+            (delivery(forged.clone(), NOW, BODY), StatusCode::UNAUTHORIZED),
             (delivery(keys(), NOW - 301, BODY), StatusCode::UNAUTHORIZED),
             (delivery(keys(), NOW, "[1, 2]"), StatusCode::BAD_REQUEST),
             (delivery(keys(), NOW, &large), StatusCode::PAYLOAD_TOO_LARGE),
-            (
-                Request::post("/webhooks").body(Body::from(BODY)).unwrap(),
-                StatusCode::BAD_REQUEST,
-            ),
+            (Request::post("/webhooks").body(Body::from(BODY)).unwrap(), StatusCode::BAD_REQUEST),
         ] {
             assert_eq!(send(&router, request).await.status(), status);
         }
@@ -119,10 +111,7 @@ async fn a_failed_store_is_answered_503_with_retry_after() {
 struct BrokenStore;
 
 fn broken<T>() -> Result<T, StoreError> {
-    Err(StoreError::unavailable(
-        "cannot connect",
-        "connection refused",
-    ))
+    Err(StoreError::unavailable("cannot connect", "connection refused"))
 }
 
 #[async_trait]

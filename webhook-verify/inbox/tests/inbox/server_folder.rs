@@ -20,23 +20,14 @@ impl ServerFolder {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
-        Self {
-            folder,
-            is_mounted: false,
-        }
+        Self { folder, is_mounted: false }
     }
 
     /// Mounts a small disk, or says what is missing.
     pub(crate) fn on_small_disk(megabytes: u32) -> Option<Self> {
         let mut folder = Self::new();
         let mut mount = Command::new("mount");
-        mount.args([
-            "-t",
-            "tmpfs",
-            "-o",
-            &format!("size={megabytes}m,mode=777"),
-            "tmpfs",
-        ]);
+        mount.args(["-t", "tmpfs", "-o", &format!("size={megabytes}m,mode=777"), "tmpfs"]);
         mount.arg(folder.path());
         folder.is_mounted = is_root() && mount.status().is_ok_and(|status| status.success());
         if !folder.is_mounted {

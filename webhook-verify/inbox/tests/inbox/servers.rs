@@ -47,10 +47,7 @@ impl Postgres {
         };
         let data = folder.path().join("data");
         if is_root() {
-            let status = Command::new("install")
-                .args(["-d", "-o", "postgres"])
-                .arg(&data)
-                .status();
+            let status = Command::new("install").args(["-d", "-o", "postgres"]).arg(&data).status();
             assert!(status.unwrap().success());
         }
         let mut initdb = as_postgres(programs.join("initdb"));
@@ -61,12 +58,7 @@ impl Postgres {
             .arg("--wal-segsize=1");
         assert!(initdb.stdout(Stdio::null()).status().unwrap().success());
         let process = run_postgres(&programs, folder.path());
-        let mut server = Self {
-            programs,
-            folder,
-            process,
-            schemas: AtomicU32::new(0),
-        };
+        let mut server = Self { programs, folder, process, schemas: AtomicU32::new(0) };
         server.wait_until_ready();
         Some(server)
     }
@@ -99,24 +91,17 @@ impl Postgres {
     }
 
     pub(crate) fn address(&self) -> String {
-        format!(
-            "host={} user=postgres dbname=postgres",
-            self.folder.path().display()
-        )
+        format!("host={} user=postgres dbname=postgres", self.folder.path().display())
     }
 
     /// Returns an address whose tables are in a schema of its own.
     pub(crate) async fn new_schema(&self) -> String {
         let number = self.schemas.fetch_add(1, Ordering::Relaxed);
         let address = self.address();
-        let (client, connection) = tokio_postgres::connect(&address, tokio_postgres::NoTls)
-            .await
-            .unwrap();
+        let (client, connection) =
+            tokio_postgres::connect(&address, tokio_postgres::NoTls).await.unwrap();
         let connection = tokio::spawn(connection);
-        client
-            .batch_execute(&format!("CREATE SCHEMA test_{number}"))
-            .await
-            .unwrap();
+        client.batch_execute(&format!("CREATE SCHEMA test_{number}")).await.unwrap();
         drop(client);
         connection.await.unwrap().unwrap();
         format!("{address} options='-c search_path=test_{number}'")
@@ -143,11 +128,7 @@ impl Redis {
             return None;
         }
         let process = run_redis(folder.path());
-        let server = Self {
-            folder,
-            process,
-            prefixes: AtomicU32::new(0),
-        };
+        let server = Self { folder, process, prefixes: AtomicU32::new(0) };
         server.wait_until_ready();
         Some(server)
     }
@@ -167,20 +148,13 @@ impl Redis {
     fn wait_until_ready(&self) {
         let socket = self.folder.path().join("socket");
         wait_for("Redis", || {
-            let ping = Command::new("redis-cli")
-                .arg("-s")
-                .arg(&socket)
-                .arg("ping")
-                .output();
+            let ping = Command::new("redis-cli").arg("-s").arg(&socket).arg("ping").output();
             ping.is_ok_and(|output| output.stdout.starts_with(b"PONG"))
         });
     }
 
     pub(crate) fn address(&self) -> String {
-        format!(
-            "redis+unix://{}",
-            self.folder.path().join("socket").display()
-        )
+        format!("redis+unix://{}", self.folder.path().join("socket").display())
     }
 
     pub(crate) fn new_prefix(&self) -> String {
@@ -215,19 +189,12 @@ impl Nats {
             let file = fs::read_dir(&ports).unwrap().flatten().next();
             let text = file.and_then(|file| fs::read_to_string(file.path()).ok());
             // {"nats":["nats://127.0.0.1:40123"], …}
-            let url = text
-                .as_deref()
-                .and_then(|text| text.split("nats://").nth(1));
+            let url = text.as_deref().and_then(|text| text.split("nats://").nth(1));
             let number = url.and_then(|url| url.split('"').next()?.rsplit(':').next());
             port = number.and_then(|number| number.parse().ok());
             port.is_some()
         });
-        let mut server = Self {
-            folder,
-            process,
-            port: port.unwrap(),
-            streams: AtomicU32::new(0),
-        };
+        let mut server = Self { folder, process, port: port.unwrap(), streams: AtomicU32::new(0) };
         server.wait_until_ready();
         Some(server)
     }
@@ -288,11 +255,7 @@ fn run_nats(folder: &Path, port: i32) -> Child {
 
 fn run_postgres(programs: &Path, folder: &Path) -> Child {
     let mut command = as_postgres(programs.join("postgres"));
-    command
-        .arg("-D")
-        .arg(folder.join("data"))
-        .arg("-k")
-        .arg(folder);
+    command.arg("-D").arg(folder.join("data")).arg("-k").arg(folder);
     command.args(["-c", "listen_addresses=", "-c", "max_connections=200"]);
     let log = fs::File::create(folder.join("log")).unwrap();
     command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
@@ -300,21 +263,8 @@ fn run_postgres(programs: &Path, folder: &Path) -> Child {
 
 fn run_redis(folder: &Path) -> Child {
     let mut command = Command::new("redis-server");
-    command.args([
-        "--port",
-        "0",
-        "--appendonly",
-        "yes",
-        "--appendfsync",
-        "always",
-        "--save",
-        "",
-    ]);
-    command
-        .arg("--unixsocket")
-        .arg(folder.join("socket"))
-        .arg("--dir")
-        .arg(folder);
+    command.args(["--port", "0", "--appendonly", "yes", "--appendfsync", "always", "--save", ""]);
+    command.arg("--unixsocket").arg(folder.join("socket")).arg("--dir").arg(folder);
     command.stdout(Stdio::null()).spawn().unwrap()
 }
 
@@ -323,12 +273,7 @@ fn run_redis(folder: &Path) -> Child {
 fn as_postgres(program: impl AsRef<OsStr>) -> Command {
     if is_root() {
         let mut command = Command::new("setpriv");
-        command.args([
-            "--reuid=postgres",
-            "--regid=postgres",
-            "--clear-groups",
-            "--",
-        ]);
+        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "--"]);
         command.arg(program);
         command
     } else {
@@ -344,10 +289,7 @@ pub(crate) fn is_root() -> bool {
 /// Returns the folder of the newest installed version's programs.
 fn postgres_programs() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").ok()?;
-    let newest = versions
-        .flatten()
-        .map(|version| version.path().join("bin"))
-        .max();
+    let newest = versions.flatten().map(|version| version.path().join("bin")).max();
     newest.filter(|folder| folder.join("initdb").exists())
 }
 
@@ -355,9 +297,7 @@ fn is_installed(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = env::split_paths(&path);
     // Where Debian puts servers, which is not in the path of every user.
-    folders
-        .chain(["/usr/sbin".into()])
-        .any(|folder| folder.join(program).exists())
+    folders.chain(["/usr/sbin".into()]).any(|folder| folder.join(program).exists())
 }
 
 #[allow(clippy::print_stderr, reason = "tells the person who runs the tests")]

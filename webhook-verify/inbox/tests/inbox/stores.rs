@@ -65,12 +65,7 @@ pub(crate) fn file() -> TestStore {
     let (clock, millis) = test_clock();
     let folder = tempfile::tempdir().unwrap();
     let store = FileStore::open(folder.path().join("inbox")).unwrap();
-    TestStore {
-        store: Arc::new(store.clock(clock)),
-        millis,
-        reopen: None,
-        _folder: Some(folder),
-    }
+    TestStore { store: Arc::new(store.clock(clock)), millis, reopen: None, _folder: Some(folder) }
 }
 
 pub(crate) fn sqlite() -> TestStore {
@@ -99,12 +94,7 @@ pub(crate) async fn postgres(server: &Postgres) -> TestStore {
             Arc::new(store.clock(clock)) as Arc<dyn Store>
         })
     };
-    TestStore {
-        store: open().await,
-        millis,
-        reopen: Some(Box::new(open)),
-        _folder: None,
-    }
+    TestStore { store: open().await, millis, reopen: Some(Box::new(open)), _folder: None }
 }
 
 /// A store with a prefix of its own.
@@ -118,12 +108,7 @@ pub(crate) async fn redis(server: &Redis) -> TestStore {
             Arc::new(store.prefix(prefix).clock(clock)) as Arc<dyn Store>
         })
     };
-    TestStore {
-        store: open().await,
-        millis,
-        reopen: Some(Box::new(open)),
-        _folder: None,
-    }
+    TestStore { store: open().await, millis, reopen: Some(Box::new(open)), _folder: None }
 }
 
 /// A store with a stream of its own.
@@ -140,12 +125,7 @@ pub(crate) async fn nats(server: &Nats) -> TestStore {
             Arc::new(store.clock(clock)) as Arc<dyn Store>
         })
     };
-    TestStore {
-        store: open().await,
-        millis,
-        reopen: Some(Box::new(open)),
-        _folder: None,
-    }
+    TestStore { store: open().await, millis, reopen: Some(Box::new(open)), _folder: None }
 }
 
 /// An event of a job, with a body of its own.
@@ -157,15 +137,8 @@ pub(crate) fn job_event(event_type: &str, job: &str) -> NewEvent {
 /// An event with the given body.
 pub(crate) fn event(body: &str) -> NewEvent {
     let mut headers = http::HeaderMap::new();
-    headers.insert(
-        "content-type",
-        http::HeaderValue::from_static("application/json"),
-    );
-    NewEvent::new(
-        &Event::parse(body).unwrap(),
-        headers,
-        body.to_owned().into(),
-    )
+    headers.insert("content-type", http::HeaderValue::from_static("application/json"));
+    NewEvent::new(&Event::parse(body).unwrap(), headers, body.to_owned().into())
 }
 
 pub(crate) fn key(event_type: &str, job: &str) -> DedupeKey {

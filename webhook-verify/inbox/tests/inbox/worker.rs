@@ -83,10 +83,7 @@ async fn a_handler_decides_when_to_retry_and_when_to_give_up() {
         record.lock().unwrap().push(start.elapsed().as_secs());
         async move {
             match event.attempts {
-                1 => Err(HandlerError::retry_after(
-                    Duration::from_secs(45),
-                    "not yet",
-                )),
+                1 => Err(HandlerError::retry_after(Duration::from_secs(45), "not yet")),
                 _ => Err(HandlerError::permanent("the job is not ours")),
             }
         }
@@ -107,10 +104,7 @@ async fn a_panicking_handler_is_a_failed_attempt() {
     .run_until(sleep(Duration::from_secs(10)))
     .await;
     let events = events(&inbox).await;
-    assert_eq!(
-        (events[0].state, events[0].attempts),
-        (EventState::Handled, 2)
-    );
+    assert_eq!((events[0].state, events[0].attempts), (EventState::Handled, 2));
     assert!(events[0].last_error.as_deref().unwrap().contains("panic"));
 }
 
@@ -124,10 +118,7 @@ async fn the_lease_of_a_slow_handler_is_extended() {
     .run_until(sleep(Duration::from_secs(110)))
     .await;
     let events = events(&inbox).await;
-    assert_eq!(
-        (events[0].state, events[0].attempts),
-        (EventState::Handled, 1)
-    );
+    assert_eq!((events[0].state, events[0].attempts), (EventState::Handled, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -147,10 +138,7 @@ async fn a_shutdown_waits_for_running_handlers() {
 #[tokio::test(start_paused = true)]
 async fn an_event_whose_workers_die_is_given_up_after_its_attempts() {
     let inbox = inbox(1).await.lease_duration(Duration::from_secs(30));
-    let policy = EventRetryPolicy {
-        max_attempts: 2,
-        ..EventRetryPolicy::default()
-    };
+    let policy = EventRetryPolicy { max_attempts: 2, ..EventRetryPolicy::default() };
     let inbox = inbox.retry_policy(policy);
     for _ in 0..2 {
         assert_eq!(inbox.claim("dies", 1).await.unwrap().len(), 1);
@@ -176,16 +164,11 @@ async fn finished_events_are_purged() {
 async fn a_dead_event_is_forgotten_if_the_inbox_says_so() {
     for forget_dead in [false, true] {
         let inbox = inbox(1).await.forget_dead(forget_dead);
-        Worker::new(inbox.clone(), |_| async {
-            Err(HandlerError::permanent("not ours"))
-        })
-        .run_until(sleep(Duration::from_secs(1)))
-        .await;
-        assert_eq!(inbox.store().stats().await.unwrap().dead, 1);
-        let again = inbox
-            .store()
-            .insert(job_event("job.completed", "job_0"))
+        Worker::new(inbox.clone(), |_| async { Err(HandlerError::permanent("not ours")) })
+            .run_until(sleep(Duration::from_secs(1)))
             .await;
+        assert_eq!(inbox.store().stats().await.unwrap().dead, 1);
+        let again = inbox.store().insert(job_event("job.completed", "job_0")).await;
         let is_new = matches!(again.unwrap(), InsertOutcome::Inserted(_));
         assert_eq!(is_new, forget_dead);
     }

@@ -39,18 +39,11 @@ struct PropertyRow {
 }
 
 fn text() -> impl Strategy<Value = String> {
-    prop_oneof![
-        any::<String>(),
-        "[\\[\\]{}\",;\t\r\n' a-cäß€😀]{0,12}",
-        Just(String::new()),
-    ]
+    prop_oneof![any::<String>(), "[\\[\\]{}\",;\t\r\n' a-cäß€😀]{0,12}", Just(String::new()),]
 }
 
 fn json() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        any::<i64>().prop_map(Value::from),
-        text().prop_map(Value::from)
-    ];
+    let leaf = prop_oneof![any::<i64>().prop_map(Value::from), text().prop_map(Value::from)];
     leaf.prop_recursive(2, 8, 3, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..3).prop_map(Value::from),
@@ -149,10 +142,7 @@ fn write(
 }
 
 fn line_terminator() -> impl Strategy<Value = csv::Terminator> {
-    prop_oneof![
-        Just(csv::Terminator::CRLF),
-        Just(csv::Terminator::Any(b'\n'))
-    ]
+    prop_oneof![Just(csv::Terminator::CRLF), Just(csv::Terminator::Any(b'\n'))]
 }
 
 /// Replaces the exact JSON number of a cap by its micros, which can be compared.

@@ -33,10 +33,7 @@ const UNKNOWN: &str = "/v1/formats/fmt_none/runs";
 const INACTIVE: &str = "/v1/formats/fmt_inactive/runs";
 
 fn large() -> Bytes {
-    Bytes::from(format!(
-        "{{\"instruction\": \"{}\"",
-        "x".repeat(4 * 1024 * 1024)
-    ))
+    Bytes::from(format!("{{\"instruction\": \"{}\"", "x".repeat(4 * 1024 * 1024)))
 }
 
 async fn checks_run_in_the_documented_order(mock: Mock) {
@@ -48,31 +45,15 @@ async fn checks_run_in_the_documented_order(mock: Mock) {
     };
     let broken = || Bytes::from_static(b"{\"instruction\": ");
     let text = Some("text/plain");
-    send(&anonymous, UNKNOWN, text, large())
-        .await
-        .expect_error(401, "unauthorized");
-    send(&no_scopes, UNKNOWN, text, large())
-        .await
-        .expect_error(403, "insufficient_scope");
-    send(&developer, UNKNOWN, text, large())
-        .await
-        .expect_error(415, "unsupported_media_type");
-    send(&developer, UNKNOWN, JSON, large())
-        .await
-        .expect_error(413, "payload_too_large");
-    send(&developer, UNKNOWN, JSON, broken())
-        .await
-        .expect_error(400, "invalid_request");
+    send(&anonymous, UNKNOWN, text, large()).await.expect_error(401, "unauthorized");
+    send(&no_scopes, UNKNOWN, text, large()).await.expect_error(403, "insufficient_scope");
+    send(&developer, UNKNOWN, text, large()).await.expect_error(415, "unsupported_media_type");
+    send(&developer, UNKNOWN, JSON, large()).await.expect_error(413, "payload_too_large");
+    send(&developer, UNKNOWN, JSON, broken()).await.expect_error(400, "invalid_request");
     let bad = || Bytes::from(json!({}).to_string());
-    send(&developer, UNKNOWN, JSON, bad())
-        .await
-        .expect_error(404, "format_not_found");
-    send(&developer, INACTIVE, JSON, bad())
-        .await
-        .expect_error(400, "invalid_request");
+    send(&developer, UNKNOWN, JSON, bad()).await.expect_error(404, "format_not_found");
+    send(&developer, INACTIVE, JSON, bad()).await.expect_error(400, "invalid_request");
     let good = Bytes::from(instruction("x").to_string());
-    send(&developer, INACTIVE, JSON, good)
-        .await
-        .expect_error(409, "format_inactive");
+    send(&developer, INACTIVE, JSON, good).await.expect_error(409, "format_inactive");
     assert_no_runs(&mock).await;
 }

@@ -113,18 +113,13 @@ on_every_frontend! {
 
 async fn a_very_long_parameter_has_no_suggestion(mock: Mock) {
     let body = json!({"x".repeat(1_000_000): 1});
-    let error = mock
-        .developer()
-        .post_error(RUNS, body, 400, "unknown_parameter")
-        .await;
+    let error = mock.developer().post_error(RUNS, body, 400, "unknown_parameter").await;
     assert!(error["details"]["errors"][0]["suggestion"].is_null());
 }
 
 async fn a_run_has_at_most_50_attachments(mock: Mock) {
     let attachments = |count| json!({"attachments": vec![json!({"url": IMAGE_URL}); count]});
     let developer = mock.developer();
-    developer
-        .post_error(RUNS, attachments(51), 400, "invalid_attachment")
-        .await;
+    developer.post_error(RUNS, attachments(51), 400, "invalid_attachment").await;
     start(&developer, RUNS, attachments(50)).await;
 }

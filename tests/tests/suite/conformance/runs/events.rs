@@ -24,28 +24,16 @@ async fn a_timeline_is_append_only(mock: Mock) {
         before = now;
     }
     assert!(before.len() >= 3, "{before:?}");
-    let times: Vec<_> = before
-        .iter()
-        .map(|event| text(&event["created_at"]))
-        .collect();
-    assert!(
-        times.is_sorted_by_key(|time| time.trim_end_matches('Z').to_owned()),
-        "{times:?}"
-    );
-    assert!(
-        before.iter().all(|event| event["phase"].is_string()),
-        "{before:?}"
-    );
+    let times: Vec<_> = before.iter().map(|event| text(&event["created_at"])).collect();
+    assert!(times.is_sorted_by_key(|time| time.trim_end_matches('Z').to_owned()), "{times:?}");
+    assert!(before.iter().all(|event| event["phase"].is_string()), "{before:?}");
     mock.advance(1_000).await;
     assert_eq!(events(&mock, &id).await, before);
 }
 
 async fn a_timeline_ends_with_the_run(mock: Mock) {
-    for (prompt, end) in [
-        ("x", "completed"),
-        ("[mock:fail]", "failed"),
-        ("[mock:skip]", "skipped"),
-    ] {
+    for (prompt, end) in [("x", "completed"), ("[mock:fail]", "failed"), ("[mock:skip]", "skipped")]
+    {
         let id = start_run(&mock, Kind::Format, prompt).await;
         mock.advance(10).await;
         let events = events(&mock, &id).await;
@@ -58,10 +46,7 @@ async fn delivery_attempts_are_in_the_timeline(mock: Mock) {
     let id = start_demo(&mock, with(instruction("x"), hook)).await;
     mock.advance(10).await;
     let deliveries = |events: &[Value]| {
-        events
-            .iter()
-            .filter(|event| event["phase"] == "webhook_delivery")
-            .count()
+        events.iter().filter(|event| event["phase"] == "webhook_delivery").count()
     };
     assert_eq!(deliveries(&events(&mock, &id).await), 1);
     mock.advance(3_600).await;

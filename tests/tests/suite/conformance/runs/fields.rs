@@ -70,17 +70,13 @@ on_every_frontend! {
 
 async fn input_is_limited_to_64_keys_and_2_mib(mock: Mock) {
     let keys = |count: usize| -> Map<String, Value> {
-        (0..count)
-            .map(|index| (format!("k{index}"), json!(index)))
-            .collect()
+        (0..count).map(|index| (format!("k{index}"), json!(index))).collect()
     };
     let limit = 2 * 1024 * 1024;
     let empty = json!({"k": ""}).to_string().len();
     let sized = |bytes: usize| json!({"input": {"k": "x".repeat(bytes - empty)}});
     for rejected in [json!({"input": keys(65)}), sized(limit + 1)] {
-        mock.developer()
-            .post_error(RUNS, rejected, 400, "invalid_request")
-            .await;
+        mock.developer().post_error(RUNS, rejected, 400, "invalid_request").await;
     }
     start_demo(&mock, json!({"input": keys(64)})).await;
     start_demo(&mock, sized(limit)).await;
@@ -89,9 +85,7 @@ async fn input_is_limited_to_64_keys_and_2_mib(mock: Mock) {
 async fn bulk_items_and_concurrency_are_accepted_up_to_their_bounds(mock: Mock) {
     let items = |count: usize| vec![instruction("x"); count];
     let developer = mock.developer();
-    developer
-        .post_error(BULK, json!({"items": items(101)}), 400, "invalid_request")
-        .await;
+    developer.post_error(BULK, json!({"items": items(101)}), 400, "invalid_request").await;
     for (count, concurrency) in [(1, 1), (100, 16), (1, 16)] {
         let body = json!({"items": items(count), "concurrency": concurrency});
         let queue = developer.post_data(BULK, body, 202).await;

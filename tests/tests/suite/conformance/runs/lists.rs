@@ -50,9 +50,6 @@ async fn a_format_does_not_expose_its_recipe(mock: Mock) {
     for path in ["", "/fmt_demo", "/studio/storyboard"] {
         let response = mock.developer().get(&format!("/v1/formats{path}")).await;
         let text = response.expect(200).text().to_lowercase();
-        assert!(
-            !text.contains("skill") && !text.contains("recipe"),
-            "{text}"
-        );
+        assert!(!text.contains("skill") && !text.contains("recipe"), "{text}");
     }
 }

@@ -20,13 +20,9 @@ async fn invalid_field_values_are_rejected(mock: Mock) {
         json!(long),
         json!("../../etc/passwd"),
     ];
-    for field in [
-        "previous_run_id",
-        "attachments",
-        "webhook_url",
-        "model",
-        "generation_spend_cap_usd",
-    ] {
+    for field in
+        ["previous_run_id", "attachments", "webhook_url", "model", "generation_spend_cap_usd"]
+    {
         for value in &invalid {
             let body = with(instruction("x"), json!({field: value}));
             let items = json!({"items": [body]});
@@ -42,22 +38,10 @@ async fn invalid_field_values_are_rejected(mock: Mock) {
 
 async fn malformed_ids_are_rejected(mock: Mock) {
     let long = "x".repeat(2_000);
-    for id in [
-        "%00",
-        "%2e%2e",
-        "%2F",
-        "a%20b",
-        "%ff",
-        "'%20or%201=1",
-        "\u{7e}",
-        &long,
-    ] {
+    for id in ["%00", "%2e%2e", "%2F", "a%20b", "%ff", "'%20or%201=1", "\u{7e}", &long] {
         for kind in Kind::ALL {
             for end in ["", "/status", "/result"] {
-                let response = mock
-                    .developer()
-                    .get(&format!("{}{end}", kind.run(id)))
-                    .await;
+                let response = mock.developer().get(&format!("{}{end}", kind.run(id))).await;
                 let status = response.status();
                 assert!((400..500).contains(&status), "{id}: {response:?}");
             }

@@ -108,9 +108,7 @@ pub(super) async fn receipt(mock: &Mock, kind: Kind, id: &str) -> Value {
 #[track_caller]
 fn billable(receipt: &Value) -> u64 {
     let amount = &receipt["usage"]["billable_amount_usd_micros"];
-    amount
-        .as_u64()
-        .unwrap_or_else(|| panic!("billable amount in {receipt}"))
+    amount.as_u64().unwrap_or_else(|| panic!("billable amount in {receipt}"))
 }
 
 /// Parses the absolute value of a dollar amount with up to six decimal places, in micro-dollars.
@@ -127,11 +125,7 @@ fn micros(amount: &Value) -> u64 {
 async fn ledger_total(client: &Client, kind: &str, run: &str) -> u64 {
     let entries = client.get_items("/v1/usage?limit=100").await;
     let of_run = |entry: &&Value| entry["kind"] == kind && entry["run_id"] == run;
-    entries
-        .iter()
-        .filter(of_run)
-        .map(|entry| micros(&entry["amount_usd"]))
-        .sum()
+    entries.iter().filter(of_run).map(|entry| micros(&entry["amount_usd"])).sum()
 }
 
 /// Returns the available balance of the client's workspace, in micro-dollars.
@@ -147,8 +141,5 @@ pub(super) async fn assert_no_runs(mock: &Mock) {
         assert!(runs.is_empty(), "{path}: {runs:?}");
     }
     let entries = mock.ledger().await;
-    assert!(
-        entries.iter().all(|entry| entry["run_id"].is_null()),
-        "{entries:?}"
-    );
+    assert!(entries.iter().all(|entry| entry["run_id"].is_null()), "{entries:?}");
 }

@@ -25,14 +25,7 @@ fn assert_consistent(queue: &Value, total: usize, concurrency: usize) -> Vec<Str
     }
     let counts = queue["counts"].as_object().unwrap();
     assert_eq!(counts["total"], total);
-    let names = [
-        "queued",
-        "running",
-        "completed",
-        "failed",
-        "skipped",
-        "canceled",
-    ];
+    let names = ["queued", "running", "completed", "failed", "skipped", "canceled"];
     let mut sum = 0;
     for name in names {
         let count = counts[name].as_u64().unwrap();
@@ -41,19 +34,13 @@ fn assert_consistent(queue: &Value, total: usize, concurrency: usize) -> Vec<Str
         sum += count;
     }
     assert_eq!(sum, total as u64, "sum of the counts");
-    assert!(
-        counts["running"].as_u64().unwrap() <= concurrency as u64,
-        "{counts:?}"
-    );
+    assert!(counts["running"].as_u64().unwrap() <= concurrency as u64, "{counts:?}");
     let is_active = |status: &String| ["queued", "running"].contains(&status.as_str());
     let in_flight = items
         .iter()
         .zip(&statuses)
         .filter(|(item, status)| !item["run_id"].is_null() && is_active(status));
-    assert!(
-        in_flight.count() <= concurrency,
-        "too many active runs: {queue}"
-    );
+    assert!(in_flight.count() <= concurrency, "too many active runs: {queue}");
     let is_running = statuses.iter().any(is_active);
     let expected = if is_running { "running" } else { "completed" };
     assert_eq!(queue["status"], expected);
@@ -73,10 +60,7 @@ async fn run_queue(mock: &Mock, body: Value, step: f64) -> (Vec<String>, Vec<usi
     for number in 0..2_000 {
         let queue = read_queue(mock, &id).await;
         let statuses = assert_consistent(&queue, total, concurrency);
-        for (first, item) in first_steps
-            .iter_mut()
-            .zip(queue["items"].as_array().unwrap())
-        {
+        for (first, item) in first_steps.iter_mut().zip(queue["items"].as_array().unwrap()) {
             if item["run_id"].is_string() && *first == usize::MAX {
                 *first = number;
             }
@@ -126,10 +110,7 @@ async fn items_of_different_durations_start_in_order(mock: Mock) {
 async fn concurrency_1_runs_one_item_at_a_time(mock: Mock) {
     let items = vec![instruction("x"); 4];
     let (_, first_steps) = run_queue(&mock, json!({"items": items, "concurrency": 1}), 1.0).await;
-    let gaps: Vec<_> = first_steps
-        .windows(2)
-        .map(|pair| pair[1] - pair[0])
-        .collect();
+    let gaps: Vec<_> = first_steps.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert!(gaps.iter().all(|gap| *gap >= 10), "{first_steps:?}");
 }
 
@@ -141,14 +122,5 @@ async fn a_stuck_item_does_not_block_the_queue(mock: Mock) {
     mock.advance(1_000).await;
     let queue = read_queue(&mock, &text(&queue["queue_id"])).await;
     let statuses = assert_consistent(&queue, 5, 2);
-    assert_eq!(
-        statuses,
-        [
-            "completed",
-            "running",
-            "completed",
-            "completed",
-            "completed"
-        ]
-    );
+    assert_eq!(statuses, ["completed", "running", "completed", "completed", "completed"]);
 }

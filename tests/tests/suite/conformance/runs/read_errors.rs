@@ -65,17 +65,9 @@ async fn runs_of_other_workspaces_look_unknown(mock: Mock) {
     let items = json!({"items": [instruction("x")]});
     let queue = mock.developer().post_data(BULK, items, 202).await;
     let (path, code) = ("/v1/format-run-queues/{}", "format_run_queue_not_found");
-    paths.push((
-        path.to_owned(),
-        text(&queue["queue_id"]),
-        "frq_none",
-        code.to_owned(),
-    ));
+    paths.push((path.to_owned(), text(&queue["queue_id"]), "frq_none", code.to_owned()));
     for (path, id, unknown, code) in paths {
-        mock.developer()
-            .get(&path.replace("{}", &id))
-            .await
-            .expect_no_server_error();
+        mock.developer().get(&path.replace("{}", &id)).await.expect_no_server_error();
         let mut errors = Vec::new();
         for id in [&id, unknown] {
             let mut error = other.get_error(&path.replace("{}", id), 404, &code).await;

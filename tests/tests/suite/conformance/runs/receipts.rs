@@ -175,19 +175,11 @@ on_every_frontend! { funds_that_run_out_fail_the_run: balance_usd("1.0000") }
 
 async fn funds_that_run_out_fail_the_run(mock: Mock) {
     let body = || instruction("[mock:cost=0.9]");
-    let ids = [
-        start_demo(&mock, body()).await,
-        start_demo(&mock, body()).await,
-    ];
+    let ids = [start_demo(&mock, body()).await, start_demo(&mock, body()).await];
     mock.advance(10).await;
-    let runs = [
-        receipt(&mock, Kind::Format, &ids[0]).await,
-        receipt(&mock, Kind::Format, &ids[1]).await,
-    ];
+    let runs =
+        [receipt(&mock, Kind::Format, &ids[0]).await, receipt(&mock, Kind::Format, &ids[1]).await];
     let has_failed = |run: &Value| run["error"]["code"] == "format_run_failed";
     assert!(runs.iter().any(has_failed), "{runs:?}");
-    assert!(
-        runs.iter().map(billable).sum::<u64>() <= 1_000_000,
-        "{runs:?}"
-    );
+    assert!(runs.iter().map(billable).sum::<u64>() <= 1_000_000, "{runs:?}");
 }

@@ -20,10 +20,7 @@ async fn schemas_of_the_table_are_validated(mock: Mock) {
         let error = response.expect_error(400, "output_schema_invalid");
         let list = &error["details"]["violations"];
         let has_message = |item: &Value| item["message"].is_string();
-        assert!(
-            list.as_array().unwrap().iter().all(has_message),
-            "{name}: {list}"
-        );
+        assert!(list.as_array().unwrap().iter().all(has_message), "{name}: {list}");
         case.assert_found(&violations(list));
     }
 }

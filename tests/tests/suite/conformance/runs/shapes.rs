@@ -16,31 +16,18 @@ on_every_frontend! {
 #[track_caller]
 fn assert_same_fields(actual: &Value, name: &str) {
     let expected = answer_of(name);
-    let names = |value: &Value| {
-        value
-            .as_object()
-            .unwrap()
-            .keys()
-            .cloned()
-            .collect::<Vec<_>>()
-    };
+    let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(actual), names(&expected), "{name}");
     for (field, expected) in expected.as_object().unwrap() {
         let value = &actual[field];
         let same = discriminant(value) == discriminant(expected);
-        assert!(
-            same || value.is_null() || expected.is_null(),
-            "{name}: {field} is {value}"
-        );
+        assert!(same || value.is_null() || expected.is_null(), "{name}: {field} is {value}");
     }
 }
 
 async fn receipts_have_the_fields_of_the_fixtures(mock: Mock) {
     for kind in Kind::ALL {
-        let created = mock
-            .developer()
-            .post_data(kind.start(), kind.body("x"), 202)
-            .await;
+        let created = mock.developer().post_data(kind.start(), kind.body("x"), 202).await;
         assert_same_fields(&created, &format!("run-{}-created", kind.name()));
         let id = text(&created["run_id"]);
         mock.advance(5).await;
@@ -76,10 +63,7 @@ async fn queues_have_the_fields_of_the_fixtures(mock: Mock) {
 }
 
 async fn formats_and_actions_have_the_fields_of_the_fixtures(mock: Mock) {
-    for (path, name) in [
-        ("/v1/formats/fmt_media", "format"),
-        ("/v1/actions/act_daily", "action"),
-    ] {
+    for (path, name) in [("/v1/formats/fmt_media", "format"), ("/v1/actions/act_daily", "action")] {
         let record = mock.developer().get_data(path).await;
         assert_same_fields(&record, name);
     }

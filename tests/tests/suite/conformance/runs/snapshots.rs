@@ -19,13 +19,8 @@ async fn populate(mock: &Mock) -> (Vec<(Kind, String)>, String) {
     }
     let with_webhook = with(instruction("[mock:cost=0.5]"), json!({"webhook_url": HOOK}));
     runs.push((Kind::Format, start_demo(mock, with_webhook).await));
-    runs.push((
-        Kind::Format,
-        start_run(mock, Kind::Format, "[mock:fail=mcp_unavailable]").await,
-    ));
-    let items: Vec<_> = (3..9)
-        .map(|n| instruction(&format!("[mock:seconds={n}]")))
-        .collect();
+    runs.push((Kind::Format, start_run(mock, Kind::Format, "[mock:fail=mcp_unavailable]").await));
+    let items: Vec<_> = (3..9).map(|n| instruction(&format!("[mock:seconds={n}]"))).collect();
     let body = json!({"items": items, "concurrency": 2});
     let queue = mock.developer().post_data(BULK, body, 202).await;
     let rotate = "/v1/webhooks/signing-secret/rotate";
@@ -42,12 +37,7 @@ async fn observe(mock: &Mock, runs: &[(Kind, String)], queue: &str) -> Vec<Value
         values.push(json!(ledger_total(&mock.developer(), "capture", id).await));
     }
     let path = format!("/v1/format-run-queues/{queue}");
-    for path in [
-        path.as_str(),
-        RUNS,
-        "/v1/webhooks/signing-secret",
-        "/v1/balance",
-    ] {
+    for path in [path.as_str(), RUNS, "/v1/webhooks/signing-secret", "/v1/balance"] {
         values.push(mock.developer().get_data(path).await);
     }
     // The request id differs between reads.
@@ -88,9 +78,7 @@ async fn reset_removes_all_runs(mock: Mock) {
         mock.developer().get(&kind.run(id)).await.expect(404);
     }
     let path = format!("/v1/format-run-queues/{queue}");
-    mock.developer()
-        .get_error(&path, 404, "format_run_queue_not_found")
-        .await;
+    mock.developer().get_error(&path, 404, "format_run_queue_not_found").await;
     assert_no_runs(&mock).await;
 }
 
@@ -100,10 +88,8 @@ async fn the_same_seed_gives_the_same_runs(mock: Mock) {
     let (twins, other) = populate(&second_mock).await;
     assert_eq!((&runs, &queue), (&twins, &other));
     for _ in 0..5 {
-        let (mut one, mut two) = (
-            observe(&mock, &runs, &queue).await,
-            observe(&second_mock, &runs, &queue).await,
-        );
+        let (mut one, mut two) =
+            (observe(&mock, &runs, &queue).await, observe(&second_mock, &runs, &queue).await);
         for value in one.iter_mut().chain(&mut two) {
             // The ports of the hosts differ.
             *value = json!(without_hosts(&value.to_string()));

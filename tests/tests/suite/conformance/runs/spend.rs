@@ -46,10 +46,7 @@ async fn the_ledger_matches_the_receipt_at_every_step(mock: Mock) {
     for (kind, prompt) in [
         (Kind::Format, "[mock:cost=1.5]"),
         (Kind::Format, "[mock:cost=0.000001]"),
-        (
-            Kind::Format,
-            "[mock:cost=0.7][mock:fail=agent_reported_failure]",
-        ),
+        (Kind::Format, "[mock:cost=0.7][mock:fail=agent_reported_failure]"),
         (Kind::Format, "x"),
         (Kind::Action, "[mock:cost=2.345678]"),
         (Kind::Agent, "[mock:cost=0.3]"),

@@ -110,10 +110,7 @@ async fn each_attempt_has_a_new_signature_of_the_same_body(mock: Mock, receiver:
     receiver.set_replies([Reply::Status(500)]);
     let script = "open hooked-video => 202\nadvance 8\noutcomes 1\nattempts 10";
     run_script(&mock, Some(&receiver), script).await;
-    let secret = mock
-        .developer()
-        .get_data("/v1/webhooks/signing-secret")
-        .await;
+    let secret = mock.developer().get_data("/v1/webhooks/signing-secret").await;
     let deliveries = receiver.deliveries();
     for delivery in &deliveries {
         delivery.assert_signed_with(&[&text(&secret["secret"])]);

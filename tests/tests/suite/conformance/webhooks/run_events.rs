@@ -128,10 +128,9 @@ async fn a_receipt_above_1_mib_is_omitted(mock: Mock, receiver: Receiver) {
             "hero": {"type": "string", "format": "uri"}, "text": {"const": "x".repeat(1024 * 1024)},
         },
     });
-    for (count, prompt, status) in [
-        (1, "x", "OK"),
-        (2, "[mock:fail=primary_output_missing]", "ERROR"),
-    ] {
+    for (count, prompt, status) in
+        [(1, "x", "OK"), (2, "[mock:fail=primary_output_missing]", "ERROR")]
+    {
         let hook = "https://hooks.example.com/svc";
         let body = json!({"instruction": prompt, "output_schema": schema, "webhook_url": hook});
         let id = start_demo(&mock, body).await;

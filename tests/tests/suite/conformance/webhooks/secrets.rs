@@ -78,15 +78,8 @@ on_every_frontend! { the_secret_has_its_fingerprint }
 async fn the_secret_has_its_fingerprint(mock: Mock) {
     for path in ["", "/rotate"] {
         let path = format!("/v1/webhooks/signing-secret{path}");
-        let method = if path.ends_with("rotate") {
-            "POST"
-        } else {
-            "GET"
-        };
-        let response = mock
-            .developer()
-            .send(method, &path, None, Bytes::new())
-            .await;
+        let method = if path.ends_with("rotate") { "POST" } else { "GET" };
+        let response = mock.developer().send(method, &path, None, Bytes::new()).await;
         let shown = response.expect(200).data();
         let secret = text(&shown["secret"]);
         assert!(secret.len() >= 16, "{} characters", secret.len());

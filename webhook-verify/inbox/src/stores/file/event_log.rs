@@ -69,14 +69,7 @@ impl EventLog {
     }
 
     fn new(path: &Path, file: File, lock: Option<File>) -> Self {
-        Self {
-            path: path.to_owned(),
-            file,
-            length: 0,
-            compacted_length: 0,
-            is_broken: false,
-            lock,
-        }
+        Self { path: path.to_owned(), file, length: 0, compacted_length: 0, is_broken: false, lock }
     }
 
     fn read(&mut self, on_line: &mut impl FnMut(Line, LineRange)) -> Result<(), StoreError> {
@@ -120,9 +113,7 @@ impl EventLog {
             return Err(io::Error::other("the store was opened for reading"));
         }
         if self.is_broken {
-            return Err(io::Error::other(
-                "an earlier line was written only partially",
-            ));
+            return Err(io::Error::other("an earlier line was written only partially"));
         }
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
@@ -131,10 +122,7 @@ impl EventLog {
             self.truncate();
             return Err(error);
         }
-        let range = LineRange {
-            offset: self.length,
-            length,
-        };
+        let range = LineRange { offset: self.length, length };
         self.length += length;
         Ok(range)
     }
@@ -200,19 +188,13 @@ impl EventLog {
     ) -> io::Result<Vec<LineRange>> {
         // The lock is held, so no other process uses this name.
         let new_path = with_suffix(&self.path, ".new");
-        let new_file = private_file()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&new_path)?;
+        let new_file = private_file().write(true).create(true).truncate(true).open(&new_path)?;
         let mut writer = BufWriter::new(&new_file);
         let mut length = 0;
         let mut write = |text: &[u8]| -> io::Result<LineRange> {
             writer.write_all(text)?;
-            let range = LineRange {
-                offset: length,
-                length: u64::try_from(text.len()).unwrap_or(u64::MAX),
-            };
+            let range =
+                LineRange { offset: length, length: u64::try_from(text.len()).unwrap_or(u64::MAX) };
             length += range.length;
             Ok(range)
         };
@@ -270,11 +252,7 @@ fn io_error(what: &str, path: &Path, error: &io::Error) -> StoreError {
 }
 
 fn open_append(path: &Path) -> io::Result<File> {
-    private_file()
-        .read(true)
-        .append(true)
-        .create(true)
-        .open(path)
+    private_file().read(true).append(true).create(true).open(path)
 }
 
 /// Returns the options of a file that only its owner can read.

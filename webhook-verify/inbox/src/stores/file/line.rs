@@ -105,9 +105,7 @@ impl Delivery {
     ) -> Self {
         let body = match std::str::from_utf8(body) {
             Ok(text) => Body::Text(text.to_owned()),
-            Err(_) => Body::Hex {
-                hex: body.iter().map(|byte| format!("{byte:02x}")).collect(),
-            },
+            Err(_) => Body::Hex { hex: body.iter().map(|byte| format!("{byte:02x}")).collect() },
         };
         let headers = headers.iter().map(|(name, value)| {
             let value = value.as_bytes().iter().copied().map(char::from);
@@ -165,10 +163,7 @@ impl Delivery {
     }
 }
 
-#[allow(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature that serde expects"
-)]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde expects")]
 fn is_zero(number: &u16) -> bool {
     *number == 0
 }
@@ -205,21 +200,14 @@ mod tests {
         headers.append("x-svc-odd", HeaderValue::from_bytes(b"\xff\x80a").unwrap());
         headers.append("x-svc-odd", HeaderValue::from_static("b"));
         let key = DedupeKey::new("job.completed", "job:job_1");
-        for body in [
-            &b"{\"a\": \"\\u00e9 \xc3\xa9\"}"[..],
-            b"\x00\xff\xfe\x80",
-            b"",
-        ] {
+        for body in [&b"{\"a\": \"\\u00e9 \xc3\xa9\"}"[..], b"\x00\xff\xfe\x80", b""] {
             let body = Bytes::copy_from_slice(body);
             let delivery =
                 Delivery::new(5_007, Some(key.clone()), "job.completed", &headers, &body);
             let text = serde_json::to_string(&delivery).unwrap();
             let back: Delivery = serde_json::from_str(&text).unwrap();
             assert_eq!(back, delivery);
-            assert_eq!(
-                (back.received_at(), back.event_type()),
-                (5_007, "job.completed")
-            );
+            assert_eq!((back.received_at(), back.event_type()), (5_007, "job.completed"));
             assert_eq!((back.headers(), back.body()), (headers.clone(), Some(body)));
         }
     }

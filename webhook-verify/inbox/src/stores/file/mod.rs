@@ -64,9 +64,7 @@ impl FileStore {
         let log = EventLog::open(path.as_ref(), |line, range| apply(&mut table, line, range))?;
         // A new process does not wait for the delays of an earlier one.
         for (number, received_at) in table.delayed() {
-            let state = State::Pending {
-                due_at: received_at,
-            };
+            let state = State::Pending { due_at: received_at };
             table.update(number, |entry| entry.state = state);
         }
         let mut events = FileEvents { table, log };
@@ -115,10 +113,7 @@ impl FileStore {
         let work = move || {
             // A panic would leave the memory without a change that is in the file, never the
             // reverse.
-            work(
-                &mut events.lock().unwrap_or_else(PoisonError::into_inner),
-                now,
-            )
+            work(&mut events.lock().unwrap_or_else(PoisonError::into_inner), now)
         };
         let done = tokio::task::spawn_blocking(work).await;
         done.unwrap_or_else(|error| Err(StoreError::unavailable("the store failed", error)))
@@ -128,9 +123,7 @@ impl FileStore {
 /// Repeats the change of a line.
 fn apply(table: &mut EventTable<LineRange>, line: Line, range: LineRange) {
     let received_at = |table: &EventTable<LineRange>, id| {
-        table
-            .get(id)
-            .map_or(0, |entry: &Entry<_>| entry.received_at)
+        table.get(id).map_or(0, |entry: &Entry<_>| entry.received_at)
     };
     match line {
         Line::SvcWebhookStore(_) => {}
@@ -172,13 +165,7 @@ fn apply(table: &mut EventTable<LineRange>, line: Line, range: LineRange) {
             key.map(|key| table.forget_evicted(&key));
         }
         Line::Purged { ids } => ids.into_iter().for_each(|id| drop(table.remove(id))),
-        Line::Attempts {
-            id,
-            attempts,
-            claims,
-            due_at,
-            error,
-        } => table.update(id, |entry| {
+        Line::Attempts { id, attempts, claims, due_at, error } => table.update(id, |entry| {
             (entry.attempts, entry.claims, entry.last_error) = (attempts, claims, error);
             if let Some(due_at) = due_at {
                 entry.state = State::Pending { due_at };
@@ -237,10 +224,10 @@ impl FileEvents {
         for number in superfluous.into_iter().rev() {
             self.table.evict(number);
         }
-        let known = self.table.evicted().map(|(key, at)| Line::Known {
-            at: at.unsigned_abs() / 1000,
-            key: Some(key.clone()),
-        });
+        let known = self
+            .table
+            .evicted()
+            .map(|(key, at)| Line::Known { at: at.unsigned_abs() / 1000, key: Some(key.clone()) });
         let ranges: Vec<LineRange> = self.table.iter().map(|(_, entry)| entry.payload).collect();
         let states = self.table.iter().flat_map(state_lines);
         let new_ranges = self.log.rewrite(known, &ranges, states)?;
@@ -267,11 +254,9 @@ fn state_lines((id, entry): (u64, &Entry<LineRange>)) -> impl Iterator<Item = Li
     let finished = match entry.state {
         State::Pending { .. } | State::Leased { .. } => None,
         State::Handled { at } => Some(Line::Forwarded { id, at: Some(at) }),
-        State::Dead { at } => Some(Line::GivenUp {
-            id,
-            at: Some(at),
-            reason: entry.last_error.clone(),
-        }),
+        State::Dead { at } => {
+            Some(Line::GivenUp { id, at: Some(at), reason: entry.last_error.clone() })
+        }
     };
     let forgotten = entry.is_forgotten.then_some(Line::Forgotten { id });
     attempts.into_iter().chain(finished).chain(forgotten)
@@ -286,17 +271,9 @@ impl Store for FileStore {
                 return Ok(InsertOutcome::Duplicate);
             }
             let number = events.table.next_number();
-            let delivery = Delivery::new(
-                now,
-                key.clone(),
-                &event.event_type,
-                &event.headers,
-                &event.body,
-            );
-            let line = Line::Received {
-                id: number,
-                delivery,
-            };
+            let delivery =
+                Delivery::new(now, key.clone(), &event.event_type, &event.headers, &event.body);
+            let line = Line::Received { id: number, delivery };
             let range = events.log.append_durably(&line);
             let range = range.map_err(|error| events.log.write_error(&error))?;
             let entry = Entry::new(key, event.event_type, now, range);
@@ -350,16 +327,12 @@ impl Store for FileStore {
             let id = events.table.leased(&lease)?;
             let line = match outcome.clone() {
                 HandlingOutcome::Handled => Line::Forwarded { id, at: Some(now) },
-                HandlingOutcome::Retry { after, error } => Line::Retried {
-                    id,
-                    due_at: now.saturating_add(duration_millis(after)),
-                    error,
-                },
-                HandlingOutcome::Dead { reason } => Line::GivenUp {
-                    id,
-                    at: Some(now),
-                    reason: Some(reason),
-                },
+                HandlingOutcome::Retry { after, error } => {
+                    Line::Retried { id, due_at: now.saturating_add(duration_millis(after)), error }
+                }
+                HandlingOutcome::Dead { reason } => {
+                    Line::GivenUp { id, at: Some(now), reason: Some(reason) }
+                }
             };
             // If the line cannot be written, only the next process handles the event again.
             events.table.finish(id, outcome, now);
@@ -391,17 +364,14 @@ impl Store for FileStore {
         let Some(number) = number(id) else {
             return Ok(None);
         };
-        self.run(move |events, now| events.stored(number, now))
-            .await
+        self.run(move |events, now| events.stored(number, now)).await
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {
         let query = query.clone();
         self.run(move |events, now| {
             let numbers = events.table.list(&query, now).into_iter();
-            numbers
-                .filter_map(|number| events.stored(number, now).transpose())
-                .collect()
+            numbers.filter_map(|number| events.stored(number, now).transpose()).collect()
         })
         .await
     }
@@ -413,10 +383,7 @@ impl Store for FileStore {
             if ids.is_empty() {
                 return Ok(0);
             }
-            let line = Line::Replayed {
-                ids: ids.clone(),
-                at: now,
-            };
+            let line = Line::Replayed { ids: ids.clone(), at: now };
             let written = events.log.append_durably(&line);
             written.map_err(|error| events.log.write_error(&error))?;
             for number in &ids {

@@ -45,10 +45,7 @@ async fn claim(store: &FileStore) -> Option<ClaimedEvent> {
 
 async fn handle(store: &FileStore) {
     let lease = claim(store).await.unwrap().lease;
-    store
-        .finish(&lease, HandlingOutcome::Handled)
-        .await
-        .unwrap();
+    store.finish(&lease, HandlingOutcome::Handled).await.unwrap();
 }
 
 async fn compact(store: &FileStore) {
@@ -67,32 +64,15 @@ async fn body(store: &FileStore, id: &str) -> Bytes {
 async fn all_states_survive_a_restart_and_a_compaction() {
     let folder = Folder::new();
     let store = folder.open();
-    for job in [
-        "handled",
-        "dead",
-        "retried",
-        "leased",
-        "pending",
-        "forgotten",
-    ] {
+    for job in ["handled", "dead", "retried", "leased", "pending", "forgotten"] {
         insert(&store, job).await;
     }
     handle(&store).await;
-    let dead = HandlingOutcome::Dead {
-        reason: "broken".to_owned(),
-    };
-    store
-        .finish(&claim(&store).await.unwrap().lease, dead)
-        .await
-        .unwrap();
-    let retry = HandlingOutcome::Retry {
-        after: Duration::from_secs(3600),
-        error: "busy".to_owned(),
-    };
-    store
-        .finish(&claim(&store).await.unwrap().lease, retry)
-        .await
-        .unwrap();
+    let dead = HandlingOutcome::Dead { reason: "broken".to_owned() };
+    store.finish(&claim(&store).await.unwrap().lease, dead).await.unwrap();
+    let retry =
+        HandlingOutcome::Retry { after: Duration::from_secs(3600), error: "busy".to_owned() };
+    store.finish(&claim(&store).await.unwrap().lease, retry).await.unwrap();
     claim(&store).await.unwrap();
     let forgotten = DedupeKey::new("job.completed", "job:handled");
     assert!(store.forget(&forgotten).await.unwrap());
@@ -175,22 +155,13 @@ async fn an_incomplete_last_line_is_removed() {
         assert_eq!(fs::read(folder.path()).unwrap(), whole);
     }
     fs::write(folder.path(), "{\"svc_webh").unwrap();
-    assert_eq!(
-        insert(&folder.open(), "job_1").await,
-        InsertOutcome::Inserted(id(1))
-    );
+    assert_eq!(insert(&folder.open(), "job_1").await, InsertOutcome::Inserted(id(1)));
 }
 
 #[test]
 fn a_file_of_another_program_is_left_unchanged() {
     let folder = Folder::new();
-    for text in [
-        "a letter",
-        "a letter\n",
-        "{\"known\":{\"at\":1}}\n",
-        "\n",
-        "{}\n",
-    ] {
+    for text in ["a letter", "a letter\n", "{\"known\":{\"at\":1}}\n", "\n", "{}\n"] {
         fs::write(folder.path(), text).unwrap();
         let error = FileStore::open(folder.path()).unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Invalid);
@@ -219,10 +190,7 @@ async fn old_handled_events_leave_only_their_keys() {
     let store = folder.open();
     let large = "x".repeat(1024 * 1024);
     for number in 0..160 {
-        store
-            .insert(event(&format!("job_{number}"), &large))
-            .await
-            .unwrap();
+        store.insert(event(&format!("job_{number}"), &large)).await.unwrap();
         handle(&store).await;
     }
     insert(&store, "stays").await;

@@ -30,18 +30,13 @@ pub struct NatsOptions {
 
 impl Default for NatsOptions {
     fn default() -> Self {
-        Self {
-            stream_name: "svc-webhook-inbox".to_owned(),
-            replicas: 1,
-        }
+        Self { stream_name: "svc-webhook-inbox".to_owned(), replicas: 1 }
     }
 }
 
 pub(super) async fn connect(address: &str) -> Result<Client, StoreError> {
-    let addresses: Result<Vec<_>, _> = address
-        .split(',')
-        .map(str::parse::<async_nats::ServerAddr>)
-        .collect();
+    let addresses: Result<Vec<_>, _> =
+        address.split(',').map(str::parse::<async_nats::ServerAddr>).collect();
     let addresses = addresses.map_err(|_| {
         let message = "invalid NATS address: expected one such as nats://127.0.0.1:4222";
         StoreError::new(StoreErrorKind::Invalid, message)
@@ -122,11 +117,7 @@ pub(super) async fn publish(
     subject: String,
     message: PublishMessage,
 ) -> Result<u64, async_nats::jetstream::context::PublishError> {
-    Ok(context
-        .send_publish(subject, message)
-        .await?
-        .await?
-        .sequence)
+    Ok(context.send_publish(subject, message).await?.await?.sequence)
 }
 
 pub(super) fn nats_error(what: &str, error: impl fmt::Display) -> StoreError {

@@ -69,12 +69,7 @@ impl Follower {
                 sleep(PAUSE_AFTER_FAILURE).await;
             }
         });
-        Self {
-            index,
-            position,
-            changed,
-            task: following.abort_handle(),
-        }
+        Self { index, position, changed, task: following.abort_handle() }
     }
 
     pub(super) fn index(&self) -> MutexGuard<'_, Index> {
@@ -121,9 +116,7 @@ async fn follow(
             deliver_subject,
             headers_only: true,
             replay_policy: ReplayPolicy::Instant,
-            deliver_policy: DeliverPolicy::ByStartSequence {
-                start_sequence: from,
-            },
+            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: from },
             ..OrderedConfig::default()
         })
         .await?;
@@ -134,10 +127,8 @@ async fn follow(
         let message = message?;
         apply(&message);
         let info = message.info()?;
-        position.send_replace(Position {
-            sequence: info.stream_sequence,
-            is_idle: info.pending == 0,
-        });
+        position
+            .send_replace(Position { sequence: info.stream_sequence, is_idle: info.pending == 0 });
         changed.notify_one();
     }
     Ok(())
@@ -153,9 +144,7 @@ fn apply(index: &Mutex<Index>, name: &str, message: &Message) {
         if let Some(event) = record::<EventRecord>(headers) {
             index.insert(info.stream_sequence, event);
         }
-    } else if let Some(id) = subject
-        .strip_prefix(".state.")
-        .and_then(|id| id.parse().ok())
+    } else if let Some(id) = subject.strip_prefix(".state.").and_then(|id| id.parse().ok())
         && let Some(state) = record::<StateRecord>(headers)
     {
         index.apply(id, state, info.stream_sequence);
@@ -180,16 +169,12 @@ impl Index {
             self.purged.push((number, state.at));
             return;
         }
-        let is_newer = self
-            .table
-            .get(number)
-            .is_some_and(|entry| entry.payload.0 < sequence);
+        let is_newer = self.table.get(number).is_some_and(|entry| entry.payload.0 < sequence);
         if is_newer {
             if state.is_forgotten {
                 self.table.forget(number);
             }
-            self.table
-                .update(number, |entry| state.apply_to(entry, sequence));
+            self.table.update(number, |entry| state.apply_to(entry, sequence));
         }
     }
 }

@@ -198,9 +198,7 @@ impl Inner {
         number: u64,
         request: &ClaimRequest,
     ) -> Result<Option<ClaimedEvent>, StoreError> {
-        let until = self
-            .now()
-            .saturating_add(duration_millis(request.lease_duration));
+        let until = self.now().saturating_add(duration_millis(request.lease_duration));
         let (mut record, after) = {
             let index = follower.index();
             let Some(entry) = index.table.get(number) else {

@@ -177,9 +177,7 @@ impl Store for NatsStore {
             if numbers.is_empty() {
                 break;
             }
-            let claims = numbers
-                .iter()
-                .map(|number| inner.claim_one(follower, *number, request));
+            let claims = numbers.iter().map(|number| inner.claim_one(follower, *number, request));
             let results = join_all(claims).await;
             let mut conflicts = 0;
             for result in results {
@@ -330,9 +328,7 @@ impl Store for NatsStore {
 impl fmt::Debug for NatsStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The address may contain a password.
-        f.debug_struct("NatsStore")
-            .field("stream", &self.0.name)
-            .finish_non_exhaustive()
+        f.debug_struct("NatsStore").field("stream", &self.0.name).finish_non_exhaustive()
     }
 }
 

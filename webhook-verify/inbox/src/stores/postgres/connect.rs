@@ -26,10 +26,7 @@ impl Connector {
     pub(super) fn new(address: &str) -> Result<Self, StoreError> {
         let invalid = |error| {
             // The message of the parser does not quote the address, which may contain a password.
-            StoreError::new(
-                StoreErrorKind::Invalid,
-                format!("invalid PostgreSQL address: {error}"),
-            )
+            StoreError::new(StoreErrorKind::Invalid, format!("invalid PostgreSQL address: {error}"))
         };
         let mut config: Config = address.parse().map_err(invalid)?;
         if config.get_connect_timeout().is_none() {
@@ -38,9 +35,7 @@ impl Connector {
         let is_local = config.get_hosts().iter().all(|host| match host {
             Host::Tcp(name) => {
                 name == "localhost"
-                    || name
-                        .parse()
-                        .is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+                    || name.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
             }
             #[cfg(unix)]
             Host::Unix(_) => true,
@@ -61,9 +56,7 @@ impl Connector {
 
     /// Returns a pool of connections, which are made when they are needed.
     pub(super) fn pool(&self) -> Result<Pool, StoreError> {
-        let recycle = ManagerConfig {
-            recycling_method: RecyclingMethod::Fast,
-        };
+        let recycle = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = match &self.tls {
             Some(tls) => Manager::from_config(self.config.clone(), tls.clone(), recycle),
             None => Manager::from_config(self.config.clone(), NoTls, recycle),

@@ -58,10 +58,7 @@ impl WakeUp {
         if listener.is_empty() && !has_ended {
             let (connector, notified) = (self.connector.clone(), Arc::clone(&self.notified));
             listener.spawn(async move {
-                if let Err(error) = connector
-                    .listen(CHANNEL, || notified.notify_waiters())
-                    .await
-                {
+                if let Err(error) = connector.listen(CHANNEL, || notified.notify_waiters()).await {
                     tracing::debug!("cannot listen for notifications: {error}");
                 }
             });
