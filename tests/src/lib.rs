@@ -14,7 +14,6 @@
 
 mod client;
 mod frontend;
-mod html;
 mod http1;
 mod media;
 mod mock;
@@ -29,7 +28,6 @@ pub use client::Client;
 pub use frontend::{
     Frontend, FrontendKind, Host, RawFuture, ResponseFuture, Setup, TransportError,
 };
-pub use html::{Button, Form, forms};
 pub use media::{Mp4, Mp4Track, mp4, png_size};
 pub use mock::Mock;
 pub use receiver::{Delivery, Receiver, Reply};

@@ -1,5 +1,6 @@
 //! The request pipeline: routing, fault injection, checks, dispatch, and the entry in the request log.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,7 +16,6 @@ use super::response::{ApiResponse, Headers, JobWait, error_response, json_respon
 use super::route::Route;
 use super::{apply_fault, mcp, media_host, request_checks};
 use crate::engine::credential::Credential;
-use crate::engine::shared::SharedText;
 use crate::engine::{
     Fault, FaultKind, Host, HostRequest, Hosts, PendingReply, Reply, State, request_log,
 };
@@ -148,7 +148,7 @@ fn success(host: Host, request_id: &str, headers: Headers, response: ApiResponse
 }
 
 /// Returns the id of the key that the request was sent with, whether or not it is valid.
-fn presented_key(state: &State, call: &HostRequest) -> Option<SharedText> {
+fn presented_key(state: &State, call: &HostRequest) -> Option<Arc<str>> {
     match Credential::from_headers(call.request.headers()) {
         Credential::Key(secret) => Some(state.keys.get(secret)?.id.clone()),
         _ => None,

@@ -45,254 +45,87 @@ struct Endpoint {
     handler: fn(&mut MockState, &ControlRequest<'_>) -> ControlResult,
 }
 
-const ENDPOINTS: &[Endpoint] = &[
-    Endpoint {
-        method: Method::GET,
-        path: "/",
-        description: "list the endpoints",
-        body: "",
-        handler: |_, _| Ok((StatusCode::OK, index().into())),
-    },
-    Endpoint {
-        method: Method::POST,
-        path: "/reset",
-        description: "reset to the initial state, including keys, faults and secrets; the clock continues",
-        body: "",
-        handler: actions::reset,
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/clock",
-        description: "get the service time",
-        body: "",
-        handler: actions::clock,
-    },
-    Endpoint {
-        method: Method::PUT,
-        path: "/clock",
-        description: "pause the clock (manual), or let it run (real) at a speed",
-        body: r#"{"mode": "manual" | "real", "speed"?}"#,
-        handler: inspection::set_clock,
-    },
-    Endpoint {
-        method: Method::POST,
-        path: "/clock/advance",
-        description: "advance the manual clock and handle everything that is due, in order",
-        body: r#"{"seconds": N}"#,
-        handler: actions::advance_clock,
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/faults",
-        description: "list the active faults",
-        body: "",
-        handler: actions::faults,
-    },
-    Endpoint {
-        method: Method::POST,
-        path: "/faults",
-        description: "make the next matching requests fail; kinds: error (with the code of an error \
-            that the operation can respond with), status_503, status_429, status_502_html, \
-            drop_before, drop_after, truncate, stall, garbage, delay, and for downloads status_403, \
-            status_404, status_416, wrong_length, changed_etag; the operations of the media host \
-            are artifact (downloads) and checkout; retry_after_seconds is sent as it is",
-        body: r#"{"surface"?, "operation"?, "kind", "code"?, "times"?, "probability"?, "retry_after_seconds"?, "delay_ms"?}"#,
-        handler: actions::add_fault,
-    },
-    Endpoint {
-        method: Method::DELETE,
-        path: "/faults",
-        description: "remove all faults",
-        body: "",
-        handler: actions::clear_faults,
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/keys",
-        description: "list all keys",
-        body: "",
-        handler: inspection::keys,
-    },
-    Endpoint {
-        method: Method::POST,
-        path: "/keys",
-        description: "create a key, and its workspace if that does not exist",
-        body: r#"{"kind", "workspace"?, "plan"?, "scopes"?}"#,
-        handler: actions::add_key,
-    },
-    Endpoint {
-        method: Method::DELETE,
-        path: "/keys/{id}",
-        description: "revoke a key by its id",
-        body: "",
-        handler: workspaces::revoke_key,
-    },
-    Endpoint {
-        method: Method::POST,
-        path: "/workspaces/{id}",
-        description: "change a workspace, and create it if it does not exist; organization_wallet is \
-            none, missing or provisioned",
-        body: r#"{"plan"?, "balance_usd"?, "organization_wallet"?, "organization_balance_usd"?, "team"?}"#,
-        handler: workspaces::update_workspace,
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/grants",
-        description: "list the Formats that are granted to workspaces",
-        body: "",
-        handler: workspaces::grants,
-    },
-    Endpoint {
-        method: Method::POST,
-        path: "/grants",
-        description: "grant a Format to a workspace",
-        body: r#"{"format", "workspace"}"#,
-        handler: workspaces::grant_format,
-    },
-    Endpoint {
-        method: Method::POST,
-        path: "/assets",
-        description: "create an asset that only one workspace can attach to runs; bytes is its size",
-        body: r#"{"workspace", "content_type", "bytes"}"#,
-        handler: workspaces::add_asset,
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/dns",
-        description: "list the host names whose addresses were set",
-        body: "",
-        handler: workspaces::host_addresses,
-    },
-    Endpoint {
-        method: Method::POST,
-        path: "/dns",
-        description: "set the address that a host name resolves to; URLs must lead to public \
-            addresses, webhooks also when they are delivered",
-        body: r#"{"host", "address"}"#,
-        handler: workspaces::set_host_address,
-    },
-    Endpoint {
-        method: Method::DELETE,
-        path: "/dns",
-        description: "remove all addresses of host names",
-        body: "",
-        handler: workspaces::clear_host_addresses,
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/workspaces",
-        description: "list all workspaces with their balances and jobs in flight",
-        body: "",
-        handler: inspection::workspaces,
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/limits",
-        description: "list what is left of the rate limits of each key and address",
-        body: "",
-        handler: inspection::limits,
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/top-ups",
-        description: "list all top-ups",
-        body: "",
-        handler: inspection::top_ups,
-    },
-    Endpoint {
-        method: Method::POST,
-        path: "/top-ups",
-        description: "top up the balance of a workspace (default: ws_demo)",
-        body: r#"{"workspace"?, "amount_usd": "20.00"}"#,
-        handler: inspection::pay_in,
-    },
-    Endpoint {
-        method: Method::POST,
-        path: "/top-ups/{id}",
-        description: "settle a top-up: paid, failed or expired",
-        body: r#"{"status"}"#,
-        handler: actions::settle_top_up,
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/jobs",
-        description: "list all jobs, or a page of ?limit=N from ?cursor=CURSOR (a page's next_cursor)",
-        body: "",
-        handler: actions::jobs,
-    },
-    Endpoint {
-        method: Method::POST,
-        path: "/jobs/{id}",
-        description: "end a job immediately: completed, failed or canceled",
-        body: r#"{"status", "code"?}"#,
-        handler: actions::end_job,
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/runs",
-        description: "list all runs",
-        body: "",
-        handler: inspection::runs,
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/requests",
-        description: "list the newest 10,000 requests, after the sequence number ?since=N",
-        body: "",
-        handler: actions::requests,
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/requests/{id}",
-        description: "get a request by its sequence number, with both bodies while they are stored",
-        body: "",
-        handler: inspection::request,
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/events",
-        description: "stream the requests after ?since=N (default: from now on) as server-sent \
-            events: request, and change when anything else may have changed; ?only=change omits the requests",
-        body: "",
-        handler: |_, _| Err(ControlApiError::no_stream()),
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/deliveries",
-        description: "list the newest 10,000 webhook attempts",
-        body: "",
-        handler: actions::deliveries,
-    },
-    Endpoint {
-        method: Method::POST,
-        path: "/deliveries/{id}",
-        description: "send the webhook of a job or run again, immediately",
-        body: "",
-        handler: inspection::redeliver,
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/ledger",
-        description: "get all ledger entries, or a page of ?limit=N from ?cursor=CURSOR (a page's \
-            next_cursor), and the balance of each workspace",
-        body: "",
-        handler: actions::get_ledger,
-    },
-    Endpoint {
-        method: Method::GET,
-        path: "/state",
-        description: "get the complete state as one document",
-        body: "",
-        handler: actions::state,
-    },
-    Endpoint {
-        method: Method::PUT,
-        path: "/state",
-        description: "restore a state; the same requests then get the same responses, including ids",
-        body: "the document returned by GET /state",
-        handler: actions::restore_state,
-    },
-];
+/// Declares the endpoints: method, path, a description of the body if there is one, handler, and
+/// what the endpoint does.
+macro_rules! endpoints {
+    ($($method:ident $path:literal $($body:literal)? => $handler:expr, $description:literal;)+) => {
+        const ENDPOINTS: &[Endpoint] = &[$(Endpoint {
+            method: Method::$method,
+            path: $path,
+            description: $description,
+            body: concat!($($body)?),
+            handler: $handler,
+        }),+];
+    };
+}
+
+endpoints! {
+    GET "/" => |_, _| Ok((StatusCode::OK, index().into())), "list the endpoints";
+    POST "/reset" => actions::reset,
+        "reset to the initial state, including keys, faults and secrets; the clock continues";
+    GET "/clock" => actions::clock, "get the service time";
+    PUT "/clock" r#"{"mode": "manual" | "real", "speed"?}"# => inspection::set_clock,
+        "pause the clock (manual), or let it run (real) at a speed";
+    POST "/clock/advance" r#"{"seconds": N}"# => actions::advance_clock,
+        "advance the manual clock and handle everything that is due, in order";
+    GET "/faults" => actions::faults, "list the active faults";
+    POST "/faults" r#"{"surface"?, "operation"?, "kind", "code"?, "times"?, "probability"?, "retry_after_seconds"?, "delay_ms"?}"#
+        => actions::add_fault,
+        "make the next matching requests fail; kinds: error (with the code of an error that the \
+         operation can respond with), status_503, status_429, status_502_html, drop_before, \
+         drop_after, truncate, stall, garbage, delay, and for downloads status_403, status_404, \
+         status_416, wrong_length, changed_etag; the operations of the media host are artifact \
+         (downloads) and checkout; retry_after_seconds is sent as it is";
+    DELETE "/faults" => actions::clear_faults, "remove all faults";
+    GET "/keys" => inspection::keys, "list all keys";
+    POST "/keys" r#"{"kind", "workspace"?, "plan"?, "scopes"?}"# => actions::add_key,
+        "create a key, and its workspace if that does not exist";
+    DELETE "/keys/{id}" => workspaces::revoke_key, "revoke a key by its id";
+    POST "/workspaces/{id}" r#"{"plan"?, "balance_usd"?, "organization_wallet"?, "organization_balance_usd"?, "team"?}"#
+        => workspaces::update_workspace,
+        "change a workspace, and create it if it does not exist; organization_wallet is none, \
+         missing or provisioned";
+    GET "/grants" => workspaces::grants, "list the Formats that are granted to workspaces";
+    POST "/grants" r#"{"format", "workspace"}"# => workspaces::grant_format,
+        "grant a Format to a workspace";
+    POST "/assets" r#"{"workspace", "content_type", "bytes"}"# => workspaces::add_asset,
+        "create an asset that only one workspace can attach to runs; bytes is its size";
+    GET "/dns" => workspaces::host_addresses, "list the host names whose addresses were set";
+    POST "/dns" r#"{"host", "address"}"# => workspaces::set_host_address,
+        "set the address that a host name resolves to; URLs must lead to public addresses, \
+         webhooks also when they are delivered";
+    DELETE "/dns" => workspaces::clear_host_addresses, "remove all addresses of host names";
+    GET "/workspaces" => inspection::workspaces,
+        "list all workspaces with their balances and jobs in flight";
+    GET "/limits" => inspection::limits,
+        "list what is left of the rate limits of each key and address";
+    GET "/top-ups" => inspection::top_ups, "list all top-ups";
+    POST "/top-ups" r#"{"workspace"?, "amount_usd": "20.00"}"# => inspection::pay_in,
+        "top up the balance of a workspace (default: ws_demo)";
+    POST "/top-ups/{id}" r#"{"status"}"# => actions::settle_top_up,
+        "settle a top-up: paid, failed or expired";
+    GET "/jobs" => actions::jobs,
+        "list all jobs, or a page of ?limit=N from ?cursor=CURSOR (a page's next_cursor)";
+    POST "/jobs/{id}" r#"{"status", "code"?}"# => actions::end_job,
+        "end a job immediately: completed, failed or canceled";
+    GET "/runs" => inspection::runs, "list all runs";
+    GET "/requests" => actions::requests,
+        "list the newest 10,000 requests, after the sequence number ?since=N";
+    GET "/requests/{id}" => inspection::request,
+        "get a request by its sequence number, with both bodies while they are stored";
+    GET "/events" => |_, _| Err(ControlApiError::no_stream()),
+        "stream the requests after ?since=N (default: from now on) as server-sent events: request, \
+         and change when anything else may have changed; ?only=change omits the requests";
+    GET "/deliveries" => actions::deliveries, "list the newest 10,000 webhook attempts";
+    POST "/deliveries/{id}" => inspection::redeliver,
+        "send the webhook of a job or run again, immediately";
+    GET "/ledger" => actions::get_ledger,
+        "get all ledger entries, or a page of ?limit=N from ?cursor=CURSOR (a page's next_cursor), \
+         and the balance of each workspace";
+    GET "/state" => actions::state, "get the complete state as one document";
+    PUT "/state" "the document returned by GET /state" => actions::restore_state,
+        "restore a state; the same requests then get the same responses, including ids";
+}
 
 /// Handles a request to the control API.
 pub(crate) fn answer(

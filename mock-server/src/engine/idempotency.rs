@@ -6,6 +6,8 @@
 mod digest;
 mod key_list;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use svc_sdk::contract::Operation;
 use svc_sdk::contract::limits::IDEMPOTENCY_RETENTION;
@@ -14,13 +16,12 @@ pub(crate) use self::digest::BodyDigest;
 use self::key_list::{KeyList, UsedKey};
 use super::json_text::JsonText;
 use super::{State, Time};
-use crate::engine::shared::SharedText;
 
 /// An idempotency key, scoped to a workspace and an operation: one text with the three in a line
 /// each.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct IdempotencyKey(SharedText);
+pub(crate) struct IdempotencyKey(Arc<str>);
 
 impl IdempotencyKey {
     /// Creates the key. The workspace and the operation contain no line breaks.
@@ -39,7 +40,7 @@ impl IdempotencyKey {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StoredReceipt {
     /// The receipt of a job, which can be made from the job.
-    Job(SharedText),
+    Job(Arc<str>),
     /// A receipt with placeholders for base URLs (see `url_placeholders`).
     Text(JsonText),
 }

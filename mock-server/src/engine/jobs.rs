@@ -4,6 +4,7 @@ mod index;
 mod metadata;
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,6 @@ use super::serde_list::serialize_as_list;
 use super::shared_list::SharedList;
 use super::timeline::Timeline;
 use super::{Host, Time};
-use crate::engine::shared::SharedText;
 use crate::media;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -77,14 +77,14 @@ impl JobType {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Job {
-    pub(crate) id: SharedText,
+    pub(crate) id: Arc<str>,
     /// The id of the request that submitted the job.
     pub(crate) request_id: Box<str>,
-    pub(crate) workspace: SharedText,
+    pub(crate) workspace: Arc<str>,
     /// The surface on which the job was submitted.
     pub(crate) surface: Host,
     pub(crate) job_type: JobType,
-    pub(crate) model: SharedText,
+    pub(crate) model: Arc<str>,
     pub(crate) status: JobStatus,
     pub(crate) updated_at: Time,
     #[serde(rename = "course")]
@@ -111,7 +111,7 @@ pub(crate) struct Job {
 pub(crate) struct Artifact {
     pub(crate) id: Box<str>,
     /// The unguessable part of the URL path.
-    pub(crate) token: SharedText,
+    pub(crate) token: Arc<str>,
     pub(crate) spec: media::Spec,
 }
 
@@ -155,11 +155,11 @@ impl Job {
 pub(crate) struct Jobs {
     /// The jobs in the order of their submits.
     jobs: SharedList<Job>,
-    by_id: HashMap<SharedText, usize>,
-    by_token: HashMap<SharedText, usize>,
-    by_workspace: BTreeMap<SharedText, JobIndex>,
+    by_id: HashMap<Arc<str>, usize>,
+    by_token: HashMap<Arc<str>, usize>,
+    by_workspace: BTreeMap<Arc<str>, JobIndex>,
     /// The model names, so that each is in memory once.
-    models: BTreeMap<SharedText, ()>,
+    models: BTreeMap<Arc<str>, ()>,
 }
 
 impl Jobs {
@@ -273,7 +273,7 @@ impl Jobs {
 }
 
 /// Returns the key of a map that equals `text`, or else `text` itself.
-fn shared_key<V>(map: &BTreeMap<SharedText, V>, text: &SharedText) -> SharedText {
+fn shared_key<V>(map: &BTreeMap<Arc<str>, V>, text: &Arc<str>) -> Arc<str> {
     let key = map.get_key_value(text).map_or(text, |(key, _)| key);
     key.clone()
 }

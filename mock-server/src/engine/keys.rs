@@ -1,11 +1,11 @@
 //! API keys with their workspaces and scopes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use svc_sdk::contract::{Plan, Scope};
 
-use super::shared::{Shared, SharedText};
 use super::{Host, Time};
 
 /// The properties of a key to create.
@@ -74,11 +74,11 @@ impl KeyKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ApiKey {
-    pub(crate) id: SharedText,
-    pub(crate) name: SharedText,
+    pub(crate) id: Arc<str>,
+    pub(crate) name: Arc<str>,
     pub(crate) kind: KeyKind,
-    pub(crate) workspace: SharedText,
-    pub(crate) scopes: Shared<[Scope]>,
+    pub(crate) workspace: Arc<str>,
+    pub(crate) scopes: Arc<[Scope]>,
     pub(crate) revoked: bool,
     pub(crate) last_used_at: Option<Time>,
 }

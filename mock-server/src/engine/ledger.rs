@@ -8,6 +8,7 @@ mod entries;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use svc_sdk::types::Usd;
@@ -18,7 +19,6 @@ use self::entries::Entries;
 pub(crate) use self::view::ControlLedger;
 pub(crate) use self::view::{ControlEntry, LedgerView};
 use super::Time;
-use crate::engine::shared::SharedText;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,17 +38,17 @@ pub(crate) enum EntryKind {
 pub(crate) enum Subject {
     /// A job, by id.
     #[serde(rename = "job_id")]
-    Job(SharedText),
+    Job(Arc<str>),
     /// A run, by id.
     #[serde(rename = "run_id")]
-    Run(SharedText),
+    Run(Arc<str>),
     /// A top-up, by id.
     #[serde(rename = "top_up_id")]
-    TopUp(SharedText),
+    TopUp(Arc<str>),
 }
 
 impl Subject {
-    pub(crate) fn into_id(self) -> SharedText {
+    pub(crate) fn into_id(self) -> Arc<str> {
         match self {
             Self::Job(id) | Self::Run(id) | Self::TopUp(id) => id,
         }
@@ -59,7 +59,7 @@ impl Subject {
 #[serde(deny_unknown_fields)]
 pub(crate) struct LedgerEntry {
     pub(crate) id: Box<str>,
-    pub(crate) workspace: SharedText,
+    pub(crate) workspace: Arc<str>,
     pub(crate) kind: EntryKind,
     pub(crate) amount: Usd,
     pub(crate) subject: Subject,
@@ -108,7 +108,7 @@ const ORGANIZATION_SUFFIX: &str = " organization";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, try_from = "LedgerDocument")]
 pub(crate) struct Ledger {
-    accounts: BTreeMap<SharedText, Account>,
+    accounts: BTreeMap<Arc<str>, Account>,
     entries: Entries,
     /// The sequence number of the next entry, counted over all workspaces.
     next_seq: usize,
@@ -117,7 +117,7 @@ pub(crate) struct Ledger {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LedgerDocument {
-    accounts: BTreeMap<SharedText, Account>,
+    accounts: BTreeMap<Arc<str>, Account>,
     entries: Entries,
     next_seq: usize,
 }
@@ -206,7 +206,7 @@ impl Ledger {
     }
 
     /// Returns the account of a workspace, which is opened without a balance if there is none.
-    fn account_mut(&mut self, workspace: &str) -> (SharedText, &mut Account) {
+    fn account_mut(&mut self, workspace: &str) -> (Arc<str>, &mut Account) {
         let known = self.accounts.get_key_value(workspace);
         let name = known.map_or_else(|| workspace.into(), |(name, _)| name.clone());
         let account = self.accounts.entry(name.clone()).or_default();

@@ -34,7 +34,6 @@ pub(crate) mod runs;
 mod serde_list;
 mod serde_pairs;
 mod settings;
-pub(crate) mod shared;
 pub(crate) mod shared_list;
 pub(crate) mod snapshot;
 pub(crate) mod speech;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use svc_sdk::contract::{Plan, RateLimitBucket};
 
 use super::plans::UNAUTHENTICATED_READS_PER_WRITE;
-use super::shared::SharedText;
 use super::{PlanLimits, Time, serde_pairs};
 
 /// The duration of a window in service time. A window starts with its first request.
@@ -19,7 +19,7 @@ const WINDOW: Duration = Duration::from_secs(60);
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RateLimitKey {
     /// An API key, by id.
-    Key(SharedText),
+    Key(Arc<str>),
     /// The address of a client without a valid key.
     Address(IpAddr),
 }

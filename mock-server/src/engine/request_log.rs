@@ -1,13 +1,13 @@
 //! The request log: a ring buffer of the newest requests, for inspection by tests.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{FaultKind, Host, Time};
-use crate::engine::shared::{Shared, SharedText};
 
 /// The maximum number of stored requests.
 const MAX_ENTRIES: usize = 10_000;
@@ -31,7 +31,7 @@ pub(crate) struct LoggedRequest {
     pub(crate) headers: Vec<(String, String)>,
     /// The id of the presented key, also if it is revoked or not valid for the host.
     #[serde(default)]
-    pub(crate) key: Option<SharedText>,
+    pub(crate) key: Option<Arc<str>>,
     pub(crate) request_id: String,
     /// The status of the response; `None` if none was sent.
     pub(crate) status: Option<u16>,
@@ -68,7 +68,7 @@ impl LoggedRequest {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RequestLog {
-    entries: VecDeque<Shared<LoggedRequest>>,
+    entries: VecDeque<Arc<LoggedRequest>>,
     last_seq: u64,
 }
 
@@ -80,7 +80,7 @@ impl RequestLog {
         while self.entries.len() >= MAX_ENTRIES {
             self.entries.pop_front();
         }
-        self.entries.push_back(Shared::new(entry));
+        self.entries.push_back(Arc::new(entry));
         self.last_seq
     }
 
@@ -88,7 +88,7 @@ impl RequestLog {
     pub(crate) fn answered(&mut self, seq: u64, status: Option<u16>) {
         let index = self.entries.binary_search_by_key(&seq, |entry| entry.seq);
         if let Some(entry) = index.ok().and_then(|index| self.entries.get_mut(index)) {
-            entry.make_mut().status = status;
+            Arc::make_mut(entry).status = status;
         }
     }
 

@@ -5,12 +5,12 @@
 //! queue. Idempotency keys expire earlier, except those of top-ups.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::ledger::Subject;
 use super::timers::TimerEvent;
 use super::{Ended, State, Time};
-use crate::engine::shared::SharedText;
 
 /// The indexes that find the entries to drop. They are not part of a snapshot.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub(crate) struct Retention {
     /// The sequence number of the first ledger entry that was not old enough.
     next_entry: usize,
     /// The ledger entries before `next_entry` whose subject has not been dropped, by its id.
-    waiting_entries: HashMap<SharedText, Vec<usize>>,
+    waiting_entries: HashMap<Arc<str>, Vec<usize>>,
 }
 
 impl Retention {

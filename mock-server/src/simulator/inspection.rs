@@ -1,5 +1,7 @@
 //! Views of the state for the control API, beyond what clients of the service see.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 #[cfg(feature = "frontend")]
@@ -19,8 +21,6 @@ use crate::engine::rate_limit::{RateLimitKey, address_limit, key_limit};
 use crate::engine::request_log;
 use crate::engine::runs::Run;
 #[cfg(feature = "frontend")]
-use crate::engine::shared::Shared;
-use crate::engine::shared::SharedText;
 #[cfg(feature = "dashboard")]
 use crate::engine::webhooks::log::DeliveryRecord;
 use crate::engine::workspaces::WorkspaceKind;
@@ -33,7 +33,7 @@ use crate::media;
 /// A workspace with its balance and its jobs in flight.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct WorkspaceView {
-    id: SharedText,
+    id: Arc<str>,
     kind: Option<WorkspaceKind>,
     plan: Plan,
     available_usd: Option<Usd>,
@@ -47,9 +47,9 @@ pub(crate) struct WorkspaceView {
 #[cfg(feature = "frontend")]
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct CallerView {
-    key: SharedText,
+    key: Arc<str>,
     kind: KeyKind,
-    scopes: Shared<[Scope]>,
+    scopes: Arc<[Scope]>,
     revoked: bool,
     workspace: WorkspaceView,
 }
@@ -202,7 +202,7 @@ impl Simulator {
         view
     }
 
-    fn workspace(&self, id: SharedText) -> WorkspaceView {
+    fn workspace(&self, id: Arc<str>) -> WorkspaceView {
         let state = &self.state;
         let account = state.ledger.account(&id);
         let amount = |of: fn(&ledger::Account) -> Usd| account.map(of);

@@ -127,7 +127,7 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for Page<T> {
             match T::deserialize(&json) {
                 Ok(item) => items.push(item),
                 Err(error) => {
-                    unreadable.push(UnreadableItem { index, json, error: error.to_string() })
+                    unreadable.push(UnreadableItem { index, json, error: error.to_string() });
                 }
             }
         }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Account, LedgerEntry};
 use crate::engine::serde_list::read_items;
-use crate::engine::shared::SharedText;
 use crate::engine::shared_list::SharedList;
 
 /// The entries of all workspaces. In a document, each is preceded by its sequence number.
@@ -30,7 +30,7 @@ impl Entries {
 
     /// Replaces each entry's copy of its workspace's id by the one of the account, so that it is in
     /// memory once.
-    pub(super) fn share_workspaces(&mut self, accounts: &BTreeMap<SharedText, Account>) {
+    pub(super) fn share_workspaces(&mut self, accounts: &BTreeMap<Arc<str>, Account>) {
         self.0.for_each_mut(|entry| {
             if let Some((workspace, _)) = accounts.get_key_value(&entry.workspace) {
                 entry.workspace = workspace.clone();

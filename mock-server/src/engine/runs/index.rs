@@ -1,6 +1,7 @@
 //! The collection of runs and its indexes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use svc_sdk::contract::RunStatus;
 
@@ -8,7 +9,6 @@ use super::{Run, RunError, RunKind};
 use crate::engine::Time;
 use crate::engine::jobs::Artifact;
 use crate::engine::serde_list::serialize_as_list;
-use crate::engine::shared::SharedText;
 use crate::engine::shared_list::SharedList;
 
 /// All runs, indexed by id, by artifact token and by kind and subject.
@@ -17,7 +17,7 @@ pub(crate) struct Runs {
     /// The runs in the order in which they were created.
     runs: SharedList<Run>,
     by_id: BTreeMap<String, usize>,
-    by_token: BTreeMap<SharedText, (usize, usize)>,
+    by_token: BTreeMap<Arc<str>, (usize, usize)>,
     index: BTreeMap<RunFilter, BTreeSet<usize>>,
     in_flight: BTreeSet<usize>,
 }

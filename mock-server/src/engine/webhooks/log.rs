@@ -1,6 +1,7 @@
 //! The delivery log: a ring buffer of the newest webhook delivery attempts, for inspection by tests.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::{Deserialize, Serialize, Serializer};
@@ -8,7 +9,6 @@ use serde_json::{Map, Value, json};
 
 use super::{Delivery, DeliveryOutcome};
 use crate::engine::Time;
-use crate::engine::shared::Shared;
 
 /// The maximum number of stored attempts.
 const MAX_ENTRIES: usize = 10_000;
@@ -95,15 +95,15 @@ fn beginning(body: &str) -> String {
 
 /// The newest attempts, oldest first. Clones share them.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(from = "VecDeque<Shared<DeliveryRecord>>")]
+#[serde(from = "VecDeque<Arc<DeliveryRecord>>")]
 pub(crate) struct DeliveryLog {
-    attempts: VecDeque<Shared<DeliveryRecord>>,
+    attempts: VecDeque<Arc<DeliveryRecord>>,
     /// The total size of their bodies.
     body_bytes: usize,
 }
 
-impl From<VecDeque<Shared<DeliveryRecord>>> for DeliveryLog {
-    fn from(attempts: VecDeque<Shared<DeliveryRecord>>) -> Self {
+impl From<VecDeque<Arc<DeliveryRecord>>> for DeliveryLog {
+    fn from(attempts: VecDeque<Arc<DeliveryRecord>>) -> Self {
         let sizes = attempts.iter().map(|attempt| attempt.body_bytes());
         Self { body_bytes: sizes.sum(), attempts }
     }
@@ -118,7 +118,7 @@ impl Serialize for DeliveryLog {
 impl DeliveryLog {
     pub(crate) fn record(&mut self, attempt: DeliveryRecord) {
         self.body_bytes += attempt.body_bytes();
-        self.attempts.push_back(Shared::new(attempt));
+        self.attempts.push_back(Arc::new(attempt));
         while self.attempts.len() > MAX_ENTRIES || self.body_bytes > MAX_BODY_BYTES {
             self.remove_oldest();
         }
@@ -146,7 +146,7 @@ impl DeliveryLog {
     ) -> Vec<Value> {
         let attempts = self.attempts.iter().rev();
         let attempts = attempts.filter(|attempt| matches(attempt));
-        let view = |attempt: &Shared<DeliveryRecord>| {
+        let view = |attempt: &Arc<DeliveryRecord>| {
             let mut view = attempt.view();
             if let Some(body) = view.get_mut("body") {
                 *body = json!(attempt.body);

@@ -3,6 +3,7 @@
 //! The queue is independent of jobs and runs; it knows them only as subject ids.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -10,7 +11,6 @@ use serde_json::{Value, json};
 use super::Delivery;
 use crate::engine::Time;
 use crate::engine::json_text::JsonText;
-use crate::engine::shared::{Shared, SharedText};
 
 /// The maximum number of attempts stored for an entry.
 const MAX_STORED_ATTEMPTS: usize = 100;
@@ -122,7 +122,7 @@ impl DeliveryTask {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WebhookQueue {
     /// The announcements by subject. Clones share them.
-    entries: BTreeMap<SharedText, Shared<QueueEntry>>,
+    entries: BTreeMap<Arc<str>, Arc<QueueEntry>>,
     /// The pending tasks by number.
     #[serde(rename = "errands")]
     tasks: BTreeMap<u64, DeliveryTask>,
@@ -183,7 +183,7 @@ impl WebhookQueue {
             next: Some((at, number)),
             attempts: VecDeque::new(),
         };
-        self.entries.insert(subject.into(), Shared::new(entry));
+        self.entries.insert(subject.into(), Arc::new(entry));
         Some(number)
     }
 
@@ -206,7 +206,7 @@ impl WebhookQueue {
     }
 
     pub(crate) fn entry_mut(&mut self, subject_id: &str) -> Option<&mut QueueEntry> {
-        self.entries.get_mut(subject_id).map(Shared::make_mut)
+        self.entries.get_mut(subject_id).map(Arc::make_mut)
     }
 
     /// Removes the announcement of a subject and its tasks. Returns the time and number of a

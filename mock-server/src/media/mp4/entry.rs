@@ -38,7 +38,7 @@ impl SampleEntry {
                     boxed(out, b"avcC", |out| {
                         avc_configuration(out, sequence_parameter_set, picture_parameter_set);
                     });
-                })
+                });
             }
             Self::Aac { sample_rate, config } => boxed(out, b"mp4a", |out| {
                 u16s(out, &[0, 0, 0, 1]);

@@ -129,10 +129,10 @@ impl Index {
             match (Parsed::new(text), self.position_of(number)) {
                 (Parsed::Line(line), found) => match (*line, found) {
                     (Line { begin: Some(begin), id: Some(id), .. }, _) => {
-                        self.add_begin(None, number, &id, *begin)
+                        self.add_begin(None, number, &id, *begin);
                     }
                     (Line { record: Some(record), .. }, Some(index)) => {
-                        self.add_record(index, &record)
+                        self.add_record(index, &record);
                     }
                     (Line { claim: Some(owner), .. }, Some(index)) => {
                         let owner = self.owners.number(owner);

@@ -45,9 +45,8 @@ mod workspaces;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use svc_tests::{
-    Client, Delivery, FrontendKind, Host, Mock, Receiver, Reply, Response, Setup, fingerprint,
-    forms, mp4, on_every_frontend, on_every_socket_frontend, png_size, run_script, scripts,
-    webhook_scripts,
+    Client, Delivery, FrontendKind, Host, Mock, Receiver, Reply, Response, Setup, fingerprint, mp4,
+    on_every_frontend, on_every_socket_frontend, png_size, run_script, scripts, webhook_scripts,
 };
 
 const VIDEO: &str = "/v1/video-router/generate";
