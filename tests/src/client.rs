@@ -25,26 +25,22 @@ impl Client {
     }
 
     /// Adds a header to each request.
-    #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// Adds `Authorization: Bearer …`.
-    #[must_use]
     pub fn bearer(self, key: &str) -> Self {
         self.header("authorization", &format!("Bearer {key}"))
     }
 
     /// Adds `x-api-key: …`.
-    #[must_use]
     pub fn api_key(self, key: &str) -> Self {
         self.header("x-api-key", key)
     }
 
     /// Adds `Idempotency-Key: …`.
-    #[must_use]
     pub fn idempotency_key(self, key: &str) -> Self {
         self.header("idempotency-key", key)
     }
@@ -114,11 +110,6 @@ impl Client {
     }
 
     /// Sends a request and returns the complete response.
-    ///
-    /// # Panics
-    ///
-    /// Panics if there is no complete response, or if the response violates what holds for every
-    /// response of the two surfaces.
     pub async fn send(
         &self,
         method: &str,

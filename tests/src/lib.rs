@@ -11,6 +11,7 @@
     clippy::unwrap_used,
     reason = "a failed assertion ends the test"
 )]
+#![allow(missing_docs, reason = "the crate is not published")]
 
 mod client;
 mod frontend;

@@ -1,11 +1,6 @@
 //! Parsers for the headers of PNG and MP4 files.
 
 /// Returns the width and height of a PNG image in pixels.
-///
-/// # Panics
-///
-/// Panics if the bytes are not a PNG image.
-#[must_use]
 #[track_caller]
 pub fn png_size(bytes: &[u8]) -> (u32, u32) {
     assert_eq!(&bytes[..8], b"\x89PNG\r\n\x1a\n", "PNG signature");
@@ -14,53 +9,33 @@ pub fn png_size(bytes: &[u8]) -> (u32, u32) {
     (u32_at(bytes, 16), u32_at(bytes, 20))
 }
 
-/// The metadata of an MP4 file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mp4 {
-    /// The duration in seconds.
     pub seconds: f64,
-    /// The tracks.
     pub tracks: Vec<Mp4Track>,
-    /// The size of the media data in bytes.
     pub media_bytes: usize,
 }
 
-/// A track of an MP4 file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mp4Track {
     /// The handler type, `vide` or `soun`.
     pub handler: String,
-    /// The width in pixels, 0 for audio.
     pub width: u32,
-    /// The height in pixels, 0 for audio.
     pub height: u32,
 }
 
 impl Mp4 {
-    /// Returns the video track.
-    ///
-    /// # Panics
-    ///
-    /// Panics if there is none.
-    #[must_use]
     #[track_caller]
     pub fn video(&self) -> &Mp4Track {
         self.tracks.iter().find(|track| track.handler == "vide").expect("a video track")
     }
 
-    /// Returns whether there is an audio track.
-    #[must_use]
     pub fn has_audio(&self) -> bool {
         self.tracks.iter().any(|track| track.handler == "soun")
     }
 }
 
 /// Parses the boxes of an MP4 file.
-///
-/// # Panics
-///
-/// Panics if the boxes do not fill the file exactly or if a required box is missing.
-#[must_use]
 #[track_caller]
 pub fn mp4(bytes: &[u8]) -> Mp4 {
     let top = boxes(bytes);
@@ -97,7 +72,6 @@ fn track(bytes: &[u8]) -> Mp4Track {
     }
 }
 
-/// The type of an MP4 box and its content.
 type Mp4Box<'a> = (String, &'a [u8]);
 
 fn boxes(mut rest: &[u8]) -> Vec<Mp4Box<'_>> {

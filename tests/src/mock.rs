@@ -24,7 +24,6 @@ impl fmt::Debug for Mock {
 }
 
 impl Mock {
-    /// Starts a mock behind the frontend.
     pub async fn start(kind: FrontendKind, setup: Setup) -> Self {
         let frontend = crate::frontend::start(kind, setup).await;
         Self { kind, frontend }
@@ -35,8 +34,6 @@ impl Mock {
         Self::start(self.kind, setup).await
     }
 
-    /// Returns the kind of frontend.
-    #[must_use]
     pub fn kind(&self) -> FrontendKind {
         self.kind
     }
@@ -45,49 +42,39 @@ impl Mock {
         &*self.frontend
     }
 
-    /// Returns a host's base URL.
-    #[must_use]
     pub fn base_url(&self, host: Host) -> &str {
         self.frontend.base_url(host)
     }
 
     /// Returns a client without a credential.
-    #[must_use]
     pub fn client(&self, host: Host) -> Client {
         Client::new(self.clone(), host)
     }
 
     /// Returns a client of the open surface with the key `svc_open_demo`.
-    #[must_use]
     pub fn open(&self) -> Client {
         self.open_as("svc_open_demo")
     }
 
     /// Returns a client of the open surface with a bearer key.
-    #[must_use]
     pub fn open_as(&self, key: &str) -> Client {
         self.client(Host::Open).bearer(key)
     }
 
     /// Returns a client of the developer surface with the key `svc_dev_demo`.
-    #[must_use]
     pub fn developer(&self) -> Client {
         self.developer_as("svc_dev_demo")
     }
 
     /// Returns a client of the developer surface with a bearer key.
-    #[must_use]
     pub fn developer_as(&self, key: &str) -> Client {
         self.client(Host::Developer).bearer(key)
     }
 
-    /// Returns a client of the control API.
-    #[must_use]
     pub fn control(&self) -> Client {
         self.client(Host::Control)
     }
 
-    /// Advances the clock.
     pub async fn advance(&self, seconds: impl Into<Value>) {
         let step = json!({"seconds": seconds.into()});
         let response = self.control().post("/clock/advance", step).await;
@@ -112,17 +99,14 @@ impl Mock {
         self.control().post("/faults", body).await.expect_success();
     }
 
-    /// Returns the entries of the ledger.
     pub async fn ledger(&self) -> Vec<Value> {
         self.control_list("/ledger").await
     }
 
-    /// Returns the jobs of all workspaces.
     pub async fn jobs(&self) -> Vec<Value> {
         self.control_list("/jobs").await
     }
 
-    /// Returns the attempts to deliver webhooks.
     pub async fn deliveries(&self) -> Vec<Value> {
         self.control_list("/deliveries").await
     }
@@ -130,10 +114,6 @@ impl Mock {
     /// Waits until `count` attempts have an outcome in the list of deliveries, and returns the attempts.
     ///
     /// The mock schedules the next attempt only after it has received the response to the last one.
-    ///
-    /// # Panics
-    ///
-    /// Panics if there are not so many in time.
     pub async fn wait_for_outcomes(&self, count: usize) -> Vec<Value> {
         let has_outcome = |it: &&Value| !it["status"].is_null() || !it["error"].is_null();
         let mut attempts = Vec::new();
@@ -156,7 +136,6 @@ impl Mock {
         only_array(self.control().get_json(path).await)
     }
 
-    /// Returns a snapshot of the state.
     pub async fn state(&self) -> Value {
         self.control().get_json("/state").await
     }
@@ -168,10 +147,6 @@ impl Mock {
     }
 
     /// Returns the path and query of a URL that the mock returned for one of its hosts.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the URL has another origin.
     #[track_caller]
     pub fn path_of(&self, host: Host, url: &Value) -> String {
         let base = self.base_url(host);

@@ -27,14 +27,10 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Returns the path with the query.
-    #[must_use]
     pub fn path(&self) -> &str {
         self.request.uri().path_and_query().map_or("", |path| path.as_str())
     }
 
-    /// Returns the method.
-    #[must_use]
     pub fn method(&self) -> &str {
         self.request.method().as_str()
     }
@@ -49,8 +45,6 @@ impl Delivery {
         value.to_str().unwrap()
     }
 
-    /// Returns the body.
-    #[must_use]
     pub fn body(&self) -> &Bytes {
         self.request.body()
     }
@@ -66,7 +60,6 @@ impl Delivery {
         response
     }
 
-    /// Returns the body parsed as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(self.body()).unwrap_or_else(|error| panic!("{error}: {self:?}"))
@@ -98,9 +91,7 @@ impl Delivery {
 /// How a receiver replies to a delivery.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// Send a status.
     Status(u16),
-    /// Send a status and a header.
     StatusWithHeader(u16, String, String),
     /// Close the connection without a response.
     Close,
@@ -139,8 +130,6 @@ impl Receiver {
         Self { shared, port, server }
     }
 
-    /// Returns the port on 127.0.0.1.
-    #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -150,17 +139,11 @@ impl Receiver {
         *self.shared.replies.lock().unwrap() = replies.into_iter().collect();
     }
 
-    /// Returns the deliveries received so far.
-    #[must_use]
     pub fn deliveries(&self) -> Vec<Delivery> {
         self.shared.deliveries.lock().unwrap().clone()
     }
 
     /// Waits until `count` deliveries have been received and returns them.
-    ///
-    /// # Panics
-    ///
-    /// Panics if fewer are received in time, or more.
     pub async fn wait_for(&self, count: usize) -> Vec<Delivery> {
         let enough = async {
             loop {

@@ -39,26 +39,20 @@ impl Response {
         Self { request, response }
     }
 
-    /// Returns the status code.
-    #[must_use]
     pub fn status(&self) -> u16 {
         self.response.status().as_u16()
     }
 
-    /// Returns the body.
-    #[must_use]
     pub fn body(&self) -> &Bytes {
         self.response.body()
     }
 
     /// Returns the body as text, with invalid UTF-8 replaced.
-    #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(self.body()).into_owned()
     }
 
     /// Returns a header's value if it is present and is text.
-    #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.response.headers().get(name)?.to_str().ok()
     }
@@ -72,15 +66,12 @@ impl Response {
             .unwrap_or_else(|| panic!("header {name} is {value:?}, not an integer, in\n{self:?}"))
     }
 
-    /// Returns the body parsed as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(self.body())
             .unwrap_or_else(|error| panic!("the body is not JSON ({error}):\n{self:?}"))
     }
 
-    /// Returns whether the body is JSON.
-    #[must_use]
     pub fn is_json(&self) -> bool {
         serde_json::from_slice::<Value>(self.body()).is_ok()
     }
@@ -112,7 +103,6 @@ impl Response {
         error
     }
 
-    /// Returns the error code.
     #[track_caller]
     pub fn code(&self) -> String {
         let error = self.error();

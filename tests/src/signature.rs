@@ -4,7 +4,6 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
 /// Returns `HMAC-SHA256(secret, "<timestamp>.<raw body>")` in hexadecimal.
-#[must_use]
 pub fn signature(secret: &str, timestamp: &str, body: &[u8]) -> String {
     let mut mac =
         Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("HMAC accepts keys of any length");
@@ -15,7 +14,6 @@ pub fn signature(secret: &str, timestamp: &str, body: &[u8]) -> String {
 }
 
 /// Returns the first 16 hexadecimal digits of the secret's SHA-256.
-#[must_use]
 pub fn fingerprint(secret: &str) -> String {
     hex(&Sha256::digest(secret.as_bytes()))[..16].to_owned()
 }

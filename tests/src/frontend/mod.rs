@@ -13,21 +13,16 @@ use svc_mock_server::{ClockMode, Service, Speed, UndocumentedKeys};
 mod in_process;
 mod sockets;
 
-/// A host of the mock server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Host {
-    /// The open surface.
     Open,
-    /// The developer surface.
     Developer,
     /// Artifacts and checkout pages.
     Media,
-    /// The control API.
     Control,
 }
 
 impl Host {
-    /// All hosts.
     pub const ALL: [Self; 4] = [Self::Open, Self::Developer, Self::Media, Self::Control];
 }
 
@@ -47,7 +42,6 @@ impl fmt::Display for TransportError {
     }
 }
 
-/// A future of a response.
 pub type ResponseFuture<'a> =
     Pin<Box<dyn Future<Output = Result<http::Response<Bytes>, TransportError>> + Send + 'a>>;
 
@@ -94,56 +88,48 @@ impl Default for Setup {
 
 impl Setup {
     /// Sets the plan of `ws_demo`.
-    #[must_use]
     pub fn plan(mut self, plan: &'static str) -> Self {
         self.plan = plan;
         self
     }
 
     /// Sets the balance of `ws_demo`, in dollars.
-    #[must_use]
     pub fn balance_usd(mut self, balance: &'static str) -> Self {
         self.balance_usd = balance;
         self
     }
 
     /// Sets the seed of the mock's random numbers.
-    #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
     }
 
     /// Sets how long a webhook receiver may take to respond, in real milliseconds.
-    #[must_use]
     pub fn webhook_timeout_ms(mut self, milliseconds: u64) -> Self {
         self.webhook_timeout_ms = milliseconds;
         self
     }
 
     /// Runs the clock in real time, multiplied by a speed.
-    #[must_use]
     pub fn speed(mut self, speed: f64) -> Self {
         self.speed = Some(speed);
         self
     }
 
     /// Sets whether submits whose idempotency is not documented honor the idempotency key.
-    #[must_use]
     pub fn honors_undocumented_keys(mut self, honors: bool) -> Self {
         self.honors_undocumented_keys = honors;
         self
     }
 
     /// Routes webhooks for `https://hooks.example.com` to a local port.
-    #[must_use]
     pub fn webhook_port(mut self, port: u16) -> Self {
         self.webhook_port = Some(port);
         self
     }
 }
 
-/// A frontend of the mock server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrontendKind {
     /// The SDK's transport trait, without sockets.
@@ -154,7 +140,6 @@ pub enum FrontendKind {
     Serve,
 }
 
-/// Starts a mock behind the frontend.
 pub(crate) async fn start(kind: FrontendKind, setup: Setup) -> Arc<dyn Frontend> {
     match kind {
         FrontendKind::InProcess => Arc::new(in_process::InProcessFrontend::start(setup)),

@@ -113,7 +113,6 @@ fn is_equal(actual: &Value, expected: &str, variables: &mut Variables) -> bool {
     }
 }
 
-/// Returns the value at a path.
 fn at(root: &Value, path: &str) -> Option<Value> {
     let (name, rest) = path.split_once('.').unwrap_or((path, ""));
     let found = match (name, root) {

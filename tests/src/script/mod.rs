@@ -79,10 +79,6 @@ type Variables = BTreeMap<String, String>;
 type Differences = Vec<String>;
 
 /// Runs a script against a mock, and the receiver of its webhooks if there is one.
-///
-/// # Panics
-///
-/// Panics if a response is not what its line says, or if a line cannot be read.
 pub async fn run_script(mock: &Mock, receiver: Option<&Receiver>, script: &str) {
     let runner = Runner { mock, receiver };
     let lines: Vec<Line<'_>> = script

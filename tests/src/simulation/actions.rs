@@ -29,7 +29,6 @@ const MAX_PAGES: usize = 4;
 const RESULT_READ_MS: u64 = 10_000;
 
 impl Session {
-    /// Takes a step.
     pub(super) async fn perform(self: &Arc<Self>, step: &Step) {
         let mut rng = Rng::derive(step.seed, 3);
         match step.action {

@@ -43,7 +43,6 @@ pub(super) struct Books {
 }
 
 impl World {
-    /// Checks what is new.
     pub(super) async fn check(&self) {
         let mut books = self.books.lock().await;
         self.read(&mut books).await;
@@ -291,7 +290,6 @@ impl World {
 }
 
 impl Books {
-    /// Adds an entry of the ledger.
     fn add(&mut self, entry: &Value) -> Result<(), String> {
         let amount = micros(entry, "amount_usd");
         let movements = self.movements.entry(subject(entry).to_owned()).or_default();

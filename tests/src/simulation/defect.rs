@@ -94,7 +94,6 @@ impl Defect {
     ];
 
     /// Returns the oracle that has to detect the defect.
-    #[must_use]
     pub fn oracle(self) -> Oracle {
         match self {
             Self::NewKeyOnRetry

@@ -49,7 +49,6 @@ pub const DEFAULT_STEPS: usize = 24;
 /// What the simulation of a seed observed.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The seed.
     pub seed: u64,
     /// The properties that did not hold, in the order of time.
     pub violations: Vec<Violation>,
@@ -57,9 +56,7 @@ pub struct Report {
     pub trace: Vec<String>,
     /// The number of calls of the SDK.
     pub operations: u64,
-    /// The number of requests.
     pub requests: u64,
-    /// The number of replies that were lost.
     pub lost_replies: u64,
     /// The number of crashes of clients.
     pub crashes: u64,
@@ -68,13 +65,11 @@ pub struct Report {
 }
 
 /// Simulates a seed, with `steps` steps for each client.
-#[must_use]
 pub fn simulate(seed: u64, steps: usize, defect: Option<Defect>) -> Report {
     report(&Plan::generate(seed, steps), defect)
 }
 
 /// Simulates the smallest plan that fails as the seed does, or the seed's own if it does not fail.
-#[must_use]
 pub fn simulate_shrunk(seed: u64, steps: usize, defect: Option<Defect>) -> Report {
     let plan = Plan::generate(seed, steps);
     let violations = run::run(&plan, defect).violations;
@@ -111,7 +106,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Adds a report.
     pub fn add(&mut self, report: &Report) {
         self.seeds += 1;
         self.operations += report.operations;
@@ -124,13 +118,11 @@ impl Summary {
     }
 
     /// Returns whether no property was violated.
-    #[must_use]
     pub fn is_clean(&self) -> bool {
         self.violations.is_empty()
     }
 
     /// Returns the summary as JSON.
-    #[must_use]
     pub fn to_json(&self, seconds: f64) -> Value {
         let count = |oracle: Oracle| self.violations.get(&oracle).copied().unwrap_or_default();
         let violations = Oracle::ALL.map(|oracle| (oracle.name().to_owned(), json!(count(oracle))));

@@ -45,8 +45,6 @@ impl Oracle {
         Self::Download,
     ];
 
-    /// Returns the name in reports.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ledger => "ledger",

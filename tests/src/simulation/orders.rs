@@ -42,7 +42,6 @@ pub(super) struct Accepted {
     pub(super) id: String,
 }
 
-/// The orders of one client.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     orders: u64,
@@ -91,7 +90,6 @@ impl Orders {
         order
     }
 
-    /// Returns the orders that are to be submitted.
     pub(super) fn open(&self) -> Vec<Arc<Order>> {
         let names = self.open.iter();
         names.filter_map(|name| self.all.get(name).cloned()).collect()

@@ -107,7 +107,6 @@ pub(super) struct Crash {
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Submits one thing.
     Submit,
     /// Submits several things at once.
     SubmitMany(u64),

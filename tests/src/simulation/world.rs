@@ -36,11 +36,9 @@ const EPOCH: Time = Time::from_micros(1_760_000_000_000_000);
 /// A property that did not hold.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// The property.
     pub oracle: Oracle,
     /// Virtual time in milliseconds.
     pub at_ms: u64,
-    /// What was observed.
     pub message: String,
 }
 
@@ -97,7 +95,6 @@ pub(super) struct World {
     state: Mutex<State>,
 }
 
-/// What changes.
 pub(super) struct State {
     pub(super) mock: InProcess,
     pub(super) generation: u64,
@@ -276,7 +273,6 @@ impl World {
     }
 }
 
-/// The network.
 impl World {
     pub(super) fn are_connections_refused(&self) -> bool {
         self.now_ms() < self.lock().outage_until_ms
@@ -452,7 +448,6 @@ impl World {
         self.lock().created.contains_key(id)
     }
 
-    /// Returns the ids of all jobs.
     pub(super) fn created_jobs(&self) -> Vec<String> {
         let state = self.lock();
         let ids = state.created.keys();

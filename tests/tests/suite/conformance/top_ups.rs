@@ -78,7 +78,7 @@ async fn submit_form(mock: &Mock, path: &str, status: &str) -> Response {
 async fn press_button(mock: &Mock, top_up: &Value, status: &str) -> Response {
     let path = mock.path_of(Host::Media, &top_up["checkout_url"]);
     let html = mock.client(Host::Media).get(&path).await.expect(200).text();
-    let form = format!("<form method=\"post\" action={}>", top_up["checkout_url"]);
+    let form = format!("<form method=\"post\" action=\"{path}\">");
     let button = format!("name=\"status\" value=\"{status}\"");
     assert!(html.contains(&form) && html.contains(&button), "{html}");
     submit_form(mock, &path, status).await
