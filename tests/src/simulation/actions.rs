@@ -24,7 +24,7 @@ use super::submission::{AnyHandle, with_handle};
 /// How long a download may take, with all that goes wrong.
 const DOWNLOAD_LIMIT_MS: u64 = 3_600_000;
 /// The most pages of a list that are read.
-const MAX_PAGES: usize = 4;
+const MAX_PAGES: usize = 10;
 /// How much longer than its time limit a wait may read the result.
 const RESULT_READ_MS: u64 = 10_000;
 
