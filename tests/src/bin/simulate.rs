@@ -2,7 +2,6 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::indexing_slicing,
-    clippy::print_stderr,
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a test tool: it prints its report, and measures how long the simulations took"
@@ -12,53 +11,35 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use clap::Parser;
 use svc_tests::simulation::{DEFAULT_STEPS, Report, Summary, simulate, simulate_shrunk};
 
-const USAGE: &str = "\
-Usage: simulate [--seeds N] [--from SEED] [--steps N]
-       simulate --seed S [--steps N] [--trace]
-
-Simulate clients on a bad network in virtual time, and check what must always hold.
-
-  --seeds N   simulate N seeds (default 200)
-  --from S    begin with this seed (default 0)
-  --steps N   steps of each client (default 24)
-  --seed S    simulate one seed
-  --trace     print what happened
-
-The last line is a JSON summary. The exit code is 1 if a property was violated.";
-
+/// Simulate clients on a bad network in virtual time, and check what must always hold
+///
+/// The last line is a JSON summary. The exit code is 1 if a property was violated.
+#[derive(Parser)]
 struct Options {
-    from: u64,
+    /// Simulate this many seeds
+    #[arg(long, default_value_t = 200)]
     seeds: u64,
+    /// Begin with this seed
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// Steps of each client
+    #[arg(long, default_value_t = DEFAULT_STEPS)]
     steps: usize,
-    is_trace: bool,
-}
-
-fn options() -> Result<Options, String> {
-    let mut options = Options { from: 0, seeds: 200, steps: DEFAULT_STEPS, is_trace: false };
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
-        let mut number = || {
-            let value = arguments.next().ok_or_else(|| format!("{argument} needs a number"))?;
-            let invalid = |_| format!("invalid number `{value}` of {argument}");
-            value.parse::<u64>().map_err(invalid)
-        };
-        match argument.as_str() {
-            "--seeds" => options.seeds = number()?,
-            "--from" => options.from = number()?,
-            "--steps" => options.steps = number()? as usize,
-            "--seed" => (options.from, options.seeds) = (number()?, 1),
-            "--trace" => options.is_trace = true,
-            _ => return Err(format!("unexpected argument `{argument}`\n\n{USAGE}")),
-        }
-    }
-    Ok(options)
+    /// Simulate one seed
+    #[arg(long, conflicts_with_all = ["seeds", "from"])]
+    seed: Option<u64>,
+    /// Print what happened
+    #[arg(long)]
+    trace: bool,
 }
 
 /// Simulates the seeds on all processors, and returns the reports in the order of the seeds.
 fn simulate_all(options: &Options) -> Vec<Report> {
-    let next = AtomicU64::new(options.from);
+    let (from, seeds) = options.seed.map_or((options.from, options.seeds), |seed| (seed, 1));
+    let next = AtomicU64::new(from);
     let reports = Mutex::new(Vec::new());
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -66,11 +47,11 @@ fn simulate_all(options: &Options) -> Vec<Report> {
             scope.spawn(|| {
                 loop {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= options.from + options.seeds {
+                    if seed >= from + seeds {
                         return;
                     }
                     let mut report = simulate(seed, options.steps, None);
-                    if !options.is_trace {
+                    if !options.trace {
                         report.trace.clear();
                     }
                     reports.lock().unwrap().push(report);
@@ -99,13 +80,7 @@ fn print_failure(report: &Report, steps: usize) {
 }
 
 fn main() -> ExitCode {
-    let options = match options() {
-        Ok(options) => options,
-        Err(message) => {
-            eprintln!("{message}");
-            return ExitCode::from(2);
-        }
-    };
+    let options = Options::parse();
     let started = std::time::Instant::now();
     let mut summary = Summary::default();
     let mut shown = 0;

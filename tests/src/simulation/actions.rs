@@ -28,6 +28,13 @@ const MAX_PAGES: usize = 10;
 /// How much longer than its time limit a wait may read the result.
 const RESULT_READ_MS: u64 = 10_000;
 
+/// Makes a call, and drops what it gives.
+macro_rules! call {
+    ($session:expr, $call:expr) => {
+        $session.call($call).await.map(|it| it.map(drop))
+    };
+}
+
 impl Session {
     pub(super) async fn perform(self: &Arc<Self>, step: &Step) {
         let mut rng = Rng::derive(step.seed, 3);
@@ -121,19 +128,14 @@ impl Session {
             return;
         };
         let choice = rng.below(3);
-        macro_rules! call {
-            ($call:expr) => {
-                self.call($call).await.map(|it| it.map(drop))
-            };
-        }
         let outcome = match (self.handle(order.kind(), &id), choice) {
-            (AnyHandle::OpenJob(job), 0) => call!(job.get()),
-            (AnyHandle::OpenJob(job), 1) => call!(job.result()),
-            (AnyHandle::DeveloperJob(job), 0) => call!(job.events()),
-            (AnyHandle::DeveloperJob(job), 1) => call!(job.result()),
-            (AnyHandle::FormatRun(run), 0) => call!(run.events()),
-            (AnyHandle::AgentRun(run), 0) => call!(run.result()),
-            (handle, _) => with_handle!(handle, it => call!(it.status())),
+            (AnyHandle::OpenJob(job), 0) => call!(self, job.get()),
+            (AnyHandle::OpenJob(job), 1) => call!(self, job.result()),
+            (AnyHandle::DeveloperJob(job), 0) => call!(self, job.events()),
+            (AnyHandle::DeveloperJob(job), 1) => call!(self, job.result()),
+            (AnyHandle::FormatRun(run), 0) => call!(self, run.events()),
+            (AnyHandle::AgentRun(run), 0) => call!(self, run.result()),
+            (handle, _) => with_handle!(handle, it => call!(self, it.status())),
         };
         self.trace_outcome(&id, outcome.as_ref());
     }
@@ -142,37 +144,22 @@ impl Session {
     async fn post(&self, rng: &mut Rng) {
         let resource = self.pick(rng, true);
         let resource = resource.map(|it| self.handle(it.order.kind(), &it.id));
+        let Self { open, developer, .. } = self;
         let outcome = match rng.below(6) {
             0 => {
                 let body = VideoGenerate::new("video-f").prompt("a fox");
-                self.call(self.open.estimates().create(&body)).await.map(|it| it.map(drop))
+                call!(self, open.estimates().create(&body))
             }
-            1 => self
-                .call(self.developer.background_music().pick(MusicPick::new()))
-                .await
-                .map(|it| it.map(drop)),
-            2 => self
-                .call(self.developer.trending().search(SearchQuery::new("dance")))
-                .await
-                .map(|it| it.map(drop)),
-            3 => self
-                .call(self.developer.avatars().search(SearchQuery::new("ada")))
-                .await
-                .map(|it| it.map(drop)),
+            1 => call!(self, developer.background_music().pick(MusicPick::new())),
+            2 => call!(self, developer.trending().search(SearchQuery::new("dance"))),
+            3 => call!(self, developer.avatars().search(SearchQuery::new("ada"))),
             4 => {
-                let body = TestDeliveryCreate::new(format!(
-                    "https://hooks.example.com/c{}/test",
-                    self.client
-                ));
-                self.call(self.developer.webhooks().send_test(&body)).await.map(|it| it.map(drop))
+                let hook = format!("https://hooks.example.com/c{}/test", self.client);
+                call!(self, developer.webhooks().send_test(TestDeliveryCreate::new(hook)))
             }
             _ => match resource {
-                Some(AnyHandle::DeveloperJob(job)) => {
-                    self.call(job.redeliver_webhook()).await.map(|it| it.map(drop))
-                }
-                Some(AnyHandle::FormatRun(run)) => {
-                    self.call(run.redeliver_webhook()).await.map(|it| it.map(drop))
-                }
+                Some(AnyHandle::DeveloperJob(job)) => call!(self, job.redeliver_webhook()),
+                Some(AnyHandle::FormatRun(run)) => call!(self, run.redeliver_webhook()),
                 _ => return,
             },
         };
@@ -214,17 +201,12 @@ impl Session {
         let Some(Accepted { order, id }) = self.pick(rng, false) else {
             return;
         };
-        macro_rules! cancel {
-            ($handle:ident) => {
-                self.call($handle.cancel()).await.map(|it| it.map(drop))
-            };
-        }
         let outcome = match self.handle(order.kind(), &id) {
-            AnyHandle::OpenJob(job) => cancel!(job),
-            AnyHandle::DeveloperJob(job) => cancel!(job),
-            AnyHandle::ActionRun(run) => cancel!(run),
-            AnyHandle::FormatRun(run) => cancel!(run),
-            AnyHandle::AgentRun(run) => cancel!(run),
+            AnyHandle::OpenJob(job) => call!(self, job.cancel()),
+            AnyHandle::DeveloperJob(job) => call!(self, job.cancel()),
+            AnyHandle::ActionRun(run) => call!(self, run.cancel()),
+            AnyHandle::FormatRun(run) => call!(self, run.cancel()),
+            AnyHandle::AgentRun(run) => call!(self, run.cancel()),
             AnyHandle::Queue(_) | AnyHandle::TopUp(_) => return,
         };
         self.trace_outcome(&format!("cancel {id}"), outcome.as_ref());

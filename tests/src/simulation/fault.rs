@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use futures_util::stream;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
 use http::{HeaderMap, Response, StatusCode};
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Frame;
 use serde::de::IgnoredAny;
 use svc_sdk::transport::{Body, TransportError};
 
-use super::body::CutBody;
 use super::defect::Defect;
 use super::plan::FaultRates;
 use super::rng::Rng;
@@ -17,6 +18,8 @@ use super::world::World;
 
 /// The host that redirects lead to.
 const OTHER_ORIGIN: &str = "https://other.example";
+/// How many bytes of a body arrive at once.
+const CHUNK_BYTES: usize = 16 * 1024;
 /// What the SDK is given.
 pub(super) type Outcome = Result<Response<Body>, TransportError>;
 
@@ -56,6 +59,22 @@ pub(super) struct RetryAfter(pub(super) u64);
 #[derive(Clone, Copy)]
 pub(super) struct IsEnvelope;
 
+/// Returns a body, or the first half of one after which the connection breaks.
+fn in_chunks(
+    mut bytes: Bytes,
+    is_cut: bool,
+) -> impl hyper::body::Body<Data = Bytes, Error = TransportError> {
+    if is_cut {
+        bytes.truncate(bytes.len() / 2);
+    }
+    let mut frames = Vec::new();
+    while !bytes.is_empty() {
+        frames.push(Ok(Frame::data(bytes.split_to(bytes.len().min(CHUNK_BYTES)))));
+    }
+    frames.extend(is_cut.then(|| Err(TransportError::maybe_sent("connection reset"))));
+    StreamBody::new(stream::iter(frames))
+}
+
 impl Reply {
     fn new(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Self {
         let mut headers = HeaderMap::new();
@@ -84,7 +103,7 @@ impl Reply {
         }
         let is_object = || serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(&body).is_ok();
         let is_envelope = !is_cut && is_object();
-        let mut response = Response::new(CutBody::new(body, is_cut).boxed_unsync());
+        let mut response = Response::new(in_chunks(body, is_cut).boxed_unsync());
         *response.status_mut() = status;
         *response.headers_mut() = headers;
         if let Some(hint) = hint.filter(|_| !is_cut) {

@@ -12,7 +12,6 @@
 //! [Defects](Defect) that are injected on purpose prove that the oracles notice.
 
 mod actions;
-mod body;
 mod books;
 mod defect;
 mod environment;
@@ -54,43 +53,34 @@ pub struct Report {
     pub violations: Vec<Violation>,
     /// What happened, a line each.
     pub trace: Vec<String>,
-    /// The number of calls of the SDK.
+    pub counts: Counts,
+}
+
+/// How much happened.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// The calls of the SDK.
     pub operations: u64,
     pub requests: u64,
     pub lost_replies: u64,
-    /// The number of crashes of clients.
+    /// The crashes of clients.
     pub crashes: u64,
-    /// The number of times that the mock was replaced by a restored one.
+    /// How often the mock was replaced by a restored one.
     pub restores: u64,
 }
 
 /// Simulates a seed, with `steps` steps for each client.
 pub fn simulate(seed: u64, steps: usize, defect: Option<Defect>) -> Report {
-    report(&Plan::generate(seed, steps), defect)
+    run::run(&Plan::generate(seed, steps), defect)
 }
 
 /// Simulates the smallest plan that fails as the seed does, or the seed's own if it does not fail.
 pub fn simulate_shrunk(seed: u64, steps: usize, defect: Option<Defect>) -> Report {
     let plan = Plan::generate(seed, steps);
-    let violations = run::run(&plan, defect).violations;
-    let plan = match violations.first() {
-        Some(first) => shrink::shrink(&plan, defect, first.oracle),
-        None => plan,
-    };
-    report(&plan, defect)
-}
-
-fn report(plan: &Plan, defect: Option<Defect>) -> Report {
-    let outcome = run::run(plan, defect);
-    Report {
-        seed: plan.seed,
-        violations: outcome.violations,
-        trace: outcome.trace,
-        operations: outcome.counts.operations,
-        requests: outcome.counts.requests,
-        lost_replies: outcome.counts.lost_replies,
-        crashes: outcome.counts.crashes,
-        restores: outcome.counts.restores,
+    let report = run::run(&plan, defect);
+    match report.violations.first() {
+        Some(first) => run::run(&shrink::shrink(&plan, defect, first.oracle), defect),
+        None => report,
     }
 }
 
@@ -98,20 +88,17 @@ fn report(plan: &Plan, defect: Option<Defect>) -> Report {
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     seeds: u64,
-    operations: u64,
-    lost_replies: u64,
-    crashes: u64,
-    restores: u64,
+    counts: Counts,
     violations: BTreeMap<Oracle, u64>,
 }
 
 impl Summary {
     pub fn add(&mut self, report: &Report) {
         self.seeds += 1;
-        self.operations += report.operations;
-        self.lost_replies += report.lost_replies;
-        self.crashes += report.crashes;
-        self.restores += report.restores;
+        self.counts.operations += report.counts.operations;
+        self.counts.lost_replies += report.counts.lost_replies;
+        self.counts.crashes += report.counts.crashes;
+        self.counts.restores += report.counts.restores;
         for violation in &report.violations {
             *self.violations.entry(violation.oracle).or_default() += 1;
         }
@@ -125,13 +112,14 @@ impl Summary {
     /// Returns the summary as JSON.
     pub fn to_json(&self, seconds: f64) -> Value {
         let count = |oracle: Oracle| self.violations.get(&oracle).copied().unwrap_or_default();
-        let violations = Oracle::ALL.map(|oracle| (oracle.name().to_owned(), json!(count(oracle))));
+        let violations =
+            Oracle::ALL.iter().map(|oracle| (oracle.name().to_owned(), json!(count(*oracle))));
         json!({
             "seeds": self.seeds,
-            "operations": self.operations,
-            "lost_replies": self.lost_replies,
-            "crashes": self.crashes,
-            "restores": self.restores,
+            "operations": self.counts.operations,
+            "lost_replies": self.counts.lost_replies,
+            "crashes": self.counts.crashes,
+            "restores": self.counts.restores,
             "violations": serde_json::Map::from_iter(violations),
             "seconds": (seconds * 10.0).round() / 10.0,
         })

@@ -5,60 +5,48 @@ use std::fmt;
 use serde_json::Value;
 use svc_sdk::types::Usd;
 
-/// A property that must hold at all times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Oracle {
-    /// The ledger of each workspace adds up.
-    Ledger,
-    /// Nothing is carried out twice, and nothing is sent twice that must not be.
-    Once,
-    /// Each call ends by its time limit.
-    Timeout,
-    /// What was paid for has its id or its key in a journal.
-    NothingLost,
-    /// Spend limits are kept, and what they hold adds up.
-    Budget,
-    /// No credential leaves its origin.
-    Credential,
-    /// A client alone on its key meets no 429, and waits as long as the service asks.
-    RateLimit,
-    /// A restored service answers as the original.
-    Restore,
-    /// Webhooks are signed with the workspace's secret.
-    Webhook,
-    /// A downloaded file is the artifact.
-    Download,
+/// Declares the oracles, each with its name in reports.
+macro_rules! oracles {
+    ($($(#[$doc:meta])+ $oracle:ident => $name:literal,)+) => {
+        /// A property that must hold at all times.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Oracle {
+            $($(#[$doc])+ $oracle,)+
+        }
+
+        impl Oracle {
+            pub const ALL: &[Self] = &[$(Self::$oracle),+];
+
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$oracle => $name,)+
+                }
+            }
+        }
+    };
 }
 
-impl Oracle {
-    /// All oracles.
-    pub const ALL: [Self; 10] = [
-        Self::Ledger,
-        Self::Once,
-        Self::Timeout,
-        Self::NothingLost,
-        Self::Budget,
-        Self::Credential,
-        Self::RateLimit,
-        Self::Restore,
-        Self::Webhook,
-        Self::Download,
-    ];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ledger => "ledger",
-            Self::Once => "once",
-            Self::Timeout => "timeout",
-            Self::NothingLost => "nothing_lost",
-            Self::Budget => "budget",
-            Self::Credential => "credential",
-            Self::RateLimit => "rate_limit",
-            Self::Restore => "restore",
-            Self::Webhook => "webhook",
-            Self::Download => "download",
-        }
-    }
+oracles! {
+    /// The ledger of each workspace adds up.
+    Ledger => "ledger",
+    /// Nothing is carried out twice, and nothing is sent twice that must not be.
+    Once => "once",
+    /// Each call ends by its time limit.
+    Timeout => "timeout",
+    /// What was paid for has its id or its key in a journal.
+    NothingLost => "nothing_lost",
+    /// Spend limits are kept, and what they hold adds up.
+    Budget => "budget",
+    /// No credential leaves its origin.
+    Credential => "credential",
+    /// A client alone on its key meets no 429, and waits as long as the service asks.
+    RateLimit => "rate_limit",
+    /// A restored service answers as the original.
+    Restore => "restore",
+    /// Webhooks are signed with the workspace's secret.
+    Webhook => "webhook",
+    /// A downloaded file is the artifact.
+    Download => "download",
 }
 
 impl fmt::Display for Oracle {

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Report;
 use super::defect::Defect;
 use super::oracle::Oracle;
 use super::orders::ResourceKind;
 use super::plan::{Action, Actor, LONG_PAUSE_MS, Plan, Step};
 use super::rng::Rng;
 use super::session::Session;
-use super::world::{Counts, ENVIRONMENT_SLOT, Violation, World};
+use super::world::{ENVIRONMENT_SLOT, World};
 
 /// How long a simulation may take, in virtual time.
 const SIMULATION_LIMIT: Duration = Duration::from_secs(2_000 * 3_600);
@@ -19,16 +20,8 @@ pub(super) const FINAL_WAIT_MS: u64 = 3_600_000;
 /// How often what is open is resolved at the end.
 const FINAL_ROUNDS: usize = 3;
 
-/// What a simulation observed.
-#[derive(Clone, Debug)]
-pub(super) struct Outcome {
-    pub(super) violations: Vec<Violation>,
-    pub(super) trace: Vec<String>,
-    pub(super) counts: Counts,
-}
-
 /// Carries out a plan in virtual time.
-pub(super) fn run(plan: &Plan, defect: Option<Defect>) -> Outcome {
+pub(super) fn run(plan: &Plan, defect: Option<Defect>) -> Report {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -42,7 +35,8 @@ pub(super) fn run(plan: &Plan, defect: Option<Defect>) -> Outcome {
         if tokio::time::timeout(SIMULATION_LIMIT, simulation).await.is_err() {
             world.violate(Oracle::Timeout, "the simulation did not end".to_owned());
         }
-        Outcome {
+        Report {
+            seed: plan.seed,
             violations: world.violations(),
             counts: world.counts(),
             trace: world.trace_lines(),

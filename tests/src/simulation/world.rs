@@ -13,6 +13,7 @@ use svc_sdk::types::Usd;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::Counts;
 use super::books::{Books, client_of};
 use super::defect::Defect;
 use super::oracle::Oracle;
@@ -57,16 +58,6 @@ pub(super) struct CallRecord {
     pub(super) is_ambiguous: bool,
     /// Until when the service asked the client to wait.
     pub(super) closed_until_ms: u64,
-}
-
-/// How much happened.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counts {
-    pub(super) operations: u64,
-    pub(super) requests: u64,
-    pub(super) lost_replies: u64,
-    pub(super) crashes: u64,
-    pub(super) restores: u64,
 }
 
 /// The API keys of a client.

@@ -45,7 +45,7 @@ fn the_same_seed_gives_the_same_trace() {
 #[test]
 fn every_defect_is_detected_by_its_oracle() {
     let undetected = Mutex::new(Vec::new());
-    for_each(&Defect::ALL, |defect| {
+    for_each(Defect::ALL, |defect| {
         let is_detected = |seed: &u64| {
             let violations = simulate(*seed, DEFAULT_STEPS, Some(*defect)).violations;
             let mut oracles = violations.iter().map(|violation| violation.oracle);
