@@ -65,15 +65,3 @@ fn frame(bands: u32, write_bands: impl FnOnce(&mut BitWriter)) -> Vec<u8> {
 fn no_tools(bits: &mut BitWriter) {
     bits.put(0, 3);
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn frames_are_small_and_end_with_the_end_element() {
-        assert_eq!(silence().len(), 4);
-        assert_eq!(silence()[3] & 7, 7);
-        assert!(tone().len() <= 8);
-    }
-}

@@ -143,37 +143,3 @@ impl Card {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_seeds_have_different_emblems() {
-        assert_ne!(Card::new(54, 30, 1).cells, Card::new(54, 30, 2).cells);
-    }
-
-    #[test]
-    fn a_new_card_has_no_changes() {
-        assert_eq!(Card::new(54, 30, 1).take_changes(), Vec::<usize>::new());
-    }
-
-    #[test]
-    fn only_cells_that_look_different_are_changes() {
-        let mut card = Card::new(40, 30, 1);
-        card.fill(0, 0, 2, 1, ACCENT);
-        card.fill(1, 0, 1, 1, FIRST_BAR);
-        assert_eq!(card.take_changes(), [0]);
-        assert!(card.take_changes().is_empty());
-    }
-
-    #[test]
-    fn small_cards_and_rectangles_beyond_the_edge_are_clipped() {
-        for (columns, rows) in [(1, 1), (2, 40), (40, 2)] {
-            let mut card = Card::new(columns, rows, 3);
-            card.fill(u32::MAX - 1, 0, 9, 9, ACCENT);
-            card.fill(0, 0, u32::MAX, u32::MAX, ACCENT);
-            assert!(card.cells().iter().all(|cell| *cell == ACCENT));
-        }
-    }
-}

@@ -98,37 +98,3 @@ fn ycbcr([red, green, blue]: Rgb) -> YCbCr {
         scaled(128, 112 * red - 102 * green - 10 * blue),
     ]
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn different_seeds_give_different_palettes() {
-        assert_ne!(Palette::new(1), Palette::new(2));
-    }
-
-    #[test]
-    fn greys_have_no_colour_difference() {
-        for level in [0, 16, 128, 255] {
-            let [_, cb, cr] = ycbcr([level; 3]);
-            assert_eq!((cb, cr), (128, 128), "{level}");
-        }
-    }
-
-    #[test]
-    fn black_and_white_are_the_limits_of_the_range() {
-        assert_eq!(ycbcr([0; 3]), [16, 128, 128]);
-        assert_eq!(ycbcr([255; 3]), [235, 128, 128]);
-    }
-
-    #[test]
-    fn all_colours_are_different() {
-        for seed in 0..50 {
-            let colours = *Palette::new(seed).rgb();
-            for (at, colour) in colours.iter().enumerate() {
-                assert!(!colours[..at].contains(colour), "seed {seed}, ink {at}");
-            }
-        }
-    }
-}

@@ -133,39 +133,3 @@ impl Encoder {
         bits.unsigned(1); // disable_deblocking_filter_idc: edges stay as drawn
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn encoder() -> Encoder {
-        Encoder::new(VideoFormat {
-            width: 64,
-            height: 32,
-            frames_per_second: 25,
-            palette: [[60, 100, 160]; 16],
-        })
-    }
-
-    #[test]
-    fn only_key_pictures_are_idr_pictures() {
-        let mut encoder = encoder();
-        assert_eq!(encoder.key_picture(&[0; 8])[0], 0x65);
-        assert_eq!(encoder.next_picture(&[0; 8], &[])[0], 0x61);
-    }
-
-    #[test]
-    fn consecutive_key_pictures_have_different_ids() {
-        let mut encoder = encoder();
-        let first = encoder.key_picture(&[0; 8]);
-        assert_ne!(first, encoder.key_picture(&[0; 8]));
-        assert_eq!(first, encoder.key_picture(&[0; 8]));
-    }
-
-    #[test]
-    fn a_picture_without_changes_is_a_few_bytes() {
-        let mut encoder = encoder();
-        encoder.key_picture(&[0; 8]);
-        assert!(encoder.next_picture(&[0; 8], &[]).len() < 8);
-    }
-}

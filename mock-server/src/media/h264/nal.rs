@@ -24,17 +24,3 @@ pub(super) fn unit(header: u8, payload: BitWriter) -> Vec<u8> {
     }
     unit
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn start_codes_are_escaped() {
-        let mut bits = BitWriter::default();
-        for byte in [0, 0, 0, 0, 1, 9, 0, 0, 4, 0, 0, 3] {
-            bits.put(byte, 8);
-        }
-        assert_eq!(unit(SLICE, bits), [0x61, 0, 0, 3, 0, 0, 3, 1, 9, 0, 0, 4, 0, 0, 3, 3, 0x80]);
-    }
-}

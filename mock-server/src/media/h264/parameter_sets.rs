@@ -93,29 +93,3 @@ pub(super) fn picture() -> Vec<u8> {
     bits.put(0, 1); // redundant_pic_cnt_present_flag
     nal::unit(nal::PICTURE_PARAMETER_SET, bits)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn format(width: u32, height: u32) -> VideoFormat {
-        VideoFormat { width, height, frames_per_second: 25, palette: [[0; 3]; 16] }
-    }
-
-    #[test]
-    fn a_sequence_starts_with_profile_and_level() {
-        assert_eq!(&sequence(&format(1280, 720))[..4], [0x67, 66, 0xc0, 31],);
-    }
-
-    #[test]
-    fn only_sizes_that_are_no_multiple_of_a_macroblock_are_cropped() {
-        let crop = |width, height| {
-            let mut bits = BitWriter::default();
-            cropping(&mut bits, &format(width, height));
-            bits.finish()
-        };
-        assert_eq!(crop(1280, 720), [0]);
-        // 1, ue(0), ue(5), ue(0), ue(0): 864 - 854 is five units.
-        assert_eq!(crop(854, 480), [0b1100_1101, 0b1000_0000]);
-    }
-}
