@@ -11,7 +11,7 @@ use url::Host;
 
 use crate::addresses::Addresses;
 use crate::clock::{Clock, ClockMode, Speed, TimeSource, wall_clock_now};
-use crate::engine::{PlanLimits, Settings, Time, UndocumentedKeys};
+use crate::engine::{Settings, Time, UndocumentedKeys};
 use crate::service::Service;
 use crate::simulator::Simulator;
 use crate::webhook_route::WebhookRoute;
@@ -31,15 +31,10 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Clone, Debug)]
 #[must_use = "a setup does nothing until a mock is started with it"]
 pub struct Setup {
-    seed: u64,
-    plan: Plan,
-    balance: Usd,
+    /// Without the hosts and, unless it is set, the epoch.
+    settings: Settings,
     clock_mode: ClockMode,
     epoch: Option<Time>,
-    read_multiple: u32,
-    plan_limits: PlanLimits,
-    undocumented_keys: UndocumentedKeys,
-    retain_days: Option<NonZeroU32>,
     webhook_routes: Vec<WebhookRoute>,
     webhook_timeout: Duration,
     bind: IpAddr,
@@ -48,19 +43,10 @@ pub struct Setup {
 
 impl Default for Setup {
     fn default() -> Self {
-        let Settings { seed, plan, balance, read_multiple, plan_limits, undocumented_keys, .. } =
-            Settings::default();
-        let clock_mode = ClockMode::default();
         Self {
-            seed,
-            plan,
-            balance,
-            clock_mode,
+            settings: Settings::default(),
+            clock_mode: ClockMode::default(),
             epoch: None,
-            read_multiple,
-            plan_limits,
-            undocumented_keys,
-            retain_days: None,
             webhook_routes: Vec::new(),
             webhook_timeout: WEBHOOK_TIMEOUT,
             bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -72,7 +58,7 @@ impl Default for Setup {
 impl Setup {
     /// Sets the plan of the workspaces, which determines their rate limits.
     pub fn plan(mut self, plan: Plan) -> Self {
-        self.plan = plan;
+        self.settings.plan = plan;
         self
     }
 
@@ -83,7 +69,7 @@ impl Setup {
 
     /// Sets the opening balance of each workspace.
     pub fn balance(mut self, balance: Usd) -> Self {
-        self.balance = balance;
+        self.settings.balance = balance;
         self
     }
 
@@ -91,7 +77,7 @@ impl Setup {
     ///
     /// With the same seed, the same requests at the same times get identical responses.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
+        self.settings.seed = seed;
         self
     }
 
@@ -119,7 +105,7 @@ impl Setup {
 
     /// Sets the number of reads that the rate limit of a key allows for each write.
     pub fn read_multiple(mut self, reads: u32) -> Self {
-        self.read_multiple = reads;
+        self.settings.read_multiple = reads;
         self
     }
 
@@ -132,13 +118,13 @@ impl Setup {
     /// let setup = Setup::default().plan(Plan::Enterprise).writes_per_minute(Plan::Enterprise, 5000);
     /// ```
     pub fn writes_per_minute(mut self, plan: Plan, writes: u32) -> Self {
-        self.plan_limits.set_writes_per_minute(plan, writes);
+        self.settings.plan_limits.set_writes_per_minute(plan, writes);
         self
     }
 
     /// Sets the maximum number of jobs in flight of a plan.
     pub fn concurrent_jobs(mut self, plan: Plan, jobs: u32) -> Self {
-        self.plan_limits.set_concurrent_jobs(plan, jobs);
+        self.settings.plan_limits.set_concurrent_jobs(plan, jobs);
         self
     }
 
@@ -151,7 +137,7 @@ impl Setup {
     /// let setup = Setup::default().undocumented_keys(UndocumentedKeys::Honor);
     /// ```
     pub fn undocumented_keys(mut self, undocumented_keys: UndocumentedKeys) -> Self {
-        self.undocumented_keys = undocumented_keys;
+        self.settings.undocumented_keys = undocumented_keys;
         self
     }
 
@@ -169,7 +155,7 @@ impl Setup {
     /// let setup = Setup::default().retain_days(NonZeroU32::MIN);
     /// ```
     pub fn retain_days(mut self, days: NonZeroU32) -> Self {
-        self.retain_days = Some(days);
+        self.settings.retain = Some(DAY * days.get());
         self
     }
 
@@ -225,17 +211,8 @@ impl Setup {
             ClockMode::Manual => 1.0,
         };
         let addresses = addresses.at_speed(speed);
-        let simulator = Simulator::new(Settings {
-            seed: self.seed,
-            plan: self.plan,
-            balance: self.balance,
-            epoch,
-            hosts: addresses.hosts.clone(),
-            read_multiple: self.read_multiple,
-            plan_limits: self.plan_limits,
-            undocumented_keys: self.undocumented_keys,
-            retain: self.retain_days.map(|days| DAY * days.get()),
-        });
+        let hosts = addresses.hosts.clone();
+        let simulator = Simulator::new(Settings { epoch, hosts, ..self.settings });
         let clock = Clock::start(self.clock_mode, time_source, epoch);
         Service::new(simulator, clock, addresses, self.webhook_routes, self.webhook_timeout)
     }

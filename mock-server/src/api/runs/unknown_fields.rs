@@ -73,28 +73,9 @@ fn suggestion<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     if let Some(field) = alias.and_then(|(_, field)| known.iter().find(|name| *name == field)) {
         return Some(field);
     }
-    let distances = known.iter().map(|known| (edit_distance(&normalized, known), *known));
+    let distances = known.iter().map(|known| (strsim::levenshtein(&normalized, known), *known));
     distances
         .filter(|(distance, known)| *distance <= (known.len() / 3).max(1))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known)
-}
-
-/// Returns the Levenshtein distance: the number of characters to insert, remove or replace.
-fn edit_distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (index, from_char) in from.chars().enumerate() {
-        let mut diagonal = index;
-        let mut left = index + 1;
-        let mut next = vec![left];
-        for (to_char, above) in to.iter().zip(row.iter().skip(1)) {
-            let replaced = diagonal + usize::from(from_char != *to_char);
-            left = replaced.min(left + 1).min(above + 1);
-            diagonal = *above;
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }
