@@ -5,7 +5,7 @@ use http_body_util::BodyExt;
 use svc_mock_server::InProcess;
 use svc_sdk::transport::Transport;
 
-use super::{Frontend, Host, RawFuture, ResponseFuture, Setup, TransportError, mock_setup};
+use super::{Frontend, Host, RawFuture, ResponseFuture, Setup, TransportError};
 
 pub(super) struct InProcessFrontend {
     transport: InProcess,
@@ -14,7 +14,7 @@ pub(super) struct InProcessFrontend {
 
 impl InProcessFrontend {
     pub(super) fn start(setup: Setup) -> Self {
-        let transport = InProcess::new(mock_setup(setup));
+        let transport = InProcess::new(setup.0);
         let urls = super::urls(&transport);
         Self { transport, urls }
     }

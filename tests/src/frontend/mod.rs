@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use svc_mock_server::engine::Time;
-use svc_mock_server::{ClockMode, Service, Speed, UndocumentedKeys};
+use svc_mock_server::{Service, Speed, UndocumentedKeys};
 
 mod in_process;
 mod sockets;
@@ -60,73 +60,52 @@ pub trait Frontend: Send + Sync {
     fn send_raw(&self, host: Host, bytes: Vec<u8>) -> Option<RawFuture<'_>>;
 }
 
-/// The configuration of a mock server. Its clock is manual unless it has a speed.
-#[derive(Clone, Copy, Debug)]
-pub struct Setup {
-    plan: &'static str,
-    balance_usd: &'static str,
-    seed: u64,
-    webhook_port: Option<u16>,
-    webhook_timeout_ms: u64,
-    speed: Option<f64>,
-    honors_undocumented_keys: bool,
-}
+/// The configuration of a mock server, in words of tests. Its clock is manual unless it has a speed.
+#[derive(Clone, Debug)]
+pub struct Setup(svc_mock_server::Setup);
 
 impl Default for Setup {
     fn default() -> Self {
-        Self {
-            plan: "free",
-            balance_usd: "100",
-            seed: 1,
-            webhook_port: None,
-            webhook_timeout_ms: 10_000,
-            speed: None,
-            honors_undocumented_keys: false,
-        }
+        Self(svc_mock_server::Setup::default().epoch(EPOCH).clock_manual())
     }
 }
 
 impl Setup {
     /// Sets the plan of `ws_demo`.
-    pub fn plan(mut self, plan: &'static str) -> Self {
-        self.plan = plan;
-        self
+    pub fn plan(self, plan: &str) -> Self {
+        Self(self.0.plan(plan.into()))
     }
 
     /// Sets the balance of `ws_demo`, in dollars.
-    pub fn balance_usd(mut self, balance: &'static str) -> Self {
-        self.balance_usd = balance;
-        self
+    pub fn balance_usd(self, balance: &str) -> Self {
+        Self(self.0.balance(balance.parse().expect("an amount of dollars")))
     }
 
     /// Sets the seed of the mock's random numbers.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
+    pub fn seed(self, seed: u64) -> Self {
+        Self(self.0.seed(seed))
     }
 
     /// Sets how long a webhook receiver may take to respond, in real milliseconds.
-    pub fn webhook_timeout_ms(mut self, milliseconds: u64) -> Self {
-        self.webhook_timeout_ms = milliseconds;
-        self
+    pub fn webhook_timeout_ms(self, milliseconds: u64) -> Self {
+        Self(self.0.webhook_timeout(Duration::from_millis(milliseconds)))
     }
 
     /// Runs the clock in real time, multiplied by a speed.
-    pub fn speed(mut self, speed: f64) -> Self {
-        self.speed = Some(speed);
-        self
+    pub fn speed(self, speed: f64) -> Self {
+        Self(self.0.speed(Speed::new(speed).expect("a valid speed")))
     }
 
     /// Sets whether submits whose idempotency is not documented honor the idempotency key.
-    pub fn honors_undocumented_keys(mut self, honors: bool) -> Self {
-        self.honors_undocumented_keys = honors;
-        self
+    pub fn honors_undocumented_keys(self, honors: bool) -> Self {
+        let keys = if honors { UndocumentedKeys::Honor } else { UndocumentedKeys::Ignore };
+        Self(self.0.undocumented_keys(keys))
     }
 
     /// Routes webhooks for `https://hooks.example.com` to a local port.
-    pub fn webhook_port(mut self, port: u16) -> Self {
-        self.webhook_port = Some(port);
-        self
+    pub fn webhook_port(self, port: u16) -> Self {
+        let route = format!("https://hooks.example.com=http://127.0.0.1:{port}");
+        Self(self.0.route_webhooks(route.parse().expect("a route")))
     }
 }
 
@@ -150,30 +129,6 @@ pub(crate) async fn start(kind: FrontendKind, setup: Setup) -> Arc<dyn Frontend>
 
 /// The initial time of every mock, so that mocks with the same seed give the same responses.
 const EPOCH: Time = Time::from_micros(1_800_000_000_000_000);
-
-fn mock_setup(setup: Setup) -> svc_mock_server::Setup {
-    let configured = svc_mock_server::Setup::default()
-        .plan(setup.plan.into())
-        .balance(setup.balance_usd.parse().expect("an amount of dollars"))
-        .seed(setup.seed)
-        .epoch(EPOCH)
-        .webhook_timeout(Duration::from_millis(setup.webhook_timeout_ms))
-        .clock_mode(match setup.speed {
-            Some(speed) => ClockMode::Real(Speed::new(speed).expect("a valid speed")),
-            None => ClockMode::Manual,
-        })
-        .undocumented_keys(match setup.honors_undocumented_keys {
-            true => UndocumentedKeys::Honor,
-            false => UndocumentedKeys::Ignore,
-        });
-    match setup.webhook_port {
-        Some(port) => {
-            let route = format!("https://hooks.example.com=http://127.0.0.1:{port}");
-            configured.route_webhooks(route.parse().expect("a route"))
-        }
-        None => configured,
-    }
-}
 
 /// Returns the base URLs in the order of [`Host::ALL`].
 fn urls(service: &Service) -> [String; 4] {

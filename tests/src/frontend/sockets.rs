@@ -6,7 +6,7 @@ use bytes::Bytes;
 use svc_mock_server::serve::Server;
 use svc_mock_server::{MockService, Service};
 
-use super::{Frontend, Host, RawFuture, ResponseFuture, Setup, mock_setup};
+use super::{Frontend, Host, RawFuture, ResponseFuture, Setup};
 use crate::http1::{self, ConnectionPool};
 
 /// A frontend on sockets. Its listeners close when the server is dropped.
@@ -18,14 +18,14 @@ pub(super) struct SocketFrontend<S> {
 
 impl SocketFrontend<Server> {
     pub(super) async fn serve(setup: Setup) -> Self {
-        let server = Server::bind(mock_setup(setup), 0, |_| ()).await;
+        let server = Server::bind(setup.0, 0, |_| ()).await;
         Self::new(server.expect("four free ports"))
     }
 }
 
 impl SocketFrontend<MockService> {
     pub(super) async fn wiremock(setup: Setup) -> Self {
-        Self::new(mock_setup(setup).start().await)
+        Self::new(setup.0.start().await)
     }
 }
 

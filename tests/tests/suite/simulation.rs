@@ -194,25 +194,6 @@ async fn a_thousand_waiters_on_one_free_key_meet_no_429() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_hundred_submits_on_a_free_key_wait_for_their_turn_instead_of_meeting_a_429() {
-    let mock = InProcess::new(Setup::default());
-    let client = client(&mock, RetryPolicy::default());
-    let mut submits = JoinSet::new();
-    for number in 0..200 {
-        let client = client.clone();
-        submits.spawn(async move {
-            let image = ImageGenerate::new("image-i").prompt(format!("fox {number}"));
-            client.images().generate(&image).await.map(drop)
-        });
-    }
-    while let Some(submit) = submits.join_next().await {
-        submit.unwrap().unwrap();
-    }
-    assert_eq!(mock.jobs().len(), 200);
-    assert!(mock.requests(0).iter().all(|request| request["status"] != 429));
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_client_believes_the_deployments_own_read_multiple() {
     let mock = InProcess::new(Setup::default().read_multiple(1));
     let client = client(&mock, RetryPolicy::default());

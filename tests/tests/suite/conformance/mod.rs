@@ -56,7 +56,6 @@ const ESTIMATE: &str = "/v1/open/estimate";
 
 const IMAGE_URL: &str = "https://cdn.example.com/a.png";
 const VIDEO_URL: &str = "https://cdn.example.com/a.mp4";
-const AUDIO_URL: &str = "https://cdn.example.com/a.wav";
 
 /// An empty list of ledger amounts.
 const NO_AMOUNTS: [u64; 0] = [];

@@ -43,80 +43,46 @@ scripts! {
         developer /v1/video-1.0/generate {"prompt": "p", "duration": 30, "resolution": "1080p"} => 402 insufficient_credits next_action=add_funds details={"required_usd":"6.0000","available_usd":"1.0000"}
         control /jobs => 200 #=0
     "#
+    a_job_costs_its_estimate [plan("scale").balance_usd("1000")] r#"
+        for <router> <model> <fields> <price> in
+          | video video-f {"prompt":"p","resolution":"480p","duration":4} 0.5628
+          | video video-f {"prompt":"p","resolution":"480p","duration":15} 2.1105
+          | video video-f {"prompt":"p","resolution":"720p","duration":4} 1.2096
+          | video video-f {"prompt":"p","resolution":"720p","duration":15} 4.5360
+          | video video-l {"prompt":"p","resolution":"480p","duration":2} 0.1250
+          | video video-l {"prompt":"p","resolution":"480p","duration":30} 1.8750
+          | video video-l {"prompt":"p","resolution":"720p","duration":2} 0.2500
+          | video video-l {"prompt":"p","resolution":"720p","duration":30} 3.7500
+          | video video-l {"prompt":"p","resolution":"1080p","duration":2} 0.5000
+          | video video-l {"prompt":"p","resolution":"1080p","duration":30} 7.5000
+          | video video-h {"prompt":"p","resolution":"720p","duration":5} 0.2890
+          | video video-h {"prompt":"p","resolution":"1080p","duration":5} 0.4815
+          | video video-h {"prompt":"p","resolution":"2K","duration":5} 0.7220
+          | video video-h {"prompt":"p","resolution":"4K","duration":5} 1.0785
+          | video video-r {"prompt":"p","resolution":"720p","duration":3} 0.2514
+          | video video-r {"prompt":"p","resolution":"720p","duration":16} 1.3408
+          | video video-r {"prompt":"p","resolution":"1080p","duration":3} 0.3150
+          | video video-r {"prompt":"p","resolution":"1080p","duration":16} 1.6800
+          | image image-i {"prompt":"p","resolution":"720p","num_images":1} 0.0050
+          | image image-i {"prompt":"p","resolution":"720p","num_images":4} 0.0200
+          | image image-i {"prompt":"p","resolution":"1080p","num_images":1} 0.0075
+          | image image-i {"prompt":"p","resolution":"1080p","num_images":4} 0.0300
+          | video lipsync-s {"audio_url":"https://cdn.example.com/a.wav","image_url":"https://cdn.example.com/a.png","duration":2} 0.1000
+          | video lipsync-s {"audio_url":"https://cdn.example.com/a.wav","image_url":"https://cdn.example.com/a.png","duration":60} 3.0000
+          open estimate {"model": "<model>", "input": <fields>} => 200 price_usd=<price>
+          open /v1/<router>-router/generate {"model": "<model>"} <fields> => 202 job.id=<id>
+          open /v1/jobs/<id> => 200 price_usd=<price>
+          ledger <id> = reservation <price>
+          advance 8
+          ledger <id> = reservation <price>, capture <price>
+    "#
+    the_balance_is_compared_to_four_decimal_places [balance_usd("0.1249")] r#"
+        open video => 402 insufficient_funds details.required_usd=0.1250 details.available_usd=0.1249
+    "#
 }
 
 on_every_frontend! {
-    the_charge_equals_the_estimate: plan("scale").balance_usd("1000"),
-    the_balance_is_compared_to_four_decimal_places,
     concurrent_submits_do_not_overspend: balance_usd("0.0120"),
-}
-
-/// The specification's rates: model, resolution, dollars per unit, and the range of units.
-const RATES: [(&str, &str, &str, u64, u64); 14] = [
-    ("video-f", "480p", "0.1407", 4, 15),
-    ("video-f", "720p", "0.3024", 4, 15),
-    ("video-l", "480p", "0.0625", 2, 30),
-    ("video-l", "720p", "0.1250", 2, 30),
-    ("video-l", "1080p", "0.2500", 2, 30),
-    ("video-h", "720p", "0.0578", 5, 5),
-    ("video-h", "1080p", "0.0963", 5, 5),
-    ("video-h", "2K", "0.1444", 5, 5),
-    ("video-h", "4K", "0.2157", 5, 5),
-    ("video-r", "720p", "0.0838", 3, 16),
-    ("video-r", "1080p", "0.1050", 3, 16),
-    ("image-i", "720p", "0.0050", 1, 4),
-    ("image-i", "1080p", "0.0075", 1, 4),
-    ("lipsync-s", "", "0.0500", 2, 60),
-];
-
-/// Returns the input for a number of units of a model at a resolution.
-fn input(model: &str, resolution: &str, count: u64) -> Value {
-    match model {
-        "lipsync-s" => json!({"audio_url": AUDIO_URL, "image_url": IMAGE_URL, "duration": count}),
-        "image-i" => json!({"prompt": "p", "resolution": resolution, "num_images": count}),
-        _ => json!({"prompt": "p", "resolution": resolution, "duration": count}),
-    }
-}
-
-fn router_path(model: &str) -> &'static str {
-    if model == "image-i" { IMAGE } else { VIDEO }
-}
-
-async fn estimate(client: &Client, model: &str, input: Value) -> Value {
-    client.post_data(ESTIMATE, json!({"model": model, "input": input}), 200).await
-}
-
-async fn the_charge_equals_the_estimate(mock: Mock) {
-    let open = mock.open();
-    for (model, resolution, rate, min, max) in RATES {
-        for count in [min, max] {
-            let input_body = input(model, resolution, count);
-            let estimated = estimate(&open, model, input_body.clone()).await;
-            let body = with(input_body, json!({"model": model}));
-            let receipt = open.post_data(router_path(model), body, 202).await;
-            let id = text(&receipt["job"]["id"]);
-            let job = job(&open, &id).await;
-            let expected = parse_usd(&json!(rate)) * count;
-            assert_eq!(
-                parse_usd(&estimated["price_usd"]),
-                expected,
-                "{model} {resolution} {count}"
-            );
-            assert_eq!(job["price_usd"], estimated["price_usd"], "{model} {resolution} {count}");
-            assert_eq!(ledger_amounts(&mock, "reservation", &id).await, [expected], "{model}");
-            mock.advance(8).await;
-            assert_eq!(ledger_amounts(&mock, "capture", &id).await, [expected], "{model}");
-        }
-    }
-}
-
-async fn the_balance_is_compared_to_four_decimal_places(mock: Mock) {
-    let exact = mock.start_another(Setup::default().balance_usd("0.1250")).await;
-    submit(&exact.open(), VIDEO, video()).await;
-    let short = mock.start_another(Setup::default().balance_usd("0.1249")).await;
-    let error = short.open().post_error(VIDEO, video(), 402, "insufficient_funds").await;
-    assert_eq!(error["details"]["required_usd"], "0.1250");
-    assert_eq!(error["details"]["available_usd"], "0.1249");
 }
 
 async fn concurrent_submits_do_not_overspend(mock: Mock) {

@@ -4,11 +4,20 @@ use std::time::Duration;
 
 use super::*;
 
+scripts! {
+    the_rate_limit_reset_is_in_client_seconds [speed(20.0)] r#"
+        open /v1/jobs => 200 @ratelimit-reset=3 @ratelimit-limit=4800
+    "#
+    the_wait_of_a_fault_does_not_depend_on_the_speed [speed(20.0)] r#"
+        for <kind> <status> in status_503 503, status_429 429
+          control /faults {"kind": "<kind>", "retry_after_seconds": 7} => 200
+          developer /v1/jobs => <status> @retry-after=7 retry_after_seconds=7
+    "#
+}
+
 on_every_frontend! {
-    the_rate_limit_reset_is_in_client_seconds: speed(20.0),
     poll_hints_are_in_client_seconds: speed(20.0),
     a_pending_result_tells_client_seconds: speed(20.0),
-    the_wait_of_a_fault_does_not_depend_on_the_speed: speed(20.0),
     the_wait_timeout_is_in_client_seconds: speed(20.0),
     a_slow_clock_lengthens_waits: speed(0.5),
 }
@@ -36,12 +45,6 @@ async fn exhaust_writes(mock: &Mock) -> Response {
         }
     }
     panic!("the rate limit was not exceeded");
-}
-
-async fn the_rate_limit_reset_is_in_client_seconds(mock: Mock) {
-    let reset = mock.open().get("/v1/jobs").await;
-    assert_eq!(reset.int_header("ratelimit-reset"), 3);
-    assert_eq!(reset.int_header("ratelimit-limit"), 4_800);
 }
 
 /// Starts a mock on the clock of the runtime, which is paused: waits take no real time.
@@ -93,15 +96,6 @@ async fn a_pending_result_tells_client_seconds(mock: Mock) {
     let path = format!("/v1/jobs/{id}/result");
     let error = mock.developer().get_error(&path, 409, "job_not_completed").await;
     assert_seconds(&error["retry_after_seconds"], 10.0);
-}
-
-async fn the_wait_of_a_fault_does_not_depend_on_the_speed(mock: Mock) {
-    for kind in ["status_503", "status_429"] {
-        mock.add_fault(json!({"kind": kind, "retry_after_seconds": 7})).await;
-        let response = mock.developer().get("/v1/jobs").await;
-        assert_eq!(response.int_header("retry-after"), 7);
-        assert_eq!(response.error()["retry_after_seconds"], 7);
-    }
 }
 
 async fn the_wait_timeout_is_in_client_seconds(mock: Mock) {

@@ -47,115 +47,42 @@ scripts! {
           open video {"reference_image_urls": <images>} => 400 invalid_request
           open video {"reference_video_urls": <videos>} => 400 invalid_request
     "#
+    only_durations_within_the_range_are_accepted [plan("scale").balance_usd("100000")] r#"
+        for <model> <accepted> <rejected> in
+          | video-f "4 5 6 7 8 9 10 11 12 13 14 15" "3 16 18446744073709551615 0 -5 9999"
+          | video-l "2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30" "1 31 18446744073709551615 0 -5 9999"
+          | video-h "5" "4 6 18446744073709551615 0 -5 9999"
+          | video-r "3 4 5 6 7 8 9 10 11 12 13 14 15 16" "2 17 18446744073709551615 0 -5 9999"
+          for <seconds> in <accepted>
+            open /v1/video-router/generate {"model": "<model>", "prompt": "p", "duration": <seconds>} => 202
+            advance 8
+          for <seconds> in <rejected>
+            open /v1/video-router/generate {"model": "<model>", "prompt": "p", "duration": <seconds>} => 400 invalid_request
+    "#
+    only_listed_resolutions_and_aspect_ratios_are_accepted [plan("scale").balance_usd("100000")] r#"
+        for <router> <model> <field> <accepted> <rejected> in
+          | video video-f resolution "480p 720p" "1080p 2K 4K 360p 8K"
+          | video video-f aspect_ratio "auto adaptive 21:9 16:9 4:3 1:1 3:4 9:16" "3:2 2:3 16:10 9:21"
+          | video video-l resolution "480p 720p 1080p" "2K 4K 360p 8K"
+          | video video-l aspect_ratio "auto adaptive 16:9 4:3 1:1 3:4 9:16" "21:9 3:2 2:3 16:10 9:21"
+          | video video-h resolution "720p 1080p 2K 4K" "480p 360p 8K"
+          | video video-h aspect_ratio "16:9 9:16" "auto adaptive 21:9 4:3 1:1 3:4 3:2 2:3 16:10 9:21"
+          | video video-r resolution "720p 1080p" "480p 2K 4K 360p 8K"
+          | video video-r aspect_ratio "16:9 4:3 1:1 3:4 9:16" "auto adaptive 21:9 3:2 2:3 16:10 9:21"
+          | image image-i resolution "720p 1080p" "480p 2K 4K 360p 8K"
+          | image image-i aspect_ratio "16:9 4:3 1:1 3:4 9:16 3:2 2:3" "auto adaptive 21:9 16:10 9:21"
+          for <value> in <accepted>
+            open /v1/<router>-router/generate {"model": "<model>", "prompt": "p", "<field>": "<value>"} => 202
+            advance 8
+          for <value> in <rejected>
+            open /v1/<router>-router/generate {"model": "<model>", "prompt": "p", "<field>": "<value>"} => 400 invalid_request
+          open /v1/<router>-router/generate {"model": "<model>", "prompt": "p", "resolution": ""} => 400 invalid_request
+    "#
 }
 
 on_every_frontend! {
-    only_durations_within_the_range_are_accepted: plan("scale").balance_usd("100000"),
-    only_listed_resolutions_and_aspect_ratios_are_accepted: plan("scale").balance_usd("100000"),
     metadata_is_returned_unchanged,
     only_application_json_is_accepted,
-}
-
-const RATIOS: [&str; 12] = [
-    "auto", "adaptive", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16", "3:2", "2:3", "16:10", "9:21",
-];
-const RESOLUTIONS: [&str; 8] = ["480p", "720p", "1080p", "2K", "4K", "360p", "8K", ""];
-
-/// The parameters of a model in the specification.
-struct Profile {
-    model: &'static str,
-    duration: Option<(u64, u64)>,
-    resolutions: &'static [&'static str],
-    ratios: &'static [&'static str],
-}
-
-const PROFILES: [Profile; 5] = [
-    Profile {
-        model: "video-f",
-        duration: Some((4, 15)),
-        resolutions: &["480p", "720p"],
-        ratios: &["auto", "adaptive", "21:9", "16:9", "4:3", "1:1", "3:4", "9:16"],
-    },
-    Profile {
-        model: "video-l",
-        duration: Some((2, 30)),
-        resolutions: &["480p", "720p", "1080p"],
-        ratios: &["auto", "adaptive", "16:9", "4:3", "1:1", "3:4", "9:16"],
-    },
-    Profile {
-        model: "video-h",
-        duration: Some((5, 5)),
-        resolutions: &["720p", "1080p", "2K", "4K"],
-        ratios: &["16:9", "9:16"],
-    },
-    Profile {
-        model: "video-r",
-        duration: Some((3, 16)),
-        resolutions: &["720p", "1080p"],
-        ratios: &["16:9", "9:16", "4:3", "3:4", "1:1"],
-    },
-    Profile {
-        model: "image-i",
-        duration: None,
-        resolutions: &["720p", "1080p"],
-        ratios: &["1:1", "16:9", "9:16", "4:3", "3:4", "3:2", "2:3"],
-    },
-];
-
-impl Profile {
-    fn path(&self) -> &'static str {
-        if self.model == "image-i" { IMAGE } else { VIDEO }
-    }
-
-    fn body(&self) -> Value {
-        json!({"model": self.model, "prompt": "a red fox"})
-    }
-}
-
-/// Asserts that the body is accepted, and completes the job to free its concurrency slot.
-async fn assert_accepted(mock: &Mock, path: &str, body: Value) {
-    mock.open().post(path, body).await.expect(202);
-    mock.advance(8).await;
-}
-
-async fn assert_rejected(client: &Client, path: &str, body: Value) {
-    client.post_error(path, body, 400, "invalid_request").await;
-}
-
-async fn only_durations_within_the_range_are_accepted(mock: Mock) {
-    let open = mock.open();
-    let profiles = PROFILES.iter();
-    for (profile, (min, max)) in profiles.filter_map(|profile| Some((profile, profile.duration?))) {
-        let body = |duration: Value| with(profile.body(), json!({"duration": duration}));
-        for duration in min..=max {
-            assert_accepted(&mock, VIDEO, body(json!(duration))).await;
-        }
-        for duration in [json!(min - 1), json!(max + 1), json!(u64::MAX)] {
-            assert_rejected(&open, VIDEO, body(duration)).await;
-        }
-        for duration in [0, -5, 9_999] {
-            assert_rejected(&open, VIDEO, body(json!(duration))).await;
-        }
-    }
-    assert_rejected(&open, IMAGE, with(image(), json!({"duration": 5}))).await;
-}
-
-async fn only_listed_resolutions_and_aspect_ratios_are_accepted(mock: Mock) {
-    for profile in PROFILES {
-        for (field, values, listed) in [
-            ("resolution", &RESOLUTIONS[..], profile.resolutions),
-            ("aspect_ratio", &RATIOS, profile.ratios),
-        ] {
-            for value in values {
-                let body = with(profile.body(), json!({field: value}));
-                if listed.contains(value) {
-                    assert_accepted(&mock, profile.path(), body).await;
-                } else {
-                    assert_rejected(&mock.open(), profile.path(), body).await;
-                }
-            }
-        }
-    }
 }
 
 async fn metadata_is_returned_unchanged(mock: Mock) {
