@@ -1,20 +1,13 @@
 //! Batches against the mock, in virtual time.
 
-use std::sync::Arc;
-
 use svc_mock_server::{InProcess, Setup};
 use svc_sdk::contract::Plan;
 use svc_sdk::journal::{Journal, JournalError, MemoryStore, SpendLimit};
 use svc_sdk::types::{ImageGenerate, Usd};
-use svc_sdk::{ApiKey, Call, JobHandle, Open, open};
+use svc_sdk::{Call, JobHandle, Open, open};
 
 fn client(mock: &InProcess, journal: Journal) -> open::ClientBuilder {
-    open::Client::builder()
-        .base_url(mock.base_url())
-        .api_key(ApiKey::new("svc_open_demo").unwrap())
-        .transport(Arc::new(mock.clone()))
-        .journal(journal)
-        .seed(7)
+    crate::open_client(mock).journal(journal).seed(7)
 }
 
 fn calls(client: &open::Client, count: u32) -> impl Iterator<Item = Call<JobHandle<Open>>> + Send {

@@ -19,6 +19,8 @@ use svc_sdk::types::{
 };
 use svc_sdk::{ApiKey, Call, Developer, JobHandle, Result, developer, open};
 
+use crate::{developer_client, open_client};
+
 const HOOK: &str = "https://hooks.example/svc";
 const FORMAT: &str = "fmt_demo";
 const SLUG: &str = "demo/teaser";
@@ -97,18 +99,8 @@ macro_rules! call {
 impl World {
     async fn new() -> Self {
         let mock = InProcess::default();
-        let open = open::Client::builder()
-            .base_url(mock.base_url())
-            .api_key(ApiKey::new("svc_open_demo").unwrap())
-            .transport(Arc::new(mock.clone()))
-            .build()
-            .unwrap();
-        let developer = developer::Client::builder()
-            .base_url(mock.developer_base_url())
-            .api_key(ApiKey::new("svc_dev_demo").unwrap())
-            .transport(Arc::new(mock.clone()))
-            .build()
-            .unwrap();
+        let open = open_client(&mock).build().unwrap();
+        let developer = developer_client(&mock, "svc_dev_demo").build().unwrap();
         let job = open.images().generate(image()).await.unwrap();
         job.wait().await.unwrap();
         let action = ActionId::from("act_daily");

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -11,19 +10,12 @@ use svc_mock_server::{InProcess, Setup};
 use svc_sdk::contract::Plan;
 use svc_sdk::download::DownloadedFile;
 use svc_sdk::types::{ImageGenerate, Usd, VideoGenerate};
-use svc_sdk::{ApiKey, JobHandle, Open, RetryPolicy, open};
+use svc_sdk::{JobHandle, Open, RetryPolicy, open};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 fn client(mock: &InProcess, retry: RetryPolicy) -> open::Client {
-    open::Client::builder()
-        .base_url(mock.base_url())
-        .api_key(ApiKey::new("svc_open_demo").unwrap())
-        .transport(Arc::new(mock.clone()))
-        .retry(retry)
-        .seed(11)
-        .build()
-        .unwrap()
+    crate::open_client(mock).retry(retry).seed(11).build().unwrap()
 }
 
 fn fault(kind: FaultKind, probability: f64) -> Fault {

@@ -7,22 +7,14 @@ mod reads;
 mod refusals;
 mod runs;
 
-use std::sync::Arc;
-
 use svc_mock_server::{InProcess, Setup};
 use svc_sdk::types::FormatRunCreate;
-use svc_sdk::{ApiKey, Error, RetryPolicy, developer};
+use svc_sdk::{Error, RetryPolicy, developer};
 use svc_sdk::{FormatRun, RunHandle};
 
 fn client(mock: &InProcess, key: &str) -> developer::Client {
-    developer::Client::builder()
-        .base_url(mock.developer_base_url())
-        .api_key(ApiKey::new(key).unwrap())
-        .transport(Arc::new(mock.clone()))
-        .retry(RetryPolicy::default().max_retries(0))
-        .seed(7)
-        .build()
-        .unwrap()
+    let client = crate::developer_client(mock, key).seed(7);
+    client.retry(RetryPolicy::default().max_retries(0)).build().unwrap()
 }
 
 fn demo() -> (InProcess, developer::Client) {

@@ -96,10 +96,7 @@ async fn a_spent_write_budget_is_waited_for_and_then_told() {
 #[tokio::test(start_paused = true)]
 async fn an_outage_is_sat_out_with_the_same_key() {
     let (mock, _) = demo();
-    let patient = svc_sdk::developer::Client::builder()
-        .base_url(mock.developer_base_url())
-        .api_key(svc_sdk::ApiKey::new("svc_dev_demo").unwrap())
-        .transport(std::sync::Arc::new(mock.clone()))
+    let patient = crate::developer_client(&mock, "svc_dev_demo")
         .retry(RetryPolicy::default().max_retries(3))
         .build()
         .unwrap();

@@ -10,47 +10,31 @@ use super::{
     IMAGE, NO_AMOUNTS, VIDEO, cancel, job, job_result, ledger_amounts, submit, text, with,
 };
 
-mod at_speed_20 {
-    use svc_tests::{on_every_frontend, on_every_socket_frontend};
+/// Runs the tests on a clock with a speed.
+macro_rules! at_speed {
+    ($name:ident, $speed:literal) => {
+        mod $name {
+            use svc_tests::{on_every_frontend, on_every_socket_frontend};
 
-    use super::{
-        a_canceled_job_is_refunded, a_failed_job_is_refunded, a_job_completes_and_is_charged,
-        a_queue_completes, a_webhook_is_delivered, runs_complete,
+            use super::*;
+
+            on_every_frontend! {
+                a_job_completes_and_is_charged: speed($speed),
+                a_failed_job_is_refunded: speed($speed),
+                a_canceled_job_is_refunded: speed($speed),
+                runs_complete: speed($speed),
+                a_queue_completes: speed($speed),
+            }
+
+            on_every_socket_frontend! {
+                a_webhook_is_delivered: speed($speed),
+            }
+        }
     };
-
-    on_every_frontend! {
-        a_job_completes_and_is_charged: speed(20.0),
-        a_failed_job_is_refunded: speed(20.0),
-        a_canceled_job_is_refunded: speed(20.0),
-        runs_complete: speed(20.0),
-        a_queue_completes: speed(20.0),
-    }
-
-    on_every_socket_frontend! {
-        a_webhook_is_delivered: speed(20.0),
-    }
 }
 
-mod in_real_time {
-    use svc_tests::{on_every_frontend, on_every_socket_frontend};
-
-    use super::{
-        a_canceled_job_is_refunded, a_failed_job_is_refunded, a_job_completes_and_is_charged,
-        a_queue_completes, a_webhook_is_delivered, runs_complete,
-    };
-
-    on_every_frontend! {
-        a_job_completes_and_is_charged: speed(1.0),
-        a_failed_job_is_refunded: speed(1.0),
-        a_canceled_job_is_refunded: speed(1.0),
-        runs_complete: speed(1.0),
-        a_queue_completes: speed(1.0),
-    }
-
-    on_every_socket_frontend! {
-        a_webhook_is_delivered: speed(1.0),
-    }
-}
+at_speed!(at_speed_20, 20.0);
+at_speed!(in_real_time, 1.0);
 
 /// Polls a status as its hints say until it is terminal, and returns it.
 async fn wait_until_terminal(client: &Client, path: &str) -> Value {
