@@ -6,8 +6,7 @@ use super::*;
 use crate::engine::{Fault, FaultKind};
 
 fn fault(mock: &InProcess, kind: FaultKind) {
-    let fault: Fault = serde_json::from_value(json!({"kind": kind})).unwrap();
-    mock.add_fault(fault).unwrap();
+    mock.add_fault(Fault::new(kind)).unwrap();
 }
 
 async fn send(

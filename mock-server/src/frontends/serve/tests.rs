@@ -26,8 +26,7 @@ async fn server_with_short_timeouts() -> Server {
 }
 
 fn fault(server: &Server, kind: FaultKind) {
-    let fault: Fault = serde_json::from_value(json!({"kind": kind})).unwrap();
-    server.add_fault(fault).unwrap();
+    server.add_fault(Fault::new(kind)).unwrap();
 }
 
 #[tokio::test]

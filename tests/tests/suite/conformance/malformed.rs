@@ -196,7 +196,9 @@ async fn malformed_headers_are_tolerated(mock: Mock) {
 async fn malformed_control_requests_are_rejected(mock: Mock) {
     let deep = "[".repeat(50_000);
     for (method, path, body) in [
+        ("POST", "/clock/advance", ""),
         ("POST", "/clock/advance", "{"),
+        ("POST", "/clock/advance", r#"{"seconds": 1e400}"#),
         ("POST", "/clock/advance", deep.as_str()),
         ("POST", "/faults", "null"),
         ("POST", "/keys", "[]"),

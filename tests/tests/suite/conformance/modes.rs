@@ -2,25 +2,21 @@
 
 use super::*;
 
+scripts! {
+    a_wait_of_0_returns_immediately r#"
+        for <mode> in sync subscribe
+          for <request> in video image
+            open <request> {"mode": "<mode>", "wait_timeout_seconds": 0} => 202 job.status=queued status_url=<string>
+    "#
+}
+
 on_every_frontend! {
-    a_wait_of_0_returns_immediately,
     a_job_that_completes_within_the_wait_is_returned,
     the_default_wait_is_10_seconds,
     a_wait_does_not_end_early,
     a_job_that_fails_within_the_wait_is_returned,
     a_wait_is_at_most_30_seconds,
     other_requests_are_served_during_a_wait,
-}
-
-async fn a_wait_of_0_returns_immediately(mock: Mock) {
-    for mode in ["sync", "subscribe"] {
-        for (path, body) in [(VIDEO, video()), (IMAGE, image())] {
-            let body = with(body, json!({"mode": mode, "wait_timeout_seconds": 0}));
-            let receipt = mock.open().post_data(path, body, 202).await;
-            assert_eq!(receipt["job"]["status"], "queued");
-            assert!(receipt["status_url"].is_string(), "{receipt}");
-        }
-    }
 }
 
 /// Submits a job with a wait, advances the clock once the job exists, and returns the receipt.

@@ -44,12 +44,28 @@ scripts! {
           control /top-ups/<id> {"status": "<status>"} => <expected>
         ledger <id> = top_up 5.0000
     "#
+    a_key_stands_for_one_top_up_forever r#"
+        open key=pay-1 top-up {"amount_usd_cents": 550} => 201 id=<id>
+        control /top-ups/<id> {"status": "paid"} => 200
+        repeat 2
+          advance 8640000
+          open key=pay-1 top-up {"amount_usd_cents": 550} => 200 id=<id>
+          open key=pay-1 top-up {"amount_usd_cents": 551} => 409 idempotency_conflict
+        restore
+        open key=pay-1 top-up {"amount_usd_cents": 550} => 200 id=<id>
+        ledger <id> = top_up 5.5000
+    "#
+    a_submit_succeeds_after_a_top_up [balance_usd("0")] r#"
+        open key=order-1 video => 402 insufficient_funds
+        open top-up => 201 id=<id>
+        control /top-ups/<id> {"status": "paid"} => 200
+        open key=order-1 video => 202
+        available 4.8750
+    "#
 }
 
 on_every_frontend! {
     the_checkout_and_the_control_api_settle_top_ups: balance_usd("1.0000"),
-    a_key_stands_for_one_top_up_forever,
-    a_submit_succeeds_after_a_top_up: balance_usd("0"),
     a_settled_checkout_redirects_to_the_return_url,
     a_checkout_without_a_return_url_shows_the_status,
 }
@@ -114,33 +130,6 @@ async fn the_checkout_and_the_control_api_settle_top_ups(mock: Mock) {
             }
         }
     }
-}
-
-async fn a_key_stands_for_one_top_up_forever(mock: Mock) {
-    let keyed = mock.open().idempotency_key("pay-1");
-    let created = create(&keyed, amount(550)).await;
-    press_button(&mock, &created, "paid").await;
-    let id = text(&created["id"]);
-    for _ in 0..2 {
-        mock.advance(100 * 86_400).await;
-        let replay = keyed.post_data(TOP_UPS, amount(550), 200).await;
-        assert_eq!(replay["id"], created["id"]);
-        keyed.post_error(TOP_UPS, amount(551), 409, "idempotency_conflict").await;
-    }
-    let restored = mock.state().await;
-    mock.put_state(restored).await.expect_success();
-    let replay = keyed.post_data(TOP_UPS, amount(550), 200).await;
-    assert_eq!(replay["id"], created["id"]);
-    assert_eq!(ledger_amounts(&mock, "top_up", &id).await, [55_000]);
-}
-
-async fn a_submit_succeeds_after_a_top_up(mock: Mock) {
-    let keyed = mock.open().idempotency_key("order-1");
-    keyed.post_error(VIDEO, video(), 402, "insufficient_funds").await;
-    let created = create(&mock.open(), amount(500)).await;
-    press_button(&mock, &created, "paid").await;
-    keyed.post(VIDEO, video()).await.expect(202);
-    assert_eq!(available(&mock.open()).await, "4.8750");
 }
 
 async fn new_top_up(mock: &Mock, body: Value) -> (Value, String) {
