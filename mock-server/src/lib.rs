@@ -254,6 +254,7 @@ mod frontends;
 pub mod media;
 #[cfg(feature = "frontend")]
 mod mock_state;
+mod named_enum;
 #[cfg(feature = "program")]
 pub mod program;
 mod rng;

@@ -79,13 +79,13 @@ pub(super) fn read_speech(
         }
         (None, None) => return Err(fields.error("script", "or `video_inputs` is required")),
     };
-    let quality = fields.one_of("quality", &Quality::NAMES)?;
+    let quality = fields.one_of("quality", Quality::NAMES)?;
     fields.image("product_image")?;
     fields.image("scene")?;
     let speech = Speech {
         avatar_handle: handle.to_owned(),
         text,
-        quality: quality.map(Quality::from_name).unwrap_or_default(),
+        quality: quality.and_then(Quality::from_name).unwrap_or_default(),
     };
     let directives = Directives::parse(fields.texts().iter().map(String::as_str));
     Ok((speech, directives))

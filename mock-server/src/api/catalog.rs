@@ -32,7 +32,7 @@ pub(super) fn catalog(_: &mut Request<'_>) -> ApiResult {
     let model_states: serde_json::Map<_, _> =
         MODELS.iter().map(|(id, ..)| ((*id).to_owned(), json!("ready"))).collect();
     let catalog = json!({
-        "capabilities": JobType::ALL.map(JobType::as_str),
+        "capabilities": JobType::NAMES,
         "endpoints": endpoints(),
         "runtime": {"status": "ready", "models": model_states},
         "models": MODELS.map(|(id, name, kind)| model(id, name, kind)),

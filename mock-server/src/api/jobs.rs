@@ -17,9 +17,8 @@ use crate::engine::jobs::{Job, JobFilter, JobType};
 pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
     let statuses: Vec<_> = JobStatus::KNOWN.iter().map(JobStatus::as_str).collect();
     let status = request.parameter_one_of("status", &statuses)?.map(JobStatus::from);
-    let job_type = request.parameter_one_of("type", &JobType::ALL.map(JobType::as_str))?;
-    let job_type = job_type
-        .and_then(|name| JobType::ALL.into_iter().find(|job_type| job_type.as_str() == name));
+    let job_type = request.parameter_one_of("type", JobType::NAMES)?;
+    let job_type = job_type.and_then(|name| JobType::from_name(&name));
     let limit = pagination::limit(request)?;
     let workspace = request.workspace();
     let jobs = &request.state.jobs;

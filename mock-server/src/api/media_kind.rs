@@ -1,25 +1,18 @@
 //! Kinds of media, and their file extensions.
 
 use crate::media::Spec;
+use crate::named_enum::named_enum;
 
-/// The kind of media that a URL must lead to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MediaKind {
-    Image,
-    Video,
-    Audio,
+named_enum! {
+    /// The kind of media that a URL must lead to, with its article.
+    pub(super) enum MediaKind {
+        Image = "an image",
+        Video = "a video",
+        Audio = "audio",
+    }
 }
 
 impl MediaKind {
-    /// Returns the kind with its article, for messages.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Image => "an image",
-            Self::Video => "a video",
-            Self::Audio => "audio",
-        }
-    }
-
     /// Returns whether a file is of this kind.
     pub(super) fn includes(self, spec: &Spec) -> bool {
         match self {

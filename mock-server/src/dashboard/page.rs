@@ -10,60 +10,43 @@ use super::values::{number, text};
 use crate::control;
 use crate::service::Service;
 
-/// The views, in the order of the navigation.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum View {
-    Requests,
-    Jobs,
-    Money,
-    Webhooks,
-    Limits,
-    Clock,
-    Faults,
-    Keys,
-    State,
+/// Declares the views, each with its path and its name.
+macro_rules! views {
+    ($($view:ident => $path:literal, $name:literal;)+) => {
+        /// The views, in the order of the navigation.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub(super) enum View {
+            $($view,)+
+        }
+
+        impl View {
+            const ALL: &[Self] = &[$(Self::$view),+];
+
+            pub(super) const fn path(self) -> &'static str {
+                match self {
+                    $(Self::$view => $path,)+
+                }
+            }
+
+            const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$view => $name,)+
+                }
+            }
+        }
+    };
 }
 
-impl View {
-    const ALL: [Self; 9] = [
-        Self::Requests,
-        Self::Jobs,
-        Self::Money,
-        Self::Webhooks,
-        Self::Limits,
-        Self::Clock,
-        Self::Faults,
-        Self::Keys,
-        Self::State,
-    ];
-
-    pub(super) const fn path(self) -> &'static str {
-        match self {
-            Self::Requests => "/dashboard/requests",
-            Self::Jobs => "/dashboard/jobs",
-            Self::Money => "/dashboard/money",
-            Self::Webhooks => "/dashboard/webhooks",
-            Self::Limits => "/dashboard/limits",
-            Self::Clock => "/dashboard/clock",
-            Self::Faults => "/dashboard/faults",
-            Self::Keys => "/dashboard/keys",
-            Self::State => "/dashboard/state",
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Requests => "Requests",
-            Self::Jobs => "Jobs and runs",
-            Self::Money => "Money",
-            Self::Webhooks => "Webhooks",
-            Self::Limits => "Limits",
-            Self::Clock => "Clock",
-            Self::Faults => "Faults",
-            Self::Keys => "Keys and workspaces",
-            Self::State => "State",
-        }
-    }
+views! {
+    Requests => "/dashboard/requests", "Requests";
+    Jobs => "/dashboard/jobs", "Jobs and runs";
+    Money => "/dashboard/money", "Money";
+    Webhooks => "/dashboard/webhooks", "Webhooks";
+    Limits => "/dashboard/limits", "Limits";
+    Clock => "/dashboard/clock", "Clock";
+    Faults => "/dashboard/faults", "Faults";
+    Keys => "/dashboard/keys", "Keys and workspaces";
+    State => "/dashboard/state", "State";
 }
 
 /// The keyboard shortcuts, with what they do.
@@ -109,7 +92,7 @@ pub(super) fn page(
                     (header(&clock))
                     nav #views aria-label="Views" {
                         ul {
-                            @for (number, item) in (1..).zip(View::ALL) {
+                            @for (number, item) in (1..).zip(View::ALL.iter().copied()) {
                                 li {
                                     a href=(item.path()) data-key=(number)
                                         aria-current=[(item == view).then_some("page")] {

@@ -19,45 +19,24 @@ use super::shared_list::SharedList;
 use super::timeline::Timeline;
 use super::{Host, Time};
 use crate::media;
+use crate::named_enum::named_enum;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum JobType {
-    ImageGeneration,
-    VideoGeneration,
-    MusicGeneration,
-    AvatarGeneration,
-    AvatarVideoGeneration,
-    AvatarFaceSwap,
-    AvatarVideoPreview,
-    VideoCaptions,
+named_enum! {
+    #[derive(PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub(crate) enum JobType {
+        ImageGeneration = "image_generation",
+        VideoGeneration = "video_generation",
+        MusicGeneration = "music_generation",
+        AvatarGeneration = "avatar_generation",
+        AvatarVideoGeneration = "avatar_video_generation",
+        AvatarFaceSwap = "avatar_face_swap",
+        AvatarVideoPreview = "avatar_video_preview",
+        VideoCaptions = "video_captions",
+    }
 }
 
 impl JobType {
-    pub(crate) const ALL: [Self; 8] = [
-        Self::ImageGeneration,
-        Self::VideoGeneration,
-        Self::MusicGeneration,
-        Self::AvatarGeneration,
-        Self::AvatarVideoGeneration,
-        Self::AvatarFaceSwap,
-        Self::AvatarVideoPreview,
-        Self::VideoCaptions,
-    ];
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::ImageGeneration => "image_generation",
-            Self::VideoGeneration => "video_generation",
-            Self::MusicGeneration => "music_generation",
-            Self::AvatarGeneration => "avatar_generation",
-            Self::AvatarVideoGeneration => "avatar_video_generation",
-            Self::AvatarFaceSwap => "avatar_face_swap",
-            Self::AvatarVideoPreview => "avatar_video_preview",
-            Self::VideoCaptions => "video_captions",
-        }
-    }
-
     /// Returns the default time from submit to completion.
     pub(crate) const fn duration(self) -> Duration {
         Duration::from_secs(match self {

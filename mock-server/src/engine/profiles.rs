@@ -5,21 +5,14 @@
 
 use svc_sdk::types::Usd;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PriceUnit {
-    /// A second of the result.
-    Second,
-    /// An image of the result.
-    Image,
-}
+use crate::named_enum::named_enum;
 
-impl PriceUnit {
-    /// Returns the name used in estimates and catalogs.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Second => "second",
-            Self::Image => "image",
-        }
+named_enum! {
+    pub(crate) enum PriceUnit {
+        /// A second of the result.
+        Second = "second",
+        /// An image of the result.
+        Image = "image",
     }
 }
 

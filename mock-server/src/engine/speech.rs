@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::named_enum::named_enum;
+
 /// The speaking rate.
 const CHARACTERS_PER_SECOND: u64 = 15;
 /// The minimum duration of an avatar video.
@@ -11,36 +13,19 @@ const MAX_SECONDS: u64 = 300;
 /// The maximum duration of a preview.
 const MAX_PREVIEW_SECONDS: u64 = 3;
 
-/// The quality of an avatar video.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Quality {
-    Standard,
-    #[default]
-    Plus,
-    Max,
+named_enum! {
+    /// The quality of an avatar video.
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub(crate) enum Quality {
+        Standard = "standard",
+        #[default]
+        Plus = "plus",
+        Max = "max",
+    }
 }
 
 impl Quality {
-    pub(crate) const NAMES: [&str; 3] = ["standard", "plus", "max"];
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Standard => "standard",
-            Self::Plus => "plus",
-            Self::Max => "max",
-        }
-    }
-
-    /// Returns the quality with the given name, or the default for an unknown name.
-    pub(crate) fn from_name(name: &str) -> Self {
-        match name {
-            "standard" => Self::Standard,
-            "max" => Self::Max,
-            _ => Self::Plus,
-        }
-    }
-
     pub(crate) const fn resolution(self) -> &'static str {
         match self {
             Self::Standard => "480p",
@@ -92,10 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn qualities_are_parsed_from_their_names() {
-        for name in Quality::NAMES {
-            assert_eq!(Quality::from_name(name).as_str(), name);
-        }
+    fn the_default_quality_is_plus() {
         assert_eq!(Quality::default(), Quality::Plus);
     }
 }

@@ -28,27 +28,20 @@ pub(crate) use thread::Thread;
 use super::formats::DEFAULT_CAP;
 use super::jobs::Artifact;
 use super::{Time, Timeline};
+use crate::named_enum::named_enum;
 
 /// The duration of a run in service time, unless a directive sets another one.
 pub(crate) const DEFAULT_DURATION: Duration = Duration::from_secs(10);
 /// The amount that a run spends, unless a directive sets another one.
 pub(crate) const DEFAULT_COST: Usd = Usd::from_micros(50_000);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum RunKind {
-    Action,
-    Format,
-    Agent,
-}
-
-impl RunKind {
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Action => "action",
-            Self::Format => "format",
-            Self::Agent => "agent",
-        }
+named_enum! {
+    #[derive(PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub(crate) enum RunKind {
+        Action = "action",
+        Format = "format",
+        Agent = "agent",
     }
 }
 
