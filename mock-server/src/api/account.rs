@@ -75,14 +75,9 @@ pub(super) fn balance(request: &mut Request<'_>) -> ApiResult {
 pub(super) fn usage(request: &mut Request<'_>) -> ApiResult {
     let limit = pagination::limit(request)?;
     let ledger = &request.state.ledger;
-    let before = match request.parameter("cursor")? {
-        None => None,
-        Some(cursor) => {
-            let seq = cursor.parse().ok();
-            let seq = seq.filter(|seq| ledger.has(request.workspace(), *seq));
-            Some(seq.ok_or_else(pagination::invalid_cursor)?)
-        }
-    };
+    let before = pagination::before(request, |cursor| {
+        cursor.parse().ok().filter(|seq| ledger.has(request.workspace(), *seq))
+    })?;
     let (entries, next) = pagination::page(ledger.newest_first(request.workspace(), before), limit);
     let next_cursor = next.map(|(seq, _)| seq.to_string());
     let items = entries.iter().map(|(_, entry)| LedgerView(entry)).collect();

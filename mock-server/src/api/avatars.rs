@@ -132,18 +132,20 @@ impl ListedAvatar<'_> {
 
 fn list(request: &mut Request<'_>, is_listed: fn(&CatalogAvatar) -> bool) -> ApiResult {
     let limit = pagination::limit(request)?;
-    let cursor = request.parameter("cursor")?;
     let (state, workspace) = (&*request.state, request.workspace());
     let catalog: Vec<_> = AVATARS.iter().filter(|avatar| is_listed(avatar)).collect();
     // The page starts before this number of the workspace's avatars, and after this many of the
     // catalog.
-    let (before, skipped) = match cursor {
-        None => (None, 0),
-        Some(id) => match catalog.iter().position(|avatar| avatar.id == id) {
-            Some(index) => (Some(0), index + 1),
-            None => (Some(resources::cursor_number(request, ResourceKind::Avatar, &id)?), 0),
-        },
-    };
+    let mut skipped = 0;
+    let before = pagination::before(request, |id| {
+        match catalog.iter().position(|avatar| avatar.id == id) {
+            Some(index) => {
+                skipped = index + 1;
+                Some(0)
+            }
+            None => resources::listed_number(request, ResourceKind::Avatar, id),
+        }
+    })?;
     let own = state.resources.newest_first(workspace, ResourceKind::Avatar, before);
     let from_catalog = catalog.into_iter().skip(skipped);
     let all = own.map(ListedAvatar::Own).chain(from_catalog.map(ListedAvatar::Catalog));

@@ -22,14 +22,10 @@ pub(super) fn list(request: &mut Request<'_>) -> ApiResult {
     let limit = pagination::limit(request)?;
     let workspace = request.workspace();
     let jobs = &request.state.jobs;
-    let before = match request.parameter("cursor")? {
-        None => None,
-        Some(id) => {
-            let is_listed = jobs.by_id(&id).is_some_and(|job| *job.workspace == *workspace);
-            let number = jobs.number(&id).filter(|_| is_listed);
-            Some(number.ok_or_else(pagination::invalid_cursor)?)
-        }
-    };
+    let before = pagination::before(request, |id| {
+        let is_listed = jobs.by_id(id).is_some_and(|job| *job.workspace == *workspace);
+        jobs.number(id).filter(|_| is_listed)
+    })?;
     let filter = JobFilter { workspace, status, job_type };
     let (page, next) = pagination::page(jobs.newest_first(&filter, before), limit);
     let next_cursor = next.map(|job| &*job.id);

@@ -36,16 +36,20 @@ pub(super) fn offset<'a>(
     request: &Request<'_>,
     mut ids: impl Iterator<Item = &'a str>,
 ) -> Result<usize, ApiError> {
-    match request.parameter("cursor")? {
-        None => Ok(0),
-        Some(cursor) => {
-            let index = ids.position(|id| id == cursor);
-            Ok(index.ok_or_else(invalid_cursor)? + 1)
-        }
-    }
+    let last = before(request, |cursor| ids.position(|id| id == cursor))?;
+    Ok(last.map_or(0, |last| last + 1))
+}
+
+/// Returns the number of the item that the query parameter `cursor` names.
+pub(super) fn before(
+    request: &Request<'_>,
+    number: impl FnOnce(&str) -> Option<usize>,
+) -> Result<Option<usize>, ApiError> {
+    let cursor = request.parameter("cursor")?;
+    cursor.map(|cursor| number(&cursor).ok_or_else(invalid_cursor)).transpose()
 }
 
 /// Returns the error for a cursor that is not from a page of the list.
-pub(super) fn invalid_cursor() -> ApiError {
+fn invalid_cursor() -> ApiError {
     ApiError::field("cursor", "is not a cursor of this list")
 }

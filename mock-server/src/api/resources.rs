@@ -41,28 +41,20 @@ pub(super) fn get(request: &mut Request<'_>, kind: ResourceKind) -> ApiResult {
 pub(super) fn list(request: &mut Request<'_>, kind: ResourceKind) -> ApiResult {
     let limit = pagination::limit(request)?;
     let (state, workspace) = (&*request.state, request.workspace());
-    let before = match request.parameter("cursor")? {
-        None => None,
-        Some(id) => Some(cursor_number(request, kind, &id)?),
-    };
+    let before = pagination::before(request, |id| listed_number(request, kind, id))?;
     let newest_first = state.resources.newest_first(workspace, kind, before);
     let (page, next) = pagination::page(newest_first, limit);
     let items = page.into_iter().map(|resource| view(state, resource, request.hosts)).collect();
     Ok(ApiResponse::page(items, next.map(|last| last.id.as_str())))
 }
 
-/// Returns the number of the resource whose ID is the cursor of a list.
-pub(super) fn cursor_number(
-    request: &Request<'_>,
-    kind: ResourceKind,
-    id: &str,
-) -> Result<usize, ApiError> {
+/// Returns the number of a resource, if it is in the list of its kind.
+pub(super) fn listed_number(request: &Request<'_>, kind: ResourceKind, id: &str) -> Option<usize> {
     let resources = &request.state.resources;
     let is_listed = resources.by_id(id).is_some_and(|resource| {
         resource.workspace == request.workspace() && resource.details.kind() == kind
     });
-    let number = resources.number(id).filter(|_| is_listed);
-    number.ok_or_else(pagination::invalid_cursor)
+    resources.number(id).filter(|_| is_listed)
 }
 
 pub(super) fn view(state: &State, resource: &Resource, hosts: &Hosts) -> Value {

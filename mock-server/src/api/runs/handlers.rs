@@ -42,14 +42,10 @@ pub(in crate::api) fn start(
 pub(in crate::api) fn list(request: &Request<'_>, filter: &RunFilter) -> ApiResult {
     let limit = pagination::limit(request)?;
     let runs = &request.state.runs;
-    let before = match request.parameter("cursor")? {
-        None => None,
-        Some(id) => {
-            let is_listed = runs.by_id(&id).is_some_and(|run| RunFilter::of_run(run) == *filter);
-            let number = runs.number(&id).filter(|_| is_listed);
-            Some(number.ok_or_else(pagination::invalid_cursor)?)
-        }
-    };
+    let before = pagination::before(request, |id| {
+        let is_listed = runs.by_id(id).is_some_and(|run| RunFilter::of_run(run) == *filter);
+        runs.number(id).filter(|_| is_listed)
+    })?;
     let (page, next) = pagination::page(runs.newest_first(filter, before), limit);
     let items = page.iter().map(|run| with_delivery(request.state, run, request.hosts)).collect();
     Ok(ApiResponse::page(items, next.map(|run| run.id.as_str())))
