@@ -161,7 +161,7 @@ pub(crate) fn finished_list(finished: &[FinishedJob]) -> Table {
         let status = result.status.as_ref().map_or("", |status| status.as_str());
         match &finished.files {
             Some(files) => {
-                files.iter().for_each(|file| table.row([id, status, "file", &file.path]))
+                files.iter().for_each(|file| table.row([id, status, "file", &file.path]));
             }
             None => result.artifacts().iter().for_each(|artifact| {
                 table.row([

@@ -152,7 +152,14 @@ fn begin(intents: &str, budgets: &str) -> String {
 fn append(intents: &str, budgets: &str) -> String {
     format!(
         "WITH old AS (
-            SELECT *, phase > 0 OR owner = $8 AS is_allowed FROM {intents} WHERE id = $1
+            SELECT *,
+                $3 IS NOT DISTINCT FROM 1 AND phase IN (2, 3) AS is_late,
+                CASE
+                    WHEN $3 = 1 THEN true
+                    WHEN $3 IN (2, 3) THEN owner = $8 OR phase > 0
+                    ELSE owner = $8 AND phase = 0
+                END AS is_allowed
+            FROM {intents} WHERE id = $1
             FOR UPDATE
         ), new AS (
             UPDATE {intents} AS intent SET
@@ -160,9 +167,10 @@ fn append(intents: &str, budgets: &str) -> String {
                 record_times = array_append(intent.record_times, clock_timestamp()),
                 phase = greatest(intent.phase, $3),
                 was_accepted = intent.was_accepted OR $3 IS NOT DISTINCT FROM 1,
-                reserved = coalesce($4, intent.reserved),
-                captured = coalesce($5, intent.captured),
-                undecided = coalesce($6, intent.undecided)
+                reserved = CASE WHEN is_late THEN intent.reserved ELSE coalesce($4, intent.reserved) END,
+                captured = CASE WHEN is_late THEN intent.captured ELSE coalesce($5, intent.captured) END,
+                undecided =
+                    CASE WHEN is_late THEN intent.undecided ELSE coalesce($6, intent.undecided) END
             FROM old WHERE intent.position = old.position AND old.is_allowed
             RETURNING intent.*
         ), budget AS (

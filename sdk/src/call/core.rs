@@ -136,6 +136,7 @@ impl Core {
         let mut retries = 0;
         let mut ambiguous_error = None;
         let mut may_replace_key = true;
+        let first_at = intent.map_or_else(clock::wall, ActiveIntent::begun_at);
         let error = loop {
             let mut attempt = ObservedAttempt::default();
             let mut key = None;
@@ -213,6 +214,10 @@ impl Core {
                 Box::pin(intent.attempt_failed(&error)).await;
             }
             Box::pin(clock::pause(delay)).await;
+            // The computer may have slept so long that the service no longer recognizes the key.
+            if let Some(error) = ambiguous_error.take_if(|_| request.has_outdated_key(first_at)) {
+                break error;
+            }
         };
         Err(request.annotate(error))
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -9,8 +10,10 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::Serialize;
 
 use super::base_url::BaseUrl;
+use super::clock;
 use crate::contract::{Method, Operation, RateLimitBucket, RetryClass};
 use crate::error::{Error, Result};
+use crate::journal::KEY_RETENTION;
 use crate::types::{IdempotencyKey, InvalidField};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -100,6 +103,15 @@ impl Request {
             (None, None) if self.method.is_read() => RetryClass::Safe,
             (None, None) => RetryClass::Never,
         }
+    }
+
+    /// Whether the service may have forgotten the key of a request that was first sent then. That of a
+    /// top-up, it does not forget.
+    pub(crate) fn has_outdated_key(&self, first_at: SystemTime) -> bool {
+        let age = clock::wall().duration_since(first_at).unwrap_or_default();
+        self.retry_class() == RetryClass::Key
+            && self.operation != Some(Operation::TopUpsCreate)
+            && age >= KEY_RETENTION
     }
 
     /// Adds what is known of the request to the error that it failed with.

@@ -1,6 +1,7 @@
 //! A submit in progress: what is written to the journal at each step of it.
 
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 use tokio::sync::OwnedMutexGuard;
 
@@ -25,6 +26,7 @@ pub(crate) struct Receipt {
 #[derive(Debug)]
 pub(crate) struct ActiveIntent {
     mark: ActiveMark,
+    begun_at: SystemTime,
     key: IdempotencyKey,
     submission_id: Option<String>,
     earlier: EarlierAttempts,
@@ -63,10 +65,12 @@ impl ActiveIntent {
         key: IdempotencyKey,
         submission_id: Option<String>,
         earlier: EarlierAttempts,
+        begun_at: SystemTime,
         state: State,
     ) -> Arc<Self> {
         Arc::new(Self {
             mark,
+            begun_at,
             is_resumed: !matches!(state.step, Step::Planned(_)),
             key,
             submission_id,
@@ -89,12 +93,17 @@ impl ActiveIntent {
         let submission_id = intent.stored.submission_id.clone();
         let earlier = EarlierAttempts::default();
         let mark = journal.mark(intent);
-        Some(Self::new(mark, key, submission_id, earlier, state))
+        Some(Self::new(mark, key, submission_id, earlier, intent.begun_at(), state))
     }
 
     /// Returns the identifier of the intent.
     pub(crate) fn id(&self) -> &IntentId {
         &self.mark.id
+    }
+
+    /// Returns when it was begun, which is before its first attempt.
+    pub(crate) fn begun_at(&self) -> SystemTime {
+        self.begun_at
     }
 
     /// Returns the key of each of its attempts.
@@ -150,7 +159,13 @@ impl ActiveIntent {
             }
             None => {
                 let store = &self.mark.journal.shared.store;
-                store.append(&self.mark.id, &change(&Record::Sending)).await?;
+                match store.append(&self.mark.id, &change(&Record::Sending)).await {
+                    // Another process took this one for a dead one, and may have submitted.
+                    Err(error) if error.is_not_owner() => {
+                        return Err(JournalError::GenerationTaken.into());
+                    }
+                    written => written?,
+                }
             }
         }
         lock(&self.state).step = Step::Sending;

@@ -163,10 +163,15 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// Returns an error if the store fails, or if another process is working on the submission.
+    /// Returns an error if the store fails, if this or another process is working on the submission, or
+    /// if its outcome is known by now.
     pub async fn settle(&self, id: &IntentId, settled: Settled) -> Result<()> {
         self.write_unwritten().await?;
         let intent = self.claimed(id).await?;
+        let stored = &intent.stored;
+        if stored.owner != Owner::This || stored.phase != Phase::Open || self.is_active(id) {
+            return Err(StoreError::not_owner().into());
+        }
         let change = match settled {
             Settled::NotExecuted => {
                 let reason = ReleaseReason::Settled;

@@ -87,7 +87,7 @@ pub enum JournalError {
         /// What is allowed.
         at_most: Usd,
     },
-    /// Another process began the same generation. The call begins again.
+    /// Another process began the same generation, or took it over. The call begins again.
     GenerationTaken,
 }
 
@@ -152,7 +152,7 @@ impl fmt::Display for JournalError {
                     "the submit can cost up to {price} USD, which is more than its limit of {at_most} USD"
                 )
             }
-            Self::GenerationTaken => f.write_str("another process began the same submission"),
+            Self::GenerationTaken => f.write_str("another process works on the same submission"),
         }
     }
 }

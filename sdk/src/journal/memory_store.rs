@@ -78,6 +78,14 @@ impl MemoryStore {
         Self { shared: Arc::clone(&self.shared), owner: Arc::default() }
     }
 
+    /// Takes an intent over although its owner may be running, as if it were taken for a dead one.
+    #[cfg(test)]
+    pub(super) fn take_over(&self, id: &IntentId) {
+        let state = &mut *self.state();
+        let intent = state.ids.get(id).and_then(|position| state.intents.get_mut(position));
+        intent.expect("it was begun").owner = Arc::downgrade(&self.owner);
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         let state = self.shared.state.lock();
         state.unwrap_or_else(PoisonError::into_inner)
@@ -160,14 +168,14 @@ impl MemoryStore {
         let position = state.ids.get(id);
         let intent = position.and_then(|position| state.intents.get_mut(position));
         let intent = intent.ok_or_else(StoreError::not_found)?;
-        if intent.phase == Phase::Open && !self.owns(intent) {
+        if !change.is_allowed(intent.phase, self.owns(intent)) {
             return Err(StoreError::not_owner());
         }
+        let before = intent.hold;
+        intent.hold = change.hold_after(intent.phase, before);
         intent.records.push(StoredRecord { record: change.record.clone(), at: self.now() });
         intent.phase = intent.phase.max(change.phase.unwrap_or(Phase::Open));
         intent.was_accepted |= change.phase == Some(Phase::Accepted);
-        let before = intent.hold;
-        intent.hold = change.hold.unwrap_or(before);
         if let Some(reservation) = &intent.begun.reservation {
             let name = (intent.begun.namespace.clone(), reservation.budget.clone());
             let totals = state.budgets.entry(name).or_default();

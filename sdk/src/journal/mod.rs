@@ -111,7 +111,8 @@ use crate::error::{Error, Result};
 
 /// How long the service is assumed to recognize an idempotency key, less ten minutes for the skew of
 /// clocks and the time of retries.
-const KEY_RETENTION: Duration = IDEMPOTENCY_RETENTION.saturating_sub(Duration::from_secs(600));
+pub(crate) const KEY_RETENTION: Duration =
+    IDEMPOTENCY_RETENTION.saturating_sub(Duration::from_secs(600));
 /// How long ended submissions are remembered.
 const ENTRY_RETENTION: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 

@@ -15,6 +15,7 @@ use super::fingerprint::{Fingerprint, hex};
 use super::record::{Facts, Intent, NewFacts};
 use super::settlement::EarlierAttempts;
 use super::store::{IntentId, NewIntent, Reservation};
+use crate::call::clock;
 use crate::call::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::types::{IdempotencyKey, Usd};
@@ -239,7 +240,7 @@ impl Journal {
         };
         let submission_id = request.submission_id;
         let mark = ActiveMark::new(self, intent.id);
-        Ok(ActiveIntent::new(mark, key, submission_id, earlier, state))
+        Ok(ActiveIntent::new(mark, key, submission_id, earlier, clock::wall(), state))
     }
 
     /// Returns an intent whose request is sent again, or `None` if its facts cannot be read.
@@ -263,7 +264,7 @@ impl Journal {
         let key = facts.idempotency_key.clone();
         let submission_id = intent.stored.submission_id.clone();
         let mark = self.mark(intent);
-        Some(ActiveIntent::new(mark, key, submission_id, earlier, state))
+        Some(ActiveIntent::new(mark, key, submission_id, earlier, intent.begun_at(), state))
     }
 
     pub(super) fn mark(&self, intent: &Intent) -> ActiveMark {

@@ -33,12 +33,12 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// that id exists, an earlier call has written it: its answer is repeated.
     fn begin<'a>(&'a self, intent: &'a NewIntent) -> StoreFuture<'a, Begun>;
 
-    /// Adds a record to an intent.
+    /// Adds a record to an intent, if [`Change::is_allowed`].
     ///
     /// # Errors
     ///
-    /// Returns [`StoreError::not_owner`] if the intent's phase is [`Phase::Open`] and another owner
-    /// has it, and [`StoreError::not_found`] if the store does not have the intent.
+    /// Returns [`StoreError::not_owner`] if the change is not allowed, and [`StoreError::not_found`] if
+    /// the store does not have the intent.
     fn append<'a>(&'a self, id: &'a IntentId, change: &'a Change) -> StoreFuture<'a, ()>;
 
     /// Returns the intents of a submission that are [`Open`](Phase::Open),
@@ -168,6 +168,33 @@ pub struct Change {
     pub hold: Option<Hold>,
     /// Whether the budget is stopped: nothing can be reserved of it any more.
     pub stops_budget: bool,
+}
+
+impl Change {
+    /// Returns whether a store may make the change to an intent in that phase. `is_owner` says whether
+    /// the owner that makes it has the intent.
+    ///
+    /// A receipt is never refused, whoever has the intent meanwhile. What says that a request is about to
+    /// be sent, or that nothing was carried out, is refused as soon as the intent has another owner or
+    /// is not open any more: a process that was taken for a dead one must neither send again nor
+    /// release what was accepted.
+    #[must_use]
+    pub fn is_allowed(&self, phase: Phase, is_owner: bool) -> bool {
+        match self.phase {
+            Some(Phase::Accepted) => true,
+            Some(Phase::Ended | Phase::Acknowledged) => is_owner || phase > Phase::Open,
+            None | Some(Phase::Open | Phase::Released) => is_owner && phase == Phase::Open,
+        }
+    }
+
+    /// Returns what an intent in that phase holds of its budget after the change. A receipt that comes
+    /// after the end changes nothing.
+    #[must_use]
+    pub fn hold_after(&self, phase: Phase, hold: Hold) -> Hold {
+        let is_late = self.phase == Some(Phase::Accepted)
+            && matches!(phase, Phase::Ended | Phase::Acknowledged);
+        self.hold.filter(|_| !is_late).unwrap_or(hold)
+    }
 }
 
 /// The phase of an intent. The methods of [`Store`] say what it means for ownership, lists and removal.
@@ -434,7 +461,9 @@ impl StoreError {
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Reason::NotOwner => f.write_str("another process has taken over the intent"),
+            Reason::NotOwner => {
+                f.write_str("another process works on the intent, or it is not open any more")
+            }
             Reason::NotFound => f.write_str("the intent is not in the journal"),
             Reason::Locked(what) | Reason::Failed { what, .. } => f.write_str(what),
         }

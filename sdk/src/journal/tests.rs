@@ -354,5 +354,6 @@ mod budgets;
 mod crashes;
 mod identity;
 mod observed_store;
+mod takeover;
 mod unwritten;
 mod webhook_events;

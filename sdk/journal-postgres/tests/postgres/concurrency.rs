@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use futures_util::future::join_all;
 use svc_journal_postgres::PostgresStore;
-use svc_sdk::journal::{Begun, NewIntent, Phase, Store};
+use svc_sdk::journal::{Begun, Change, NewIntent, Phase, Store};
 
 use crate::servers::Postgres;
 use crate::support::{captured, get, intent, is_written, open, record, reserving, sums, usd};
@@ -71,10 +71,11 @@ async fn repeated_begins_are_one(machines: [PostgresStore; 3]) {
 async fn parallel_records_are_all_written(machines: [PostgresStore; 3]) {
     let intent = intent(1, "order");
     machines[0].begin(&intent).await.unwrap();
-    let mut accepted = record("accepted");
-    accepted.phase = Some(Phase::Accepted);
+    let in_phase = |phase, text: &str| Change { phase: Some(phase), ..record(text) };
+    let accepted = in_phase(Phase::Accepted, "accepted");
     machines[0].append(&intent.id, &accepted).await.unwrap();
-    let changes: Vec<_> = (0..30).map(|number| record(&number.to_string())).collect();
+    let changes: Vec<_> =
+        (0..30).map(|number| in_phase(Phase::Ended, &number.to_string())).collect();
     let stores = machines.iter().cycle();
     let appended =
         join_all(stores.zip(&changes).map(|(store, change)| store.append(&intent.id, change)));

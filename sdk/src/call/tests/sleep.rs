@@ -59,6 +59,18 @@ async fn a_request_that_sleep_interrupted_is_sent_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_key_that_the_service_forgot_during_sleep_is_not_sent_again() {
+    let script = Script::new([Step::NoResponse, json(202, RECEIPT)]);
+    tokio::spawn(async {
+        clock::sleep(Duration::from_secs(2)).await;
+        clock::sleep_computer(24 * HOUR);
+    });
+    let error = open_client(&script).videos().generate(video()).await.unwrap_err();
+    assert!(error.is_ambiguous(), "{error}");
+    assert_eq!(script.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_response_that_comes_soon_after_sleep_is_used() {
     let latency = Duration::from_millis(5_500);
     let script = Script::with_latency([json(200, JOB)], latency);

@@ -219,8 +219,8 @@ fn check_intent(intent: &StoredIntent, attempt: &Attempt) {
         match records.peek() {
             Some(record) if record.record == change.record => {
                 records.next();
+                hold = change.hold_after(phase, hold);
                 phase = phase.max(change.phase.unwrap());
-                hold = change.hold.unwrap();
             }
             Some(record) if !is_acknowledged && record.record.contains("\"v\"") => {
                 records.next();

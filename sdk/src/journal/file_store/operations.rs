@@ -64,13 +64,13 @@ impl Session<'_> {
         let entry = self.log.index.get(id.as_str());
         let entry = entry.ok_or_else(StoreError::not_found)?;
         let is_own = self.log.index.owner(&entry) == Some(self.ownership.name());
-        if entry.phase == Phase::Open && !is_own {
+        if !change.is_allowed(entry.phase, is_own) {
             return Err(StoreError::not_owner());
         }
         let record = Record {
             at: now(),
             phase: change.phase,
-            hold: change.hold,
+            hold: change.hold.map(|_| change.hold_after(entry.phase, entry.hold)),
             stops_budget: change.stops_budget,
             data: line::raw_json(&change.record)?,
         };

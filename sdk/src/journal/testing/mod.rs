@@ -249,12 +249,22 @@ impl<S: Store> Run<S> {
         };
         let intent = self.model_intent(index).clone();
         let result = self.handle(handle).append(&intent.new.id, &change).await;
-        if intent.phase == Phase::Open && intent.owner != self.owner(handle) {
+        let is_owner = intent.owner == self.owner(handle);
+        let is_allowed = match change.phase {
+            Some(Phase::Accepted) => true,
+            Some(Phase::Ended | Phase::Acknowledged) => is_owner || intent.phase != Phase::Open,
+            _ => is_owner && intent.phase == Phase::Open,
+        };
+        if !is_allowed {
             assert!(result.is_err_and(|error| error.is_not_owner()), "{intent:?}");
             return;
         }
         ok(result);
-        let hold = change.hold.unwrap_or(intent.hold);
+        let has_ended = matches!(intent.phase, Phase::Ended | Phase::Acknowledged);
+        let hold = match change.hold {
+            Some(hold) if change.phase != Some(Phase::Accepted) || !has_ended => hold,
+            _ => intent.hold,
+        };
         self.model.change_budget(&intent.new, intent.hold, hold);
         if let Some(totals) = self.model.budget(&intent.new) {
             totals.is_stopped |= change.stops_budget;

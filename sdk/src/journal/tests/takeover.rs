@@ -1,0 +1,82 @@
+//! A process that was taken for a dead one, and goes on.
+
+use super::*;
+use crate::journal::store::Store;
+
+/// Two processes, and the store of the second one.
+fn two_processes_and_a_store() -> (Journal, Journal, MemoryStore) {
+    let store = MemoryStore::new();
+    let other = store.handle();
+    (Journal::with_store(store), Journal::with_store(other.clone()), other)
+}
+
+fn submit_music(script: &Arc<Script>, journal: &Journal) -> Call<JobHandle<Developer>> {
+    let client: Client<Developer> =
+        builder(script, journal).retry(RetryPolicy::default()).build().unwrap();
+    client.music().generate(Music1Generate::new("jazz")).submission_id("order-1")
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_returns_what_the_other_has_submitted() {
+    let (first, second, store) = two_processes_and_a_store();
+    let slow = Script::new([answer(503, BUSY).header("retry-after", 60), receipt("job_1")]);
+    let call = tokio::spawn(submit_music(&slow, &first).into_future());
+    clock::sleep(Duration::from_secs(1)).await;
+    let id = second.find("", "order-1").await.unwrap().unwrap().id;
+    store.take_over(&id);
+
+    let script = Script::new([receipt("job_2")]);
+    let job = submit_music(&script, &second).await.unwrap();
+    assert_eq!(call.await.unwrap().unwrap().id(), job.id());
+    assert_eq!((slow.requests().len(), script.requests().len()), (1, 1));
+    // Nor does it release what the other one has submitted.
+    let entry = second.find("", "order-1").await.unwrap().unwrap();
+    assert_eq!(entry.resource.unwrap().1, job.id().as_str());
+    assert!(matches!(entry.state, EntryState::Accepted), "{:?}", entry.state);
+}
+
+#[tokio::test(start_paused = true)]
+async fn its_receipt_is_kept() {
+    let (first, second, store) = two_processes_and_a_store();
+    let script = Script::with_latency([receipt("job_1")], Duration::from_secs(5));
+    let call = tokio::spawn(submit_music(&script, &first).into_future());
+    clock::sleep(Duration::from_secs(1)).await;
+    let id = second.find("", "order-1").await.unwrap().unwrap().id;
+    store.take_over(&id);
+    call.await.unwrap().unwrap();
+
+    let entry = second.find("", "order-1").await.unwrap().unwrap();
+    assert!(matches!(entry.state, EntryState::Accepted), "{:?}", entry.state);
+    second.settle(&id, Settled::NotExecuted).await.unwrap_err();
+    let nobody_asks = Script::new([]);
+    let job = submit_music(&nobody_asks, &second).await.unwrap();
+    assert_eq!(job.id().as_str(), "job_1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_it_says_late_changes_no_budget() {
+    let (first, second, store) = two_processes_and_a_store();
+    let script = Script::with_latency([price("0.2000"), receipt("job_1")], Duration::from_secs(5));
+    let client = limited_client(&script, &first, 500_000);
+    let call = client.videos().generate(fox()).submission_id("order-1");
+    let call = tokio::spawn(call.into_future());
+    clock::sleep(Duration::from_secs(6)).await;
+    let id = second.find("", "order-1").await.unwrap().unwrap().id;
+    store.take_over(&id);
+    let charge = Usd::from_micros(150_000);
+    second.record_end(&id, "completed", Some(charge)).await.unwrap();
+    call.await.unwrap().unwrap();
+    let totals = store.budget("", "images").await.unwrap();
+    assert_eq!((totals.hold.captured, totals.hold.reserved), (charge, Usd::ZERO));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_process_works_on_is_not_settled_by_hand() {
+    let journal = Journal::with_store(MemoryStore::new());
+    let script = Script::with_latency([receipt("job_1")], Duration::from_secs(5));
+    let call = tokio::spawn(submit_music(&script, &journal).into_future());
+    clock::sleep(Duration::from_secs(1)).await;
+    let id = journal.find("", "order-1").await.unwrap().unwrap().id;
+    journal.settle(&id, Settled::NotExecuted).await.unwrap_err();
+    assert_eq!(call.await.unwrap().unwrap().id().as_str(), "job_1");
+}
