@@ -126,8 +126,10 @@ impl Store for ProcessStore {
         Box::pin(async move {
             self.write().await;
             let claimed = self.store.claim(id).await?;
-            let is_own = claimed.as_ref().is_some_and(|it| it.owner == Owner::This);
-            if is_own && self.has(Defect::ExpiryFromLastAttempt) {
+            let is_own_open = claimed
+                .as_ref()
+                .is_some_and(|it| it.owner == Owner::This && it.phase == Phase::Open);
+            if is_own_open && self.has(Defect::ExpiryFromLastAttempt) {
                 let attempt = Change {
                     record: r#"{"v":1,"event":"sending"}"#.to_owned(),
                     phase: None,
