@@ -29,10 +29,10 @@ use super::{CallOptions, Request};
 use crate::contract::{ErrorCode, RateLimitBucket, RetryClass};
 use crate::error::failure_class::{FailureClass, classify, is_conclusive};
 use crate::error::{Error, Kind, Result};
-use crate::journal::{ActiveIntent, Journal, SpendLimit};
-use crate::observe::Observer;
+use crate::journal::{ActiveIntent, Journal, KEY_RETENTION, SpendLimit, StoreError};
 use crate::observe::call::{ObservedAttempt, ObservedCall};
 use crate::observe::trace;
+use crate::observe::{JournalFailure, Observer};
 use crate::polling::JobPolls;
 use crate::transport::{ResponseFuture, Transport, TransportError};
 
@@ -124,6 +124,20 @@ impl Core {
         result
     }
 
+    /// Reports that a receipt or an outcome could not be written to the journal.
+    pub(crate) fn report_journal_failure(&self, intent: &ActiveIntent, error: &StoreError) {
+        tracing::error!(target: "svc_sdk::journal", %error, "cannot write to the journal");
+        let failure = JournalFailure {
+            id: intent.id(),
+            submission_id: intent.submission_id(),
+            idempotency_key: intent.key(),
+            error,
+        };
+        for observer in &self.observers {
+            observer.on_journal_failure(&failure);
+        }
+    }
+
     async fn send_until_final<T>(
         &self,
         request: &Request,
@@ -137,6 +151,7 @@ impl Core {
         let mut ambiguous_error = None;
         let mut may_replace_key = true;
         let first_at = intent.map_or_else(clock::wall, ActiveIntent::begun_at);
+        let retention = intent.map_or(KEY_RETENTION, ActiveIntent::key_retention);
         let error = loop {
             let mut attempt = ObservedAttempt::default();
             let mut key = None;
@@ -215,7 +230,9 @@ impl Core {
             }
             Box::pin(clock::pause(delay)).await;
             // The computer may have slept so long that the service no longer recognizes the key.
-            if let Some(error) = ambiguous_error.take_if(|_| request.has_outdated_key(first_at)) {
+            if let Some(error) =
+                ambiguous_error.take_if(|_| request.has_outdated_key(first_at, retention))
+            {
                 break error;
             }
         };
@@ -257,8 +274,8 @@ impl Core {
             Err(error) => return Some(Err(error)),
         };
         if let Some(intent) = intent {
-            // Without a time limit: what may have been written must not look as if it was sent.
-            if let Err(error) = Box::pin(intent.before_attempt()).await {
+            let is_outdated = request.has_outdated_key(intent.begun_at(), intent.key_retention());
+            if let Err(error) = Box::pin(intent.before_attempt(deadline, is_outdated)).await {
                 return Some(Err(error));
             }
             now = ClockReading::now();

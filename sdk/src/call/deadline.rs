@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::clock::{self, CHECK_INTERVAL, ClockReading, Instant};
+use crate::error::{Error, Kind};
 use crate::transport::TransportError;
 
 /// How late the end of a time limit is noticed while the thread is not busy, at most. If it was busy,
@@ -48,6 +49,11 @@ impl Deadline {
 
     pub(crate) fn has_passed(&self) -> bool {
         clock::now() >= self.at
+    }
+
+    /// Returns the error of a call whose time limit passed before its request was sent.
+    pub(crate) fn passed_before_sending(&self) -> Error {
+        Error::new(Kind::Timeout { timeout: self.timeout, sent: false, last: None })
     }
 
     /// Returns the output of the future, or `None` if the deadline comes first.

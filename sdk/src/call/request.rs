@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -13,7 +13,6 @@ use super::base_url::BaseUrl;
 use super::clock;
 use crate::contract::{Method, Operation, RateLimitBucket, RetryClass};
 use crate::error::{Error, Result};
-use crate::journal::KEY_RETENTION;
 use crate::types::{IdempotencyKey, InvalidField};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -105,13 +104,13 @@ impl Request {
         }
     }
 
-    /// Whether the service may have forgotten the key of a request that was first sent then. That of a
-    /// top-up, it does not forget.
-    pub(crate) fn has_outdated_key(&self, first_at: SystemTime) -> bool {
+    /// Whether the service may have forgotten the key of a request that was first sent at a time, if it
+    /// keeps keys that long. That of a top-up, it does not forget.
+    pub(crate) fn has_outdated_key(&self, first_at: SystemTime, retention: Duration) -> bool {
         let age = clock::wall().duration_since(first_at).unwrap_or_default();
         self.retry_class() == RetryClass::Key
             && self.operation != Some(Operation::TopUpsCreate)
-            && age >= KEY_RETENTION
+            && age >= retention
     }
 
     /// Adds what is known of the request to the error that it failed with.

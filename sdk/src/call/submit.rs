@@ -14,7 +14,7 @@ use super::clock::{self, ClockReading};
 use super::deadline::Deadline;
 use super::{CallOptions, Core, DecodeContext, Decoder, RawResponse, Request};
 use crate::contract::{Operation, RetryClass};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use crate::journal::settlement::Settlement;
 use crate::journal::{
     ActiveIntent, CostFuture, ExpectedCost, Fingerprint, Journal, JournalError, JournaledRequest,
@@ -92,7 +92,7 @@ impl<T> JournaledSubmit<T> {
                 Ok((mut value, response)) => {
                     let receipt = (self.functions.receipt)(&value);
                     if let Err(error) = intent.accepted(receipt).await {
-                        error.log_failed_write();
+                        self.core.report_journal_failure(&intent, &error);
                     }
                     (self.functions.attach)(&mut value, intent);
                     return Ok((value, response));
@@ -247,11 +247,7 @@ impl<T> JournaledSubmit<T> {
         // Another submit of that shape may be asking, with a longer time limit.
         match deadline.before(price).await {
             Some(price) => price.copied(),
-            None => Err(Error::new(Kind::Timeout {
-                timeout: deadline.timeout(),
-                sent: false,
-                last: None,
-            })),
+            None => Err(deadline.passed_before_sending()),
         }
     }
 

@@ -280,7 +280,7 @@ impl<R: Resource> Handle<R> {
             None => charge.await,
         };
         if let Err(error) = intent.ended(&status, charge).await {
-            error.log_failed_write();
+            self.core.report_journal_failure(intent, &error);
         }
     }
 

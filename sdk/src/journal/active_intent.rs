@@ -1,15 +1,18 @@
 //! A submit in progress: what is written to the journal at each step of it.
 
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::OwnedMutexGuard;
 
-use super::error::JournalError;
+use super::decision::UndecidedReason;
+use super::error::{JournalError, Undecided};
 use super::record::{Accepted, Ended, Intent, Record, ReleaseReason, Released, ResourceKind};
 use super::settlement::{EarlierAttempts, Settlement, settle};
+use super::start::before;
 use super::store::{Begun, Change, Hold, IntentId, NewIntent, StoreError};
-use super::{Journal, lock};
+use super::{Journal, in_time, lock};
+use crate::call::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::types::{IdempotencyKey, Usd};
 
@@ -37,6 +40,8 @@ pub(crate) struct ActiveIntent {
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) step: Step,
+    /// The last attempt.
+    pub(super) attempt: u32,
     /// What is reserved of a budget, or was spent of it.
     pub(super) reserved: Option<Usd>,
     pub(super) accepted: Option<Accepted>,
@@ -86,6 +91,7 @@ impl ActiveIntent {
         let is_done = intent.progress.ended.is_some() && intent.progress.is_acknowledged;
         let state = State {
             step: if is_done { Step::Acknowledged } else { Step::Settled },
+            attempt: intent.progress.attempt,
             reserved: reserved(intent),
             accepted,
             guard: None,
@@ -104,6 +110,11 @@ impl ActiveIntent {
     /// Returns when it was begun, which is before its first attempt.
     pub(crate) fn begun_at(&self) -> SystemTime {
         self.begun_at
+    }
+
+    /// Returns how long the service is assumed to recognize its key.
+    pub(crate) fn key_retention(&self) -> Duration {
+        self.mark.journal.key_retention
     }
 
     /// Returns the key of each of its attempts.
@@ -137,12 +148,22 @@ impl ActiveIntent {
         matches!(lock(&self.state).step, Step::Acknowledged)
     }
 
-    /// Writes that an attempt is about to be made.
+    /// Writes that an attempt is about to be made. `is_key_outdated` says whether the service may have
+    /// forgotten its key: what may have been carried out is not sent again then.
     ///
     /// # Errors
     ///
-    /// Returns an error if it could not be written: then the request must not be sent.
-    pub(crate) async fn before_attempt(&self) -> Result<()> {
+    /// Returns an error if it must not be made, if it could not be written, or if the deadline passed:
+    /// then the request must not be sent.
+    pub(crate) async fn before_attempt(
+        &self,
+        deadline: &Deadline,
+        is_key_outdated: bool,
+    ) -> Result<()> {
+        let is_sending = matches!(lock(&self.state).step, Step::Sending);
+        if is_sending && is_key_outdated {
+            return Err(self.undecided());
+        }
         let planned = match &lock(&self.state).step {
             Step::Planned(intent) => Some(intent.clone()),
             Step::NothingRan => None,
@@ -150,26 +171,49 @@ impl ActiveIntent {
         };
         match planned {
             Some(intent) => {
-                let begun = self.begin(&intent).await;
-                if matches!(&begun, Err(error) if matches!(error.journal(), Some(JournalError::Store(_))))
-                {
+                before(deadline, self.mark.journal.write_unwritten()).await?;
+                let begun = before(deadline, self.begin(&intent)).await;
+                // Otherwise the store has refused it.
+                let may_be_written =
+                    |error: &Error| matches!(error.journal(), None | Some(JournalError::Store(_)));
+                if begun.as_ref().is_err_and(may_be_written) {
                     self.forget_unsent();
                 }
                 begun?;
             }
             None => {
                 let store = &self.mark.journal.shared.store;
-                match store.append(&self.mark.id, &change(&Record::Sending)).await {
-                    // Another process took this one for a dead one, and may have submitted.
-                    Err(error) if error.is_not_owner() => {
-                        return Err(JournalError::GenerationTaken.into());
-                    }
-                    written => written?,
-                }
+                let attempt = self.attempt() + 1;
+                let change = change(&Record::Sending { attempt });
+                let written = in_time(store.append(&self.mark.id, &change));
+                // Another process took this one for a dead one, and may have submitted.
+                let refused = |error: StoreError| match error.is_not_owner() {
+                    true => JournalError::GenerationTaken.into(),
+                    false => Error::from(error),
+                };
+                before(deadline, async { written.await.map_err(refused) }).await?;
+                lock(&self.state).attempt = attempt;
             }
         }
         lock(&self.state).step = Step::Sending;
         Ok(())
+    }
+
+    fn attempt(&self) -> u32 {
+        lock(&self.state).attempt
+    }
+
+    /// Returns the error of an intent that cannot be sent again, as its key may be forgotten.
+    fn undecided(&self) -> Error {
+        let undecided = Undecided {
+            id: self.mark.id.clone(),
+            submission_id: self.submission_id.clone(),
+            idempotency_key: Some(self.key.clone()),
+            reason: UndecidedReason::KeyExpired,
+            price_usd: lock(&self.state).reserved,
+            begun_at: self.begun_at,
+        };
+        JournalError::Undecided(Box::new(undecided)).into()
     }
 
     /// An intent that may have been written although the store failed: its request is never sent.
@@ -177,15 +221,14 @@ impl ActiveIntent {
         let record = Record::Released(Released { reason: ReleaseReason::NotSent, code: None });
         let mut change = change(&record);
         change.hold = Some(Hold::default());
-        lock(&self.mark.journal.shared.unwritten).push((self.mark.id.clone(), change));
+        lock(&self.mark.journal.shared.unwritten).push_back((self.mark.id.clone(), change));
     }
 
     async fn begin(&self, intent: &NewIntent) -> Result<()> {
-        self.mark.journal.write_unwritten().await?;
         let store = &self.mark.journal.shared.store;
-        let begun = match store.begin(intent).await {
+        let begun = match in_time(store.begin(intent)).await {
             // The answer to a write may have been lost: the same intent is not written twice.
-            Err(_) => store.begin(intent).await?,
+            Err(_) => in_time(store.begin(intent)).await?,
             Ok(begun) => begun,
         };
         match (begun, &intent.reservation) {
@@ -209,7 +252,8 @@ impl ActiveIntent {
             let store = &self.mark.journal.shared.store;
             // Even if the store failed it may have been written: the next attempt has to be written
             // after it, or a crash would leave a request that was sent as one that was not.
-            let _ = store.append(&self.mark.id, &change(&Record::NothingRan)).await;
+            let change = change(&Record::NothingRan { attempt: self.attempt() });
+            let _ = in_time(store.append(&self.mark.id, &change)).await;
             lock(&self.state).step = Step::NothingRan;
         }
     }
@@ -310,7 +354,7 @@ impl ActiveIntent {
     pub(crate) async fn acknowledge(&self) -> Result<()> {
         self.mark.journal.write_unwritten().await?;
         let store = &self.mark.journal.shared.store;
-        store.append(&self.mark.id, &change(&Record::Acknowledged)).await?;
+        in_time(store.append(&self.mark.id, &change(&Record::Acknowledged))).await?;
         Ok(())
     }
 }
@@ -381,15 +425,15 @@ impl Journal {
             return Ok(());
         }
         // One after the other: a record that is written twice must not follow a newer one.
-        let _turn = self.shared.writing.lock().await;
+        let _turn = in_time(async { Ok(self.shared.writing.lock().await) }).await?;
         loop {
-            let next = lock(&self.shared.unwritten).first().cloned();
+            let next = lock(&self.shared.unwritten).front().cloned();
             let Some((id, change)) = next else {
                 return Ok(());
             };
-            match self.shared.store.append(&id, &change).await {
+            match in_time(self.shared.store.append(&id, &change)).await {
                 Err(error) if !error.is_not_owner() && !error.is_not_found() => return Err(error),
-                _ => lock(&self.shared.unwritten).retain(|it| *it != (id.clone(), change.clone())),
+                _ => drop(lock(&self.shared.unwritten).pop_front()),
             }
         }
     }
@@ -397,15 +441,16 @@ impl Journal {
     /// Adds a record after those that could not be written before, or keeps it to be written before the
     /// next intent is begun.
     async fn append(&self, id: &IntentId, change: Change) -> Result<(), StoreError> {
-        let written = match self.write_unwritten().await {
-            Ok(()) => self.shared.store.append(id, &change).await,
-            Err(error) => Err(error),
-        };
+        let written = in_time(async {
+            self.write_unwritten().await?;
+            self.shared.store.append(id, &change).await
+        });
+        let written = written.await;
         if let Err(error) = &written
             && !error.is_not_owner()
             && !error.is_not_found()
         {
-            lock(&self.shared.unwritten).push((id.clone(), change));
+            lock(&self.shared.unwritten).push_back((id.clone(), change));
         }
         written
     }

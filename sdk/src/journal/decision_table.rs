@@ -207,8 +207,10 @@ fn records(happened: Happened) -> Vec<String> {
     let without_id = || Record::AcceptedWithoutId { request_id: None };
     let known = match happened {
         Happened::Begun | Happened::ReleasedWithoutRecord | Happened::FactsOfNewerVersion => vec![],
-        Happened::NothingRan => vec![Record::NothingRan],
-        Happened::SentAgain => vec![Record::NothingRan, Record::Sending],
+        Happened::NothingRan => vec![Record::NothingRan { attempt: 0 }],
+        Happened::SentAgain => {
+            vec![Record::NothingRan { attempt: 0 }, Record::Sending { attempt: 1 }]
+        }
         Happened::Unknown => vec![Record::Unknown],
         Happened::AcceptedWithoutId => vec![without_id()],
         Happened::Accepted => vec![accepted()],

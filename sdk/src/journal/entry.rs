@@ -4,12 +4,12 @@ use std::time::SystemTime;
 
 use serde_json::{Map, Value};
 
-use super::Journal;
 use super::active_intent::{captured, change, reserved};
 use super::decision::{UndecidedReason, undecided_reason};
 use super::intents::Intents;
 use super::record::{Accepted, Ended, Intent, Record, ReleaseReason, Released, ResourceKind};
 use super::store::{Change, Hold, IntentId, Owner, Phase, StoreError, SubmissionKey};
+use super::{Journal, in_time};
 use crate::call::clock;
 use crate::contract::Operation;
 use crate::error::Result;
@@ -136,7 +136,8 @@ impl Journal {
     ///
     /// Returns an error if the store fails.
     pub async fn find(&self, account: &str, submission_id: &str) -> Result<Option<Entry>> {
-        let found = self.shared.store.get(&self.key(account, submission_id)).await?;
+        let key = self.key(account, submission_id);
+        let found = in_time(self.shared.store.get(&key)).await?;
         let newest = found.intents.into_iter().last();
         Ok(newest.map(|intent| self.entry(&Intent::read(intent))))
     }
@@ -148,13 +149,13 @@ impl Journal {
     ///
     /// Returns an error if the store fails.
     pub async fn claim(&self, id: &IntentId) -> Result<bool> {
-        let intent = self.shared.store.claim(id).await?;
+        let intent = in_time(self.shared.store.claim(id)).await?;
         Ok(intent.is_some_and(|intent| intent.owner == Owner::This))
     }
 
     /// Claims an intent if its owner is gone, and reads it.
     pub(super) async fn claimed(&self, id: &IntentId) -> Result<Intent, StoreError> {
-        let intent = self.shared.store.claim(id).await?;
+        let intent = in_time(self.shared.store.claim(id)).await?;
         intent.map(Intent::read).ok_or_else(StoreError::not_found)
     }
 
@@ -188,7 +189,7 @@ impl Journal {
                 captured(&accepted, reserved(&intent), charge_usd)
             }
         };
-        Ok(self.shared.store.append(id, &change).await?)
+        Ok(in_time(self.shared.store.append(id, &change)).await?)
     }
 
     /// Records how what was submitted ended, as a webhook event or another process says. `charge_usd`
@@ -208,7 +209,7 @@ impl Journal {
         self.write_unwritten().await?;
         let intent = self.claimed(id).await?;
         let change = captured(&ended, reserved(&intent), charge_usd);
-        Ok(self.shared.store.append(id, &change).await?)
+        Ok(in_time(self.shared.store.append(id, &change)).await?)
     }
 
     /// Acknowledges the outcome of a submission: it is not [recovered](crate::Client::recover) any
@@ -220,9 +221,9 @@ impl Journal {
     /// working on the submission.
     pub async fn acknowledge(&self, id: &IntentId) -> Result<()> {
         self.write_unwritten().await?;
-        self.shared.store.claim(id).await?;
+        in_time(self.shared.store.claim(id)).await?;
         let change = change(&Record::Acknowledged);
-        Ok(self.shared.store.append(id, &change).await?)
+        Ok(in_time(self.shared.store.append(id, &change)).await?)
     }
 
     pub(super) fn key(&self, account: &str, submission_id: &str) -> SubmissionKey {

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::Journal;
 use super::record::Intent;
 use super::store::{ListFilter, StoredIntent};
+use super::{Journal, in_time};
 use crate::error::Result;
 
 /// How many intents are read from the store at once.
@@ -38,7 +38,7 @@ impl Intents {
     /// Returns the next intent, or `None` after the last, and after an error.
     pub(super) async fn next(&mut self) -> Option<Result<Intent>> {
         while self.page.is_empty() && !self.is_last {
-            match self.journal.shared.store.list(&self.filter).await {
+            match in_time(self.journal.shared.store.list(&self.filter)).await {
                 Ok(page) => {
                     self.is_last = page.next.is_none();
                     self.filter.after = page.next;

@@ -82,7 +82,7 @@ mod store;
 pub mod testing;
 mod webhook_event;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -99,13 +99,14 @@ pub(crate) use self::fingerprint::{Fingerprint, hex};
 pub use self::import::ImportedSubmission;
 pub use self::memory_store::MemoryStore;
 pub use self::record::{ReleaseReason, ResourceKind};
-pub use self::recovery::{Recovered, Recovery};
+pub use self::recovery::{Recovered, Recovery, Skipped};
 pub(crate) use self::start::{CostFuture, ExpectedCost, JournaledRequest, Start};
 pub use self::store::{
     Begun, BudgetTotals, Change, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner, Phase,
     Reservation, Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionIntents,
     SubmissionKey,
 };
+use crate::call::deadline::Deadline;
 use crate::contract::limits::IDEMPOTENCY_RETENTION;
 use crate::error::{Error, Result};
 
@@ -115,6 +116,8 @@ pub(crate) const KEY_RETENTION: Duration =
     IDEMPOTENCY_RETENTION.saturating_sub(Duration::from_secs(600));
 /// How long ended submissions are remembered.
 const ENTRY_RETENTION: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+/// How long a store may take to answer: one that hangs must not hold a call for ever.
+const STORE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A journal of submits. Clones share it.
 ///
@@ -133,13 +136,14 @@ struct Shared {
     /// The intents that this process works on or holds a handle of, and how often.
     active: Mutex<HashMap<IntentId, u32>>,
     /// What could not be written after a request was sent. It is written before the next intent.
-    unwritten: Mutex<Vec<(IntentId, Change)>>,
+    unwritten: Mutex<VecDeque<(IntentId, Change)>>,
     /// Held while they are written.
     writing: tokio::sync::Mutex<()>,
 }
 
 impl Journal {
-    /// Creates a journal in that store.
+    /// Creates a journal in that store. Clone the journal, not the store, to use it in several clients:
+    /// two journals do not know of each other's calls, and a store's clones are one process to others.
     pub fn with_store(store: impl Store) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -195,7 +199,8 @@ impl Journal {
         self
     }
 
-    /// Removes submissions that ended more than 90 days ago. A submission whose outcome is not known,
+    /// Removes submissions that ended more than 90 days ago, or more than the
+    /// [`key_retention`](Self::key_retention) if that is longer. A submission whose outcome is not known,
     /// and one whose key never expires (top-ups), is never removed. Returns how many were removed.
     ///
     /// The id of a removed submission is free again: a submit with that id is a new one, and is paid for.
@@ -205,7 +210,7 @@ impl Journal {
     /// Returns an error if the store fails.
     pub async fn purge(&self) -> Result<u64> {
         let older_than = crate::call::clock::wall()
-            .checked_sub(ENTRY_RETENTION)
+            .checked_sub(ENTRY_RETENTION.max(self.key_retention))
             .unwrap_or(std::time::UNIX_EPOCH);
         Ok(self.shared.store.purge(older_than).await?)
     }
@@ -216,7 +221,7 @@ impl Journal {
     ///
     /// Returns an error if the store fails.
     pub async fn budget(&self, name: &str) -> Result<BudgetTotals> {
-        Ok(self.shared.store.budget(&self.namespace, name).await?)
+        Ok(in_time(self.shared.store.budget(&self.namespace, name)).await?)
     }
 
     /// Returns the lock of a submission, which is held until its receipt is known.
@@ -239,6 +244,12 @@ impl Journal {
     fn is_active(&self, id: &IntentId) -> bool {
         lock(&self.shared.active).contains_key(id)
     }
+}
+
+/// Returns the answer of a store, or an error if it takes too long.
+async fn in_time<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    let answer = Deadline::after(STORE_TIMEOUT).before(answer).await;
+    answer.unwrap_or_else(|| Err(StoreError::message("the journal's store does not answer")))
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -140,10 +140,17 @@ impl Facts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub(super) enum Record {
-    /// The attempt before proved that nothing ran.
-    NothingRan,
-    /// Another attempt is about to be made.
-    Sending,
+    /// That attempt proved that nothing ran. The attempts are counted from 0: a store that did not
+    /// answer may still write a record after newer ones.
+    NothingRan {
+        #[serde(default)]
+        attempt: u32,
+    },
+    /// That attempt is about to be made.
+    Sending {
+        #[serde(default)]
+        attempt: u32,
+    },
     /// The service accepted the request.
     Accepted(Accepted),
     /// The service accepted the request with a response that has no readable id.
@@ -258,9 +265,10 @@ impl Record {
     /// The phase that an intent is in after the record, if it changes.
     pub(super) fn phase(&self) -> Option<Phase> {
         match self {
-            Self::NothingRan | Self::Sending | Self::AcceptedWithoutId { .. } | Self::Unknown => {
-                None
-            }
+            Self::NothingRan { .. }
+            | Self::Sending { .. }
+            | Self::AcceptedWithoutId { .. }
+            | Self::Unknown => None,
             Self::Accepted(_) => Some(Phase::Accepted),
             Self::Released(_) => Some(Phase::Released),
             Self::Ended(_) => Some(Phase::Ended),
@@ -286,7 +294,9 @@ pub(super) struct Intent {
 /// What became of an intent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Progress {
-    /// Whether the last attempt proved that nothing ran.
+    /// The last attempt.
+    pub(super) attempt: u32,
+    /// Whether it proved that nothing ran.
     pub(super) nothing_ran: bool,
     pub(super) accepted: Option<Accepted>,
     pub(super) accepted_without_id: bool,
@@ -338,8 +348,12 @@ impl Progress {
     /// The first receipt and the first outcome count: later ones are repetitions.
     fn apply(&mut self, record: Record) {
         match record {
-            Record::NothingRan => self.nothing_ran = true,
-            Record::Sending => self.nothing_ran = false,
+            Record::NothingRan { attempt } | Record::Sending { attempt }
+                if attempt < self.attempt => {}
+            Record::NothingRan { attempt } => {
+                (self.attempt, self.nothing_ran) = (attempt, true);
+            }
+            Record::Sending { attempt } => (self.attempt, self.nothing_ran) = (attempt, false),
             Record::Accepted(accepted) => {
                 self.accepted.get_or_insert(accepted);
             }
@@ -372,8 +386,8 @@ mod tests {
         let released =
             Released { reason: ReleaseReason::Refused, code: Some("invalid_request".to_owned()) };
         for record in [
-            Record::NothingRan,
-            Record::Sending,
+            Record::NothingRan { attempt: 0 },
+            Record::Sending { attempt: 1 },
             Record::Accepted(accepted),
             Record::AcceptedWithoutId { request_id: None },
             Record::Unknown,
@@ -382,6 +396,24 @@ mod tests {
             Record::Acknowledged,
         ] {
             assert_eq!(Record::from_json(&record.to_json()), Ok(Some(record)));
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_written_late_says_nothing_of_a_later_attempt() {
+        let (failed, sending) =
+            (|attempt| Record::NothingRan { attempt }, |attempt| Record::Sending { attempt });
+        for (records, nothing_ran) in [
+            (vec![failed(0)], true),
+            (vec![failed(0), sending(1)], false),
+            (vec![failed(0), sending(1), failed(0)], false),
+            (vec![failed(0), sending(1), failed(1), sending(1)], false),
+            (vec![failed(0), sending(1), failed(1), failed(0)], true),
+        ] {
+            let mut progress = Progress::default();
+            let shown = format!("{records:?}");
+            records.into_iter().for_each(|record| progress.apply(record));
+            assert_eq!(progress.nothing_ran, nothing_ran, "{shown}");
         }
     }
 

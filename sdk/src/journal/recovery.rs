@@ -3,16 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::active_intent::{ActiveIntent, reserved, unknown};
+use super::active_intent::{ActiveIntent, change, reserved, unknown};
 use super::decision::undecided_reason;
 use super::error::Undecided;
 use super::intents::Intents;
-use super::record::{Intent, ResourceKind};
+use super::record::{Intent, Record, ReleaseReason, Released, ResourceKind};
 use super::start::undecided;
-use super::store::{Owner, StoredIntent};
-use super::{Journal, UndecidedReason};
+use super::store::{Change, Hold, Owner, StoreError, StoredIntent};
+use super::{Journal, in_time};
 use crate::call::clock;
+use crate::call::submit::key_fingerprint;
 use crate::client::Client;
+use crate::contract::{Operation, Surface};
 use crate::error::Result;
 use crate::handle::{
     ActionRun, AgentRun, FormatRun, Handle, JobHandle, QueueHandle, Resource, RunHandle,
@@ -51,6 +53,20 @@ pub struct Recovery<S: ClientSurface> {
     client: Client<S>,
     /// The intents of the client's journal, if it has one.
     intents: Option<Intents>,
+    skipped: Skipped,
+}
+
+/// How many submissions a [`Recovery`] did not return. Those of other labels and surfaces, and those
+/// that this process works on, are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Skipped {
+    /// Another process works on them. In PostgreSQL, a process that was killed counts as running for
+    /// half a minute more: recover again after that.
+    pub in_progress: usize,
+    /// They were begun with another base URL or API key, and the client has no account label that
+    /// says that they are the same account.
+    pub account_changed: usize,
 }
 
 impl<S: ClientSurface> Recovery<S> {
@@ -59,6 +75,7 @@ impl<S: ClientSurface> Recovery<S> {
         Self {
             client: client.clone(),
             intents: journal.map(|journal| Intents::new(journal, false)),
+            skipped: Skipped::default(),
         }
     }
 
@@ -66,7 +83,7 @@ impl<S: ClientSurface> Recovery<S> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the store fails.
+    /// Returns an error if the store fails, or the provider of the API key.
     pub async fn next(&mut self) -> Option<Result<Recovered<S>>> {
         let intents = self.intents.as_mut()?;
         let journal = intents.journal.clone();
@@ -75,30 +92,68 @@ impl<S: ClientSurface> Recovery<S> {
                 Ok(intent) => intent,
                 Err(error) => return Some(Err(error)),
             };
-            let recovered = self.client.recover_intent(&journal, &intent).await;
+            let recovered = self.client.recover_intent(&journal, &intent, &mut self.skipped).await;
             if let Some(recovered) = recovered.transpose() {
                 return Some(recovered);
             }
         }
     }
+
+    /// Returns how many submissions were not returned so far.
+    #[must_use]
+    pub fn skipped(&self) -> Skipped {
+        self.skipped
+    }
 }
 
 impl<S: ClientSurface> Client<S> {
+    /// Whether an intent was begun on this client's surface, by its account as far as the label says.
+    fn is_of_label(&self, intent: &Intent) -> bool {
+        let is_of_surface = match intent.operation().map(Operation::surface) {
+            Some(surface @ (Surface::Open | Surface::Developer)) => surface == S::SURFACE,
+            _ => self.has_origin(intent),
+        };
+        is_of_surface && intent.stored.account == *self.core.account
+    }
+
+    fn has_origin(&self, intent: &Intent) -> bool {
+        let facts = intent.facts.as_ref();
+        facts.is_none_or(|it| it.origin == self.core.base_url.as_str())
+    }
+
+    /// Whether an intent was begun by this client's account. Without a label, base URL and API key say
+    /// so.
+    async fn is_of_account(&self, intent: &Intent) -> Result<bool> {
+        if !self.core.account.is_empty() {
+            return Ok(true);
+        }
+        let api_key = self.core.key.credentials.header().await?;
+        let api_key = api_key.map(|key| key_fingerprint(key.as_bytes()));
+        let facts = intent.facts.as_ref();
+        Ok(self.has_origin(intent) && facts.is_none_or(|it| it.api_key == api_key))
+    }
+
     /// Returns the submission of an intent, or `None` if it is not for this client to recover.
     async fn recover_intent(
         &self,
         journal: &Journal,
         intent: &Intent,
+        skipped: &mut Skipped,
     ) -> Result<Option<Recovered<S>>> {
-        let core = &self.core;
-        let is_foreign = intent.stored.account != *core.account
-            || intent.facts.as_ref().is_some_and(|it| it.origin != core.base_url.as_str());
-        let is_free = intent.stored.owner == Owner::Gone && !journal.is_active(&intent.stored.id);
-        if is_foreign || !is_free {
+        if !self.is_of_label(intent) || journal.is_active(&intent.stored.id) {
+            return Ok(None);
+        }
+        if !self.is_of_account(intent).await? {
+            skipped.account_changed += 1;
+            return Ok(None);
+        }
+        // What this process has given up is recovered after its end.
+        if intent.stored.owner != Owner::Gone {
+            skipped.in_progress += usize::from(intent.stored.owner == Owner::Other);
             return Ok(None);
         }
         // Another process may have gone on with it, and ended, since it was read.
-        let claimed = journal.shared.store.claim(&intent.stored.id).await?;
+        let claimed = in_time(journal.shared.store.claim(&intent.stored.id)).await?;
         let is_ours = |it: &StoredIntent| it.owner == Owner::This && !it.phase.is_closed();
         let Some(claimed) = claimed.filter(is_ours) else {
             return Ok(None);
@@ -110,12 +165,16 @@ impl<S: ClientSurface> Client<S> {
             let kind = accepted.kind;
             return Ok(Some(self.recovered(kind, accepted.id.clone(), active)));
         }
-        let reason = undecided_reason(&intent, clock::wall(), journal.key_retention);
-        if reason.is_some() {
-            journal.mark_unknown(&intent).await;
+        match undecided_reason(&intent, clock::wall(), journal.key_retention) {
+            Some(reason) => {
+                journal.mark_unknown(&intent).await;
+                Ok(Some(Recovered::Undecided(undecided(&intent, reason))))
+            }
+            None => {
+                journal.release(&intent).await?;
+                Ok(None)
+            }
         }
-        let reason = reason.unwrap_or(UndecidedReason::CallAgain);
-        Ok(Some(Recovered::Undecided(undecided(&intent, reason))))
     }
 
     fn recovered(&self, kind: ResourceKind, id: String, intent: Arc<ActiveIntent>) -> Recovered<S> {
@@ -138,8 +197,10 @@ impl<S: ClientSurface> Client<S> {
 
     /// Returns what earlier processes submitted through the client's journal and did not acknowledge.
     ///
-    /// Only submissions of this client's base URL and account label are returned: call it for each client
-    /// that shares the journal, and for the client of each account.
+    /// Only submissions of this client's surface and account label are returned, and without a label those
+    /// of its base URL and API key: call it for each client that shares the journal, and for the client of
+    /// each account. [`Recovery::skipped`] says what was left out. A submission of which nothing was carried
+    /// out is not returned: its reservation is given back, and the same call submits it.
     ///
     /// ```no_run
     /// use svc_sdk::journal::Recovered;
@@ -171,6 +232,14 @@ impl<S: ClientSurface> Client<S> {
 }
 
 impl Journal {
+    /// Releases an intent of this process of which nothing was carried out.
+    async fn release(&self, intent: &Intent) -> Result<(), StoreError> {
+        let released = Released { reason: ReleaseReason::Refused, code: None };
+        let hold = reserved(intent).map(|_| Hold::default());
+        let change = Change { hold, ..change(&Record::Released(released)) };
+        in_time(self.shared.store.append(&intent.stored.id, &change)).await
+    }
+
     /// Moves what an intent of this process reserved to what is undecided. If that fails, it stays
     /// reserved, which limits as much.
     async fn mark_unknown(&self, intent: &Intent) {
@@ -178,7 +247,7 @@ impl Journal {
         let is_reserved = hold.undecided == Usd::ZERO && hold.captured == Usd::ZERO;
         if let Some(reserved) = reserved(intent).filter(|_| is_reserved) {
             let change = unknown(reserved);
-            let _ = self.shared.store.append(&intent.stored.id, &change).await;
+            let _ = in_time(self.shared.store.append(&intent.stored.id, &change)).await;
         }
     }
 }

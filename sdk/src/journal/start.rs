@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
-use super::Journal;
 use super::active_intent::{ActiveIntent, ActiveMark, State, Step, reserved};
 use super::decision::{Candidate, Decision, Reuse, UndecidedReason, decide};
 use super::error::{JournalError, Undecided};
@@ -15,6 +14,7 @@ use super::fingerprint::{Fingerprint, hex};
 use super::record::{Facts, Intent, NewFacts};
 use super::settlement::EarlierAttempts;
 use super::store::{IntentId, NewIntent, Reservation};
+use super::{Journal, in_time};
 use crate::call::clock;
 use crate::call::deadline::Deadline;
 use crate::error::{Error, Result};
@@ -89,8 +89,8 @@ impl Journal {
         let mut claimed = None;
         loop {
             // What could not be written before decides as well, if it can be written now.
-            let written = self.write_unwritten().await;
-            let found = self.shared.store.get(&key).await?;
+            let written = before(deadline, self.write_unwritten()).await;
+            let found = before(deadline, in_time(self.shared.store.get(&key))).await?;
             let candidate = Candidate {
                 fingerprint: &request.fingerprint,
                 has_account: !request.account.is_empty(),
@@ -111,7 +111,7 @@ impl Journal {
             match decision {
                 Decision::Begin(generation) => {
                     let cost = cost().await?;
-                    self.check_budget(cost.reservation.as_ref()).await?;
+                    before(deadline, self.check_budget(cost.reservation.as_ref())).await?;
                     return Ok(Start::Send(self.plan(request, generation, cost, guard)?));
                 }
                 Decision::Resend(intent) => {
@@ -124,7 +124,7 @@ impl Journal {
                         };
                     }
                     // It is read again once it is claimed: another process may have sent it in between.
-                    claimed = self.claim_or_wait(&intent).await?;
+                    claimed = before(deadline, self.claim_or_wait(&intent)).await?;
                 }
                 Decision::Return(intent) => {
                     // What was accepted can be waited for by all, but only one adopts it.
@@ -136,7 +136,7 @@ impl Journal {
                             None => Err(undecided_error(&intent, UndecidedReason::NewerVersion)),
                         };
                     }
-                    claimed = self.claim_or_wait(&intent).await?;
+                    claimed = before(deadline, self.claim_or_wait(&intent)).await?;
                 }
                 Decision::Wait(intent) => {
                     let changed = deadline.before(self.shared.store.changed()).await;
@@ -234,6 +234,7 @@ impl Journal {
         };
         let state = State {
             step: Step::Planned(Box::new(intent.clone())),
+            attempt: 0,
             reserved,
             accepted: None,
             guard,
@@ -260,7 +261,8 @@ impl Journal {
             true => Step::NothingRan,
             false => Step::Sending,
         };
-        let state = State { step, reserved: reserved(intent), accepted: None, guard };
+        let attempt = intent.progress.attempt;
+        let state = State { step, attempt, reserved: reserved(intent), accepted: None, guard };
         let key = facts.idempotency_key.clone();
         let submission_id = intent.stored.submission_id.clone();
         let mark = self.mark(intent);
@@ -269,6 +271,17 @@ impl Journal {
 
     pub(super) fn mark(&self, intent: &Intent) -> ActiveMark {
         ActiveMark::new(self, intent.stored.id.clone())
+    }
+}
+
+/// Returns what the journal answers before the time limit of a call passes.
+pub(super) async fn before<T, E: Into<Error>>(
+    deadline: &Deadline,
+    answer: impl Future<Output = Result<T, E>>,
+) -> Result<T> {
+    match deadline.before(answer).await {
+        Some(answer) => answer.map_err(Into::into),
+        None => Err(deadline.passed_before_sending()),
     }
 }
 

@@ -401,11 +401,6 @@ enum Reason {
 }
 
 impl StoreError {
-    /// Logs that the journal could not be written after a request was sent.
-    pub(crate) fn log_failed_write(&self) {
-        tracing::error!(target: "svc_sdk::journal", error = %self, "cannot write to the journal");
-    }
-
     /// Creates the error of a change to an intent that belongs to another owner.
     #[must_use]
     pub fn not_owner() -> Self {

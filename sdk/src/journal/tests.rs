@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     EntryState, Journal, JournalError, MemoryStore, Recovered, ReleaseReason, Reuse, Settled,
-    SpendLimit, UndecidedReason,
+    Skipped, SpendLimit, UndecidedReason,
 };
 use crate::call::clock;
 use crate::call::task::TaskGroup;
@@ -201,6 +201,28 @@ async fn a_crash_in_a_pause_after_nothing_ran_leaves_nothing_open() {
     assert_eq!(keys[0], keys[1]);
 }
 
+/// A request that is sent again waits for its turn, and its key may be forgotten meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_key_that_is_forgotten_while_a_submit_waits_is_not_sent_again() {
+    let (first, second) = two_processes();
+    let lost = Script::new([Step::ConnectionReset]);
+    submit_order(&lost, &first).await.unwrap_err();
+    drop(first);
+    clock::sleep_computer(Duration::from_secs(23 * 60 * 60));
+    let script = Script::with_latency([receipt("job_1")], Duration::from_secs(60));
+    let client = builder::<Open>(&script, &second).max_in_flight(1).build().unwrap();
+    let other = tokio::spawn(client.videos().generate(fox()).into_future());
+    clock::sleep(Duration::from_secs(1)).await;
+    let resumed = client.videos().generate(fox()).submission_id("order-1");
+    let resumed = tokio::spawn(resumed.into_future());
+    clock::sleep(Duration::from_secs(1)).await;
+    clock::sleep_computer(Duration::from_secs(60 * 60));
+    let _ = other.await.unwrap();
+    let error = resumed.await.unwrap().unwrap_err();
+    assert_eq!(undecided(&error), Some(UndecidedReason::KeyExpired));
+    assert_eq!(script.requests().len(), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_running_process_is_waited_for() {
     let (first, second) = two_processes();
@@ -339,6 +361,47 @@ async fn what_was_not_acknowledged_is_recovered_once() {
     assert_eq!(open.submission_id.as_deref(), Some("order-2"));
     assert!(recovery.next().await.is_none());
     assert!(client.recover().next().await.is_none(), "each entry once");
+}
+
+/// Ends a process that has submitted a video, and returns another one.
+async fn submit_and_end(account: &str, step: Step) -> Journal {
+    let (first, second) = two_processes();
+    let script = Script::new([step]);
+    let client = open_client(&script, &first).with_account(account);
+    let _ = client.videos().generate(fox()).submission_id("order-1").await;
+    second
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_recovers_what_its_account_submitted() {
+    let nobody_asks = Script::new([]);
+    let key = || ApiKey::new("another-key").unwrap();
+    for (account, is_recovered) in [("", false), ("tenant-1", true)] {
+        let journal = submit_and_end(account, receipt("job_1")).await;
+        let stranger = open_client(&nobody_asks, &journal).with_account("stranger");
+        let mut recovery = stranger.recover();
+        assert!(recovery.next().await.is_none());
+        assert_eq!(recovery.skipped(), Skipped::default());
+        // A label says that it is the same account, whatever its key and its base URL.
+        let client = builder::<Open>(&nobody_asks, &journal).base_url("https://moved.example");
+        let client = client.build().unwrap().with_api_key(key()).unwrap().with_account(account);
+        let mut recovery = client.recover();
+        assert_eq!(recovery.next().await.is_some(), is_recovered, "{account:?}");
+        assert_eq!(recovery.skipped().account_changed, usize::from(!is_recovered));
+        let developer = developer_client(&nobody_asks, &journal).with_account(account);
+        assert!(developer.recover().next().await.is_none());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_running_process_works_on_is_counted_and_not_recovered() {
+    let (first, second) = two_processes();
+    let script = Script::new([receipt("job_1")]);
+    let _job = open_client(&script, &first).videos().generate(fox()).await.unwrap();
+    let client = open_client(&script, &second);
+    let mut recovery = client.recover();
+    assert!(recovery.next().await.is_none());
+    assert_eq!(recovery.skipped().in_progress, 1);
 }
 
 #[tokio::test(start_paused = true)]

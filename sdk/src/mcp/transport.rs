@@ -110,7 +110,7 @@ impl McpTransport {
             })
             .await;
         let sent = match intent {
-            Some(intent) => record(message, sent, intent).await,
+            Some(intent) => record(&self.core, message, sent, intent).await,
             None => sent,
         };
         sent.or_else(|error| into_reply(message, error))
@@ -146,6 +146,7 @@ fn intent_of(message: &ClientJsonRpcMessage) -> Option<Arc<ActiveIntent>> {
 
 /// Writes to the intent of a call what became of it.
 async fn record(
+    core: &Core,
     message: &Value,
     sent: crate::Result<StreamableHttpPostResponse>,
     intent: &ActiveIntent,
@@ -160,7 +161,7 @@ async fn record(
             if let Some(receipt) = receipt
                 && let Err(error) = intent.accepted(receipt).await
             {
-                error.log_failed_write();
+                core.report_journal_failure(intent, &error);
             }
             sent
         }

@@ -23,6 +23,7 @@
 //! | rate limit | `svc_sdk::rate_limit` | `DEBUG` | before a pause for the key's rate limit |
 //! | poll | `svc_sdk::wait` | `DEBUG` | after each poll of a wait |
 //! | headers | `svc_sdk::headers` | `TRACE` | before a request is sent, and when its response begins |
+//! | journal failure | `svc_sdk::journal` | `ERROR` | when a receipt or an outcome could not be written |
 //! | body | `svc_sdk::body` | `TRACE` | with the JSON body of a request or a response, redacted |
 //!
 //! | field | on | meaning |
@@ -54,7 +55,8 @@
 //!
 //! With the feature `opentelemetry`, `OpenTelemetryMetrics` records metrics with OpenTelemetry. Other
 //! metrics, and headers of requests such as `traceparent`, are the program's: an [`Observer`] is called
-//! at the beginning and the end of each call and of each attempt:
+//! at the beginning and the end of each call and of each attempt, and when the journal could not be
+//! written:
 //!
 //! ```no_run
 //! use std::sync::atomic::{AtomicU64, Ordering};
@@ -87,7 +89,9 @@ mod open_telemetry;
 pub(crate) mod redact;
 pub(crate) mod trace;
 
-pub use self::observer::{AttemptEnd, AttemptStart, CallEnd, CallOutcome, CallStart, Observer};
+pub use self::observer::{
+    AttemptEnd, AttemptStart, CallEnd, CallOutcome, CallStart, JournalFailure, Observer,
+};
 #[cfg(feature = "opentelemetry")]
 pub use self::open_telemetry::OpenTelemetryMetrics;
 

@@ -8,7 +8,8 @@ use http::HeaderMap;
 use super::error_type::error_type;
 use crate::call::{RawResponse, Request, parse_header};
 use crate::error::Error;
-use crate::types::{InvalidField, RequestId};
+use crate::journal::{IntentId, StoreError};
+use crate::types::{IdempotencyKey, InvalidField, RequestId};
 
 /// Follows the calls of a client: for metrics, logs, and headers of requests.
 ///
@@ -35,6 +36,26 @@ pub trait Observer: Send + Sync + 'static {
     fn on_call_end(&self, call: &CallEnd<'_>) {
         let _ = call;
     }
+
+    /// Called when a receipt or an outcome could not be written to the journal. The call or wait goes on
+    /// with it, and it is written before the next submit; until then no submit is sent.
+    fn on_journal_failure(&self, failure: &JournalFailure<'_>) {
+        let _ = failure;
+    }
+}
+
+/// A receipt or an outcome that could not be written to the journal.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct JournalFailure<'a> {
+    /// The intent that it is about.
+    pub id: &'a IntentId,
+    /// The id that the application gave.
+    pub submission_id: Option<&'a str>,
+    /// The idempotency key of the request.
+    pub idempotency_key: &'a IdempotencyKey,
+    /// Why it could not be written.
+    pub error: &'a StoreError,
 }
 
 /// A call that begins.

@@ -43,13 +43,12 @@ impl Run {
     }
 
     fn open(&self) -> Result<FileStore, StoreError> {
-        let disk = Arc::new(self.disk.clone());
-        if self.is_single_file {
-            return FileStore::in_single_file(disk, "/manifest.jsonl".into());
+        match self.is_single_file {
+            true => {
+                FileStore::in_single_file(Arc::new(self.disk.clone()), "/manifest.jsonl".into())
+            }
+            false => FileStore::on_simulated_disk(&self.disk),
         }
-        let folder = Folder::new(disk, "/journal".into());
-        folder.create()?;
-        FileStore::in_folder(folder)
     }
 
     /// Lets one or two processes work until they are done or killed.

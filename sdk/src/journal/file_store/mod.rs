@@ -145,6 +145,14 @@ impl FileStore {
         single_file::read_notes(&SystemDisk, path.as_ref(), visit)
     }
 
+    /// Opens the store in a folder of a simulated disk, and creates it if it does not exist.
+    #[cfg(test)]
+    pub(super) fn on_simulated_disk(disk: &SimulatedDisk) -> Result<Self, StoreError> {
+        let folder = Folder::new(Arc::new(disk.clone()), "/journal".into());
+        folder.create()?;
+        Self::in_folder(folder)
+    }
+
     fn in_folder(folder: Folder) -> Result<Self, StoreError> {
         let _lock = folder.lock()?;
         let log = folder.refresh(None)?;
@@ -303,5 +311,7 @@ impl Store for FileStore {
 mod crash_tests;
 #[cfg(test)]
 mod simulated_disk;
+#[cfg(test)]
+pub(super) use self::simulated_disk::SimulatedDisk;
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use super::disk::{Disk, DiskFile, Open};
 
 /// A disk whose clones are the same disk.
 #[derive(Clone, Debug)]
-pub(super) struct SimulatedDisk(Arc<(Mutex<State>, Condvar)>);
+pub(in crate::journal) struct SimulatedDisk(Arc<(Mutex<State>, Condvar)>);
 
 #[derive(Debug)]
 struct State {
@@ -30,7 +30,7 @@ struct State {
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Faults {
+pub(in crate::journal) struct Faults {
     /// One in so many flushes fails, unless it is 0.
     pub(super) sync: u32,
     /// One in so many writes finds the disk full, and one in so many truncations fails.
@@ -55,7 +55,7 @@ struct SimulatedFile {
 }
 
 impl SimulatedDisk {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(in crate::journal) fn new(seed: u64) -> Self {
         let state = State {
             random: fastrand::Rng::with_seed(seed),
             names: BTreeMap::new(),
@@ -71,20 +71,20 @@ impl SimulatedDisk {
     }
 
     /// Makes all operations fail after so many, as if the process was killed.
-    pub(super) fn crash_after(&self, operations: u32, faults: Faults) {
+    pub(in crate::journal) fn crash_after(&self, operations: u32, faults: Faults) {
         let mut state = self.state();
         state.crash_at = state.operations + operations;
         state.faults = faults;
     }
 
     /// Returns whether an operation has failed because of the crash.
-    pub(super) fn has_crashed(&self) -> bool {
+    pub(in crate::journal) fn has_crashed(&self) -> bool {
         let state = self.state();
         state.operations > state.crash_at
     }
 
     /// Starts the computer again: what was not flushed is there in part.
-    pub(super) fn restart(&self) {
+    pub(in crate::journal) fn restart(&self) {
         let state = &mut *self.state();
         for content in &mut state.files {
             content.crash(&mut state.random);
@@ -105,12 +105,12 @@ impl SimulatedDisk {
         state.faults = Faults::default();
     }
 
-    pub(super) fn flushes(&self) -> u32 {
+    pub(in crate::journal) fn flushes(&self) -> u32 {
         self.state().flushes
     }
 
     /// Returns the content of a file.
-    pub(super) fn content(&self, path: &Path) -> Vec<u8> {
+    pub(in crate::journal) fn content(&self, path: &Path) -> Vec<u8> {
         let state = self.state();
         let file = state.names.get(path);
         file.map_or_else(Vec::new, |file| state.files[*file].bytes.clone())

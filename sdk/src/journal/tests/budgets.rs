@@ -98,6 +98,28 @@ async fn what_recovery_cannot_decide_is_undecided_in_its_budget() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_crash_left_of_which_nothing_ran_is_given_back() {
+    let (first, second) = two_processes();
+    let busy = answer(503, BUSY).header("retry-after", 5);
+    let script = Script::new([price("0.2000"), busy, receipt("job_1")]);
+    let limit = || SpendLimit::new("images", Usd::from_micros(10_000_000));
+    let group = TaskGroup::default();
+    let crashing = builder::<Open>(&script, &first).retry(RetryPolicy::default());
+    let crashing = crashing.spend_limit(limit()).task_group(&group).build().unwrap();
+    let call = crashing.videos().generate(fox()).submission_id("1");
+    let call = tokio::spawn(call.into_future());
+    clock::sleep(Duration::from_secs(1)).await;
+    group.end();
+    call.await.unwrap().unwrap_err();
+    drop((first, crashing));
+    let client = builder::<Open>(&script, &second).spend_limit(limit()).build().unwrap();
+    let held = async || second.budget("images").await.unwrap().hold.reserved;
+    assert_eq!(held().await, Usd::from_micros(200_000));
+    assert!(client.recover().next().await.is_none());
+    assert_eq!(held().await, Usd::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_estimate_is_used_again_for_a_minute() {
     let journal = Journal::with_store(MemoryStore::new());
     let steps = [price("0.2000"), receipt("1"), receipt("2"), price("0.3000")];

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use futures_util::FutureExt;
 
+use super::super::file_store::{FileStore, SimulatedDisk};
 use super::super::store::Store;
 use super::super::{Journal, JournalError, MemoryStore, Recovered, Reuse, SpendLimit, lock};
 use super::observed_store::{Crash, Defect, ObservedStore};
@@ -53,6 +54,12 @@ struct ServiceState {
 }
 
 impl Service {
+    fn new(answers: &[Answer]) -> Arc<Self> {
+        let state =
+            ServiceState { answers: answers.iter().copied().collect(), ..Default::default() };
+        Arc::new(Self { state: Mutex::new(state) })
+    }
+
     fn jobs(&self) -> usize {
         lock(&self.state).jobs
     }
@@ -136,6 +143,11 @@ impl Process {
         Self { service: Arc::clone(&world.service), journal: Journal::with_store(store), crash }
     }
 
+    fn with_files(service: &Arc<Service>, store: FileStore) -> Self {
+        let (service, crash) = (Arc::clone(service), Crash::after(usize::MAX));
+        Self { service, journal: Journal::with_store(store), crash }
+    }
+
     fn client<S: ClientSurface>(&self, has_limit: bool) -> Client<S> {
         let network =
             Network { service: Arc::clone(&self.service), crash: Arc::clone(&self.crash) };
@@ -185,9 +197,7 @@ struct World {
 
 impl World {
     fn new(defect: Option<Defect>, answers: &[Answer]) -> Self {
-        let service = Service::default();
-        lock(&service.state).answers = answers.iter().copied().collect();
-        Self { service: Arc::new(service), disk: MemoryStore::new(), defect }
+        Self { service: Service::new(answers), disk: MemoryStore::new(), defect }
     }
 
     /// Runs a process that does not crash.
@@ -195,17 +205,36 @@ impl World {
         Process::start(self, usize::MAX).submit(order, id).await
     }
 
-    async fn check_budget(&self, processes: usize) -> Result<(), String> {
-        let totals = self.disk.budget("", "orders").await.unwrap();
-        let hold = totals.hold;
-        let sum =
-            hold.reserved.as_micros() + hold.captured.as_micros() + hold.undecided.as_micros();
-        let jobs = i64::try_from(self.service.jobs()).unwrap();
-        let charged = PRICE.as_micros() * jobs;
-        let is_kept = charged <= sum && sum <= LIMIT.as_micros();
-        let what = format!("{processes} processes: {charged} charged, {totals:?}");
-        is_kept.then_some(()).ok_or(what)
+    /// Checks what the last process of an order was told.
+    async fn check(&self, order: Order, last: Result<String>) -> Result<(), String> {
+        check(&self.service, &self.disk, order, last).await
     }
+}
+
+/// Checks what was made of an order, of what the last process was told of it, and of its budget.
+async fn check(
+    service: &Service,
+    store: &dyn Store,
+    order: Order,
+    last: Result<String>,
+) -> Result<(), String> {
+    let jobs = service.jobs();
+    match last {
+        _ if jobs > 1 => Err(format!("{jobs} jobs")),
+        Ok(job) if job != "job_1" => Err(format!("{job} in place of job_1")),
+        Err(error) if !is_undecided(&error) => Err(error.to_string()),
+        _ if order == Order::VideoWithLimit => check_budget(service, store).await,
+        _ => Ok(()),
+    }
+}
+
+async fn check_budget(service: &Service, store: &dyn Store) -> Result<(), String> {
+    let totals = store.budget("", "orders").await.unwrap();
+    let hold = totals.hold;
+    let sum = hold.reserved.as_micros() + hold.captured.as_micros() + hold.undecided.as_micros();
+    let charged = PRICE.as_micros() * i64::try_from(service.jobs()).unwrap();
+    let is_kept = charged <= sum && sum <= LIMIT.as_micros();
+    is_kept.then_some(()).ok_or_else(|| format!("{charged} charged, {totals:?}"))
 }
 
 /// When the second process submits the same.
@@ -249,17 +278,7 @@ async fn run(
         clock::sleep_computer(pause);
         last = Some(world.submit(later, "order-1").await);
     }
-    let jobs = world.service.jobs();
-    let outcome = match last.unwrap() {
-        _ if jobs > 1 => Err(format!("{jobs} jobs")),
-        Ok(job) if job != "job_1" => Err(format!("{job} in place of job_1")),
-        Err(error) if !is_undecided(&error) => Err(error.to_string()),
-        _ => match later {
-            Order::VideoWithLimit => world.check_budget(4).await,
-            _ => Ok(()),
-        },
-    };
-    (crash.has_happened(), outcome)
+    (crash.has_happened(), world.check(later, last.unwrap()).await)
 }
 
 /// Runs all combinations. Returns how many there were, and the first violation.
@@ -307,6 +326,51 @@ async fn a_crash_at_any_step_neither_pays_twice_nor_loses_anything() {
     let (runs, violation) = explore(None).await;
     assert_eq!(violation, None);
     assert!(runs > 500, "{runs}");
+}
+
+/// Submits on files whose disk crashes after so many operations, and thrice after that. Returns whether
+/// it crashed, and what is wrong.
+async fn run_on_files(
+    answers: &[Answer],
+    order: Order,
+    operations: u32,
+) -> (bool, Result<(), String>) {
+    let service = Service::new(answers);
+    let disk = SimulatedDisk::new(u64::from(operations));
+    disk.crash_after(operations, Default::default());
+    if let Ok(store) = FileStore::on_simulated_disk(&disk) {
+        let _ = Process::with_files(&service, store).submit(order, "order-1").await;
+    }
+    let has_crashed = disk.has_crashed();
+    let mut last = None;
+    for pause in [Duration::ZERO, 20 * HOUR, 10 * HOUR] {
+        clock::sleep_computer(pause);
+        disk.restart();
+        let store = FileStore::on_simulated_disk(&disk).unwrap();
+        let submitted = Process::with_files(&service, store.clone()).submit(order, "order-1").await;
+        last = Some((store, submitted));
+    }
+    let (store, submitted) = last.unwrap();
+    (has_crashed, check(&service, &store, order, submitted).await)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_at_any_operation_of_the_disk_neither_pays_twice_nor_loses_anything() {
+    let scripts: [&[Answer]; 3] = [&[], &[Answer::Lost], &[Answer::Busy, Answer::Lost]];
+    for answers in scripts {
+        for order in [Order::Video, Order::VideoWithLimit, Order::Music] {
+            let mut operations = 0;
+            loop {
+                let (has_crashed, outcome) = run_on_files(answers, order, operations).await;
+                assert_eq!(outcome, Ok(()), "{answers:?} {order:?}, operation {operations}");
+                if !has_crashed {
+                    break;
+                }
+                operations += 1;
+            }
+            assert!(operations > 20, "{operations}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -357,7 +421,7 @@ async fn what_was_acknowledged_before_a_claim_is_left_alone() {
             job.acknowledge().await.unwrap();
             Some(job.id().to_string())
         };
-        let later = Duration::from_secs(30);
+        let later = Duration::from_secs(4);
         let (first, second) = tokio::join!(take_over(Duration::ZERO), take_over(later));
         assert_eq!(first.as_deref(), Some("job_1"));
         let expected = (!is_recovery).then_some("job_2");
@@ -397,7 +461,7 @@ async fn reserve_at_once(defect: Option<Defect>) -> (usize, Result<(), String>) 
         assert!(is_limit, "{error}");
     }
     let submitted = results.iter().filter(|it| it.is_ok()).count();
-    (submitted, world.check_budget(3).await)
+    (submitted, check_budget(&world.service, &world.disk).await)
 }
 
 /// Another body under the same derived key proves that the order was submitted, even if no journal

@@ -206,7 +206,7 @@ impl Store for ObservedStore {
         Box::pin(async move {
             self.crash.step().await;
             if self.defect == Some(Defect::PauseBeforeClaim) {
-                clock::sleep(Duration::from_secs(60)).await;
+                clock::sleep(Duration::from_secs(8)).await;
             }
             let mut claimed = self.store.claim(id).await?;
             self.crash.step().await;

@@ -1,6 +1,6 @@
 //! Records that could not be written when they were due.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -11,20 +11,41 @@ use super::super::store::{
     StoreFuture, StoredIntent, SubmissionIntents, SubmissionKey,
 };
 use super::super::{EntryState, Journal, MemoryStore, lock};
-use super::{clock, fox, open_client, receipt};
+use super::{builder, clock, fox, open_client, receipt};
+use crate::error::ErrorKind;
+use crate::observe::{JournalFailure, Observer};
+use crate::surface::Open;
 use crate::transport::scripted::Script;
 
 /// A store that adds so many records, slowly, and fails after them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct LimitedStore {
     store: MemoryStore,
     appends_left: Arc<AtomicUsize>,
+    /// Whether it writes nothing and does not answer.
+    hangs: Arc<AtomicBool>,
     /// The intents of the records that were added.
     appended: Arc<Mutex<Vec<IntentId>>>,
 }
 
 impl LimitedStore {
+    fn new(appends_left: usize) -> Self {
+        let appends_left = Arc::new(AtomicUsize::new(appends_left));
+        Self { appends_left, ..Self::default() }
+    }
+
+    fn set_hanging(&self, hangs: bool) {
+        self.hangs.store(hangs, Ordering::Relaxed);
+    }
+
+    async fn answer(&self) {
+        if self.hangs.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    }
+
     async fn append_slowly(&self, id: &IntentId, change: &Change) -> Result<(), StoreError> {
+        self.answer().await;
         clock::sleep(Duration::from_millis(10)).await;
         let left = self.appends_left.load(Ordering::Relaxed);
         let left = left.checked_sub(1);
@@ -37,7 +58,10 @@ impl LimitedStore {
 
 impl Store for LimitedStore {
     fn begin<'a>(&'a self, intent: &'a NewIntent) -> StoreFuture<'a, Begun> {
-        self.store.begin(intent)
+        Box::pin(async {
+            self.answer().await;
+            self.store.begin(intent).await
+        })
     }
 
     fn append<'a>(&'a self, id: &'a IntentId, change: &'a Change) -> StoreFuture<'a, ()> {
@@ -71,11 +95,7 @@ impl Store for LimitedStore {
 
 #[tokio::test(start_paused = true)]
 async fn records_that_could_not_be_written_are_written_once_and_in_order() {
-    let store = LimitedStore {
-        store: MemoryStore::new(),
-        appends_left: Arc::default(),
-        appended: Arc::default(),
-    };
+    let store = LimitedStore::new(0);
     let journal = Journal::with_store(store.clone());
     let steps = ["1", "2", "3", "4"].map(receipt);
     let script = Script::with_latency(steps, Duration::from_secs(5));
@@ -108,4 +128,57 @@ async fn records_that_could_not_be_written_are_written_once_and_in_order() {
     client.videos().generate(fox()).await.unwrap();
     assert_eq!(entry().await.state, EntryState::Accepted);
     assert_eq!(lock(&store.appended)[3], last);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_hangs_holds_no_call_longer_than_its_time_limit() {
+    let store = LimitedStore::new(usize::MAX);
+    let journal = Journal::with_store(store.clone());
+    let script = Script::new([receipt("job_1")]);
+    let client = builder::<Open>(&script, &journal).max_in_flight(1).build().unwrap();
+    store.set_hanging(true);
+    for _ in 0..3 {
+        let call = client.videos().generate(fox()).timeout(Duration::from_secs(5));
+        let error = call.await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout);
+        assert!(!error.may_have_been_sent());
+        // Only what may have been written is remembered: the others wrote nothing before it.
+        assert_eq!(lock(&journal.shared.unwritten).len(), 1);
+    }
+    assert!(script.requests().is_empty());
+    store.set_hanging(false);
+    client.videos().generate(fox()).await.unwrap();
+    assert_eq!(script.requests().len(), 1);
+}
+
+/// Follows what could not be written.
+#[derive(Clone, Default)]
+struct Failures(Arc<Mutex<Vec<(IntentId, Option<String>)>>>);
+
+impl Observer for Failures {
+    fn on_journal_failure(&self, failure: &JournalFailure<'_>) {
+        let submission_id = failure.submission_id.map(str::to_owned);
+        lock(&self.0).push((failure.id.clone(), submission_id));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_receipt_reaches_the_caller_of_a_store_that_hangs() {
+    let store = LimitedStore::new(usize::MAX);
+    let journal = Journal::with_store(store.clone());
+    let script = Script::with_latency([receipt("job_1")], Duration::from_secs(5));
+    let failures = Failures::default();
+    let client = builder::<Open>(&script, &journal).observer(failures.clone()).build().unwrap();
+    let call = client.videos().generate(fox()).submission_id("order-1");
+    let call = tokio::spawn(call.into_future());
+    clock::sleep(Duration::from_secs(1)).await;
+    store.set_hanging(true);
+    let job = call.await.unwrap().unwrap();
+    assert_eq!(job.id().as_str(), "job_1");
+    let expected = (job.intent_id().unwrap().clone(), Some("order-1".to_owned()));
+    assert_eq!(*lock(&failures.0), [expected]);
+    store.set_hanging(false);
+    journal.write_unwritten().await.unwrap();
+    let entry = journal.find("", "order-1").await.unwrap().unwrap();
+    assert_eq!(entry.state, EntryState::Accepted);
 }
