@@ -45,6 +45,7 @@ pub(crate) fn stored_intent(row: &Row) -> Result<StoredIntent, Error> {
         facts: row.try_get("facts")?,
         records: records.map(|(record, at)| StoredRecord { record, at }).collect(),
         begun_at: row.try_get("begun_at")?,
+        read_at: row.try_get("now")?,
         // The table has a constraint on the numbers.
         phase: usize::try_from(phase)
             .ok()

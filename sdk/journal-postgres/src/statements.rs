@@ -37,21 +37,22 @@ impl Statements {
                         WHERE owner.id = intent.owner AND {IS_RUNNING}
                     ) THEN 'other'
                     ELSE 'gone'
-                END AS owner_state"
+                END AS owner_state, clock_timestamp() AS now"
             )
         };
         Self {
             begin: begin(&intents, &budgets),
             append: append(&intents, &budgets),
             get: format!(
-                "SELECT clock.now, intent.*, {owner}
-                FROM (SELECT clock_timestamp() AS now) AS clock LEFT JOIN (
+                "SELECT intent.*, {owner}
+                FROM (
                     SELECT *, max(generation) OVER () AS newest,
                         max(generation) FILTER (WHERE phase < 4 OR was_accepted) OVER ()
                             AS newest_executed
                     FROM {intents}
                     WHERE namespace = $1 AND account = $2 AND submission_id = $3
-                ) AS intent ON intent.phase < 3
+                ) AS intent
+                WHERE intent.phase < 3
                     OR intent.generation IN (intent.newest, intent.newest_executed)
                 ORDER BY intent.generation",
                 owner = owner("$4")
@@ -69,9 +70,9 @@ impl Statements {
                     )
                     RETURNING intent.*
                 )
-                SELECT *, 'this' AS owner_state FROM claimed
+                SELECT *, 'this' AS owner_state, clock_timestamp() AS now FROM claimed
                 UNION ALL
-                SELECT *, 'other' FROM {intents}
+                SELECT *, 'other', clock_timestamp() FROM {intents}
                 WHERE id = $1 AND NOT EXISTS (SELECT FROM claimed)"
             ),
             list: format!(

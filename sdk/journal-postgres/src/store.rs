@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use deadpool_postgres::Pool;
 use svc_sdk::journal::{
     Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, Store, StoreError,
-    StoreFuture, StoredIntent, SubmissionIntents, SubmissionKey,
+    StoreFuture, StoredIntent, SubmissionKey,
 };
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
@@ -126,7 +126,7 @@ impl PostgresStore {
         }
     }
 
-    async fn find(&self, submission: &SubmissionKey) -> Result<SubmissionIntents, StoreError> {
+    async fn find(&self, submission: &SubmissionKey) -> Result<Vec<StoredIntent>, StoreError> {
         let parameters: [Parameter<'_>; 4] = [
             (&submission.namespace, Type::TEXT),
             (&submission.account, Type::TEXT),
@@ -135,7 +135,8 @@ impl PostgresStore {
         ];
         let sql = &self.database.statements.get;
         let rows = self.database.query(READ, sql, &parameters).await?;
-        found(&rows).map_err(|error| database_error(READ, error))
+        let intents = rows.iter().map(stored_intent).collect::<Result<_, _>>();
+        intents.map_err(|error| database_error(READ, error))
     }
 
     async fn list_intents(&self, filter: &ListFilter) -> Result<IntentPage, StoreError> {
@@ -172,7 +173,7 @@ impl Store for PostgresStore {
         Box::pin(self.append_record(id, change))
     }
 
-    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, SubmissionIntents> {
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Vec<StoredIntent>> {
         Box::pin(self.find(submission))
     }
 
@@ -218,18 +219,6 @@ impl fmt::Debug for PostgresStore {
         // The configuration of the pool may contain a password.
         f.debug_struct("PostgresStore").field("owner", &self.owner()).finish_non_exhaustive()
     }
-}
-
-/// Reads the answer to a look-up, which has one row without an intent if there are none.
-fn found(rows: &[Row]) -> Result<SubmissionIntents, Error> {
-    let mut found = SubmissionIntents { intents: Vec::new(), now: SystemTime::UNIX_EPOCH };
-    for row in rows {
-        found.now = row.try_get("now")?;
-        if row.try_get::<_, Option<&str>>("id")?.is_some() {
-            found.intents.push(stored_intent(row)?);
-        }
-    }
-    Ok(found)
 }
 
 /// Reads a page of at most that many intents, which begins after that position.

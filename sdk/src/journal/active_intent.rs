@@ -29,6 +29,7 @@ pub(crate) struct Receipt {
 #[derive(Debug)]
 pub(crate) struct ActiveIntent {
     mark: ActiveMark,
+    /// By the clock of this process, which counts its age from then on.
     begun_at: SystemTime,
     key: IdempotencyKey,
     submission_id: Option<String>,
@@ -99,7 +100,8 @@ impl ActiveIntent {
         let submission_id = intent.stored.submission_id.clone();
         let earlier = EarlierAttempts::default();
         let mark = journal.mark(intent);
-        Some(Self::new(mark, key, submission_id, earlier, intent.begun_at(), state))
+        let begun_at = intent.begun_at_by_this_clock();
+        Some(Self::new(mark, key, submission_id, earlier, begun_at, state))
     }
 
     /// Returns the identifier of the intent.
@@ -107,7 +109,7 @@ impl ActiveIntent {
         &self.mark.id
     }
 
-    /// Returns when it was begun, which is before its first attempt.
+    /// Returns when it was begun by the clock of this process, which is before its first attempt.
     pub(crate) fn begun_at(&self) -> SystemTime {
         self.begun_at
     }

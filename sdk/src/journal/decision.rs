@@ -1,6 +1,6 @@
 //! The decision about a submission whose entries were read: send, send again, return or refuse. No I/O.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::fingerprint::Fingerprint;
 use super::record::Intent;
@@ -49,7 +49,6 @@ pub(super) struct Candidate<'a> {
     pub(super) origin: &'a str,
     pub(super) api_key: Option<&'a str>,
     pub(super) reuse: Reuse,
-    pub(super) now: SystemTime,
     pub(super) key_retention: Duration,
 }
 
@@ -114,7 +113,7 @@ pub(super) fn decide(
     if is_running && !progress.accepted_without_id {
         return Decision::Wait(intent);
     }
-    match undecided_reason(&intent, candidate.now, candidate.key_retention) {
+    match undecided_reason(&intent, candidate.key_retention) {
         None | Some(UndecidedReason::CallAgain) => Decision::Resend(intent),
         Some(reason) => Decision::Undecided(intent, reason),
     }
@@ -124,20 +123,18 @@ pub(super) fn decide(
 /// known that it was not.
 pub(super) fn undecided_reason(
     intent: &Intent,
-    now: SystemTime,
     key_retention: Duration,
 ) -> Option<UndecidedReason> {
     let Some(facts) = intent.readable_facts() else {
         return Some(UndecidedReason::NewerVersion);
     };
-    let age = now.duration_since(intent.begun_at()).ok();
     if intent.progress.accepted_without_id {
         Some(UndecidedReason::AcceptedWithoutId)
     } else if intent.progress.nothing_ran {
         None
     } else if !facts.is_key_documented {
         Some(UndecidedReason::KeyNotDocumented)
-    } else if facts.is_key_permanent || age.is_some_and(|age| age < key_retention) {
+    } else if facts.is_key_permanent || intent.age().is_some_and(|age| age < key_retention) {
         Some(UndecidedReason::CallAgain)
     } else {
         // A clock that was set back says nothing of the age.

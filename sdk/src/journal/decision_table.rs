@@ -269,6 +269,7 @@ fn intent(case: Case, generation: usize) -> Intent {
         facts,
         records: records.map(|record| StoredRecord { record, at }).collect(),
         begun_at: at,
+        read_at: at,
         phase,
         owner: case.owner,
         budget: None,
@@ -278,7 +279,7 @@ fn intent(case: Case, generation: usize) -> Intent {
 
 fn decided(cases: &[Case], intents: &[Intent], now: Now) -> Expected {
     let key = cases[0].key;
-    let time = match now.age {
+    let read_at = match now.age {
         Age::New => begun_at(),
         Age::AlmostExpired => begun_at() + RETENTION - Duration::from_secs(1),
         Age::JustExpired => begun_at() + RETENTION,
@@ -290,12 +291,13 @@ fn decided(cases: &[Case], intents: &[Intent], now: Now) -> Expected {
         origin: now.origin,
         api_key: Some(now.api_key),
         reuse: now.reuse,
-        now: time,
         key_retention: RETENTION,
     };
     let generation = |intent: &Intent| intent.stored.generation as usize;
     let is_active = |intent: &Intent| cases[generation(intent) - 1].is_active;
-    match decide(intents.to_vec(), &candidate, is_active) {
+    let mut intents = intents.to_vec();
+    intents.iter_mut().for_each(|intent| intent.stored.read_at = read_at);
+    match decide(intents, &candidate, is_active) {
         Decision::Begin(next) => Expected::Begin(next as usize),
         Decision::Resend(intent) => Expected::Resend(generation(&intent)),
         Decision::Return(intent) => Expected::Return(generation(&intent)),
@@ -395,7 +397,6 @@ fn the_first_submit_begins_generation_1() {
             origin: ORIGIN,
             api_key: None,
             reuse,
-            now: begun_at(),
             key_retention: RETENTION,
         };
         let decision = decide(Vec::new(), &candidate, |_| false);

@@ -10,7 +10,6 @@ use super::intents::Intents;
 use super::record::{Accepted, Ended, Intent, Record, ReleaseReason, Released, ResourceKind};
 use super::store::{Change, Hold, IntentId, Owner, Phase, StoreError, SubmissionKey};
 use super::{Journal, in_time};
-use crate::call::clock;
 use crate::contract::Operation;
 use crate::error::Result;
 use crate::types::{IdempotencyKey, Usd};
@@ -138,7 +137,7 @@ impl Journal {
     pub async fn find(&self, account: &str, submission_id: &str) -> Result<Option<Entry>> {
         let key = self.key(account, submission_id);
         let found = in_time(self.shared.store.get(&key)).await?;
-        let newest = found.intents.into_iter().last();
+        let newest = found.into_iter().last();
         Ok(newest.map(|intent| self.entry(&Intent::read(intent))))
     }
 
@@ -281,7 +280,7 @@ impl Journal {
             return EntryState::Accepted;
         }
         let is_running = intent.has_running_owner() || self.is_active(&intent.stored.id);
-        match undecided_reason(intent, clock::wall(), self.key_retention) {
+        match undecided_reason(intent, self.key_retention) {
             Some(UndecidedReason::AcceptedWithoutId) => {
                 EntryState::Undecided(UndecidedReason::AcceptedWithoutId)
             }

@@ -67,7 +67,7 @@ impl Journal {
             reservation: None,
         };
         loop {
-            let newest = store.get(&key).await?.intents.into_iter().last();
+            let newest = store.get(&key).await?.into_iter().last();
             intent.generation = newest.map_or(1, |it| it.generation + 1);
             if let Begun::Written(_) = store.begin(&intent).await? {
                 break;

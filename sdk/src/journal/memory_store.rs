@@ -10,8 +10,7 @@ use tokio::sync::Notify;
 
 use super::store::{
     Begun, BudgetTotals, Change, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner, Phase,
-    Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionIntents, SubmissionKey,
-    found,
+    Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionKey, found,
 };
 use crate::call::clock;
 
@@ -115,6 +114,7 @@ impl MemoryStore {
             facts: begun.facts,
             records: intent.records.clone(),
             begun_at: intent.begun_at,
+            read_at: self.now(),
             phase: intent.phase,
             owner,
             budget: begun.reservation.map(|reservation| reservation.budget),
@@ -185,14 +185,11 @@ impl MemoryStore {
         Ok(())
     }
 
-    fn get_now(&self, submission: &SubmissionKey) -> SubmissionIntents {
+    fn get_now(&self, submission: &SubmissionKey) -> Vec<StoredIntent> {
         let state = self.state();
         let intents = state.of_submission(submission);
         let intents = intents.map(|it| (it, it.phase, it.was_accepted)).collect();
-        SubmissionIntents {
-            intents: found(intents).into_iter().map(|it| self.stored(it)).collect(),
-            now: self.now(),
-        }
+        found(intents).into_iter().map(|it| self.stored(it)).collect()
     }
 
     fn claim_now(&self, id: &IntentId) -> Option<StoredIntent> {
@@ -282,7 +279,7 @@ impl Store for MemoryStore {
         Box::pin(async { self.written(self.append_now(id, change)) })
     }
 
-    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, SubmissionIntents> {
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Vec<StoredIntent>> {
         Box::pin(async { Ok(self.get_now(submission)) })
     }
 

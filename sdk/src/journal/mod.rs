@@ -103,8 +103,7 @@ pub use self::recovery::{Recovered, Recovery, Skipped};
 pub(crate) use self::start::{CostFuture, ExpectedCost, JournaledRequest, Start};
 pub use self::store::{
     Begun, BudgetTotals, Change, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner, Phase,
-    Reservation, Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionIntents,
-    SubmissionKey,
+    Reservation, Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionKey,
 };
 use crate::call::deadline::Deadline;
 use crate::contract::limits::IDEMPOTENCY_RETENTION;

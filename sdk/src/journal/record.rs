@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::fingerprint::Fingerprint;
 use super::store::{Owner, Phase, StoredIntent};
+use crate::call::clock;
 use crate::contract::Operation;
 use crate::types::{IdempotencyKey, Usd};
 
@@ -332,6 +333,17 @@ impl Intent {
     }
 
     /// When it was begun, in this journal or in the one that it was imported from.
+    /// Returns its age when it was read, or `None` if the store's clock was set back.
+    pub(super) fn age(&self) -> Option<Duration> {
+        self.stored.read_at.duration_since(self.begun_at()).ok()
+    }
+
+    /// Returns when it was begun by the clock of this process, which may differ from that of the store.
+    pub(super) fn begun_at_by_this_clock(&self) -> SystemTime {
+        let begun_at = self.age().and_then(|age| clock::wall().checked_sub(age));
+        begun_at.unwrap_or(UNIX_EPOCH)
+    }
+
     pub(super) fn begun_at(&self) -> SystemTime {
         let imported = self.facts.as_ref().and_then(|facts| facts.begun_at_ms);
         let imported = imported.and_then(|ms| UNIX_EPOCH.checked_add(Duration::from_millis(ms)));

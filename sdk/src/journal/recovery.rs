@@ -11,7 +11,6 @@ use super::record::{Intent, Record, ReleaseReason, Released, ResourceKind};
 use super::start::undecided;
 use super::store::{Change, Hold, Owner, StoreError, StoredIntent};
 use super::{Journal, in_time};
-use crate::call::clock;
 use crate::call::submit::key_fingerprint;
 use crate::client::Client;
 use crate::contract::{Operation, Surface};
@@ -165,7 +164,7 @@ impl<S: ClientSurface> Client<S> {
             let kind = accepted.kind;
             return Ok(Some(self.recovered(kind, accepted.id.clone(), active)));
         }
-        match undecided_reason(&intent, clock::wall(), journal.key_retention) {
+        match undecided_reason(&intent, journal.key_retention) {
             Some(reason) => {
                 journal.mark_unknown(&intent).await;
                 Ok(Some(Recovered::Undecided(undecided(&intent, reason))))

@@ -97,10 +97,9 @@ impl Journal {
                 origin: &request.origin,
                 api_key: request.api_key.as_deref(),
                 reuse: request.reuse,
-                now: found.now,
                 key_retention: self.key_retention,
             };
-            let intents = found.intents.into_iter().map(Intent::read).collect();
+            let intents = found.into_iter().map(Intent::read).collect();
             let is_active = |intent: &Intent| self.is_active(&intent.stored.id);
             let decision = decide(intents, &candidate, is_active);
             // Marked before anything is awaited, so that no other task adopts the same intent.
@@ -266,7 +265,8 @@ impl Journal {
         let key = facts.idempotency_key.clone();
         let submission_id = intent.stored.submission_id.clone();
         let mark = self.mark(intent);
-        Some(ActiveIntent::new(mark, key, submission_id, earlier, intent.begun_at(), state))
+        let begun_at = intent.begun_at_by_this_clock();
+        Some(ActiveIntent::new(mark, key, submission_id, earlier, begun_at, state))
     }
 
     pub(super) fn mark(&self, intent: &Intent) -> ActiveMark {

@@ -45,7 +45,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// [`Accepted`](Phase::Accepted) or [`Ended`](Phase::Ended), the newest in any case, and the newest
     /// that is not [`Released`](Phase::Released) or was ever changed to [`Accepted`](Phase::Accepted),
     /// by ascending generation.
-    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, SubmissionIntents>;
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Vec<StoredIntent>>;
 
     /// Makes this owner the owner of an intent whose owner is gone, in whatever phase. Returns the
     /// intent as it is then, or `None` if the store does not have it. Its owner is [`Owner::This`], or
@@ -285,15 +285,6 @@ impl BudgetTotals {
     }
 }
 
-/// The intents of a submission that [`Store::get`] returns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SubmissionIntents {
-    /// The intents, by ascending generation.
-    pub intents: Vec<StoredIntent>,
-    /// The time of the store's clock when they were read.
-    pub now: SystemTime,
-}
-
 /// An intent as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredIntent {
@@ -311,8 +302,10 @@ pub struct StoredIntent {
     pub facts: String,
     /// What happened since, oldest first.
     pub records: Vec<StoredRecord>,
-    /// When it was begun.
+    /// When it was begun, by the store's clock.
     pub begun_at: SystemTime,
+    /// When it was read, by the same clock.
+    pub read_at: SystemTime,
     /// The phase.
     pub phase: Phase,
     /// Who has it.

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use svc_sdk::journal::{
     Begun, BudgetTotals, Change, Hold, IntentId, IntentPage, ListFilter, MemoryStore, NewIntent,
-    Owner, Phase, Store, StoreFuture, StoredIntent, SubmissionIntents, SubmissionKey,
+    Owner, Phase, Store, StoreFuture, StoredIntent, SubmissionKey,
 };
 use svc_sdk::types::Usd;
 
@@ -66,6 +66,15 @@ impl ProcessStore {
         }
         change
     }
+
+    /// Replaces the time at which an intent was begun by that of its last record.
+    fn replace_begin(&self, intent: &mut StoredIntent) {
+        if self.has(Defect::ExpiryFromLastAttempt)
+            && let Some(last) = intent.records.last()
+        {
+            intent.begun_at = last.at;
+        }
+    }
 }
 
 impl Store for ProcessStore {
@@ -109,15 +118,10 @@ impl Store for ProcessStore {
         })
     }
 
-    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, SubmissionIntents> {
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Vec<StoredIntent>> {
         Box::pin(async move {
             let mut found = self.store.get(submission).await?;
-            for intent in &mut found.intents {
-                if self.has(Defect::ExpiryFromLastAttempt) {
-                    let last = intent.records.last();
-                    intent.begun_at = last.map_or(intent.begun_at, |record| record.at);
-                }
-            }
+            found.iter_mut().for_each(|intent| self.replace_begin(intent));
             Ok(found)
         })
     }
@@ -125,7 +129,8 @@ impl Store for ProcessStore {
     fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, Option<StoredIntent>> {
         Box::pin(async move {
             self.write().await;
-            let claimed = self.store.claim(id).await?;
+            let mut claimed = self.store.claim(id).await?;
+            claimed.iter_mut().for_each(|intent| self.replace_begin(intent));
             let is_own_open = claimed
                 .as_ref()
                 .is_some_and(|it| it.owner == Owner::This && it.phase == Phase::Open);

@@ -69,7 +69,7 @@ pub(crate) async fn get(store: &PostgresStore, submission: &str) -> (Owner, Vec<
         account: String::new(),
         submission_id: submission.to_owned(),
     };
-    let mut found = store.get(&key).await.unwrap().intents;
+    let mut found = store.get(&key).await.unwrap();
     let intent = found.remove(0);
     assert_eq!(found, []);
     let records = intent.records.into_iter().map(|record| record.record);

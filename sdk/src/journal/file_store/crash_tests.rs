@@ -197,7 +197,7 @@ impl Run {
             let is_found = |intent: &StoredIntent| intent.id == attempt.new.id;
             let listed = stored.iter().find(|intent| is_found(intent));
             if listed.is_some_and(|intent| intent.phase < Phase::Acknowledged) {
-                assert!(found.intents.iter().any(is_found));
+                assert!(found.iter().any(is_found));
             }
         }
     }

@@ -26,7 +26,7 @@ use self::owners::Ownership;
 use self::state::{Job, Place, State};
 use super::store::{
     Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, Store, StoreError,
-    StoreFuture, StoredIntent, SubmissionIntents, SubmissionKey,
+    StoreFuture, StoredIntent, SubmissionKey,
 };
 use crate::call::clock;
 
@@ -275,7 +275,7 @@ impl Store for FileStore {
         Box::pin(self.run(move |session| session.append(&id, &change)))
     }
 
-    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, SubmissionIntents> {
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Vec<StoredIntent>> {
         let submission = submission.clone();
         Box::pin(self.run(move |session| session.get(&submission)))
     }

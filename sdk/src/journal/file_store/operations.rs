@@ -11,7 +11,7 @@ use super::owners::Ownership;
 use crate::call::clock;
 use crate::journal::store::{
     Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, Owner, Phase,
-    StoreError, StoredIntent, StoredRecord, SubmissionIntents, SubmissionKey, found,
+    StoreError, StoredIntent, StoredRecord, SubmissionKey, found,
 };
 
 /// The log while it is locked.
@@ -83,8 +83,8 @@ impl Session<'_> {
     pub(super) fn get(
         &mut self,
         submission: &SubmissionKey,
-    ) -> Result<SubmissionIntents, StoreError> {
-        Ok(SubmissionIntents { intents: found(self.of_submission(submission)?), now: now().into() })
+    ) -> Result<Vec<StoredIntent>, StoreError> {
+        Ok(found(self.of_submission(submission)?))
     }
 
     pub(super) fn claim(&mut self, id: &IntentId) -> Result<Option<StoredIntent>, StoreError> {
@@ -229,6 +229,7 @@ impl Session<'_> {
             owner: self.ownership.of(&owner)?,
             budget: self.log.index.budget_name(entry).map(str::to_owned),
             hold: entry.hold,
+            read_at: now().into(),
             ..intent
         })
     }
@@ -244,6 +245,7 @@ fn new_stored(id: String, begin: Begin) -> StoredIntent {
         facts: begin.facts.get().to_owned(),
         records: Vec::new(),
         begun_at: begin.at.into(),
+        read_at: SystemTime::UNIX_EPOCH,
         phase: Phase::Open,
         owner: Owner::Gone,
         budget: None,
@@ -267,6 +269,7 @@ fn unknown_intent(text: &[u8]) -> StoredIntent {
         facts: String::new(),
         records: Vec::new(),
         begun_at: line::field::<Timestamp>(text, "at").unwrap_or_default().into(),
+        read_at: SystemTime::UNIX_EPOCH,
         phase: Phase::Open,
         owner: Owner::Gone,
         budget: None,

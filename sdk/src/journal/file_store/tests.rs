@@ -48,7 +48,7 @@ async fn end(store: &FileStore, number: u32, phase: Phase) {
 
 async fn get(store: &FileStore, number: u32) -> Option<StoredIntent> {
     let submission = new_intent(number).submission().unwrap();
-    store.get(&submission).await.unwrap().intents.pop()
+    store.get(&submission).await.unwrap().pop()
 }
 
 /// Claims an intent, and returns whether the store has it then.

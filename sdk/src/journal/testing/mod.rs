@@ -313,7 +313,7 @@ impl<S: Store> Run<S> {
             })
             .collect();
         expected.sort_by_key(|index| self.model_intent(*index).new.generation);
-        self.compare(handle, &expected, found.intents);
+        self.compare(handle, &expected, found);
     }
 
     async fn list(&mut self) {
@@ -443,12 +443,14 @@ impl<S: Store> Run<S> {
                 facts: new.facts,
                 records: stored.records.clone(),
                 begun_at: intent.begun_at,
+                read_at: stored.read_at,
                 phase: intent.phase,
                 owner,
                 budget: new.reservation.map(|reservation| reservation.budget),
                 hold: intent.hold,
             };
             assert_eq!(stored, expected);
+            assert!(stored.read_at >= last_at, "{stored:?}");
         }
     }
 }

@@ -97,7 +97,7 @@ async fn tenants_have_names_of_their_own() {
 
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_was_set_back_says_nothing_of_the_age_of_a_key() {
-    let time = Arc::new(Mutex::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)));
+    let time = Arc::new(Mutex::new(SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000)));
     let store_time = Arc::clone(&time);
     let store = MemoryStore::with_clock(Arc::new(move || *lock(&store_time)));
     let second = Journal::with_store(store.handle());

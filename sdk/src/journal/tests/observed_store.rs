@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use super::super::store::{
     Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, Owner, Phase, Store,
-    StoreError, StoreFuture, StoredIntent, SubmissionIntents, SubmissionKey,
+    StoreError, StoreFuture, StoredIntent, SubmissionKey,
 };
 use super::super::{MemoryStore, lock};
 use super::clock;
@@ -185,10 +185,10 @@ impl Store for ObservedStore {
         })
     }
 
-    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, SubmissionIntents> {
+    fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Vec<StoredIntent>> {
         Box::pin(async move {
             let mut found = self.store.get(submission).await?;
-            for intent in &mut found.intents {
+            for intent in &mut found {
                 match self.defect {
                     Some(Defect::OwnershipIgnored) => intent.owner = Owner::Gone,
                     Some(Defect::ExpiryFromLastRecord) => {

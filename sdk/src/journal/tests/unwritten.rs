@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 
 use super::super::store::{
     Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, Store, StoreError,
-    StoreFuture, StoredIntent, SubmissionIntents, SubmissionKey,
+    StoreFuture, StoredIntent, SubmissionKey,
 };
 use super::super::{EntryState, Journal, MemoryStore, lock};
 use super::{builder, clock, fox, open_client, receipt};
@@ -68,7 +68,7 @@ impl Store for LimitedStore {
         Box::pin(self.append_slowly(id, change))
     }
 
-    fn get<'a>(&'a self, key: &'a SubmissionKey) -> StoreFuture<'a, SubmissionIntents> {
+    fn get<'a>(&'a self, key: &'a SubmissionKey) -> StoreFuture<'a, Vec<StoredIntent>> {
         self.store.get(key)
     }
 
