@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::journal::settlement::Settlement;
 use crate::journal::{
     ActiveIntent, CostFuture, ExpectedCost, Fingerprint, Journal, JournalError, JournaledRequest,
-    Receipt, Reservation, ResourceKind, Reuse, SpendLimit, Start, hex,
+    Receipt, Reservation, ResourceKind, Reuse, SpendLimit, Start, hex, job_search,
 };
 use crate::types::{Estimate, EstimateRequest, InvalidField, Usd};
 
@@ -82,9 +82,11 @@ impl<T> JournaledSubmit<T> {
             let request = self.journaled_request().await?;
             let cost = || -> CostFuture<'_> { Box::pin(self.expected_cost(deadline)) };
             let started = Box::pin(self.journal.start(request, deadline, &cost)).await;
-            let intent = match started.map_err(|error| self.request.annotate(error))? {
-                Start::Send(intent) => intent,
-                Start::Existing(intent) => return self.restored(intent),
+            let intent = match started {
+                Ok(Start::Send(intent)) => intent,
+                Ok(Start::Existing(intent)) => return self.restored(intent),
+                Err(error) if self.finds_job(&error, deadline).await => continue,
+                Err(error) => return Err(self.request.annotate(error)),
             };
             match Box::pin(self.send(&intent, deadline)).await {
                 Err(error) if matches!(error.journal(), Some(JournalError::GenerationTaken)) => {}
@@ -101,6 +103,19 @@ impl<T> JournaledSubmit<T> {
         }
     }
 
+    /// Whether an undecided submission turns out to be a job.
+    async fn finds_job(&self, error: &Error, deadline: &Deadline) -> bool {
+        let Some(JournalError::Undecided(undecided)) = error.journal() else {
+            return false;
+        };
+        let Some(key) = undecided.idempotency_key.as_ref().filter(|_| self.journal.searches_jobs())
+        else {
+            return false;
+        };
+        let found = self.journal.find_job(&self.core, &undecided.id, key);
+        Box::pin(deadline.before(found)).await.is_some_and(|found| found.unwrap_or_default())
+    }
+
     async fn send(
         &self,
         intent: &Arc<ActiveIntent>,
@@ -108,6 +123,11 @@ impl<T> JournaledSubmit<T> {
     ) -> Result<(T, RawResponse)> {
         let mut request = Request::clone(&self.request);
         request.idempotency_key = Some(intent.key().clone());
+        if intent.has_key_in_metadata() {
+            let mut body = self.body();
+            job_search::add_key(&mut body, intent.key());
+            request.set_body(&body)?;
+        }
         let context = DecodeContext { core: &self.core, request: &request };
         let intent = Some(intent.as_ref());
         let decode = self.decode;
@@ -161,6 +181,7 @@ impl<T> JournaledSubmit<T> {
             },
             is_key_chosen: options.is_key_chosen,
             is_key_documented: request.retry_class() == RetryClass::Key,
+            is_job: self.functions.kind == ResourceKind::Job && !self.body().is_empty(),
             notes: options.notes,
         })
     }

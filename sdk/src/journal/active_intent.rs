@@ -48,6 +48,8 @@ pub(super) struct State {
     pub(super) accepted: Option<Accepted>,
     /// Held until the receipt is known, so that no other task of this process submits the same.
     pub(super) guard: Option<OwnedMutexGuard<()>>,
+    /// Whether the body that is sent has the key in its metadata.
+    pub(super) has_key_in_metadata: bool,
 }
 
 /// What the journal says of the attempt.
@@ -96,6 +98,7 @@ impl ActiveIntent {
             reserved: reserved(intent),
             accepted,
             guard: None,
+            has_key_in_metadata: false,
         };
         let submission_id = intent.stored.submission_id.clone();
         let earlier = EarlierAttempts::default();
@@ -122,6 +125,11 @@ impl ActiveIntent {
     /// Returns the key of each of its attempts.
     pub(crate) fn key(&self) -> &IdempotencyKey {
         &self.key
+    }
+
+    /// Whether the body that is sent has the key in its metadata, as that of its first attempt.
+    pub(crate) fn has_key_in_metadata(&self) -> bool {
+        lock(&self.state).has_key_in_metadata
     }
 
     /// Returns the id that the application gave.

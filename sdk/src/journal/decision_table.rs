@@ -237,6 +237,7 @@ fn intent(case: Case, generation: usize) -> Intent {
         idempotency_key: "svc-1".parse().unwrap(),
         is_key_chosen: false,
         is_key_documented: case.key != KeyIs::NotDocumented,
+        has_key_in_metadata: false,
         origin: ORIGIN.to_owned(),
         api_key: Some(API_KEY.to_owned()),
         price_usd: None,

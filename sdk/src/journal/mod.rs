@@ -72,6 +72,7 @@ mod file_store;
 mod fingerprint;
 mod import;
 mod intents;
+pub(crate) mod job_search;
 mod memory_store;
 mod record;
 mod recovery;
@@ -126,6 +127,7 @@ pub struct Journal {
     shared: Arc<Shared>,
     namespace: Arc<str>,
     key_retention: Duration,
+    searches_jobs: bool,
 }
 
 struct Shared {
@@ -154,6 +156,7 @@ impl Journal {
             }),
             namespace: Arc::from(""),
             key_retention: KEY_RETENTION,
+            searches_jobs: false,
         }
     }
 
@@ -196,6 +199,21 @@ impl Journal {
     pub fn key_retention(mut self, retention: Duration) -> Self {
         self.key_retention = retention;
         self
+    }
+
+    /// Adds the idempotency key of each job to its `metadata`, as `svc_idempotency_key`, and looks for it
+    /// in the list of jobs where it would be unknown whether a job was submitted.
+    ///
+    /// The list is read from its start to the job, with a request for each page. Without such a job, the
+    /// outcome stays unknown: it may still be on its way.
+    #[must_use]
+    pub fn search_jobs(mut self) -> Self {
+        self.searches_jobs = true;
+        self
+    }
+
+    pub(crate) fn searches_jobs(&self) -> bool {
+        self.searches_jobs
     }
 
     /// Removes submissions that ended more than 90 days ago, or more than the

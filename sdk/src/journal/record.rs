@@ -31,6 +31,9 @@ pub(super) struct Facts {
     /// Whether the service recognizes the key for as long as what was submitted exists.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) is_key_permanent: bool,
+    /// Whether the body that is sent has the key in its metadata.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) has_key_in_metadata: bool,
     /// The hash of the request's meaning, empty if another journal wrote it.
     pub(super) request_hash: String,
     /// The hash of the bytes of its body, empty if another journal wrote it.
@@ -62,6 +65,7 @@ pub(super) struct NewFacts {
     pub(super) idempotency_key: IdempotencyKey,
     pub(super) is_key_chosen: bool,
     pub(super) is_key_documented: bool,
+    pub(super) has_key_in_metadata: bool,
     pub(super) origin: String,
     pub(super) api_key: Option<String>,
     pub(super) price_usd: Option<Usd>,
@@ -92,6 +96,7 @@ impl Facts {
             idempotency_key: facts.idempotency_key,
             is_key_chosen: facts.is_key_chosen,
             is_key_documented: facts.is_key_documented,
+            has_key_in_metadata: facts.has_key_in_metadata,
             origin: facts.origin,
             api_key: facts.api_key,
             price_usd: facts.price_usd,
@@ -111,6 +116,7 @@ impl Facts {
             is_key_chosen: false,
             is_key_documented: facts.is_key_documented,
             is_key_permanent: facts.operation == Operation::TopUpsCreate,
+            has_key_in_metadata: false,
             request_hash: String::new(),
             body_hash: String::new(),
             origin: facts.origin,

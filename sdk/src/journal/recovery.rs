@@ -82,7 +82,8 @@ impl<S: ClientSurface> Recovery<S> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the store fails, or the provider of the API key.
+    /// Returns an error if the store fails, the provider of the API key, or the list of jobs that the
+    /// journal [searches](Journal::search_jobs).
     pub async fn next(&mut self) -> Option<Result<Recovered<S>>> {
         let intents = self.intents.as_mut()?;
         let journal = intents.journal.clone();
@@ -157,7 +158,15 @@ impl<S: ClientSurface> Client<S> {
         let Some(claimed) = claimed.filter(is_ours) else {
             return Ok(None);
         };
-        let intent = Intent::read(claimed);
+        let mut intent = Intent::read(claimed);
+        if journal.searches_jobs
+            && intent.progress.accepted.is_none()
+            && !intent.progress.nothing_ran
+            && let Some(facts) = intent.readable_facts().filter(|it| it.has_key_in_metadata)
+            && journal.find_job(&self.core, &intent.stored.id, &facts.idempotency_key).await?
+        {
+            intent = journal.claimed(&intent.stored.id).await?;
+        }
         if let Some(active) = ActiveIntent::existing(journal, &intent)
             && let Some(accepted) = &intent.progress.accepted
         {

@@ -38,6 +38,8 @@ pub(crate) struct JournaledRequest {
     pub(crate) key: IdempotencyKey,
     pub(crate) is_key_chosen: bool,
     pub(crate) is_key_documented: bool,
+    /// Whether it creates a job, whose metadata can have the key.
+    pub(crate) is_job: bool,
     pub(crate) notes: Map<String, Value>,
 }
 
@@ -214,12 +216,14 @@ impl Journal {
             idempotency_key: key.clone(),
             is_key_chosen: request.is_key_chosen,
             is_key_documented: request.is_key_documented,
+            has_key_in_metadata: self.searches_jobs && request.is_job,
             origin: request.origin,
             api_key: request.api_key,
             price_usd: cost.price_usd,
             notes: request.notes,
         };
         let facts = Facts::new(facts, &request.fingerprint);
+        let has_key_in_metadata = facts.has_key_in_metadata;
         let reserved = cost.reservation.as_ref().map(|it| it.amount);
         let intent = NewIntent {
             id: new_id()?,
@@ -237,6 +241,7 @@ impl Journal {
             reserved,
             accepted: None,
             guard,
+            has_key_in_metadata,
         };
         let submission_id = request.submission_id;
         let mark = ActiveMark::new(self, intent.id);
@@ -261,7 +266,14 @@ impl Journal {
             false => Step::Sending,
         };
         let attempt = intent.progress.attempt;
-        let state = State { step, attempt, reserved: reserved(intent), accepted: None, guard };
+        let state = State {
+            step,
+            attempt,
+            reserved: reserved(intent),
+            accepted: None,
+            guard,
+            has_key_in_metadata: facts.has_key_in_metadata,
+        };
         let key = facts.idempotency_key.clone();
         let submission_id = intent.stored.submission_id.clone();
         let mark = self.mark(intent);

@@ -416,6 +416,7 @@ async fn without_a_journal_a_submission_id_is_an_error() {
 mod budgets;
 mod crashes;
 mod identity;
+mod job_search;
 mod observed_store;
 mod takeover;
 mod unwritten;

@@ -131,6 +131,7 @@ impl<'a> ToolCall<'a> {
                 },
                 is_key_chosen: chosen_key.is_some(),
                 is_key_documented: accepts_key,
+                is_job: false,
                 notes: self.notes.clone(),
             };
             let intent = match Box::pin(journal.start(request, &deadline, &no_cost)).await? {

@@ -66,6 +66,8 @@ impl Session {
         let mock = world.mock();
         let tasks = TaskGroup::default();
         let journal = Journal::with_store(ProcessStore::new(world, client));
+        let searches_jobs = client % 2 == 1;
+        let journal = if searches_jobs { journal.search_jobs() } else { journal };
         let open = client_builder(mock.base_url(), &keys.open, &network, &journal);
         let developer =
             client_builder(mock.developer_base_url(), &keys.developer, &network, &journal);
