@@ -113,7 +113,7 @@ impl<T> JournaledSubmit<T> {
             return false;
         };
         let found = self.journal.find_job(&self.core, &undecided.id, key);
-        Box::pin(deadline.before(found)).await.is_some_and(|found| found.unwrap_or_default())
+        Box::pin(deadline.before(found)).await.unwrap_or_default()
     }
 
     async fn send(

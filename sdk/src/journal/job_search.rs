@@ -8,7 +8,6 @@ use super::store::IntentId;
 use super::{Journal, ResourceKind, Settled};
 use crate::call::{Call, Core};
 use crate::contract::Operation;
-use crate::error::Result;
 use crate::types::{IdempotencyKey, Job, Page};
 
 /// The entry of a job's metadata that has its idempotency key.
@@ -24,30 +23,27 @@ pub(crate) fn add_key(body: &mut Map<String, Value>, key: &IdempotencyKey) {
 }
 
 impl Journal {
-    /// Looks for the job of a submission whose outcome is unknown, and records it. Returns whether there
-    /// is one: that there is none proves nothing.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the list of jobs cannot be read, or if the store fails.
+    /// Looks for the job of a submission whose outcome is unknown, and records it. Returns whether that
+    /// succeeded: otherwise the outcome is as unknown as before.
     pub(crate) async fn find_job(
         &self,
         core: &Arc<Core>,
         id: &IntentId,
         key: &IdempotencyKey,
-    ) -> Result<bool> {
+    ) -> bool {
         let list: Call<Page<Job>> = Call::list::<&str>(core, Operation::JobsList, &[]);
         let mut jobs = list.items();
         while let Some(job) = jobs.next().await {
-            let job = job?;
+            let Ok(job) = job else {
+                return false;
+            };
             let entry = job.metadata.as_ref().and_then(|metadata| metadata.get(ENTRY));
             if entry.and_then(Value::as_str) == Some(key.as_str()) {
                 let (kind, charge_usd) = (ResourceKind::Job, job.price_usd);
                 let found = Settled::Executed { kind, id: job.id.to_string(), charge_usd };
-                self.settle(id, found).await?;
-                return Ok(true);
+                return self.settle(id, found).await.is_ok();
             }
         }
-        Ok(false)
+        false
     }
 }

@@ -204,8 +204,8 @@ impl Journal {
     /// Adds the idempotency key of each job to its `metadata`, as `svc_idempotency_key`, and looks for it
     /// in the list of jobs where it would be unknown whether a job was submitted.
     ///
-    /// The list is read from its start to the job, with a request for each page. Without such a job, the
-    /// outcome stays unknown: it may still be on its way.
+    /// The list is read from its start to the job, with a request for each page. If the job is not there,
+    /// or the list cannot be read, the outcome stays unknown.
     #[must_use]
     pub fn search_jobs(mut self) -> Self {
         self.searches_jobs = true;

@@ -82,8 +82,7 @@ impl<S: ClientSurface> Recovery<S> {
     ///
     /// # Errors
     ///
-    /// Returns an error if the store fails, the provider of the API key, or the list of jobs that the
-    /// journal [searches](Journal::search_jobs).
+    /// Returns an error if the store fails, or the provider of the API key.
     pub async fn next(&mut self) -> Option<Result<Recovered<S>>> {
         let intents = self.intents.as_mut()?;
         let journal = intents.journal.clone();
@@ -163,7 +162,7 @@ impl<S: ClientSurface> Client<S> {
             && intent.progress.accepted.is_none()
             && !intent.progress.nothing_ran
             && let Some(facts) = intent.readable_facts().filter(|it| it.has_key_in_metadata)
-            && journal.find_job(&self.core, &intent.stored.id, &facts.idempotency_key).await?
+            && journal.find_job(&self.core, &intent.stored.id, &facts.idempotency_key).await
         {
             intent = journal.claimed(&intent.stored.id).await?;
         }

@@ -107,7 +107,7 @@ impl Session {
         };
         match result {
             Ok(handle) => {
-                self.accept(&order.name, handle.id());
+                self.accept(&order.name, handle.id()).await;
                 if let Some(preview) = handle.preview() {
                     self.orders().add_preview(preview);
                 }
@@ -146,14 +146,17 @@ impl Session {
     }
 
     /// Notes what was made of an order.
-    pub(super) fn accept(&self, name: &str, id: &str) {
+    pub(super) async fn accept(&self, name: &str, id: &str) {
         let other = self.orders().accept(name, id);
         self.trace(|| format!("  = {name} is {id}"));
         if let Some(other) = other {
             let message = format!("{name} is {id}, and was {other} before");
             self.world.violate(Oracle::Once, message);
         }
-        if !self.world.was_created(id) {
+        // A search finds a job whose request has no answer yet.
+        let is_created =
+            self.world.was_created(id) || self.world.made_of(name).await.as_deref() == Some(id);
+        if !is_created {
             let message = format!("{name} is {id}, which was never created");
             self.world.violate(Oracle::NothingLost, message);
         }
@@ -212,7 +215,7 @@ impl Session {
         if self.journal.settle(intent, settled).await.is_ok()
             && let Some(id) = made
         {
-            self.accept(&order.name, &id);
+            self.accept(&order.name, &id).await;
         }
     }
 
@@ -290,7 +293,7 @@ impl Session {
                     match (&item.handle, error) {
                         (Some(handle), error) => {
                             let id = handle.id().as_str();
-                            self.accept(&order.name, id);
+                            self.accept(&order.name, id).await;
                             if error.is_none_or(|error| error.terminal_status().is_some()) {
                                 self.orders().finish(id);
                             }
@@ -336,7 +339,7 @@ impl Session {
                 _ => continue,
             };
             let name = with_handle!(&handle, it => it.submission_id()).map(str::to_owned);
-            self.accept(&name.unwrap_or_default(), handle.id());
+            self.accept(&name.unwrap_or_default(), handle.id()).await;
         }
     }
 

@@ -69,7 +69,7 @@ impl Session {
             Ok(result) => {
                 // Without an id, the same call finds out what was made.
                 if let Some(id) = result.structured.as_ref().and_then(resource_id) {
-                    self.accept(&order.name, &id);
+                    self.accept(&order.name, &id).await;
                     result.acknowledge().await.unwrap();
                 }
                 return;
