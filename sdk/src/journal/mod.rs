@@ -47,6 +47,8 @@
 //!   account, submission id and generation, so that the service recognizes it for about a day,
 //!   where it documents that ([`RetryClass::Key`](crate::contract::RetryClass::Key)). Elsewhere, only
 //!   the journal protects.
+//! - With [`Journal::search_jobs`], a job whose receipt was lost for longer than that is found in the
+//!   list of jobs.
 //!
 //! [`Journal::purge`] forgets submissions that ended more than 90 days ago: the same submission id is then
 //! a new submit, and is paid for again.
@@ -202,7 +204,9 @@ impl Journal {
     }
 
     /// Adds the idempotency key of each job to its `metadata`, as `svc_idempotency_key`, and looks for it
-    /// in the list of jobs where it would be unknown whether a job was submitted.
+    /// in the list of jobs where it would be unknown whether a job was submitted: the same call, or
+    /// [recovery](crate::Client::recover), then returns its handle. Jobs that were submitted without this
+    /// setting are not found.
     ///
     /// The list is read from its start to the job, with a request for each page. If the job is not there,
     /// or the list cannot be read, the outcome stays unknown.
