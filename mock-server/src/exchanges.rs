@@ -144,9 +144,7 @@ impl Exchanges {
 
     fn drop_oldest(&mut self) {
         while self.stored.len() > MAX_EXCHANGES || self.bytes > MAX_TOTAL_BYTES {
-            let Some(dropped) = self.stored.pop_front() else {
-                return;
-            };
+            let Some(dropped) = self.stored.pop_front() else { return };
             self.bytes -= dropped.bytes();
         }
     }

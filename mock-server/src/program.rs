@@ -54,7 +54,7 @@ pub struct Options {
 
     /// Print the addresses and keys as one line of JSON (default if stdout is not a
     /// terminal)
-    #[arg(long)]
+    #[arg(long, hide = true)]
     pub json: bool,
 
     /// Log each request, other than those to the control API: method, path, status and error code

@@ -63,9 +63,7 @@ impl ParsedHeaders {
         now: u64,
         tolerance: Option<Duration>,
     ) -> Result<(), VerifyError> {
-        let Some(tolerance) = tolerance else {
-            return Ok(());
-        };
+        let Some(tolerance) = tolerance else { return Ok(()) };
         let age_seconds = now.saturating_sub(self.timestamp);
         let ahead_seconds = self.timestamp.saturating_sub(now);
         if Duration::from_secs(age_seconds) > tolerance {

@@ -116,12 +116,8 @@ impl WebhookReceiver {
     /// whether they have changed: not if they could not be loaded, or if there is no
     /// [key loader](WebhookReceiver::key_loader).
     pub async fn reload_keys(&self) -> bool {
-        let Some(load) = &self.load_keys else {
-            return false;
-        };
-        let Some(keys) = load().await else {
-            return false;
-        };
+        let Some(load) = &self.load_keys else { return false };
+        let Some(keys) = load().await else { return false };
         let fingerprints = keys.iter().map(Key::fingerprint);
         let is_unchanged = fingerprints.eq(self.verifier().keys().iter().map(Key::fingerprint));
         if !is_unchanged {

@@ -59,9 +59,7 @@ fn job_announcement(job: &Job) -> Option<Announcement> {
 
 /// Returns an artifact as webhooks carry it: `media_type` is named `type` there.
 fn webhook_artifact(artifact: Value) -> Value {
-    let Value::Object(fields) = artifact else {
-        return artifact;
-    };
+    let Value::Object(fields) = artifact else { return artifact };
     let renamed = fields.into_iter().map(|(name, value)| match name.as_str() {
         "media_type" => ("type".to_owned(), value),
         _ => (name, value),

@@ -114,9 +114,7 @@ impl ApiError {
     pub(crate) fn body(&self, host: Host, request_id: &str) -> Value {
         let Inner { code, message, details, retry_after, .. } = &*self.0;
         let mut error = json!({"code": code, "message": message, "request_id": request_id});
-        let Some(fields) = error.as_object_mut() else {
-            return error;
-        };
+        let Some(fields) = error.as_object_mut() else { return error };
         let wait = retry_after.map(seconds);
         if host == Host::Developer {
             let (category, retryable, next_action) = self.labels();

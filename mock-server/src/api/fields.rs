@@ -88,12 +88,10 @@ impl<'b> Fields<'b> {
         ApiError::field(format!("{}{name}", self.path), problem)
     }
 
-    /// Reads a string.
     pub(super) fn text(&self, name: &str) -> Result<Option<&'b str>, ApiError> {
         self.typed(name, "a string", Value::as_str)
     }
 
-    /// Reads a required string.
     pub(super) fn required_text(&self, name: &str) -> Result<&'b str, ApiError> {
         self.text(name)?.ok_or_else(|| self.error(name, "is required"))
     }
@@ -204,9 +202,7 @@ impl<'b> Fields<'b> {
         name: &str,
         media_kind: MediaKind,
     ) -> Result<Option<&'b str>, ApiError> {
-        let Some(url) = self.text(name)? else {
-            return Ok(None);
-        };
+        let Some(url) = self.text(name)? else { return Ok(None) };
         self.validate_url(name, url, media_kind)?;
         Ok(Some(url))
     }
@@ -273,9 +269,7 @@ impl<'b> Fields<'b> {
         expected: &str,
         convert: impl Fn(&'b Value) -> Option<T>,
     ) -> Result<Option<T>, ApiError> {
-        let Some(value) = self.fields.get(name) else {
-            return Ok(None);
-        };
+        let Some(value) = self.fields.get(name) else { return Ok(None) };
         match convert(value) {
             Some(converted) => Ok(Some(converted)),
             None => Err(self.type_error(name, expected, value)),

@@ -139,9 +139,7 @@ fn validate_previous_run(
     format: &Format,
     run_request: &RunRequest,
 ) -> Result<(), ApiError> {
-    let Some(id) = &run_request.previous_run_id else {
-        return Ok(());
-    };
+    let Some(id) = &run_request.previous_run_id else { return Ok(()) };
     let run = request.state.runs.by_id(id).filter(|run| {
         run.config.workspace == request.workspace() && run.config.kind == RunKind::Format
     });

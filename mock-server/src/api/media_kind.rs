@@ -40,9 +40,7 @@ impl MediaKind {
             "tar", "7z", "js", "css", "doc", "docx", "xls", "xlsx", "exe", "vtt",
         ];
         let file = path.rsplit('/').next().unwrap_or_default();
-        let Some((_, extension)) = file.rsplit_once('.') else {
-            return false;
-        };
+        let Some((_, extension)) = file.rsplit_once('.') else { return false };
         let extension = extension.to_ascii_lowercase();
         let is = |list: &[&str]| list.contains(&extension.as_str());
         is(&DOCUMENTS)

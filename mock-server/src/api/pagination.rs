@@ -9,9 +9,7 @@ const MAX_PAGE_SIZE: usize = 1000;
 
 /// Reads the query parameter `limit`.
 pub(super) fn limit(request: &Request<'_>) -> Result<usize, ApiError> {
-    let Some(text) = request.parameter("limit")? else {
-        return Ok(MAX_PAGE_SIZE);
-    };
+    let Some(text) = request.parameter("limit")? else { return Ok(MAX_PAGE_SIZE) };
     // `parse` would accept a leading `+`.
     let is_decimal = text.bytes().all(|byte| byte.is_ascii_digit());
     let limit = text.parse().ok().filter(|_| is_decimal);

@@ -212,9 +212,7 @@ impl Request<'_> {
 /// Reads the `Idempotency-Key` header: 1 to 255 printable ASCII characters.
 pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let mut values = headers.get_all("idempotency-key").iter();
-    let (Some(value), another) = (values.next(), values.next()) else {
-        return Ok(None);
-    };
+    let (Some(value), another) = (values.next(), values.next()) else { return Ok(None) };
     // Whitespace around a header value is not part of it.
     let key = value.as_bytes().trim_ascii();
     let printable = key.iter().all(|byte| (b' '..=b'~').contains(byte));

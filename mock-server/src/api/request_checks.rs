@@ -81,10 +81,7 @@ pub(super) fn acquire(
     bucket: RateLimitBucket,
 ) -> Result<(), ApiError> {
     let status = acquire_for_key(state, key, bucket);
-    match status.allowed {
-        true => Ok(()),
-        false => Err(rate_limited(bucket, status, hosts)),
-    }
+    if status.allowed { Ok(()) } else { Err(rate_limited(bucket, status, hosts)) }
 }
 
 fn acquire_for_key(state: &mut State, key: &ApiKey, bucket: RateLimitBucket) -> RateLimitStatus {

@@ -17,10 +17,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 pub(super) fn requested_error(code: &ErrorCode, hosts: &Hosts) -> ApiError {
     let message = format!("error requested by a magic word: {code}");
     let error = with_details(ApiError::new(code.clone(), message), code, None);
-    match is_retryable(code) {
-        true => error.retry_after(hosts.client_time(RETRY_AFTER)),
-        false => error,
-    }
+    if is_retryable(code) { error.retry_after(hosts.client_time(RETRY_AFTER)) } else { error }
 }
 
 /// Returns the error that a fault rule injects. `wait` is the wait that the rule requests.

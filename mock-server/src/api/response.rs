@@ -104,7 +104,6 @@ pub(super) fn error_response(
     json_response(error.status(), request_id, &headers, error.body(host, request_id).to_string())
 }
 
-/// Creates a response of any content type.
 pub(super) fn response(
     status: u16,
     request_id: &str,

@@ -45,7 +45,6 @@ pub(super) struct JobDraft {
 }
 
 impl JobDraft {
-    /// Creates the draft of a generation.
     pub(super) fn from_generation(generation: Generation) -> Self {
         let (width, height) = media::dimensions(&generation.resolution, &generation.aspect_ratio);
         let (job_type, files, spec) = match generation.model.router {

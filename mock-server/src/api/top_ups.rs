@@ -84,9 +84,7 @@ fn amount(body: &Value) -> Result<u32, ApiError> {
 
 /// Reads the URL that the payer's browser is redirected to: any HTTPS URL.
 fn return_url(fields: Fields<'_>, name: &str) -> Result<Option<String>, ApiError> {
-    let Some(text) = fields.text(name)? else {
-        return Ok(None);
-    };
+    let Some(text) = fields.text(name)? else { return Ok(None) };
     let url = destination::parse_https(text).map_err(|problem| fields.error(name, problem))?;
     Ok(Some(url.into()))
 }

@@ -61,10 +61,7 @@ fn indent(json: &str) -> Vec<(TokenKind, String)> {
             '}' | ']' => {
                 depth = depth.saturating_sub(1);
                 let is_empty = parts.last().is_some_and(|(_, last)| last.ends_with(['{', '[']));
-                match is_empty {
-                    true => part.to_owned(),
-                    false => format!("{}{part}", line(depth)),
-                }
+                if is_empty { part.to_owned() } else { format!("{}{part}", line(depth)) }
             }
             ',' => format!(",{}", line(depth)),
             ':' => ": ".to_owned(),

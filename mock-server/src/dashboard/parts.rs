@@ -44,9 +44,7 @@ pub(super) fn date_time(iso: &str) -> Markup {
 /// Returns an amount of dollars without superfluous zeros: `0.7035`, `100.00`.
 pub(super) fn usd(value: &Value, path: &[&str]) -> String {
     let amount = text(value, path);
-    let Some((whole, fraction)) = amount.split_once('.') else {
-        return amount.to_owned();
-    };
+    let Some((whole, fraction)) = amount.split_once('.') else { return amount.to_owned() };
     let fraction = fraction.trim_end_matches('0');
     format!("{whole}.{fraction:0<2}")
 }

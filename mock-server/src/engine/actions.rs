@@ -120,16 +120,12 @@ impl State {
 
     /// Starts a run of an Action by its schedule. If the workspace cannot fund it, it is skipped.
     pub(super) fn start_scheduled_run(&mut self, number: usize, at: Time) {
-        let Some(action) = ACTIONS.get(number) else {
-            return;
-        };
+        let Some(action) = ACTIONS.get(number) else { return };
         if let Some(schedule) = action.schedule() {
             let next = schedule.next_after(at);
             self.timers.set(next, TimerEvent::ActionScheduled(number));
         }
-        let Owner::Workspace(workspace) = action.owner else {
-            return;
-        };
+        let Owner::Workspace(workspace) = action.owner else { return };
         let wallet = self.organization_wallet(workspace);
         let config = RunConfig {
             request_id: self.rng.id("req"),
@@ -142,10 +138,7 @@ impl State {
         };
         let covered = self.ledger.covers(&config.account(), config.max_cost());
         let is_funded = wallet != OrganizationWallet::Missing && covered.is_ok();
-        let config = match is_funded {
-            true => config,
-            false => config.skipped(),
-        };
+        let config = if is_funded { config } else { config.skipped() };
         self.start_new_run(config, None, at);
     }
 }

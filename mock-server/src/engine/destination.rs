@@ -10,7 +10,6 @@ use url::{Host, Url};
 
 use super::host_addresses::HostAddresses;
 
-/// Parses an HTTPS URL on a public host.
 pub(crate) fn parse_public_https(
     text: &str,
     addresses: &HostAddresses,

@@ -117,9 +117,7 @@ impl Format {
         workspaces: &Workspaces,
         grants: &Grants,
     ) -> Result<(), NotCallable> {
-        let Owner::Workspace(owner) = self.owner else {
-            return Ok(());
-        };
+        let Owner::Workspace(owner) = self.owner else { return Ok(()) };
         if self.state == FormatState::Archived {
             return Err(NotCallable::Unknown);
         }
@@ -132,10 +130,7 @@ impl Format {
         {
             return Err(NotCallable::NeedsTeamKey);
         }
-        match grants.contains(self.id, workspace) {
-            true => Ok(()),
-            false => Err(NotCallable::Unknown),
-        }
+        if grants.contains(self.id, workspace) { Ok(()) } else { Err(NotCallable::Unknown) }
     }
 }
 

@@ -67,10 +67,7 @@ pub(crate) enum KeyLookup<'k> {
 
 impl IdempotencyKeys {
     pub(crate) fn look_up(&self, key: &IdempotencyKey, body_digest: &BodyDigest) -> KeyLookup<'_> {
-        let list = match key.expires() {
-            true => &self.expiring,
-            false => &self.lasting,
-        };
+        let list = if key.expires() { &self.expiring } else { &self.lasting };
         match list.get(key) {
             None => KeyLookup::Unused,
             Some((digest, receipt)) if digest == body_digest => KeyLookup::Replay(receipt),
@@ -85,10 +82,7 @@ impl IdempotencyKeys {
         receipt: StoredReceipt,
         now: Time,
     ) {
-        let list = match key.expires() {
-            true => &mut self.expiring,
-            false => &mut self.lasting,
-        };
+        let list = if key.expires() { &mut self.expiring } else { &mut self.lasting };
         list.add(UsedKey { key, body_digest, used_at: now, receipt });
     }
 

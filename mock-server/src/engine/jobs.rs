@@ -183,9 +183,7 @@ impl Jobs {
         error: Option<ErrorCode>,
         at: Time,
     ) {
-        let Some(job) = self.jobs.get_mut(number) else {
-            return;
-        };
+        let Some(job) = self.jobs.get_mut(number) else { return };
         let before = std::mem::replace(&mut job.status, status);
         (job.error, job.updated_at) = (error, at);
         if let Some(index) = self.by_workspace.get_mut(&job.workspace) {

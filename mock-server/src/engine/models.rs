@@ -4,7 +4,6 @@ use svc_sdk::types::Usd;
 
 use super::profiles::{self, PriceUnit, Profile, Range, Rate};
 
-/// The router that serves a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Router {
     Image,

@@ -111,10 +111,7 @@ impl RateLimits {
         let windows = self.windows.iter();
         windows.filter(move |(_, window)| window.ends > now).map(
             |((limit_key, is_read), window)| {
-                let bucket = match is_read {
-                    true => RateLimitBucket::Read,
-                    false => RateLimitBucket::Write,
-                };
+                let bucket = if *is_read { RateLimitBucket::Read } else { RateLimitBucket::Write };
                 (limit_key, bucket, window.used, window.ends)
             },
         )

@@ -119,12 +119,8 @@ impl Resources {
 
     /// Records that a job completed. If it created an avatar, the avatar is listed from now on.
     pub(crate) fn mark_completed(&mut self, job_id: &str) {
-        let Some(number) = self.by_job.get(job_id).copied() else {
-            return;
-        };
-        let Some(resource) = self.resources.get_mut(number) else {
-            return;
-        };
+        let Some(number) = self.by_job.get(job_id).copied() else { return };
+        let Some(resource) = self.resources.get_mut(number) else { return };
         if let ResourceDetails::Avatar { is_ready, .. } = &mut resource.details {
             *is_ready = true;
             let key = (resource.workspace.clone(), ResourceKind::Avatar);
@@ -134,9 +130,7 @@ impl Resources {
 
     /// Replaces the job of a resource that is generated again.
     pub(crate) fn reassign_job(&mut self, id: &str, job_id: &str) {
-        let Some(number) = self.number(id) else {
-            return;
-        };
+        let Some(number) = self.number(id) else { return };
         if let Some(resource) = self.resources.get_mut(number) {
             self.by_job.remove(&resource.job_id);
             job_id.clone_into(&mut resource.job_id);
@@ -179,12 +173,8 @@ impl Resources {
 
     /// Removes the resource of a job, if there is one.
     pub(crate) fn remove_of_job(&mut self, job_id: &str) {
-        let Some(number) = self.by_job.remove(job_id) else {
-            return;
-        };
-        let Some(resource) = self.resources.remove(number) else {
-            return;
-        };
+        let Some(number) = self.by_job.remove(job_id) else { return };
+        let Some(resource) = self.resources.remove(number) else { return };
         self.by_id.remove(&resource.id);
         let key = (resource.workspace.clone(), resource.details.kind());
         if let Some(numbers) = self.index.get_mut(&key) {

@@ -63,9 +63,7 @@ impl State {
 
     /// Drops everything that is older than the retention period.
     pub(super) fn drop_expired(&mut self) {
-        let Some(mut retention) = self.retention.take() else {
-            return;
-        };
+        let Some(mut retention) = self.retention.take() else { return };
         if let Some(until) = self.now.before(retention.period) {
             while let Some(ended) = retention.next_until(until) {
                 match ended {
@@ -92,9 +90,7 @@ impl State {
     /// Drops a run. A run of a queue is dropped with its queue, when the last run of the queue is
     /// old enough.
     fn drop_run(&mut self, number: usize, until: Time, retention: &mut Retention) {
-        let Some(run) = self.runs.get(number) else {
-            return;
-        };
+        let Some(run) = self.runs.get(number) else { return };
         let Some(position) = &run.queue_position else {
             self.drop_runs([number], retention);
             return;

@@ -116,9 +116,7 @@ impl<T: Clone> SharedList<T> {
     /// Adds an item with a number. Returns `false`, and changes nothing, if the number is in use or
     /// is the largest possible one.
     pub(crate) fn insert(&mut self, number: usize, item: T) -> bool {
-        let Some(next_number) = number.checked_add(1) else {
-            return false;
-        };
+        let Some(next_number) = number.checked_add(1) else { return false };
         let chunk = self.chunks.entry(number / CHUNK_SIZE).or_insert_with(|| {
             let slots = Vec::with_capacity(CHUNK_SIZE);
             Arc::new(Chunk { slots, len: 0 })

@@ -67,9 +67,7 @@ impl Timeline {
         if terminal {
             return Duration::ZERO;
         }
-        let Some(end) = self.ends_at() else {
-            return MAX_POLL_HINT;
-        };
+        let Some(end) = self.ends_at() else { return MAX_POLL_HINT };
         let remaining = end.since(now);
         let hint = if remaining < MIN_POLL_HINT {
             remaining

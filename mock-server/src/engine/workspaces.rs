@@ -166,9 +166,7 @@ impl Workspaces {
     /// Replaces the signing secret of a workspace. The replaced secret stays valid for some time;
     /// an older one becomes invalid.
     pub(crate) fn rotate_secret(&mut self, id: &str, seed: u64, now: Time) {
-        let Some(workspace) = self.0.get_mut(id) else {
-            return;
-        };
+        let Some(workspace) = self.0.get_mut(id) else { return };
         workspace.rotations = workspace.rotations.saturating_add(1);
         let newest = signing_secret(seed, id, workspace.rotations);
         workspace.previous = Some(PreviousSecret {

@@ -15,12 +15,8 @@ pub(super) enum RequestedRange {
 ///
 /// Invalid headers are ignored, as 14.2 requires, and so are multiple ranges, as it permits.
 pub(super) fn requested(header: &str, length: usize) -> RequestedRange {
-    let Some((unit, range)) = header.split_once('=') else {
-        return RequestedRange::Whole;
-    };
-    let Some((first, last)) = range.trim().split_once('-') else {
-        return RequestedRange::Whole;
-    };
+    let Some((unit, range)) = header.split_once('=') else { return RequestedRange::Whole };
+    let Some((first, last)) = range.trim().split_once('-') else { return RequestedRange::Whole };
     if !unit.trim().eq_ignore_ascii_case("bytes") {
         return RequestedRange::Whole;
     }

@@ -64,9 +64,7 @@ impl Files {
         let mut total: usize = self.by_etag.values().map(size).sum();
         while total > max_bytes {
             let rendered = self.by_etag.iter().filter(|(_, file)| size(file) > 0);
-            let Some((etag, file)) = rendered.min_by_key(|(_, file)| file.last_use) else {
-                return;
-            };
+            let Some((etag, file)) = rendered.min_by_key(|(_, file)| file.last_use) else { return };
             let (etag, size) = (etag.clone(), size(file));
             self.by_etag.remove(&etag);
             total -= size;

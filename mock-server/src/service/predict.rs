@@ -21,9 +21,7 @@ impl Service {
     }
 
     fn predict_reply(&self, reply: Reply) -> Reply {
-        let Some(mut pending) = reply.pending else {
-            return reply;
-        };
+        let Some(mut pending) = reply.pending else { return reply };
         let mut state = self.lock();
         if let Some(wait) = state.clock.real_time_until(pending.until) {
             let delay = reply.delay.saturating_add(wait);

@@ -81,9 +81,7 @@ impl Service {
                 let mut state = self.lock();
                 let now = state.clock.now();
                 let reply = state.simulator.resume(now, &pending);
-                let Some(still_pending) = reply.pending else {
-                    return reply;
-                };
+                let Some(still_pending) = reply.pending else { return reply };
                 pending = still_pending;
                 state.clock.real_time_until(pending.until)
             };

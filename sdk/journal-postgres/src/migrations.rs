@@ -59,11 +59,6 @@ const MIGRATIONS: [&str; 1] = ["
 const LOCK: &str = "SELECT pg_advisory_xact_lock(4417095528391764)";
 
 /// Creates the tables, or brings those of an earlier version up to date.
-///
-/// # Errors
-///
-/// Returns an error if the database cannot be read or written, if its commits are not durable, or if
-/// its tables are those of a newer version.
 pub(crate) async fn run(database: &Database, schema: &str) -> Result<(), StoreError> {
     let mut connection = database.connection().await?;
     let client: &mut Client = &mut connection;

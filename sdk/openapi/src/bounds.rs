@@ -7,9 +7,7 @@ use svc_sdk::contract::limits;
 
 /// Adds the bounds of the field called `name` to its schema.
 pub(crate) fn set(name: &str, field: &mut Value) {
-    let Some(schema) = field.as_object_mut() else {
-        return;
-    };
+    let Some(schema) = field.as_object_mut() else { return };
     let bounds = match name {
         "wait_timeout_seconds" => integer(&limits::WAIT_TIMEOUT_SECONDS_RANGE),
         "amount_usd_cents" => integer(&limits::TOP_UP_CENTS_RANGE),

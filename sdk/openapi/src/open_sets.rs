@@ -18,9 +18,7 @@ pub(crate) fn known_values<T: JsonSchema>() -> Vec<(String, String)> {
 
 /// Rewrites the schema of an open set as an `enum`; leaves any other schema as it is.
 pub(crate) fn rewrite(schema: &mut Map<String, Value>) {
-    let Some(values) = values(schema) else {
-        return;
-    };
+    let Some(values) = values(schema) else { return };
     let comment = schema.get("description").and_then(Value::as_str);
     let comment = comment.unwrap_or_default();
     let parts = doc_comments::assumed_parts(comment);

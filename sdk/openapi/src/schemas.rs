@@ -26,9 +26,7 @@ pub(crate) fn generator() -> SchemaGenerator {
 pub(crate) fn finish(components: &mut Map<String, Value>, requests: &[Value]) {
     let in_requests = reachable(components, requests);
     for (name, schema) in components.iter_mut() {
-        let Some(fields) = schema.as_object_mut() else {
-            continue;
-        };
+        let Some(fields) = schema.as_object_mut() else { continue };
         open_sets::rewrite(fields);
         if in_requests.contains(name) {
             refine_request(fields);
@@ -113,9 +111,7 @@ fn refine_response(fields: &mut Map<String, Value>) {
             }
         }
     }
-    let Some(properties) = fields.get("properties").cloned() else {
-        return;
-    };
+    let Some(properties) = fields.get("properties").cloned() else { return };
     fields.remove("additionalProperties");
     if let Some(Value::Array(required)) = fields.get_mut("required") {
         let name = |name: &Value| properties.get(name.as_str().unwrap_or_default()).cloned();
@@ -137,9 +133,7 @@ fn take_nullable_mark(property: &mut Value) -> bool {
 }
 
 fn remove_null(property: &mut Value) {
-    let Some(fields) = property.as_object_mut() else {
-        return;
-    };
+    let Some(fields) = property.as_object_mut() else { return };
     let is_null = |value: &Value| value == "null";
     if let Some(Value::Array(types)) = fields.get_mut("type") {
         types.retain(|name| !is_null(name));

@@ -23,9 +23,7 @@ fn assert_matches(document: &Value, schema: &Value, example: &Value, what: &str)
         Some(reference) => document.pointer(&reference[1..]).unwrap(),
         None => schema,
     };
-    let Some(properties) = schema["properties"].as_object() else {
-        return;
-    };
+    let Some(properties) = schema["properties"].as_object() else { return };
     let fields = example.as_object().unwrap_or_else(|| panic!("{what}: not an object: {example}"));
     for (name, value) in fields {
         let property =

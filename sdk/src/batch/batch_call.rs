@@ -11,8 +11,8 @@ use crate::handle::{Handle, Resource};
 
 /// The future of what follows an accepted submit, or `None` if it had ended and was acknowledged
 /// before.
-pub(super) type Accepted<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
-pub(super) type SendFuture<T> = Pin<Box<dyn Future<Output = Result<Accepted<T>>> + Send>>;
+pub(super) type FollowUp<T> = Option<Pin<Box<dyn Future<Output = T> + Send>>>;
+pub(super) type SendFuture<T> = Pin<Box<dyn Future<Output = Result<FollowUp<T>>> + Send>>;
 
 /// A submit for a [`MixedBatch`](super::MixedBatch), with the function that follows it, such as a wait.
 ///

@@ -11,7 +11,7 @@ use futures_core::Stream;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-use super::batch_call::{Accepted, BatchCall};
+use super::batch_call::{BatchCall, FollowUp};
 use super::failure::Failure;
 use super::pace::Pace;
 use super::{DEFAULT_CONCURRENCY, Submissions};
@@ -137,7 +137,7 @@ impl<T> Submit<T> {
 }
 
 enum Event<T> {
-    Submitted(Box<Submit<T>>, Result<Accepted<T>>),
+    Submitted(Box<Submit<T>>, Result<FollowUp<T>>),
     Ended(MixedItem<T>),
 }
 
@@ -260,9 +260,7 @@ impl<T: Send + 'static> MixedOutcomes<'_, T> {
         if let Some(delayed) = self.delayed.pop_front() {
             return Poll::Ready(Some(delayed));
         }
-        let Some(submissions) = &mut self.submissions else {
-            return Poll::Ready(None);
-        };
+        let Some(submissions) = &mut self.submissions else { return Poll::Ready(None) };
         let Some(submission) = ready!(submissions.poll_next_unpin(context)) else {
             self.submissions = None;
             return Poll::Ready(None);

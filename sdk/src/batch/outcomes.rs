@@ -31,7 +31,7 @@ pub struct BatchItem<R: Resource> {
 }
 
 impl<R: Resource> BatchItem<R> {
-    fn new(item: MixedItem<Ended<R>>) -> Self {
+    fn new(item: MixedItem<EndedItem<R>>) -> Self {
         let (handle, outcome, files) = match item.outcome {
             Ok(ended) => (Some(ended.handle), ended.outcome, ended.files),
             Err(error) => (None, Err(error), Ok(Vec::new())),
@@ -69,7 +69,7 @@ impl<R: Resource> BatchItem<R> {
 /// the next batch waits for it.
 #[must_use = "a batch does nothing unless its outcomes are asked for"]
 pub struct Outcomes<'a, R: Resource> {
-    outcomes: MixedOutcomes<'a, Ended<R>>,
+    outcomes: MixedOutcomes<'a, EndedItem<R>>,
     is_acknowledged_by_hand: bool,
     acknowledgements: FuturesUnordered<Pin<Box<dyn Future<Output = Result<()>> + Send>>>,
     /// What is acknowledged when the next item is asked for.
@@ -77,14 +77,14 @@ pub struct Outcomes<'a, R: Resource> {
 }
 
 /// What was submitted, and what became of it.
-pub(super) struct Ended<R: Resource> {
+pub(super) struct EndedItem<R: Resource> {
     handle: Handle<R>,
     outcome: Result<R::Output>,
     files: Result<Vec<DownloadedFile>>,
 }
 
 impl<'a, R: Resource> Outcomes<'a, R> {
-    pub(super) fn new(batch: MixedBatch<'a, Ended<R>>, is_acknowledged_by_hand: bool) -> Self {
+    pub(super) fn new(batch: MixedBatch<'a, EndedItem<R>>, is_acknowledged_by_hand: bool) -> Self {
         Self {
             outcomes: batch.run(),
             is_acknowledged_by_hand,
@@ -163,8 +163,11 @@ impl<'a, R: Resource> Outcomes<'a, R> {
 /// Returns the function that waits for what was submitted.
 pub(super) fn follow<R: Resource>(
     options: &Options<R>,
-) -> impl Fn(Handle<R>) -> Pin<Box<dyn Future<Output = Ended<R>> + Send>> + Clone + Send + Sync + 'static
-{
+) -> impl Fn(Handle<R>) -> Pin<Box<dyn Future<Output = EndedItem<R>> + Send>>
++ Clone
++ Send
++ Sync
++ 'static {
     let (wait_timeout, download) = (options.wait_timeout, options.download.clone());
     move |handle| {
         let download = download.clone();
@@ -183,7 +186,7 @@ pub(super) fn follow<R: Resource>(
                 Some(download) => download.await,
                 None => Ok(Vec::new()),
             };
-            Ended { handle, outcome, files }
+            EndedItem { handle, outcome, files }
         })
     }
 }

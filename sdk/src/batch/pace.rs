@@ -71,10 +71,7 @@ impl Pace {
     pub(super) fn accepted(&mut self, in_flight: usize) {
         self.next_pause = FIRST_PAUSE;
         if in_flight >= self.size() {
-            self.size += match self.has_slowed {
-                true => 1.0 / self.size,
-                false => 1.0,
-            };
+            self.size += if self.has_slowed { 1.0 / self.size } else { 1.0 };
             self.size = self.size.min(self.max);
         }
     }

@@ -33,10 +33,6 @@ impl Credentials {
     }
 
     /// Returns the header, or `None` for a client without a key.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the provider fails.
     pub(crate) async fn header(&self) -> Result<Option<HeaderValue>> {
         match self {
             Self::None => Ok(None),
@@ -53,14 +49,8 @@ impl Credentials {
 
     /// Asks the provider for another key than the one that the service rejected, and returns whether
     /// there is one.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the provider fails. It is then asked again for the next request.
     pub(crate) async fn replace(&self, rejected: &HeaderValue) -> Result<bool> {
-        let Self::Provider { provider, cached } = self else {
-            return Ok(false);
-        };
+        let Self::Provider { provider, cached } = self else { return Ok(false) };
         let mut cached = cached.lock().await;
         if cached.as_ref() == Some(rejected) {
             *cached = None;

@@ -70,10 +70,7 @@ impl Deadline {
 
 /// Returns until when an answer is waited for whose time limit was over at `end`, as is noticed `now`.
 pub(crate) fn with_grace(end: Instant, now: Instant) -> Instant {
-    match now.saturating_duration_since(end) > GRACE {
-        true => now + GRACE,
-        false => end,
-    }
+    if now.saturating_duration_since(end) > GRACE { now + GRACE } else { end }
 }
 
 /// Why an exchange with a server was given up.
@@ -128,10 +125,7 @@ pub(crate) async fn exchange<F: Future>(
         }
         if began.has_slept() {
             let last = now + GRACE_AFTER_SLEEP;
-            break match last < end {
-                true => (last, NoResponse::ComputerSlept),
-                false => (end, reason),
-            };
+            break if last < end { (last, NoResponse::ComputerSlept) } else { (end, reason) };
         }
     };
     clock::before(last, future).await.ok_or(reason)

@@ -78,9 +78,7 @@ impl<T: DeserializeOwned + Send + Unpin + 'static> Pages<T> {
     }
 
     fn poll_page(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Page<T>>>> {
-        let Some(pending) = &mut self.pending else {
-            return Poll::Ready(None);
-        };
+        let Some(pending) = &mut self.pending else { return Poll::Ready(None) };
         let page = ready!(Pin::new(pending).poll(context));
         self.pending = None;
         let page = match page {

@@ -69,9 +69,7 @@ impl<R> CallState<R> {
         request: &Result<Arc<Request>>,
         context: &mut Context<'_>,
     ) -> Poll<Result<R>> {
-        let Self::Running(task) = self else {
-            return Poll::Ready(Err(ended()));
-        };
+        let Self::Running(task) = self else { return Poll::Ready(Err(ended())) };
         let output = ready!(Pin::new(task).poll(context));
         *self = Self::Ended;
         Poll::Ready(output.unwrap_or_else(|| {

@@ -105,9 +105,7 @@ impl<T> JournaledSubmit<T> {
 
     /// Whether an undecided submission turns out to be a job.
     async fn finds_job(&self, error: &Error, deadline: &Deadline) -> bool {
-        let Some(JournalError::Undecided(undecided)) = error.journal() else {
-            return false;
-        };
+        let Some(JournalError::Undecided(undecided)) = error.journal() else { return false };
         let Some(key) = undecided.idempotency_key.as_ref().filter(|_| self.journal.searches_jobs())
         else {
             return false;
@@ -192,9 +190,7 @@ impl<T> JournaledSubmit<T> {
 
     /// Sets the spend cap of a run that has none to what the caller allows.
     fn apply_cap(&mut self) -> Result<()> {
-        let Some(at_most) = self.at_most().filter(|_| self.is_run()) else {
-            return Ok(());
-        };
+        let Some(at_most) = self.at_most().filter(|_| self.is_run()) else { return Ok(()) };
         let mut body = self.body();
         if body.get(SPEND_CAP).is_none_or(Value::is_null) {
             // An amount of dollars is a number in JSON as it is.

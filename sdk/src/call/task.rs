@@ -14,10 +14,6 @@ use crate::error::{Error, Result};
 use crate::transport::TransportError;
 
 /// Returns the current runtime.
-///
-/// # Errors
-///
-/// Returns an error outside of a tokio runtime.
 pub(crate) fn runtime() -> Result<Handle> {
     Handle::try_current()
         .map_err(|_| Error::configuration("cannot send requests here: no tokio runtime is running"))
@@ -29,10 +25,6 @@ pub(crate) fn ended_with_runtime() -> Error {
 }
 
 /// Starts a task on the current runtime, in the current span.
-///
-/// # Errors
-///
-/// Returns an error outside of a tokio runtime.
 pub(crate) fn spawn<F>(group: Option<&TaskGroup>, future: F) -> Result<Task<F::Output>>
 where
     F: Future<Output: Send + 'static> + Send + 'static,

@@ -218,9 +218,7 @@ impl StreamTransfer {
             self.content = Some(self.open().await?);
         }
         while let Some(content) = &mut self.content {
-            let Some(mut chunk) = self.source.next_chunk(&mut content.body).await? else {
-                break;
-            };
+            let Some(mut chunk) = self.source.next_chunk(&mut content.body).await? else { break };
             let skipped = chunk.len().min(usize::try_from(self.to_skip).unwrap_or(usize::MAX));
             chunk.advance(skipped);
             self.to_skip -= skipped as u64;
@@ -296,9 +294,7 @@ impl StreamTransfer {
     }
 
     fn check(&self) -> Result<()> {
-        let Some(version) = &self.version else {
-            return Ok(());
-        };
+        let Some(version) = &self.version else { return Ok(()) };
         self.source.check_length(self.delivered, version.total)?;
         if let Some((expected, hasher)) = &version.digest
             && FileDigest::from(hasher.clone()) != *expected

@@ -90,14 +90,9 @@ impl FileTransfer<'_> {
             if source.deadline.has_passed() {
                 return Err(source.timed_out());
             }
-            let Err(error) = self.attempt().await else {
-                return Ok(());
-            };
+            let Err(error) = self.attempt().await else { return Ok(()) };
             let Some(delay) = self.retries.next_delay(&error, self.file.len) else {
-                return Err(match source.deadline.has_passed() {
-                    true => source.timed_out(),
-                    false => error,
-                });
+                return Err(if source.deadline.has_passed() { source.timed_out() } else { error });
             };
             source.reporter.retrying(&error, delay);
             source.deadline.before(clock::pause(delay)).await;

@@ -27,10 +27,7 @@ impl FileNames {
             Self::Function(function) => function(name),
         };
         let chosen = safe_name(&chosen);
-        match chosen.is_empty() {
-            true => name.default_name(),
-            false => chosen,
-        }
+        if chosen.is_empty() { name.default_name() } else { chosen }
     }
 }
 

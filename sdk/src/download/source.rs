@@ -161,11 +161,6 @@ impl ArtifactSource {
     }
 
     /// Checks the length of what was received until the end of a response.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error after which the download can be resumed if bytes are missing, and one after
-    /// which it has to begin again if there are too many.
     pub(super) fn check_length(&self, length: u64, total: Option<u64>) -> Result<()> {
         match (total.or(self.announced_size()), total) {
             (Some(end), _) if length < end => {
@@ -340,9 +335,7 @@ fn text_of(headers: &HeaderMap, name: HeaderName) -> Option<String> {
 
 /// Returns the URL without the parts that may contain secrets: user info, query and fragment.
 pub(super) fn redact_url(url: &Url) -> String {
-    let Some(host) = url.host_str() else {
-        return format!("{}:", url.scheme());
-    };
+    let Some(host) = url.host_str() else { return format!("{}:", url.scheme()) };
     let port = url.port().map(|port| format!(":{port}"));
     let port = port.unwrap_or_default();
     format!("{}://{host}{port}{}", url.scheme(), url.path())

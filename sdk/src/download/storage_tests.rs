@@ -58,10 +58,7 @@ impl Transport for MediaServer {
 }
 
 fn if_exists(overwrite: bool) -> IfExists {
-    match overwrite {
-        true => IfExists::Overwrite,
-        false => IfExists::Rename,
-    }
+    if overwrite { IfExists::Overwrite } else { IfExists::Rename }
 }
 
 fn content(version: u8) -> Vec<u8> {
@@ -223,10 +220,7 @@ async fn artifacts_with_the_same_name_are_all_kept() {
             let files = download.concurrency(1).await.unwrap();
             for (file, expected) in files.iter().zip([&b"one"[..], b"two", b"three"]) {
                 assert_eq!(std::fs::read(&file.path).unwrap(), expected);
-                let status = match is_repeated {
-                    true => FileStatus::Unchanged,
-                    false => FileStatus::Created,
-                };
+                let status = if is_repeated { FileStatus::Unchanged } else { FileStatus::Created };
                 assert_eq!(file.status, status);
             }
             assert_eq!(files_in(folder.path()).len(), 3);

@@ -98,10 +98,7 @@ impl StoredFiles {
                     false => FileStatus::Created,
                 }
             } else if file.rename_to_new(&path).await? {
-                match path == target.path() {
-                    true => FileStatus::Created,
-                    false => FileStatus::Renamed,
-                }
+                if path == target.path() { FileStatus::Created } else { FileStatus::Renamed }
             } else {
                 continue;
             };

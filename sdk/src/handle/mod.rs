@@ -268,12 +268,8 @@ impl<R: Resource> Handle<R> {
         result: &Result<R::Output>,
         deadline: Option<Instant>,
     ) {
-        let Some(intent) = self.intent() else {
-            return;
-        };
-        let Some(status) = R::ended_status(result) else {
-            return;
-        };
+        let Some(intent) = self.intent() else { return };
+        let Some(status) = R::ended_status(result) else { return };
         let charge = R::final_charge(self, result, intent.charge());
         let charge = match deadline {
             Some(deadline) => clock::before(deadline, charge).await.flatten(),

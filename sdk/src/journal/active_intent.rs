@@ -35,12 +35,12 @@ pub(crate) struct ActiveIntent {
     submission_id: Option<String>,
     earlier: EarlierAttempts,
     is_resumed: bool,
-    state: Mutex<State>,
+    state: Mutex<IntentProgress>,
 }
 
 #[derive(Debug)]
-pub(super) struct State {
-    pub(super) step: Step,
+pub(super) struct IntentProgress {
+    pub(super) step: IntentStep,
     /// The last attempt.
     pub(super) attempt: u32,
     /// What is reserved of a budget, or was spent of it.
@@ -54,7 +54,7 @@ pub(super) struct State {
 
 /// What the journal says of the attempt.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum IntentStep {
     /// Nothing yet.
     Planned(Box<NewIntent>),
     /// It is under way.
@@ -74,12 +74,12 @@ impl ActiveIntent {
         submission_id: Option<String>,
         earlier: EarlierAttempts,
         begun_at: SystemTime,
-        state: State,
+        state: IntentProgress,
     ) -> Arc<Self> {
         Arc::new(Self {
             mark,
             begun_at,
-            is_resumed: !matches!(state.step, Step::Planned(_)),
+            is_resumed: !matches!(state.step, IntentStep::Planned(_)),
             key,
             submission_id,
             earlier,
@@ -92,8 +92,8 @@ impl ActiveIntent {
         let key = intent.facts.as_ref()?.idempotency_key.clone();
         let accepted = Some(intent.progress.accepted.clone()?);
         let is_done = intent.progress.ended.is_some() && intent.progress.is_acknowledged;
-        let state = State {
-            step: if is_done { Step::Acknowledged } else { Step::Settled },
+        let state = IntentProgress {
+            step: if is_done { IntentStep::Acknowledged } else { IntentStep::Settled },
             attempt: intent.progress.attempt,
             reserved: reserved(intent),
             accepted,
@@ -155,29 +155,24 @@ impl ActiveIntent {
 
     /// Whether it had ended and was acknowledged before the call that works on it.
     pub(crate) fn was_acknowledged(&self) -> bool {
-        matches!(lock(&self.state).step, Step::Acknowledged)
+        matches!(lock(&self.state).step, IntentStep::Acknowledged)
     }
 
     /// Writes that an attempt is about to be made. `is_key_outdated` says whether the service may have
     /// forgotten its key: what may have been carried out is not sent again then.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it must not be made, if it could not be written, or if the deadline passed:
-    /// then the request must not be sent.
     pub(crate) async fn before_attempt(
         &self,
         deadline: &Deadline,
         is_key_outdated: bool,
     ) -> Result<()> {
-        let is_sending = matches!(lock(&self.state).step, Step::Sending);
+        let is_sending = matches!(lock(&self.state).step, IntentStep::Sending);
         if is_sending && is_key_outdated {
             return Err(self.undecided());
         }
         let planned = match &lock(&self.state).step {
-            Step::Planned(intent) => Some(intent.clone()),
-            Step::NothingRan => None,
-            Step::Sending | Step::Settled | Step::Acknowledged => return Ok(()),
+            IntentStep::Planned(intent) => Some(intent.clone()),
+            IntentStep::NothingRan => None,
+            IntentStep::Sending | IntentStep::Settled | IntentStep::Acknowledged => return Ok(()),
         };
         match planned {
             Some(intent) => {
@@ -205,7 +200,7 @@ impl ActiveIntent {
                 lock(&self.state).attempt = attempt;
             }
         }
-        lock(&self.state).step = Step::Sending;
+        lock(&self.state).step = IntentStep::Sending;
         Ok(())
     }
 
@@ -255,7 +250,7 @@ impl ActiveIntent {
     /// Writes that the attempt proved that nothing ran, so that a crash before the next attempt leaves
     /// nothing open.
     pub(crate) async fn attempt_failed(&self, error: &Error) {
-        let is_sending = matches!(lock(&self.state).step, Step::Sending);
+        let is_sending = matches!(lock(&self.state).step, IntentStep::Sending);
         let proves_nothing_ran =
             matches!(settle(error, self.earlier), Settlement::NotSent | Settlement::NothingRan);
         if is_sending && proves_nothing_ran {
@@ -264,15 +259,11 @@ impl ActiveIntent {
             // after it, or a crash would leave a request that was sent as one that was not.
             let change = change(&Record::NothingRan { attempt: self.attempt() });
             let _ = in_time(store.append(&self.mark.id, &change)).await;
-            lock(&self.state).step = Step::NothingRan;
+            lock(&self.state).step = IntentStep::NothingRan;
         }
     }
 
     /// Writes the receipt.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it could not be written. It is written before the next intent is begun.
     pub(crate) async fn accepted(&self, receipt: Receipt) -> Result<(), StoreError> {
         let accepted = Accepted {
             kind: receipt.kind,
@@ -283,7 +274,7 @@ impl ActiveIntent {
         let mut change = change(&Record::Accepted(accepted.clone()));
         let reserved = {
             let mut state = lock(&self.state);
-            state.step = Step::Settled;
+            state.step = IntentStep::Settled;
             let reserved = state.reserved;
             if let (Some(reserved), Some(price)) = (&mut state.reserved, accepted.price_usd) {
                 *reserved = price;
@@ -304,7 +295,7 @@ impl ActiveIntent {
     /// Writes what the last error of a submit says of it, with all its attempts. Returns what that is.
     pub(crate) async fn failed(&self, error: &Error) -> Settlement {
         let settlement = settle(error, self.earlier);
-        if matches!(lock(&self.state).step, Step::Planned(_)) {
+        if matches!(lock(&self.state).step, IntentStep::Planned(_)) {
             lock(&self.state).guard = None;
             return settlement;
         }
@@ -345,10 +336,6 @@ impl ActiveIntent {
     }
 
     /// Writes how what was submitted ended. `charge` is what it cost, if that is known.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it could not be written. It is written before the next intent is begun.
     pub(crate) async fn ended(&self, status: &str, charge: Option<Usd>) -> Result<(), StoreError> {
         let reserved = lock(&self.state).reserved;
         let ended = Record::Ended(Ended { status: status.to_owned(), charge_usd: charge });
@@ -357,10 +344,6 @@ impl ActiveIntent {
     }
 
     /// Writes that the application has what it needs of the outcome.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it could not be written.
     pub(crate) async fn acknowledge(&self) -> Result<()> {
         self.mark.journal.write_unwritten().await?;
         let store = &self.mark.journal.shared.store;
@@ -426,10 +409,6 @@ pub(super) fn reserved(intent: &Intent) -> Option<Usd> {
 
 impl Journal {
     /// Writes what could not be written before.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it still cannot be written.
     pub(super) async fn write_unwritten(&self) -> Result<(), StoreError> {
         if lock(&self.shared.unwritten).is_empty() {
             return Ok(());
@@ -438,9 +417,7 @@ impl Journal {
         let _turn = in_time(async { Ok(self.shared.writing.lock().await) }).await?;
         loop {
             let next = lock(&self.shared.unwritten).front().cloned();
-            let Some((id, change)) = next else {
-                return Ok(());
-            };
+            let Some((id, change)) = next else { return Ok(()) };
             match in_time(self.shared.store.append(&id, &change)).await {
                 Err(error) if !error.is_not_owner() && !error.is_not_found() => return Err(error),
                 _ => drop(lock(&self.shared.unwritten).pop_front()),

@@ -86,9 +86,7 @@ pub(super) fn decide(
         }),
         _ => intents.into_iter().rfind(|intent| !is_released(intent)),
     };
-    let Some(intent) = found else {
-        return Decision::Begin(next);
-    };
+    let Some(intent) = found else { return Decision::Begin(next) };
     let intent = Box::new(intent);
     let progress = &intent.progress;
     let Some(facts) = intent.readable_facts() else {
@@ -125,9 +123,7 @@ pub(super) fn undecided_reason(
     intent: &Intent,
     key_retention: Duration,
 ) -> Option<UndecidedReason> {
-    let Some(facts) = intent.readable_facts() else {
-        return Some(UndecidedReason::NewerVersion);
-    };
+    let Some(facts) = intent.readable_facts() else { return Some(UndecidedReason::NewerVersion) };
     if intent.progress.accepted_without_id {
         Some(UndecidedReason::AcceptedWithoutId)
     } else if intent.progress.nothing_ran {

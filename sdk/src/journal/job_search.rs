@@ -34,9 +34,7 @@ impl Journal {
         let list: Call<Page<Job>> = Call::list::<&str>(core, Operation::JobsList, &[]);
         let mut jobs = list.items();
         while let Some(job) = jobs.next().await {
-            let Ok(job) = job else {
-                return false;
-            };
+            let Ok(job) = job else { return false };
             let entry = job.metadata.as_ref().and_then(|metadata| metadata.get(ENTRY));
             if entry.and_then(Value::as_str) == Some(key.as_str()) {
                 let (kind, charge_usd) = (ResourceKind::Job, job.price_usd);

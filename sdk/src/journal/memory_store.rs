@@ -25,20 +25,20 @@ type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 /// its last clone is dropped.
 #[derive(Clone)]
 pub struct MemoryStore {
-    shared: Arc<Shared>,
+    shared: Arc<SharedIntents>,
     owner: Arc<()>,
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct SharedIntents {
+    state: Mutex<Intents>,
     changed: Notify,
     clock: Clock,
 }
 
 #[derive(Default)]
-struct State {
+struct Intents {
     /// The intents by their position in lists.
-    intents: BTreeMap<u64, Intent>,
+    intents: BTreeMap<u64, MemoryIntent>,
     ids: HashMap<IntentId, u64>,
     /// The positions of the intents of each submission, by ascending generation.
     submissions: HashMap<SubmissionKey, Vec<u64>>,
@@ -46,7 +46,7 @@ struct State {
     last_position: u64,
 }
 
-struct Intent {
+struct MemoryIntent {
     begun: NewIntent,
     begun_at: SystemTime,
     owner: Weak<()>,
@@ -67,7 +67,7 @@ impl MemoryStore {
     #[doc(hidden)]
     #[must_use]
     pub fn with_clock(clock: Arc<dyn Fn() -> SystemTime + Send + Sync>) -> Self {
-        let shared = Shared { state: Mutex::default(), changed: Notify::new(), clock };
+        let shared = SharedIntents { state: Mutex::default(), changed: Notify::new(), clock };
         Self { shared: Arc::new(shared), owner: Arc::default() }
     }
 
@@ -85,7 +85,7 @@ impl MemoryStore {
         intent.expect("it was begun").owner = Arc::downgrade(&self.owner);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, Intents> {
         let state = self.shared.state.lock();
         state.unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,11 +94,11 @@ impl MemoryStore {
         (self.shared.clock)()
     }
 
-    fn owns(&self, intent: &Intent) -> bool {
+    fn owns(&self, intent: &MemoryIntent) -> bool {
         std::ptr::eq(intent.owner.as_ptr(), Arc::as_ptr(&self.owner))
     }
 
-    fn stored(&self, intent: &Intent) -> StoredIntent {
+    fn stored(&self, intent: &MemoryIntent) -> StoredIntent {
         let owner = match intent.owner.strong_count() {
             _ if self.owns(intent) => Owner::This,
             0 => Owner::Gone,
@@ -144,7 +144,7 @@ impl MemoryStore {
             totals.replace(Hold::default(), hold);
         }
         let begun_at = self.now();
-        let intent = Intent {
+        let intent = MemoryIntent {
             begun: new.clone(),
             begun_at,
             owner: Arc::downgrade(&self.owner),
@@ -246,12 +246,12 @@ impl MemoryStore {
     }
 }
 
-impl State {
-    fn get(&self, id: &IntentId) -> Option<&Intent> {
+impl Intents {
+    fn get(&self, id: &IntentId) -> Option<&MemoryIntent> {
         self.intents.get(self.ids.get(id)?)
     }
 
-    fn of_submission(&self, submission: &SubmissionKey) -> impl Iterator<Item = &Intent> {
+    fn of_submission(&self, submission: &SubmissionKey) -> impl Iterator<Item = &MemoryIntent> {
         let positions = self.submissions.get(submission).into_iter().flatten();
         positions.filter_map(|position| self.intents.get(position))
     }

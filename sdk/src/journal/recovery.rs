@@ -154,9 +154,7 @@ impl<S: ClientSurface> Client<S> {
         // Another process may have gone on with it, and ended, since it was read.
         let claimed = in_time(journal.shared.store.claim(&intent.stored.id)).await?;
         let is_ours = |it: &StoredIntent| it.owner == Owner::This && !it.phase.is_closed();
-        let Some(claimed) = claimed.filter(is_ours) else {
-            return Ok(None);
-        };
+        let Some(claimed) = claimed.filter(is_ours) else { return Ok(None) };
         let mut intent = Intent::read(claimed);
         if journal.searches_jobs
             && intent.progress.accepted.is_none()

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
-use super::active_intent::{ActiveIntent, ActiveMark, State, Step, reserved};
+use super::active_intent::{ActiveIntent, ActiveMark, IntentProgress, IntentStep, reserved};
 use super::decision::{Candidate, Decision, Reuse, UndecidedReason, decide};
 use super::error::{JournalError, Undecided};
 use super::fingerprint::{Fingerprint, hex};
@@ -64,10 +64,6 @@ pub(crate) enum Start {
 
 impl Journal {
     /// Decides what is done about a submit. `cost` is only asked for what is submitted anew.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the submit must not be sent, or if the store fails.
     pub(crate) async fn start<'a>(
         &self,
         request: JournaledRequest,
@@ -179,9 +175,7 @@ impl Journal {
     /// Refuses what does not fit into its budget, before it waits for the rate limit. Whether it fits
     /// when it is sent is decided by the store.
     async fn check_budget(&self, reservation: Option<&Reservation>) -> Result<()> {
-        let Some(reservation) = reservation else {
-            return Ok(());
-        };
+        let Some(reservation) = reservation else { return Ok(()) };
         let totals = self.budget(&reservation.budget).await?;
         match totals.fits(reservation) {
             true => Ok(()),
@@ -235,8 +229,8 @@ impl Journal {
             facts: facts.to_json(),
             reservation: cost.reservation,
         };
-        let state = State {
-            step: Step::Planned(Box::new(intent.clone())),
+        let state = IntentProgress {
+            step: IntentStep::Planned(Box::new(intent.clone())),
             attempt: 0,
             reserved,
             accepted: None,
@@ -261,12 +255,10 @@ impl Journal {
             conflict_proves_arrival: !facts.is_key_chosen
                 && !facts.is_same_body(&request.fingerprint),
         };
-        let step = match intent.progress.nothing_ran {
-            true => Step::NothingRan,
-            false => Step::Sending,
-        };
+        let step =
+            if intent.progress.nothing_ran { IntentStep::NothingRan } else { IntentStep::Sending };
         let attempt = intent.progress.attempt;
-        let state = State {
+        let state = IntentProgress {
             step,
             attempt,
             reserved: reserved(intent),

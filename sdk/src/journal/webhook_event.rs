@@ -46,12 +46,8 @@ impl Journal {
     ///
     /// Returns an error if the store fails.
     pub async fn record_event(&self, event: &WebhookEvent) -> Result<Option<Entry>> {
-        let Some(outcome) = Outcome::of(event) else {
-            return Ok(None);
-        };
-        let Some(mut intent) = self.find_accepted(&outcome).await? else {
-            return Ok(None);
-        };
+        let Some(outcome) = Outcome::of(event) else { return Ok(None) };
+        let Some(mut intent) = self.find_accepted(&outcome).await? else { return Ok(None) };
         if intent.progress.ended.is_none()
             && let Some(active) = ActiveIntent::existing(self, &intent)
         {

@@ -13,7 +13,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
 use serde_json::{Map, Value};
 
-use super::error::Error;
+use super::error::McpError;
 use super::tool::{Tool, ToolCache, ToolResult};
 use super::transport::McpTransport;
 use crate::call::Core;
@@ -44,10 +44,10 @@ pub(super) const KEY_ARGUMENT: &str = "idempotency_key";
 ///
 /// ```no_run
 /// use serde_json::json;
-/// use svc_sdk::mcp::Client;
+/// use svc_sdk::mcp::McpClient;
 ///
-/// # async fn run() -> Result<(), svc_sdk::mcp::Error> {
-/// let client = Client::from_env().await?;
+/// # async fn run() -> Result<(), svc_sdk::mcp::McpError> {
+/// let client = McpClient::from_env().await?;
 /// for tool in client.tools().await?.iter() {
 ///     println!("{}", tool.name);
 /// }
@@ -56,13 +56,13 @@ pub(super) const KEY_ARGUMENT: &str = "idempotency_key";
 /// # Ok(())
 /// # }
 /// ```
-pub struct Client {
+pub struct McpClient {
     pub(super) service: RunningService<RoleClient, ClientConfig>,
     pub(super) core: Arc<Core>,
     tools: Arc<ToolCache>,
 }
 
-impl Client {
+impl McpClient {
     /// Connects to an endpoint with an API key of the developer surface.
     ///
     /// The URL must use `https`, or `http` with a loopback address.
@@ -76,15 +76,15 @@ impl Client {
     ///
     /// ```no_run
     /// use svc_sdk::ApiKey;
-    /// use svc_sdk::mcp::Client;
+    /// use svc_sdk::mcp::McpClient;
     ///
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
     /// let key = ApiKey::new("svc_dev_demo")?;
-    /// let client = Client::connect("http://127.0.0.1:4011/mcp", key).await?;
+    /// let client = McpClient::connect("http://127.0.0.1:4011/mcp", key).await?;
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn connect(url: impl Into<String>, key: ApiKey) -> Result<Self, Error> {
+    pub async fn connect(url: impl Into<String>, key: ApiKey) -> Result<Self, McpError> {
         Self::builder().url(url).api_key(key).connect().await
     }
 
@@ -94,15 +94,15 @@ impl Client {
     ///
     /// Returns an error if one of the variables is not set, and under the conditions of
     /// [`connect`](Self::connect).
-    pub async fn from_env() -> Result<Self, Error> {
+    pub async fn from_env() -> Result<Self, McpError> {
         let url = variable(URL_VARIABLE)?;
         let key = ApiKey::new(variable(API_KEY_VARIABLE)?).map_err(crate::Error::from)?;
         Self::connect(url, key).await
     }
 
     /// Returns a builder, for example to set a timeout or a custom transport.
-    pub fn builder() -> ClientBuilder {
-        ClientBuilder { url: None, client: crate::Client::builder(), account: String::new() }
+    pub fn builder() -> McpClientBuilder {
+        McpClientBuilder { url: None, client: crate::Client::builder(), account: String::new() }
     }
 
     /// Lists the tools of the endpoint.
@@ -110,9 +110,9 @@ impl Client {
     /// # Errors
     ///
     /// Returns an error if the request fails.
-    pub async fn tools(&self) -> Result<Arc<[Tool]>, Error> {
+    pub async fn tools(&self) -> Result<Arc<[Tool]>, McpError> {
         let listed = self.service.list_all_tools().await;
-        let listed = listed.map_err(Error::from_service_error)?;
+        let listed = listed.map_err(McpError::from_service_error)?;
         let tools: Arc<[Tool]> = listed.into_iter().map(Tool::from_rmcp).collect();
         self.tools.set(Arc::clone(&tools));
         Ok(tools)
@@ -125,11 +125,11 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::Tool`] if the tool rejected the call, and another error if the call was not
+    /// Returns [`McpError::Tool`] if the tool rejected the call, and another error if the call was not
     /// sent or did not receive a response that says what became of it. If the error
-    /// [is ambiguous](Error::is_ambiguous) and has an idempotency key, repeat the call with that key;
+    /// [is ambiguous](McpError::is_ambiguous) and has an idempotency key, repeat the call with that key;
     /// without one, the tool may run twice.
-    pub async fn call(&self, tool: &str, arguments: Value) -> Result<ToolResult, Error> {
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<ToolResult, McpError> {
         if self.core.journal.is_some() && self.knows(tool, Tool::is_paid).await? {
             return self.submit(tool, arguments).await;
         }
@@ -138,7 +138,7 @@ impl Client {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let result = self.service.call_tool(params).await;
         let result =
-            result.map_err(|error| Error::from_service_error(error).with_key(key.as_ref()))?;
+            result.map_err(|error| McpError::from_service_error(error).with_key(key.as_ref()))?;
         ToolResult::from_reply(tool, result, key)
     }
 
@@ -154,7 +154,7 @@ impl Client {
         &self,
         tool: &str,
         arguments: &mut Map<String, Value>,
-    ) -> Result<Option<IdempotencyKey>, Error> {
+    ) -> Result<Option<IdempotencyKey>, McpError> {
         if let Some(key) = key_of(arguments)? {
             return Ok(Some(key));
         }
@@ -167,12 +167,12 @@ impl Client {
     }
 
     /// Returns whether a tool accepts an idempotency key.
-    pub(super) async fn accepts_key(&self, tool: &str) -> Result<bool, Error> {
+    pub(super) async fn accepts_key(&self, tool: &str) -> Result<bool, McpError> {
         self.knows(tool, |tool| tool.has_argument(KEY_ARGUMENT)).await
     }
 
     /// Returns whether there is a tool of that name for which something holds.
-    async fn knows(&self, name: &str, holds: impl Fn(&Tool) -> bool) -> Result<bool, Error> {
+    async fn knows(&self, name: &str, holds: impl Fn(&Tool) -> bool) -> Result<bool, McpError> {
         let tools = match self.tools.get() {
             Some(tools) => tools,
             None => self.tools().await?,
@@ -182,7 +182,7 @@ impl Client {
 }
 
 /// Returns the arguments of a call.
-pub(super) fn object(arguments: Value) -> Result<Map<String, Value>, Error> {
+pub(super) fn object(arguments: Value) -> Result<Map<String, Value>, McpError> {
     match arguments {
         Value::Object(arguments) => Ok(arguments),
         Value::Null => Ok(Map::new()),
@@ -194,29 +194,31 @@ pub(super) fn object(arguments: Value) -> Result<Map<String, Value>, Error> {
 }
 
 /// Returns the idempotency key that the caller chose.
-pub(super) fn key_of(arguments: &Map<String, Value>) -> Result<Option<IdempotencyKey>, Error> {
+pub(super) fn key_of(arguments: &Map<String, Value>) -> Result<Option<IdempotencyKey>, McpError> {
     let key = arguments.get(KEY_ARGUMENT);
     let key = key.map(|key| key.as_str().unwrap_or_default().parse());
     Ok(key.transpose().map_err(crate::Error::from)?)
 }
 
-impl fmt::Debug for Client {
+impl fmt::Debug for McpClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client").field("url", &self.core.base_url.as_str()).finish_non_exhaustive()
+        f.debug_struct("McpClient")
+            .field("url", &self.core.base_url.as_str())
+            .finish_non_exhaustive()
     }
 }
 
-/// A builder for [`Client`].
+/// A builder for [`McpClient`].
 ///
 /// # Examples
 ///
 /// ```no_run
 /// use std::time::Duration;
 /// use svc_sdk::ApiKey;
-/// use svc_sdk::mcp::Client;
+/// use svc_sdk::mcp::McpClient;
 ///
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-/// let client = Client::builder()
+/// let client = McpClient::builder()
 ///     .url("http://127.0.0.1:4011/mcp")
 ///     .api_key(ApiKey::new("svc_dev_demo")?)
 ///     .timeout(Duration::from_secs(30))
@@ -227,13 +229,13 @@ impl fmt::Debug for Client {
 /// ```
 #[must_use = "a builder does nothing until `connect` is called"]
 #[derive(Debug)]
-pub struct ClientBuilder {
+pub struct McpClientBuilder {
     url: Option<String>,
     client: crate::ClientBuilder<Developer>,
     account: String,
 }
 
-impl ClientBuilder {
+impl McpClientBuilder {
     /// Sets the URL of the endpoint, which is required.
     ///
     /// It must use `https`, or `http` with a loopback address.
@@ -306,7 +308,7 @@ impl ClientBuilder {
     }
 
     /// Sets the journal, in which each call of a paid tool is written down before it is sent. See
-    /// [`Client::submit`].
+    /// [`McpClient::submit`].
     pub fn journal(mut self, journal: Journal) -> Self {
         self.client = self.client.journal(journal);
         self
@@ -325,7 +327,7 @@ impl ClientBuilder {
     ///
     /// Returns an error if the URL is missing or not valid, if the endpoint cannot be reached, or
     /// if it rejects the key.
-    pub async fn connect(self) -> Result<Client, Error> {
+    pub async fn connect(self) -> Result<McpClient, McpError> {
         let url = self.url.ok_or_else(|| {
             crate::Error::configuration(format!(
                 "the MCP URL is missing: set {URL_VARIABLE}, or call `url`"
@@ -344,7 +346,7 @@ impl ClientBuilder {
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
         };
         let service = client.serve_with_lifecycle(transport, lifecycle).await;
-        Ok(Client { service: service.map_err(Error::from_initialize_error)?, core, tools })
+        Ok(McpClient { service: service.map_err(McpError::from_initialize_error)?, core, tools })
     }
 }
 

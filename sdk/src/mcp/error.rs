@@ -14,7 +14,7 @@ use crate::types::{ErrorBody, IdempotencyKey};
 /// An error of the MCP client.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Error {
+pub enum McpError {
     /// The tool rejected the call and did not run.
     ///
     /// A tool that reports an error of the server, or no error of the service's, may have run: that
@@ -47,7 +47,7 @@ pub struct ToolError {
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
-impl Error {
+impl McpError {
     /// Returns the service's error code, if it sent one.
     #[must_use]
     pub fn code(&self) -> Option<&ErrorCode> {
@@ -141,13 +141,13 @@ impl Error {
     }
 }
 
-impl From<crate::Error> for Error {
+impl From<crate::Error> for McpError {
     fn from(error: crate::Error) -> Self {
         Self::Request(error)
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for McpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tool(error) => error.fmt(f),
@@ -159,7 +159,7 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
+impl std::error::Error for McpError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Request(error) => error.source(),

@@ -1,6 +1,6 @@
 //! Client for the service's MCP endpoint.
 //!
-//! [`Client`] lists and calls the tools of the endpoint. The protocol is implemented by [`rmcp`]:
+//! [`McpClient`] lists and calls the tools of the endpoint. The protocol is implemented by [`rmcp`]:
 //! the current revision, with a fallback to the previous one if the endpoint does not support it.
 //! Its messages are sent like every other request of this crate, with the same credential, rate
 //! limit and retry rules.
@@ -10,8 +10,8 @@
 //! ```no_run
 //! use serde_json::json;
 //!
-//! # async fn run() -> Result<(), svc_sdk::mcp::Error> {
-//! let client = svc_sdk::mcp::Client::from_env().await?;
+//! # async fn run() -> Result<(), svc_sdk::mcp::McpError> {
+//! let client = svc_sdk::mcp::McpClient::from_env().await?;
 //! let result = client
 //!     .call("image_generate", json!({"prompt": "a red fox", "max_spend_usd": 0.05}))
 //!     .await?;
@@ -21,7 +21,7 @@
 //! ```
 //!
 //! With a [`journal`](crate::journal), a call of a paid tool is paid for once, whatever crashes:
-//! [`Client::submit`].
+//! [`McpClient::submit`].
 //!
 //! [`rmcp`]: https://docs.rs/rmcp
 
@@ -33,8 +33,8 @@ mod submit;
 mod tool;
 mod transport;
 
-pub use self::client::{Client, ClientBuilder};
-pub use self::error::{Error, ToolError};
+pub use self::client::{McpClient, McpClientBuilder};
+pub use self::error::{McpError, ToolError};
 pub use self::submit::ToolCall;
 pub use self::tool::{ResourceLink, Tool, ToolResult};
 

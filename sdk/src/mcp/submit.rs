@@ -9,8 +9,8 @@ use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ServerR
 use rmcp::service::ServiceError;
 use serde_json::{Map, Value};
 
-use super::client::{Client, KEY_ARGUMENT, key_of, object};
-use super::error::Error;
+use super::client::{KEY_ARGUMENT, McpClient, key_of, object};
+use super::error::McpError;
 use super::tool::ToolResult;
 use crate::call::deadline::Deadline;
 use crate::call::submit::{check_submission_id, key_fingerprint};
@@ -20,7 +20,7 @@ use crate::journal::{
     Reuse, Start,
 };
 
-impl Client {
+impl McpClient {
     /// Calls a tool through a [journal](crate::journal), so that it is paid for once: the client's
     /// journal, or that of [`ToolCall::journal`].
     ///
@@ -30,9 +30,9 @@ impl Client {
     ///
     /// ```no_run
     /// use serde_json::json;
-    /// use svc_sdk::mcp::Client;
+    /// use svc_sdk::mcp::McpClient;
     ///
-    /// # async fn run(client: Client, order: &str) -> Result<(), Box<dyn std::error::Error>> {
+    /// # async fn run(client: McpClient, order: &str) -> Result<(), Box<dyn std::error::Error>> {
     /// let arguments = json!({"prompt": "a red fox", "max_spend_usd": 0.05});
     /// let result = client.submit("image_generate", arguments).submission_id(order).await?;
     /// // Store the result, then:
@@ -47,11 +47,11 @@ impl Client {
 
 /// A call of a tool that is written to a journal before it is sent, so that it is paid for once.
 ///
-/// Returned by [`Client::submit`]. Awaiting it makes the call. If the tool was called before under the
+/// Returned by [`McpClient::submit`]. Awaiting it makes the call. If the tool was called before under the
 /// same submission id, the result has only the id of what it made: `job_id`, `run_id` or `queue_id`.
 #[must_use = "a call does nothing until it is awaited"]
 pub struct ToolCall<'a> {
-    client: &'a Client,
+    client: &'a McpClient,
     tool: String,
     arguments: Value,
     journal: Option<Journal>,
@@ -61,7 +61,7 @@ pub struct ToolCall<'a> {
 }
 
 impl<'a> ToolCall<'a> {
-    pub(super) fn new(client: &'a Client, tool: &str, arguments: Value) -> Self {
+    pub(super) fn new(client: &'a McpClient, tool: &str, arguments: Value) -> Self {
         Self {
             client,
             tool: tool.to_owned(),
@@ -98,7 +98,7 @@ impl<'a> ToolCall<'a> {
         self
     }
 
-    async fn send(self) -> Result<ToolResult, Error> {
+    async fn send(self) -> Result<ToolResult, McpError> {
         let core = &self.client.core;
         let Some(journal) = &self.journal else {
             let error = crate::Error::configuration("a submit of a tool needs a journal");
@@ -143,7 +143,7 @@ impl<'a> ToolCall<'a> {
                 arguments.insert(KEY_ARGUMENT.to_owned(), intent.key().as_str().into());
             }
             match self.send_once(arguments, &intent).await {
-                Err(Error::Request(error))
+                Err(McpError::Request(error))
                     if matches!(error.journal(), Some(JournalError::GenerationTaken)) => {}
                 Err(error) => return Err(error.with_key(Some(intent.key()))),
                 Ok(result) => return Ok(result),
@@ -156,15 +156,15 @@ impl<'a> ToolCall<'a> {
         &self,
         arguments: Map<String, Value>,
         intent: &Arc<ActiveIntent>,
-    ) -> Result<ToolResult, Error> {
+    ) -> Result<ToolResult, McpError> {
         let params = CallToolRequestParams::new(self.tool.clone()).with_arguments(arguments);
         let mut request = CallToolRequest::new(params);
         request.extensions.insert(Arc::clone(intent));
         let request = ClientRequest::CallToolRequest(request);
         let result = match self.client.service.peer().send_request(request).await {
             Ok(ServerResult::CallToolResult(result)) => result,
-            Ok(_) => return Err(Error::from_service_error(ServiceError::UnexpectedResponse)),
-            Err(error) => return Err(Error::from_service_error(error)),
+            Ok(_) => return Err(McpError::from_service_error(ServiceError::UnexpectedResponse)),
+            Err(error) => return Err(McpError::from_service_error(error)),
         };
         let result = ToolResult::from_reply(&self.tool, result, Some(intent.key().clone()))?;
         Ok(result.with_intent(Arc::clone(intent)))
@@ -172,7 +172,7 @@ impl<'a> ToolCall<'a> {
 }
 
 impl<'a> IntoFuture for ToolCall<'a> {
-    type Output = Result<ToolResult, Error>;
+    type Output = Result<ToolResult, McpError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 
     fn into_future(self) -> Self::IntoFuture {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{Client, Error, ToolResult};
+use super::{McpClient, McpError, ToolResult};
 use crate::journal::{
     EntryState, Journal, JournalError, MemoryStore, ReleaseReason, ResourceKind, Reuse,
     UndecidedReason, lock,
@@ -114,7 +114,7 @@ impl Transport for EndpointTransport {
 struct Test {
     endpoint: Arc<Endpoint>,
     journal: Journal,
-    client: Client,
+    client: McpClient,
 }
 
 impl Test {
@@ -122,7 +122,7 @@ impl Test {
         let endpoint = Arc::new(Endpoint::default());
         lock(&endpoint.answers).extend(answers);
         let journal = Journal::with_store(MemoryStore::new());
-        let client = Client::builder()
+        let client = McpClient::builder()
             .url("https://mcp.example/mcp")
             .api_key(ApiKey::new("canary-key").unwrap())
             .transport(Arc::new(EndpointTransport(Arc::clone(&endpoint))))
@@ -131,7 +131,7 @@ impl Test {
         Self { endpoint, journal, client: client.connect().await.unwrap() }
     }
 
-    async fn submit(&self, tool: &str, prompt: &str) -> Result<ToolResult, Error> {
+    async fn submit(&self, tool: &str, prompt: &str) -> Result<ToolResult, McpError> {
         let arguments = json!({"prompt": prompt, "max_spend_usd": 0.05});
         self.client.submit(tool, arguments).submission_id(ID).await
     }
@@ -146,14 +146,14 @@ fn job_id(result: &ToolResult) -> &str {
     structured.map_or("", |it| it["job_id"].as_str().unwrap_or_default())
 }
 
-fn journal_error(error: &Error) -> Option<&JournalError> {
+fn journal_error(error: &McpError) -> Option<&JournalError> {
     match error {
-        Error::Request(error) => error.journal(),
+        McpError::Request(error) => error.journal(),
         _ => None,
     }
 }
 
-fn undecided(error: &Error) -> Option<UndecidedReason> {
+fn undecided(error: &McpError) -> Option<UndecidedReason> {
     match journal_error(error)? {
         JournalError::Undecided(undecided) => Some(undecided.reason),
         _ => None,
@@ -196,9 +196,9 @@ async fn a_rejected_call_frees_its_submission_and_shows_the_rejection() {
             let error = test.submit(tool, "a fox").await.unwrap_err();
             let is_shown = match answer {
                 Answer::Reject(code) => {
-                    matches!(error, Error::Protocol { code: shown, .. } if i64::from(shown) == code)
+                    matches!(error, McpError::Protocol { code: shown, .. } if i64::from(shown) == code)
                 }
-                _ => matches!(error, Error::Tool(_)),
+                _ => matches!(error, McpError::Tool(_)),
             };
             assert!(is_shown && !error.is_ambiguous(), "{answer:?}: {error}");
             let refused = EntryState::Released(ReleaseReason::Refused);

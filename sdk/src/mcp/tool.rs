@@ -6,7 +6,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::error::{Error, ToolError};
+use super::error::{McpError, ToolError};
 use super::receipt::field;
 use crate::journal::{ActiveIntent, IntentId};
 use crate::types::IdempotencyKey;
@@ -118,7 +118,7 @@ pub struct ResourceLink {
 }
 
 impl ToolResult {
-    /// Returns the intent in the journal, if the call was [submitted](super::Client::submit) through one.
+    /// Returns the intent in the journal, if the call was [submitted](super::McpClient::submit) through one.
     #[must_use]
     pub fn intent_id(&self) -> Option<&IntentId> {
         self.intent.as_ref().map(|intent| intent.0.id())
@@ -157,13 +157,13 @@ impl ToolResult {
         tool: &str,
         reply: CallToolResult,
         key: Option<IdempotencyKey>,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, McpError> {
         let is_error = reply.is_error == Some(true);
         let result = Self::new(reply, key);
         match is_error {
             true => {
                 let error = ToolError::new(tool, &result.texts, result.idempotency_key);
-                Err(Error::Tool(Box::new(error)))
+                Err(McpError::Tool(Box::new(error)))
             }
             false => Ok(result),
         }

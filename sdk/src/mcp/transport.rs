@@ -33,8 +33,8 @@ pub(super) struct McpTransport {
     pub(super) tools: Arc<ToolCache>,
 }
 
-type Result<T> = std::result::Result<T, StreamableHttpError<crate::Error>>;
-type EventStream = Pin<Box<dyn Stream<Item = std::result::Result<Sse, sse_stream::Error>> + Send>>;
+type McpResult<T> = Result<T, StreamableHttpError<crate::Error>>;
+type EventStream = Pin<Box<dyn Stream<Item = Result<Sse, sse_stream::Error>> + Send>>;
 
 impl StreamableHttpClient for McpTransport {
     type Error = crate::Error;
@@ -46,7 +46,7 @@ impl StreamableHttpClient for McpTransport {
         session_id: Option<Arc<str>>,
         _: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<StreamableHttpPostResponse> {
+    ) -> McpResult<StreamableHttpPostResponse> {
         let intent = intent_of(&message);
         let message = serde_json::to_value(&message).map_err(StreamableHttpError::Deserialize)?;
         self.send(&message, session_id.as_deref(), headers, intent.as_deref())
@@ -60,7 +60,7 @@ impl StreamableHttpClient for McpTransport {
         _: Arc<str>,
         _: Option<String>,
         _: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<()> {
+    ) -> McpResult<()> {
         // The endpoint expires unused sessions, so none has to be deleted.
         Ok(())
     }
@@ -72,7 +72,7 @@ impl StreamableHttpClient for McpTransport {
         _: Option<String>,
         _: Option<String>,
         _: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<EventStream> {
+    ) -> McpResult<EventStream> {
         Err(StreamableHttpError::ServerDoesNotSupportSse)
     }
 }
@@ -135,9 +135,7 @@ impl McpTransport {
 
 /// Returns the intent of a call that is in a journal.
 fn intent_of(message: &ClientJsonRpcMessage) -> Option<Arc<ActiveIntent>> {
-    let ClientJsonRpcMessage::Request(request) = message else {
-        return None;
-    };
+    let ClientJsonRpcMessage::Request(request) = message else { return None };
     match &request.request {
         ClientRequest::CallToolRequest(call) => call.extensions.get().cloned(),
         _ => None,

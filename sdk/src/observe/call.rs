@@ -102,9 +102,7 @@ impl<'a> ObservedCall<'a> {
         error: Option<&Error>,
         retry_delay: Option<Duration>,
     ) {
-        let Some(began) = attempt.began.filter(|_| self.reports_attempts()) else {
-            return;
-        };
+        let Some(began) = attempt.began.filter(|_| self.reports_attempts()) else { return };
         let end = AttemptEnd {
             request: self.request,
             attempt: self.attempts,
@@ -176,9 +174,7 @@ impl<'a> ObservedCall<'a> {
     }
 
     fn end(&self, outcome: CallOutcome<'_>) {
-        let Some(began) = self.began else {
-            return;
-        };
+        let Some(began) = self.began else { return };
         let _entered = self.span.enter();
         let end = CallEnd {
             request: self.request,

@@ -54,10 +54,7 @@ pub(super) fn format_query(parameters: &[(String, String)], key: Option<&HeaderV
     let mut query = String::new();
     for (name, value) in parameters {
         query.push(if query.is_empty() { '?' } else { '&' });
-        let value = match is_secret_field(name) {
-            true => REDACTED.to_owned(),
-            false => redact(value, key),
-        };
+        let value = if is_secret_field(name) { REDACTED.to_owned() } else { redact(value, key) };
         // Writing to a string does not fail.
         let _ = write!(query, "{name}={value}");
     }
@@ -176,10 +173,7 @@ fn redact_url(url: &str) -> String {
         Some((_, host)) => ("…@", host),
         None => ("", authority),
     };
-    let path = match path.contains(SIGNING_SECRET_PREFIX) {
-        true => "/…",
-        false => path,
-    };
+    let path = if path.contains(SIGNING_SECRET_PREFIX) { "/…" } else { path };
     format!("{scheme}://{user}{host}{path}{hidden}")
 }
 

@@ -171,9 +171,7 @@ impl Subscriber for Recorder {
     }
 
     fn current_span(&self) -> Current {
-        let Some(id) = self.entered.lock().unwrap().last().cloned() else {
-            return Current::none();
-        };
+        let Some(id) = self.entered.lock().unwrap().last().cloned() else { return Current::none() };
         let index = usize::try_from(id.into_u64()).unwrap() - 1;
         Current::new(id, self.metadata.lock().unwrap()[index])
     }

@@ -199,10 +199,7 @@ pub(crate) fn response_body(operation: Option<Operation>, body: &[u8], key: Opti
     if !body.is_empty() && tracing::enabled!(target: "svc_sdk::body", tracing::Level::TRACE) {
         let is_secret =
             matches!(operation, Some(Operation::SigningSecretGet | Operation::SigningSecretRotate));
-        let body = match is_secret {
-            true => "[redacted]".to_owned(),
-            false => format_body(body, key),
-        };
+        let body = if is_secret { "[redacted]".to_owned() } else { format_body(body, key) };
         tracing::trace!(target: "svc_sdk::body",
 { svc.body = body},
 "response body");

@@ -221,9 +221,7 @@ impl JobPolls {
         let mut state = self.state();
         let mut answers = 0;
         for job in page {
-            let Entry::Occupied(waits) = state.listed.entry(job.id.clone()) else {
-                continue;
-            };
+            let Entry::Occupied(waits) = state.listed.entry(job.id.clone()) else { continue };
             let waits = waits.remove();
             answers += waits.len();
             // Without an answer, it is polled alone.

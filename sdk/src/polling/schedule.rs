@@ -39,10 +39,7 @@ pub(crate) fn pause_after_list(waited: Duration) -> Duration {
 /// `remaining` is the time until the limit.
 pub(crate) fn in_time(pause: Duration, remaining: Duration) -> Duration {
     let last = remaining.saturating_sub(LAST_POLL_MARGIN);
-    match pause < remaining || last < MIN_PAUSE {
-        true => pause,
-        false => last,
-    }
+    if pause < remaining || last < MIN_PAUSE { pause } else { last }
 }
 
 #[cfg(test)]

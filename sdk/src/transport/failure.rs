@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::TransportError;
 
-type BoxError = Box<dyn StdError + Send + Sync>;
+pub(super) type BoxError = Box<dyn StdError + Send + Sync>;
 
 /// Returns the error of a request without a response. With `is_connect`, no connection was
 /// established, so the request was not sent.

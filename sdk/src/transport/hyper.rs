@@ -26,12 +26,10 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::crypto::CryptoProvider;
 use tower_service::Service;
 
-use super::failure::{connection_lost, failed_to_send};
+use super::failure::{BoxError, connection_lost, failed_to_send};
 #[cfg(feature = "_tls")]
 use super::proxy::{ProxyConnector, check_environment};
 use super::{Body, ConnectionOptions, ResponseFuture, Transport, TransportError};
-
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(90);

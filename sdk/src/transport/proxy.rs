@@ -14,17 +14,13 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
+use super::failure::BoxError;
 
 /// The variables that name the proxy for https, the more specific first.
 const VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
 
 /// Checks the proxy that the environment names. [`Matcher`] ignores one that it cannot use, and
 /// connecting without it is not what was asked for.
-///
-/// # Errors
-///
-/// Returns an error that names the variable. It does not show the value, which may have a password.
 pub(super) fn check_environment(variable: impl Fn(&str) -> Option<String>) -> Result<(), String> {
     let set = VARIABLES
         .into_iter()

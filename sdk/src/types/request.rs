@@ -297,9 +297,7 @@ pub(in crate::types) fn run_options(
     communication: Option<&Communication>,
 ) -> Result<(), InvalidField> {
     super::validation::webhook_url(webhook_url)?;
-    let Some(inner) = communication.and_then(|it| it.webhook_url.as_ref()) else {
-        return Ok(());
-    };
+    let Some(inner) = communication.and_then(|it| it.webhook_url.as_ref()) else { return Ok(()) };
     super::validation::webhook_url(Some(inner)).map_err(|field| field.within("communication"))?;
     if webhook_url.is_some_and(|outer| outer != inner) {
         let reason = "must be the same as `webhook_url`";

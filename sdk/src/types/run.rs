@@ -136,9 +136,7 @@ impl RunReceipt {
     /// Returns `true` if the run completed and a later read will have its output.
     #[must_use]
     pub fn is_output_pending(&self) -> bool {
-        let Some(error) = self.output_error.as_ref().or(self.error.as_ref()) else {
-            return false;
-        };
+        let Some(error) = self.output_error.as_ref().or(self.error.as_ref()) else { return false };
         self.status == RunStatus::Completed
             && self.output.is_none()
             && error.code == ErrorCode::OutputExtractionFailed

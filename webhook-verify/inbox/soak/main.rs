@@ -105,9 +105,7 @@ impl Options {
 
 /// Runs the soak. Returns whether every event was handled.
 async fn soak(options: &Options) -> bool {
-    let Some(server) = Server::start(options.store) else {
-        return true;
-    };
+    let Some(server) = Server::start(options.store) else { return true };
     let folder = tempfile::tempdir().unwrap();
     let start = Instant::now();
     let events = options.deliveries * 100 / (100 + DUPLICATES);

@@ -65,9 +65,7 @@ impl Sender {
                 let mut connection = None;
                 loop {
                     let number = sender.next.fetch_add(1, Ordering::Relaxed);
-                    let Some(event) = sender.order.get(number) else {
-                        return;
-                    };
+                    let Some(event) = sender.order.get(number) else { return };
                     sender.deliver(number, *event, &mut connection).await;
                 }
             });

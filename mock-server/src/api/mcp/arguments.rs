@@ -45,9 +45,7 @@ impl Arguments {
 
     /// Removes the spend limit of the call.
     pub(super) fn take_max_spend(&mut self) -> Result<Option<Usd>, ApiError> {
-        let Some(max_spend) = self.0.remove("max_spend_usd") else {
-            return Ok(None);
-        };
+        let Some(max_spend) = self.0.remove("max_spend_usd") else { return Ok(None) };
         let amount = max_spend
             .as_number()
             .and_then(|amount| amount.to_string().parse().ok())

@@ -18,7 +18,6 @@ next_poll_after_seconds between polls, until terminal is true, then call jobs_re
 run_result. Set max_spend_usd to limit the cost of a call. If the outcome of a call is unknown, \
 repeat it with the same idempotency_key.";
 
-/// Handles a request and returns its result.
 pub(super) fn handle(
     request: &mut McpRequest<'_>,
     revision: Revision,

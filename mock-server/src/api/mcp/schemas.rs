@@ -25,7 +25,6 @@ const GENERATION_FIELDS: [&str; 10] = [
     "num_images",
 ];
 
-/// What a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ToolAction {
     /// Submits a job with this operation.

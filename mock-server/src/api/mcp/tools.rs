@@ -5,7 +5,6 @@ use svc_sdk::contract::Operation;
 
 use super::schemas::{self, ToolAction};
 
-/// A tool of the MCP server.
 #[derive(Debug)]
 pub(super) struct Tool {
     pub(super) name: &'static str,

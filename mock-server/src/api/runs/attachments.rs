@@ -26,9 +26,7 @@ pub(super) struct Attachments {
 impl Attachments {
     /// Reads the field `attachments`. An absent field is an empty list.
     pub(super) fn parse(fields: Fields<'_>) -> Result<Self, ApiError> {
-        let Some(value) = fields.value("attachments") else {
-            return Ok(Self::default());
-        };
+        let Some(value) = fields.value("attachments") else { return Ok(Self::default()) };
         let Some(items) = value.as_array() else {
             let message = "`attachments` must be an array";
             return Err(ApiError::new(ErrorCode::InvalidAttachment, message));
@@ -60,9 +58,7 @@ impl Attachments {
 
     /// Returns an error if an attachment cannot be fetched.
     pub(super) fn check_reachable(self) -> Result<(), ApiError> {
-        let Some(index) = self.unreachable else {
-            return Ok(());
-        };
+        let Some(index) = self.unreachable else { return Ok(()) };
         let message = format!("`attachments[{index}]` could not be fetched");
         let error = ApiError::new(ErrorCode::AttachmentFetchFailed, message);
         Err(with_index(error, index))
@@ -80,9 +76,7 @@ fn validate(item: &Value, references: References<'_>) -> Result<Attachment, ApiE
         let message = format!("attachment {problem}");
         ApiError::new(ErrorCode::InvalidAttachment, message)
     };
-    let Some(fields) = item.as_object() else {
-        return Err(invalid("must be an object"));
-    };
+    let Some(fields) = item.as_object() else { return Err(invalid("must be an object")) };
     if let Some(name) = fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
         let name: String = name.chars().take(100).collect();
         return Err(invalid(&format!("has an unknown field `{name}`")));

@@ -10,13 +10,10 @@ use crate::api::fields::Fields;
 pub(in crate::api) const FIELDS: [&str; 4] =
     ["mode", "webhook_url", "wait_timeout_seconds", "communication"];
 
-/// Reads the communication fields and returns the webhook URL.
 pub(in crate::api) fn webhook_url(fields: Fields<'_>) -> Result<Option<String>, ApiError> {
     let mode = mode(fields)?;
     let url = fields.webhook_url("webhook_url")?;
-    let Some(inner) = fields.object("communication")? else {
-        return check_mode(fields, mode, url);
-    };
+    let Some(inner) = fields.object("communication")? else { return check_mode(fields, mode, url) };
     let inner = fields.within("communication.", inner);
     let is_known = |name: &str| FIELDS.contains(&name) && name != "communication";
     inner.deny_unknown(is_known, "the communication fields")?;

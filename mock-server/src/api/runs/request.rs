@@ -143,9 +143,7 @@ pub(in crate::api) fn check_funds(
         let error = ApiError::new(code, message);
         return Err(error.detail("workspace_id", json!(request.workspace())));
     }
-    let Some(first) = configs.first() else {
-        return Ok(());
-    };
+    let Some(first) = configs.first() else { return Ok(()) };
     let required: Usd = configs.iter().map(RunConfig::max_cost).sum();
     let covered = request.state.ledger.covers(&first.account(), required);
     covered.map_err(|shortfall| insufficient_funds(request.host, required, shortfall.available))
@@ -179,9 +177,7 @@ fn validate_input(fields: Fields<'_>, input: Option<&Map<String, Value>>) -> Res
 }
 
 fn validate_model(fields: Fields<'_>) -> Result<(), ApiError> {
-    let Some(model) = fields.text("model")? else {
-        return Ok(());
-    };
+    let Some(model) = fields.text("model")? else { return Ok(()) };
     let mut known = [Router::Image, Router::Video]
         .into_iter()
         .flat_map(models::for_router)

@@ -39,9 +39,7 @@ impl Ledger {
         else {
             return;
         };
-        let Some(account) = self.accounts.get_mut(&workspace) else {
-            return;
-        };
+        let Some(account) = self.accounts.get_mut(&workspace) else { return };
         account.entries.remove(&seq);
         let carried = account.carried_forward.get_or_insert_default();
         let sum = match kind {

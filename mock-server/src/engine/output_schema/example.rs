@@ -20,9 +20,7 @@ pub(crate) fn example(schema: &Value, url: &str) -> Value {
 
 /// Returns `true` if the schema or one of its subschemas has the format `uri`.
 pub(crate) fn asks_for_a_url(schema: &Value) -> bool {
-    let Some(keywords) = schema.as_object() else {
-        return false;
-    };
+    let Some(keywords) = schema.as_object() else { return false };
     let has_uri = keywords.get("format").is_some_and(|format| format == "uri");
     let properties = keywords.get("properties").and_then(Value::as_object);
     let children = properties.into_iter().flat_map(Map::values);
@@ -38,9 +36,7 @@ struct ExampleBuilder<'u> {
 impl ExampleBuilder<'_> {
     fn build(&mut self, schema: &Value) -> Value {
         self.reduce_remaining(1);
-        let Some(keywords) = schema.as_object() else {
-            return Value::Null;
-        };
+        let Some(keywords) = schema.as_object() else { return Value::Null };
         let values = keywords.get("enum").and_then(Value::as_array);
         let fitting = values.map(|values| {
             let mut tried = values.iter().take(MAX_ENUM_TRIES);

@@ -15,9 +15,7 @@ pub(crate) fn fit(value: &Value, schema: &Value) -> Vec<Violation> {
 }
 
 fn fit_at(value: &Value, schema: &Value, path: &str, violations: &mut Vec<Violation>) {
-    let Some(keywords) = schema.as_object() else {
-        return;
-    };
+    let Some(keywords) = schema.as_object() else { return };
     let mut add =
         |rule: &str, message: String| violations.push(Violation::new(path, rule, message));
     if let Some(name) = keywords.get("type").and_then(Value::as_str)

@@ -178,7 +178,7 @@ proptest! {
         // Bounds that exclude each other are valid JSON Schema.
         prop_assert!(violations.iter().all(|it| it.rule == bounds), "{:?}", violations);
         prop_assert!(jsonschema::draft202012::meta::is_valid(&schema));
-        prop_assert_eq!(OutputSchema::new(schema).is_ok(), violations.is_empty());
+        prop_assert!(OutputSchema::new(schema).is_ok());
     }
 
     #[test]

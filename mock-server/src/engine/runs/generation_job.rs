@@ -44,10 +44,7 @@ impl Run {
         };
         Some(GenerationJob {
             id: self.id.replacen("run", "job", 1),
-            status: match is_canceled {
-                true => JobStatus::Canceled,
-                false => JobStatus::Processing,
-            },
+            status: if is_canceled { JobStatus::Canceled } else { JobStatus::Processing },
             started_at,
             updated_at: if is_canceled { until } else { started_at },
         })

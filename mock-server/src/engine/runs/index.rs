@@ -86,9 +86,7 @@ impl Runs {
         run_error: Option<RunError>,
         at: Time,
     ) {
-        let Some(run) = self.runs.get_mut(number) else {
-            return;
-        };
+        let Some(run) = self.runs.get_mut(number) else { return };
         if status.is_terminal() {
             self.in_flight.remove(&number);
         }

@@ -116,9 +116,7 @@ impl State {
     }
 
     pub(crate) fn start_run(&mut self, number: usize, at: Time) {
-        let Some(run) = self.runs.get_mut(number) else {
-            return;
-        };
+        let Some(run) = self.runs.get_mut(number) else { return };
         if run.status != RunStatus::Queued {
             return;
         }
@@ -133,9 +131,7 @@ impl State {
     /// Captures the current piece and reserves the next one. The run fails if the next piece would
     /// exceed the cap or the balance.
     pub(crate) fn advance_run(&mut self, number: usize, tenths: u8, at: Time) {
-        let Some(run) = self.runs.get_mut(number) else {
-            return;
-        };
+        let Some(run) = self.runs.get_mut(number) else { return };
         if tenths == ARTIFACTS_READY_TENTH {
             run.artifacts_ready = true;
         }
@@ -164,12 +160,8 @@ impl State {
     }
 
     fn reserve_piece(&mut self, number: usize, at: Time) {
-        let Some(run) = self.runs.get(number) else {
-            return;
-        };
-        let Some(amount) = run.spend.next_piece() else {
-            return;
-        };
+        let Some(run) = self.runs.get(number) else { return };
+        let Some(amount) = run.spend.next_piece() else { return };
         let cap = run.config.cap;
         let is_within_cap = run.spend.billable().checked_add(amount).is_some_and(|sum| sum <= cap);
         let failure = if !is_within_cap {
@@ -209,9 +201,7 @@ impl State {
         run_error: Option<RunError>,
         at: Time,
     ) {
-        let Some(run) = self.runs.get(number) else {
-            return;
-        };
+        let Some(run) = self.runs.get(number) else { return };
         if run.status.is_terminal() {
             return;
         }
@@ -243,9 +233,7 @@ impl State {
         amount: Usd,
         at: Time,
     ) -> Result<(), InsufficientBalance> {
-        let Some(run) = self.runs.get(number) else {
-            return Ok(());
-        };
+        let Some(run) = self.runs.get(number) else { return Ok(()) };
         let subject = Subject::Run(run.id.as_str().into());
         let id = self.rng.id("ent");
         self.ledger.book(&run.config.account(), id, kind, amount, subject, at)

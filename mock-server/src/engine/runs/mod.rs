@@ -94,7 +94,6 @@ pub(crate) struct RunConfig {
     pub(crate) outages: u32,
     /// The schema of the output.
     pub(crate) schema: Option<Value>,
-    /// Whether the run creates an image.
     pub(crate) makes_image: bool,
     pub(crate) webhook_url: Option<String>,
 }

@@ -64,9 +64,7 @@ impl State {
         let mut deliveries = Vec::new();
         for number in numbers {
             let id = DeliveryId { generation, number };
-            let Some(delivery) = self.delivery(id, hosts) else {
-                continue;
-            };
+            let Some(delivery) = self.delivery(id, hosts) else { continue };
             self.webhook_queue.start_attempt(delivery.clone());
             if destination::webhook(&delivery.url, &self.host_addresses).is_ok() {
                 deliveries.push(delivery);
@@ -116,9 +114,7 @@ impl State {
         if !self.webhook_queue.is_in_flight(number) {
             return;
         }
-        let Some((task, Some(delivery))) = self.webhook_queue.remove(number) else {
-            return;
-        };
+        let Some((task, Some(delivery))) = self.webhook_queue.remove(number) else { return };
         if let Some(subject) = task.subject() {
             let automatic = matches!(task, DeliveryTask::Attempt(_));
             self.update_delivery(subject, number, automatic, outcome, &delivery, hosts);
@@ -139,9 +135,7 @@ impl State {
     ) {
         let now = self.now;
         let fingerprint = fingerprint_of(delivery);
-        let Some(entry) = self.webhook_queue.entry_mut(subject) else {
-            return;
-        };
+        let Some(entry) = self.webhook_queue.entry_mut(subject) else { return };
         let delivery_state = &mut entry.state;
         delivery_state.last_status_code = outcome.status();
         delivery_state.last_error = outcome.error();

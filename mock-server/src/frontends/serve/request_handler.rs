@@ -146,9 +146,7 @@ impl RequestHandler {
         let mut discarded = 0;
         loop {
             let frame = timeout(self.body_timeout, body.frame()).await;
-            let Some(frame) = frame.map_err(|_| NoResponse::Incomplete)? else {
-                break;
-            };
+            let Some(frame) = frame.map_err(|_| NoResponse::Incomplete)? else { break };
             let frame = frame.map_err(|_| NoResponse::Incomplete)?;
             if let Ok(piece) = frame.into_data()
                 && let Err(unread) = pieces.send(piece).await
@@ -174,9 +172,7 @@ impl RequestHandler {
         let mut permit = None;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|_| NoResponse::Incomplete)?;
-            let Ok(mut data) = frame.into_data() else {
-                continue;
-            };
+            let Ok(mut data) = frame.into_data() else { continue };
             if permit.is_none() && received.len() + data.len() > SMALL_BODY_BYTES {
                 permit = self.large_bodies.acquire().await.ok();
             }

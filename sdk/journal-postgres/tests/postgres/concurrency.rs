@@ -24,9 +24,7 @@ async fn three_machines(server: &Postgres) -> [PostgresStore; 3] {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn machines_share_submissions_and_budgets() {
-    let Some(server) = Postgres::start() else {
-        return;
-    };
+    let Some(server) = Postgres::start() else { return };
     reservations_stay_within_the_limit(three_machines(&server).await).await;
     one_of_many_begins_a_generation(three_machines(&server).await).await;
     repeated_begins_are_one(three_machines(&server).await).await;

@@ -18,9 +18,7 @@ async fn begin_until_answered(store: &impl Store, intent: &NewIntent) -> Begun {
 
 #[tokio::test]
 async fn a_begin_whose_response_is_lost_is_repeated() {
-    let Some(server) = Postgres::start() else {
-        return;
-    };
+    let Some(server) = Postgres::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let socket = ".s.PGSQL.5432";
     let proxy = Proxy::unix(&folder.path().join(socket), server.folder().path().join(socket));
@@ -43,9 +41,7 @@ async fn a_begin_whose_response_is_lost_is_repeated() {
 
 #[tokio::test]
 async fn intents_and_owners_survive_a_restart_of_the_server() {
-    let Some(mut server) = Postgres::start() else {
-        return;
-    };
+    let Some(mut server) = Postgres::start() else { return };
     let address = server.new_schema().await;
     let (store, other) = tokio::join!(open(&address), open(&address));
     let intent = reserving(1, "order", 5);

@@ -22,9 +22,7 @@ async fn refusal(pool: &Pool) -> String {
 
 #[tokio::test]
 async fn a_store_is_opened() {
-    let Some(server) = Postgres::start() else {
-        return;
-    };
+    let Some(server) = Postgres::start() else { return };
     let open = PostgresStore::new(pool(&server.new_schema().await));
     drop(open.await.unwrap());
     many_create_the_tables_at_once(&server).await;

@@ -21,9 +21,7 @@ fn begin_and_be_killed(address: String) {
 
 #[tokio::test]
 async fn intents_of_a_killed_owner_are_claimed_once() {
-    let Some(server) = Postgres::start() else {
-        return;
-    };
+    let Some(server) = Postgres::start() else { return };
     let address = server.new_schema().await;
     let (running, first, second) = tokio::join!(
         open_with_short_timeout(&address),
@@ -55,9 +53,7 @@ async fn intents_of_a_killed_owner_are_claimed_once() {
 
 #[tokio::test]
 async fn an_owner_ends_with_its_last_clone() {
-    let Some(server) = Postgres::start() else {
-        return;
-    };
+    let Some(server) = Postgres::start() else { return };
     let address = server.new_schema().await;
     let (ending, other) = tokio::join!(open(&address), open(&address));
     ending.begin(&intent(1, "order")).await.unwrap();

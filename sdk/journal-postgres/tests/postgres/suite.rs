@@ -47,9 +47,7 @@ impl StoreSource for Machines {
 
 #[tokio::test]
 async fn agrees_with_the_model() {
-    let Some(server) = Postgres::start() else {
-        return;
-    };
+    let Some(server) = Postgres::start() else { return };
     for seed in 0..SEEDS {
         run_random_operations(&Machines::new(&server).await, seed).await;
     }
@@ -57,8 +55,6 @@ async fn agrees_with_the_model() {
 
 #[tokio::test]
 async fn decides_between_concurrent_begins() {
-    let Some(server) = Postgres::start() else {
-        return;
-    };
+    let Some(server) = Postgres::start() else { return };
     run_concurrent_begins(&Machines::new(&server).await).await;
 }

@@ -37,9 +37,7 @@ impl<'d> ResolvedSchema<'d> {
 
     fn resolve(document: &'d Value, schema: &'d Value, depth: usize) -> Self {
         let mut merged = Self::default();
-        let Some(fields) = schema.as_object().filter(|_| depth < MAX_DEPTH) else {
-            return merged;
-        };
+        let Some(fields) = schema.as_object().filter(|_| depth < MAX_DEPTH) else { return merged };
         if let Some(reference) = fields.get("$ref").and_then(Value::as_str) {
             merged = Self::resolve(document, resolve_reference(document, reference), depth + 1);
             merged.component = reference.rsplit('/').next();

@@ -66,9 +66,7 @@ impl<'d> Comparison<'d> {
         theirs: &ResolvedSchema<'d>,
         location: &str,
     ) {
-        let (Some(our_values), Some(their_values)) = (&ours.values, &theirs.values) else {
-            return;
-        };
+        let (Some(our_values), Some(their_values)) = (&ours.values, &theirs.values) else { return };
         for value in our_values - their_values {
             self.report(
                 Finding::new(ChangeKind::Gone, Part::EnumValue)

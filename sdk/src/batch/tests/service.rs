@@ -106,10 +106,7 @@ fn job_json(number: usize, body: &Value) -> Value {
 }
 
 fn price_of(is_short: bool) -> &'static str {
-    match is_short {
-        true => "0.0500",
-        false => "0.2000",
-    }
+    if is_short { "0.0500" } else { "0.2000" }
 }
 
 #[derive(Clone)]

@@ -115,9 +115,7 @@ impl Bucket {
                 self.window = Some(Window::from_report(report, now));
             }
         }
-        let Some(window) = &mut self.window else {
-            return;
-        };
+        let Some(window) = &mut self.window else { return };
         match retry_after {
             None => window.count_reported(),
             Some(retry_after) => window.end_at(now + retry_after),

@@ -166,10 +166,11 @@ async fn an_invalid_run_is_not_sent() {
     let no_cap = AgentCompletionCreate::new("x", Usd::ZERO);
     let refused = client.agents().run(no_cap).await;
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::InvalidRequest);
-    let schema = OutputSchema::new(serde_json::json!({"type": "object", "not": {}}));
-    let error = crate::Error::from(schema.unwrap_err());
-    assert!(error.kind() == ErrorKind::InvalidRequest && !error.may_have_been_sent());
-    assert_eq!(error.violations()[0].path, "/not");
+    for schema in [serde_json::json!([]), true.into(), "x".into()] {
+        let error = crate::Error::from(OutputSchema::new(schema).unwrap_err());
+        assert!(error.kind() == ErrorKind::InvalidRequest && !error.may_have_been_sent());
+        assert_eq!(error.violations()[0].path, "");
+    }
     assert_eq!(script.requests().len(), 0);
 }
 
@@ -180,7 +181,7 @@ async fn violations_found_by_the_service_are_read_like_local_ones() {
         r#"{"error": {"code": "output_schema_invalid", "message": "no", "details":
             {"violations": [{"path": "/not", "rule": "unsupported_keyword", "message": "m"}]}}}"#,
     )]);
-    let schema = OutputSchema::new_unchecked(serde_json::json!({"type": "object", "not": {}}));
+    let schema = OutputSchema::new(serde_json::json!({"type": "object", "not": {}})).unwrap();
     let body = body().output_schema(schema);
     let start = developer_client(&script).formats().run("fmt_1", body);
     let error = start.await.unwrap_err();

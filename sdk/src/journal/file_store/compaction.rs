@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::folder::{Folder, log_number};
-use super::index::{Entry, Index, LOG};
+use super::index::{Index, IndexEntry, LOG};
 use super::line::{Archived, Budget, Line, Opened};
 use super::log::{Log, Writer};
 use crate::journal::store::{BudgetTotals, Hold, Phase, StoreError};
@@ -57,12 +57,12 @@ pub(super) fn compact(folder: &Folder, mut log: Log) -> Result<Log, StoreError> 
     Ok(log)
 }
 
-fn is_ended(entry: &Entry) -> bool {
+fn is_ended(entry: &IndexEntry) -> bool {
     entry.file == LOG && entry.phase >= Phase::Ended
 }
 
 /// Returns the sums of the budgets without what the intents of the new log hold, whose lines add that.
-fn budgets_without(index: &Index, entries: &[Entry]) -> Vec<Budget> {
+fn budgets_without(index: &Index, entries: &[IndexEntry]) -> Vec<Budget> {
     let mut held: HashMap<u32, BudgetTotals> = HashMap::new();
     for entry in entries.iter().filter(|entry| entry.file == LOG) {
         if let Some(budget) = entry.budget() {
@@ -84,7 +84,11 @@ fn budgets_without(index: &Index, entries: &[Entry]) -> Vec<Budget> {
 }
 
 /// Writes the lines of the intents that stay in the log, and where the others are.
-fn write_entries(log: &mut Log, entries: &[Entry], writer: &mut Writer) -> Result<(), StoreError> {
+fn write_entries(
+    log: &mut Log,
+    entries: &[IndexEntry],
+    writer: &mut Writer,
+) -> Result<(), StoreError> {
     let hashes = log.index.hashes();
     // In the order of the intents, so that they are added at the end of the index.
     for group in entries.chunk_by(|one, next| one.file != LOG && next.file != LOG) {
@@ -116,7 +120,7 @@ fn write_entries(log: &mut Log, entries: &[Entry], writer: &mut Writer) -> Resul
     Ok(())
 }
 
-fn write_lines(log: &mut Log, entry: &Entry, writer: &mut Writer) -> Result<(), StoreError> {
+fn write_lines(log: &mut Log, entry: &IndexEntry, writer: &mut Writer) -> Result<(), StoreError> {
     for mut line in log.lines(entry)? {
         line.push(b'\n');
         writer.write(&line)?;

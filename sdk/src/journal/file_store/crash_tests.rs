@@ -53,16 +53,9 @@ impl Run {
 
     /// Lets one or two processes work until they are done or killed.
     async fn work(&mut self) {
-        let Ok(first) = self.open() else {
-            return;
-        };
-        let second = match self.is_single_file {
-            true => Ok(first.clone()),
-            false => self.open(),
-        };
-        let Ok(second) = second else {
-            return;
-        };
+        let Ok(first) = self.open() else { return };
+        let second = if self.is_single_file { Ok(first.clone()) } else { self.open() };
+        let Ok(second) = second else { return };
         self.claim_all(&first).await;
         for _ in 0..STEPS {
             let store = if self.random.bool() { &first } else { &second };
@@ -98,9 +91,7 @@ impl Run {
     /// Repeats a call whose answer was lost.
     async fn begin_again(&mut self, store: &FileStore) {
         let unknown = self.attempts.values().find(|attempt| !attempt.is_acknowledged);
-        let Some(new) = unknown.map(|attempt| attempt.new.clone()) else {
-            return;
-        };
+        let Some(new) = unknown.map(|attempt| attempt.new.clone()) else { return };
         let begun = store.begin(&new).await;
         self.note_begun(&new.id, begun);
     }

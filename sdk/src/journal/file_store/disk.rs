@@ -9,7 +9,7 @@ use crate::journal::store::StoreError;
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Open {
+pub(super) enum OpenMode {
     Existing,
     /// Does not write.
     ReadOnly,
@@ -27,7 +27,7 @@ pub(super) trait Disk: Debug + Send + Sync {
     fn create_folder(&self, path: &Path) -> io::Result<()>;
 
     /// Opens a file that only its owner can read.
-    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn DiskFile>>;
+    fn open(&self, path: &Path, how: OpenMode) -> io::Result<Box<dyn DiskFile>>;
 
     /// Renames a file, and replaces the one that had the name.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -83,17 +83,17 @@ impl Disk for SystemDisk {
         }
     }
 
-    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn DiskFile>> {
+    fn open(&self, path: &Path, how: OpenMode) -> io::Result<Box<dyn DiskFile>> {
         let mut options = OpenOptions::new();
-        options.read(true).append(how != Open::ReadOnly);
+        options.read(true).append(how != OpenMode::ReadOnly);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         match how {
-            Open::Existing | Open::ReadOnly => {}
-            Open::OrCreate => {
+            OpenMode::Existing | OpenMode::ReadOnly => {}
+            OpenMode::OrCreate => {
                 options.create(true);
             }
-            Open::New => {
+            OpenMode::New => {
                 options.create_new(true);
                 match fs::remove_file(path) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

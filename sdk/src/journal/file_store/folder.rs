@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::disk::{Disk, DiskFile, Open, io_error};
+use super::disk::{Disk, DiskFile, OpenMode, io_error};
 use super::log::{Log, Writer, archive_path};
 use super::owners::Ownership;
 use crate::journal::store::StoreError;
@@ -26,7 +26,7 @@ impl Folder {
         let failed = |error| io_error("cannot create", &self.path, error);
         self.disk.create_folder(&self.path).map_err(failed)?;
         self.disk.create_folder(&self.owners()).map_err(failed)?;
-        let lock = self.disk.open(&self.lock_path(), Open::OrCreate);
+        let lock = self.disk.open(&self.lock_path(), OpenMode::OrCreate);
         lock.map_err(failed)?;
         let _lock = self.lock()?;
         if self.newest_log()?.is_none() {
@@ -38,7 +38,7 @@ impl Folder {
     /// Locks the folder, and waits for other processes.
     pub(super) fn lock(&self) -> Result<Box<dyn DiskFile>, StoreError> {
         let path = self.lock_path();
-        let lock = self.disk.open(&path, Open::Existing).and_then(|mut lock| {
+        let lock = self.disk.open(&path, OpenMode::Existing).and_then(|mut lock| {
             lock.lock()?;
             Ok(lock)
         });
@@ -73,7 +73,7 @@ impl Folder {
         }
         // What is written to a log is durable only if its name is.
         self.sync()?;
-        let file = self.disk.open(&path, Open::Existing);
+        let file = self.disk.open(&path, OpenMode::Existing);
         let file = file.map_err(|error| io_error("cannot open", &path, error))?;
         Log::load(Arc::clone(&self.disk), path, file)
     }

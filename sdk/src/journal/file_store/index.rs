@@ -6,20 +6,20 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::line::{self, Archived, Begin, Line, Parsed, Record};
+use super::line::{self, Archived, Begin, Line, Parsed, RecordLine};
 use crate::journal::store::{BudgetTotals, Hold, Phase, SubmissionKey};
 
 /// The number of a line, an owner or a budget that there is not.
 const NONE: u32 = u32::MAX;
 
-/// The file of an [`Entry`] that is in the log.
+/// The file of an [`IndexEntry`] that is in the log.
 pub(super) const LOG: u32 = 0;
 
 /// The index of a log and its archive.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// By ascending number.
-    entries: Vec<Entry>,
+    entries: Vec<IndexEntry>,
     /// Hashes of ids, with the numbers of the intents.
     ids: BTreeSet<(u64, u64)>,
     /// Hashes of submissions, with the numbers of the intents.
@@ -35,7 +35,7 @@ pub(super) struct Index {
 
 /// An intent.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct IndexEntry {
     pub(super) number: u64,
     /// The time of the last record, in microseconds since the Unix epoch.
     pub(super) last_at: i64,
@@ -52,7 +52,7 @@ pub(super) struct Entry {
     pub(super) was_accepted: bool,
 }
 
-impl Entry {
+impl IndexEntry {
     /// Returns the number of its budget.
     pub(super) fn budget(&self) -> Option<u32> {
         (self.budget != NONE).then_some(self.budget)
@@ -167,7 +167,7 @@ impl Index {
         });
         let budget = begin.budget.map(|name| (begin.namespace, name));
         let budget = budget.map_or(NONE, |name| self.budget_number(name));
-        let entry = Entry {
+        let entry = IndexEntry {
             number,
             last_at,
             hold: Hold::default(),
@@ -187,7 +187,7 @@ impl Index {
         self.set_hold(index, hold);
     }
 
-    fn add_record(&mut self, index: usize, record: &Record) {
+    fn add_record(&mut self, index: usize, record: &RecordLine) {
         if let Some(hold) = record.hold {
             self.set_hold(index, hold);
         }
@@ -223,7 +223,7 @@ impl Index {
             None => {
                 // A line without an intent has nothing to protect.
                 let Some(id) = &id else { return };
-                let entry = Entry {
+                let entry = IndexEntry {
                     number: number.unwrap_or(self.last_number + 1),
                     last_at: i64::MAX,
                     hold: Hold::default(),
@@ -245,7 +245,7 @@ impl Index {
 
     fn add_archived(&mut self, archived: &Archived) {
         let (file, position) = archived.place;
-        let entry = Entry {
+        let entry = IndexEntry {
             number: archived.number,
             last_at: archived.last_at,
             hold: archived.hold,
@@ -261,7 +261,7 @@ impl Index {
     }
 
     /// Adds an entry, or replaces the one of an archived intent that is in the log again.
-    fn insert(&mut self, entry: Entry, id: u64, submission: Option<u64>) -> usize {
+    fn insert(&mut self, entry: IndexEntry, id: u64, submission: Option<u64>) -> usize {
         self.last_number = self.last_number.max(entry.number);
         self.ids.insert((id, entry.number));
         if let Some(submission) = submission {
@@ -302,7 +302,7 @@ impl Index {
         }
     }
 
-    fn change(&mut self, index: usize, change: impl FnOnce(&mut Entry)) {
+    fn change(&mut self, index: usize, change: impl FnOnce(&mut IndexEntry)) {
         if let Some(entry) = self.entries.get_mut(index) {
             change(entry);
         }
@@ -338,12 +338,12 @@ impl Index {
     }
 
     /// Returns the intent of that id.
-    pub(super) fn get(&self, id: &str) -> Option<Entry> {
+    pub(super) fn get(&self, id: &str) -> Option<IndexEntry> {
         self.entries.get(self.find(id)?).copied()
     }
 
     /// Returns the intents that may be of a submission, as their hashes are equal.
-    pub(super) fn candidates(&self, submission: &SubmissionKey) -> Vec<Entry> {
+    pub(super) fn candidates(&self, submission: &SubmissionKey) -> Vec<IndexEntry> {
         let hash = submission_hash(submission);
         let numbers = self.submissions.range((hash, 0)..=(hash, u64::MAX));
         let entry = |(_, number): &(u64, u64)| self.entries.get(self.position_of(*number)?);
@@ -351,13 +351,13 @@ impl Index {
     }
 
     /// Returns the intents after a number, in the order in which they were begun.
-    pub(super) fn after(&self, number: u64) -> &[Entry] {
+    pub(super) fn after(&self, number: u64) -> &[IndexEntry] {
         let start = self.entries.partition_point(|entry| entry.number <= number);
         self.entries.get(start..).unwrap_or_default()
     }
 
     /// Returns the offsets of an intent's lines in the log.
-    pub(super) fn offsets(&self, entry: &Entry) -> Vec<u64> {
+    pub(super) fn offsets(&self, entry: &IndexEntry) -> Vec<u64> {
         let mut offsets = Vec::new();
         let mut line = usize::try_from(entry.position).ok();
         while let Some(number) = line
@@ -372,12 +372,12 @@ impl Index {
     }
 
     /// Returns who has the intent, if it is in the log.
-    pub(super) fn owner(&self, entry: &Entry) -> Option<&str> {
+    pub(super) fn owner(&self, entry: &IndexEntry) -> Option<&str> {
         self.owners.name(entry.owner).map(String::as_str)
     }
 
     /// Returns the name of the intent's budget.
-    pub(super) fn budget_name(&self, entry: &Entry) -> Option<&str> {
+    pub(super) fn budget_name(&self, entry: &IndexEntry) -> Option<&str> {
         self.budget_names.name(entry.budget).map(|(_, name)| name.as_str())
     }
 

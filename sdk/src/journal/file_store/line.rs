@@ -69,7 +69,7 @@ pub(super) struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) begin: Option<Box<Begin>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) record: Option<Record>,
+    pub(super) record: Option<RecordLine>,
     /// The new owner of the intent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) claim: Option<String>,
@@ -175,7 +175,7 @@ pub(super) struct Begin {
 
 /// A change of an intent.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct RecordLine {
     pub(super) at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) phase: Option<Phase>,

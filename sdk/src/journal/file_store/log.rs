@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::disk::{Disk, DiskFile, Open, io_error, random_name};
-use super::index::{Entry, Index, LOG};
+use super::disk::{Disk, DiskFile, OpenMode, io_error, random_name};
+use super::index::{Index, IndexEntry, LOG};
 use super::line::{self, FileInfo, Line, Parsed};
 use crate::journal::store::StoreError;
 
@@ -106,7 +106,7 @@ impl Log {
     pub(super) fn refresh(&mut self) -> Result<bool, StoreError> {
         let failed = |error| io_error("cannot read", &self.path, error);
         // The folder may have been removed, or restored from a backup.
-        let mut file = self.disk.open(&self.path, Open::Existing).map_err(failed)?;
+        let mut file = self.disk.open(&self.path, OpenMode::Existing).map_err(failed)?;
         let mut header = vec![0; self.header.len()];
         let count = file.read_at(0, &mut header).map_err(failed)?;
         let length = file.len().map_err(failed)?;
@@ -195,7 +195,7 @@ impl Log {
     }
 
     /// Reads the lines of an intent, without their ends.
-    pub(super) fn lines(&mut self, entry: &Entry) -> Result<Vec<Vec<u8>>, StoreError> {
+    pub(super) fn lines(&mut self, entry: &IndexEntry) -> Result<Vec<Vec<u8>>, StoreError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |error| io_error("cannot read", &path, error)
@@ -216,7 +216,7 @@ impl Log {
             return Ok(lines);
         }
         let path = archive_path(&self.path, entry.file);
-        let mut file = self.disk.open(&path, Open::Existing).map_err(failed(&path))?;
+        let mut file = self.disk.open(&path, OpenMode::Existing).map_err(failed(&path))?;
         let mut lines = Vec::new();
         let mut id: Option<String> = None;
         read_lines(&mut *file, entry.position, CHUNK, |_, text| {
@@ -276,7 +276,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn create(disk: &dyn Disk, path: &Path) -> Result<Self, StoreError> {
-        let file = disk.open(path, Open::New);
+        let file = disk.open(path, OpenMode::New);
         Ok(Self {
             file: file.map_err(|error| io_error("cannot create", path, error))?,
             path: path.to_owned(),

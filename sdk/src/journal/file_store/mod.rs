@@ -23,7 +23,7 @@ use self::disk::{Disk, SystemDisk};
 use self::folder::Folder;
 use self::operations::Session;
 use self::owners::Ownership;
-use self::state::{Job, Place, State};
+use self::state::{LogAccess, Place, StoreJob};
 use super::store::{
     Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, Store, StoreError,
     StoreFuture, StoredIntent, SubmissionKey,
@@ -54,17 +54,17 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub struct FileStore(Arc<OpenStore>);
 
 /// The clones of a store.
-struct OpenStore(Arc<Shared>);
+struct OpenStore(Arc<SharedLog>);
 
 /// What the clones and the running task have in common.
-struct Shared {
-    queue: Mutex<Queue>,
-    state: Mutex<State>,
+struct SharedLog {
+    queue: Mutex<JobQueue>,
+    state: Mutex<LogAccess>,
 }
 
 #[derive(Default)]
-struct Queue {
-    jobs: Vec<Job>,
+struct JobQueue {
+    jobs: Vec<StoreJob>,
     /// Whether a task is running that does the jobs.
     is_running: bool,
 }
@@ -121,7 +121,7 @@ impl FileStore {
             let disk: Arc<dyn Disk> = Arc::new(SystemDisk);
             let log = single_file::open_to_read(Arc::clone(&disk), &path)?;
             let ownership = Ownership::exclusive(disk)?;
-            Ok(Self::new(State::new(Place::SingleFile(path), log, ownership)))
+            Ok(Self::new(LogAccess::new(Place::SingleFile(path), log, ownership)))
         })
         .await
     }
@@ -157,17 +157,17 @@ impl FileStore {
         let _lock = folder.lock()?;
         let log = folder.refresh(None)?;
         let ownership = folder.create_owner()?;
-        Ok(Self::new(State::new(Place::Folder(folder), log, ownership)))
+        Ok(Self::new(LogAccess::new(Place::Folder(folder), log, ownership)))
     }
 
     fn in_single_file(disk: Arc<dyn Disk>, path: PathBuf) -> Result<Self, StoreError> {
         let ownership = Ownership::exclusive(Arc::clone(&disk))?;
         let log = single_file::open(disk, &path)?;
-        Ok(Self::new(State::new(Place::SingleFile(path), log, ownership)))
+        Ok(Self::new(LogAccess::new(Place::SingleFile(path), log, ownership)))
     }
 
-    fn new(state: State) -> Self {
-        let shared = Shared { queue: Mutex::default(), state: Mutex::new(state) };
+    fn new(state: LogAccess) -> Self {
+        let shared = SharedLog { queue: Mutex::default(), state: Mutex::new(state) };
         Self(Arc::new(OpenStore(Arc::new(shared))))
     }
 
@@ -179,7 +179,7 @@ impl FileStore {
         let runtime = Handle::try_current()
             .map_err(|error| StoreError::failed("a file store needs a tokio runtime", error))?;
         let (sender, receiver) = oneshot::channel();
-        let job: Job = Box::new(move |session| {
+        let job: StoreJob = Box::new(move |session| {
             let result = session.map_err(Clone::clone).and_then(operation);
             Box::new(move |committed| {
                 // The caller may have stopped waiting.
@@ -211,7 +211,7 @@ async fn blocking<T: Send + 'static>(
 
 /// The task that does the jobs until there are none.
 struct Worker {
-    shared: Arc<Shared>,
+    shared: Arc<SharedLog>,
     is_done: bool,
 }
 
@@ -236,17 +236,17 @@ impl Drop for Worker {
     fn drop(&mut self) {
         if !self.is_done {
             // The runtime was shut down before the task has run.
-            *self.shared.queue() = Queue::default();
+            *self.shared.queue() = JobQueue::default();
         }
     }
 }
 
-impl Shared {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+impl SharedLog {
+    fn queue(&self) -> MutexGuard<'_, JobQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LogAccess> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,8 +4,8 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 
-use super::index::{Entry, LOG, submission_in};
-use super::line::{self, Begin, Line, Parsed, Record};
+use super::index::{IndexEntry, LOG, submission_in};
+use super::line::{self, Begin, Line, Parsed, RecordLine};
 use super::log::Log;
 use super::owners::Ownership;
 use crate::call::clock;
@@ -67,7 +67,7 @@ impl Session<'_> {
         if !change.is_allowed(entry.phase, is_own) {
             return Err(StoreError::not_owner());
         }
-        let record = Record {
+        let record = RecordLine {
             at: now(),
             phase: change.phase,
             hold: change.hold.map(|_| change.hold_after(entry.phase, entry.hold)),
@@ -88,9 +88,7 @@ impl Session<'_> {
     }
 
     pub(super) fn claim(&mut self, id: &IntentId) -> Result<Option<StoredIntent>, StoreError> {
-        let Some(entry) = self.log.index.get(id.as_str()) else {
-            return Ok(None);
-        };
+        let Some(entry) = self.log.index.get(id.as_str()) else { return Ok(None) };
         let mut intent = self.stored(&entry)?;
         if intent.owner == Owner::Gone {
             let claim = Line {
@@ -156,7 +154,7 @@ impl Session<'_> {
     }
 
     /// Stages a line of an intent, which comes back from the archive if it is there.
-    fn stage_of(&mut self, entry: &Entry, line: Line) -> Result<(), StoreError> {
+    fn stage_of(&mut self, entry: &IndexEntry, line: Line) -> Result<(), StoreError> {
         if entry.file != LOG {
             let lines = self.log.lines(entry)?;
             let lines = lines.iter().map(|text| match std::str::from_utf8(text) {
@@ -192,7 +190,7 @@ impl Session<'_> {
     }
 
     /// Reads an intent.
-    fn stored(&mut self, entry: &Entry) -> Result<StoredIntent, StoreError> {
+    fn stored(&mut self, entry: &IndexEntry) -> Result<StoredIntent, StoreError> {
         let mut intent = None;
         let mut records = Vec::new();
         let mut owner = String::new();

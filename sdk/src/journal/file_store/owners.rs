@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::disk::{Disk, DiskFile, Open, io_error, random_name};
+use super::disk::{Disk, DiskFile, OpenMode, io_error, random_name};
 use crate::journal::store::{Owner, StoreError};
 
 /// The owner that a store is.
@@ -35,7 +35,7 @@ impl Ownership {
         }
         let name = random_name()?;
         let path = folder.join(&name);
-        let mut file = disk.open(&path, Open::OrCreate).map_err(failed(&path))?;
+        let mut file = disk.open(&path, OpenMode::OrCreate).map_err(failed(&path))?;
         file.lock().map_err(failed(&path))?;
         Ok(Self { name, folder: Some(folder), disk, _file: Some(file) })
     }
@@ -68,7 +68,7 @@ fn is_file_name(name: &str) -> bool {
 
 /// Removes the file of an owner that is gone. Returns whether it is: no process has locked the file.
 fn is_gone(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
-    let mut file = match disk.open(path, Open::Existing) {
+    let mut file = match disk.open(path, OpenMode::Existing) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
         Err(error) => return Err(error),

@@ -6,19 +6,19 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
-use super::disk::{Disk, DiskFile, Open};
+use super::disk::{Disk, DiskFile, OpenMode};
 
 /// A disk whose clones are the same disk.
 #[derive(Clone, Debug)]
-pub(in crate::journal) struct SimulatedDisk(Arc<(Mutex<State>, Condvar)>);
+pub(in crate::journal) struct SimulatedDisk(Arc<(Mutex<DiskState>, Condvar)>);
 
 #[derive(Debug)]
-struct State {
+struct DiskState {
     random: fastrand::Rng,
     /// What the folders are, and what they will be after a crash.
     names: BTreeMap<PathBuf, usize>,
     durable_names: BTreeMap<PathBuf, usize>,
-    files: Vec<Content>,
+    files: Vec<FileContent>,
     /// How many processes the disk has had: the files of earlier ones cannot be used any more.
     process: u32,
     operations: u32,
@@ -38,7 +38,7 @@ pub(in crate::journal) struct Faults {
 }
 
 #[derive(Debug, Default)]
-struct Content {
+struct FileContent {
     bytes: Vec<u8>,
     durable: Vec<u8>,
     /// What a failed flush has dropped: it can be read, but is never written to the disk.
@@ -56,7 +56,7 @@ struct SimulatedFile {
 
 impl SimulatedDisk {
     pub(in crate::journal) fn new(seed: u64) -> Self {
-        let state = State {
+        let state = DiskState {
             random: fastrand::Rng::with_seed(seed),
             names: BTreeMap::new(),
             durable_names: BTreeMap::new(),
@@ -116,12 +116,12 @@ impl SimulatedDisk {
         file.map_or_else(Vec::new, |file| state.files[*file].bytes.clone())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DiskState> {
         self.0.0.lock().unwrap()
     }
 
     /// Begins an operation of a process.
-    fn operation(&self) -> io::Result<MutexGuard<'_, State>> {
+    fn operation(&self) -> io::Result<MutexGuard<'_, DiskState>> {
         let mut state = self.state();
         state.operations += 1;
         match state.operations > state.crash_at {
@@ -131,13 +131,13 @@ impl SimulatedDisk {
     }
 }
 
-impl State {
+impl DiskState {
     fn fails(&mut self, one_in: u32) -> bool {
         one_in > 0 && self.random.u32(..one_in) == 0
     }
 }
 
-impl Content {
+impl FileContent {
     /// Returns what a flush writes.
     fn flushed(&self) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
@@ -185,14 +185,16 @@ impl Disk for SimulatedDisk {
         Ok(())
     }
 
-    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn DiskFile>> {
+    fn open(&self, path: &Path, how: OpenMode) -> io::Result<Box<dyn DiskFile>> {
         let mut state = self.operation()?;
-        let existing = state.names.get(path).copied().filter(|_| how != Open::New);
+        let existing = state.names.get(path).copied().filter(|_| how != OpenMode::New);
         let file = match (existing, how) {
             (Some(file), _) => file,
-            (None, Open::Existing | Open::ReadOnly) => return Err(io::ErrorKind::NotFound.into()),
-            (None, Open::OrCreate | Open::New) => {
-                state.files.push(Content::default());
+            (None, OpenMode::Existing | OpenMode::ReadOnly) => {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            (None, OpenMode::OrCreate | OpenMode::New) => {
+                state.files.push(FileContent::default());
                 let file = state.files.len() - 1;
                 state.names.insert(path.to_owned(), file);
                 file
@@ -235,7 +237,10 @@ impl Disk for SimulatedDisk {
 }
 
 impl SimulatedFile {
-    fn with<T>(&self, use_file: impl FnOnce(&mut State, usize) -> io::Result<T>) -> io::Result<T> {
+    fn with<T>(
+        &self,
+        use_file: impl FnOnce(&mut DiskState, usize) -> io::Result<T>,
+    ) -> io::Result<T> {
         let mut state = self.disk.operation()?;
         assert_eq!(state.process, self.process, "the process was killed");
         use_file(&mut state, self.file)
@@ -270,15 +275,9 @@ impl DiskFile for SimulatedFile {
         }
         self.with(|state, file| {
             let is_full = state.fails(state.faults.full);
-            let count = match is_full {
-                true => state.random.usize(..=bytes.len()),
-                false => bytes.len(),
-            };
+            let count = if is_full { state.random.usize(..=bytes.len()) } else { bytes.len() };
             state.files[file].bytes.extend(&bytes[..count]);
-            match is_full {
-                true => Err(io::ErrorKind::StorageFull.into()),
-                false => Ok(()),
-            }
+            if is_full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
         })
     }
 
@@ -309,7 +308,7 @@ impl DiskFile for SimulatedFile {
 
     fn lock(&mut self) -> io::Result<()> {
         drop(self.disk.operation()?);
-        let is_locked = |state: &mut State| state.files[self.file].is_locked;
+        let is_locked = |state: &mut DiskState| state.files[self.file].is_locked;
         let state = self.disk.0.1.wait_while(self.disk.state(), is_locked);
         state.unwrap().files[self.file].is_locked = true;
         self.has_lock = true;

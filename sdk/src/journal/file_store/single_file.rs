@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::disk::{Disk, DiskFile, Open, io_error};
+use super::disk::{Disk, DiskFile, OpenMode, io_error};
 use super::line::{Line, Opened, Parsed};
 use super::log::{CHUNK, Log, header_line, read_lines};
 use crate::journal::store::StoreError;
@@ -14,7 +14,7 @@ const HEADER_START: &[u8; 22] = br#"{"v":1,"journal":"svc""#;
 /// Opens the file, and creates it if it does not exist.
 pub(super) fn open(disk: Arc<dyn Disk>, path: &Path) -> Result<Log, StoreError> {
     let failed = |error| io_error("cannot open", path, error);
-    let mut file = disk.open(path, Open::OrCreate).map_err(failed)?;
+    let mut file = disk.open(path, OpenMode::OrCreate).map_err(failed)?;
     if !file.try_lock().map_err(failed)? {
         return Err(locked(path, &mut *file));
     }
@@ -68,7 +68,7 @@ fn add_header(file: &mut dyn DiskFile, path: &Path) -> Result<(), StoreError> {
 
 /// Opens a file to read it, whether another process has locked it or not.
 pub(super) fn open_to_read(disk: Arc<dyn Disk>, path: &Path) -> Result<Log, StoreError> {
-    let file = disk.open(path, Open::ReadOnly);
+    let file = disk.open(path, OpenMode::ReadOnly);
     let file = file.map_err(|error| io_error("cannot open", path, error))?;
     Log::load(disk, path.to_owned(), file)
 }
@@ -80,7 +80,7 @@ pub(super) fn read_notes(
     mut visit: impl FnMut(&str),
 ) -> Result<(), StoreError> {
     let failed = |error| io_error("cannot read", path, error);
-    let mut file = disk.open(path, Open::ReadOnly).map_err(failed)?;
+    let mut file = disk.open(path, OpenMode::ReadOnly).map_err(failed)?;
     let read = read_lines(&mut *file, 0, CHUNK, |_, text| {
         if let Parsed::Line(line) = Parsed::new(text)
             && let Some(note) = line.note

@@ -12,9 +12,10 @@ use crate::journal::store::StoreError;
 
 /// An operation. It is called with the locked log, and returns what answers the caller when the log is
 /// flushed.
-pub(super) type Job = Box<dyn FnOnce(Result<&mut Session<'_>, &StoreError>) -> Answer + Send>;
+pub(super) type StoreJob =
+    Box<dyn FnOnce(Result<&mut Session<'_>, &StoreError>) -> JobAnswer + Send>;
 
-pub(super) type Answer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
+pub(super) type JobAnswer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
 /// Where the log is.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ pub(super) enum Place {
 }
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct LogAccess {
     place: Place,
     /// `None` after an error, until the log is loaded again.
     log: Option<Log>,
@@ -36,7 +37,7 @@ pub(super) struct State {
     compaction_check: usize,
 }
 
-impl State {
+impl LogAccess {
     pub(super) fn new(place: Place, log: Log, ownership: Ownership) -> Self {
         Self {
             place,
@@ -52,7 +53,7 @@ impl State {
     }
 
     /// Does the jobs, flushes the log once, and answers all.
-    pub(super) fn run(&mut self, jobs: Vec<Job>) {
+    pub(super) fn run(&mut self, jobs: Vec<StoreJob>) {
         let Some(ownership) = self.ownership.take() else {
             return refuse(jobs, &StoreError::message("the store is closed"));
         };
@@ -63,7 +64,7 @@ impl State {
         self.ownership = Some(ownership);
     }
 
-    fn run_on(&mut self, mut log: Log, ownership: &Ownership, jobs: Vec<Job>) {
+    fn run_on(&mut self, mut log: Log, ownership: &Ownership, jobs: Vec<StoreJob>) {
         let mut session = Session { log: &mut log, ownership };
         let jobs = jobs.into_iter();
         let answers: Vec<_> = jobs.map(|job| job(Ok(&mut session))).collect();
@@ -116,9 +117,7 @@ impl State {
     }
 
     fn compact_if_worth(&mut self, log: Log) -> Option<Log> {
-        let Place::Folder(folder) = &self.place else {
-            return Some(log);
-        };
+        let Place::Folder(folder) = &self.place else { return Some(log) };
         let lines = log.index.line_count();
         let next_check = lines + MIN_ENDED;
         self.compaction_check = self.compaction_check.min(next_check);
@@ -137,7 +136,7 @@ impl State {
 }
 
 /// Answers jobs that cannot be done.
-fn refuse(jobs: Vec<Job>, error: &StoreError) {
+fn refuse(jobs: Vec<StoreJob>, error: &StoreError) {
     for job in jobs {
         job(Err(error))(Ok(()));
     }

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 
-use self::model::{Model, ModelIntent};
+use self::model::{ModelIntent, ModelStore};
 use super::store::{
     Begun, Change, Hold, IntentId, ListFilter, NewIntent, Owner, Phase, Reservation, Store,
     StoredIntent, SubmissionKey,
@@ -51,7 +51,7 @@ pub async fn run_random_operations(source: &impl StoreSource, seed: u64) {
         handles: [source.open().await, source.open().await],
         owners: [1, 2],
         last_owner: 2,
-        model: Model::default(),
+        model: ModelStore::default(),
         begun: 0,
     };
     for _ in 0..OPERATIONS {
@@ -93,10 +93,7 @@ pub async fn run_concurrent_begins(source: &impl StoreSource) {
 
 fn concurrent_intent(number: usize) -> NewIntent {
     let has_budget = number < 20;
-    let submission_id = match has_budget {
-        true => format!("order-{number}"),
-        false => "message".to_owned(),
-    };
+    let submission_id = if has_budget { format!("order-{number}") } else { "message".to_owned() };
     NewIntent {
         id: intent_id(number),
         namespace: NAMESPACES[0].to_owned(),
@@ -126,7 +123,7 @@ struct Run<S> {
     handles: [S; 2],
     owners: [u32; 2],
     last_owner: u32,
-    model: Model,
+    model: ModelStore,
     begun: usize,
 }
 
@@ -210,9 +207,7 @@ impl<S: Store> Run<S> {
     }
 
     async fn begin_again(&mut self) {
-        let Some(index) = self.any_intent() else {
-            return;
-        };
+        let Some(index) = self.any_intent() else { return };
         let intent = self.model_intent(index).clone();
         let handle = self.random.usize(..2);
         let begun = ok(self.handle(handle).begin(&intent.new).await);
@@ -371,9 +366,7 @@ impl<S: Store> Run<S> {
 
     async fn purge(&mut self) {
         self.check_all().await;
-        let Some(index) = self.any_intent() else {
-            return;
-        };
+        let Some(index) = self.any_intent() else { return };
         let last_at = |intent: &ModelIntent| intent.last_at.expect("all times have been read");
         let older_than = last_at(self.model_intent(index));
         let count = self.model.intents.len();

@@ -8,7 +8,7 @@ use crate::types::Usd;
 
 /// What the store has to hold, in the plainest form.
 #[derive(Default)]
-pub(super) struct Model {
+pub(super) struct ModelStore {
     /// In the order in which they were begun.
     pub(super) intents: Vec<ModelIntent>,
     pub(super) budgets: HashMap<(String, String), BudgetTotals>,
@@ -33,7 +33,7 @@ impl ModelIntent {
     }
 }
 
-impl Model {
+impl ModelStore {
     pub(super) fn budget(&mut self, intent: &NewIntent) -> Option<&mut BudgetTotals> {
         let name = intent.reservation.as_ref()?.budget.clone();
         Some(self.budgets.entry((intent.namespace.clone(), name)).or_default())

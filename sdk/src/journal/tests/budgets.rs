@@ -38,10 +38,7 @@ async fn a_charge_that_is_recorded_later_stops_the_budget_too() {
     for (charge, is_stopped) in [("0.2000", false), ("0.2001", true)] {
         for is_settled in [false, true] {
             let journal = Journal::with_store(MemoryStore::new());
-            let answer = match is_settled {
-                true => answer(202, r#"{"data": {}}"#),
-                false => receipt("job_1"),
-            };
+            let answer = if is_settled { answer(202, r#"{"data": {}}"#) } else { receipt("job_1") };
             let script = Script::new([price("0.2000"), answer]);
             let client = limited_client(&script, &journal, 10_000_000);
             let _ = client.videos().generate(fox()).submission_id("1").await;

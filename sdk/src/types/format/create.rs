@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn validation_names_the_invalid_field() {
         let run = || FormatRunCreate::new("x");
-        let schema = || OutputSchema::new_unchecked(json!({"type": "object"}));
+        let schema = || OutputSchema::new(json!({"type": "object"})).unwrap();
         let wide = (0..65).fold(run(), |run, n| run.input(n.to_string(), n));
         let cap = |micros| run().generation_spend_cap_usd(Usd::from_micros(micros));
         let rows = [

@@ -114,9 +114,7 @@ fn remove_null(schema: &mut Schema) {
         let others = others.collect();
         schema.insert("enum".to_owned(), others);
     }
-    let Some(Value::Array(choices)) = schema.get("anyOf") else {
-        return;
-    };
+    let Some(Value::Array(choices)) = schema.get("anyOf") else { return };
     let others: Vec<_> =
         choices.iter().filter(|choice| !choice.get("type").is_some_and(is_null)).cloned().collect();
     if let [Value::Object(only)] = others.as_slice() {
@@ -131,9 +129,7 @@ fn remove_null(schema: &mut Schema) {
 
 /// Replaces alternatives of constants, which is how variants with docs are derived, by an enum.
 fn constants_to_enum(schema: &mut Schema) {
-    let Some(Value::Array(choices)) = schema.get("oneOf") else {
-        return;
-    };
+    let Some(Value::Array(choices)) = schema.get("oneOf") else { return };
     let mut values = Vec::new();
     for choice in choices {
         match (choice.get("const"), choice.get("enum")) {

@@ -22,11 +22,12 @@ use super::response::response_body;
 ///     "required": ["title", "hero"],
 /// }))?;
 ///
-/// let unsupported = OutputSchema::new(serde_json::json!({
+/// // The service decides what it supports; this is what it is known not to support.
+/// let unsupported = OutputSchema::validate(&serde_json::json!({
 ///     "type": "object",
 ///     "properties": {"title": {"type": "string", "pattern": "^F"}},
 /// }));
-/// assert_eq!(unsupported.unwrap_err().violations[0].path, "/properties/title/pattern");
+/// assert_eq!(unsupported[0].path, "/properties/title/pattern");
 /// # Ok::<(), svc_sdk::types::OutputSchemaError>(())
 /// ```
 ///
@@ -51,7 +52,8 @@ impl schemars::JsonSchema for OutputSchema {
 }
 
 impl OutputSchema {
-    /// Creates a schema within the supported subset.
+    /// Creates a schema. Whether it is supported is decided by the service; [`validate`](Self::validate)
+    /// says what this version knows.
     ///
     /// Supported are `type` (one name), `properties`, `required`, `items`, `enum`, `const`,
     /// `description`, `additionalProperties` (a boolean), `minItems`, `maxItems`, `minimum`,
@@ -59,16 +61,12 @@ impl OutputSchema {
     ///
     /// # Errors
     ///
-    /// Returns an error that lists all violations.
+    /// Returns an error if the schema is not a JSON object.
     pub fn new(schema: Value) -> Result<Self, OutputSchemaError> {
-        let violations = Self::validate(&schema);
-        if violations.is_empty() { Ok(Self(schema)) } else { Err(OutputSchemaError { violations }) }
-    }
-
-    /// Creates a schema without checking it. The service may support more than this crate knows.
-    #[must_use]
-    pub fn new_unchecked(schema: Value) -> Self {
-        Self(schema)
+        match schema.is_object() {
+            true => Ok(Self(schema)),
+            false => Err(OutputSchemaError { violations: Self::validate(&schema) }),
+        }
     }
 
     /// Returns the parts of a schema that are outside the supported subset.
@@ -104,7 +102,7 @@ impl fmt::Display for SchemaViolation {
     }
 }
 
-/// An error returned when a schema is outside the supported subset.
+/// An error returned when a schema is not an object, or a type has no schema in the supported subset.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OutputSchemaError {
@@ -114,7 +112,7 @@ pub struct OutputSchemaError {
 
 impl fmt::Display for OutputSchemaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the output schema is outside the supported subset: ")?;
+        f.write_str("invalid output schema: ")?;
         for (index, violation) in self.violations.iter().enumerate() {
             let comma = if index == 0 { "" } else { "; " };
             write!(f, "{comma}{violation}")?;

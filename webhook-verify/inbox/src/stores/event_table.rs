@@ -326,9 +326,7 @@ impl<P> EventTable<P> {
     }
 
     fn index(&mut self, number: u64) {
-        let Some(entry) = self.by_number.get(&number) else {
-            return;
-        };
+        let Some(entry) = self.by_number.get(&number) else { return };
         if let Some(due_at) = entry.due_at() {
             self.due.insert((due_at, number));
             if let Some(resource) = entry.resource_id() {
@@ -339,9 +337,7 @@ impl<P> EventTable<P> {
     }
 
     fn unindex(&mut self, number: u64) {
-        let Some(entry) = self.by_number.get(&number) else {
-            return;
-        };
+        let Some(entry) = self.by_number.get(&number) else { return };
         if let Some(due_at) = entry.due_at() {
             self.due.remove(&(due_at, number));
         }

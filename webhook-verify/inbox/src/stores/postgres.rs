@@ -250,9 +250,7 @@ impl Store for PostgresStore {
         let body: &[u8] = &event.body;
         let values: [&(dyn ToSql + Sync); 4] = [&event.event_type, &resource, &headers, &body];
         let rows = self.query(INSERT, &values).await?;
-        let Some(row) = rows.first() else {
-            return Ok(InsertOutcome::Duplicate);
-        };
+        let Some(row) = rows.first() else { return Ok(InsertOutcome::Duplicate) };
         let id = event_id(row.try_get(0).map_err(query_error)?);
         // The event is stored: a worker that is not woken finds it at its next look.
         if self.wake_up.is_due()
@@ -311,9 +309,7 @@ impl Store for PostgresStore {
     }
 
     async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError> {
-        let Some(id) = row_id(id) else {
-            return Ok(None);
-        };
+        let Some(id) = row_id(id) else { return Ok(None) };
         let rows = self.query(GET, &[&id]).await?;
         rows.first().map(stored_event).transpose().map_err(query_error)
     }
@@ -351,9 +347,7 @@ impl Store for PostgresStore {
 
     async fn stats(&self) -> Result<StoreStats, StoreError> {
         let rows = self.query(STATS, &[]).await?;
-        let Some(row) = rows.first() else {
-            return Ok(StoreStats::default());
-        };
+        let Some(row) = rows.first() else { return Ok(StoreStats::default()) };
         let number = |index: usize| -> Result<u64, StoreError> {
             let number: i64 = row.try_get(index).map_err(query_error)?;
             Ok(number.unsigned_abs())

@@ -216,10 +216,7 @@ impl Store for RedisStore {
     async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
         let mut call = self.call(&self.scripts.extend);
         call.arg(lease.id().as_str()).arg(lease.token()).arg(duration_millis(duration));
-        match self.run(&call).await? {
-            true => Ok(()),
-            false => Err(StoreError::lease_lost(lease)),
-        }
+        if self.run(&call).await? { Ok(()) } else { Err(StoreError::lease_lost(lease)) }
     }
 
     async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
@@ -231,10 +228,7 @@ impl Store for RedisStore {
         let mut call = self.call(&self.scripts.finish);
         call.arg(lease.id().as_str()).arg(lease.token());
         call.arg(state).arg(after).arg(error);
-        match self.run(&call).await? {
-            true => Ok(()),
-            false => Err(StoreError::lease_lost(lease)),
-        }
+        if self.run(&call).await? { Ok(()) } else { Err(StoreError::lease_lost(lease)) }
     }
 
     async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
@@ -326,9 +320,7 @@ impl Store for RedisStore {
                 let connection = self.client.get_multiplexed_async_connection_with_config(&config);
                 *waiting = Some(connection.await?);
             }
-            let Some(connection) = waiting.as_mut() else {
-                return Ok(());
-            };
+            let Some(connection) = waiting.as_mut() else { return Ok(()) };
             let mut wait = redis::cmd("BLPOP");
             wait.arg(self.key("wake")).arg(timeout.as_secs_f64().max(0.01));
             let result: Result<redis::Value, RedisError> = wait.query_async(connection).await;

@@ -280,9 +280,7 @@ impl Store for SqliteStore {
 
     async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError> {
         let now = self.clock.millis();
-        let Some(id) = row_id(id) else {
-            return Ok(None);
-        };
+        let Some(id) = row_id(id) else { return Ok(None) };
         self.with_transaction(move |db| {
             let mut get = db.prepare_cached("SELECT * FROM svc_webhook_inbox WHERE id = ?1")?;
             get.query_row([id], |row| stored_event(row, now)).optional()

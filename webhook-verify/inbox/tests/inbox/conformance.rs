@@ -396,9 +396,7 @@ async fn stats_count_states_and_the_oldest_age(test: TestStore) {
 
 async fn another_process_sees_the_same_events(test: TestStore) {
     let id = insert(&*test.store, job_event("job.completed", "job_1")).await;
-    let Some(other) = test.open_again().await else {
-        return;
-    };
+    let Some(other) = test.open_again().await else { return };
     let duplicate = other.insert(job_event("job.completed", "job_1")).await.unwrap();
     assert_eq!(duplicate, InsertOutcome::Duplicate);
     let claimed = claim_one(&*other).await.unwrap();
@@ -413,9 +411,7 @@ mod crashes {
 
     #[tokio::test]
     async fn postgres() {
-        let Some(mut server) = Postgres::start() else {
-            return;
-        };
+        let Some(mut server) = Postgres::start() else { return };
         let test = stores::postgres(&server).await;
         insert_before_a_crash(&test).await;
         server.crash_and_restart();
@@ -424,9 +420,7 @@ mod crashes {
 
     #[tokio::test]
     async fn redis() {
-        let Some(mut server) = Redis::start() else {
-            return;
-        };
+        let Some(mut server) = Redis::start() else { return };
         let test = stores::redis(&server).await;
         insert_before_a_crash(&test).await;
         server.crash_and_restart();
@@ -435,9 +429,7 @@ mod crashes {
 
     #[tokio::test]
     async fn nats() {
-        let Some(mut server) = Nats::start() else {
-            return;
-        };
+        let Some(mut server) = Nats::start() else { return };
         let test = stores::nats(&server).await;
         insert_before_a_crash(&test).await;
         server.crash_and_restart();

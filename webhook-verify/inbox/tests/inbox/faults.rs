@@ -40,9 +40,7 @@ async fn insert_until_answered(store: &dyn Store, job: &str) {
 
 #[tokio::test]
 async fn postgres_loses_responses() {
-    let Some(server) = Postgres::start() else {
-        return;
-    };
+    let Some(server) = Postgres::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let socket = ".s.PGSQL.5432";
     let proxy = Proxy::unix(&folder.path().join(socket), server.folder().path().join(socket));
@@ -109,12 +107,8 @@ async fn recover(store: Arc<dyn Store>, accepted: usize) {
 
 #[tokio::test]
 async fn postgres_on_a_full_disk() {
-    let Some(folder) = ServerFolder::on_small_disk(96) else {
-        return;
-    };
-    let Some(mut server) = Postgres::start_in(folder) else {
-        return;
-    };
+    let Some(folder) = ServerFolder::on_small_disk(96) else { return };
+    let Some(mut server) = Postgres::start_in(folder) else { return };
     let store = PostgresStore::connect(&server.address()).await.unwrap();
     let accepted = insert_until_full(&store, server.folder()).await;
     server.folder().free();
@@ -124,12 +118,8 @@ async fn postgres_on_a_full_disk() {
 
 #[tokio::test]
 async fn redis_on_a_full_disk() {
-    let Some(folder) = ServerFolder::on_small_disk(16) else {
-        return;
-    };
-    let Some(mut server) = Redis::start_in(folder) else {
-        return;
-    };
+    let Some(folder) = ServerFolder::on_small_disk(16) else { return };
+    let Some(mut server) = Redis::start_in(folder) else { return };
     let store = RedisStore::connect(&server.address()).await.unwrap();
     let accepted = insert_until_full(&store, server.folder()).await;
     server.folder().free();
@@ -139,12 +129,8 @@ async fn redis_on_a_full_disk() {
 
 #[tokio::test]
 async fn nats_on_a_full_disk() {
-    let Some(folder) = ServerFolder::on_small_disk(16) else {
-        return;
-    };
-    let Some(mut server) = Nats::start_in(folder) else {
-        return;
-    };
+    let Some(folder) = ServerFolder::on_small_disk(16) else { return };
+    let Some(mut server) = Nats::start_in(folder) else { return };
     let store = NatsStore::connect(&server.address()).await.unwrap();
     let accepted = insert_until_full(&store, server.folder()).await;
     server.folder().free();

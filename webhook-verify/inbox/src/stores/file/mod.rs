@@ -182,9 +182,7 @@ fn apply(table: &mut EventTable<LineRange>, line: Line, range: LineRange) {
 
 impl FileEvents {
     fn stored(&mut self, number: u64, now: i64) -> Result<Option<StoredEvent>, StoreError> {
-        let Some(entry) = self.table.get(number) else {
-            return Ok(None);
-        };
+        let Some(entry) = self.table.get(number) else { return Ok(None) };
         let read = self.log.delivery(entry.payload).and_then(|delivery| {
             let body = delivery.body();
             let body = body.ok_or_else(|| io::Error::other("the stored body is damaged"))?;
@@ -350,9 +348,7 @@ impl Store for FileStore {
                 let line = Line::ForgottenKey { key: Some(key) };
                 return events.append(&line).map(|()| true);
             }
-            let Some(id) = events.table.finished_with_key(&key) else {
-                return Ok(false);
-            };
+            let Some(id) = events.table.finished_with_key(&key) else { return Ok(false) };
             events.append(&Line::Forgotten { id })?;
             events.table.forget(id);
             Ok(true)
@@ -361,9 +357,7 @@ impl Store for FileStore {
     }
 
     async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError> {
-        let Some(number) = number(id) else {
-            return Ok(None);
-        };
+        let Some(number) = number(id) else { return Ok(None) };
         self.run(move |events, now| events.stored(number, now)).await
     }
 

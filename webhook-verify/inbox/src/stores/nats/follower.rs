@@ -135,9 +135,7 @@ async fn follow(
 }
 
 fn apply(index: &Mutex<Index>, name: &str, message: &Message) {
-    let (Some(headers), Ok(info)) = (&message.headers, message.info()) else {
-        return;
-    };
+    let (Some(headers), Ok(info)) = (&message.headers, message.info()) else { return };
     let subject = message.subject.strip_prefix(name).unwrap_or_default();
     let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
     if subject.starts_with(".event.") {

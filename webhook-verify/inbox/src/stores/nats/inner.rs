@@ -130,9 +130,7 @@ impl Inner {
         follower: &Follower,
         number: u64,
     ) -> Result<Option<StoredEvent>, StoreError> {
-        let Some((_, payload)) = self.event_message(number).await? else {
-            return Ok(None);
-        };
+        let Some((_, payload)) = self.event_message(number).await? else { return Ok(None) };
         let (headers, body) = headers_and_body(&payload);
         let index = follower.index();
         let entry = index.table.get(number);
@@ -201,9 +199,7 @@ impl Inner {
         let until = self.now().saturating_add(duration_millis(request.lease_duration));
         let (mut record, after) = {
             let index = follower.index();
-            let Some(entry) = index.table.get(number) else {
-                return Ok(None);
-            };
+            let Some(entry) = index.table.get(number) else { return Ok(None) };
             let record = StateRecord::new(entry, State::Leased { until });
             (record, entry.payload.0)
         };
@@ -253,9 +249,7 @@ impl Inner {
     ) -> Result<bool, StoreError> {
         let (mut record, after) = {
             let index = follower.index();
-            let Some(entry) = index.table.get(number) else {
-                return Ok(false);
-            };
+            let Some(entry) = index.table.get(number) else { return Ok(false) };
             (StateRecord::new(entry, entry.state), entry.payload.0)
         };
         (record.state, record.at, record.error) = (StateName::Purged, self.now(), None);

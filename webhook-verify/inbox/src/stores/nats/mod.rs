@@ -236,9 +236,7 @@ impl Store for NatsStore {
                     Some((number, record, entry.payload.0))
                 })
             };
-            let Some((number, record, after)) = change else {
-                return Ok(false);
-            };
+            let Some((number, record, after)) = change else { return Ok(false) };
             if let Change::Stored(sequence) = inner.store_state(number, &record, after).await? {
                 follower.index().apply(number, record, sequence);
                 return Ok(true);
@@ -249,12 +247,8 @@ impl Store for NatsStore {
 
     async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError> {
         let inner = &*self.0;
-        let Some(number) = number(id) else {
-            return Ok(None);
-        };
-        let Some((event, payload)) = inner.event_message(number).await? else {
-            return Ok(None);
-        };
+        let Some(number) = number(id) else { return Ok(None) };
+        let Some((event, payload)) = inner.event_message(number).await? else { return Ok(None) };
         let mut entry = event.into_entry();
         if let Some((state, sequence)) = inner.last_state(number).await? {
             if state.state == StateName::Purged {
@@ -316,9 +310,7 @@ impl Store for NatsStore {
 
     async fn wait_for_events(&self, timeout: Duration) {
         let inner = &*self.0;
-        let Some(follower) = inner.follower.get() else {
-            return tokio::time::sleep(timeout).await;
-        };
+        let Some(follower) = inner.follower.get() else { return tokio::time::sleep(timeout).await };
         let until_due = follower.index().table.time_until_due(inner.now());
         let timeout = until_due.map_or(timeout, |due| due.min(timeout));
         let _ = tokio::time::timeout(timeout, follower.changed.notified()).await;
