@@ -130,7 +130,7 @@ def kill_batch(options, folder, report):
         check(len(charges) == options.items, f"{len(charges)} charges")
         check({it.stem for it in files} == artifacts, f"{len(files)} files, {len(artifacts)} artifacts")
         check(statuses[429] == 0, f"{statuses[429]} requests above the rate limit: {statuses}")
-        printed = {json.loads(it)["id"] for it in ended if it.endswith(b"}")}
+        printed = {json.loads(it)["item"] for it in ended if it.endswith(b"}")}
         check(len(printed) == options.items, f"{len(printed)} of the items were printed")
         status = subprocess.run([options.svc, "batch", "status", "m.jsonl", "-o", "json"], cwd=folder,
                                 capture_output=True, check=True, env=environment(folder, mock))

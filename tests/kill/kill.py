@@ -110,7 +110,7 @@ class Worker:
         listed = subprocess.run([self.options.svc, "history", "--all", "-o", "json"], env=self.environment,
                                 capture_output=True, timeout=TIMEOUT)
         check(listed.returncode == 0, f"svc history ended with {listed.returncode}: {listed.stderr}")
-        entries = {it["id"]: it for it in json.loads(listed.stdout)}
+        entries = {it["entry"]: it for it in json.loads(listed.stdout)}
         return {name: it for name, it in entries.items() if name not in self.known_intents}
 
     def final_checks(self):
@@ -218,11 +218,11 @@ class Round:
         if not entries:
             return "starting"
         entry, names = entries[0], ("job_id", "run_id", "queue_id")
-        if entry["outcome"] is not None:
+        if entry["outcome"] != "unknown":
             # It is complete: starting the command again would be a new request.
             check(self.is_complete(), "the outcome was recorded before the result was printed")
             return "finished"
-        if not any(it in entry for it in names):
+        if not any(entry.get(it) for it in names):
             return "submitting"
         return "downloading" if files else "waiting"
 
@@ -327,19 +327,19 @@ class Round:
         self.worker.known_intents.update(journal)
         if self.kind == "top-up":
             # Killed after its outcome was recorded, the next one is a new entry with the same key.
-            check(journal and all("top_up_id" in it for it in journal.values()), f"no top-up: {journal}")
+            check(journal and all(it.get("top_up_id") for it in journal.values()), f"no top-up: {journal}")
         if self.kind not in SUBMITS:
             return
         check(len(journal) == 1, f"{len(journal)} journal entries for one intent")
         entry = json.loads(self.query(["history", "-o", "json", "--limit", "1"]))[0]
-        resource = next((entry[it] for it in ("job_id", "run_id", "queue_id") if it in entry), None)
+        resource = next((entry[it] for it in ("job_id", "run_id", "queue_id") if entry.get(it)), None)
         if refused:
-            check(entry["outcome"] is None and resource is None, f"not an open entry: {entry}")
+            check(entry["outcome"] == "unknown" and resource is None, f"not an open entry: {entry}")
             return
         check(entry["outcome"] == "completed", f"not completed in the history: {entry}")
-        check("queue_id" in entry or {resource} == ids, f"the history has {resource} instead of {ids}")
+        check(entry.get("queue_id") or {resource} == ids, f"the history has {resource} instead of {ids}")
         noun = {"job_id": "job", "run_id": "run", "queue_id": "queue"}
-        noun = next(noun[it] for it in noun if it in entry)
+        noun = next(noun[it] for it in noun if entry.get(it))
         flags = ["--surface", entry["surface"]] if noun == "job" else []
         self.worker.earlier.append(((noun, resource, *flags), ids))
 

@@ -47,9 +47,7 @@ pub(crate) fn check(host: Host, method: &str, path: &str, body: &[u8], response:
         Host::Media | Host::Control => return,
     };
     let path = path.split('?').next().unwrap_or_default();
-    let Some((operation, _)) = Operation::route(surface, method, path) else {
-        return;
-    };
+    let Some((operation, _)) = Operation::route(surface, method, path) else { return };
     if operation.is_hidden() || !response.is_json() || has_refuse_directive(body) {
         return;
     }

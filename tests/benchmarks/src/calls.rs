@@ -239,7 +239,6 @@ where
     }
 }
 
-/// Returns the allocations of a call.
 fn allocations_each<F: Future<Output = Outcome<()>>>(
     runtime: &Runtime,
     call: impl Fn() -> F,

@@ -54,10 +54,7 @@ fn own(client: &open::Client, folder: &Path) -> Outcome<f64> {
     let files = runtime.block_on(async { client.jobs().handle("job_1").download(folder).await })?;
     let seconds = wall_time().saturating_sub(began).as_secs_f64();
     let bytes: u64 = files.iter().map(|file| file.bytes).sum();
-    match bytes == FILE_BYTES {
-        true => Ok(seconds),
-        false => Err("the file is not complete".into()),
-    }
+    if bytes == FILE_BYTES { Ok(seconds) } else { Err("the file is not complete".into()) }
 }
 
 fn curl(url: &str, file: &Path) -> Outcome<f64> {
@@ -69,8 +66,5 @@ fn curl(url: &str, file: &Path) -> Outcome<f64> {
         .arg(url)
         .status()?;
     let seconds = wall_time().saturating_sub(began).as_secs_f64();
-    match status.success() {
-        true => Ok(seconds),
-        false => Err("curl failed".into()),
-    }
+    if status.success() { Ok(seconds) } else { Err("curl failed".into()) }
 }

@@ -208,8 +208,5 @@ fn artifact(id: &str) -> String {
 
 fn hint(left: Duration) -> Duration {
     let second = Duration::from_secs(1);
-    match left < second {
-        true => left,
-        false => (left / 2).clamp(second, second * 10),
-    }
+    if left < second { left } else { (left / 2).clamp(second, second * 10) }
 }

@@ -55,9 +55,7 @@ async fn read_response(connection: &mut TcpStream, buffer: &mut [u8]) -> Outcome
         }
         filled += read;
         let seen = buffer.get(..filled).unwrap_or_default();
-        let Some(head) = seen.windows(4).position(|bytes| bytes == b"\r\n\r\n") else {
-            continue;
-        };
+        let Some(head) = seen.windows(4).position(|bytes| bytes == b"\r\n\r\n") else { continue };
         let text = std::str::from_utf8(seen.get(..head).unwrap_or_default())?;
         if !text.starts_with("HTTP/1.1 2") {
             return Err(text.lines().next().unwrap_or_default().into());

@@ -95,10 +95,7 @@ fn curl(url: &str, option: &str, file: &Path) -> Outcome<()> {
         .arg(url)
         .stdout(std::process::Stdio::null())
         .status()?;
-    match status.success() {
-        true => Ok(()),
-        false => Err("curl failed".into()),
-    }
+    if status.success() { Ok(()) } else { Err("curl failed".into()) }
 }
 
 /// Returns the milliseconds of a page.

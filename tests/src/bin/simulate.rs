@@ -98,8 +98,5 @@ fn main() -> ExitCode {
         }
     }
     println!("{}", summary.to_json(started.elapsed().as_secs_f64()));
-    match summary.is_clean() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    }
+    if summary.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -124,9 +124,7 @@ impl Session {
     }
 
     async fn inspect(&self, rng: &mut Rng) {
-        let Some(Accepted { order, id }) = self.pick(rng, false) else {
-            return;
-        };
+        let Some(Accepted { order, id }) = self.pick(rng, false) else { return };
         let choice = rng.below(3);
         let outcome = match (self.handle(order.kind(), &id), choice) {
             (AnyHandle::OpenJob(job), 0) => call!(self, job.get()),
@@ -168,9 +166,7 @@ impl Session {
 
     /// Waits for what was accepted, and acknowledges it if it has ended. Returns whether it has.
     pub(super) async fn wait(&self, accepted: &Accepted, limit_ms: u64) -> bool {
-        let Some(handle) = self.handle_of(accepted).await else {
-            return false;
-        };
+        let Some(handle) = self.handle_of(accepted).await else { return false };
         let has_ended = with_handle!(&handle, it => self.wait_for(it, limit_ms).await);
         if has_ended {
             handle.acknowledge().await.unwrap();
@@ -198,9 +194,7 @@ impl Session {
     }
 
     async fn cancel(&self, rng: &mut Rng) {
-        let Some(Accepted { order, id }) = self.pick(rng, false) else {
-            return;
-        };
+        let Some(Accepted { order, id }) = self.pick(rng, false) else { return };
         let outcome = match self.handle(order.kind(), &id) {
             AnyHandle::OpenJob(job) => call!(self, job.cancel()),
             AnyHandle::DeveloperJob(job) => call!(self, job.cancel()),
@@ -214,9 +208,7 @@ impl Session {
 
     /// Downloads the files of a job, and compares them with what the service has.
     async fn download(&self, rng: &mut Rng) {
-        let Some(Accepted { order, id }) = self.pick(rng, true) else {
-            return;
-        };
+        let Some(Accepted { order, id }) = self.pick(rng, true) else { return };
         let folder = self.folder.join(&id);
         let download = match self.handle(order.kind(), &id) {
             AnyHandle::OpenJob(job) => job.download(&folder),

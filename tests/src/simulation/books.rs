@@ -98,9 +98,7 @@ impl World {
     pub(super) async fn job(&self, id: &str) -> Value {
         let mut books = self.books.lock().await;
         self.read(&mut books).await;
-        let Some(position) = books.positions.get(id) else {
-            return Value::Null;
-        };
+        let Some(position) = books.positions.get(id) else { return Value::Null };
         let path = format!("jobs?limit=1&cursor={position}");
         let mut page = read_control(&self.mock(), &path).await;
         page["data"][0].take()
@@ -228,9 +226,7 @@ impl World {
 
     /// Checks the sums of the spend limits.
     async fn check_budgets(&self, books: &Books) {
-        let Some(limit) = self.spend_limit() else {
-            return;
-        };
+        let Some(limit) = self.spend_limit() else { return };
         for (client, store) in self.stores.iter().enumerate() {
             let totals = store.budget("", BUDGET).await.unwrap();
             let hold = totals.hold;

@@ -44,7 +44,7 @@ pub(super) enum Fault {
 }
 
 /// A reply before it is put on the wire.
-pub(super) struct Reply {
+pub(super) struct MockReply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
@@ -75,7 +75,7 @@ fn in_chunks(
     StreamBody::new(stream::iter(frames))
 }
 
-impl Reply {
+impl MockReply {
     fn new(status: u16, content_type: &'static str, body: impl Into<Bytes>) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -118,22 +118,22 @@ impl Reply {
 }
 
 /// Returns an error envelope. Only a service that knows that nothing ran says `retryable`.
-fn envelope(status: u16, code: &str) -> Reply {
+fn envelope(status: u16, code: &str) -> MockReply {
     let mut error = serde_json::json!({"code": code, "message": "injected"});
     if status != 500 {
         error["retryable"] = (status != 409).into();
     }
     let body = serde_json::json!({"error": error});
-    Reply::new(status, "application/json", body.to_string())
+    MockReply::new(status, "application/json", body.to_string())
 }
 
 /// Returns the reply to a repeated submit in other bytes.
-pub(super) fn conflict() -> Reply {
+pub(super) fn conflict() -> MockReply {
     envelope(409, "idempotency_conflict")
 }
 
-fn page() -> Reply {
-    Reply::new(502, "text/html", "<html><body>Bad gateway</body></html>")
+fn page() -> MockReply {
+    MockReply::new(502, "text/html", "<html><body>Bad gateway</body></html>")
 }
 
 pub(super) fn draw(rates: &FaultRates, rng: &mut Rng) -> Fault {
@@ -166,14 +166,14 @@ pub(super) fn draw(rates: &FaultRates, rng: &mut Rng) -> Fault {
 }
 
 /// Returns the reply of a gateway that did not pass the request on.
-pub(super) fn injected_before(fault: Fault, is_after: bool, rng: &mut Rng) -> Option<Reply> {
+pub(super) fn injected_before(fault: Fault, is_after: bool, rng: &mut Rng) -> Option<MockReply> {
     let mut reply = match fault {
         Fault::RateLimited => envelope(429, "rate_limited"),
         Fault::Unavailable => envelope(503, "database_busy"),
         Fault::GatewayPage if !is_after => page(),
         Fault::ServerError if !is_after => envelope(500, "internal_error"),
         Fault::Redirect => {
-            let mut reply = Reply::new(307, "text/html", "");
+            let mut reply = MockReply::new(307, "text/html", "");
             let location = format!("{OTHER_ORIGIN}/moved");
             reply.headers.insert(LOCATION, HeaderValue::from_str(&location).unwrap());
             reply
@@ -187,11 +187,11 @@ pub(super) fn injected_before(fault: Fault, is_after: bool, rng: &mut Rng) -> Op
 }
 
 /// Changes the reply of the media host on its way back: a page takes the place of the file.
-pub(super) fn change_media(fault: Fault, answer: &mut Reply) {
+pub(super) fn change_media(fault: Fault, answer: &mut MockReply) {
     match fault {
         Fault::Garbage if answer.status.is_success() => {
             let status = answer.status;
-            *answer = Reply { status, ..page() };
+            *answer = MockReply { status, ..page() };
         }
         Fault::GatewayPage => *answer = page(),
         Fault::ServerError => *answer = envelope(500, "internal_error"),
@@ -200,7 +200,7 @@ pub(super) fn change_media(fault: Fault, answer: &mut Reply) {
 }
 
 /// Changes a reply on its way back. A receipt may lose its id.
-pub(super) fn change_after(fault: Fault, loses_id: bool, answer: &mut Reply) {
+pub(super) fn change_after(fault: Fault, loses_id: bool, answer: &mut MockReply) {
     match fault {
         Fault::Garbage if answer.status.is_success() && loses_id => {
             answer.body = Bytes::from_static(b"{\"data\": {}}");

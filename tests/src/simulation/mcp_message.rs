@@ -60,9 +60,7 @@ pub(super) fn without_documented_keys(body: &Bytes) -> Bytes {
 }
 
 fn change(body: &Bytes, change: impl FnOnce(&mut Value)) -> Bytes {
-    let Ok(mut json) = serde_json::from_slice::<Value>(body) else {
-        return body.clone();
-    };
+    let Ok(mut json) = serde_json::from_slice::<Value>(body) else { return body.clone() };
     change(&mut json);
     Bytes::from(json.to_string())
 }

@@ -35,7 +35,6 @@ impl Order {
     }
 }
 
-/// An order that was accepted.
 #[derive(Clone, Debug)]
 pub(super) struct Accepted {
     pub(super) order: Arc<Order>,
@@ -140,7 +139,6 @@ impl Orders {
         self.by_id(id)
     }
 
-    /// Returns what has that id.
     pub(super) fn by_id(&self, id: &str) -> Option<Accepted> {
         self.accepted.get(self.names.get(id)?).cloned()
     }
@@ -194,7 +192,6 @@ impl ResourceKind {
         }
     }
 
-    /// Returns what the journal calls it.
     pub(super) fn in_journal(self) -> journal::ResourceKind {
         match self {
             Self::OpenJob | Self::DeveloperJob => journal::ResourceKind::Job,

@@ -14,7 +14,6 @@ const MAX_CLIENTS: u64 = 4;
 /// Half of the time for which an idempotency key is recognized, and a little more.
 pub(super) const LONG_PAUSE_MS: u64 = 13 * 3_600_000;
 
-/// All that a simulation does.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) seed: u64,

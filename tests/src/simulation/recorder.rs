@@ -8,7 +8,7 @@ use serde_json::Value;
 use svc_sdk::contract::{Operation, RetryClass, Surface};
 
 use super::books::client_of;
-use super::fault::{IsEnvelope, Outcome, Reply, RetryAfter};
+use super::fault::{IsEnvelope, MockReply, Outcome, RetryAfter};
 use super::mcp_message::{self, McpMessage};
 use super::oracle::Oracle;
 use super::transport::{CALL_HEADER, Network};
@@ -129,9 +129,7 @@ impl Network {
 
     /// Records what the SDK is given.
     pub(super) fn observe(&self, sent: &Sent, outcome: &Outcome) {
-        let (Some(record), Some(waits)) = (&sent.record, &sent.waits) else {
-            return;
-        };
+        let (Some(record), Some(waits)) = (&sent.record, &sent.waits) else { return };
         let class = sent.class;
         let (is_ambiguous, wait_ms) = match outcome {
             Err(error) => (error.may_have_been_sent(), 0),
@@ -157,7 +155,7 @@ impl Network {
     }
 
     /// Records what the service did.
-    pub(super) fn inspect(&self, sent: &Sent, answer: &Reply) {
+    pub(super) fn inspect(&self, sent: &Sent, answer: &MockReply) {
         let world = &self.world;
         let body = || serde_json::from_slice::<Value>(&answer.body).unwrap_or_default();
         if answer.status == 429 && body()["error"]["code"] == "rate_limited" {
@@ -169,9 +167,7 @@ impl Network {
                 );
             }
         }
-        let Some(operation) = sent.operation else {
-            return;
-        };
+        let Some(operation) = sent.operation else { return };
         let order = sent.order.as_deref();
         if let Some(message) = &sent.message {
             // A tool that rejects its call names nothing.

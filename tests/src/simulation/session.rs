@@ -145,10 +145,7 @@ impl Session {
         call: Call<T>,
     ) -> Option<Result<T>> {
         let limit = self.call_timeout_ms();
-        let set = match self.world.has(Defect::TimeoutIgnored) {
-            true => limit * 10,
-            false => limit,
-        };
+        let set = if self.world.has(Defect::TimeoutIgnored) { limit * 10 } else { limit };
         let call = call.timeout(Duration::from_millis(set)).header(CALL_HEADER, name);
         let outcome = self.within(name, limit, call).await?;
         if let Err(error) = &outcome {

@@ -248,9 +248,7 @@ impl Session {
 
     /// Submits an order in this process and in another one.
     pub(super) async fn submit_twice(&self, step: &Step, rng: &mut Rng) {
-        let Some(order) = self.new_order(rng) else {
-            return;
-        };
+        let Some(order) = self.new_order(rng) else { return };
         let another = self.start_another(step);
         // Many begin in the same moment.
         let pause_ms = *rng.pick(&[0, 0, 300, 2_000]);
@@ -374,9 +372,7 @@ impl AnyHandle {
 
     /// Returns the preview that the receipt names.
     fn preview(&self) -> Option<String> {
-        let Self::DeveloperJob(job) = self else {
-            return None;
-        };
+        let Self::DeveloperJob(job) = self else { return None };
         let preview: Value = job.receipt()?.extra.get_as("preview")?;
         preview["id"].as_str().map(str::to_owned)
     }

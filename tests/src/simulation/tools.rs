@@ -62,9 +62,7 @@ impl Session {
     /// Calls the tool of an order through the journal.
     pub(super) async fn call_tool(&self, tool: &PaidTool, order: &Order) {
         let name = self.orders().next_call(&order.name);
-        let Some(called) = self.call_once(tool, order, &name).await else {
-            return;
-        };
+        let Some(called) = self.call_once(tool, order, &name).await else { return };
         let error = match called {
             Ok(result) => {
                 // Without an id, the same call finds out what was made.
@@ -78,7 +76,7 @@ impl Session {
         };
         self.trace(|| format!("  ! {name} {}", error.to_string().replace('\n', " ")));
         match &error {
-            mcp::Error::Request(error) => self.not_accepted(order, Some(error)).await,
+            mcp::McpError::Request(error) => self.not_accepted(order, Some(error)).await,
             _ => self.not_accepted(order, None).await,
         }
     }
@@ -89,7 +87,7 @@ impl Session {
         tool: &PaidTool,
         order: &Order,
         name: &str,
-    ) -> Option<Result<ToolResult, mcp::Error>> {
+    ) -> Option<Result<ToolResult, mcp::McpError>> {
         let limit = self.call_timeout_ms();
         let connect = self.mcp_client(name).connect();
         // The client is boxed: its future is large.
@@ -103,9 +101,9 @@ impl Session {
         self.within(name, limit * SUBMIT_PARTS, call).await
     }
 
-    fn mcp_client(&self, name: &str) -> mcp::ClientBuilder {
+    fn mcp_client(&self, name: &str) -> mcp::McpClientBuilder {
         let keys = &self.world.credentials[self.client];
-        mcp::Client::builder()
+        mcp::McpClient::builder()
             .url(self.world.mock().mcp_url())
             .api_key(ApiKey::new(keys.developer.as_str()).unwrap())
             .transport(Arc::new(FaultyTransport(Arc::clone(&self.network))))

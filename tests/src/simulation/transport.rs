@@ -17,7 +17,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::defect::Defect;
 use super::fault::{
-    Fault, Outcome, Reply, change_after, change_media, conflict, draw, injected_before,
+    Fault, MockReply, Outcome, change_after, change_media, conflict, draw, injected_before,
 };
 use super::mcp_message::{self, McpMessage};
 use super::plan::Tools;
@@ -243,9 +243,7 @@ impl Network {
 
     /// Returns whether the submit was carried out before, with a key that the service recognizes.
     fn is_carried_out(&self, sent: &Sent) -> bool {
-        let (Some(operation), Some(key)) = (sent.operation, &sent.key) else {
-            return false;
-        };
+        let (Some(operation), Some(key)) = (sent.operation, &sent.key) else { return false };
         operation.retry() == RetryClass::Key && self.world.is_accepted_key(operation, key)
     }
 
@@ -261,7 +259,7 @@ impl Network {
         mut request: Request<Bytes>,
         sent: &Sent,
         is_heard: bool,
-    ) -> Option<Reply> {
+    ) -> Option<MockReply> {
         let world = &self.world;
         if !is_heard {
             self.taint(sent);
@@ -317,8 +315,8 @@ fn lost() -> TransportError {
     TransportError::maybe_sent("connection reset")
 }
 
-async fn answer(mock: &InProcess, request: Request<Bytes>) -> Option<Reply> {
+async fn answer(mock: &InProcess, request: Request<Bytes>) -> Option<MockReply> {
     let (head, body) = mock.send(request).await.ok()?.into_parts();
     let body = body.collect().await.ok()?.to_bytes();
-    Some(Reply { status: head.status, headers: head.headers, body, is_cut: false })
+    Some(MockReply { status: head.status, headers: head.headers, body, is_cut: false })
 }

@@ -299,10 +299,7 @@ impl World {
         let Some(order) = order else { return };
         let mut state = self.lock();
         let count = state.awaited.entry(order.to_owned()).or_default();
-        match is_awaited {
-            true => *count += 1,
-            false => *count -= 1,
-        }
+        if is_awaited { *count += 1 } else { *count -= 1 }
     }
 
     /// Returns whether a request of an order is under way that no process waits for.
@@ -471,16 +468,11 @@ impl State {
         self.unconfirmed = self.created.keys().cloned().collect();
     }
 
-    /// Returns what was made of an order.
     pub(super) fn made_of(&self, order: &str) -> Option<String> {
         self.made.get(order)?.first().cloned()
     }
 
     /// Returns the client whose spend limit applies to what was created.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if no request created it.
     pub(super) fn client_with_limit(&self, id: &str) -> Result<Option<usize>, ()> {
         let creation = self.created.get(id).ok_or(())?;
         Ok(client_of(&creation.order).filter(|_| creation.has_limit))

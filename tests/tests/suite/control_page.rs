@@ -26,9 +26,7 @@ fn examples() -> Vec<Example> {
         if line.starts_with('#') {
             heading = line.trim_start_matches(['#', ' ']).to_owned();
         }
-        let Some(language) = line.strip_prefix("```") else {
-            continue;
-        };
+        let Some(language) = line.strip_prefix("```") else { continue };
         let block: Vec<_> = lines.by_ref().take_while(|line| *line != "```").collect();
         let block = block.join("\n");
         match language {

@@ -284,7 +284,7 @@ impl World {
 
     /// Lists the tools of the MCP endpoint, and calls one.
     async fn tools(&self) -> Result<()> {
-        let client = svc_sdk::mcp::Client::builder()
+        let client = svc_sdk::mcp::McpClient::builder()
             .url(self.mock.mcp_url())
             .api_key(ApiKey::new("svc_dev_demo").unwrap())
             .transport(Arc::new(self.mock.clone()))

@@ -250,9 +250,7 @@ async fn malformed_http_is_rejected(mock: Mock) {
     ];
     for bytes in rows {
         let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]).into_owned();
-        let Some(response) = mock.send_raw(Host::Open, bytes).await else {
-            return;
-        };
+        let Some(response) = mock.send_raw(Host::Open, bytes).await else { return };
         let response = response.unwrap_or_default();
         let head = String::from_utf8_lossy(&response);
         let rejected = head.starts_with("HTTP/1.") && head.get(9..10) == Some("4");

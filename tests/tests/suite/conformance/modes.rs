@@ -51,9 +51,7 @@ async fn wait_for_jobs(mock: &Mock, count: usize) {
 async fn a_job_that_completes_within_the_wait_is_returned(mock: Mock) {
     for mode in ["sync", "subscribe"] {
         let body = with(video(), json!({"mode": mode, "wait_timeout_seconds": 30}));
-        let Some(receipt) = submit_and_wait(&mock, body, 8, 200).await else {
-            continue;
-        };
+        let Some(receipt) = submit_and_wait(&mock, body, 8, 200).await else { continue };
         assert!(receipt["request_id"].is_string(), "{receipt}");
         assert!(receipt["status_url"].is_string(), "{receipt}");
         let job = &receipt["job"];

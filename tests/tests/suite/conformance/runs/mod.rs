@@ -29,7 +29,6 @@ const MEDIA_RUNS: &str = "/v1/formats/fmt_media/runs";
 pub(super) const BULK: &str = "/v1/formats/fmt_demo/bulk-runs";
 const COMPLETIONS: &str = "/v1/agent/completions";
 
-/// The kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Action,

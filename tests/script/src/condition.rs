@@ -1,21 +1,21 @@
-//! The conditions of scripts, and their words.
+//! The conditions of a step, and their words.
 
 use serde_json::{Value, json};
 
-use super::Variables;
-use crate::response::Response;
+use crate::Variables;
 
-pub(super) fn parse(text: &str) -> Value {
+/// Parses JSON, and panics with the text if it is none.
+pub fn parse(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 /// Returns a value as a word of a script.
-pub(super) fn word(value: &Value) -> String {
+pub fn word(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Splits a text at a character that is neither in quotes nor in brackets, and trims the parts.
-pub(super) fn split(text: &str, at: char) -> Vec<&str> {
+pub fn split(text: &str, at: char) -> Vec<&str> {
     let (mut parts, mut start, mut depth, mut is_quoted, mut is_escaped) =
         (Vec::new(), 0, 0, false, false);
     for (index, character) in text.char_indices() {
@@ -38,40 +38,23 @@ pub(super) fn split(text: &str, at: char) -> Vec<&str> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// Returns what a response has instead of what a condition says; sets a variable.
-pub(super) fn check(
-    response: &Response,
+/// Returns what there is instead of what a condition says, and sets a variable of it.
+///
+/// `look_up` returns what the left side of the condition names.
+pub fn check(
     condition: &str,
     variables: &mut Variables,
+    look_up: impl Fn(&str) -> Option<Value>,
 ) -> Option<String> {
-    let status = response.status().to_string();
-    let is_status = |pattern: &str| pattern == status || pattern == format!("{}xx", &status[..1]);
-    if condition.starts_with(|first: char| first.is_ascii_digit()) && !condition.contains('=') {
-        return (!is_status(condition)).then_some(status);
+    if let Some(absent) = condition.strip_prefix('!') {
+        return look_up(absent).map(|value| value.to_string());
     }
-    let json = if response.is_json() { response.json() } else { Value::Null };
-    let field = if response.status() < 300 { "data" } else { "error" };
-    let root = json.get(field).unwrap_or(&json);
-    if let Some(path) = condition.strip_prefix('!') {
-        return at(root, path).map(|value| value.to_string());
-    }
-    let Some(equals) = condition.find('=') else {
-        return (root["code"] != condition).then(|| root["code"].to_string());
-    };
+    let equals = condition.find('=').unwrap_or_else(|| panic!("no condition: {condition}"));
     let operator = condition[..equals].chars().next_back();
     let operator = operator.filter(|last| "!^$*".contains(*last));
     let left = &condition[..equals - usize::from(operator.is_some())];
     let right = &condition[equals + 1..];
-    let actual = if left == "%" {
-        Some(Value::String(response.text()))
-    } else if let Some(name) = left.strip_prefix('@') {
-        response.header(name).map(Value::from)
-    } else if let Some(path) = left.strip_prefix('/') {
-        at(&json, path)
-    } else {
-        at(root, left)
-    };
-    let actual = actual.unwrap_or(Value::Null);
+    let actual = look_up(left).unwrap_or(Value::Null);
     // An entity tag is compared with its quotes.
     let unquoted = right.starts_with('"').then(|| word(&parse(right)));
     let text = unquoted.as_deref().unwrap_or(right);
@@ -113,7 +96,9 @@ fn is_equal(actual: &Value, expected: &str, variables: &mut Variables) -> bool {
     }
 }
 
-fn at(root: &Value, path: &str) -> Option<Value> {
+/// Returns what a path names: fields and indexes joined by dots, `*` for each item, `#` for their number,
+/// `@x` for the item whose `item`, `id` or `check` is x.
+pub fn at(root: &Value, path: &str) -> Option<Value> {
     let (name, rest) = path.split_once('.').unwrap_or((path, ""));
     let found = match (name, root) {
         ("", root) => Some(root.clone()),
@@ -121,6 +106,11 @@ fn at(root: &Value, path: &str) -> Option<Value> {
         ("*", Value::Array(items)) => {
             let of_item = |item| at(item, rest).unwrap_or(Value::Null);
             return Some(items.iter().map(of_item).collect());
+        }
+        (name, Value::Array(items)) if name.starts_with('@') => {
+            let is_it =
+                |item: &&Value| ["item", "id", "check"].iter().any(|key| item[key] == name[1..]);
+            items.iter().find(is_it).cloned()
         }
         (name, Value::Array(items)) => items.get(name.parse::<usize>().ok()?).cloned(),
         (name, root) => root.get(name).cloned(),

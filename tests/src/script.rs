@@ -1,4 +1,4 @@
-//! Scripts of requests: one line each, with what the response must have.
+//! Scripts of requests to the mock server.
 //!
 //! ```text
 //! open video {"prompt": "[mock:seconds=100]"} => 202 job.id=<id> job.status=queued
@@ -20,29 +20,14 @@
 //! the clock until then, `signed N SECRET …` checks the signature of the N-th delivery, and `delivery N =>`
 //! has conditions on it, with the headers `@path` and `@method`.
 //!
-//! After `=>` come the status (`4xx` is any), the error code, and conditions. A condition's left side is
-//! a path in `data` or `error` (or the body, if it has neither): fields and indexes joined by dots, `*`
-//! for each item, `#` for the number of items; `/path` starts at the body, `@name` is a header, `%` the
-//! text. The operators are `=`, `!=`, `^=` (starts with), `$=` (ends with) and `*=` (contains), and
-//! `!path` says that the field is absent. A value is JSON or a word; `=<some>`, `=<string>`, `=<number>`,
-//! `=<object>` and `=<array>` are any of that type. `null` is also an absent field.
-//!
-//! A second word after the error code is the field that the details name. `=<name>` sets a variable that is
-//! not set, for the lines below. `for <name> … in` repeats the indented lines for each of the values, which
-//! are separated by commas (or by spaces, for one name) or are lines that start with `|`. `repeat N` repeats
-//! them as they are. After a line `= HOST PATH + BODY` rows are bodies or paths alone;
-//! all rows are sent before any difference is reported, and after each the clock moves on by 8 seconds.
-
-mod condition;
-
-use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
+//! After `=>` come the status (`4xx` is any), the error code, the field that its details name, and
+//! conditions. Their left side is a path in `data` or `error` (or the body, if it has neither); `/path`
+//! starts at the body, `@name` is a header, `%` the text. After each row the clock moves on by 8 seconds.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
+use svc_test_script::{Steps, Variables, at, check, parse, split, substitute, word};
 
-use self::condition::{check, parse, split, word};
 use crate::client::Client;
 use crate::frontend::Host;
 use crate::mock::Mock;
@@ -73,19 +58,8 @@ runs:action /v1/actions/act_daily/runs
 runs:agent /v1/agent-runs
 "#;
 
-/// A line of a script: its indentation and its text.
-type Line<'s> = (usize, &'s str);
-type Variables = BTreeMap<String, String>;
-type Differences = Vec<String>;
-
 /// Runs a script against a mock, and the receiver of its webhooks if there is one.
 pub async fn run_script(mock: &Mock, receiver: Option<&Receiver>, script: &str) {
-    let runner = Runner { mock, receiver };
-    let lines: Vec<Line<'_>> = script
-        .lines()
-        .map(|line| (line.len() - line.trim_start().len(), line.trim()))
-        .filter(|(_, text)| !text.is_empty() && !text.starts_with("# "))
-        .collect();
     let mut variables = Variables::new();
     for host in Host::ALL {
         let name = format!("{host:?}").to_uppercase();
@@ -95,86 +69,24 @@ pub async fn run_script(mock: &Mock, receiver: Option<&Receiver>, script: &str) 
         let url = format!("http://127.0.0.1:{}", receiver.port());
         variables.insert("RECEIVER".to_owned(), url);
     }
-    let mut differences = Vec::new();
-    runner.run_block(&lines, &mut variables, &mut differences).await;
-    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
+    svc_test_script::run_script(&Requests { mock, receiver }, variables, script).await;
 }
 
 /// What a script is run with.
 #[derive(Clone, Copy)]
-struct Runner<'m> {
+struct Requests<'m> {
     mock: &'m Mock,
     receiver: Option<&'m Receiver>,
 }
 
-impl Runner<'_> {
-    fn run_block<'a>(
-        &'a self,
-        lines: &'a [Line<'a>],
-        variables: &'a mut Variables,
-        differences: &'a mut Differences,
-    ) -> Pin<Box<dyn Future<Output = ()> + 'a>> {
-        Box::pin(async move {
-            let mut rest = lines;
-            let mut head = "";
-            while let Some(((indent, text), after)) = rest.split_first() {
-                let end = after.iter().position(|line| line.0 <= *indent);
-                let (mut block, next) = after.split_at(end.unwrap_or(after.len()));
-                rest = next;
-                if let Some(line) = text.strip_prefix("= ") {
-                    head = line;
-                } else if text.starts_with(['{', '/']) {
-                    let row = format!("{head} {text}").replacen(" + ", " ", 1);
-                    self.run_line(&row, variables, differences).await;
-                    self.mock.advance(8).await;
-                } else if let Some(line) = text.strip_prefix("for ") {
-                    let (names, values) = line.split_once(" in").unwrap_or((line, ""));
-                    let names: Vec<_> = names.split(' ').collect();
-                    let separator = if names.len() == 1 { ' ' } else { ',' };
-                    let values = substitute(values, variables);
-                    let mut rows = split(&values, separator);
-                    while let [(_, row), others @ ..] = block
-                        && let Some(row) = row.strip_prefix("| ")
-                    {
-                        rows.push(row);
-                        block = others;
-                    }
-                    assert!(!rows.is_empty(), "no values in {text}");
-                    for row in rows {
-                        let mut inner = variables.clone();
-                        let row = substitute(row, variables);
-                        let values = split(&row, ' ');
-                        assert_eq!(names.len(), values.len(), "{text}: {row}");
-                        for (name, value) in names.iter().zip(values) {
-                            let value = value.strip_prefix('"').map_or(value.to_owned(), |_| {
-                                serde_json::from_str(value).unwrap_or(value.to_owned())
-                            });
-                            inner.insert(name.trim_matches(['<', '>']).to_owned(), value);
-                        }
-                        self.run_block(block, &mut inner, differences).await;
-                    }
-                } else if let Some(count) = text.strip_prefix("repeat ") {
-                    let count = substitute(count, variables).parse();
-                    for _ in 0..count.expect("a number of repetitions") {
-                        self.run_block(block, &mut variables.clone(), differences).await;
-                    }
-                } else {
-                    self.run_line(text, variables, differences).await;
-                    assert!(differences.is_empty(), "{}", differences.join("\n\n"));
-                }
-            }
-        })
-    }
-
-    /// Sends the request of a line, and adds what its response has not.
-    async fn run_line(&self, line: &str, variables: &mut Variables, differences: &mut Differences) {
-        let line = substitute(line, variables);
-        let (request, expected) = line.split_once(" => ").unwrap_or((&line, "2xx"));
+impl Steps for Requests<'_> {
+    /// Sends the request of a line, and returns what its response has not.
+    async fn run(&self, line: &str, _: &[String], variables: &mut Variables) -> Option<String> {
+        let (request, expected) = line.split_once(" => ").unwrap_or((line, "2xx"));
         let words = split(request, ' ');
         match words.as_slice() {
             ["advance", seconds] => {
-                let seconds: Value = serde_json::from_str(seconds).expect("a number of seconds");
-                self.mock.advance(seconds).await;
+                self.mock.advance(parse(seconds)).await;
             }
             ["restore"] => {
                 let state = self.mock.state().await;
@@ -216,7 +128,7 @@ impl Runner<'_> {
                     ["delivery", index] => {
                         let deliveries = self.receiver().deliveries();
                         let delivery = &deliveries[number(index) - 1];
-                        Response::new(line.clone(), delivery.as_response())
+                        Response::new(line.to_owned(), delivery.as_response())
                     }
                     words => send(self.mock, words).await,
                 };
@@ -227,17 +139,22 @@ impl Runner<'_> {
                     let field = format!("details.field={condition}");
                     let condition = if is_field { &field } else { condition };
                     let condition = &substitute(condition, variables);
-                    if let Some(difference) = check(&response, condition, variables) {
+                    if let Some(difference) = difference(&response, condition, variables) {
                         wrong += &format!("\n  not {condition}, but {difference}");
                     }
                 }
-                if !wrong.is_empty() {
-                    differences.push(format!("{line}{wrong}\n{response:.1500?}"));
-                }
+                return (!wrong.is_empty()).then(|| format!("{line}{wrong}\n{response:.1500?}"));
             }
         }
+        None
     }
 
+    async fn after_row(&self) {
+        self.mock.advance(8).await;
+    }
+}
+
+impl Requests<'_> {
     fn receiver(&self) -> &Receiver {
         self.receiver.expect("a receiver of webhooks")
     }
@@ -276,9 +193,30 @@ fn reply_of(word: &str) -> Reply {
     }
 }
 
-fn substitute(line: &str, variables: &Variables) -> String {
-    let names = variables.iter();
-    names.fold(line.to_owned(), |line, (name, value)| line.replace(&format!("<{name}>"), value))
+/// Returns what a response has instead of what a condition says.
+fn difference(response: &Response, condition: &str, variables: &mut Variables) -> Option<String> {
+    let status = response.status().to_string();
+    let is_status = |pattern: &str| pattern == status || pattern == format!("{}xx", &status[..1]);
+    if condition.starts_with(|first: char| first.is_ascii_digit()) && !condition.contains('=') {
+        return (!is_status(condition)).then_some(status);
+    }
+    let json = if response.is_json() { response.json() } else { Value::Null };
+    let field = if response.status() < 300 { "data" } else { "error" };
+    let root = json.get(field).unwrap_or(&json);
+    if !condition.contains('=') && !condition.starts_with('!') {
+        return (root["code"] != condition).then(|| root["code"].to_string());
+    }
+    check(condition, variables, |left| {
+        if left == "%" {
+            Some(Value::String(response.text()))
+        } else if let Some(name) = left.strip_prefix('@') {
+            response.header(name).map(Value::from)
+        } else if let Some(path) = left.strip_prefix('/') {
+            at(&json, path)
+        } else {
+            at(root, left)
+        }
+    })
 }
 
 async fn send(mock: &Mock, words: &[&str]) -> Response {
