@@ -6,11 +6,11 @@ use clap::{ArgMatches, CommandFactory, Error, FromArgMatches, Parser, Subcommand
 use crate::args::Global;
 use crate::error::Failure;
 use crate::session::Session;
-use crate::{commands, completion, help, setup};
+use crate::{commands, completion, help, setup, version};
 
 /// Generate images, videos and music, and run agents
 #[derive(Debug, Parser)]
-#[command(name = "svc", version, disable_help_subcommand = true)]
+#[command(name = "svc", version = version::LINE.as_str(), disable_help_subcommand = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -120,6 +120,9 @@ pub(crate) enum Command {
     /// Show and change the configuration
     #[command(subcommand)]
     Config(Deferred<setup::config::Config>),
+    /// List, show, choose and delete profiles of the configuration
+    #[command(subcommand)]
+    Profile(Deferred<setup::profile::Profile>),
     /// Check the configuration, API keys, network and journal
     Doctor,
     /// Run a local mock of the service
@@ -129,10 +132,13 @@ pub(crate) enum Command {
     Completions(completion::Completions),
     /// Write the manual pages to a directory
     Man(help::Man),
+    /// Show the version, commit, target and features
+    #[command(hide = true)]
+    Version,
     /// Show the help of a command or of a topic
     #[command(hide = true)]
     Help {
-        /// Command, such as `video generate`, or a topic: options, surfaces, exit-codes or environment
+        /// Command, such as `video generate`, or a topic: all, options, surfaces, exit-codes or environment
         #[arg(value_name = "COMMAND")]
         topic: Vec<String>,
     },
@@ -211,7 +217,9 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failu
         Command::History(history) => Box::pin(commands::history::run(session, &history)).await,
         Command::Operations(operations) => commands::operations::run(session, &operations),
         Command::Config(Deferred(config)) => setup::config::config(session, &config),
+        Command::Profile(Deferred(profile)) => setup::profile::profile(session, profile).await,
         Command::Completions(completions) => completion::print_script(session, &completions),
+        Command::Version => version::print(session),
         Command::Man(man) => help::write_manual(session, &man, command_line()),
         // `main` shows the help without a session, so that a wrong configuration does not matter.
         Command::Help { .. } => Ok(()),

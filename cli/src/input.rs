@@ -35,10 +35,7 @@ pub(crate) fn read_json(flag: &str, given: &str) -> Result<Value, Failure> {
 /// Reads a JSON value: inline if it starts with `{`, `@FILE`, `FILE`, or `-` for standard input.
 pub(crate) fn read_json_or_file(flag: &str, given: &str) -> Result<Value, Failure> {
     let is_file = !given.trim_start().starts_with(['{', '@']) && given != "-";
-    match is_file {
-        true => read_json(flag, &format!("@{given}")),
-        false => read_json(flag, given),
-    }
+    if is_file { read_json(flag, &format!("@{given}")) } else { read_json(flag, given) }
 }
 
 /// Reads the bytes of a file, or of standard input for `-`.

@@ -1,4 +1,4 @@
-//! Ctrl-C handling: the first interrupt stops the command gracefully, the second exits at once.
+//! Ctrl-C, SIGTERM and SIGHUP: the first signal stops the command gracefully, the second ends it at once.
 
 use std::cell::OnceCell;
 use std::io;
@@ -10,12 +10,31 @@ use tokio::sync::watch;
 
 use crate::error::Exit;
 
-/// The exit code that shells show for a process that SIGTERM ended.
-const TERMINATED: i32 = 143;
+/// What asks the program to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interrupt {
+    /// Ctrl-C, or SIGINT.
+    CtrlC,
+    /// SIGTERM.
+    Terminate,
+    /// SIGHUP: the terminal is gone.
+    HangUp,
+}
 
-/// The Ctrl-C handler.
+impl Interrupt {
+    /// Returns the exit status of a command that it ended.
+    pub(crate) const fn exit(self) -> Exit {
+        match self {
+            Self::CtrlC => Exit::Interrupted,
+            Self::Terminate => Exit::Terminated,
+            Self::HangUp => Exit::HungUp,
+        }
+    }
+}
+
+/// The handler of signals.
 ///
-/// Until [`first`](Self::first) is called for the first time, Ctrl-C ends the program, also at a
+/// Until [`first`](Self::first) is called for the first time, a signal ends the program, also at a
 /// prompt: with a message after [`report_with`](Self::report_with), and by default without.
 #[derive(Debug, Default)]
 pub(crate) struct Interrupts {
@@ -24,86 +43,60 @@ pub(crate) struct Interrupts {
 
 #[derive(Debug)]
 struct Handler {
-    /// Whether the command reacts to Ctrl-C.
+    /// Whether the command reacts to signals.
     is_handled: Arc<AtomicBool>,
-    interrupted: watch::Receiver<bool>,
+    interrupted: watch::Receiver<Option<Interrupt>>,
 }
 
 impl Interrupts {
-    /// Makes Ctrl-C call a function before it ends the program.
-    pub(crate) fn report_with(&self, report: impl FnOnce() + Send + 'static) {
+    /// Makes a signal call a function before it ends the program.
+    pub(crate) fn report_with(&self, report: impl FnOnce(Interrupt) + Send + 'static) {
         self.handler.get_or_init(|| listen(report).ok());
     }
 
-    /// Waits for the first Ctrl-C.
-    pub(crate) async fn first(&self) {
-        // If the handler cannot be installed, Ctrl-C keeps its default behavior.
-        let Some(handler) = self.handler.get_or_init(|| listen(|| ()).ok()) else {
+    /// Waits for the first signal.
+    pub(crate) async fn first(&self) -> Interrupt {
+        // If the handler cannot be installed, signals keep their default behavior.
+        let Some(handler) = self.handler.get_or_init(|| listen(|_| ()).ok()) else {
             return std::future::pending().await;
         };
         handler.is_handled.store(true, Ordering::Release);
         let mut interrupted = handler.interrupted.clone();
-        if interrupted.wait_for(|is_set| *is_set).await.is_err() {
-            std::future::pending::<()>().await;
+        let received = interrupted.wait_for(Option::is_some).await.map(|it| *it);
+        match received {
+            Ok(Some(interrupt)) => interrupt,
+            _ => std::future::pending().await,
         }
     }
-}
 
-/// Installs a handler for SIGTERM and returns a future that waits for it.
-pub(crate) fn terminated() -> io::Result<impl Future<Output = ()>> {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
-        Ok(async move {
-            if terminate.recv().await.is_none() {
-                std::future::pending::<()>().await;
-            }
-        })
+    /// Returns the first signal, if there was one.
+    pub(crate) fn received(&self) -> Option<Interrupt> {
+        self.handler.get()?.as_ref().and_then(|handler| *handler.interrupted.borrow())
     }
-    #[cfg(not(unix))]
-    Ok(std::future::pending())
-}
-
-/// Restores the terminal before SIGTERM ends the program, as a prompt may have changed its modes. For
-/// commands that do not react to SIGTERM otherwise.
-pub(crate) fn restore_terminal_when_terminated() -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    let terminated = {
-        let _context = runtime.enter();
-        terminated()?
-    };
-    let terminal = TerminalModes::current();
-    thread::Builder::new().spawn(move || {
-        runtime.block_on(terminated);
-        terminal.restore();
-        std::process::exit(TERMINATED);
-    })?;
-    Ok(())
 }
 
 /// Listens on a thread, because the command may block its own, for example at a prompt.
-fn listen(report: impl FnOnce() + Send + 'static) -> io::Result<Handler> {
+fn listen(report: impl FnOnce(Interrupt) + Send + 'static) -> io::Result<Handler> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    let mut signal = {
+    let mut signals = {
         let _context = runtime.enter();
-        Signal::new()?
+        Signals::new()?
     };
     let terminal = TerminalModes::current();
     let is_handled = Arc::new(AtomicBool::new(false));
-    let (sender, interrupted) = watch::channel(false);
+    let (sender, interrupted) = watch::channel(None);
     let handler = Handler { is_handled: Arc::clone(&is_handled), interrupted };
     thread::Builder::new().spawn(move || {
         runtime.block_on(async {
-            signal.next().await;
+            let mut interrupt = signals.next().await;
             if is_handled.load(Ordering::Acquire) {
-                sender.send_replace(true);
-                signal.next().await;
+                sender.send_replace(Some(interrupt));
+                interrupt = signals.next().await;
             } else {
-                report();
+                report(interrupt);
             }
             terminal.restore();
-            std::process::exit(i32::from(Exit::Interrupted.code()));
+            std::process::exit(i32::from(interrupt.exit().code()));
         });
     })?;
     Ok(handler)
@@ -145,29 +138,73 @@ impl TerminalModes {
 }
 
 #[cfg(unix)]
-struct Signal(tokio::signal::unix::Signal);
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    hang_up: Option<tokio::signal::unix::Signal>,
+}
 
 #[cfg(unix)]
-impl Signal {
+impl Signals {
     fn new() -> io::Result<Self> {
-        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt()).map(Self)
+        use tokio::signal::unix::{SignalKind, signal};
+
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: match is_hang_up_ignored() {
+                true => None,
+                false => Some(signal(SignalKind::hangup())?),
+            },
+        })
+    }
+
+    async fn next(&mut self) -> Interrupt {
+        let hang_up = async {
+            match &mut self.hang_up {
+                Some(signal) => signal.recv().await,
+                None => None,
+            }
+        };
+        tokio::select! {
+            Some(()) = self.interrupt.recv() => Interrupt::CtrlC,
+            Some(()) = self.terminate.recv() => Interrupt::Terminate,
+            Some(()) = hang_up => Interrupt::HangUp,
+            else => std::future::pending().await,
+        }
+    }
+}
+
+/// Returns whether the program shall survive its terminal, as under `nohup`.
+#[cfg(unix)]
+fn is_hang_up_ignored() -> bool {
+    use io::IsTerminal;
+
+    let ignored = std::fs::read_to_string("/proc/self/status").ok().and_then(|status| {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    });
+    match ignored {
+        // The lowest bit is that of signal 1, SIGHUP.
+        Some(mask) => mask & 1 == 1,
+        // Only Linux shows the mask. `nohup` leaves no terminal to write to.
+        None => !io::stderr().is_terminal(),
     }
 }
 
 #[cfg(windows)]
-struct Signal(tokio::signal::windows::CtrlC);
+struct Signals(tokio::signal::windows::CtrlC);
 
 #[cfg(windows)]
-impl Signal {
+impl Signals {
     fn new() -> io::Result<Self> {
         tokio::signal::windows::ctrl_c().map(Self)
     }
-}
 
-impl Signal {
-    async fn next(&mut self) {
-        if self.0.recv().await.is_none() {
-            std::future::pending::<()>().await;
+    async fn next(&mut self) -> Interrupt {
+        match self.0.recv().await {
+            Some(()) => Interrupt::CtrlC,
+            None => std::future::pending().await,
         }
     }
 }

@@ -10,7 +10,8 @@ use svc_sdk::types::Page;
 
 use crate::args::{ListArgs, PageArgs};
 use crate::error::Failure;
-use crate::output::{Printer, Table};
+use crate::output::object::Shown;
+use crate::output::{ObjectKind, Printer, Table};
 use crate::session::Session;
 use crate::text::{sanitize, shell_quote};
 
@@ -22,12 +23,20 @@ pub(crate) struct Listing<'a> {
     nouns: &'static str,
     max_items: Option<u64>,
     is_page_size_sent: bool,
+    kind: Option<ObjectKind>,
 }
 
 impl<'a> Listing<'a> {
     /// Creates a list of items that messages call `nouns`.
     pub(crate) fn new(session: &'a Session, args: &'a ListArgs, nouns: &'static str) -> Self {
-        Self { session, args, nouns, max_items: args.page.max_items(), is_page_size_sent: true }
+        let max_items = args.page.max_items();
+        Self { session, args, nouns, max_items, is_page_size_sent: true, kind: None }
+    }
+
+    /// Prints the items as jobs, runs or queues are printed.
+    pub(crate) fn of(mut self, kind: ObjectKind) -> Self {
+        self.kind = Some(kind);
+        self
     }
 
     /// Leaves out the query parameter `limit`, which the operation does not have.
@@ -71,7 +80,7 @@ impl<'a> Listing<'a> {
             .read(calls, |page| {
                 count += page.len();
                 match streams {
-                    true => printer.print_list(&page, |_| Table::default()),
+                    true => self.print_json(&page),
                     false => {
                         items.extend(page);
                         Ok(())
@@ -79,9 +88,9 @@ impl<'a> Listing<'a> {
                 }
             })
             .await?;
-        match (streams, printer.prints_tables()) {
+        match (streams, printer.is_table()) {
             (true, _) => {}
-            (false, false) => printer.print_list(&items, |_| Table::default())?,
+            (false, false) => self.print_json(&items)?,
             (false, true) => {
                 let (items, others) = split_undecoded(items);
                 if !items.is_empty() {
@@ -99,6 +108,13 @@ impl<'a> Listing<'a> {
         }
         continuation.report(printer, count, self.nouns);
         Ok(())
+    }
+
+    fn print_json<T: Serialize>(&self, items: &[T]) -> Result<(), Failure> {
+        let printer = &self.session.printer;
+        let Some(kind) = self.kind else { return printer.print_list(items, |_| Table::default()) };
+        let shown: Vec<_> = items.iter().map(|item| Shown::new(kind, item)).collect();
+        printer.print_list(&shown, |_| Table::default())
     }
 
     pub(crate) async fn collect<T>(

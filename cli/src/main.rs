@@ -28,6 +28,7 @@ mod session;
 mod setup;
 mod submit;
 mod text;
+mod version;
 mod wait;
 mod watch;
 mod webhook;
@@ -42,7 +43,7 @@ use crate::args::{Color, Format};
 use crate::cli::{Cli, Command};
 use crate::commands::operations::command_of;
 use crate::error::{
-    Exit, Failure, plain_number_error, requested_color, requests_json, usage_failure,
+    Exit, Failure, mistyped, plain_number_error, requested_color, requests_json, usage_failure,
 };
 use crate::output::{Printer, PrinterOptions, write_stdout};
 use crate::session::Session;
@@ -51,19 +52,27 @@ fn main() -> ExitCode {
     if let Some(exit) = completion::complete(cli::full_command_line) {
         return exit.into();
     }
-    let parsed = cli::command_line()
-        .try_get_matches()
-        .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let arguments: Vec<_> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let parsed = cli::command_line().try_get_matches().and_then(|matches| {
+        mistyped::check_text_options(cli::full_command_line, &arguments)?;
+        Ok((Cli::from_arg_matches(&matches)?, matches))
+    });
     let (cli, matches) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return report_usage_error(&error).into(),
+        Err(error) if error.use_stderr() => {
+            let error = mistyped::advise(error, &cli::full_command_line(), &arguments);
+            return report_usage_error(&error, &arguments).into();
+        }
+        Err(help) => return report_usage_error(&help, &arguments).into(),
     };
     let command = match cli.command {
         Some(Command::Help { topic }) => {
-            return report_usage_error(&help::topic_page(cli::command_line(), &topic)).into();
+            let page = help::topic_page(cli::command_line(), &topic);
+            return report_usage_error(&page, &arguments).into();
         }
         Some(command) => command,
-        None => return report_usage_error(&help::welcome_page()).into(),
+        None => return report_usage_error(&help::welcome_page(), &arguments).into(),
     };
     let session = match Session::new(cli.global.clone()) {
         Ok(session) => session,
@@ -107,6 +116,7 @@ fn report_failure(session: &Session, matches: &ArgMatches, failure: Failure) -> 
         },
         None => failure.with_field_flag(|field| help::flag_of_field(command, field)),
     };
+    failure = failure.interrupted_by(session.interrupts.received());
     if let Some(profile) = &session.global.profile {
         failure.keep_profile(profile);
     }
@@ -116,9 +126,8 @@ fn report_failure(session: &Session, matches: &ArgMatches, failure: Failure) -> 
 
 /// Prints help to standard output, and usage errors to standard error: as JSON if the arguments
 /// request it.
-fn report_usage_error(error: &clap::Error) -> Exit {
-    let arguments = || std::env::args_os().skip(1);
-    let color = requested_color(arguments());
+fn report_usage_error(error: &clap::Error, arguments: &[String]) -> Exit {
+    let color = requested_color(arguments);
     if !error.use_stderr() {
         let text = styled_text(error, color.applies(io::stdout().is_terminal()));
         return match write_stdout(text.as_bytes()) {
@@ -126,7 +135,7 @@ fn report_usage_error(error: &clap::Error) -> Exit {
             Err(failure) => failure.exit(),
         };
     }
-    if requests_json(arguments()) {
+    if requests_json(arguments) {
         return report_without_session(Some(Format::Json), &usage_failure(error));
     }
     let text = styled_text(error, color.applies(io::stderr().is_terminal()));
@@ -139,10 +148,7 @@ fn report_usage_error(error: &clap::Error) -> Exit {
 /// printer does.
 fn styled_text(error: &clap::Error, is_colored: bool) -> String {
     let text = error.render();
-    match is_colored {
-        true => text.ansi().to_string(),
-        false => text.to_string(),
-    }
+    if is_colored { text.ansi().to_string() } else { text.to_string() }
 }
 
 fn report_without_session(format: Option<Format>, failure: &Failure) -> Exit {

@@ -1,8 +1,11 @@
-//! Rows of CSV and JSONL files, read without more than one in memory.
+//! Rows of spreadsheets and JSONL files, read without more than one in memory.
 
 use std::collections::HashSet;
-use std::io::{self, BufRead, Read};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
 
+use crate::error::Failure;
 use crate::text::counted;
 
 /// The maximum length of a record. The service accepts bodies of at most 4 MiB.
@@ -16,11 +19,122 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub(crate) enum RecordFormat {
     /// A JSON object per line.
     Jsonl,
-    /// Comma-separated values, in which a quoted field may contain line breaks.
-    Csv,
+    /// Values that are separated by that byte. A quoted field may contain line breaks.
+    Csv { separator: u8 },
 }
 
-/// The position of a record.
+/// The bytes that may separate the columns of a file.
+const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
+/// The length of the beginning of a file by which its format is recognized.
+const BEGINNING: u64 = 64 * 1024;
+
+/// A file with rows, as UTF-8 text that can be read more than once.
+#[derive(Debug)]
+pub(crate) struct RowFile {
+    pub(crate) file: File,
+    pub(crate) format: RecordFormat,
+}
+
+impl RowFile {
+    /// Opens a file, or standard input (`-`). Its name says whether it is a spreadsheet: `.csv` or
+    /// `.tsv`. What separates its columns, and whether it is UTF-16, is recognized.
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let unreadable =
+            |error: io::Error| Failure::usage(format!("cannot read {}: {error}", path.display()));
+        let is_stdin = path == Path::new("-");
+        let mut file = match is_stdin {
+            true => copy_of(&mut io::stdin().lock()),
+            false => File::open(path),
+        }
+        .map_err(unreadable)?;
+        if !file.metadata().map_err(unreadable)?.is_file() {
+            return Err(Failure::usage(format!(
+                "{} is not a regular file: rows are read more than once",
+                path.display()
+            )));
+        }
+        let mut beginning = beginning_of(&mut file).map_err(unreadable)?;
+        if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = beginning.as_slice() {
+            file = utf8_copy_of(&mut file).map_err(unreadable)?;
+            beginning = beginning_of(&mut file).map_err(unreadable)?;
+        }
+        let extension = path.extension().map(|it| it.to_ascii_lowercase());
+        let is_csv = match extension.as_deref().and_then(|it| it.to_str()) {
+            Some("csv" | "tsv" | "tab") => true,
+            None if is_stdin => {
+                let text = beginning.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&beginning);
+                text.trim_ascii_start().first().is_some_and(|byte| !b"{[".contains(byte))
+            }
+            _ => false,
+        };
+        let format = match is_csv {
+            true => RecordFormat::Csv { separator: separator_of(&beginning) },
+            false => RecordFormat::Jsonl,
+        };
+        Ok(Self { file, format })
+    }
+
+    /// Reads the records from a position on.
+    pub(crate) fn records(
+        &self,
+        start: RecordPosition,
+    ) -> io::Result<RecordReader<BufReader<&File>>> {
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(start.offset))?;
+        Ok(RecordReader::new(BufReader::new(file), self.format, start))
+    }
+}
+
+fn beginning_of(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut beginning = Vec::new();
+    file.take(BEGINNING).read_to_end(&mut beginning)?;
+    file.rewind()?;
+    Ok(beginning)
+}
+
+/// Copies what cannot be read again to a file that has no name.
+fn copy_of(input: &mut dyn Read) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    io::copy(input, &mut file)?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// Converts a UTF-16 file, whose first character says in which order its bytes are.
+fn utf8_copy_of(file: &mut File) -> io::Result<File> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let is_little = bytes.first() == Some(&0xff);
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    let units = pairs.iter().map(|pair| match is_little {
+        true => u16::from_le_bytes(*pair),
+        false => u16::from_be_bytes(*pair),
+    });
+    let text = char::decode_utf16(units.skip(1)).collect::<Result<String, _>>();
+    match text {
+        Ok(text) if rest.is_empty() => copy_of(&mut text.as_bytes()),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-16")),
+    }
+}
+
+/// Returns what separates the columns: what is most frequent in the first line, outside of quotes.
+fn separator_of(beginning: &[u8]) -> u8 {
+    let mut lines = beginning.split(|byte| *byte == b'\n');
+    let header = lines.find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
+    let mut counts = [0_usize; SEPARATORS.len()];
+    let mut is_quoted = false;
+    for byte in header {
+        is_quoted ^= *byte == b'"';
+        for (count, separator) in counts.iter_mut().zip(SEPARATORS) {
+            *count += usize::from(*byte == separator && !is_quoted);
+        }
+    }
+    let most = counts.iter().max().copied().unwrap_or_default();
+    let separators = counts.iter().zip(SEPARATORS);
+    let mut found = separators.filter(|(count, _)| **count == most).map(|(_, it)| it);
+    found.next().unwrap_or(b',')
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecordPosition {
     /// The offset of the first byte.
@@ -39,23 +153,20 @@ pub(crate) struct RecordReader<R> {
 }
 
 impl<R: BufRead> RecordReader<R> {
-    /// Creates a reader of input that starts at a position.
     pub(crate) fn new(input: R, format: RecordFormat, start: RecordPosition) -> Self {
         Self { input, format, offset: start.offset, line: start.line }
     }
 
     /// Reads the next record into the buffer, without the line break at its end. Returns `None` at
     /// the end of the input.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the input cannot be read, if the record is too long, or if a quoted field
-    /// has no end.
     pub(crate) fn read(&mut self, record: &mut Vec<u8>) -> io::Result<Option<RecordPosition>> {
         loop {
             let position = RecordPosition { offset: self.offset, line: self.line };
             record.clear();
-            let mut quotes = QuoteState::default();
+            let mut quotes = match self.format {
+                RecordFormat::Csv { separator } => Some(QuoteState::new(separator)),
+                RecordFormat::Jsonl => None,
+            };
             let mut is_open = false;
             loop {
                 let start = record.len();
@@ -74,7 +185,7 @@ impl<R: BufRead> RecordReader<R> {
                     true => added.strip_prefix(BYTE_ORDER_MARK).unwrap_or(added),
                     false => added,
                 };
-                is_open = self.format == RecordFormat::Csv && quotes.scan(added);
+                is_open = quotes.as_mut().is_some_and(|quotes| quotes.scan(added));
                 if !is_open {
                     break;
                 }
@@ -91,9 +202,10 @@ impl<R: BufRead> RecordReader<R> {
             // A cell of a single column may consist of spaces.
             let is_blank = match self.format {
                 RecordFormat::Jsonl => record.iter().all(u8::is_ascii_whitespace),
-                RecordFormat::Csv => record.is_empty(),
+                RecordFormat::Csv { .. } => record.is_empty(),
             };
             if !is_blank {
+                check_text(record, position)?;
                 return Ok(Some(position));
             }
         }
@@ -116,28 +228,29 @@ impl<R: BufRead> RecordReader<R> {
     }
 }
 
+/// Checks that a record is UTF-8.
+fn check_text(record: &[u8], position: RecordPosition) -> io::Result<()> {
+    let Err(error) = std::str::from_utf8(record) else { return Ok(()) };
+    let breaks = record.iter().take(error.valid_up_to()).filter(|byte| **byte == b'\n').count();
+    let line = position.line.saturating_add(u32::try_from(breaks).unwrap_or(u32::MAX));
+    let why = format!("line {line} is not UTF-8 text: save the file as UTF-8");
+    Err(io::Error::new(io::ErrorKind::InvalidData, why))
+}
+
 /// The columns of a CSV file, which are named in its first record.
 #[derive(Debug)]
 pub(crate) struct Header {
     pub(crate) names: Vec<String>,
+    separator: u8,
 }
 
 impl Header {
     /// Parses the first record.
-    ///
-    /// # Errors
-    ///
-    /// Returns a message if it does not name columns.
-    pub(crate) fn parse(record: &[u8]) -> Result<Self, String> {
-        let names = split(record)?;
+    pub(crate) fn parse(record: &[u8], separator: u8) -> Result<Self, String> {
+        let names = split(record, separator)?;
         let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
-        if let [name] = names.as_slice()
-            && let Some(mark) = name.chars().find(|it| matches!(it, ';' | '\t' | '\r'))
-        {
-            return Err(match mark {
-                '\r' => "the lines end with CR: save the file with LF or CRLF".to_owned(),
-                mark => format!("the columns are separated by {mark:?}: expected commas"),
-            });
+        if names.iter().any(|name| name.contains('\r')) {
+            return Err("the lines end with CR: save the file with LF or CRLF".to_owned());
         }
         let mut seen = HashSet::new();
         for name in &names {
@@ -148,22 +261,18 @@ impl Header {
                 return Err(format!("the header has the column `{name}` twice"));
             }
         }
-        Ok(Self { names })
+        Ok(Self { names, separator })
     }
 
     /// Returns the cells of a record with the names of their columns, without those that are empty. A
     /// record of several columns that is blank has none.
-    ///
-    /// # Errors
-    ///
-    /// Returns a message if the record does not fit the columns.
     pub(crate) fn cells(
         &self,
         record: &[u8],
     ) -> Result<impl Iterator<Item = (&str, String)>, String> {
         let cells = match self.is_blank(record) {
             true => vec![String::new(); self.names.len()],
-            false => split(record)?,
+            false => split(record, self.separator)?,
         };
         if cells.len() != self.names.len() {
             return Err(format!(
@@ -183,9 +292,10 @@ impl Header {
 }
 
 /// Splits a record into its cells.
-fn split(record: &[u8]) -> Result<Vec<String>, String> {
+fn split(record: &[u8], separator: u8) -> Result<Vec<String>, String> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
+        .delimiter(separator)
         // The line ends of the record are those within quotes.
         .terminator(csv::Terminator::Any(b'\n'))
         .from_reader(record);
@@ -199,18 +309,17 @@ fn split(record: &[u8]) -> Result<Vec<String>, String> {
 /// Whether a position in a CSV file is within a quoted field.
 #[derive(Debug)]
 struct QuoteState {
+    separator: u8,
     is_quoted: bool,
     /// Whether a quote opens or continues a quoted field here. In an unquoted field it is text.
     can_open: bool,
 }
 
-impl Default for QuoteState {
-    fn default() -> Self {
-        Self { is_quoted: false, can_open: true }
-    }
-}
-
 impl QuoteState {
+    const fn new(separator: u8) -> Self {
+        Self { separator, is_quoted: false, can_open: true }
+    }
+
     /// Scans text, and returns whether it ends within a quoted field.
     fn scan(&mut self, text: &[u8]) -> bool {
         for byte in text {
@@ -218,7 +327,7 @@ impl QuoteState {
                 (b'"', true) => (false, true),
                 (_, true) => (true, false),
                 (b'"', false) => (self.can_open, false),
-                (byte, false) => (false, matches!(byte, b',' | b'\n')),
+                (byte, false) => (false, *byte == self.separator || *byte == b'\n'),
             };
         }
         self.is_quoted
@@ -259,6 +368,50 @@ mod tests {
         let expected =
             [(1, "a,b"), (2, "\"one\n\"\"two\"\"\n\",x"), (5, "5\" wide,y"), (7, "\"\",z")];
         let expected: Vec<_> = expected.map(|(line, text)| (line, text.to_owned())).into();
-        assert_eq!(records(text, RecordFormat::Csv), expected);
+        assert_eq!(records(text, RecordFormat::Csv { separator: b',' }), expected);
+        let text = text.replace(',', ";");
+        let expected: Vec<_> =
+            expected.into_iter().map(|(line, text)| (line, text.replace(',', ";"))).collect();
+        assert_eq!(records(&text, RecordFormat::Csv { separator: b';' }), expected);
+    }
+
+    #[test]
+    fn the_separator_is_that_of_the_header() {
+        let rows = [
+            ("a,b;c,d\n1;2;3;4\n", b','),
+            ("\n a;b\n1,2,3;4\n", b';'),
+            ("\"a,b,c\"\td\n", b'\t'),
+            ("prompt\n", b','),
+            ("", b','),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(separator_of(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn utf_16_is_converted_and_other_encodings_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.csv");
+        let start = RecordPosition { offset: 0, line: 1 };
+        let mut record = Vec::new();
+        let text = "\u{feff}a;\u{1f98a}\n";
+        for bytes in [
+            text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>(),
+            text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+        ] {
+            std::fs::write(&path, &bytes).unwrap();
+            let rows = RowFile::open(&path).unwrap();
+            rows.records(start).unwrap().read(&mut record).unwrap();
+            assert_eq!(std::str::from_utf8(&record).unwrap(), "a;\u{1f98a}");
+            std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+            assert!(RowFile::open(&path).unwrap_err().headline().contains("not valid UTF-16"));
+        }
+        std::fs::write(&path, b"a\nna\xefve\n").unwrap();
+        let rows = RowFile::open(&path).unwrap();
+        let mut records = rows.records(start).unwrap();
+        records.read(&mut record).unwrap();
+        let error = records.read(&mut record).unwrap_err().to_string();
+        assert_eq!(error, "line 2 is not UTF-8 text: save the file as UTF-8");
     }
 }

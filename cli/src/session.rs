@@ -49,7 +49,7 @@ pub(crate) struct Access<S> {
 #[cfg(feature = "mcp")]
 #[derive(Debug)]
 pub(crate) struct McpAccess {
-    pub(crate) builder: svc_sdk::mcp::ClientBuilder,
+    pub(crate) builder: svc_sdk::mcp::McpClientBuilder,
     /// The URL of the endpoint.
     pub(crate) url: String,
     pub(crate) key_fingerprint: String,
@@ -119,10 +119,7 @@ impl Session {
                 let is_set = |surface| settings.url_of(surface).is_some();
                 let only_developer =
                     is_set(SurfaceChoice::Developer) && !is_set(SurfaceChoice::Open);
-                Ok(match only_developer {
-                    true => SurfaceChoice::Developer,
-                    false => SurfaceChoice::Open,
-                })
+                Ok(if only_developer { SurfaceChoice::Developer } else { SurfaceChoice::Open })
             }
         }
     }
@@ -163,7 +160,6 @@ impl Session {
         self.access_with(base_url, key.as_ref())
     }
 
-    /// Returns a client with the given base URL and API key.
     pub(crate) fn access_with<S: ClientSurface>(
         &self,
         base_url: String,
@@ -230,7 +226,7 @@ impl Session {
         self.printer.redact(&key);
         self.record_url(SurfaceChoice::Developer, &url);
         let key_fingerprint = key_fingerprint(&key);
-        let mut builder = svc_sdk::mcp::Client::builder().url(url.clone()).api_key(key);
+        let mut builder = svc_sdk::mcp::McpClient::builder().url(url.clone()).api_key(key);
         if let Some(policy) = self.retry_policy() {
             builder = builder.retry(policy);
         }
@@ -259,10 +255,7 @@ impl Session {
     /// Returns the folder of the journal, or `None` in the sandbox.
     #[cfg(feature = "mcp")]
     pub(crate) fn state_dir(&self) -> Result<Option<std::path::PathBuf>, Failure> {
-        match self.is_sandbox() {
-            true => Ok(None),
-            false => state_dir(&self.environment).map(Some),
-        }
+        if self.is_sandbox() { Ok(None) } else { state_dir(&self.environment).map(Some) }
     }
 
     /// Opens the journal of submits, or returns `None` if this one is not recorded.
@@ -301,10 +294,9 @@ impl Session {
         }
     }
 
-    /// Makes Ctrl-C end the program with a message, unless the command reacts to it.
+    /// Makes a signal end the program with a message, unless the command reacts to it.
     pub(crate) fn report_interrupts(&self) {
-        let report = self.printer.failure_report(&Failure::interrupted());
-        self.interrupts.report_with(report);
+        self.interrupts.report_with(self.printer.interrupt_report());
     }
 
     /// Asks for confirmation on the terminal. `nothing_done` ends the message of everything except `y`
@@ -316,7 +308,7 @@ impl Session {
             async { tokio::task::spawn_blocking(move || Printer::confirm(&question)).await };
         let answer = tokio::select! {
             biased;
-            () = self.interrupts.first() => {
+            _ = self.interrupts.first() => {
                 self.printer.end_prompt();
                 let why = format!("interrupted: {nothing_done}");
                 return Err(Failure::new(Exit::Interrupted, why));
@@ -332,7 +324,7 @@ impl Session {
         }
     }
 
-    /// Sends a write request, unless it is interrupted by Ctrl-C.
+    /// Sends a write request, unless it is interrupted.
     pub(crate) async fn send<T, E: Into<Failure>>(
         &self,
         request: impl IntoFuture<Output = Result<T, E>>,
@@ -340,7 +332,7 @@ impl Session {
         tokio::select! {
             biased;
             sent = request.into_future() => sent.map_err(Into::into),
-            () = self.interrupts.first() => Err(Failure::interrupted_in_flight()),
+            _ = self.interrupts.first() => Err(Failure::interrupted_in_flight()),
         }
     }
 

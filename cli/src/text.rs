@@ -13,6 +13,14 @@ pub(crate) fn sanitize(text: &str) -> String {
         .collect()
 }
 
+/// Returns the name that differs from a word in at most two letters, and in the fewest.
+pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let distances = names.into_iter().map(|name| (strsim::damerau_levenshtein(name, &word), name));
+    let nearest = distances.min_by_key(|(distance, _)| *distance);
+    nearest.filter(|(distance, _)| *distance <= 2).map(|(_, name)| name)
+}
+
 /// Escapes the control characters in JSON text as `\u00xx`. The value stays the same.
 pub(crate) fn escape_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());

@@ -14,7 +14,9 @@ use tokio::sync::mpsc;
 use crate::args::{Timeout, WaitArgs};
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
-use crate::output::{ProgressLine, Table};
+use crate::interrupt::Interrupt;
+use crate::output::object::Shown;
+use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::resource::{Finished, Outcome, ResourceId, ResourceKind, Stopped, with_retry_command};
 use crate::session::Session;
 use crate::text::sanitize;
@@ -36,15 +38,13 @@ impl<R: ResourceKind> Waiter<'_, R> {
         let mut finished = tokio::select! {
             biased;
             finished = self.finished(&live) => finished.map_err(|failure| self.with_resume(failure)),
-            () = self.session.interrupts.first() => Err(self.interrupted().await),
+            interrupt = self.session.interrupts.first() => Err(self.interrupted(interrupt).await),
         }?;
-        let Some(plan) = self.download else {
-            return Ok(finished);
-        };
+        let Some(plan) = self.download else { return Ok(finished) };
         tokio::select! {
             biased;
             () = self.download(&mut finished, plan, &live) => Ok(finished),
-            () = self.session.interrupts.first() => Err(self.with_download(Failure::interrupted(), plan)),
+            _ = self.session.interrupts.first() => Err(self.with_download(Failure::interrupted(), plan)),
         }
     }
 
@@ -86,11 +86,11 @@ impl<R: ResourceKind> Waiter<'_, R> {
         }
     }
 
-    /// Handles the first Ctrl-C: with `--cancel-on-interrupt` cancels the resource.
-    async fn interrupted(&self) -> Failure {
+    /// Handles the first signal: Ctrl-C cancels the resource with `--cancel-on-interrupt`.
+    async fn interrupted(&self, interrupt: Interrupt) -> Failure {
         let id = R::resource_id(&self.resource);
         let noun = R::NOUN;
-        if !self.args.cancel_on_interrupt {
+        if !self.args.cancel_on_interrupt || interrupt != Interrupt::CtrlC {
             let why = format!("interrupted; the {noun} keeps running");
             return self.with_resume(Failure::new(Exit::Interrupted, why).for_resource(id));
         }
@@ -159,6 +159,7 @@ impl<'a> WaitOptions<'a> {
 pub(crate) trait WaitGroup {
     type Result: Serialize;
 
+    const KIND: ObjectKind;
     const NOUNS: &'static str;
 
     fn resource_id(id: String) -> ResourceId;
@@ -187,8 +188,8 @@ pub(crate) trait WaitGroup {
     fn wait_command(&self, ids: &[&str]) -> String;
 }
 
-/// Waits for resources concurrently, and prints their results. If several did not complete, the most
-/// important failure decides the exit code.
+/// Waits for resources concurrently, and prints their results. If several did not complete, the first
+/// failure decides the exit code.
 pub(crate) async fn wait_for_all<G: WaitGroup>(
     group: &G,
     ids: Vec<String>,
@@ -224,7 +225,7 @@ fn print_all<G: WaitGroup>(
     ids: &[String],
     options: WaitOptions<'_>,
 ) -> Result<(), Failure> {
-    let mut all_finished = Vec::new();
+    let (mut all_finished, mut shown) = (Vec::new(), Vec::new());
     let mut failures = Vec::new();
     for (result, id) in results.into_iter().zip(ids) {
         let failure = match result {
@@ -234,11 +235,18 @@ fn print_all<G: WaitGroup>(
                     (Some(failure), Some(download)) => Some(failure.with_part(download)),
                     (failure, download) => failure.or(download),
                 };
+                shown.push(Shown::new(G::KIND, &finished));
                 all_finished.push(finished);
                 failure
             }
             Err(failure) => {
-                all_finished.extend(G::ended(id, &failure));
+                match G::ended(id, &failure) {
+                    Some(finished) => {
+                        shown.push(Shown::new(G::KIND, &finished));
+                        all_finished.push(finished);
+                    }
+                    None => shown.push(Shown::failed(id, &failure)),
+                }
                 Some(failure)
             }
         };
@@ -246,9 +254,9 @@ fn print_all<G: WaitGroup>(
     }
     let failure =
         merge_failures(failures, ids.len(), G::NOUNS, options, |ids| group.wait_command(ids));
-    if !all_finished.is_empty() {
-        let printer = &options.session.printer;
-        printer.print_list(&all_finished, G::table)?;
+    let printer = &options.session.printer;
+    if !all_finished.is_empty() || !printer.is_table() {
+        printer.print_list(&shown, |_| G::table(&all_finished))?;
     }
     failure.map_or(Ok(()), Err)
 }
@@ -259,20 +267,22 @@ fn merge_failures(
     failures: Vec<(&str, Failure)>,
     total: usize,
     nouns: &str,
-    WaitOptions { args, download, .. }: WaitOptions<'_>,
+    WaitOptions { session, args, download }: WaitOptions<'_>,
     resume: impl FnOnce(&[&str]) -> String,
 ) -> Option<Failure> {
     let is_unfinished = |failure: &Failure| {
         failure.has_resume() && matches!(failure.exit(), Exit::Interrupted | Exit::StillRunning)
     };
     let is_interrupted = failures.iter().any(|(_, failure)| failure.exit() == Exit::Interrupted);
+    let is_canceling = args.cancel_on_interrupt
+        && session.interrupts.received().is_none_or(|it| it == Interrupt::CtrlC);
     let count = failures.len();
     let unfinished = failures.iter().filter(|(_, it)| is_unfinished(it));
     let unfinished: Vec<&str> = unfinished.map(|(id, _)| *id).collect();
     if count < 2 {
         return failures.into_iter().map(|(_, failure)| failure).next();
     }
-    let mut merged = if unfinished.len() == count && !(is_interrupted && args.cancel_on_interrupt) {
+    let mut merged = if unfinished.len() == count && !(is_interrupted && is_canceling) {
         // An interrupt ends all waits that have not timed out before.
         let (exit, what) = match is_interrupted {
             true => (Exit::Interrupted, "interrupted"),
@@ -293,7 +303,7 @@ fn merge_failures(
             () if is_unfinished(&failure) => failure.without_resume(),
             () => failure,
         });
-        Failure::several(format!("{count} of {total} {nouns} {what}"), parts.collect())
+        Failure::first_of(format!("{count} of {total} {nouns} {what}"), parts.collect())?
     };
     if !unfinished.is_empty() {
         merged = merged.with_resume(resume(&unfinished));

@@ -10,11 +10,11 @@ use crate::args::{JsonField, Pair, headings};
 /// The prompt, as an argument or as a flag.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct PromptArgs {
-    /// Prompt: TEXT, @FILE, or - for stdin (@@TEXT for text that starts with @)
+    /// Prompt: TEXT, @FILE or - for stdin (@@TEXT begins with @)
     #[arg(value_name = "PROMPT", conflicts_with = "prompt")]
     pub(crate) prompt_argument: Option<String>,
     /// Prompt, instead of the argument
-    #[arg(long, value_name = "TEXT|@FILE|-", help_heading = headings::INPUT)]
+    #[arg(long, allow_hyphen_values = true, value_name = "TEXT|@FILE|-", help_heading = headings::INPUT)]
     pub(crate) prompt: Option<String>,
 }
 
@@ -90,10 +90,10 @@ pub(crate) struct VideoProperties {
     #[arg(long, value_name = "SECONDS")]
     pub(crate) duration: Option<u64>,
     /// Resolution that the model supports, such as 720p
-    #[arg(long)]
+    #[arg(long, value_name = "SIZE")]
     pub(crate) resolution: Option<String>,
     /// Aspect ratio that the model supports, such as 16:9
-    #[arg(long, value_name = "RATIO")]
+    #[arg(long, value_name = "W:H")]
     pub(crate) aspect_ratio: Option<String>,
     /// Generate a soundtrack, if the model supports it
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
@@ -107,7 +107,7 @@ pub(crate) struct VideoFields {
     #[serde(flatten)]
     pub(crate) media: VideoMedia,
     /// Model id, or auto to let the service choose [default: auto]
-    #[arg(long, value_name = "MODEL_ID", help_heading = headings::GENERATION)]
+    #[arg(short, long, value_name = "MODEL_ID", help_heading = headings::GENERATION)]
     pub(crate) model: Option<String>,
     #[command(flatten)]
     #[serde(flatten)]
@@ -119,13 +119,13 @@ pub(crate) struct VideoFields {
 #[command(next_help_heading = headings::GENERATION)]
 pub(crate) struct ImageFields {
     /// Model id, from `svc model list --type image` (required on the open surface)
-    #[arg(long, value_name = "MODEL_ID")]
+    #[arg(short, long, value_name = "MODEL_ID")]
     pub(crate) model: Option<String>,
     /// Aspect ratio that the model supports, such as 1:1
-    #[arg(long, value_name = "RATIO")]
+    #[arg(long, value_name = "W:H")]
     pub(crate) aspect_ratio: Option<String>,
     /// Resolution that the model supports, such as 720p
-    #[arg(long)]
+    #[arg(long, value_name = "SIZE")]
     pub(crate) resolution: Option<String>,
     /// Number of images
     #[arg(long, value_name = "N")]

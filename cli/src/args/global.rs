@@ -11,11 +11,11 @@ pub(crate) struct Global {
     /// Output format [default: table on a terminal, json otherwise]
     #[arg(short, long, global = true, value_name = "FORMAT")]
     pub(crate) output: Option<Format>,
-    /// Filter the JSON output with a jq expression; strings are printed without quotes
-    #[arg(long, global = true, value_name = "EXPR")]
+    /// Filter the JSON output with a jq expression, with -o jsonl each item; strings are not quoted
+    #[arg(long, global = true, allow_hyphen_values = true, value_name = "EXPR")]
     pub(crate) jq: Option<String>,
     /// Suppress progress output, notes and warnings
-    #[arg(long, global = true)]
+    #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
     /// Log each request to stderr; -vv adds headers and polls, -vvv adds bodies
     /// [env: SVC_LOG=info|debug|trace, or a tracing filter]

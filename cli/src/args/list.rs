@@ -12,7 +12,6 @@ use crate::args::{BodyArgs, Pair, headings};
 pub(crate) struct QueryArgs {
     /// Any other query parameter; repeatable
     #[arg(
-        short = 'q',
         long = "query",
         value_name = "KEY=VALUE",
         help_heading = headings::FILTERS
@@ -25,6 +24,7 @@ pub(crate) struct QueryArgs {
 pub(crate) struct PageArgs {
     /// Maximum number of items, over all pages [default: 50]
     #[arg(
+        short = 'n',
         long,
         value_name = "N",
         value_parser = parse_limit,

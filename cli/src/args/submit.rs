@@ -27,7 +27,7 @@ pub(crate) struct SubmitArgs {
 pub(crate) struct SubmitOptions {
     #[command(flatten)]
     pub(crate) download: DownloadArgs,
-    /// Print the response to the request, with the id of the job or run, and exit without waiting
+    /// Print the job or run with its id, without waiting
     #[arg(long, help_heading = headings::WAITING, conflicts_with_all = ["timeout", "download", "preview", "cancel_on_interrupt"])]
     pub(crate) no_wait: bool,
     #[command(flatten)]
@@ -40,12 +40,10 @@ pub(crate) struct SubmitOptions {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = headings::COST)]
 pub(crate) struct SpendingArgs {
-    /// Skip the confirmation prompt; without a terminal there is no prompt, so limit the cost with
-    /// --max-price
+    /// Skip the confirmation prompt
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Maximum price in USD: fail without submitting if the price is higher or unknown. The price of
-    /// a run is its cap
+    /// Submit nothing if the price is higher or unknown (of a run: its cap)
     #[arg(long, value_name = "USD", value_parser = parse_usd, allow_negative_numbers = true)]
     pub(crate) max_price: Option<Usd>,
     /// Show the request and its price without submitting it
@@ -74,8 +72,7 @@ pub(crate) struct JournalArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = headings::WAITING)]
 pub(crate) struct WaitArgs {
-    /// Time to wait, such as 30s, 5m, 1h, a number of seconds, or none; the job or run continues
-    /// after it [default: 20m; bulk queues: none]
+    /// Time to wait, such as 30s, 5m, 1h or none [default: 20m; bulk queues: none]
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<Timeout>,
     /// Cancel the job or run on Ctrl-C instead of leaving it running
@@ -97,11 +94,11 @@ pub(crate) fn parse_usd(text: &str) -> Result<Usd, String> {
 /// The instruction of a run, as an argument or as a flag.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct InstructionArgs {
-    /// Instruction: TEXT, @FILE, or - for stdin (@@TEXT for text that starts with @)
+    /// Instruction: TEXT, @FILE or - for stdin (@@TEXT begins with @)
     #[arg(value_name = "INSTRUCTION", conflicts_with = "instruction")]
     pub(crate) instruction_argument: Option<String>,
     /// Instruction, instead of the argument
-    #[arg(long, value_name = "TEXT|@FILE|-", help_heading = headings::INPUT)]
+    #[arg(long, allow_hyphen_values = true, value_name = "TEXT|@FILE|-", help_heading = headings::INPUT)]
     pub(crate) instruction: Option<String>,
 }
 
@@ -145,7 +142,7 @@ pub(crate) struct RunCommunicationFields {
     pub(crate) wait_timeout_seconds: Option<u64>,
     /// webhook_url, mode and wait_timeout_seconds as one object, instead of the flags: JSON, @FILE,
     /// FILE, or - for stdin
-    #[arg(long, value_name = "JSON|FILE|-")]
+    #[arg(long, value_name = "JSON|FILE|-", hide = true)]
     #[serde(skip)]
     pub(crate) communication: Option<String>,
 }
@@ -183,7 +180,7 @@ pub(crate) struct FormatFields {
     #[serde(skip)]
     pub(crate) cap: CapArg,
     /// Model id from the catalog
-    #[arg(long, value_name = "MODEL_ID", help_heading = headings::GENERATION)]
+    #[arg(short, long, value_name = "MODEL_ID", help_heading = headings::GENERATION)]
     pub(crate) model: Option<String>,
     /// What to do if a run of the Format is active: reject, to fail with format_run_in_progress
     /// [default: start another run]
@@ -236,9 +233,8 @@ impl RunKindChoice {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = headings::FILES)]
 pub(crate) struct DownloadArgs {
-    /// Download the files to a directory; without DIR, to the current directory (put it last, or
-    /// write --download=DIR)
-    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = ".")]
+    /// Download to a directory [default: the current one] or a file such as fox.png
+    #[arg(long, value_name = "PATH", num_args = 0..=1, default_missing_value = ".")]
     pub(crate) download: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) files: FileArgs,

@@ -10,7 +10,7 @@ use svc_sdk::journal::{Entry, JournalError};
 use svc_sdk::types::Usd;
 
 use crate::batch::journal::{
-    DOWNLOAD_FAILED, Note, Outcome, Status, has_unknown_status, is_not_executed, resource_id,
+    DOWNLOAD_FAILED, ItemEnd, Note, Status, has_unknown_status, is_not_executed, resource_id,
     spent_by,
 };
 use crate::batch::plan::{Index, NextStep};
@@ -20,6 +20,7 @@ use crate::batch::runner::{MAX_TOGETHER, Runner};
 use crate::batch::summary::DropReason;
 use crate::clock;
 use crate::error::{Exit, Failure};
+use crate::output::values::money;
 use crate::pricing::has_no_price;
 
 /// An item at its end, with its latest submission.
@@ -62,9 +63,12 @@ impl Runner<'_> {
             && charge > price
         {
             self.session.printer.warn(&format!(
-                "item {} was charged {charge} USD, which is more than its estimate of {price} USD; \
-                no further items are submitted within the limit of {limit} USD",
+                "item {} was charged {}, which is more than its estimate of {}; no further items \
+                are submitted within the limit of {}",
                 ending.id,
+                money(charge),
+                money(price),
+                money(limit),
             ));
         }
         self.end(ending, ended)
@@ -185,9 +189,7 @@ impl Runner<'_> {
         let source = Arc::clone(&self.source);
         let mut blocked = HashSet::new();
         for (item, index) in source.items.iter().zip(0..) {
-            let Some(attempt) = &item.record.attempt else {
-                continue;
-            };
+            let Some(attempt) = &item.record.attempt else { continue };
             let submitted = (attempt.base_url.as_str(), attempt.key_fingerprint.as_str());
             let is_same = source.clients.url_and_fingerprint(item.surface) == Some(submitted);
             if item.next_step != NextStep::Resolve || (is_same && attempt.is_repeatable) {
@@ -326,7 +328,7 @@ impl Runner<'_> {
         }
         let is_repeated = status == Status::NotSubmitted && item.record.status() == Some(status);
         if !is_repeated || !is_resumed {
-            self.notes.push(Note::Outcome(Box::new(Outcome {
+            self.notes.push(Note::Outcome(Box::new(ItemEnd {
                 id: id.clone(),
                 generation,
                 status,
@@ -336,8 +338,10 @@ impl Runner<'_> {
                 at: clock::now(),
             })));
         }
+        let key = entry.and_then(|entry| entry.idempotency_key.clone());
         let ended = EndedItem {
             id,
+            key,
             status,
             resource,
             price: result.cost,

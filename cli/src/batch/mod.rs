@@ -4,8 +4,10 @@
 //! what a person sees of it: the [`manifest`], the [`quote`], and the [`runner`], which prints and notes
 //! how the items end.
 
+mod catalog;
 mod item_ends;
 mod journal;
+mod known;
 mod manifest;
 mod options;
 mod plan;
@@ -20,7 +22,7 @@ mod source;
 mod status;
 mod summary;
 
-pub(crate) use self::manifest::parse_operation;
+pub(crate) use self::known::known_items;
 pub(crate) use self::options::BatchOptions;
 pub(crate) use self::runner::run;
 pub(crate) use self::status::status;

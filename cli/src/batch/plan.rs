@@ -30,11 +30,12 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Reads a journal.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it cannot be read.
+    /// Returns the operations that items were submitted with, by the hashes of their ids.
+    pub(super) fn operations(&self) -> HashMap<u128, Operation> {
+        let items = self.items.iter();
+        items.filter_map(|(id, record)| Some((*id, record.operation?))).collect()
+    }
+
     pub(super) async fn read(journal: &Journal) -> Result<Self, Failure> {
         let mut records = Self::default();
         journal.read(|stored| records.apply(stored)).await?;
@@ -43,10 +44,6 @@ impl Records {
     }
 
     /// Frees the items whose requests were never carried out, so that their lines may change.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the journal cannot be written.
     pub(super) async fn release_not_sent(&mut self, journal: &Journal) -> Result<(), Failure> {
         for id in self.not_sent.drain(..) {
             let settled = journal::Settled::NotExecuted;
@@ -139,11 +136,6 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Reads the whole manifest, and checks it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a line is not valid, if an id is a duplicate, or if a line has changed
-    /// after it was submitted.
     pub(super) fn new(
         session: &Session,
         manifest: &Manifest,
@@ -299,7 +291,7 @@ fn changed(path: &str, line: &Line) -> Failure {
         .hint("restore the line, or add the new request as a line with another id")
 }
 
-fn hash_id(id: &str) -> u128 {
+pub(super) fn hash_id(id: &str) -> u128 {
     let digest = Sha256::digest(id.as_bytes());
     let bytes = digest.first_chunk::<16>().copied().unwrap_or_default();
     u128::from_be_bytes(bytes)

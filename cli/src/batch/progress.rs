@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use svc_sdk::types::Usd;
 
 use crate::output::Printer;
+use crate::output::values::money;
 
 /// The counts of a live summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +69,7 @@ fn describe(counts: &Counts) -> String {
             parts.push(format!("{count} {what}"));
         }
     }
-    parts.push(format!("{} USD", counts.spent));
+    parts.push(money(counts.spent));
     if counts.is_slowed {
         parts.push("service busy, slowing down".to_owned());
     }
@@ -83,12 +84,12 @@ mod tests {
     fn a_summary_has_the_counts_that_matter() {
         let mut counts =
             Counts { in_flight: 8, spent: Usd::from_micros(703_500), ..Counts::default() };
-        assert_eq!(describe(&counts), "8 in flight, 0.7035 USD");
+        assert_eq!(describe(&counts), "8 in flight, $0.7035");
         (counts.failed, counts.canceled) = (2, 1);
         counts.is_slowed = true;
         assert_eq!(
             describe(&counts),
-            "8 in flight, 2 failed, 1 canceled, 0.7035 USD, service busy, slowing down"
+            "8 in flight, 2 failed, 1 canceled, $0.7035, service busy, slowing down"
         );
     }
 }

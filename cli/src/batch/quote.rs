@@ -14,6 +14,7 @@ use crate::args::SurfaceChoice;
 use crate::error::{Exit, Failure};
 use crate::journal::RequestHash;
 use crate::output::Table;
+use crate::output::values::money;
 use crate::pricing::{EstimateSource, SpendCap, estimate_request, has_no_price};
 use crate::session::Session;
 use crate::text::{counted, sanitize};
@@ -37,12 +38,12 @@ pub(super) struct Quote {
     rejected: usize,
     by_operation: Map<String, Value>,
     /// Some reasons for missing prices.
-    reasons: Vec<Reason>,
+    reasons: Vec<PriceProblem>,
 }
 
 /// Why items have no price.
 #[derive(Clone, Debug, PartialEq)]
-struct Reason {
+struct PriceProblem {
     text: String,
     /// How a message names the first item.
     first: String,
@@ -62,10 +63,6 @@ struct Group {
 
 impl Quote {
     /// Fetches the estimates of the items that are to be submitted.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if an estimate cannot be fetched.
     pub(super) async fn new(
         session: &Session,
         manifest: &Manifest,
@@ -76,9 +73,7 @@ impl Quote {
         let mut by_shape: HashMap<Shape, usize> = HashMap::new();
         let mut items = plan.items.iter();
         manifest.for_each(|position, line| {
-            let Some(item) = items.next() else {
-                return Ok(());
-            };
+            let Some(item) = items.next() else { return Ok(()) };
             if item.next_step != NextStep::Submit {
                 return Ok(());
             }
@@ -156,7 +151,7 @@ impl Quote {
             reason.count += count;
         } else if self.reasons.len() < MAX_REASONS {
             let first = first();
-            self.reasons.push(Reason { text, first, count });
+            self.reasons.push(PriceProblem { text, first, count });
         }
     }
 
@@ -170,7 +165,7 @@ impl Quote {
         let items = counted(self.items, "item");
         let start = format!("{missing} of {items} {verb} no price");
         let shown: usize = self.reasons.iter().map(|reason| reason.count).sum();
-        let line = |reason: &Reason| match reason.count {
+        let line = |reason: &PriceProblem| match reason.count {
             1 => format!("{}: {}", reason.first, reason.text),
             count => {
                 let others = counted(count - 1, "more item");
@@ -206,17 +201,13 @@ impl Quote {
     pub(super) fn describe(&self) -> String {
         let missing = self.missing();
         match missing {
-            0 => format!("{} USD", self.total),
+            0 => money(self.total),
             _ if missing == self.items => "an unknown price".to_owned(),
-            _ => format!("{} USD and {missing} without a price", self.total),
+            _ => format!("{} and {missing} without a price", money(self.total)),
         }
     }
 
     /// Prints what would be submitted (`--dry-run`).
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if not everything fits into `--max-spend`.
     pub(super) fn print(
         &self,
         session: &Session,
@@ -244,16 +235,14 @@ impl Quote {
                 table.field(&format!("  {operation}"), Some(count));
             }
             table.field("price", Some(self.describe()));
-            table.field("spent and reserved", Some(format!("{} USD", plan.committed)));
-            let limit = options.max_spend.map(|limit| format!("{limit} USD"));
+            table.field("spent and reserved", Some(money(plan.committed)));
+            let limit = options.max_spend.map(money);
             table.field("--max-spend", limit);
             table.field("sent", Some("no (dry run)"));
             table
         })?;
         self.warn_about_missing_prices(session);
-        let Some(limit) = options.max_spend else {
-            return Ok(());
-        };
+        let Some(limit) = options.max_spend else { return Ok(()) };
         let needed = plan.committed.checked_add(self.total);
         if self.unpriced == 0 && needed.is_some_and(|needed| needed <= limit) {
             return Ok(());
@@ -318,10 +307,7 @@ fn shape(body: &Map<String, Value>) -> Shape {
 fn item_name(manifest: &Manifest, position: LinePosition, id: &str) -> String {
     let number = manifest.number_at(position);
     let place = manifest.place(number);
-    match id == number.to_string() {
-        true => place,
-        false => format!("{place}, item {}", sanitize(id)),
-    }
+    if id == number.to_string() { place } else { format!("{place}, item {}", sanitize(id)) }
 }
 
 #[cfg(test)]

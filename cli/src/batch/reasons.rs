@@ -26,14 +26,12 @@ struct Reason {
 impl Reasons {
     /// Adds an item of the output, if it has an error.
     pub(super) fn add(&mut self, item: &Value) {
-        let Some(error) = item.get("error").filter(|error| !error.is_null()) else {
-            return;
-        };
+        let Some(error) = item.get("error").filter(|error| !error.is_null()) else { return };
         let text = describe_error(error);
         if let Some(reason) = self.listed.iter_mut().find(|it| it.text == text) {
             reason.count += 1;
         } else if self.listed.len() < MAX_REASONS {
-            let id = item.get("id").and_then(Value::as_str).unwrap_or_default();
+            let id = item.get("item").and_then(Value::as_str).unwrap_or_default();
             let id = id.to_owned();
             self.listed.push(Reason { text, count: 1, id });
         } else {
@@ -79,7 +77,7 @@ mod tests {
     #[test]
     fn items_with_the_same_reason_share_a_line() {
         let mut reasons = Reasons::default();
-        let mut add = |id: String, error: Value| reasons.add(&json!({"id": id, "error": error}));
+        let mut add = |id: String, error: Value| reasons.add(&json!({"item": id, "error": error}));
         add("a".to_owned(), Value::Null);
         let funds = json!({"code": "insufficient_funds", "message": "The balance is too low"});
         let lost = json!({"code": "ambiguous", "message": "No answer", "idempotency_key": "k-1"});

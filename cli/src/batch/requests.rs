@@ -89,11 +89,6 @@ impl Clients {
         }
     }
 
-    /// Returns the submission of a line.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the batch has no client for its surface.
     pub(super) fn submission(
         &self,
         line: Line,

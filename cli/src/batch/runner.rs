@@ -14,7 +14,9 @@ use svc_sdk::types::Usd;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::batch::catalog::Catalog;
 use crate::batch::journal::{Journal, Note, Record, Status};
+use crate::batch::known;
 use crate::batch::manifest::Manifest;
 use crate::batch::options::BatchOptions;
 use crate::batch::plan::{Index, NextStep, Plan, Records};
@@ -26,7 +28,8 @@ use crate::batch::setup::{self, ObservedWrites};
 use crate::batch::source::Source;
 use crate::batch::summary::{DropReason, Summary};
 use crate::clock;
-use crate::download::{DownloadPlan, StoredFile, open_file};
+use crate::config::state_dir;
+use crate::download::{DownloadPlan, StoredFile, open_with_default};
 use crate::error::{Exit, Failure};
 use crate::session::Session;
 use crate::text::sanitize;
@@ -38,18 +41,26 @@ const TICK: Duration = Duration::from_millis(250);
 /// The number of items that are printed and noted together.
 pub(super) const MAX_TOGETHER: usize = 100;
 
-/// Runs a batch.
-///
-/// # Errors
-///
-/// Returns an error if the batch cannot start, and unless all items completed.
 pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), Failure> {
-    let manifest = Manifest::open(&options.manifest, options.default_operation())?;
+    options.check_stdin(session)?;
+    let mut manifest = Manifest::open(&options.manifest, options.defaults())?;
     let downloads = DownloadPlan::from_args(session, &options.download)
         .map_err(|failure| failure.context("not submitted"))?
         .map(Arc::new);
+    if let Some(downloads) = &downloads {
+        downloads.check_is_folder("a batch")?;
+    }
     let path = options.journal_path();
     let has_journal = !session.is_sandbox() && path.metadata().is_ok_and(|file| file.len() > 0);
+    // What is wrong with a journal is reported when it is opened.
+    if has_journal
+        && options.operation.is_none()
+        && let Ok(journal) = Journal::read_only(&path).await
+        && let Ok(records) = Records::read(&journal).await
+    {
+        manifest.set_submitted(records.operations());
+    }
+    let catalog = Catalog::set_operations(session, &mut manifest).await?;
     if options.dry_run || !has_journal {
         let records = match has_journal {
             true => Records::read(&Journal::read_only(&path).await?).await?,
@@ -59,6 +70,7 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
         let plan = Plan::new(session, &manifest, records, &options)?;
         if options.dry_run {
             setup::warn_if_empty(session, &plan, &options);
+            catalog.check_if(plan.to_submit() > 0).await?;
             let quote = Quote::new(session, &manifest, &plan).await?;
             return quote.print(session, &plan, &options);
         }
@@ -67,6 +79,10 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
         true => Journal::temporary().await?,
         false => Journal::open(&path).await?,
     };
+    if !session.is_sandbox() {
+        // Only `svc usage` needs it.
+        let _ = known::remember(&state_dir(session.environment())?, &path);
+    }
     let mut records = Records::read(&journal).await?;
     records.release_not_sent(&journal).await?;
     let plan = Plan::new(session, &manifest, records, &options)?;
@@ -77,13 +93,14 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
     let writes = ObservedWrites::default();
     let clients = setup::clients(session, &plan, &options, &journal, &writes, downloads)?;
     setup::check_account(&plan, &clients)?;
+    let is_checked = manifest.is_spreadsheet() || setup::asks(session, &plan, &options);
+    catalog.check_if(is_checked && plan.to_submit() > 0).await?;
     setup::confirm(session, &manifest, &plan, &options).await?;
     setup::note_start(session, &plan, &options);
     let runner = Runner::new(session, &options, manifest, plan, journal, clients)?;
     runner.run(&writes).await
 }
 
-/// A batch that is running.
 pub(super) struct Runner<'a> {
     pub(super) session: &'a Session,
     pub(super) options: &'a BatchOptions,
@@ -149,7 +166,7 @@ impl<'a> Runner<'a> {
         let submissions = journal.submissions.clone();
         Ok(Self {
             progress: Progress::new(&session.printer, plan.items.len()),
-            report: Report::new(session)?,
+            report: Report::new(session),
             is_output_closed: false,
             statuses: vec![None; plan.items.len()],
             source: Arc::new(Source::new(manifest, plan.items, clients, submissions)),
@@ -184,10 +201,7 @@ impl<'a> Runner<'a> {
         if end? == End::Interrupted {
             self.flush().await?;
             self.report.finish()?;
-            let flags: &[&str] = match self.options.retry_failed {
-                true => &["--retry-failed"],
-                false => &[],
-            };
+            let flags: &[&str] = if self.options.retry_failed { &["--retry-failed"] } else { &[] };
             let again = self.options.command(self.session, flags);
             let why = "interrupted; submitted jobs and runs continue";
             let code = Some("interrupted".to_owned());
@@ -238,7 +252,7 @@ impl<'a> Runner<'a> {
             self.show_progress(outcomes);
             tokio::select! {
                 biased;
-                () = self.session.interrupts.first() => {
+                _ = self.session.interrupts.first() => {
                     if outcomes.submitting() > 0 {
                         let note = "Waiting for responses to requests in flight…";
                         self.session.printer.note(note);
@@ -345,7 +359,7 @@ impl<'a> Runner<'a> {
             if self.is_output_closed {
                 continue;
             }
-            match self.report.add(&item) {
+            match self.report.add(item) {
                 // The batch goes on when its output is closed, as by `head`.
                 Err(failure) if failure.exit() == Exit::Done => self.is_output_closed = true,
                 added => added?,
@@ -394,15 +408,13 @@ impl<'a> Runner<'a> {
 
     /// Shows and opens files, if that is asked for.
     pub(super) fn show_files(&mut self, files: &[StoredFile]) {
-        let Some(plan) = &self.source.clients.download else {
-            return;
-        };
+        let Some(plan) = &self.source.clients.download else { return };
         for file in files {
             let path = PathBuf::from(&file.path);
             plan.preview(self.session, &path);
             if plan.opens_files() {
                 let shown = file.path.clone();
-                self.opening.spawn(async move { (shown, open_file(&path).await) });
+                self.opening.spawn(async move { (shown, open_with_default(&path).await) });
             }
         }
     }

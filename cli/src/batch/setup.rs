@@ -20,6 +20,7 @@ use crate::batch::requests::Clients;
 use crate::clock;
 use crate::download::DownloadPlan;
 use crate::error::Failure;
+use crate::output::values::money;
 use crate::pricing::NOTHING_CHARGED;
 use crate::session::{Access, Session};
 use crate::text::counted;
@@ -40,18 +41,18 @@ pub(super) fn clients(
         let mut items = plan.items.iter();
         items.any(|item| item.surface == surface && item.next_step != NextStep::Done)
     };
-    let context = Context { session, plan, options, journal, writes };
+    let setup = ClientSetup { session, plan, options, journal, writes };
     let mut clients = Clients::new(download);
     if is_needed(SurfaceChoice::Open) {
-        clients.open = Some(Arc::new(context.access(SurfaceChoice::Open)?));
+        clients.open = Some(Arc::new(setup.access(SurfaceChoice::Open)?));
     }
     if is_needed(SurfaceChoice::Developer) {
-        clients.developer = Some(Arc::new(context.access(SurfaceChoice::Developer)?));
+        clients.developer = Some(Arc::new(setup.access(SurfaceChoice::Developer)?));
     }
     Ok(clients)
 }
 
-struct Context<'a> {
+struct ClientSetup<'a> {
     session: &'a Session,
     plan: &'a Plan,
     options: &'a BatchOptions,
@@ -59,7 +60,7 @@ struct Context<'a> {
     writes: &'a ObservedWrites,
 }
 
-impl Context<'_> {
+impl ClientSetup<'_> {
     fn access<S: ClientSurface>(&self, surface: SurfaceChoice) -> Result<Access<S>, Failure> {
         let access = self.session.access_by::<S>(|builder| {
             let mut builder =
@@ -93,7 +94,6 @@ impl Context<'_> {
 pub(super) struct ObservedWrites(Arc<Mutex<Vec<Quota>>>);
 
 impl ObservedWrites {
-    /// Returns what is to be noted.
     pub(super) fn take(&self) -> Vec<Note> {
         let quotas = std::mem::take(&mut *self.lock());
         quotas.into_iter().map(Note::Quota).collect()
@@ -108,12 +108,8 @@ impl Observer for ObservedWrites {
     fn on_attempt_end(&self, attempt: &AttemptEnd<'_>) {
         // Only once half of it is used does the next process have to know.
         let reported = attempt.response.and_then(RawResponse::rate_limit);
-        let Some(limit) = reported.filter(|it| it.remaining <= it.limit / 2) else {
-            return;
-        };
-        let Some(operation) = attempt.request.operation else {
-            return;
-        };
+        let Some(limit) = reported.filter(|it| it.remaining <= it.limit / 2) else { return };
+        let Some(operation) = attempt.request.operation else { return };
         let reset_after = SignedDuration::try_from(limit.reset_after).unwrap_or_default();
         if operation.rate_limit_bucket() == RateLimitBucket::Write
             && let Ok(resets_at) = clock::now().checked_add(reset_after)
@@ -153,6 +149,12 @@ pub(super) fn check_account(plan: &Plan, clients: &Clients) -> Result<(), Failur
     Ok(())
 }
 
+/// Returns whether the user is asked before anything is submitted.
+pub(super) fn asks(session: &Session, plan: &Plan, options: &BatchOptions) -> bool {
+    let can_ask = session.printer.can_prompt() && !session.is_sandbox();
+    plan.to_submit() > 0 && !options.yes && can_ask
+}
+
 /// Asks for confirmation on a terminal.
 pub(super) async fn confirm(
     session: &Session,
@@ -160,8 +162,7 @@ pub(super) async fn confirm(
     plan: &Plan,
     options: &BatchOptions,
 ) -> Result<(), Failure> {
-    let printer = &session.printer;
-    if plan.to_submit() == 0 || options.yes || session.is_sandbox() || !printer.can_prompt() {
+    if !asks(session, plan, options) {
         return Ok(());
     }
     let quote = Quote::new(session, manifest, plan).await?;
@@ -169,11 +170,13 @@ pub(super) async fn confirm(
     let (items, price) = (counted(quote.items, "item"), quote.describe());
     let question = match (options.max_spend, plan.committed) {
         (Some(limit), Usd::ZERO) => {
-            format!("Submit {items} for {price}, within a limit of {limit} USD?")
+            format!("Submit {items} for {price}, within a limit of {}?", money(limit))
         }
         (Some(limit), committed) => format!(
-            "Submit {items} for {price}, within a limit of {limit} USD, of which {committed} USD are \
-            already spent or reserved?"
+            "Submit {items} for {price}, within a limit of {}, of which {} are already spent or \
+            reserved?",
+            money(limit),
+            money(committed)
         ),
         (None, _) => format!("Submit {items} for {price}?"),
     };

@@ -8,13 +8,14 @@ use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 
 use crate::batch::journal::{
-    self, BUDGET, Journal, Note, Outcome, Record, Status, Stored, resource_id, status_words,
+    self, BUDGET, ItemEnd, Journal, Note, Record, Status, Stored, resource_id, status_words,
 };
 use crate::batch::reasons::Reasons;
 use crate::batch::report::print_items;
 use crate::batch::summary::left_alone;
 use crate::error::{Failure, Suggestion};
 use crate::output::Table;
+use crate::output::values::money;
 use crate::resource::ResourceId;
 use crate::session::Session;
 use crate::text::{counted, sanitize, shell_quote};
@@ -32,14 +33,10 @@ struct JournalItem {
     /// The price of the latest attempt, if it is known.
     price: Option<Usd>,
     /// The outcome that was noted last.
-    outcome: Option<Box<Outcome>>,
+    outcome: Option<Box<ItemEnd>>,
 }
 
 /// Prints the status of a batch.
-///
-/// # Errors
-///
-/// Returns an error if there is no journal, or if it cannot be read.
 pub(crate) async fn status(
     session: &Session,
     manifest: &Path,
@@ -205,7 +202,7 @@ fn print(session: &Session, total: usize, items: &[JournalItem]) -> Result<(), F
         for (status, count) in &by_status {
             table.field(&status_words(status), Some(count));
         }
-        table.field("spent", Some(format!("{spent} USD")));
+        table.field("spent", Some(money(spent)));
         table
     })?;
     let unfinished = items
@@ -234,7 +231,7 @@ impl JournalItem {
     }
 
     /// Returns the outcome, unless the item was submitted again since.
-    fn outcome(&self) -> Option<&Outcome> {
+    fn outcome(&self) -> Option<&ItemEnd> {
         let outcome = self.outcome.as_deref();
         outcome.filter(|_| self.record.status().is_some())
     }
@@ -254,9 +251,12 @@ impl JournalItem {
 
     fn to_json(&self) -> Value {
         let (outcome, attempt) = (self.outcome(), self.record.attempt.as_ref());
-        let unknown = attempt.filter(|it| it.resource.is_none());
         let mut item = json!({
-            "id": self.id,
+            "item": self.id,
+            "object": if self.is_run { "run" } else { "job" },
+            "id": self.resource.as_ref().map(ResourceId::id),
+            "idempotency_key": attempt.map(|it| &it.key),
+            "artifacts": [],
             "status": self.status(),
             "price_usd": outcome.map_or(self.price, |outcome| outcome.price_usd),
             "files": outcome.map(|outcome| outcome.files.as_slice()).unwrap_or_default(),
@@ -270,9 +270,6 @@ impl JournalItem {
             };
             let id = self.resource.as_ref().map(ResourceId::id);
             fields.insert(field.to_owned(), json!(id));
-            if let Some(attempt) = unknown {
-                fields.insert("idempotency_key".to_owned(), json!(attempt.key));
-            }
         }
         item
     }

@@ -10,6 +10,7 @@ use super::journal::{DOWNLOAD_FAILED, Status};
 use super::manifest::Manifest;
 use super::options::BatchOptions;
 use crate::error::{Exit, Failure, Suggestion};
+use crate::output::values::money;
 use crate::session::Session;
 use crate::text::counted;
 
@@ -138,7 +139,7 @@ impl Summary {
         }
         let words = "without all files".to_owned();
         add(self.missing_files, words, Cause::MissingFiles);
-        format!("{}; spent {} USD", parts.join(", "), self.spent)
+        format!("{}; spent {}", parts.join(", "), money(self.spent))
     }
 
     /// Returns the failure of a batch that did not complete, or `None` if it did. `stopped` is the
@@ -271,7 +272,7 @@ impl Summary {
         let listed: Vec<_> = self
             .ambiguous
             .iter()
-            .map(|(id, key)| json!({"id": id, "idempotency_key": key}))
+            .map(|(id, key)| json!({"item": id, "idempotency_key": key}))
             .collect();
         let code = Some("ambiguous".to_owned());
         let details = Some(json!({ "ambiguous": listed }));

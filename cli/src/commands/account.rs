@@ -7,11 +7,11 @@ use svc_sdk::types::{Me, ServiceCatalog};
 
 use crate::commands::operations::command_of;
 use crate::error::Failure;
+use crate::output::Table;
+use crate::output::layout::{cut, required, whole};
 use crate::output::values::{money, time_ago_and_date};
-use crate::output::{Column, Table};
 use crate::session::Session;
 
-/// Runs `svc health`.
 pub(crate) async fn health(session: &Session) -> Result<(), Failure> {
     let client = session.access_without_key::<Developer>()?.client;
     let health = client.catalog().health().await?;
@@ -25,7 +25,6 @@ pub(crate) async fn health(session: &Session) -> Result<(), Failure> {
     })
 }
 
-/// Runs `svc catalog`.
 pub(crate) async fn catalog(session: &Session) -> Result<(), Failure> {
     let client = session.access_without_key::<Developer>()?.client;
     let catalog = client.catalog().get().await?;
@@ -40,12 +39,7 @@ fn catalog_table(catalog: &ServiceCatalog) -> Table {
         table.field("pricing", catalog.pricing.as_ref());
         return table;
     }
-    let mut table = Table::new([
-        Column::required("id"),
-        Column::whole("type"),
-        Column::text("name"),
-        Column::text("pricing"),
-    ]);
+    let mut table = Table::new([required("id"), whole("type"), cut("name"), cut("pricing")]);
     for model in &catalog.models {
         table.row([
             &model.id,
@@ -57,7 +51,6 @@ fn catalog_table(catalog: &ServiceCatalog) -> Table {
     table
 }
 
-/// Runs `svc me`.
 pub(crate) async fn me(session: &Session) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let me = client.account().me().await?;
@@ -126,7 +119,6 @@ fn command_words(cli: &str) -> String {
     words.join(" ")
 }
 
-/// Runs `svc balance`.
 pub(crate) async fn balance(session: &Session) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let balance = client.account().balance().await?;

@@ -10,8 +10,9 @@ use svc_sdk::types::{Action, ActionTrigger};
 use crate::args::{CapArg, InstructionArgs, ListArgs, RunArgs, headings};
 use crate::error::Failure;
 use crate::listing::Listing;
+use crate::output::layout::{cut, required, status};
 use crate::output::values::time_ago_and_date;
-use crate::output::{Column, Table};
+use crate::output::{ObjectKind, Table};
 use crate::request_body::run as run_body;
 use crate::resource::SubmitRequest;
 use crate::resource::run::{FinishedRun, report};
@@ -43,7 +44,7 @@ pub(crate) async fn agent(session: &Session, agent: Agent) -> Result<(), Failure
         Agent::Run(args) => start(session, &args).await,
         Agent::Runs(args) => {
             let client = session.access::<Developer>()?.client;
-            let listing = Listing::new(session, &args, "runs");
+            let listing = Listing::new(session, &args, "runs").of(ObjectKind::Run);
             listing.print(|| client.agent_runs().list(), report::list).await
         }
     }
@@ -136,7 +137,7 @@ pub(crate) async fn action(session: &Session, action: ActionCommand) -> Result<(
         ActionCommand::Runs { id, list } => {
             let client = session.access::<Developer>()?.client;
             let call = || client.actions().list_runs(id.as_str());
-            let listing = Listing::new(session, &list, "runs");
+            let listing = Listing::new(session, &list, "runs").of(ObjectKind::Run);
             listing.print(call, report::list).await
         }
         ActionCommand::Run(args) => {
@@ -155,7 +156,7 @@ pub(crate) async fn action(session: &Session, action: ActionCommand) -> Result<(
             let client = session.access::<Developer>()?.client;
             let call = client.actions().get_run(id, run_id);
             let finished = FinishedRun::new(call.await?);
-            session.printer.print_item(&finished, report::finished)
+            session.printer.print_object(ObjectKind::Run, &finished, report::finished)
         }
     }
 }
@@ -177,12 +178,7 @@ async fn list(session: &Session, args: ListActions) -> Result<(), Failure> {
 }
 
 fn list_table(actions: &[Action]) -> Table {
-    let mut table = Table::new([
-        Column::required("id"),
-        Column::status("status"),
-        Column::text("name"),
-        Column::text("triggers"),
-    ]);
+    let mut table = Table::new([required("id"), status("status"), cut("name"), cut("triggers")]);
     for action in actions {
         table.row([
             action.id.as_str(),

@@ -10,7 +10,8 @@ use crate::args::{
 };
 use crate::error::Failure;
 use crate::listing::Listing;
-use crate::output::{Column, Table, values};
+use crate::output::layout::{cut, required, status, whole};
+use crate::output::{Table, values};
 use crate::request_body::{RequestBody, search_query};
 use crate::resource::SubmitRequest;
 use crate::session::Session;
@@ -76,10 +77,7 @@ pub(crate) async fn avatar(session: &Session, avatar: Avatar) -> Result<(), Fail
         Avatar::TalkingVideo(args) => talking_video(session, &args).await,
         Avatar::List { any, list } => {
             let client = session.access::<Developer>()?.client;
-            let call = || match any {
-                true => client.avatars().list_any(),
-                false => client.avatars().list(),
-            };
+            let call = || if any { client.avatars().list_any() } else { client.avatars().list() };
             let listing = Listing::new(session, &list, "avatars");
             listing.print(call, avatars_table).await
         }
@@ -137,12 +135,7 @@ async fn talking_video(session: &Session, args: &TalkingVideo) -> Result<(), Fai
 }
 
 fn avatars_table(avatars: &[AvatarEntry]) -> Table {
-    let mut table = Table::new([
-        Column::required("id"),
-        Column::whole("handle"),
-        Column::text("name"),
-        Column::whole("image"),
-    ]);
+    let mut table = Table::new([required("id"), whole("handle"), cut("name"), whole("image")]);
     for avatar in avatars {
         table.row([
             &avatar.id,
@@ -182,12 +175,7 @@ pub(crate) async fn avatar_video(session: &Session, video: AvatarVideo) -> Resul
 }
 
 fn videos_table(videos: &[AvatarVideoEntry]) -> Table {
-    let mut table = Table::new([
-        Column::required("id"),
-        Column::status("status"),
-        Column::whole("avatar"),
-        Column::whole("job"),
-    ]);
+    let mut table = Table::new([required("id"), status("status"), whole("avatar"), whole("job")]);
     for video in videos {
         table.row([
             &video.id,

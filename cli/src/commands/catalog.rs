@@ -7,7 +7,8 @@ use svc_sdk::types::{MusicCategory, MusicPick, MusicTrack, TrendingVideo};
 use crate::args::{BodyArgs, ListArgs, SearchArgs};
 use crate::error::Failure;
 use crate::listing::Listing;
-use crate::output::{Column, Table};
+use crate::output::Table;
+use crate::output::layout::{cut, number, required, whole};
 use crate::request_body::{RequestBody, search_query};
 use crate::session::Session;
 
@@ -60,13 +61,8 @@ pub(crate) async fn bgm(session: &Session, bgm: Bgm) -> Result<(), Failure> {
 }
 
 fn tracks_table(tracks: &[MusicTrack]) -> Table {
-    let mut table = Table::new([
-        Column::required("id"),
-        Column::text("title"),
-        Column::text("category"),
-        Column::text("mood"),
-        Column::number("seconds"),
-    ]);
+    let mut table =
+        Table::new([required("id"), cut("title"), cut("category"), cut("mood"), number("seconds")]);
     for track in tracks {
         table.row([
             track.id.as_deref().unwrap_or_default(),
@@ -117,12 +113,7 @@ pub(crate) async fn trending(
 }
 
 fn videos_table(videos: &[TrendingVideo]) -> Table {
-    let mut table = Table::new([
-        Column::required("id"),
-        Column::text("title"),
-        Column::number("views"),
-        Column::whole("url"),
-    ]);
+    let mut table = Table::new([required("id"), cut("title"), number("views"), whole("url")]);
     for video in videos {
         table.row([
             video.id.as_deref().unwrap_or_default(),

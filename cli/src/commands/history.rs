@@ -3,14 +3,16 @@
 use clap::Args;
 use futures_util::future::join_all;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use svc_sdk::{Client, ClientSurface, Developer, Open};
 
 use crate::args::{PageArgs, SurfaceChoice};
 use crate::error::{Exit, Failure};
 use crate::journal::Entry;
+use crate::output::layout::{number, required, status, time, whole};
+use crate::output::object::Shown;
 use crate::output::values::{optional_money, seconds_ago};
-use crate::output::{Column, Table};
+use crate::output::{ObjectKind, Table};
 use crate::resource::run::{RunKind, by_kind, kind_of_operation};
 use crate::resource::{Outcome, ResourceId};
 use crate::session::{Access, EMPTY_SANDBOX, Session};
@@ -20,8 +22,8 @@ use crate::{clock, listing};
 #[derive(Args, Debug)]
 pub(crate) struct History {
     /// Only requests whose outcome is unknown: no response was received, or the wait was interrupted
-    #[arg(long)]
-    open: bool,
+    #[arg(long, alias = "open")]
+    unfinished: bool,
     /// Ask the service for the current status of each listed job, run, queue and top-up
     #[arg(long)]
     refresh: bool,
@@ -31,7 +33,7 @@ pub(crate) struct History {
 
 pub(crate) async fn run(session: &Session, args: &History) -> Result<(), Failure> {
     let mut entries = session.submitted().await?;
-    entries.retain(|entry| !args.open || entry.outcome.is_none());
+    entries.retain(|entry| !args.unfinished || entry.outcome.is_none());
     let (entries, rest) =
         listing::select(entries, &args.page, args.page.max_items(), |entry| &entry.intent.id)?;
     let entries = match args.refresh {
@@ -39,9 +41,10 @@ pub(crate) async fn run(session: &Session, args: &History) -> Result<(), Failure
         false => entries.into_iter().map(ListedEntry::from).collect(),
     };
     let printer = &session.printer;
-    if !(entries.is_empty() && printer.prints_tables()) {
+    if !(entries.is_empty() && printer.is_table()) {
         let statuses = args.refresh;
-        printer.print_list(&entries, |entries| table(entries, statuses))?;
+        let shown: Vec<_> = entries.iter().map(ListedEntry::shown).collect();
+        printer.print_list(&shown, |_| table(&entries, statuses))?;
     }
     rest.report(printer, entries.len(), "requests");
     if entries.is_empty() {
@@ -54,15 +57,15 @@ pub(crate) async fn run(session: &Session, args: &History) -> Result<(), Failure
 }
 
 fn table(entries: &[ListedEntry], has_statuses: bool) -> Table {
-    let id = Column::required("id");
-    let outcome = Column::status("outcome");
-    let when = Column::time("when");
-    let price = Column::number("price");
-    let what = Column::whole("what");
-    let key = Column::whole("key");
+    let id = required("id");
+    let outcome = status("outcome");
+    let when = time("when");
+    let price = number("price");
+    let what = whole("what");
+    let key = whole("key");
     let mut table = match has_statuses {
         true => {
-            let status = Column::status("status");
+            let status = status("status");
             Table::new([id, status, outcome, when, price, what, key])
         }
         false => Table::new([id, outcome, when, price, what, key]),
@@ -71,7 +74,7 @@ fn table(entries: &[ListedEntry], has_statuses: bool) -> Table {
         let entry = &listed.entry;
         let intent = &entry.intent;
         let id = entry.resource.as_ref().map_or("-", ResourceId::id);
-        let outcome = entry.outcome.map_or("open", Outcome::as_str);
+        let outcome = entry.outcome.map_or("unknown", Outcome::as_str);
         let age = clock::now().as_second() - intent.created_at.as_second();
         let when = seconds_ago(age);
         let price = optional_money(intent.price_usd);
@@ -109,6 +112,29 @@ impl From<Entry> for ListedEntry {
 }
 
 impl ListedEntry {
+    /// Returns the entry as the resource that it submitted, with its own id as `entry`.
+    fn shown(&self) -> Shown {
+        let kind = match &self.entry.resource {
+            Some(ResourceId::Run(_)) => ObjectKind::Run,
+            Some(ResourceId::Queue(_)) => ObjectKind::Queue,
+            Some(ResourceId::TopUp(_)) => ObjectKind::TopUp,
+            Some(ResourceId::Job(_)) => ObjectKind::Job,
+            None => kind_of(&self.entry.intent.operation),
+        };
+        let mut fields = json!(self);
+        if let Some(fields) = fields.as_object_mut() {
+            let entry = fields.remove("id").unwrap_or_default();
+            fields.insert("entry".to_owned(), entry);
+            if fields.get("outcome").is_none_or(Value::is_null) {
+                fields.insert("outcome".to_owned(), "unknown".into());
+            }
+            let status = fields.remove("status").unwrap_or_default();
+            let seen = final_status(&self.entry).map(Value::from);
+            fields.insert("status".to_owned(), seen.unwrap_or(status));
+        }
+        Shown::new(kind, &fields)
+    }
+
     /// Returns the status, or why it could not be read.
     fn status_text(&self) -> String {
         match (&self.status, &self.error) {
@@ -119,6 +145,16 @@ impl ListedEntry {
             }
             (None, None) => "-".to_owned(),
         }
+    }
+}
+
+/// Returns what an operation submits.
+fn kind_of(operation: &str) -> ObjectKind {
+    match operation {
+        "top_ups_create" => ObjectKind::TopUp,
+        "formats_bulk_create" | "formats_by_slug_bulk_create" => ObjectKind::Queue,
+        other if kind_of_operation(other).is_some() => ObjectKind::Run,
+        _ => ObjectKind::Job,
     }
 }
 

@@ -1,22 +1,25 @@
 //! `svc job`: jobs of either surface.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
 use svc_sdk::contract::{self, JobStatus, Operation};
-use svc_sdk::types::{JobId, JobResult, JobType};
+use svc_sdk::types::{Job as SdkJob, JobResult, JobStatusPayload, JobType};
 use svc_sdk::{ClientSurface, Developer, Open};
 
 use crate::args::{
     DownloadArgs, FileArgs, ListArgs, SurfaceArg, SurfaceChoice, Timeout, WaitArgs, headings,
 };
+use crate::commands::each::print_each;
 use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
 use crate::listing::Listing;
-use crate::output::Table;
+use crate::output::layout::{required, status};
 use crate::output::values::redelivery as redelivery_table;
+use crate::output::{ObjectKind, Table};
 use crate::pricing::EstimateSource;
 use crate::resource::job::{self, FinishedJob};
 use crate::resource::{Outcome, ResourceId, with_download_flags};
@@ -29,13 +32,13 @@ pub(crate) enum Job {
     /// List jobs, newest first
     List(ListJobs),
     /// Show a job
-    Get(JobIdArgs),
+    Get(JobIdsArgs),
     /// Show a job's status
-    Status(JobIdArgs),
+    Status(JobIdsArgs),
     /// Show a job's result
-    Result(JobIdArgs),
+    Result(JobIdsArgs),
     /// Cancel a job whose generation has not started; the charge is refunded
-    Cancel(JobIdArgs),
+    Cancel(JobIdsArgs),
     /// Show a job's timeline (developer surface only)
     Events(ListEvents),
     /// Redeliver a job's final event to its webhook (developer surface only)
@@ -82,6 +85,16 @@ pub(crate) struct JobIdArgs {
     /// Job id
     #[arg(value_name = "JOB_ID")]
     id: String,
+    #[command(flatten)]
+    surface: SurfaceArg,
+}
+
+/// The flags of a command that acts on one job or several.
+#[derive(Args, Debug)]
+pub(crate) struct JobIdsArgs {
+    /// Job ids
+    #[arg(value_name = "JOB_ID", required = true)]
+    ids: Vec<String>,
     #[command(flatten)]
     surface: SurfaceArg,
 }
@@ -196,55 +209,49 @@ async fn run_on<S: EstimateSource>(
     access: &Access<S>,
     job: Job,
 ) -> Result<(), Failure> {
-    let printer = &session.printer;
     match job {
         Job::List(args) => list(session, access, args).await,
         Job::Get(args) => {
-            let job = access.client.jobs().handle(args.id).get().await?;
-            printer.print_item(&job, job::envelope)?;
-            close_intent(session, access, job.id.as_str(), &job.status).await;
-            Ok(())
+            let get = async |id: &str| {
+                let job = access.client.jobs().handle(id).get().await?;
+                close_intent(session, access, id, &job.status).await;
+                Ok(job)
+            };
+            print_jobs(session, args.ids, get).await
         }
         Job::Status(args) => {
-            let status = access.client.jobs().handle(args.id).status().await?;
-            printer.print_item(&status, |status| {
-                let mut table = Table::key_value();
-                table.field("job", status.job_id.as_ref());
-                table.status_field("status", status.status.as_ref());
-                table.field("terminal", status.terminal);
-                table.field("result ready", status.result_ready);
-                table.field(
-                    "next poll",
-                    status
-                        .poll_after
-                        .filter(|_| status.terminal != Some(true))
-                        .map(|hint| format!("in {} s", hint.as_secs_f64())),
-                );
-                table
-            })
+            let status = async |id: &str| Ok(access.client.jobs().handle(id).status().await?);
+            let tables = (status_table, status_list);
+            print_each(session, ObjectKind::Job, args.ids, status, tables).await
         }
         Job::Result(args) => {
-            let id = JobId::from(args.id);
-            let result = access.client.jobs().handle(&id).result().await?;
-            let ended = final_status(&result);
-            printer.print_item(&FinishedJob::new(result), job::finished_table)?;
-            if let Some(status) = &ended {
-                close_intent(session, access, id.as_str(), status).await;
-            }
-            match ended {
-                Some(JobStatus::Failed) => Err(Failure::already_reported(Exit::JobFailed)),
-                Some(JobStatus::Canceled) => Err(Failure::already_reported(Exit::JobCanceled)),
-                _ => Ok(()),
-            }
+            let exit = Cell::new(None);
+            let result = async |id: &str| {
+                let result = access.client.jobs().handle(id).result().await?;
+                if let Some(status) = final_status(&result) {
+                    close_intent(session, access, id, &status).await;
+                    let ended = match status {
+                        JobStatus::Failed => Some(Exit::JobFailed),
+                        JobStatus::Canceled => Some(Exit::JobCanceled),
+                        _ => None,
+                    };
+                    exit.set(exit.get().or(ended));
+                }
+                Ok(FinishedJob::new(result))
+            };
+            let tables = (job::finished_table, job::finished_list);
+            print_each(session, ObjectKind::Job, args.ids, result, tables).await?;
+            exit.get().map_or(Ok(()), |exit| Err(Failure::already_reported(exit)))
         }
         Job::Cancel(args) => {
-            let id = JobId::from(args.id);
-            let job = access.client.jobs().handle(&id).cancel().await.map_err(|error| {
-                Failure::from(error).context("could not cancel the job").for_job(id.as_str())
-            })?;
-            printer.print_item(&job, job::envelope)?;
-            close_intent(session, access, id.as_str(), &job.status).await;
-            Ok(())
+            let cancel = async |id: &str| {
+                let job = access.client.jobs().handle(id).cancel().await.map_err(|error| {
+                    Failure::from(error).context("could not cancel the job").for_job(id)
+                })?;
+                close_intent(session, access, id, &job.status).await;
+                Ok(job)
+            };
+            print_jobs(session, args.ids, cancel).await
         }
         Job::Events(_) if S::SURFACE == contract::Surface::Open => {
             let why = "the open surface does not provide job timelines";
@@ -275,6 +282,34 @@ async fn run_on<S: EstimateSource>(
             watch(session, access, options).await
         }
     }
+}
+
+async fn print_jobs(
+    session: &Session,
+    ids: Vec<String>,
+    act: impl AsyncFn(&str) -> Result<SdkJob, Failure>,
+) -> Result<(), Failure> {
+    print_each(session, ObjectKind::Job, ids, act, (job::envelope, job::list)).await
+}
+
+fn status_table(status: &JobStatusPayload) -> Table {
+    let mut table = Table::key_value();
+    table.field("id", status.job_id.as_ref());
+    table.status_field("status", status.status.as_ref());
+    table.field("terminal", status.terminal);
+    table.field("result ready", status.result_ready);
+    let next = status.poll_after.filter(|_| status.terminal != Some(true));
+    table.field("next poll", next.map(|hint| format!("in {} s", hint.as_secs_f64())));
+    table
+}
+
+fn status_list(statuses: &[JobStatusPayload]) -> Table {
+    let mut table = Table::new([required("id"), status("status")]);
+    for payload in statuses {
+        let id = payload.job_id.as_ref().map_or("", |id| id.as_str());
+        table.row([id, payload.status.as_ref().map_or("", JobStatus::as_str)]);
+    }
+    table
 }
 
 async fn events(session: &Session, args: &ListEvents) -> Result<(), Failure> {
@@ -309,7 +344,7 @@ async fn list<S: ClientSurface>(
         }
         call
     };
-    let listing = Listing::new(session, &args.list, "jobs");
+    let listing = Listing::new(session, &args.list, "jobs").of(ObjectKind::Job);
     listing.print(call, job::list).await
 }
 
@@ -360,6 +395,7 @@ async fn wait_for_all<S: EstimateSource>(
 impl<S: EstimateSource> WaitGroup for Jobs<'_, S> {
     type Result = JobResult;
 
+    const KIND: ObjectKind = ObjectKind::Job;
     const NOUNS: &'static str = "jobs";
 
     fn resource_id(id: String) -> ResourceId {
@@ -376,7 +412,7 @@ impl<S: EstimateSource> WaitGroup for Jobs<'_, S> {
 
     fn print_one(&self, _: &str, finished: FinishedJob) -> Result<(), Failure> {
         let printer = &self.options.session.printer;
-        let printed = printer.print_item(&finished, job::finished_table);
+        let printed = printer.print_object(ObjectKind::Job, &finished, job::finished_table);
         printed.and(finished.failure.map_or(Ok(()), Err))
     }
 

@@ -12,7 +12,8 @@ use crate::args::{
 use crate::commands::operations::command_of;
 use crate::error::Failure;
 use crate::listing::Listing;
-use crate::output::{Column, Table};
+use crate::output::Table;
+use crate::output::layout::{cut, number, required, whole};
 use crate::request_body::RequestBody;
 use crate::resource::SubmitRequest;
 use crate::session::Session;
@@ -154,12 +155,12 @@ async fn list(
 
 fn list_table(models: &[Entry]) -> Table {
     let mut table = Table::new([
-        Column::required("id"),
-        Column::whole("type"),
-        Column::text("name"),
-        Column::number("seconds"),
-        Column::text("resolutions"),
-        Column::text("inputs"),
+        required("id"),
+        whole("type"),
+        cut("name"),
+        number("seconds"),
+        cut("resolutions"),
+        cut("inputs"),
     ]);
     for model in models {
         let capabilities = model.capabilities.as_ref();

@@ -7,7 +7,8 @@ use svc_sdk::contract::{Operation, exhaustive};
 use crate::args::PageArgs;
 use crate::error::Failure;
 use crate::listing;
-use crate::output::{Column, Table};
+use crate::output::Table;
+use crate::output::layout::{cut, required, whole};
 use crate::session::Session;
 
 #[derive(Args, Debug)]
@@ -37,12 +38,12 @@ pub(crate) fn run(session: &Session, args: &Operations) -> Result<(), Failure> {
     let (rows, rest) = listing::select(rows, &args.page, max_items, |row| row.name)?;
     session.printer.print_list(&rows, |rows| {
         let mut table = Table::new([
-            Column::required("operation"),
-            Column::whole("command"),
-            Column::whole("method"),
-            Column::whole("path"),
-            Column::text("surface"),
-            Column::text("retry"),
+            required("operation"),
+            whole("command"),
+            whole("method"),
+            whole("path"),
+            cut("surface"),
+            cut("retry"),
         ]);
         for row in rows {
             table.row([row.name, row.cli, row.method, row.path, row.surface, row.retry]);

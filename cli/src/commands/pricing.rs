@@ -7,8 +7,9 @@ use svc_sdk::types::CatalogModel;
 use crate::args::{BodyArgs, ListArgs, PromptArgs, VideoFields, headings};
 use crate::error::Failure;
 use crate::listing::Listing;
+use crate::output::Table;
+use crate::output::layout::{number, required, whole};
 use crate::output::values::money;
-use crate::output::{Column, Table};
 use crate::pricing;
 use crate::request_body::RequestBody;
 use crate::session::Session;
@@ -42,11 +43,11 @@ pub(crate) async fn pricing(session: &Session, pricing: Pricing) -> Result<(), F
 
 fn rates<'a>(models: impl Iterator<Item = &'a CatalogModel>) -> Table {
     let mut table = Table::new([
-        Column::required("id"),
-        Column::whole("type"),
-        Column::whole("resolution"),
-        Column::number("price"),
-        Column::required("per"),
+        required("id"),
+        whole("type"),
+        whole("resolution"),
+        number("price"),
+        required("per"),
     ]);
     for model in models {
         let kind = model.model_type.as_deref().unwrap_or_default();

@@ -8,6 +8,7 @@ use crate::args::{DownloadArgs, WaitArgs, headings};
 use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
 use crate::error::Failure;
+use crate::output::ObjectKind;
 use crate::resource::queue::report;
 use crate::resource::{ReceiptMode, ResourceId, ResourceKind};
 use crate::session::Session;
@@ -50,10 +51,13 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
     match queue {
         Queue::Get { id } => {
             let call = access.client.queues().handle(id).get();
-            session.printer.print_item(&call.await?, report::queue)
+            session.printer.print_object(ObjectKind::Queue, &call.await?, report::queue)
         }
         Queue::Wait(args) => {
             let plan = DownloadPlan::from_args(session, &args.download)?;
+            if let Some(plan) = &plan {
+                plan.check_is_folder("a bulk queue")?;
+            }
             let id = match args.id {
                 Some(id) => id,
                 None => newest_queue(session).await?,

@@ -11,12 +11,13 @@ use svc_sdk::types::{RunId, RunReceipt};
 use crate::args::{
     DownloadArgs, FileArgs, ListArgs, ReceiptArgs, RunKindChoice, SurfaceChoice, WaitArgs, headings,
 };
+use crate::commands::each::print_each;
 use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
 use crate::listing::Listing;
-use crate::output::Table;
 use crate::output::values::redelivery as redelivery_table;
+use crate::output::{ObjectKind, Table};
 use crate::resource::run::report::RunSummary;
 use crate::resource::run::{
     FinishedRun, RunKind, by_kind, kind_of_operation, outcome_of, report, spend, terminal_receipt,
@@ -29,15 +30,15 @@ use crate::wait::{self, WaitGroup, WaitOptions};
 #[derive(Debug, Subcommand)]
 pub(crate) enum Run {
     /// Show a run's receipt
-    Get(RunIdArgs),
+    Get(RunIdsArgs),
     /// Show a run's status
-    Status(RunIdArgs),
+    Status(RunIdsArgs),
     /// Show the receipt of a run that has ended
     Result(RunIdArgs),
     /// List the phases of a Format run, oldest first
     Events(ListPhases),
     /// Cancel a run; work done until then is billed
-    Cancel(RunIdArgs),
+    Cancel(RunIdsArgs),
     /// Wait for runs, and print their outputs
     ///
     /// Prints the receipt of a run that has no output, and the receipts of several runs.
@@ -62,6 +63,16 @@ pub(crate) struct RunIdArgs {
     /// Run id
     #[arg(value_name = "RUN_ID")]
     id: String,
+    #[command(flatten)]
+    kind: KindArg,
+}
+
+/// The flags of a command that acts on one run or several.
+#[derive(Args, Debug)]
+pub(crate) struct RunIdsArgs {
+    /// Run ids
+    #[arg(value_name = "RUN_ID", required = true)]
+    ids: Vec<String>,
     #[command(flatten)]
     kind: KindArg,
 }
@@ -124,14 +135,21 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
     let access = session.access::<Developer>()?;
     match run {
         Run::Get(args) => {
-            let kind = resolve_kind(session, &access, args.kind.kind, &args.id).await?;
-            let receipt = by_kind!(kind, K => K::handle(&access.client, &args.id).get().await)?;
-            print(session, &access, &args.id, receipt).await
+            let get = async |id: &str| {
+                let kind = resolve_kind(session, &access, args.kind.kind, id).await?;
+                let receipt = by_kind!(kind, K => K::handle(&access.client, id).get().await)?;
+                close_intent(session, &access, id, &receipt).await;
+                Ok(FinishedRun::new(receipt))
+            };
+            print_runs(session, args.ids, get).await
         }
         Run::Status(args) => {
-            let kind = resolve_kind(session, &access, args.kind.kind, &args.id).await?;
-            let status = by_kind!(kind, K => K::handle(&access.client, &args.id).status().await)?;
-            session.printer.print_item(&status, report::status)
+            let status = async |id: &str| {
+                let kind = resolve_kind(session, &access, args.kind.kind, id).await?;
+                Ok(by_kind!(kind, K => K::handle(&access.client, id).status().await)?)
+            };
+            let tables = (report::status_table, report::status_list);
+            print_each(session, ObjectKind::Run, args.ids, status, tables).await
         }
         Run::Result(args) => result(session, &access, &args).await,
         Run::Events(args) => {
@@ -140,7 +158,11 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
             let listing = Listing::new(session, &args.list, "events").without_limit_parameter();
             listing.print(|| run.events(), report::timeline).await
         }
-        Run::Cancel(args) => cancel(session, &access, &args).await,
+        Run::Cancel(args) => {
+            let kind = args.kind.kind;
+            let cancel = async |id: &str| cancel(session, &access, kind, id).await;
+            print_runs(session, args.ids, cancel).await
+        }
         Run::Wait(args) => {
             let plan = DownloadPlan::from_args(session, &args.download)?;
             let ids = ids_or_last(session, args.ids, args.last, args.kind).await?;
@@ -196,17 +218,27 @@ async fn result(
     })
 }
 
+async fn print_runs(
+    session: &Session,
+    ids: Vec<String>,
+    act: impl AsyncFn(&str) -> Result<FinishedRun, Failure>,
+) -> Result<(), Failure> {
+    let tables = (report::finished, report::finished_list);
+    print_each(session, ObjectKind::Run, ids, act, tables).await
+}
+
 async fn cancel(
     session: &Session,
     access: &Access<Developer>,
-    args: &RunIdArgs,
-) -> Result<(), Failure> {
-    let kind = resolve_kind(session, access, args.kind.kind, &args.id).await?;
-    let canceled = by_kind!(kind, K => K::handle(&access.client, &args.id).cancel().await);
+    kind: Option<RunKindChoice>,
+    id: &str,
+) -> Result<FinishedRun, Failure> {
+    let kind = resolve_kind(session, access, kind, id).await?;
+    let canceled = by_kind!(kind, K => K::handle(&access.client, id).cancel().await);
     let receipt =
         canceled.map_err(|error| Failure::from(error).context("could not cancel the run"))?;
-    let id = sanitize(&args.id);
-    let spend = spend(&receipt);
+    close_intent(session, access, id, &receipt).await;
+    let (id, spend) = (sanitize(id), spend(&receipt));
     session.printer.note(&match &receipt.status {
         RunStatus::Canceled => {
             format!("canceled run {id}; work done until then is billed: {spend}")
@@ -216,7 +248,7 @@ async fn cancel(
             sanitize(status.as_str())
         ),
     });
-    print(session, access, &args.id, receipt).await
+    Ok(FinishedRun::new(receipt))
 }
 
 async fn redeliver(
@@ -253,18 +285,6 @@ async fn require_format_run(
             kind.as_str()
         ))),
     }
-}
-
-async fn print(
-    session: &Session,
-    access: &Access<Developer>,
-    id: &str,
-    receipt: RunReceipt,
-) -> Result<(), Failure> {
-    let finished = FinishedRun::new(receipt);
-    session.printer.print_item(&finished, report::finished)?;
-    close_intent(session, access, id, &finished.result).await;
-    Ok(())
 }
 
 async fn close_intent(
@@ -359,8 +379,12 @@ async fn wait_for_all(
     let ids = wait::without_duplicates(ids);
     let mut kinds = HashMap::new();
     for id in &ids {
-        let kind = resolve_kind(options.session, access, given_kind, id).await?;
-        kinds.insert(id.clone(), kind);
+        match resolve_kind(options.session, access, given_kind, id).await {
+            Ok(kind) => kinds.insert(id.clone(), kind),
+            // The others are waited for. Reading this one fails again, and is reported.
+            Err(failure) if ids.len() > 1 && failure.exit() == Exit::NotFound => None,
+            Err(failure) => return Err(failure),
+        };
     }
     let runs = Runs { access, options, given_kind, kinds, receipt_mode };
     wait::wait_for_all(&runs, ids, options, &access.base_url).await
@@ -369,6 +393,7 @@ async fn wait_for_all(
 impl WaitGroup for Runs<'_> {
     type Result = RunReceipt;
 
+    const KIND: ObjectKind = ObjectKind::Run;
     const NOUNS: &'static str = "runs";
 
     fn resource_id(id: String) -> ResourceId {

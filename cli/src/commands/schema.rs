@@ -10,7 +10,8 @@ use svc_sdk::{Client, Developer};
 use url::Url;
 
 use crate::error::{ClientCode, Failure};
-use crate::output::{Column, Table};
+use crate::output::Table;
+use crate::output::layout::{cut, required, whole};
 use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
@@ -49,10 +50,7 @@ pub(crate) async fn run(session: &Session, schema: Schema) -> Result<(), Failure
 }
 
 async fn fetch(session: &Session, args: Fetch) -> Result<(), Failure> {
-    let operation = match args.reference {
-        true => Operation::Reference,
-        false => Operation::Openapi,
-    };
+    let operation = if args.reference { Operation::Reference } else { Operation::Openapi };
     let client = session.access_without_key::<Developer>()?.client;
     let bytes = read(&client, operation.path(), None).await?;
     let value = parse(&bytes, "the response")?;
@@ -105,12 +103,12 @@ async fn check(session: &Session, args: CheckSchema) -> Result<(), Failure> {
 
 fn table(differences: &[Difference]) -> Table {
     let mut table = Table::new([
-        Column::required(""),
-        Column::whole("what"),
-        Column::required("where"),
-        Column::whole("relied on"),
-        Column::text("detail"),
-        Column::text("operations"),
+        required(""),
+        whole("what"),
+        required("where"),
+        whole("relied on"),
+        cut("detail"),
+        cut("operations"),
     ]);
     for difference in differences {
         let relied_on = match (difference.breaking, difference.assumed) {

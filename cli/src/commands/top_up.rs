@@ -8,15 +8,21 @@ use svc_sdk::handle::TopUpResource;
 use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpId, Usd};
 
 use crate::args::{BodyArgs, JournalArgs, SurfaceChoice, Timeout, headings};
+use crate::download::open_with_default;
 use crate::error::{Exit, Failure};
-use crate::output::Table;
 use crate::output::values::money;
+use crate::output::{ObjectKind, Table};
 use crate::request_body::RequestBody;
 use crate::resource::{Outcome, ResourceId, SubmitRequest};
 use crate::session::Session;
 use crate::submit::paid_request::{PaidRequest, prepare};
 use crate::submit::payment::Payment;
+use crate::text::sanitize;
 use crate::wait;
+
+const MICROS_PER_CENT: i64 = 10_000;
+/// The largest amount that is not confirmed on a terminal.
+const UNCONFIRMED_CENTS: u64 = 50_000;
 
 /// What can be done about a top-up whose outcome cannot be found out.
 const NEW_HINT: &str =
@@ -48,8 +54,17 @@ pub(crate) enum TopUp {
 /// The flags of `svc top-up create`.
 #[derive(Args, Debug)]
 pub(crate) struct Create {
-    /// Amount in whole US cents, 500 to 1000000 (required)
-    #[arg(long, value_name = "N", required_unless_present_any = ["params", "input"], help_heading = headings::INPUT)]
+    /// Amount in dollars, 5 to 10000, such as 20 or 20.50 (required)
+    #[arg(
+        value_name = "DOLLARS",
+        required_unless_present_any = ["amount_usd_cents", "params", "input"],
+        conflicts_with_all = ["amount_usd_cents", "params", "input"],
+        value_parser = parse_amount,
+        allow_negative_numbers = true
+    )]
+    amount: Option<Usd>,
+    /// Amount in whole US cents, 500 to 1000000, in place of DOLLARS
+    #[arg(long, value_name = "N", help_heading = headings::INPUT)]
     amount_usd_cents: Option<u64>,
     /// URL to redirect to after the payment (HTTPS)
     #[arg(long, value_name = "URL", help_heading = headings::REQUEST)]
@@ -59,6 +74,12 @@ pub(crate) struct Create {
     cancel_url: Option<String>,
     #[command(flatten)]
     body: BodyArgs,
+    /// Open the checkout page in a browser
+    #[arg(long)]
+    open: bool,
+    /// Do not ask before a top-up of more than $500
+    #[arg(short, long)]
+    yes: bool,
     /// Idempotency key [default: generated]
     #[arg(long, value_name = "KEY", help_heading = headings::REPETITION)]
     idempotency_key: Option<IdempotencyKey>,
@@ -66,13 +87,12 @@ pub(crate) struct Create {
     journal: JournalArgs,
 }
 
-/// Runs the command.
 pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result<(), Failure> {
     match top_up {
         TopUp::Create(args) => create(session, args).await,
         TopUp::Get { id } => {
             let top_up = session.access::<Open>()?.client.top_ups().handle(id).get().await?;
-            session.printer.print_item(&top_up, table)
+            session.printer.print_object(ObjectKind::TopUp, &top_up, table)
         }
         TopUp::Wait { id, timeout } => wait_until_paid(session, TopUpId::from(id), timeout).await,
     }
@@ -80,15 +100,17 @@ pub(crate) async fn run(session: &Session, top_up: TopUp) -> Result<(), Failure>
 
 async fn create(session: &Session, args: Create) -> Result<(), Failure> {
     let mut body = RequestBody::read(&args.body)?;
+    let cents = args.amount.map(|amount| amount.as_micros() / MICROS_PER_CENT);
+    body.set("amount_usd_cents", cents)?;
     body.set("amount_usd_cents", args.amount_usd_cents)?;
     body.set("success_url", args.success_url)?;
     body.set("cancel_url", args.cancel_url)?;
     let request = SubmitRequest::new("top-up", Operation::TopUpsCreate, body.finish()?);
     let amount = request.body.get("amount_usd_cents");
-    if amount.and_then(Value::as_u64).is_none() {
+    let Some(cents) = amount.and_then(Value::as_u64) else {
         let why = "invalid amount_usd_cents: expected a whole number of cents";
         return Err(Failure::usage(why));
-    }
+    };
     let access = session.access::<Open>()?;
     let paid = PaidRequest {
         chosen_key: args.idempotency_key.as_ref(),
@@ -97,6 +119,9 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
     let journal = session.submissions(args.journal).await?;
     let payment = Payment::new(paid, journal, args.journal.new, vec![NEW_HINT.into()]).await?;
     payment.announce(&session.printer);
+    if payment.is_new() {
+        confirm(session, cents, args.yes).await?;
+    }
     let client = &access.client;
     let client = client.with_account(access.key_fingerprint.as_str());
     let (call, key) = prepare::<TopUpResource>(&client, &request, args.idempotency_key.clone())?;
@@ -108,7 +133,8 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
         Some(record) => record.clone(),
         None => top_up.get().await?,
     };
-    let printed = session.printer.print_item(&record, table);
+    let printer = &session.printer;
+    let printed = printer.print_submitted(ObjectKind::TopUp, &record, Some(&key), table);
     let outcome = wait::outcome_of(&printed).map(|_| Outcome::Submitted);
     payment.close(&session.printer, top_up.intent_id(), outcome).await;
     printed?;
@@ -116,11 +142,53 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
         return Ok(());
     }
     let words = ["top-up", "wait", top_up.id().as_str()];
-    session.printer.note(&format!(
-        "open the checkout URL in a browser, then wait for the payment with: {}",
-        session.resume_command(SurfaceChoice::Open, &words)
-    ));
+    let wait = session.resume_command(SurfaceChoice::Open, &words);
+    let what = match &record.checkout_url {
+        Some(url) if args.open && open_page(session, url).await => "pay on the page in the browser",
+        _ => "open the checkout URL in a browser",
+    };
+    session.printer.note(&format!("{what}, then wait for the payment with: {wait}"));
     Ok(())
+}
+
+/// Prints the amount, and asks for confirmation of a large one if the user can be prompted.
+async fn confirm(session: &Session, cents: u64, yes: bool) -> Result<(), Failure> {
+    let amount = i64::try_from(cents).ok().and_then(Usd::from_cents);
+    let amount = amount.map_or_else(|| format!("{cents} cents"), money);
+    if cents <= UNCONFIRMED_CENTS || yes || session.is_sandbox() || !session.printer.can_prompt() {
+        session.printer.note(&format!("amount: {amount}"));
+        return Ok(());
+    }
+    session.confirm(&format!("Create a top-up of {amount}?"), "nothing was created").await
+}
+
+/// Opens a checkout page, and warns if that fails. Returns whether it was opened.
+async fn open_page(session: &Session, url: &str) -> bool {
+    // Another scheme might run a program.
+    let opened = match url.starts_with("https://") || url.starts_with("http://") {
+        true => open_with_default(url).await,
+        false => Err("it is not a web page".to_owned()),
+    };
+    if let Err(reason) = &opened {
+        let (url, reason) = (sanitize(url), sanitize(reason));
+        session.printer.warn(&format!("cannot open {url}: {reason}"));
+    }
+    opened.is_ok()
+}
+
+/// Parses dollars with at most two decimals, with or without a dollar sign.
+fn parse_amount(text: &str) -> Result<Usd, String> {
+    let amount: Option<Usd> = text.strip_prefix('$').unwrap_or(text).parse().ok();
+    let is_valid = |amount: &Usd| {
+        let cents = amount.as_micros() / MICROS_PER_CENT;
+        amount.as_micros() % MICROS_PER_CENT == 0 && (500..=1_000_000).contains(&cents)
+    };
+    amount.filter(is_valid).ok_or_else(|| {
+        format!(
+            "invalid amount `{text}`: expected 5 to 10000 dollars with at most two decimals, such \
+             as 20 or 20.50"
+        )
+    })
 }
 
 async fn wait_until_paid(
@@ -151,12 +219,12 @@ async fn wait_until_paid(
     let paid = tokio::select! {
         biased;
         paid = wait => paid.map_err(Failure::from),
-        () = session.interrupts.first() => {
+        _ = session.interrupts.first() => {
             let why = format!("interrupted; the top-up {id} remains open");
             Err(Failure::new(Exit::Interrupted, why))
         }
     };
-    session.printer.print_item(&paid.map_err(resume)?, table)
+    session.printer.print_object(ObjectKind::TopUp, &paid.map_err(resume)?, table)
 }
 
 fn table(top_up: &Record) -> Table {

@@ -58,9 +58,7 @@ pub(crate) fn complete(command_line: fn() -> Command) -> Option<Exit> {
 /// is not known.
 pub(crate) fn script(shell: &str) -> std::io::Result<Option<Vec<u8>>> {
     let shells = Shells::builtins();
-    let Some(completer) = shells.completer(shell) else {
-        return Ok(None);
-    };
+    let Some(completer) = shells.completer(shell) else { return Ok(None) };
     let mut script = Vec::new();
     completer.write_registration(VARIABLE, "svc", "svc", "svc", &mut script)?;
     Ok(Some(script))
@@ -177,7 +175,7 @@ fn history(global: &Global, field: &str) -> Vec<CompletionCandidate> {
     });
     let values = entries.into_iter().flatten().filter_map(|entry| {
         let resource = entry.resource.as_ref().filter(|it| it.field() == field)?;
-        let outcome = entry.outcome.map_or("open", Outcome::as_str);
+        let outcome = entry.outcome.map_or("unknown", Outcome::as_str);
         Some(Value {
             value: ResourceId::id(resource).to_owned(),
             help: format!("{outcome}: {}", entry.intent.summary),
@@ -188,9 +186,7 @@ fn history(global: &Global, field: &str) -> Vec<CompletionCandidate> {
 }
 
 fn profiles(global: &Global) -> Vec<CompletionCandidate> {
-    let Ok(session) = Session::without_logging(global.clone()) else {
-        return Vec::new();
-    };
+    let Ok(session) = Session::without_logging(global.clone()) else { return Vec::new() };
     let settings = session.settings().ok();
     let names = settings.map(|settings| settings.file.profiles());
     candidates(names.into_iter().flatten().map(|name| Value {

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use crate::error::Failure;
+use crate::error::{Failure, Suggestion};
 use crate::input::{read_or_empty, write_private};
 
 /// The keys of a profile that `svc config` shows and changes.
 pub(crate) const PROFILE_KEYS: [&str; 5] =
     ["base_url", "developer_base_url", "mcp_url", "first_party_owner", "webhook_secret_file"];
+
+/// The name of the value that names the default profile.
+const DEFAULT: &str = "default_profile";
 
 /// A loaded configuration file. Changes are in memory until [`save`](Self::save).
 #[derive(Debug)]
@@ -40,9 +43,7 @@ impl ConfigFile {
     /// Checks that all profiles are tables. Other values would be ignored silently.
     fn check_profiles(&self) -> Result<(), Failure> {
         let invalid = |part: &str| self.not_a(part, "table");
-        let Some(profiles) = self.document.get("profiles") else {
-            return Ok(());
-        };
+        let Some(profiles) = self.document.get("profiles") else { return Ok(()) };
         let profiles = profiles.as_table_like().ok_or_else(|| invalid("profiles"))?;
         match profiles.iter().find(|(_, item)| !item.is_table_like()) {
             Some((name, _)) => Err(invalid(&format!("profiles.{name}"))),
@@ -62,6 +63,43 @@ impl ConfigFile {
     pub(crate) fn profiles(&self) -> Vec<&str> {
         let profiles = self.document.get("profiles").and_then(Item::as_table_like);
         profiles.into_iter().flat_map(|table| table.iter().map(|(name, _)| name)).collect()
+    }
+
+    /// Returns the profile that is used if none is named.
+    pub(crate) fn default_profile(&self) -> Result<Option<String>, Failure> {
+        let Some(item) = self.document.get(DEFAULT) else { return Ok(None) };
+        let name = item.as_str().ok_or_else(|| self.not_a(DEFAULT, "string"))?;
+        Ok(Some(name.to_owned()))
+    }
+
+    pub(crate) fn set_default_profile(&mut self, name: Option<&str>) {
+        match name {
+            Some(name) => drop(self.document.insert(DEFAULT, value(name))),
+            None => drop(self.document.remove(DEFAULT)),
+        }
+    }
+
+    pub(crate) fn remove_profile(&mut self, name: &str) {
+        if let Some(profiles) = self.document.get_mut("profiles")
+            && let Some(profiles) = profiles.as_table_like_mut()
+        {
+            profiles.remove(name);
+        }
+    }
+
+    /// Returns the failure of a command about a profile that does not exist.
+    pub(crate) fn no_profile(&self, name: &str) -> Failure {
+        let known = match self.profiles().as_slice() {
+            [] => "it has no profiles".to_owned(),
+            profiles => format!("existing profiles: {}", profiles.join(", ")),
+        };
+        let path = self.path.display();
+        Failure::configuration(format!("profile `{name}` not found in {path}: {known}")).hint(
+            Suggestion::from("create it with ")
+                .svc(["init", "--profile", name])
+                .then(", or ")
+                .svc(["config", "set", "--profile", name, "KEY", "VALUE"]),
+        )
     }
 
     pub(crate) fn get(&self, profile: &str, name: &str) -> Result<Option<String>, Failure> {

@@ -55,9 +55,7 @@ impl KeyStore {
         surface: SurfaceChoice,
     ) -> Result<Option<StoredKey>, Failure> {
         let document = self.load()?;
-        let Some(entry) = entry(&document, profile, surface) else {
-            return Ok(None);
-        };
+        let Some(entry) = entry(&document, profile, surface) else { return Ok(None) };
         let text = |name: &str| entry.get(name).and_then(Item::as_str).map(str::to_owned);
         let location = if text("key").is_some() { KeyLocation::File } else { KeyLocation::Keyring };
         Ok(Some(StoredKey { origin: text("origin").unwrap_or_default(), location }))
@@ -69,9 +67,7 @@ impl KeyStore {
         surface: SurfaceChoice,
     ) -> Result<Option<ApiKey>, Failure> {
         let document = self.load()?;
-        let Some(entry) = entry(&document, profile, surface) else {
-            return Ok(None);
-        };
+        let Some(entry) = entry(&document, profile, surface) else { return Ok(None) };
         let text = match entry.get("key").and_then(Item::as_str) {
             Some(key) => key.to_owned(),
             None => keyring::read(&keyring_account(profile, surface)).map_err(|why| {
@@ -121,11 +117,8 @@ impl KeyStore {
         Ok((location, keyring_error))
     }
 
-    /// Removes the key of a profile and surface. Returns whether there was one.
     pub(crate) fn remove(&self, profile: &str, surface: SurfaceChoice) -> Result<bool, Failure> {
-        let Some(stored) = self.find(profile, surface)? else {
-            return Ok(false);
-        };
+        let Some(stored) = self.find(profile, surface)? else { return Ok(false) };
         if stored.location == KeyLocation::Keyring {
             keyring::remove(&keyring_account(profile, surface)).map_err(|why| {
                 Failure::other(format!("cannot remove the key from the keyring: {why}"))

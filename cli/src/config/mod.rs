@@ -12,5 +12,6 @@ pub(crate) use crate::config::file::{ConfigFile, PROFILE_KEYS};
 pub(crate) use crate::config::keyring::probe as probe_keyring;
 pub(crate) use crate::config::keys::{ConfiguredKey, KeyLocation, KeyOrigin, KeyStore};
 pub(crate) use crate::config::settings::{
-    Environment, Origin, Setting, Settings, config_file, origin_of, state_dir,
+    DEFAULT_PROFILE, Environment, Origin, Setting, Settings, config_file, origin_of, state_dir,
+    with_scheme,
 };

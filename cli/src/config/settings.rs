@@ -10,8 +10,8 @@ use crate::args::{Global, SurfaceChoice};
 use crate::config::file::ConfigFile;
 use crate::error::{Failure, Suggestion};
 
-/// The profile that is used if none is named.
-const DEFAULT_PROFILE: &str = "default";
+/// The profile that is used if none is named, and the configuration file names none either.
+pub(crate) const DEFAULT_PROFILE: &str = "default";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
@@ -19,6 +19,8 @@ pub(crate) enum Origin {
     Flag(&'static str),
     Variable(&'static str),
     Profile(String),
+    /// The configuration file, outside of its profiles.
+    File,
     Default,
 }
 
@@ -28,6 +30,7 @@ impl std::fmt::Display for Origin {
             Self::Flag(name) => write!(f, "flag {name}"),
             Self::Variable(name) => write!(f, "environment {name}"),
             Self::Profile(name) => write!(f, "profile {name}"),
+            Self::File => f.write_str("default_profile of the configuration"),
             Self::Default => f.write_str("default"),
         }
     }
@@ -55,22 +58,31 @@ impl Settings {
     /// Loads the configuration file and resolves each setting.
     pub(crate) fn resolve(flags: &Global, environment: &Environment) -> Result<Self, Failure> {
         let file = ConfigFile::load(config_file(environment)?)?;
-        let profile =
-            flag_or_variable(flags.profile.as_ref(), "--profile", environment, "SVC_PROFILE")
-                .unwrap_or_else(|| Setting {
-                    value: DEFAULT_PROFILE.to_owned(),
-                    origin: Origin::Default,
-                });
+        let named =
+            flag_or_variable(flags.profile.as_ref(), "--profile", environment, "SVC_PROFILE");
+        let profile = match (named, file.default_profile()?) {
+            (Some(named), _) => named,
+            (None, Some(value)) => Setting { value, origin: Origin::File },
+            (None, None) => Setting { value: DEFAULT_PROFILE.to_owned(), origin: Origin::Default },
+        };
         let resolve_value = |flag: Option<&String>,
                              flag_name,
                              variable,
                              name: &str|
          -> Result<Option<Setting>, Failure> {
-            if let Some(setting) = flag_or_variable(flag, flag_name, environment, variable) {
-                return Ok(Some(setting));
-            }
-            let value = file.get(&profile.value, name)?.filter(|value| !value.is_empty());
-            Ok(value.map(|value| Setting { value, origin: Origin::Profile(profile.value.clone()) }))
+            let given = flag_or_variable(flag, flag_name, environment, variable);
+            let setting = match given {
+                Some(setting) => Some(setting),
+                None => {
+                    let value = file.get(&profile.value, name)?.filter(|value| !value.is_empty());
+                    let origin = Origin::Profile(profile.value.clone());
+                    value.map(|value| Setting { value, origin })
+                }
+            };
+            Ok(setting.map(|setting| match name.ends_with("_url") {
+                true => Setting { value: with_scheme(setting.value), ..setting },
+                false => setting,
+            }))
         };
         Ok(Self {
             base_url: resolve_value(
@@ -133,11 +145,30 @@ impl Settings {
         self.url_of(surface).ok_or_else(|| {
             let (variable, flag) = (surface.names().url_variable, surface.names().url_flag);
             let name = surface.as_str();
-            Failure::configuration(format!("no URL of the {name} surface is configured"))
+            let profiles = self.other_profiles();
+            let failure =
+                Failure::configuration(format!("no URL of the {name} surface is configured"));
+            let failure = match profiles.first() {
+                Some(profile) => failure.hint(
+                    Suggestion::from(format!("there are profiles ({}): ", profiles.join(", ")))
+                        .svc(["profile", "use", profile]),
+                ),
+                None => failure,
+            };
+            failure
                 .hint(Suggestion::from("set it up together with an API key: ").svc(["init"]))
                 .hint("or try it without the service: pass --sandbox, or run `svc mock serve`")
                 .hint(format!("or set {variable}, or pass {flag} URL"))
         })
+    }
+
+    /// Returns the profiles that could be meant, if none is named and there is no default.
+    pub(crate) fn other_profiles(&self) -> Vec<&str> {
+        let profiles = self.file.profiles();
+        match self.profile.origin == Origin::Default && !profiles.contains(&DEFAULT_PROFILE) {
+            true => profiles,
+            false => Vec::new(),
+        }
     }
 
     /// Checks that an explicitly named profile exists.
@@ -146,17 +177,7 @@ impl Settings {
         if self.profile.origin == Origin::Default || self.file.profiles().contains(&name.as_str()) {
             return Ok(());
         }
-        let known = match self.file.profiles().as_slice() {
-            [] => "it has no profiles".to_owned(),
-            profiles => format!("existing profiles: {}", profiles.join(", ")),
-        };
-        let path = self.file.path().display();
-        Err(Failure::configuration(format!("profile `{name}` not found in {path}: {known}")).hint(
-            Suggestion::from("create it with ")
-                .svc(["init", "--profile", name])
-                .then(", or ")
-                .svc(["config", "set", "--profile", name, "KEY", "VALUE"]),
-        ))
+        Err(self.file.no_profile(name))
     }
 }
 
@@ -172,6 +193,19 @@ fn flag_or_variable(
         let value = environment.get(variable)?.to_owned();
         Some(Setting { value, origin: Origin::Variable(variable) })
     })
+}
+
+/// Adds `http://` to a URL of this machine without a scheme, such as `localhost:4010`.
+pub(crate) fn with_scheme(url: String) -> String {
+    let host = url.split(['/', '?', '#']).next().unwrap_or_default();
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    match name {
+        "localhost" | "127.0.0.1" | "[::1]" => format!("http://{url}"),
+        _ => url,
+    }
 }
 
 /// Returns the origin of a URL: scheme, host and port. A stored key belongs to an origin.
@@ -253,45 +287,22 @@ fn directory_strategy(variable: &str) -> Result<impl AppStrategy, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
-
-    fn settings(
-        flags: &Global,
-        mut variables: Environment,
-        toml: &str,
-    ) -> Result<Settings, Failure> {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("config.toml");
-        fs::write(&path, toml).unwrap();
-        variables.0.insert("SVC_CONFIG".into(), path.display().to_string());
-        Settings::resolve(flags, &variables)
-    }
-
-    const TOML: &str = "[profiles.default]\nbase_url = \"https://profile\"\n[profiles.work]\ndeveloper_base_url = \"https://work\"\n";
-
-    #[test]
-    fn a_flag_overrides_the_environment_which_overrides_the_profile() {
-        let flags = Global { base_url: Some("https://flag".into()), ..Global::default() };
-        let variables = || Environment::from([("SVC_BASE_URL", "https://variable")]);
-        let url = |settings: Settings| settings.base_url.unwrap();
-
-        let from_flag = url(settings(&flags, variables(), TOML).unwrap());
-        assert_eq!(
-            (from_flag.value.as_str(), from_flag.origin),
-            ("https://flag", Origin::Flag("--base-url"))
-        );
-        let from_variable = url(settings(&Global::default(), variables(), TOML).unwrap());
-        assert_eq!(from_variable.origin, Origin::Variable("SVC_BASE_URL"));
-        let from_profile = url(settings(&Global::default(), Environment::default(), TOML).unwrap());
-        assert_eq!(from_profile.origin, Origin::Profile("default".into()));
-    }
 
     #[test]
     fn debug_output_hides_the_values_of_variables() {
         let shown = format!("{:?}", Environment::from([("SVC_OPEN_API_KEY", "canary")]));
         assert!(shown.contains("SVC_OPEN_API_KEY") && !shown.contains("canary"), "{shown}");
+    }
+
+    #[test]
+    fn urls_of_this_machine_need_no_scheme() {
+        for url in ["localhost:4010", "127.0.0.1:4010/v2", "localhost", "[::1]:80", "[::1]"] {
+            assert_eq!(with_scheme(url.to_owned()), format!("http://{url}"));
+        }
+        for url in ["https://localhost", "api.example", "localhost.example:80", "", "127.0.0.10"] {
+            assert_eq!(with_scheme(url.to_owned()), url);
+        }
     }
 
     #[test]

@@ -5,11 +5,12 @@ mod open;
 mod terminal_image;
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use svc_sdk::Error;
-use svc_sdk::download::{Download, DownloadedFile, FileStatus, IfExists};
+use svc_sdk::download::{ArtifactName, Download, DownloadedFile, FileStatus, IfExists};
 use tempfile::TempDir;
 
 use crate::args::{DownloadArgs, FileArgs, Timeout};
@@ -17,17 +18,58 @@ use crate::error::Failure;
 use crate::session::Session;
 use crate::text::sanitize;
 
-pub(crate) use crate::download::open::open_file;
+pub(crate) use crate::download::open::open_with_default;
 
 /// Where files are downloaded to, how they are named, and what is done with them.
 #[derive(Debug)]
 pub(crate) struct DownloadPlan {
     folder: PathBuf,
     args: FileArgs,
+    /// The name of the only file, if the command names a file and no folder.
+    file: Option<OneFile>,
     /// The folder of files that are only shown.
     temporary: Option<TempDir>,
     /// The prompt of the request, or those of its items.
     prompts: Vec<Option<String>>,
+}
+
+/// The extensions with which `--download` names a file.
+const MEDIA_EXTENSIONS: &str = "png jpg jpeg webp gif mp4 webm mov mp3 wav m4a vtt srt";
+
+/// A name for what is downloaded, instead of names by id.
+#[derive(Clone, Debug)]
+struct OneFile {
+    name: String,
+    /// The extension of the media type, if it is another one than that of the name.
+    other_extension: Arc<OnceLock<&'static str>>,
+}
+
+impl OneFile {
+    /// Returns the folder and the name, if the path ends as a file of media does and is no folder.
+    fn in_path(path: &Path) -> Option<(PathBuf, Self)> {
+        let extension = path.extension()?.to_str()?.to_lowercase();
+        if !MEDIA_EXTENSIONS.split(' ').any(|known| known == extension) || path.is_dir() {
+            return None;
+        }
+        let name = path.file_name()?.to_str()?.to_owned();
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).to_owned();
+        Some((folder, Self { name, other_extension: Arc::default() }))
+    }
+
+    /// Returns the name of an artifact: `fox.png`, `fox-2.png`, …
+    fn of(&self, artifact: &ArtifactName<'_>) -> String {
+        let (stem, extension) = self.name.rsplit_once('.').unwrap_or((&self.name, ""));
+        let is_same = extension.to_lowercase().replace("jpeg", "jpg") == artifact.extension;
+        if !is_same {
+            // One warning is enough for all files.
+            let _ = self.other_extension.set(artifact.extension);
+        }
+        match artifact.number {
+            1 => self.name.clone(),
+            number => format!("{stem}-{number}.{extension}"),
+        }
+    }
 }
 
 /// What a download delivered.
@@ -67,6 +109,7 @@ impl DownloadPlan {
         Ok(Some(Self {
             folder: temporary.path().to_owned(),
             args: files.clone(),
+            file: None,
             temporary: Some(temporary),
             prompts: Vec::new(),
         }))
@@ -77,14 +120,47 @@ impl DownloadPlan {
         folder: &Path,
         args: &FileArgs,
     ) -> Result<Self, Failure> {
-        check_writable(folder)?;
+        let folder = expand_home(folder);
+        let (folder, file) = match OneFile::in_path(&folder) {
+            Some(_) if args.name.is_some() => {
+                let why = format!("{} and --name both name the file", folder.display());
+                return Err(Failure::usage(why).hint("omit --name, or pass a directory"));
+            }
+            Some((folder, file)) => (folder, Some(file)),
+            None => (folder, None),
+        };
+        check_writable(&folder)?;
         let mut args = args.clone();
         args.preview = args.preview && open::can_show_images(session)?;
-        Ok(Self { folder: folder.to_owned(), args, temporary: None, prompts: Vec::new() })
+        Ok(Self { folder, args, file, temporary: None, prompts: Vec::new() })
+    }
+
+    /// Checks that a command that makes several results does not name a single file for them.
+    pub(crate) fn check_is_folder(&self, of: &str) -> Result<(), Failure> {
+        let Some(file) = &self.file else { return Ok(()) };
+        Err(Failure::usage(format!(
+            "`{}` is one file, and {of} can have several: expected a directory",
+            file.name
+        )))
+    }
+
+    /// Checks that the number of results that a request asks for fits the name.
+    pub(crate) fn check_result_of(&self, body: &Map<String, Value>) -> Result<(), Failure> {
+        let images = body.get("num_images").and_then(Value::as_u64).unwrap_or(1);
+        if images > 1 {
+            self.check_is_folder(&format!("a request of {images} images"))?;
+        }
+        if body.contains_key("items") {
+            self.check_is_folder("a bulk queue")?;
+        }
+        Ok(())
     }
 
     /// Checks that the names of several jobs or runs do not clash.
     pub(crate) fn check_names_of(&self, count: usize) -> Result<(), Failure> {
+        if count > 1 {
+            self.check_is_folder(&format!("{count} jobs or runs"))?;
+        }
         let Some(template) = self.args.name.as_ref().filter(|_| self.args.overwrite) else {
             return Ok(());
         };
@@ -118,7 +194,9 @@ impl DownloadPlan {
         if self.temporary.is_some() {
             return vec!["--preview".to_owned()];
         }
-        let mut words = vec![folder_flag.to_owned(), self.folder.display().to_string()];
+        let file = self.file.as_ref().map(|file| self.folder.join(&file.name));
+        let path = file.as_ref().unwrap_or(&self.folder);
+        let mut words = vec![folder_flag.to_owned(), path.display().to_string()];
         if let Some(template) = &self.args.name {
             words.extend(["--name".to_owned(), template.to_string()]);
         }
@@ -148,9 +226,10 @@ impl DownloadPlan {
             Some(prompt) => template.prompt(prompt),
             None => template,
         });
-        let download = match template {
-            Some(template) => download.name_template(template),
-            None => download,
+        let download = match (template, self.file.clone()) {
+            (Some(template), _) => download.name_template(template),
+            (None, Some(file)) => download.name_with(move |artifact| file.of(artifact)),
+            (None, None) => download,
         };
         let download = match self.args.overwrite {
             true => download.if_exists(IfExists::Overwrite),
@@ -203,6 +282,11 @@ impl DownloadPlan {
                 open::open(session, &file.path).await;
             }
         }
+        let other_extension = self.file.as_ref().and_then(|file| file.other_extension.get());
+        if let Some((extension, file)) = other_extension.zip(self.file.as_ref()) {
+            let name = sanitize(&file.name);
+            session.printer.warn(&format!("{name} has content of another type: {extension}"));
+        }
         let stored = files.into_iter().map(StoredFile::from);
         Delivery { files: self.temporary.is_none().then(|| stored.collect()), failure }
     }
@@ -225,6 +309,15 @@ pub(crate) fn prompt_of(body: &Map<String, Value>) -> Option<String> {
     text(body.get("prompt"))
         .or_else(|| text(body.get("input").and_then(|input| input.get("prompt"))))
         .or_else(|| text(body.get("instruction")))
+}
+
+/// Returns the path with the home folder in place of `~` at its beginning, which a shell leaves as it
+/// is in `--download=~/films`.
+fn expand_home(path: &Path) -> PathBuf {
+    match (path.strip_prefix("~"), etcetera::home_dir()) {
+        (Ok(rest), Ok(home)) => home.join(rest),
+        _ => path.to_owned(),
+    }
 }
 
 /// Checks that files can be created in a folder, before anything is paid for or waited for. Leaves
@@ -292,6 +385,7 @@ mod tests {
             let plan = DownloadPlan {
                 folder: PathBuf::from("out"),
                 args: FileArgs::default(),
+                file: None,
                 temporary: None,
                 prompts: Vec::new(),
             };

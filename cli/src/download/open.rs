@@ -1,5 +1,6 @@
 //! Opening files with the platform's default applications.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -13,14 +14,15 @@ const LAUNCH_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Opens a file. A failure is a warning.
 pub(super) async fn open(session: &Session, path: &Path) {
-    if let Err(reason) = open_file(path).await {
+    if let Err(reason) = open_with_default(path).await {
         let path = path.display().to_string();
         session.printer.warn(&format!("cannot open {}: {}", sanitize(&path), sanitize(&reason)));
     }
 }
 
-pub(crate) async fn open_file(path: &Path) -> Result<(), String> {
-    let target = path.to_owned();
+/// Opens a file or a URL with the default application.
+pub(crate) async fn open_with_default(target: impl AsRef<OsStr>) -> Result<(), String> {
+    let target = target.as_ref().to_owned();
     let opened = tokio::task::spawn_blocking(move || {
         open::that_detached_with_timeout(target, LAUNCH_TIMEOUT)
     });

@@ -36,6 +36,10 @@ pub(crate) enum Exit {
     Ambiguous,
     /// Interrupted by Ctrl-C.
     Interrupted,
+    /// Ended by SIGTERM.
+    Terminated,
+    /// Ended by SIGHUP.
+    HungUp,
     /// The exit code of a command that `svc mock exec` ran.
     Command(u8),
 }
@@ -57,6 +61,8 @@ impl Exit {
             Self::Unreachable => 10,
             Self::Ambiguous => 11,
             Self::Interrupted => 130,
+            Self::Terminated => 143,
+            Self::HungUp => 129,
             Self::Command(code) => code,
         }
     }
@@ -69,7 +75,7 @@ impl Exit {
 
     const fn importance(self) -> u8 {
         match self {
-            Self::Interrupted => 12,
+            Self::Interrupted | Self::Terminated | Self::HungUp => 12,
             Self::Ambiguous => 11,
             Self::JobFailed => 10,
             Self::JobCanceled => 9,
@@ -137,6 +143,8 @@ pub(crate) enum ClientCode {
     Skipped,
     /// A file could not be downloaded.
     DownloadFailed,
+    /// The filter of the output failed.
+    FilterFailed,
     /// The price is above a limit.
     OverBudget,
     /// The resource does not exist.
@@ -166,6 +174,7 @@ impl ClientCode {
             Self::Canceled => "canceled",
             Self::Skipped => "skipped",
             Self::DownloadFailed => "download_failed",
+            Self::FilterFailed => "filter_failed",
             Self::OverBudget => "over_budget",
             Self::NotFound => "not_found",
             Self::RateLimited => "rate_limited",
@@ -187,7 +196,7 @@ impl ClientCode {
             Exit::StillRunning => Self::TimedOut,
             Exit::Unreachable => Self::ConnectionFailed,
             Exit::Ambiguous => Self::Ambiguous,
-            Exit::Interrupted => Self::Interrupted,
+            Exit::Interrupted | Exit::Terminated | Exit::HungUp => Self::Interrupted,
             Exit::Done | Exit::Failure | Exit::Command(_) => Self::Io,
         }
     }
@@ -266,6 +275,8 @@ mod tests {
             (Exit::Unreachable, 10),
             (Exit::Ambiguous, 11),
             (Exit::Interrupted, 130),
+            (Exit::Terminated, 143),
+            (Exit::HungUp, 129),
         ];
         for (exit, code) in rows {
             assert_eq!(exit.code(), code, "{exit:?}");

@@ -11,6 +11,7 @@ use serde_json::Value;
 use svc_sdk::contract::{NextAction, Operation};
 
 use crate::error::{ClientCode, Exit, Suggestion};
+use crate::interrupt::Interrupt;
 use crate::resource::id::{Outcome, ResourceId};
 
 /// What the configuration may have to do with a failure. The session, which knows the configuration,
@@ -100,12 +101,22 @@ impl Failure {
         failure
     }
 
-    /// Creates the failure of a command that was interrupted by Ctrl-C.
+    /// Creates the failure of a command that was interrupted by a signal.
     pub(crate) fn interrupted() -> Self {
         Self::new(Exit::Interrupted, "interrupted")
     }
 
-    /// Creates the failure of a write request that was interrupted by Ctrl-C.
+    /// Sets the exit status of a command that was interrupted: that of the signal.
+    pub(crate) fn interrupted_by(mut self, interrupt: Option<Interrupt>) -> Self {
+        if let Some(interrupt) = interrupt
+            && self.0.exit == Exit::Interrupted
+        {
+            self.0.exit = interrupt.exit();
+        }
+        self
+    }
+
+    /// Creates the failure of a write request that was interrupted by a signal.
     pub(crate) fn interrupted_in_flight() -> Self {
         let message =
             "interrupted before the service responded: the request may have been processed";
@@ -127,6 +138,18 @@ impl Failure {
         }
         failure.0.parts = parts;
         failure
+    }
+
+    /// Creates the failure of a command about several things, if some of them failed. The first failure
+    /// decides the exit status.
+    pub(crate) fn first_of(message: impl Into<String>, mut failures: Vec<Self>) -> Option<Self> {
+        let exit = failures.first()?.exit();
+        if failures.len() == 1 {
+            return failures.pop();
+        }
+        let mut failure = Self::several(message, failures);
+        failure.0.exit = exit;
+        Some(failure)
     }
 
     /// Adds a failure that occurred besides.
@@ -195,9 +218,7 @@ impl Failure {
             .as_ref()
             .and_then(|it| it.get("field")?.as_str())
             .or(inner.field.as_deref());
-        let Some(flag) = field.and_then(&flag_of) else {
-            return self;
-        };
+        let Some(flag) = field.and_then(&flag_of) else { return self };
         let mut parts = inner.message.split('`');
         let mut message = parts.next().unwrap_or_default().to_owned();
         // Every second part is in backticks.

@@ -2,6 +2,7 @@
 
 mod exit;
 mod failure;
+pub(crate) mod mistyped;
 mod sdk_error;
 mod suggestion;
 mod usage;

@@ -1,7 +1,5 @@
 //! Conversion of errors of the command-line parser to failures.
 
-use std::ffi::OsString;
-
 use clap::ValueEnum;
 use clap::error::ErrorKind;
 
@@ -48,13 +46,13 @@ fn join_lines(block: &str) -> String {
     lines.join(" ").trim().to_owned()
 }
 
-pub(crate) fn requests_json(arguments: impl Iterator<Item = OsString>) -> bool {
+pub(crate) fn requests_json(arguments: &[String]) -> bool {
     let format = last_value(arguments, &["--output=", "-o=", "-o"], &["--output", "-o"]);
     matches!(format.as_deref(), Some("json" | "jsonl"))
 }
 
 /// Returns the value of `--color`.
-pub(crate) fn requested_color(arguments: impl Iterator<Item = OsString>) -> Color {
+pub(crate) fn requested_color(arguments: &[String]) -> Color {
     let color = last_value(arguments, &["--color="], &["--color"]);
     let color = color.and_then(|color| Color::from_str(&color, false).ok());
     color.unwrap_or_default()
@@ -62,19 +60,12 @@ pub(crate) fn requested_color(arguments: impl Iterator<Item = OsString>) -> Colo
 
 /// Returns the last value of a flag. The arguments could not be parsed, so this looks for the flag
 /// alone, whose value follows one of the prefixes, or one of the names as the next argument.
-fn last_value(
-    arguments: impl Iterator<Item = OsString>,
-    prefixes: &[&str],
-    names: &[&str],
-) -> Option<String> {
-    let mut words = arguments
-        .map(|word| word.to_string_lossy().into_owned())
-        .take_while(|word| word != "--")
-        .peekable();
+fn last_value(arguments: &[String], prefixes: &[&str], names: &[&str]) -> Option<String> {
+    let mut words = arguments.iter().take_while(|word| *word != "--").peekable();
     let mut last = None;
     while let Some(word) = words.next() {
         let value = match names.contains(&word.as_str()) {
-            true => words.peek().cloned(),
+            true => words.peek().map(|word| (*word).clone()),
             false => {
                 prefixes.iter().find_map(|prefix| word.strip_prefix(prefix)).map(str::to_owned)
             }
@@ -87,44 +78,11 @@ fn last_value(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::command_line;
-
-    #[test]
-    fn message_is_whole() {
-        let rows = [
-            (
-                "svc top-up create",
-                "the following required arguments were not provided: --amount-usd-cents <N>",
-            ),
-            (
-                "svc balance -o yaml",
-                "invalid value 'yaml' for '--output <FORMAT>' [possible values: table, json, jsonl]",
-            ),
-            (
-                "svc balance --retries few",
-                "invalid value 'few' for '--retries <N>': expected a whole number",
-            ),
-        ];
-        for (words, message) in rows {
-            let error = command_line().try_get_matches_from(words.split(' '));
-            let failure = usage_failure(&error.unwrap_err());
-            assert_eq!(failure.headline(), message);
-        }
-        // The parser shows the help here, although the subcommand is missing.
-        let error = command_line().try_get_matches_from(["svc", "-o", "json", "job"]);
-        let failure = usage_failure(&error.unwrap_err());
-        let message = "'svc job' requires a subcommand but one was not provided";
-        assert_eq!(failure.headline(), message);
-        let error = command_line().try_get_matches_from(["svc", "balanse"]);
-        let json = usage_failure(&error.unwrap_err()).to_json();
-        assert_eq!(json["error"]["message"], "unrecognized subcommand 'balanse'");
-        let tip = "a similar subcommand exists: 'balance'";
-        assert_eq!(json["error"]["next"], serde_json::json!([tip]));
-    }
 
     #[test]
     fn json_is_requested_by_any_form_of_the_flag() {
-        let requests = |words: &str| requests_json(words.split(' ').map(OsString::from));
+        let requests =
+            |words: &str| requests_json(&words.split(' ').map(str::to_owned).collect::<Vec<_>>());
         for words in ["-o json", "-ojsonl", "-o=json", "--output json", "--output=jsonl"] {
             assert!(requests(words), "{words}");
         }

@@ -31,7 +31,6 @@ fn body_fields(document: &Value, operation: Operation) -> Option<&Fields> {
     properties(document, &request["content"]["application/json"]["schema"])
 }
 
-/// Returns the command that calls an operation.
 fn command(root: &Command, operation: Operation) -> &Command {
     let words = command_of(operation).split(' ').skip(1);
     words

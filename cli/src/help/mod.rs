@@ -46,9 +46,21 @@ pub(crate) fn annotate(root: Command) -> Command {
     })
 }
 
+/// The commands that lists of commands leave out: others do the same, or few need them.
+const HIDDEN: [&str; 6] = [
+    "svc model run",
+    "svc action run-get",
+    "svc job status",
+    "svc job result",
+    "svc run status",
+    "svc run result",
+];
+
 /// Adds to a command, and to its subcommands, what its help shows.
 pub(crate) fn annotate_command(command: Command, parent: &str) -> Command {
     let path = format!("{parent} {}", command.get_name());
+    let is_hidden = command.is_hide_set() || HIDDEN.contains(&path.as_str());
+    let command = accept_both_verbs(command).hide(is_hidden);
     let sections =
         [examples_section(&path), operations_section(&path), Some(GLOBAL_OPTIONS_NOTE.to_owned())];
     let sections: Vec<String> = sections.into_iter().flatten().collect();
@@ -59,6 +71,8 @@ pub(crate) fn annotate_command(command: Command, parent: &str) -> Command {
     let has_arguments = command.has_subcommands() || command.get_arguments().next().is_some();
     let all_args = if has_arguments { "\n\n{all-args}" } else { "" };
     let sections = sections.join("\n\n");
+    let is_generate = command.get_arguments().any(|arg| arg.get_id() == "max_price")
+        && command.get_arguments().any(|arg| arg.get_id() == "download");
     let command = command
         .before_help(description)
         // `{after-help}` would be wrapped, and a command that is wrapped cannot be pasted.
@@ -68,6 +82,7 @@ pub(crate) fn annotate_command(command: Command, parent: &str) -> Command {
         // For the manual pages.
         .after_help(sections)
         .mut_args(mark_required)
+        .mut_args(|arg| if is_generate { show_first(arg) } else { arg })
         .mut_args(|arg| describe_idempotency(arg, &path));
     command.mut_subcommands(|sub| annotate_command(sub, &path))
 }
@@ -79,6 +94,24 @@ fn mark_required(arg: Arg) -> Arg {
             arg.help(help)
         }
         _ => arg,
+    }
+}
+
+/// Moves what most calls of a command that submits need to the first section of its options.
+fn show_first(arg: Arg) -> Arg {
+    const FIRST: &str = "image_url video_url avatar_handle script model duration resolution \
+        aspect_ratio num_images cap download no_wait timeout yes max_price dry_run";
+    let is_first = FIRST.split(' ').any(|id| arg.get_id() == id);
+    if is_first { arg.help_heading(None::<&str>) } else { arg }
+}
+
+/// Accepts `show` for `get`, and the other way around, where a group has one of them.
+fn accept_both_verbs(group: Command) -> Command {
+    let has = |verb| group.find_subcommand(verb).is_some();
+    match (has("get"), has("show")) {
+        (true, false) => group.mut_subcommand("get", |get| get.alias("show")),
+        (false, true) => group.mut_subcommand("show", |show| show.alias("get")),
+        _ => group,
     }
 }
 
@@ -154,11 +187,24 @@ const GROUPS: [(&str, &str); 8] = [
     ("Account", "me balance usage top-up"),
     ("Webhooks and MCP", "webhook mcp"),
     ("Development", "api schema operations mock health"),
-    ("Setup", "init auth config doctor completions man"),
+    ("Setup", "init auth config profile doctor completions man"),
+];
+
+/// The commands that most people need, which `svc --help` describes.
+const DAILY: &str = "image video music avatar format agent batch job run balance usage mock init";
+
+/// The other commands that `svc --help` names.
+const MORE: [(&str, &str); 5] = [
+    ("Create", "avatar-video preview caption bgm trending"),
+    ("Agents and jobs", "action queue history"),
+    ("Models and prices", "model pricing estimate"),
+    ("Account and setup", "me top-up auth config profile doctor completions"),
+    ("Development", "webhook mcp api"),
 ];
 
 /// The end of `svc --help`.
-const FOOTER: &str = "  svc help COMMAND      Show the options and examples of a command
+const FOOTER: &str = "  svc help all          List all commands
+  svc help COMMAND      Show the options and examples of a command
   svc help options      List the options of every command
   svc help surfaces     Explain the two APIs of the service
   svc help exit-codes   List the exit codes
@@ -166,27 +212,43 @@ const FOOTER: &str = "  svc help COMMAND      Show the options and examples of a
   svc --version         Print the version
 ";
 
-/// Returns the template of `svc --help`. clap shows subcommands as one list, so the groups are
-/// written out here.
+/// Returns the template of `svc --help`.
 fn root_template(root: &Command) -> StyledStr {
     let styles = root.get_styles();
     let (header, literal) = (styles.get_header(), styles.get_literal());
-    let width =
-        root.get_subcommands().map(|command| command.get_name().len()).max().unwrap_or_default();
     let mut text = StyledStr::from("{about-with-newline}\n{usage-heading} svc COMMAND [OPTIONS]\n");
-    for (title, names) in GROUPS {
-        let _ = write!(text, "\n{header}{title}:{header:#}\n");
-        let names = names.split(' ');
-        let commands = names.filter_map(|name| root.find_subcommand(name));
-        for command in commands {
-            let name = command.get_name();
-            let about = command.get_about().cloned().unwrap_or_default();
-            let padding = width - name.len();
-            let _ = writeln!(text, "  {literal}{name}{literal:#}{:padding$}  {about}", "");
-        }
+    write_commands(&mut text, root, "Commands", DAILY);
+    let _ = write!(text, "\n{header}More commands:{header:#}\n");
+    for (title, names) in MORE {
+        let names: Vec<_> =
+            names.split(' ').filter(|name| root.find_subcommand(name).is_some()).collect();
+        let names = names.join(&format!("{literal:#}, {literal}"));
+        let _ = writeln!(text, "  {title:20}  {literal}{names}{literal:#}");
     }
     let _ = write!(text, "\n{header}Help:{header:#}\n{FOOTER}");
     text
+}
+
+/// Returns the page that lists all commands by purpose.
+fn all_commands(root: &Command) -> StyledStr {
+    let mut text = StyledStr::from("{usage-heading} svc COMMAND [OPTIONS]\n");
+    for (title, names) in GROUPS {
+        write_commands(&mut text, root, title, names);
+    }
+    text
+}
+
+/// Writes commands under a title. clap would show all of them as one list.
+fn write_commands(text: &mut StyledStr, root: &Command, title: &str, names: &str) {
+    let styles = root.get_styles();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let _ = write!(text, "\n{header}{title}:{header:#}\n");
+    for command in names.split(' ').filter_map(|name| root.find_subcommand(name)) {
+        let about = command.get_about().cloned().unwrap_or_default();
+        let name = command.get_name();
+        let padding = 12 - name.len();
+        let _ = writeln!(text, "  {literal}{name}{literal:#}{:padding$}  {about}", "");
+    }
 }
 
 /// Returns the section that lists the operations that a command calls, if it calls any.

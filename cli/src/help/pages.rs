@@ -2,16 +2,21 @@
 //! `svc help`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command};
 
+use super::all_commands;
 use crate::error::Failure;
 use crate::session::Session;
+use crate::version;
 
 /// The page that `svc` prints without arguments.
 const WELCOME: &str = "\
-svc generates images, videos and music, and runs agents.
+svc generates images, videos and music, and runs agents. After a crash, run the
+same command again: it resumes, or says that the outcome is unknown. It never
+pays twice without --new.
 
 Three commands to try:
   # On a built-in mock of the service: no account, no cost
@@ -21,12 +26,15 @@ Three commands to try:
   # Show the price, ask, generate, download
   svc video generate \"a red fox in snow\" --download out
 
-List all commands with `svc --help`.
+List the commands with `svc --help`.
 Show the options and examples of one with `svc help video generate`.
 ";
 
 /// The topic of `svc help` that lists the options of every command.
 const OPTIONS_TOPIC: &str = "options";
+
+/// The topic of `svc help` that lists all commands.
+const ALL_TOPIC: &str = "all";
 
 /// The other topics of `svc help` that are not commands, and their pages.
 pub(super) const TOPICS: [(&str, &str); 3] =
@@ -67,7 +75,7 @@ The exit codes of all commands:
   9    the wait timed out (--timeout); the job or run is still in progress
   10   the service could not be reached
   11   ambiguous: the request may have been carried out
-  130  interrupted
+  130  interrupted; 143 by SIGTERM, 129 by SIGHUP
 ";
 
 const ENVIRONMENT: &str = "\
@@ -98,12 +106,17 @@ pub(crate) fn welcome_page() -> clap::Error {
     request_help(page(WELCOME), &[])
 }
 
-/// Returns the page of a topic of `svc help`: a command, `options` or one of [`TOPICS`]. It
+/// Returns the page of a topic of `svc help`: a command, `all`, `options` or one of
+/// [`TOPICS`]. It
 /// is a clap error, like the result of `--help`; for an unknown command it is the usage error.
 pub(crate) fn topic_page(command_line: Command, topic: &[String]) -> clap::Error {
     let text = match topic {
         [topic] if topic == OPTIONS_TOPIC => {
             return request_help(options_page(&command_line), &[]);
+        }
+        [topic] if topic == ALL_TOPIC => {
+            let text = all_commands(&command_line);
+            return request_help(command_line.help_template(text), &[]);
         }
         [topic] => TOPICS.iter().find(|(name, _)| name == topic),
         _ => None,
@@ -114,7 +127,6 @@ pub(crate) fn topic_page(command_line: Command, topic: &[String]) -> clap::Error
     }
 }
 
-/// Returns a command whose help is a text.
 fn page(text: &'static str) -> Command {
     Command::new("svc").disable_help_flag(true).arg(help_flag()).help_template(text)
 }
@@ -202,14 +214,56 @@ pub(crate) fn write_manual(
     args: &Man,
     command_line: Command,
 ) -> Result<(), Failure> {
+    // Global options would have no text in the pages of subcommands.
+    let mut root = command_line.mut_args(|arg| arg.hide_short_help(false));
+    root.build();
     let write = || {
         fs::create_dir_all(&args.dir)?;
-        clap_mangen::generate_to(command_line, &args.dir)
+        write_pages(&root, "svc", &args.dir)
     };
     write()
         .map_err(|error| Failure::file("cannot write the manual pages to", &args.dir, &error))?;
     session.printer.note(&format!("wrote the manual pages to {}", args.dir.display()));
     Ok(())
+}
+
+/// Writes the page of a command and those of its subcommands.
+fn write_pages(command: &Command, path: &str, dir: &Path) -> io::Result<()> {
+    let name = path.replace(' ', "-");
+    fs::write(dir.join(format!("{name}.1")), manual_page(command, path)?)?;
+    let mut subcommands = command.get_subcommands().filter(|sub| sub.get_name() != "help");
+    subcommands.try_for_each(|sub| write_pages(sub, &format!("{path} {}", sub.get_name()), dir))
+}
+
+/// Returns the manual page of a command.
+fn manual_page(command: &Command, path: &str) -> io::Result<Vec<u8>> {
+    let name = path.replace(' ', "-");
+    let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let page = clap_mangen::Man::new(command.clone().after_help("").before_help(""))
+        .title(name.to_uppercase())
+        .section("1")
+        .date(version::date())
+        .source(concat!("svc ", env!("CARGO_PKG_VERSION")))
+        .manual("svc");
+    let mut text = Vec::new();
+    page.render_title(&mut text)?;
+    page.render_name_section(&mut text)?;
+    page.render_synopsis_section(&mut text)?;
+    page.render_description_section(&mut text)?;
+    page.render_options_section(&mut text)?;
+    if command.has_subcommands() {
+        page.render_subcommands_section(&mut text)?;
+    }
+    for block in notes.split("\n\n") {
+        let (title, lines) = block.split_once(":\n").unwrap_or(("NOTES", block));
+        let lines = lines.lines().map(|line| {
+            // What a line begins with could be a request of roff.
+            format!("\\&{}", line.trim_start().replace('\\', "\\e").replace('-', "\\-"))
+        });
+        let lines = lines.collect::<Vec<_>>().join("\n");
+        writeln!(text, ".SH {}\n.nf\n{lines}\n.fi", title.to_uppercase())?;
+    }
+    Ok(text)
 }
 
 #[cfg(test)]

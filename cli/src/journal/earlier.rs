@@ -28,10 +28,6 @@ const LOCK: &str = "conversion.lock";
 const CHUNK: usize = 64;
 
 /// Returns the entries that earlier versions left in a state folder, which remains as it is.
-///
-/// # Errors
-///
-/// Returns an error if a folder cannot be read.
 pub(super) fn read(state_dir: &Path) -> io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for folder in folders(state_dir) {
@@ -45,10 +41,6 @@ pub(super) fn read(state_dir: &Path) -> io::Result<Vec<Entry>> {
 /// Moves what earlier versions left in a state folder to the journal in `folder`.
 ///
 /// A file that a running `svc` of an earlier version has locked remains, for the next conversion.
-///
-/// # Errors
-///
-/// Returns an error if a file cannot be read or removed, or if the journal cannot be written.
 pub(super) async fn convert(state_dir: &Path, folder: &Path) -> Result<(), Failure> {
     let folders = folders(state_dir);
     if !folders.iter().any(|folder| folder.exists()) {
@@ -131,9 +123,7 @@ impl EarlierFile {
 
     /// Writes it to the journal, and removes it. Writing it again changes nothing.
     async fn convert(self, journal: &Journal) -> Result<(), Failure> {
-        let Some(submission) = self.entry.submission() else {
-            return Ok(());
-        };
+        let Some(submission) = self.entry.submission() else { return Ok(()) };
         let failed = |error: &dyn std::fmt::Display| journal_failure("convert", &self.path, error);
         let id = submission.id.clone();
         let imported = journal.import(submission).await;
@@ -148,10 +138,9 @@ impl EarlierFile {
     }
 }
 
-/// One line of a file.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
+enum JournalLine {
     Intent(Box<Intent>),
     Receipt {
         #[serde(flatten)]
@@ -173,7 +162,7 @@ impl Entry {
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
         let mut entry = lines.find_map(|line| match line {
-            Line::Intent(intent) => Some(Self {
+            JournalLine::Intent(intent) => Some(Self {
                 intent: *intent,
                 resource: None,
                 request_id: None,
@@ -184,13 +173,13 @@ impl Entry {
         })?;
         for line in lines {
             match line {
-                Line::Intent(_) => {}
-                Line::Receipt { resource, request_id, price_usd } => {
+                JournalLine::Intent(_) => {}
+                JournalLine::Receipt { resource, request_id, price_usd } => {
                     entry.resource = Some(resource);
                     entry.request_id = request_id;
                     entry.intent.price_usd = price_usd.or(entry.intent.price_usd);
                 }
-                Line::Outcome { outcome, at } => {
+                JournalLine::Outcome { outcome, at } => {
                     entry.outcome = Some(outcome);
                     entry.ended_at = Some(at);
                 }

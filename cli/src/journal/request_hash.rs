@@ -40,7 +40,6 @@ impl RequestHash {
         Self(hex(&digest.finalize()))
     }
 
-    /// Returns the hash with that text.
     pub(super) fn from_text(text: String) -> Self {
         Self(text)
     }

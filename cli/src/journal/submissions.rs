@@ -55,10 +55,6 @@ impl Orphan {
 
 impl Submissions {
     /// Opens the journal in a state folder, which is created if it is missing.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it cannot be written.
     pub(crate) async fn create(state_dir: &Path) -> Result<Self, Failure> {
         let folder = state_dir.join(FOLDER);
         earlier::convert(state_dir, &folder).await?;
@@ -100,10 +96,6 @@ impl Submissions {
     /// Takes over the oldest submission of a request that a process that is gone has left open. Of two
     /// equal commands at once, one does, and to the other it is a new request.
     /// `is_idempotent` is whether the request can be sent again with the same key.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the journal cannot be read or written.
     pub(crate) async fn orphan(
         &self,
         hash: &RequestHash,
@@ -131,10 +123,6 @@ impl Submissions {
     }
 
     /// Closes what processes that are gone have left open of a request as abandoned.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the journal cannot be read or written.
     pub(crate) async fn abandon(&self, hash: &RequestHash, account: &str) -> Result<(), Failure> {
         for entry in self.open_entries(hash, account).await? {
             let closed = close(&self.journal, &entry.id, Outcome::Abandoned).await;
@@ -159,10 +147,6 @@ impl Submissions {
     }
 
     /// Records the outcome that was reported.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it cannot be written.
     pub(crate) async fn close(&self, id: &IntentId, outcome: Outcome) -> Result<(), Failure> {
         let closed = close(&self.journal, id, outcome).await;
         closed.map_err(|error| Failure::other(error.to_string()))
@@ -180,10 +164,6 @@ impl Submissions {
 }
 
 /// Returns all entries of a state folder, newest first, those of earlier versions among them.
-///
-/// # Errors
-///
-/// Returns an error if a journal cannot be read.
 pub(crate) async fn entries(state_dir: &Path) -> Result<Vec<Entry>, Failure> {
     // These are read first, as another process may move them to the journal in the meantime.
     let earlier = earlier::read(state_dir);
@@ -209,9 +189,7 @@ pub(crate) async fn close_matching(
 ) {
     // If it cannot be closed, the same command merely resumes it.
     let _ = earlier::convert(state_dir, &state_dir.join(FOLDER)).await;
-    let Ok(Some(journal)) = open(state_dir).await else {
-        return;
-    };
+    let Ok(Some(journal)) = open(state_dir).await else { return };
     for entry in read_all(journal.entries(false)).await.unwrap_or_default() {
         let (id, is_running) = (entry.id.clone(), entry.is_running);
         let is_it = to_history_entry(entry).is_some_and(|entry| {

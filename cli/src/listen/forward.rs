@@ -289,7 +289,6 @@ mod tests {
         events: Vec<ListenEvent>,
     }
 
-    /// Creates an inbox with an event of the given age.
     async fn inbox_with_event(age: u64) -> Inbox {
         let received_at = clock::unix_seconds() - age;
         let start = clock::monotonic();

@@ -23,7 +23,6 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
 use crate::error::Failure;
-use crate::interrupt::terminated;
 use crate::listen::accept::accept;
 use crate::listen::forward::Forwarder;
 use crate::listen::receive::{Receiver, StdoutWriter, report};
@@ -100,13 +99,11 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         session.printer.warn(&format!("{address} is plain HTTP and can be reached from other machines: put a TLS proxy in front of it"));
     }
 
-    // The handlers are installed before the first line, because its reader may send a signal.
+    // The signals are handled before the first line, because its reader may send one.
     let mut interrupted = pin!(session.interrupts.first());
-    let mut terminated =
-        pin!(terminated().map_err(|error| io_failure("install a signal handler", &error))?);
     tokio::select! {
         biased;
-        () = &mut interrupted => return Ok(()),
+        _ = &mut interrupted => return Ok(()),
         () = std::future::ready(()) => {}
     }
 
@@ -154,8 +151,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
     let result = loop {
         tokio::select! {
             biased;
-            () = &mut interrupted => break Ok(()),
-            () = &mut terminated => break Ok(()),
+            _ = &mut interrupted => break Ok(()),
             flushed = stdout.flush(), if stdout.is_writing() => {
                 if let Err(failure) = flushed {
                     break Err(failure);

@@ -125,9 +125,7 @@ impl Receiver {
         while !body.is_end_stream()
             && let Some(frame) = body.frame().await
         {
-            let Ok(data) = frame.map_err(|_| Rejection::Incomplete)?.into_data() else {
-                continue;
-            };
+            let Ok(data) = frame.map_err(|_| Rejection::Incomplete)?.into_data() else { continue };
             if rejection.is_none() && buffer.len() + data.len() > MAX_BODY_BYTES {
                 (rejection, buffer, permit) = (Some(Rejection::TooLarge), BytesMut::new(), None);
             }
@@ -175,10 +173,7 @@ impl Receiver {
         let inserted = self.inbox.store().insert(new_event).await;
         let inserted = inserted.map_err(Rejection::StoreError)?;
         line.duplicate = inserted == InsertOutcome::Duplicate;
-        let status = match line.known {
-            true => StatusCode::OK,
-            false => StatusCode::NO_CONTENT,
-        };
+        let status = if line.known { StatusCode::OK } else { StatusCode::NO_CONTENT };
         self.emit(ListenEvent::Received(Box::new(line))).await;
         Ok(status)
     }
@@ -349,9 +344,7 @@ impl StdoutWriter {
 
     /// Waits for the current write.
     pub(super) async fn flush(&mut self) -> Result<(), Failure> {
-        let Some(writing) = &mut self.0 else {
-            return Ok(());
-        };
+        let Some(writing) = &mut self.0 else { return Ok(()) };
         let written = writing.await;
         self.0 = None;
         match written {

@@ -2,23 +2,37 @@
 
 use serde::Serialize;
 
-use crate::error::Failure;
+use crate::error::{ClientCode, Exit, Failure};
 
-/// A compiled jq filter.
-pub(crate) struct Filter(engine::Compiled);
+/// The maximum number of characters of an error, which may quote the data.
+const MAX_ERROR_CHARS: usize = 200;
+
+pub(crate) struct Filter {
+    expression: String,
+    compiled: engine::Compiled,
+}
 
 impl Filter {
     pub(crate) fn compile(expression: &str) -> Result<Self, Failure> {
         let compiled = engine::compile(expression)
             .map_err(|why| Failure::usage(format!("invalid --jq filter `{expression}`: {why}")))?;
-        Ok(Self(compiled))
+        Ok(Self { expression: expression.to_owned(), compiled })
     }
 
-    /// Applies the filter. Returns one line per output; strings are not quoted.
-    pub(crate) fn apply(&self, value: &impl Serialize) -> Result<Vec<String>, Failure> {
-        let json = serde_json::to_vec(value)
+    /// Applies the filter to one value after the other. Returns one line per output; strings are not
+    /// quoted.
+    pub(crate) fn apply<T: Serialize>(&self, values: &[T]) -> Result<Vec<String>, Failure> {
+        let json: Result<Vec<_>, _> = values.iter().map(serde_json::to_vec).collect();
+        let json = json
             .map_err(|error| Failure::other(format!("cannot write the output as JSON: {error}")))?;
-        engine::run(&self.0, &json).map_err(|why| Failure::other(format!("--jq: {why}")))
+        engine::run(&self.compiled, &json).map_err(|why| {
+            let why = match why.char_indices().nth(MAX_ERROR_CHARS) {
+                Some((end, _)) => format!("{}…", why.get(..end).unwrap_or_default()),
+                None => why,
+            };
+            Failure::new(Exit::Failure, format!("--jq `{}`: {why}", self.expression))
+                .with_client_code(ClientCode::FilterFailed)
+        })
     }
 }
 
@@ -30,48 +44,183 @@ impl std::fmt::Debug for Filter {
 
 #[cfg(feature = "jq")]
 mod engine {
-    use jaq_core::load::{Arena, File, Loader};
-    use jaq_core::{Compiler, Ctx, Vars, data, unwrap_valr};
-    use jaq_json::{Val, read};
+    use std::cell::Cell;
+    use std::thread;
 
-    pub(super) type Compiled = jaq_core::Filter<data::JustLut<Val>>;
+    use jaq_core::load::lex::{Lexer, StrPart, Tok, Token};
+    use jaq_core::load::{self, Arena, File, Loader};
+    use jaq_core::{Compiler, Ctx, Cv, DataT, Error, Exn, RunPtr, Vars, data, native, unwrap_valr};
+    use jaq_json::{Val, read};
+    use jaq_std::input::{HasInputs, Inputs, RcIter};
+
+    pub(super) type Compiled = jaq_core::Filter<Values>;
 
     /// The functions that would end this process, with an exit code of their own.
     const ENDING_FUNCTIONS: [&str; 2] = ["halt", "halt_error"];
+    /// The function that ends recursion without end. Each function of the filter begins with it.
+    const CHECK: &str = "__check_recursion";
+    /// The stack of the thread that runs the filter.
+    const STACK_BYTES: usize = 256 << 20;
+    /// How much of it functions may use.
+    const MAX_STACK_BYTES: usize = 200 << 20;
+    /// The maximum number of calls of the filter's own functions.
+    const MAX_CALLS: u64 = 50_000_000;
+
+    thread_local! {
+        /// The address at which the stack of the filter begins, and the number of calls.
+        static BEGIN: Cell<usize> = const { Cell::new(0) };
+        static CALLS: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// JSON values, with further ones that `input` reads.
+    pub(super) struct Values;
+
+    impl DataT for Values {
+        type V<'a> = Val;
+        type Data<'a> = Data<'a>;
+    }
+
+    #[derive(Clone)]
+    pub(super) struct Data<'a> {
+        lut: &'a jaq_core::Lut<Values>,
+        inputs: Inputs<'a, Val>,
+    }
+
+    impl<'a> data::HasLut<'a, Values> for Data<'a> {
+        fn lut(&self) -> &'a jaq_core::Lut<Values> {
+            self.lut
+        }
+    }
+
+    impl<'a> HasInputs<'a, Val> for Data<'a> {
+        fn inputs(&self) -> Inputs<'a, Val> {
+            self.inputs
+        }
+    }
 
     pub(super) fn compile(expression: &str) -> Result<Compiled, String> {
+        let own = load::parse(include_str!("functions.jq"), |parser| parser.defs());
         let defs = jaq_core::defs()
             .chain(jaq_std::defs())
             .chain(jaq_json::defs())
+            .chain(own.unwrap_or_default())
             .filter(|def| !ENDING_FUNCTIONS.contains(&def.name));
+        let check: native::Filter<RunPtr<Values>> =
+            (CHECK, native::v(0), |cv| Box::new(std::iter::once(check_recursion(cv))));
         let funs = jaq_core::funs()
             .chain(jaq_std::funs())
+            .chain(
+                jaq_std::input::funs::<Values>().into_vec().into_iter().map(native::run::<Values>),
+            )
             .chain(jaq_json::funs())
-            .filter(|(name, ..)| !ENDING_FUNCTIONS.contains(name));
+            .filter(|(name, ..)| !ENDING_FUNCTIONS.contains(name))
+            .chain([native::run::<Values>(check)]);
         let arena = Arena::default();
-        let program = File { code: expression, path: () };
+        let code = with_checks(expression)?;
+        let program = File { code: code.as_str(), path: () };
         let modules =
             Loader::new(defs).load(&arena, program).map_err(|_| "syntax error".to_owned())?;
-        Compiler::default().with_funs(funs).compile(modules).map_err(|errors| {
+        let compiler = Compiler::default().with_funs(funs).with_global_vars(["$ENV"]);
+        compiler.compile(modules).map_err(|errors| {
             let unknown =
                 errors.iter().flat_map(|(_, errors)| errors).map(|(name, _)| (*name).to_owned());
             format!("{} is not defined", unknown.collect::<Vec<_>>().join(", "))
         })
     }
 
-    pub(super) fn run(filter: &Compiled, json: &[u8]) -> Result<Vec<String>, String> {
-        let input = read::parse_single(json).map_err(|error| error.to_string())?;
-        let context = Ctx::<data::JustLut<Val>>::new(&filter.lut, Vars::new([]));
-        filter
-            .id
-            .run((context, input))
-            .map(unwrap_valr)
-            .map(|output| match output {
-                Ok(Val::TStr(text)) => Ok(String::from_utf8_lossy(&text).into_owned()),
-                Ok(value) => Ok(value.to_string()),
-                Err(error) => Err(error.to_string()),
-            })
-            .collect()
+    /// Adds the check to the beginning of each function of an expression.
+    fn with_checks(expression: &str) -> Result<String, String> {
+        let tokens = Lexer::new(expression).lex().map_err(|_| "syntax error".to_owned())?;
+        let mut ends = Vec::new();
+        find_bodies(expression, &tokens, &mut ends);
+        ends.sort_unstable();
+        let mut code = String::new();
+        let mut begin = 0;
+        for end in ends {
+            code.push_str(expression.get(begin..end).unwrap_or_default());
+            code.push_str(CHECK);
+            code.push('|');
+            begin = end;
+        }
+        code.push_str(expression.get(begin..).unwrap_or_default());
+        Ok(code)
+    }
+
+    /// Collects where the bodies of functions begin: after the colon of `def name(…):`.
+    fn find_bodies(whole: &str, tokens: &[Token<&str>], ends: &mut Vec<usize>) {
+        let mut in_head = false;
+        for Token(text, kind) in tokens {
+            match kind {
+                Tok::Word if *text == "def" => in_head = true,
+                Tok::Sym if in_head && *text == ":" => {
+                    in_head = false;
+                    ends.push(load::span(whole, text).end);
+                }
+                Tok::Block(inner) => find_bodies(whole, inner, ends),
+                Tok::Str(parts) => parts.iter().for_each(|part| {
+                    if let StrPart::Term(Token(_, Tok::Block(inner))) = part {
+                        find_bodies(whole, inner, ends);
+                    }
+                }),
+                _ => {}
+            }
+        }
+    }
+
+    fn check_recursion<'a>(cv: Cv<'a, Values>) -> Result<Val, Exn<'a, Val>> {
+        let calls = CALLS.get() + 1;
+        CALLS.set(calls);
+        // A stack grows from its beginning to lower addresses.
+        if BEGIN.get().saturating_sub(address()) > MAX_STACK_BYTES || calls > MAX_CALLS {
+            return Err(Exn::from(Error::str("a function calls itself without end")));
+        }
+        Ok(cv.1)
+    }
+
+    /// Returns an address in the current part of the stack.
+    #[inline(never)]
+    fn address() -> usize {
+        let here = 0_u8;
+        std::ptr::from_ref(&here).addr()
+    }
+
+    pub(super) fn run(filter: &Compiled, json: &[Vec<u8>]) -> Result<Vec<String>, String> {
+        thread::scope(|scope| {
+            let thread = thread::Builder::new().stack_size(STACK_BYTES);
+            let thread = thread.spawn_scoped(scope, || {
+                BEGIN.set(address());
+                run_here(filter, json)
+            });
+            let result = thread.map_err(|error| error.to_string())?.join();
+            result.unwrap_or_else(|_| Err("the filter failed".to_owned()))
+        })
+    }
+
+    fn run_here(filter: &Compiled, json: &[Vec<u8>]) -> Result<Vec<String>, String> {
+        let parse = |json: &Vec<u8>| read::parse_single(json).map_err(|error| error.to_string());
+        let inputs = RcIter::new(json.iter().map(parse));
+        let inputs: Inputs<'_, Val> = &inputs;
+        let variables: std::collections::BTreeMap<_, _> = std::env::vars_os()
+            .map(|(name, value)| [name, value].map(|it| it.to_string_lossy().into_owned()))
+            .map(|[name, value]| (name, value))
+            .collect();
+        let variables = serde_json::to_vec(&variables).map_err(|error| error.to_string())?;
+        let variables = read::parse_single(&variables).map_err(|error| error.to_string())?;
+        let mut lines = Vec::new();
+        for input in inputs {
+            let context = Ctx::<Values>::new(
+                Data { lut: &filter.lut, inputs },
+                Vars::new([variables.clone()]),
+            );
+            for output in filter.id.run((context, input?)).map(unwrap_valr) {
+                lines.push(match output {
+                    Ok(Val::TStr(text)) => String::from_utf8_lossy(&text).into_owned(),
+                    Ok(value) => value.to_string(),
+                    Err(error) => return Err(error.to_string()),
+                });
+            }
+        }
+        Ok(lines)
     }
 }
 
@@ -83,7 +232,7 @@ mod engine {
         Err("this build does not support jq".to_owned())
     }
 
-    pub(super) fn run(filter: &Compiled, _: &[u8]) -> Result<Vec<String>, String> {
+    pub(super) fn run(filter: &Compiled, _: &[Vec<u8>]) -> Result<Vec<String>, String> {
         match *filter {}
     }
 }
@@ -92,14 +241,58 @@ mod engine {
 #[cfg(feature = "jq")]
 mod tests {
     use super::*;
-    use crate::error::Exit;
 
     #[test]
     fn an_invalid_filter_is_a_usage_error_and_a_failing_one_is_not() {
         for bad in [".[", "nosuchfilter", "|", "halt", "halt_error", "halt_error(3)"] {
             assert_eq!(Filter::compile(bad).unwrap_err().exit(), Exit::Usage, "{bad}");
         }
-        let fails = Filter::compile(".a.b").unwrap().apply(&[1]);
-        assert_eq!(fails.unwrap_err().exit(), Exit::Failure);
+        let fails = Filter::compile(".a.b").unwrap().apply(&[vec![1; 500]]).unwrap_err();
+        assert_eq!(fails.exit(), Exit::Failure);
+        let json = fails.to_json();
+        assert_eq!(json["error"]["code"], "filter_failed");
+        assert!(json["error"]["message"].as_str().unwrap().chars().count() < 250, "{json}");
+        for endless in
+            ["def f: 1 + f; f", "def f: [f]; f", "def f: f | f; f", "\"\\(def f: 1+f; f)\""]
+        {
+            let failure = Filter::compile(endless).unwrap().apply(&[1]).unwrap_err();
+            assert!(failure.headline().contains("without end"), "{endless}: {failure:?}");
+        }
+        let deep = "def f: if . == 0 then 0 else 1 + (. - 1 | f) end; f";
+        assert_eq!(Filter::compile(deep).unwrap().apply(&[5000]).unwrap(), ["5000"]);
+    }
+
+    #[test]
+    fn functions_of_the_manual_are_defined() {
+        for (expression, expected) in [
+            (r#"[1, "a\tb", null, true] | @tsv"#, r"1	a\tb		true"),
+            (r#"[1, "a\"b", null, false] | @csv"#, r#"1,"a""b",,false"#),
+            (r#""a b" | @sh"#, "'a b'"),
+            (r#""This is é" | @base32, (@base32 | @base32d)"#, "KRUGS4ZANFZSBQ5J\nThis is é"),
+            ("2 | IN(1, 2), (IN(3; 1, 2))", "true\nfalse"),
+            (r#"[{"a": 1}, {"a": 2}] | INDEX(.a) | tojson"#, r#"{"1":{"a":1},"2":{"a":2}}"#),
+            (
+                r#"[[1, {"a": []}] | tostream] | tojson"#,
+                r#"[[[0],1],[[1,"a"],[]],[[1,"a"]],[[1]]]"#,
+            ),
+            (r#"fromstream([1, {"a": [2]}] | tostream) | tojson"#, r#"[1,{"a":[2]}]"#),
+            ("[1 | truncate_stream([[0],1],[[1,0],2],[[1,0]],[[1]])] | tojson", "[[[0],2],[[0]]]"),
+            ("$ENV | type", "object"),
+            ("try input catch .", "No more inputs"),
+            ("[limit(2; 1, 2, 3)] | tojson", "[1,2]"),
+            (r#""xax" | trimstr("x")"#, "a"),
+            ("65 | ascii", "A"),
+            (r#""x" | toarray | tojson"#, r#"["x"]"#),
+            ("[[1, [2]] | leaf_paths] | tojson", "[[0],[1,0]]"),
+        ] {
+            let lines = Filter::compile(expression).unwrap().apply(&[0]);
+            assert_eq!(
+                lines.unwrap_or_else(|e| panic!("{expression}: {e:?}")).join("\n"),
+                expected,
+                "{expression}"
+            );
+        }
+        let pairs = Filter::compile("[., input] | tojson").unwrap().apply(&[1, 2, 3, 4]);
+        assert_eq!(pairs.unwrap(), ["[1,2]", "[3,4]"]);
     }
 }

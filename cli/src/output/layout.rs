@@ -28,46 +28,45 @@ pub(super) enum ColumnKind {
     Text,
 }
 
+/// A column that is neither dropped nor truncated, such as the id or the path of a file.
+pub(crate) fn required(name: &str) -> Column {
+    Column::new(name, ColumnKind::Required)
+}
+
+/// A column of identifiers, paths or URLs, which are dropped rather than truncated.
+pub(crate) fn whole(name: &str) -> Column {
+    Column::new(name, ColumnKind::Whole)
+}
+
+/// A column of statuses, which are colored.
+pub(crate) fn status(name: &str) -> Column {
+    Column::new(name, ColumnKind::Status)
+}
+
+/// A column of numbers or amounts, aligned right.
+pub(crate) fn number(name: &str) -> Column {
+    Column::new(name, ColumnKind::Number)
+}
+
+/// A column of points in time.
+pub(crate) fn time(name: &str) -> Column {
+    Column::new(name, ColumnKind::Time)
+}
+
+/// A column of text, which may be truncated.
+pub(crate) fn cut(name: &str) -> Column {
+    Column::new(name, ColumnKind::Text)
+}
+
 impl Column {
-    /// Creates a column that is neither dropped nor truncated, such as the id or the path of a file.
-    pub(crate) fn required(name: &str) -> Self {
-        Self::new(name, ColumnKind::Required)
-    }
-
-    /// Creates a column of identifiers, paths or URLs, which are dropped rather than truncated.
-    pub(crate) fn whole(name: &str) -> Self {
-        Self::new(name, ColumnKind::Whole)
-    }
-
-    /// Creates a column of statuses, which are colored.
-    pub(crate) fn status(name: &str) -> Self {
-        Self::new(name, ColumnKind::Status)
-    }
-
-    /// Creates a column of numbers or amounts, aligned right.
-    pub(crate) fn number(name: &str) -> Self {
-        Self::new(name, ColumnKind::Number)
-    }
-
-    /// Creates a column of points in time.
-    pub(crate) fn time(name: &str) -> Self {
-        Self::new(name, ColumnKind::Time)
-    }
-
-    /// Creates a column of text, which may be truncated.
-    pub(crate) fn text(name: &str) -> Self {
-        Self::new(name, ColumnKind::Text)
-    }
-
     fn new(name: &str, kind: ColumnKind) -> Self {
-        let name = name.to_uppercase();
-        Self { name, kind }
+        Self { name: name.to_uppercase(), kind }
     }
 }
 
 impl From<&str> for Column {
     fn from(name: &str) -> Self {
-        Self::text(name)
+        cut(name)
     }
 }
 
@@ -164,12 +163,12 @@ mod tests {
 
     fn fitted(available: usize) -> Vec<Option<usize>> {
         let columns = [
-            Column::required("id"),
-            Column::status("status"),
-            Column::text("model"),
-            Column::text("prompt"),
-            Column::number("price"),
-            Column::whole("job"),
+            required("id"),
+            status("status"),
+            cut("model"),
+            cut("prompt"),
+            number("price"),
+            whole("job"),
         ];
         fit(&columns, &[12, 9, 7, 40, 6, 12], 2, available)
     }
@@ -195,7 +194,7 @@ mod tests {
 
     #[test]
     fn text_is_shown_again_if_a_wider_column_was_dropped() {
-        let columns = [Column::required("id"), Column::text("name"), Column::whole("url")];
+        let columns = [required("id"), cut("name"), whole("url")];
         assert_eq!(fit(&columns, &[12, 9, 80], 2, 80), [Some(12), Some(9), None]);
     }
 }

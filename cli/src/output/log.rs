@@ -207,10 +207,7 @@ impl LogLine {
     }
 
     fn write_body(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mark = match self.message.starts_with("response") {
-            true => '<',
-            false => '>',
-        };
+        let mark = if self.message.starts_with("response") { '<' } else { '>' };
         let mut separator = "";
         for line in self.text("svc.body").lines() {
             write!(f, "{separator}{mark} {}", sanitize(line))?;

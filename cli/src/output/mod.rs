@@ -4,16 +4,17 @@
 //! colors.
 
 mod jq;
-mod layout;
+pub(crate) mod layout;
 mod live;
 mod log;
 mod messages;
+pub(crate) mod object;
 mod printer;
 mod table;
 pub(crate) mod values;
 
-pub(crate) use crate::output::layout::Column;
 pub(crate) use crate::output::live::ProgressLine;
 pub(crate) use crate::output::log::{LOG_VARIABLE, LogFilter};
+pub(crate) use crate::output::object::ObjectKind;
 pub(crate) use crate::output::printer::{Printer, PrinterOptions, write_stdout};
 pub(crate) use crate::output::table::Table;

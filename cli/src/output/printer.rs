@@ -8,11 +8,15 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 use svc_sdk::ApiKey;
 
+use svc_sdk::types::IdempotencyKey;
+
 use crate::args::{Color, Format};
 use crate::error::Failure;
+use crate::interrupt::Interrupt;
 use crate::output::jq::Filter;
 use crate::output::log::{self, LogFilter};
 use crate::output::messages::{HeldMessages, Messages, is_dumb_terminal};
+use crate::output::object::{ObjectKind, Shown};
 use crate::output::table::Table;
 use crate::text::{escape_json, sanitize};
 
@@ -90,12 +94,44 @@ impl Printer {
         }
     }
 
+    /// Prints a job, a run, a bulk queue or a top-up.
+    pub(crate) fn print_object<T: Serialize>(
+        &self,
+        kind: ObjectKind,
+        resource: &T,
+        table: impl FnOnce(&T) -> Table,
+    ) -> Result<(), Failure> {
+        self.print_submitted(kind, resource, None, table)
+    }
+
+    /// Prints what was submitted with an idempotency key.
+    pub(crate) fn print_submitted<T: Serialize>(
+        &self,
+        kind: ObjectKind,
+        resource: &T,
+        key: Option<&IdempotencyKey>,
+        table: impl FnOnce(&T) -> Table,
+    ) -> Result<(), Failure> {
+        match self.is_table() {
+            true => self.print_item(resource, table),
+            false => {
+                let shown = Shown::new(kind, resource).with_key(key);
+                self.print_item(&shown, |_| Table::default())
+            }
+        }
+    }
+
     pub(crate) fn print_list<T: Serialize>(
         &self,
         values: &[T],
         table: impl FnOnce(&[T]) -> Table,
     ) -> Result<(), Failure> {
         match (&self.filter, self.format) {
+            (Some(filter), Format::Jsonl) => {
+                let mut text = String::new();
+                self.append_filtered(filter.apply(values)?, &mut text);
+                self.write(text.as_bytes())
+            }
             (Some(filter), _) => self.filtered(filter, &values),
             (None, Format::Table) => self.table(&table(values)),
             (None, Format::Json) => self.json(&pretty(&values)?),
@@ -137,10 +173,6 @@ impl Printer {
         self.filter.is_none() && self.format == Format::Jsonl
     }
 
-    pub(crate) fn prints_tables(&self) -> bool {
-        self.filter.is_none() && self.format == Format::Table
-    }
-
     /// Formats one line of a stream of values. The caller prints it with [`write_stdout()`].
     pub(crate) fn format_line<T: Serialize>(
         &self,
@@ -157,22 +189,14 @@ impl Printer {
         }
     }
 
-    /// Prints a part of a JSON document.
-    pub(crate) fn print_json_text(&self, text: &str) -> Result<(), Failure> {
-        match self.stdout.terminal {
-            true => self.write(escape_json(text).as_bytes()),
-            false => self.write(text.as_bytes()),
-        }
-    }
-
     /// Returns whether values are printed as tables.
     pub(crate) fn is_table(&self) -> bool {
         self.format == Format::Table && self.filter.is_none()
     }
 
-    /// Returns whether there is a `--jq` filter.
-    pub(crate) fn has_filter(&self) -> bool {
-        self.filter.is_some()
+    /// Returns whether a table would be printed because standard output is a terminal.
+    pub(crate) fn is_table_by_default(&self) -> bool {
+        self.is_table() && !self.is_table_requested
     }
 
     /// Prints text: unquoted, unless JSON is requested.
@@ -289,14 +313,26 @@ impl Printer {
     }
 
     /// Returns a function that prints a failure from another thread.
-    pub(crate) fn failure_report(&self, failure: &Failure) -> impl FnOnce() + Send + 'static {
-        let mut text = self.failure_text(failure);
-        if self.stderr.terminal {
-            // The terminal shows Ctrl-C as `^C`, on the line of the cursor.
-            text.insert(0, '\n');
-        }
+    pub(crate) fn interrupt_report(&self) -> impl FnOnce(Interrupt) + Send + 'static {
+        let text = |interrupt| {
+            let mut text =
+                self.failure_text(&Failure::interrupted().interrupted_by(Some(interrupt)));
+            if self.stderr.terminal {
+                // The terminal shows Ctrl-C as `^C`, on the line of the cursor.
+                text.insert(0, '\n');
+            }
+            text
+        };
+        let [ctrl_c, terminate, hang_up] =
+            [Interrupt::CtrlC, Interrupt::Terminate, Interrupt::HangUp].map(text);
         let messages = Arc::clone(&self.messages);
-        move || messages.write_line(&text)
+        move |interrupt| {
+            messages.write_line(match interrupt {
+                Interrupt::CtrlC => &ctrl_c,
+                Interrupt::Terminate => &terminate,
+                Interrupt::HangUp => &hang_up,
+            });
+        }
     }
 
     /// Returns whether the user can be prompted: standard input and standard error are terminals.
@@ -353,7 +389,12 @@ impl Printer {
 
     fn filter(&self, filter: &Filter, value: &impl Serialize) -> Result<String, Failure> {
         let mut text = String::new();
-        for line in filter.apply(value)? {
+        self.append_filtered(filter.apply(std::slice::from_ref(&value))?, &mut text);
+        Ok(text)
+    }
+
+    fn append_filtered(&self, lines: Vec<String>, text: &mut String) {
+        for line in lines {
             if self.stdout.terminal {
                 text.extend(line.lines().map(|line| sanitize(line) + "\n"));
             } else {
@@ -361,7 +402,6 @@ impl Printer {
                 text.push('\n');
             }
         }
-        Ok(text)
     }
 
     fn table(&self, table: &Table) -> Result<(), Failure> {

@@ -175,7 +175,7 @@ pub(super) fn status_style(status: &str) -> Option<Style> {
     Some(match status {
         "completed" | "succeeded" | "delivered" | "paid" | "active" | "ok" => style.green(),
         "failed" | "error" => style.red(),
-        "canceled" | "skipped" | "expired" | "refused" | "abandoned" | "open" | "warning" => {
+        "canceled" | "skipped" | "expired" | "refused" | "abandoned" | "unknown" | "warning" => {
             style.yellow()
         }
         "processing" | "running" | "pending" => style.cyan(),
@@ -186,14 +186,11 @@ pub(super) fn status_style(status: &str) -> Option<Style> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::layout::{cut, number, required, status};
 
     fn table() -> Table {
-        let mut table = Table::new([
-            Column::required("id"),
-            Column::status("status"),
-            Column::text("prompt"),
-            Column::number("price"),
-        ]);
+        let mut table =
+            Table::new([required("id"), status("status"), cut("prompt"), number("price")]);
         let prompt = "a red fox in the snow, at dawn, from above";
         table.row(["job_00000001", "completed", prompt, "$0.7035"]);
         table.row(["job_2", "queued", "\u{1b}[31mshort\nline", "$12.50"]);

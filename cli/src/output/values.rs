@@ -12,11 +12,12 @@ const DAY: i64 = 86_400;
 /// Formats an amount: `$0.29`, with more digits only where they are needed.
 pub(crate) fn money(amount: Usd) -> String {
     let micros = amount.as_micros();
-    let magnitude = micros.unsigned_abs();
-    let (dollars, fraction) = (magnitude / 1_000_000, format!("{:06}", magnitude % 1_000_000));
-    let significant = fraction.trim_end_matches('0').len().max(2);
+    // Half a unit of the last place is rounded up.
+    let units = (micros.unsigned_abs() + 50) / 100;
+    let (dollars, fraction) = (units / 10_000, format!("{:04}", units % 10_000));
+    let places = fraction.trim_end_matches('0').len().max(2);
     let sign = if micros < 0 { "-" } else { "" };
-    format!("{sign}${dollars}.{fraction:.significant$}")
+    format!("{sign}${dollars}.{fraction:.places$}")
 }
 
 /// Formats an amount, or returns an empty text if there is none.
@@ -126,17 +127,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_exact_with_at_least_two_decimal_places() {
+    fn amounts_have_two_to_four_decimal_places() {
         let rows = [
             (0, "$0.00"),
             (290_000, "$0.29"),
             (500_000, "$0.50"),
             (703_500, "$0.7035"),
-            (120, "$0.00012"),
-            (1, "$0.000001"),
+            (120, "$0.0001"),
+            (150, "$0.0002"),
+            (1, "$0.00"),
             (12_000_000, "$12.00"),
             (-290_000, "-$0.29"),
-            (i64::MIN, "-$9223372036854.775808"),
+            (i64::MIN, "-$9223372036854.7758"),
         ];
         for (micros, expected) in rows {
             assert_eq!(money(Usd::from_micros(micros)), expected);

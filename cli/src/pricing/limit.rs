@@ -6,6 +6,7 @@ use svc_sdk::types::Usd;
 
 use crate::args::SpendingArgs;
 use crate::error::{Exit, Failure, Suggestion};
+use crate::output::values::money;
 use crate::pricing::Price;
 use crate::resource::SubmitRequest;
 use crate::session::Session;
@@ -19,11 +20,11 @@ pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result<(), F
     let (why, next) = match (price, price.upper_bound()) {
         (_, Some(max_usd)) if max_usd <= limit => return Ok(()),
         (Price::SpendCap(_), Some(max_usd)) => (
-            format!("it may cost up to {max_usd} USD, above --max-price {limit}"),
+            format!("it may cost up to {}, above --max-price {limit}", money(max_usd)),
             "pass a lower --cap, or a higher --max-price".into(),
         ),
         (_, Some(max_usd)) => (
-            format!("the price is {max_usd} USD, above --max-price {limit}"),
+            format!("the price is {}, above --max-price {limit}", money(max_usd)),
             Suggestion::from("pass a higher --max-price, or request less: a cheaper model (")
                 .svc(["pricing", "list"])
                 .then("), fewer seconds or fewer images"),

@@ -7,6 +7,7 @@ use svc_sdk::types::{Estimate, EstimateRequest, Usd};
 use svc_sdk::{Call, Client, ClientSurface, Developer, Error, ErrorKind, Open};
 
 use crate::error::Failure;
+use crate::output::values::money;
 use crate::text::sanitize;
 
 pub(crate) use crate::pricing::limit::{
@@ -49,19 +50,20 @@ impl Price {
         SpendCap::from_items(items, default_cap).map(|cap| cap.max_usd)
     }
 
-    /// Describes the price: `0.7035 USD (…)`, `up to 2.0000 USD (spend cap)`.
+    /// Describes the price: `$0.7035 (…)`, `up to $2.00 (spend cap)`.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Estimate(estimate) => describe_estimate(estimate),
             Self::SpendCap(SpendCap { max_usd, runs: 1 }) => {
-                format!("up to {max_usd} USD (spend cap)")
+                format!("up to {} (spend cap)", money(*max_usd))
             }
             Self::SpendCap(SpendCap { max_usd, runs }) => {
-                format!("up to {max_usd} USD (spend caps of {runs} runs)")
+                format!("up to {} (spend caps of {runs} runs)", money(*max_usd))
             }
-            Self::OwnerCap(cap, 1) => format!("up to {cap} USD (the Format's default cap)"),
+            Self::OwnerCap(cap, 1) => format!("up to {} (the Format's default cap)", money(*cap)),
             Self::OwnerCap(cap, runs) => {
-                format!("up to {cap} USD for each of {runs} runs (the Format's default cap)")
+                let cap = money(*cap);
+                format!("up to {cap} for each of {runs} runs (the Format's default cap)")
             }
             Self::Unknown => "an unknown price".to_owned(),
         }
@@ -134,9 +136,7 @@ pub(crate) async fn fetch_estimate<S: EstimateSource>(
     client: &Client<S>,
     body: &Map<String, Value>,
 ) -> Result<Option<Estimate>, Failure> {
-    let Some(call) = S::estimate(client, estimate_request(body)) else {
-        return Ok(None);
-    };
+    let Some(call) = S::estimate(client, estimate_request(body)) else { return Ok(None) };
     match call.await {
         Ok(estimate) => Ok(Some(estimate)),
         Err(error) if has_no_price(&error) => Ok(None),
@@ -151,18 +151,18 @@ pub(crate) fn has_no_price(error: &Error) -> bool {
     error.kind() == ErrorKind::InvalidResponse || error.is_not_found()
 }
 
-/// Describes an estimate: `0.7035 USD (5 × 0.1407 per second, model video-f)`.
+/// Describes an estimate: `$0.7035 (5 × $0.1407 per second, model video-f)`.
 pub(crate) fn describe_estimate(estimate: &Estimate) -> String {
     let mut parts = Vec::new();
     if let (Some(units), Some(unit_price)) = (estimate.units, estimate.unit_price_usd) {
         let unit = estimate.unit.as_deref().unwrap_or("unit");
-        parts.push(format!("{units} × {unit_price} per {}", sanitize(unit)));
+        parts.push(format!("{units} × {} per {}", money(unit_price), sanitize(unit)));
     }
     if let Some(model) = &estimate.model {
         parts.push(format!("model {}", sanitize(model)));
     }
     let details = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
-    format!("{} USD{details}", estimate.price_usd)
+    format!("{}{details}", money(estimate.price_usd))
 }
 
 #[cfg(test)]
@@ -208,9 +208,9 @@ mod tests {
         }));
         assert_eq!(
             describe_estimate(&estimate.unwrap()),
-            "0.7035 USD (5 × 0.1407 per second, model video-f)"
+            "$0.7035 (5 × $0.1407 per second, model video-f)"
         );
         let bare = serde_json::from_value(json!({"price_usd": "0.005"})).unwrap();
-        assert_eq!(describe_estimate(&bare), "0.0050 USD");
+        assert_eq!(describe_estimate(&bare), "$0.005");
     }
 }

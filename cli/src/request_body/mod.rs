@@ -50,9 +50,7 @@ impl RequestBody {
 
     /// Creates a body from `--input`.
     pub(crate) fn from_input(input: Option<&Path>) -> Result<Self, Failure> {
-        let Some(path) = input else {
-            return Ok(Self::default());
-        };
+        let Some(path) = input else { return Ok(Self::default()) };
         match serde_json::from_slice(&read_file("--input", path)?) {
             Ok(Value::Object(fields)) => Ok(Self::from_fields(fields)),
             Ok(_) => Err(Failure::usage("--input must be a JSON object")),

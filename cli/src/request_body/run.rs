@@ -11,6 +11,7 @@ use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_json_or_file, read_text};
 use crate::request_body::RequestBody;
 use crate::request_body::validation::is_media_url;
+use crate::session::Session;
 
 const CAP_FIELD: &str = "generation_spend_cap_usd";
 /// Fields of which a Format run needs at least one.
@@ -75,8 +76,10 @@ pub(crate) fn validate_format(body: &Map<String, Value>) -> Result<(), Failure> 
             "`output_schema` and `response_format` cannot be used together",
         ));
     }
-    if let Some(schema) = body.get("output_schema") {
-        validate_schema(schema)?;
+    if let Some(schema) = body.get("output_schema")
+        && let Err(error) = OutputSchema::new(schema.clone())
+    {
+        return Err(Failure::usage(error.to_string()).for_field("output_schema"));
     }
     let attachments = body.get("attachments").and_then(Value::as_array);
     for attachment in attachments.into_iter().flatten() {
@@ -86,9 +89,7 @@ pub(crate) fn validate_format(body: &Map<String, Value>) -> Result<(), Failure> 
 }
 
 pub(crate) fn validate_cap(body: &Map<String, Value>) -> Result<(), Failure> {
-    let Some(cap) = body.get(CAP_FIELD) else {
-        return Ok(());
-    };
+    let Some(cap) = body.get(CAP_FIELD) else { return Ok(()) };
     let max_cap = i64::try_from(MAX_SPEND_CAP_USD).unwrap_or(i64::MAX);
     let max_cap = Usd::from_micros(1_000_000).checked_mul(max_cap).unwrap_or_default();
     let amount: Option<Usd> =
@@ -115,24 +116,12 @@ fn validate_attachment(attachment: &Value) -> Result<(), Failure> {
     }
 }
 
-/// Checks that the service supports an output schema. The error contains all violations.
-fn validate_schema(schema: &Value) -> Result<(), Failure> {
-    let violations = OutputSchema::validate(schema);
-    if violations.is_empty() {
-        return Ok(());
+/// Warns of what the service is known not to support in an output schema. The service decides.
+pub(crate) fn warn_about_schema(session: &Session, body: &Map<String, Value>) {
+    let schema = body.get("output_schema").filter(|schema| schema.is_object());
+    for violation in schema.map(OutputSchema::validate).unwrap_or_default() {
+        session.printer.warn(&format!("output schema: {violation}"));
     }
-    let count = match violations.len() {
-        1 => "1 violation".to_owned(),
-        count => format!("{count} violations"),
-    };
-    let failure = Failure::usage(format!(
-        "invalid output schema: {count} of the supported subset; nothing was sent"
-    ));
-    let details = json!({ "violations": violations });
-    let code = Some("output_schema_invalid".to_owned());
-    let failure = failure.with_response(code, None, None, Some(details));
-    let issues = violations.iter().map(ToString::to_string);
-    Err(issues.fold(failure, Failure::issue))
 }
 
 #[cfg(test)]

@@ -157,7 +157,13 @@ fn check_urls(name: &str, value: &Value) -> Result<(), Failure> {
                 other => other.to_string(),
             };
             let why = format!("invalid `{name}` `{given}`: expected an https:// URL");
-            return Err(Failure::usage(why).for_field(name));
+            let failure = Failure::usage(why).for_field(name);
+            return Err(match text.contains("://") {
+                true => failure,
+                false => failure.hint(
+                    "the service takes public URLs only, and no files: put the file where it has one",
+                ),
+            });
         }
     }
     Ok(())

@@ -9,11 +9,12 @@ use svc_sdk::{Client, Update, Updates};
 
 use crate::download::DownloadPlan;
 use crate::error::Failure;
+use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::values::{
     add_artifacts, artifact_label, date_and_time, error_label, error_text, money, time_ago,
     time_ago_and_date,
 };
-use crate::output::{Column, ProgressLine, Table};
+use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::pricing::{self, EstimateSource, Price};
 use crate::resource::{OnProgress, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest};
 use crate::session::{Session, surface_choice};
@@ -34,6 +35,7 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
     type Finished = FinishedJob;
     type ShownReceipt = JobReceipt;
 
+    const KIND: ObjectKind = ObjectKind::Job;
     const NOUN: &'static str = "job";
     const VERB: &'static str = "Submit";
 
@@ -69,7 +71,8 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
 
     async fn result(handle: &Handle<Self>, updates: Updates<Self>) -> Result<FinishedJob, Failure> {
         let result = updates.result().await?;
-        let mut finished = FinishedJob::new(result);
+        let mut finished = FinishedJob::of(handle, result);
+        finished.price_usd = handle.receipt().and_then(|receipt| receipt.job.price_usd);
         // The result does not name what the job created besides its files.
         for (name, resource) in handle.receipt().iter().flat_map(|it| it.extra.iter()) {
             let id = resource.get("id").filter(|id| id.is_string());
@@ -106,7 +109,7 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
         finished: FinishedJob,
         _: ReceiptMode,
     ) -> Result<(), Failure> {
-        let printed = session.printer.print_item(&finished, finished_table);
+        let printed = session.printer.print_object(ObjectKind::Job, &finished, finished_table);
         finished.failure.map_or(printed, Err)
     }
 
@@ -127,12 +130,12 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
 
 pub(crate) fn list(jobs: &[Job]) -> Table {
     let mut table = Table::new([
-        Column::required("id"),
-        Column::status("status"),
-        Column::whole("model"),
-        Column::text("type"),
-        Column::number("price"),
-        Column::time("created"),
+        required("id"),
+        status("status"),
+        whole("model"),
+        cut("type"),
+        number("price"),
+        time("created"),
     ]);
     for job in jobs {
         table.row([
@@ -149,12 +152,8 @@ pub(crate) fn list(jobs: &[Job]) -> Table {
 
 /// Returns the table of several finished jobs.
 pub(crate) fn finished_list(finished: &[FinishedJob]) -> Table {
-    let mut table = Table::new([
-        Column::required("job"),
-        Column::status("status"),
-        Column::text("content"),
-        Column::required("location"),
-    ]);
+    let mut table =
+        Table::new([required("id"), status("status"), cut("content"), required("location")]);
     for finished in finished {
         let result = &finished.result;
         let id = result.job_id.as_ref().map_or("", |id| id.as_str());
@@ -198,8 +197,7 @@ pub(crate) fn envelope(job: &Job) -> Table {
 
 /// Returns the table of a job's timeline, in the service's order.
 pub(crate) fn timeline(events: &[JobEvent]) -> Table {
-    let mut table =
-        Table::new([Column::time("at (UTC)"), Column::text("event"), Column::time("age")]);
+    let mut table = Table::new([time("at (UTC)"), cut("event"), time("age")]);
     for event in events {
         let at = event.created_at.as_ref();
         table.row([
@@ -214,7 +212,7 @@ pub(crate) fn timeline(events: &[JobEvent]) -> Table {
 pub(crate) fn finished_table(finished: &FinishedJob) -> Table {
     let result = &finished.result;
     let mut table = Table::key_value();
-    table.field("job", result.job_id.as_ref());
+    table.field("id", result.job_id.as_ref());
     table.status_field("status", result.status.as_ref());
     for (name, resource) in &finished.created {
         let id = resource.get("id").and_then(Value::as_str);
@@ -232,7 +230,7 @@ pub(crate) fn finished_table(finished: &FinishedJob) -> Table {
 
 pub(crate) fn submit_table(receipt: &SubmitReceipt) -> Table {
     let mut table = Table::key_value();
-    table.field("job", Some(&receipt.job.id));
+    table.field("id", Some(&receipt.job.id));
     table.status_field("status", Some(&receipt.job.status));
     table.field("price", price(&receipt.job));
     table.field("status url", receipt.status_url.as_ref());

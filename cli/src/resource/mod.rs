@@ -15,14 +15,14 @@ use serde_json::{Map, Value};
 use svc_sdk::contract::Operation;
 use svc_sdk::download::{Download, DownloadProgress};
 use svc_sdk::handle::{self, Handle};
-use svc_sdk::types::Usd;
+use svc_sdk::types::{IdempotencyKey, Usd};
 use svc_sdk::{Client, Update, Updates};
 
 pub(crate) use self::id::{Outcome, ResourceId};
 use crate::args::{ReceiptArgs, SurfaceChoice};
 use crate::download::{DownloadPlan, StoredFile};
 use crate::error::Failure;
-use crate::output::{ProgressLine, Table};
+use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::pricing::Price;
 use crate::session::Session;
 
@@ -35,6 +35,8 @@ pub(crate) trait ResourceKind: handle::Resource {
     type Finished;
     type ShownReceipt: Serialize;
 
+    /// What it is printed as.
+    const KIND: ObjectKind;
     /// The noun in messages, such as `job`.
     const NOUN: &'static str;
     /// The verb of the confirmation prompt, such as `Generate`.
@@ -148,10 +150,7 @@ pub(crate) enum ReceiptMode {
 
 impl From<ReceiptArgs> for ReceiptMode {
     fn from(args: ReceiptArgs) -> Self {
-        match args.receipt {
-            true => Self::Full,
-            false => Self::OutputOnly,
-        }
+        if args.receipt { Self::Full } else { Self::OutputOnly }
     }
 }
 
@@ -195,6 +194,11 @@ pub(crate) struct Finished<T> {
     /// The other resources that the receipt of the submit names, such as a preview, with their ids.
     #[serde(flatten)]
     pub(crate) created: Map<String, Value>,
+    /// The key and the price of the request, if this process sent it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idempotency_key: Option<IdempotencyKey>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) price_usd: Option<Usd>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) files: Option<Vec<StoredFile>>,
     /// Why not all of its files were downloaded.
@@ -204,7 +208,20 @@ pub(crate) struct Finished<T> {
 
 impl<T> Finished<T> {
     pub(crate) fn new(result: T) -> Self {
-        Self { result, created: Map::new(), files: None, failure: None }
+        Self {
+            result,
+            created: Map::new(),
+            idempotency_key: None,
+            price_usd: None,
+            files: None,
+            failure: None,
+        }
+    }
+
+    /// Creates the result of a resource, with the key that it was submitted with.
+    fn of<R: handle::Resource>(handle: &Handle<R>, result: T) -> Self {
+        let idempotency_key = handle.idempotency_key().cloned();
+        Self { idempotency_key, ..Self::new(result) }
     }
 
     /// Downloads the files as planned, and adds them.

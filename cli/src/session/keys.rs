@@ -18,9 +18,7 @@ impl Session {
         surface: SurfaceChoice,
         base_url: &str,
     ) -> Result<Option<ApiKey>, Failure> {
-        let Some(found) = self.find_key(surface, base_url)? else {
-            return Ok(None);
-        };
+        let Some(found) = self.find_key(surface, base_url)? else { return Ok(None) };
         if matches!(found.origin, KeyOrigin::Stored { .. })
             && let Some(warning) = self.key_store()?.permission_warning()
         {
@@ -37,9 +35,7 @@ impl Session {
         surface: SurfaceChoice,
         base_url: &str,
     ) -> Result<Option<ConfiguredKey>, Failure> {
-        let Some(origin) = self.key_origin(surface)? else {
-            return Ok(None);
-        };
+        let Some(origin) = self.key_origin(surface)? else { return Ok(None) };
         if let KeyOrigin::Stored { host, .. } = &origin {
             let requested = origin_of(base_url)?;
             if *host != requested {

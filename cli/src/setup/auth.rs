@@ -11,7 +11,8 @@ use serde::Serialize;
 use crate::args::SurfaceChoice;
 use crate::config::{ConfigFile, ConfiguredKey, Origin, origin_of};
 use crate::error::{Exit, Failure, Suggestion};
-use crate::output::{Column, Table};
+use crate::output::Table;
+use crate::output::layout::{cut, required, whole};
 use crate::session::Session;
 use crate::setup::{self, prompt_failure};
 
@@ -67,9 +68,6 @@ pub(crate) async fn auth(session: &Session, auth: Auth) -> Result<(), Failure> {
 
 async fn login(session: &Session, args: Login) -> Result<(), Failure> {
     let surface = args.surface.unwrap_or(SurfaceChoice::Open);
-    if session.printer.can_prompt() {
-        setup::prepare_prompts()?;
-    }
     let (url, is_new_url) = url_for(session, surface)?;
     let host = origin_of(&url)?;
     let key = read_key(session, surface, args.key_file.as_deref())?;
@@ -147,12 +145,7 @@ fn status(session: &Session) -> Result<(), Failure> {
         });
     }
     session.printer.print_list(&rows, |rows| {
-        let mut table = Table::new([
-            Column::required("surface"),
-            Column::whole("url"),
-            Column::text("key"),
-            Column::text("origin"),
-        ]);
+        let mut table = Table::new([required("surface"), whole("url"), cut("key"), cut("origin")]);
         for row in rows {
             table.row([
                 row.surface,

@@ -6,9 +6,12 @@ use serde::Serialize;
 use svc_sdk::Open;
 
 use crate::args::SurfaceChoice;
-use crate::config::{ConfigFile, Origin, PROFILE_KEYS, config_file, origin_of, state_dir};
+use crate::config::{
+    ConfigFile, Origin, PROFILE_KEYS, config_file, origin_of, state_dir, with_scheme,
+};
 use crate::error::{Failure, Suggestion};
-use crate::output::{Column, Table};
+use crate::output::Table;
+use crate::output::layout::required;
 use crate::session::Session;
 use crate::webhook::Secrets;
 
@@ -74,14 +77,23 @@ pub(crate) fn config(session: &Session, config: &Config) -> Result<(), Failure> 
             )),
         },
         Config::Set { key, value } => {
+            let mut value = value.clone();
+            if key == "webhook_secret_file" {
+                // The command may run in another folder later.
+                let path = std::path::absolute(&value);
+                let path =
+                    path.map_err(|error| Failure::file("cannot use", value.as_ref(), &error))?;
+                value = path.display().to_string();
+            }
             if key.ends_with("_url") {
-                origin_of(value)?;
+                value = with_scheme(value);
+                origin_of(&value)?;
                 // Reject URLs that a client would not accept, such as one with a password, before
                 // they are written to disk.
                 session.access_with::<Open>(value.clone(), None)?;
             }
             let (mut file, profile) = profile_of(session)?;
-            file.set(&profile, key, value)?;
+            file.set(&profile, key, &value)?;
             file.save()?;
             session
                 .printer
@@ -158,9 +170,9 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
     }
     session.printer.print_list(&rows, |rows| {
         let mut table = if with_origin {
-            Table::new(["name", "value", "origin"].map(Column::required))
+            Table::new(["name", "value", "origin"].map(required))
         } else {
-            Table::new(["name", "value"].map(Column::required))
+            Table::new(["name", "value"].map(required))
         };
         for row in rows {
             let value = row.value.as_deref().unwrap_or("-");

@@ -5,10 +5,11 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::args::SurfaceChoice;
-use crate::config::{ConfigFile, ConfiguredKey, KeyOrigin};
-use crate::error::Failure;
+use crate::config::{ConfigFile, ConfiguredKey, DEFAULT_PROFILE, KeyOrigin, Origin};
+use crate::error::{Exit, Failure};
 use crate::input::check_single_stdin_reader;
-use crate::output::{Column, Table};
+use crate::output::Table;
+use crate::output::layout::required;
 use crate::session::Session;
 use crate::setup;
 use crate::setup::plan::{Init, McpSetup, SetupPlan, SurfaceSetup, given_plan};
@@ -30,7 +31,30 @@ pub(crate) async fn init(session: &Session, args: Init) -> Result<(), Failure> {
         false => given_plan(session, &args).await?,
     };
     let report = store(session, plan)?;
+    if !report.endpoints.is_empty() {
+        offer_as_default(session).await?;
+    }
     report.print(session)
+}
+
+/// Offers to make a profile that was named the default.
+async fn offer_as_default(session: &Session) -> Result<(), Failure> {
+    let settings = session.settings()?;
+    let profile = &settings.profile.value;
+    let default = settings.file.default_profile()?;
+    if default.as_deref().unwrap_or(DEFAULT_PROFILE) == profile || !session.printer.can_prompt() {
+        return Ok(());
+    }
+    let question = format!("Make {profile} the default profile?");
+    match session.confirm(&question, "the default profile stays").await {
+        Ok(()) => {
+            let mut file = ConfigFile::load(settings.file.path().to_owned())?;
+            file.set_default_profile(Some(profile));
+            file.save()
+        }
+        Err(failure) if failure.exit() == Exit::Interrupted => Err(failure),
+        Err(_) => Ok(()),
+    }
 }
 
 /// Stores the URLs in the profile, and the keys that are not stored yet.
@@ -148,7 +172,7 @@ impl SetupReport {
     /// Prints the report, and then the commands to try next.
     pub(super) fn print(mut self, session: &Session) -> Result<(), Failure> {
         self.next = self.next_commands(session)?;
-        if self.endpoints.is_empty() && session.printer.prints_tables() {
+        if self.endpoints.is_empty() && session.printer.is_table() {
             session.printer.note("nothing was set up");
             session.printer.note(
                 "next: run svc mock serve in another terminal, and answer with its URLs and keys",
@@ -165,7 +189,7 @@ impl SetupReport {
     fn next_commands(&self, session: &Session) -> Result<Vec<String>, Failure> {
         let generate = "video generate \"a red fox in snow\" --download out";
         let profile = match session.settings()?.profile.origin {
-            crate::config::Origin::Default => String::new(),
+            Origin::Default | Origin::File => String::new(),
             _ => format!(" --profile {}", shell_quote(&self.profile)),
         };
         let has = |names: &[&str]| self.endpoints.iter().any(|it| names.contains(&it.name));
@@ -177,8 +201,7 @@ impl SetupReport {
     }
 
     fn table(&self) -> Table {
-        let mut table =
-            Table::new(["endpoint", "status", "url", "key", "result"].map(Column::required));
+        let mut table = Table::new(["endpoint", "status", "url", "key", "result"].map(required));
         for endpoint in &self.endpoints {
             table.row([
                 endpoint.name,

@@ -6,6 +6,7 @@ pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod plan;
+pub(crate) mod profile;
 mod questions;
 
 use std::io;
@@ -24,14 +25,7 @@ use crate::config::{ConfiguredKey, KeyLocation, KeyOrigin, origin_of};
 use crate::error::Exit;
 use crate::error::{ClientCode, Failure, SetupProblem};
 use crate::input::read_file;
-use crate::interrupt::restore_terminal_when_terminated;
 use crate::session::Session;
-
-/// Makes SIGTERM restore the modes of the terminal, which prompts change.
-pub(crate) fn prepare_prompts() -> Result<(), Failure> {
-    restore_terminal_when_terminated()
-        .map_err(|error| Failure::other(format!("cannot prompt: {error}")))
-}
 
 /// Prompts for a key without showing it. Returns `None` for an empty answer.
 pub(crate) fn prompt_for_key(prompt: &str) -> Result<Option<ConfiguredKey>, Failure> {
@@ -158,9 +152,9 @@ pub(crate) async fn count_tools(
 }
 
 #[cfg(feature = "mcp")]
-fn mcp_failure(error: svc_sdk::mcp::Error) -> Failure {
+fn mcp_failure(error: svc_sdk::mcp::McpError) -> Failure {
     match error {
-        svc_sdk::mcp::Error::Request(error) => Failure::from(error),
+        svc_sdk::mcp::McpError::Request(error) => Failure::from(error),
         // Listing tools has no side effects: an unknown outcome is a connection that failed.
         error if error.is_ambiguous() => Failure::new(Exit::Unreachable, error.to_string()),
         error => Failure::other(error.to_string()),

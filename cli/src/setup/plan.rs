@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::args::SurfaceChoice;
-use crate::config::{ConfiguredKey, origin_of};
+use crate::config::{ConfiguredKey, origin_of, with_scheme};
 use crate::error::{Exit, Failure};
 use crate::session::Session;
 use crate::setup;
@@ -89,7 +89,7 @@ async fn plan_with(
         };
         found.push((surface, url.value.clone(), key));
     }
-    let mcp_url = args.mcp_url.clone();
+    let mcp_url = args.mcp_url.clone().map(with_scheme);
     let mcp_url = mcp_url.or_else(|| settings.get("mcp_url").map(|url| url.value.clone()));
     if found.is_empty() && mcp_url.is_none() {
         return Err(nothing_given());
@@ -98,9 +98,7 @@ async fn plan_with(
 
     let mut surfaces: Vec<SurfaceSetup> = Vec::new();
     for (surface, url, key) in found {
-        let Some(key) = key else {
-            return Err(missing_key(surface));
-        };
+        let Some(key) = key else { return Err(missing_key(surface)) };
         surfaces.push(verify_surface(session, surface, url, key).await?);
     }
     let developer_key = surfaces

@@ -3,7 +3,7 @@
 use dialoguer::Input;
 
 use crate::args::SurfaceChoice;
-use crate::config::{ConfiguredKey, origin_of};
+use crate::config::{ConfiguredKey, origin_of, with_scheme};
 use crate::error::{Exit, Failure};
 use crate::session::Session;
 use crate::setup::plan::{self, Init, McpSetup, SetupPlan, SurfaceSetup, try_mcp, verify_surface};
@@ -22,7 +22,6 @@ const SKIP: &str = "-";
 
 /// Asks for the URLs and keys. What is returned is verified.
 pub(super) async fn plan(session: &Session, args: &Init) -> Result<SetupPlan, Failure> {
-    setup::prepare_prompts()?;
     let settings = session.settings()?;
     session.printer.note(&format!(
         "Setting up profile {} in {}",
@@ -54,9 +53,7 @@ fn offers_mock(session: &Session) -> Result<bool, Failure> {
         return Ok(false);
     }
     let url = environment.get("SVC_BASE_URL").or_else(|| environment.get("SVC_DEVELOPER_BASE_URL"));
-    let Some(url) = url else {
-        return Ok(false);
-    };
+    let Some(url) = url else { return Ok(false) };
     // A prompt that is longer than the terminal is wide would be shown twice.
     session.printer.note(&format!("The environment is that of a mock server: {url}"));
     // Unlike a `Confirm`, an `Input` does not hide the cursor, which Ctrl-C would leave hidden.
@@ -90,9 +87,7 @@ async fn ask_for_surface(
     let mut default = configured.map(|url| url.value.clone());
     for attempt in 1.. {
         let what = format!("URL of the {name} surface");
-        let Some(url) = ask_for_url(session, &what, default.as_deref())? else {
-            return Ok(None);
-        };
+        let Some(url) = ask_for_url(session, &what, default.as_deref())? else { return Ok(None) };
         let Some(key) = ask_for_key(session, args, surface, &url)? else {
             let note = match configured.is_some_and(|configured| configured.value == url) {
                 true => format!("skipped: the {name} surface has no key"),
@@ -149,8 +144,9 @@ fn ask_for_url(
         if url.is_empty() || url == SKIP {
             return Ok(None);
         }
-        match check_url(session, url) {
-            Ok(()) => return Ok(Some(url.to_owned())),
+        let url = with_scheme(url.to_owned());
+        match check_url(session, &url) {
+            Ok(()) => return Ok(Some(url)),
             Err(failure) => session.printer.warn(&failure.headline()),
         }
     }
@@ -192,7 +188,7 @@ async fn ask_for_mcp(
     key: Option<&ConfiguredKey>,
 ) -> Result<Option<McpSetup>, Failure> {
     let configured = match &args.mcp_url {
-        Some(url) => return try_mcp(session, url.clone(), key).await.map(Some),
+        Some(url) => return try_mcp(session, with_scheme(url.clone()), key).await.map(Some),
         None => session.settings()?.get("mcp_url").map(|url| url.value.as_str()),
     };
     session.printer.note("The MCP endpoint: tools for agents");

@@ -15,6 +15,7 @@ use crate::args::{SubmitArgs, SubmitOptions, SurfaceChoice};
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
 use crate::output::Table;
+use crate::output::values::money;
 use crate::pricing::{self, Price};
 use crate::resource::{Outcome, ReceiptMode, ResourceKind, SubmitRequest};
 use crate::session::{Access, Session};
@@ -47,10 +48,6 @@ pub(crate) async fn developer(
 }
 
 /// Submits a job, a run or a bulk queue, waits for it, and prints the result.
-///
-/// # Errors
-///
-/// Returns an error if the submit or the wait fails, or if the resource does not complete.
 pub(crate) async fn run<R: ResourceKind>(
     session: &Session,
     request: SubmitRequest,
@@ -66,6 +63,9 @@ pub(crate) async fn run<R: ResourceKind>(
     let download = DownloadPlan::from_args(session, &options.download)
         .map_err(|failure| failure.context("not submitted"))?
         .map(|plan| plan.with_prompts_of(&request.body));
+    if let Some(plan) = &download {
+        plan.check_result_of(&request.body)?;
+    }
     let payment = submit.payment().await?;
     let resource = submit.send(&payment).await?;
     if options.no_wait && session.is_sandbox() {
@@ -147,7 +147,7 @@ impl<R: ResourceKind> Submission<'_, R> {
             table.field("price", Some(price_text));
             if let Some(items) = items {
                 table.field("items", Some(items.len()));
-                let total = cap_total.map(|total| format!("{total} USD"));
+                let total = cap_total.map(money);
                 table.field("cap total", Some(total.unwrap_or("unknown".to_owned())));
             }
             table.field("sent", Some("no (dry run)"));
@@ -215,7 +215,7 @@ impl<R: ResourceKind> Submission<'_, R> {
     /// Prints the id at once, so that the resource can be found if this process ends.
     fn announce(&self, resource: &Handle<R>, price: &Price) {
         let charge = R::charge(resource);
-        let charge_note = charge.map(|price| format!(" ({price} USD)")).unwrap_or_default();
+        let charge_note = charge.map(|price| format!(" ({})", money(price))).unwrap_or_default();
         let prefix = match resource.is_replay() {
             true => "Found an existing submission with this idempotency key:",
             false => "Submitted",
@@ -229,7 +229,9 @@ impl<R: ResourceKind> Submission<'_, R> {
             && charge > limit
         {
             self.session.printer.warn(&format!(
-                "the service charged {charge} USD, which is more than the expected {limit} USD"
+                "the service charged {}, which is more than the expected {}",
+                money(charge),
+                money(limit)
             ));
         }
     }
@@ -244,7 +246,8 @@ impl<R: ResourceKind> Submission<'_, R> {
             let receipt = R::shown_receipt(&resource).await;
             let receipt = receipt.map_err(|error| lost_hint::<R>(error.into()))?;
             let printer = &self.session.printer;
-            let printed = printer.print_item(&receipt, R::receipt_table);
+            let key = resource.idempotency_key();
+            let printed = printer.print_submitted(R::KIND, &receipt, key, R::receipt_table);
             printed.map_err(|failure| self.with_resume(failure, &resource, download))?;
             if !self.session.is_sandbox() {
                 let command = R::wait_command(&resource, self.session, download);

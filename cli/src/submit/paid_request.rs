@@ -28,7 +28,6 @@ pub(crate) struct PaidRequest<'a> {
 }
 
 impl<'a> PaidRequest<'a> {
-    /// Creates a request to a surface.
     pub(crate) fn new<S: ClientSurface>(access: &'a Access<S>, request: &'a SubmitRequest) -> Self {
         Self {
             surface: surface_choice::<S>(),

@@ -33,11 +33,6 @@ pub(crate) struct Payment<'a> {
 impl<'a> Payment<'a> {
     /// Takes over what a process that is gone has left open of the request. With `is_new`, that is
     /// abandoned, so that the request is a new one.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the journal cannot be read or written, or if the outcome of what was left open
-    /// is unknown and it cannot be sent again.
     pub(crate) async fn new(
         paid: PaidRequest<'a>,
         journal: Option<Submissions>,
@@ -109,7 +104,7 @@ impl<'a> Payment<'a> {
     #[cfg(feature = "mcp")]
     pub(crate) fn record_tool<'c>(
         &self,
-        client: &'c svc_sdk::mcp::Client,
+        client: &'c svc_sdk::mcp::McpClient,
         tool: &str,
         arguments: serde_json::Value,
     ) -> Option<svc_sdk::mcp::ToolCall<'c>> {
@@ -125,10 +120,6 @@ impl<'a> Payment<'a> {
     }
 
     /// Sends the request. `failed` says what cannot be done without it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it fails, with what to do if its outcome is unknown.
     pub(crate) async fn send<T>(
         &self,
         session: &Session,

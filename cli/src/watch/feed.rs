@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::download::open_file;
+use crate::download::open_with_default;
 use crate::error::Failure;
 use crate::text::counted;
 use crate::watch::model::{DownloadState, ViewModel};
@@ -218,7 +218,7 @@ pub(super) async fn download<S: ClientSurface>(
 
 /// Opens a file with the platform's application for it.
 pub(super) async fn open(path: PathBuf, sender: UnboundedSender<TaskEvent>) {
-    if let Err(reason) = open_file(&path).await {
+    if let Err(reason) = open_with_default(&path).await {
         let message = format!("cannot open {}: {reason}", path.display());
         let _ = sender.send(TaskEvent::Failed(message));
     }

@@ -21,6 +21,7 @@ use svc_sdk::types::{Job, JobId};
 
 use crate::clock;
 use crate::error::{Exit, Failure, Suggestion};
+use crate::output::ObjectKind;
 use crate::output::values::error_text;
 use crate::output::write_stdout;
 use crate::pricing::EstimateSource;
@@ -59,6 +60,8 @@ pub(crate) async fn watch<S: EstimateSource>(
 /// A change of a job's status.
 #[derive(Debug, Serialize)]
 struct StatusLine<'a> {
+    object: &'static str,
+    id: &'a JobId,
     job_id: &'a JobId,
     status: &'a JobStatus,
     at: String,
@@ -78,7 +81,7 @@ async fn run<S: ClientSurface>(
         let event = tokio::select! {
             biased;
             event = feed.events.recv() => event,
-            () = session.interrupts.first() => {
+            _ = session.interrupts.first() => {
                 let failure = Failure::interrupted();
                 return Err(failure.with_resume(resume_command::<S>(session, &options.ids, &statuses)));
             }
@@ -120,10 +123,7 @@ async fn run<S: ClientSurface>(
         format!("{count} of {total} jobs did not complete"),
         in_order.into_iter().map(Failure::without_resume).collect(),
     );
-    Err(match has_resume {
-        true => failure.with_resume(resume()),
-        false => failure,
-    })
+    Err(if has_resume { failure.with_resume(resume()) } else { failure })
 }
 
 /// Replaces the failures of several jobs that have not ended in time by one, in the place of the
@@ -138,15 +138,14 @@ fn merge_timed_out(failures: Vec<Failure>, resume: impl FnOnce() -> String) -> V
     let mut merged = Some(Failure::new(Exit::StillRunning, why).with_resume(resume()));
     let failures = failures.into_iter();
     failures
-        .filter_map(|failure| match is_timed_out(&failure) {
-            true => merged.take(),
-            false => Some(failure),
-        })
+        .filter_map(|failure| if is_timed_out(&failure) { merged.take() } else { Some(failure) })
         .collect()
 }
 
 fn print_line(session: &Session, job: &Job) -> Result<(), Failure> {
     let line = StatusLine {
+        object: ObjectKind::Job.as_str(),
+        id: &job.id,
         job_id: &job.id,
         status: &job.status,
         at: format!("{:.3}", clock::now()),

@@ -66,7 +66,6 @@ pub(super) enum DownloadState {
     Failed,
 }
 
-/// Whether the list of jobs was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum ListState {
     #[default]
@@ -228,9 +227,7 @@ impl ViewModel {
     }
 
     fn ask_to_cancel(&mut self) {
-        let Some(row) = self.selected_row() else {
-            return;
-        };
+        let Some(row) = self.selected_row() else { return };
         let id = row.id.clone();
         match &row.job {
             Some(job) if job.status.is_terminal() => {
@@ -242,9 +239,7 @@ impl ViewModel {
     }
 
     fn with_completed(&mut self, action: impl FnOnce(JobId) -> KeyAction) -> KeyAction {
-        let Some(row) = self.selected_row() else {
-            return KeyAction::None;
-        };
+        let Some(row) = self.selected_row() else { return KeyAction::None };
         let id = row.id.clone();
         let is_running = matches!(row.download, DownloadState::Running { .. });
         let status = row.job.as_ref().map(|job| job.status.clone());

@@ -16,7 +16,6 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::error::{Exit, Failure};
-use crate::interrupt::terminated;
 use crate::output::values::time_ago;
 use crate::session::{Access, Session, surface_choice};
 use crate::text::sanitize;
@@ -39,7 +38,6 @@ pub(super) async fn run<S: ClientSurface>(
 ) -> Result<(), Failure> {
     let terminal_failure =
         |error: io::Error| Failure::other(format!("cannot use the terminal: {error}"));
-    let mut terminated = pin!(terminated().map_err(terminal_failure)?);
     let mut interrupted = pin!(session.interrupts.first());
     let mut timeout = pin!(async {
         match options.timeout {
@@ -77,8 +75,7 @@ pub(super) async fn run<S: ClientSurface>(
         let height = drawn.map_err(terminal_failure)?.area.height;
         tokio::select! {
             biased;
-            () = &mut interrupted => break Err(interrupted_failure::<S>(session, &options)),
-            () = &mut terminated => break Err(Failure::already_reported(Exit::Interrupted)),
+            _ = &mut interrupted => break Err(interrupted_failure::<S>(session, &options)),
             () = &mut timeout => break Err(timed_out::<S>(session, &options)),
             event = keys.recv() => {
                 let action = match event {

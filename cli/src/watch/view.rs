@@ -143,9 +143,7 @@ fn draw_list(
 }
 
 fn draw_details(frame: &mut Frame<'_>, area: Rect, model: &ViewModel, context: &Context) {
-    let Some(row) = model.selected_row() else {
-        return;
-    };
+    let Some(row) = model.selected_row() else { return };
     let mut lines = vec![detail("job", sanitize(row.id.as_str())), detail("status", status(row))];
     if let Some(job) = &row.job {
         let fields = [
@@ -176,10 +174,7 @@ fn draw_details(frame: &mut Frame<'_>, area: Rect, model: &ViewModel, context: &
         }
     }
     lines.extend(row.error.as_ref().map(|error| detail("problem", sanitize(error))));
-    let border = match area.width >= frame.area().width {
-        true => Borders::TOP,
-        false => Borders::LEFT,
-    };
+    let border = if area.width >= frame.area().width { Borders::TOP } else { Borders::LEFT };
     let details =
         Paragraph::new(lines).wrap(Wrap { trim: false }).block(Block::new().borders(border));
     frame.render_widget(Clear, area);

@@ -201,25 +201,6 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_lines_with_the_newest_first() {
-        let secrets = of("whsec_newest\r\n\n  whsec_previous  \n").unwrap();
-        assert_eq!(secrets.newest(), "whsec_newest");
-        let prints: Vec<_> =
-            secrets.keys().iter().map(|key| key.fingerprint().to_string()).collect();
-        assert_eq!(prints.len(), 2);
-        assert_eq!(prints[0], "7ab95101ed6218b1");
-    }
-
-    #[test]
-    fn no_secret_too_many_secrets_and_a_missing_file_are_usage_errors() {
-        for text in ["", " \n\t\n", &"whsec_x\n".repeat(9)] {
-            assert_eq!(of(text).unwrap_err().exit(), crate::error::Exit::Usage);
-        }
-        let failure = Secrets::from_file(Path::new("no/such/file")).unwrap_err();
-        assert!(failure.headline().contains("no/such/file"));
-    }
-
-    #[test]
     fn debug_output_hides_the_secrets() {
         let shown = format!("{:?}", of("canary_secret").unwrap());
         assert!(!shown.contains("canary"), "{shown}");

@@ -10,23 +10,14 @@
 
 mod accounts;
 mod batch;
-mod batch_journal;
-mod batch_messages;
 mod bulk;
 mod completion;
-mod developer;
-mod doctor;
 mod environment;
-mod errors;
 mod examples;
 mod files;
-mod format;
 mod inbox;
-mod incomplete_answers;
-mod init;
 mod listen;
 mod listen_env;
-mod lists;
 mod logs;
 #[cfg(feature = "mcp")]
 mod mcp;
@@ -35,12 +26,12 @@ mod mock_exec;
 mod output;
 #[cfg(unix)]
 mod pty;
-mod run;
 
 mod sandbox;
 mod schema;
 #[cfg(unix)]
 mod screens;
+mod script;
 mod submits;
 #[cfg(unix)]
 mod svg;
@@ -49,9 +40,4 @@ mod terminal;
 mod test_env;
 #[cfg(unix)]
 mod tour;
-mod transfers;
-mod unexpected_answers;
-mod unknown_outcomes;
-mod usage;
-mod waiting;
 mod webhook;

@@ -347,7 +347,7 @@ fn a_watched_terminal_is_restored_after_signals() {
     assert_screen!("watch_interrupted_80", terminal.screen());
     let mut terminal = watch(&env, 80);
     terminal.terminate();
-    terminal.end().assert_exit(130);
+    terminal.end().assert_exit(143);
     assert!(terminal.is_restored());
     assert_screen!("watch_terminated_80", terminal.screen());
 }

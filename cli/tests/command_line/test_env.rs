@@ -1,7 +1,6 @@
 //! The environment of a test: a home folder, a configuration, a journal, and a mock of the service.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -141,11 +140,6 @@ impl TestEnv {
         CommandOutput::of(&mut self.open_surface(words))
     }
 
-    /// Runs `svc` on the open surface at another URL.
-    pub(crate) fn run_at(&self, url: impl AsRef<OsStr>, words: impl Words) -> CommandOutput {
-        CommandOutput::of(self.open_surface(words).env("SVC_BASE_URL", url))
-    }
-
     /// Runs `svc` without any configuration by variables.
     pub(crate) fn run_unconfigured(&self, words: impl Words) -> CommandOutput {
         CommandOutput::of(&mut self.unconfigured(words))
@@ -160,19 +154,23 @@ impl TestEnv {
     /// Submits an image job on the open surface, and returns its id.
     pub(crate) fn submit_image(&self, prompt: &str) -> String {
         let run = self.generate_image(prompt, &["--no-wait", "--new"]);
-        run.assert_exit(0).json()["job"]["id"].as_str().unwrap().to_owned()
+        run.assert_exit(0).json()["id"].as_str().unwrap().to_owned()
     }
 
     /// Makes the next requests of an operation fail.
     pub(crate) fn add_fault(&self, operation: &str, kind: &str, times: u64) {
-        let fault = serde_json::json!({"operation": operation, "kind": kind, "times": times, "retry_after_seconds": 0});
+        self.add_fault_with(operation, kind, times, 0);
+    }
+
+    /// Makes the next requests of an operation fail, with that time after which to retry.
+    pub(crate) fn add_fault_with(&self, operation: &str, kind: &str, times: u64, seconds: u64) {
+        let fault = json!({"operation": operation, "kind": kind, "times": times, "retry_after_seconds": seconds});
         self.mock.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
     }
 
-    /// Delays the response to the next request of an operation.
-    pub(crate) fn add_delay(&self, operation: &str, milliseconds: u64) {
-        let fault =
-            serde_json::json!({"operation": operation, "kind": "delay", "delay_ms": milliseconds});
+    /// Delays the response to the next requests of an operation.
+    pub(crate) fn add_delay(&self, operation: &str, milliseconds: u64, times: u64) {
+        let fault = json!({"operation": operation, "kind": "delay", "delay_ms": milliseconds, "times": times});
         self.mock.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
     }
 
@@ -200,18 +198,27 @@ impl TestEnv {
 
     /// Returns the entries of the history without an outcome, newest first.
     pub(crate) fn open_intents(&self) -> Vec<Value> {
-        let listed = self.run("history --open --all -o json").assert_exit(0);
+        self.history("--unfinished --all")
+    }
+
+    /// Returns the entries of the history, newest first.
+    pub(crate) fn history(&self, flags: &str) -> Vec<Value> {
+        let listed = self.run(format!("history -o json {flags}")).assert_exit(0);
         listed.json().as_array().unwrap().clone()
     }
 
     /// Replaces the journal by the file that earlier versions wrote for an open entry.
     pub(crate) fn leave_to_an_earlier_version(&self, mut intent: Value) {
         let fields = intent.as_object_mut().unwrap();
-        for name in ["outcome", "ended_at", "request_id"] {
+        let id = fields.remove("entry").unwrap();
+        fields.insert("id".to_owned(), id);
+        let of_this_version =
+            ["outcome", "ended_at", "request_id", "object", "status", "artifacts", "files"];
+        for name in of_this_version {
             fields.remove(name);
         }
         let id = ["job_id", "top_up_id"].into_iter().find_map(|name| {
-            let id = fields.remove(name)?;
+            let id = fields.remove(name).filter(|id| !id.is_null())?;
             Some(json!({"receipt": {name: id, "request_id": "req_1"}}))
         });
         let name = format!("{}-x.jsonl", &intent["request_hash"].as_str().unwrap()[..24]);
@@ -239,6 +246,14 @@ impl FakeServer {
         Self::start(response, move |_| current.lock().unwrap().clone())
     }
 
+    /// Accepts connections, and does not answer.
+    pub(crate) fn silent() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        thread::spawn(move || listener.incoming().collect::<Vec<_>>());
+        Self { url, heads: Arc::default(), response: Arc::default() }
+    }
+
     /// Answers each request with the status and the body that a function returns for its body.
     pub(crate) fn answering_each(
         respond: impl Fn(&str) -> (&'static str, String) + Send + 'static,
@@ -249,12 +264,12 @@ impl FakeServer {
     }
 
     /// Answers each request with the status and the body that a function returns for it.
-    pub(crate) fn answering_requests(
-        respond: impl Fn(&str) -> (&'static str, String) + Send + 'static,
+    pub(crate) fn answering_requests<S: AsRef<str>>(
+        respond: impl Fn(&str) -> (S, String) + Send + 'static,
     ) -> Self {
         Self::start(Arc::default(), move |request| {
             let (status, body) = respond(request);
-            response(status, &body)
+            response(status.as_ref(), &body)
         })
     }
 
@@ -282,17 +297,18 @@ impl FakeServer {
         *self.response.lock().unwrap() = response(status, body);
     }
 
-    /// Returns the idempotency keys of the received requests.
-    pub(crate) fn idempotency_keys(&self) -> Vec<String> {
+    /// Returns the received requests, with their idempotency keys.
+    pub(crate) fn sent(&self) -> Value {
         let heads = self.heads.lock().unwrap();
-        let key = |head: &String| {
-            let line = head.lines().find_map(|line| {
+        let request = |head: &String| {
+            let key = head.lines().find_map(|line| {
                 let (name, value) = line.split_once(": ")?;
                 name.eq_ignore_ascii_case("idempotency-key").then(|| value.to_owned())
             });
-            line.unwrap_or_default()
+            let body = head.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+            json!({"line": head.lines().next(), "head": head, "key": key, "body": serde_json::from_str::<Value>(body).ok()})
         };
-        heads.iter().map(key).collect()
+        heads.iter().map(request).collect()
     }
 }
 
@@ -373,14 +389,6 @@ impl CommandOutput {
             serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {}", self.err));
         value["error"].clone()
     }
-
-    /// Parses standard error as a single JSON error, apart from lines of progress.
-    #[track_caller]
-    pub(crate) fn only_error(&self) -> Value {
-        let errors = self.err.lines().filter(|line| line.starts_with('{'));
-        assert_eq!(errors.count(), 1, "{}", self.err);
-        self.error()
-    }
 }
 
 impl From<Output> for CommandOutput {
@@ -430,8 +438,13 @@ pub(crate) fn start(command: &mut Command) -> RunningProcess {
 
 /// Sends SIGINT to a process, like Ctrl-C.
 pub(crate) fn interrupt(child: &RunningProcess) {
-    let status = Command::new("kill").args(["-INT", &child.0.id().to_string()]).status().unwrap();
-    assert!(status.success());
+    send_signal(child, "INT");
+}
+
+/// Sends a signal to a process, such as `TERM`.
+pub(crate) fn send_signal(child: &RunningProcess, name: &str) {
+    let arguments = [format!("-{name}"), child.0.id().to_string()];
+    assert!(Command::new("kill").args(arguments).status().unwrap().success());
 }
 
 /// Waits until a condition is true, for at most a minute.

@@ -65,8 +65,9 @@ fn session(env: &TestEnv) -> Vec<Vec<Run>> {
         session.extend(typed(format!("svc {words}").trim_end()));
         session.extend(run(command, *code, what));
     }
+    let mut ids = StableIds::default();
     for run in session.iter_mut().flatten() {
-        run.text = normalized(&run.text, env);
+        run.text = ids.replace(&with_default_ports(&run.text, env));
     }
     session
 }
@@ -104,11 +105,49 @@ fn typed(command: &str) -> Vec<Vec<Run>> {
     vec![vec![prompt, run(command, true)]]
 }
 
-/// Replaces what differs from run to run.
-fn normalized(text: &str, env: &TestEnv) -> String {
+fn with_default_ports(text: &str, env: &TestEnv) -> String {
     text.replace(env.mock.base_url(), "http://127.0.0.1:4010")
         .replace(env.mock.developer_base_url(), "http://127.0.0.1:4011")
         .replace(env.mock.media_url(), "http://127.0.0.1:4012")
+}
+
+/// Ids that do not depend on how many requests a command made, in the order in which they are shown.
+#[derive(Default)]
+struct StableIds {
+    shown: Vec<(String, String)>,
+}
+
+impl StableIds {
+    /// Replaces each id and name of a file by another one of the same length.
+    fn replace(&mut self, text: &str) -> String {
+        const PREFIXES: [&str; 4] = ["job_", "art_", "req_", "/artifacts/"];
+        let (mut replaced, mut rest) = (String::new(), text);
+        while let Some((start, prefix)) =
+            PREFIXES.iter().filter_map(|prefix| Some((rest.find(prefix)?, prefix))).min()
+        {
+            let (before, id) = rest.split_at(start + prefix.len());
+            let end = id.find(|letter: char| !letter.is_ascii_alphanumeric()).unwrap_or(id.len());
+            let (id, after) = id.split_at(end);
+            replaced += before;
+            // `job_unknown` is not an id of the mock.
+            replaced += if id == "unknown" { id } else { self.stable(id) };
+            rest = after;
+        }
+        replaced + rest
+    }
+
+    fn stable(&mut self, id: &str) -> &str {
+        // What does not fit on a line is cut.
+        let known = self.shown.iter().position(|(shown, _)| shown.starts_with(id));
+        let index = known.unwrap_or_else(|| {
+            let index = self.shown.len();
+            let letters = b"0123456789abcdefghjkmnpqrstvwxyz";
+            let letter = |at: usize| letters[(11 * index + 7 * at * at + 5 * at + 17) % 32] as char;
+            self.shown.push((id.to_owned(), (0..id.len()).map(letter).collect()));
+            index
+        });
+        &self.shown[index].1[..id.len()]
+    }
 }
 
 fn plain_text(lines: &[Vec<Run>]) -> String {

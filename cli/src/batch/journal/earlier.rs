@@ -12,7 +12,7 @@ use svc_sdk::contract::{Operation, RetryClass};
 use svc_sdk::journal::{self, FileStore, ImportedSubmission, IntentId, ResourceKind};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use super::entry::{Note, Outcome, Status};
+use super::entry::{ItemEnd, Note, Status};
 use super::{ACCOUNT, Journal, locked, notes_of, unusable};
 use crate::clock;
 use crate::error::Failure;
@@ -26,7 +26,7 @@ const CONCURRENCY: usize = 256;
 
 /// A request that is about to be sent.
 #[derive(Debug, Deserialize)]
-struct Intent {
+struct EarlierIntent {
     id: String,
     #[serde(deserialize_with = "hash")]
     hash: u64,
@@ -51,11 +51,10 @@ struct Receipt {
     request_id: Option<String>,
 }
 
-/// One line of the journal.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
-    Intent(Box<Intent>),
+enum EarlierLine {
+    Intent(Box<EarlierIntent>),
     /// The request was not carried out, and would be sent again.
     Released {
         id: String,
@@ -67,7 +66,7 @@ enum Line {
 
 /// Returns whether a line is one of such a journal.
 pub(super) fn is_line(text: &[u8]) -> bool {
-    serde_json::from_slice::<Line>(text).is_ok()
+    serde_json::from_slice::<EarlierLine>(text).is_ok()
 }
 
 fn hash<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
@@ -77,16 +76,16 @@ fn hash<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
 
 /// What the lines about an item say.
 #[derive(Debug, Default)]
-struct Item {
-    attempts: Vec<Attempt>,
+struct EarlierItem {
+    attempts: Vec<EarlierAttempt>,
     /// The last outcome, after the one that was to be submitted again, if it was not.
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<ItemEnd>,
 }
 
 /// A submit that was, or may have been, carried out.
 #[derive(Debug)]
-struct Attempt {
-    intent: Box<Intent>,
+struct EarlierAttempt {
+    intent: Box<EarlierIntent>,
     receipt: Option<Box<Receipt>>,
     /// The status that it ended with, and what it cost.
     end: Option<(Status, Option<Usd>)>,
@@ -101,7 +100,7 @@ pub(super) async fn replace(path: &Path) -> Result<Option<File>, Failure> {
     if !try_lock(&file).map_err(failure)? {
         return Err(locked(path));
     }
-    if super::Format::of(path)? != super::Format::Earlier {
+    if super::FileVersion::of(path)? != super::FileVersion::Earlier {
         return Ok(None);
     }
     let mut name = path.as_os_str().to_owned();
@@ -118,18 +117,18 @@ pub(super) async fn replace(path: &Path) -> Result<Option<File>, Failure> {
 
 /// Writes what a journal says to a new one.
 pub(super) async fn convert(from: &Path, to: &Path) -> Result<(), Failure> {
-    let mut items: Vec<Item> = Vec::new();
+    let mut items: Vec<EarlierItem> = Vec::new();
     let mut places = HashMap::new();
     let mut notes = Vec::new();
     let mut latest = None;
     read(from, |line| {
         let id = match &line {
-            Line::Intent(intent) => &intent.id,
-            Line::Released { id } => id,
-            Line::Receipt(receipt) => &receipt.id,
-            Line::Note(Note::Outcome(outcome)) => &outcome.id,
-            Line::Note(_) => {
-                if let Line::Note(mut note) = line {
+            EarlierLine::Intent(intent) => &intent.id,
+            EarlierLine::Released { id } => id,
+            EarlierLine::Receipt(receipt) => &receipt.id,
+            EarlierLine::Note(Note::Outcome(outcome)) => &outcome.id,
+            EarlierLine::Note(_) => {
+                if let EarlierLine::Note(mut note) = line {
                     if let Note::Quota(quota) = &mut note {
                         quota.at = quota.at.or(latest);
                     }
@@ -138,12 +137,12 @@ pub(super) async fn convert(from: &Path, to: &Path) -> Result<(), Failure> {
                 return;
             }
         };
-        if let Line::Intent(intent) = &line {
+        if let EarlierLine::Intent(intent) = &line {
             // The quotas below this line do not count the requests below them.
             latest = intent.at.checked_add(SignedDuration::from_nanos(1)).ok();
         }
         let place = *places.entry(id.clone()).or_insert_with(|| {
-            items.push(Item::default());
+            items.push(EarlierItem::default());
             items.len() - 1
         });
         if let Some(item) = items.get_mut(place) {
@@ -153,7 +152,7 @@ pub(super) async fn convert(from: &Path, to: &Path) -> Result<(), Failure> {
     let store = FileStore::single_file(to).await;
     let store = store.map_err(|error| unusable(to, &error))?;
     let journal = Journal::new(store, to, None);
-    if items.iter().flat_map(|item| &item.attempts).any(Attempt::is_overcharged) {
+    if items.iter().flat_map(|item| &item.attempts).any(EarlierAttempt::is_overcharged) {
         notes.push(Note::Overcharged {});
     }
     let outcomes = items.iter_mut().flat_map(|item| std::mem::take(&mut item.outcomes));
@@ -173,7 +172,7 @@ pub(super) async fn convert(from: &Path, to: &Path) -> Result<(), Failure> {
 }
 
 /// Reads the lines. Those that are incomplete are ignored.
-fn read(path: &Path, mut visit: impl FnMut(Line)) -> Result<(), Failure> {
+fn read(path: &Path, mut visit: impl FnMut(EarlierLine)) -> Result<(), Failure> {
     let failure = |error: io::Error| Failure::file("cannot use the journal", path, &error);
     let mut reader = BufReader::new(File::open(path).map_err(failure)?);
     let mut text = Vec::new();
@@ -188,27 +187,27 @@ fn read(path: &Path, mut visit: impl FnMut(Line)) -> Result<(), Failure> {
     }
 }
 
-impl Item {
-    fn apply(&mut self, line: Line) {
+impl EarlierItem {
+    fn apply(&mut self, line: EarlierLine) {
         match line {
-            Line::Intent(intent) => {
+            EarlierLine::Intent(intent) => {
                 self.outcomes.clear();
                 let is_same = self.open().is_some_and(|open| {
                     open.receipt.is_none() && open.intent.idempotency_key == intent.idempotency_key
                 });
                 if !is_same {
-                    self.attempts.push(Attempt { intent, receipt: None, end: None });
+                    self.attempts.push(EarlierAttempt { intent, receipt: None, end: None });
                 }
             }
-            Line::Released { .. } => {
+            EarlierLine::Released { .. } => {
                 self.attempts.pop_if(|last| last.receipt.is_none());
             }
-            Line::Receipt(receipt) => {
+            EarlierLine::Receipt(receipt) => {
                 if let Some(open) = self.open() {
                     open.receipt = Some(receipt);
                 }
             }
-            Line::Note(Note::Outcome(mut outcome)) => {
+            EarlierLine::Note(Note::Outcome(mut outcome)) => {
                 let status = outcome.status;
                 if matches!(status, Status::Completed | Status::Failed | Status::Canceled) {
                     // A request without a receipt was rejected.
@@ -223,16 +222,16 @@ impl Item {
                 }
                 self.outcomes.push(*outcome);
             }
-            Line::Note(_) => {}
+            EarlierLine::Note(_) => {}
         }
     }
 
-    fn open(&mut self) -> Option<&mut Attempt> {
+    fn open(&mut self) -> Option<&mut EarlierAttempt> {
         self.attempts.last_mut().filter(|last| last.end.is_none())
     }
 }
 
-impl Attempt {
+impl EarlierAttempt {
     fn is_overcharged(&self) -> bool {
         let charge = self.receipt.as_ref().and_then(|it| it.price_usd);
         let charge_and_price = charge.zip(self.intent.price_usd);
@@ -241,9 +240,7 @@ impl Attempt {
 
     async fn import(self, journal: &journal::Journal) -> Result<(), Failure> {
         let intent = self.intent;
-        let Some(operation) = Operation::from_name(&intent.operation) else {
-            return Ok(());
-        };
+        let Some(operation) = Operation::from_name(&intent.operation) else { return Ok(()) };
         let receipt = self.receipt.as_ref();
         let charge = receipt.and_then(|receipt| receipt.price_usd);
         let id = IntentId::new(clock::random_hex(16)?);

@@ -66,9 +66,8 @@ pub(in crate::batch) struct Quota {
     pub(in crate::batch) at: Option<Timestamp>,
 }
 
-/// The end of an item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(in crate::batch) struct Outcome {
+pub(in crate::batch) struct ItemEnd {
     pub(in crate::batch) id: String,
     /// The generation of the latest submission, or 0 if there is none.
     #[serde(default)]
@@ -84,7 +83,6 @@ pub(in crate::batch) struct Outcome {
     pub(in crate::batch) at: Timestamp,
 }
 
-/// A note in the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::batch) enum Note {
@@ -99,7 +97,7 @@ pub(in crate::batch) enum Note {
         at: Timestamp,
     },
     /// An item ended.
-    Outcome(Box<Outcome>),
+    Outcome(Box<ItemEnd>),
     /// A response said how many requests are left.
     Quota(Quota),
     /// A journal of an earlier version has a charge above its estimate.

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use svc_sdk::journal::{self, FileStore, StoreError};
 use tempfile::TempDir;
 
-pub(super) use crate::batch::journal::entry::{Note, Outcome, Quota, Status, status_words};
+pub(super) use crate::batch::journal::entry::{ItemEnd, Note, Quota, Status, status_words};
 pub(super) use crate::batch::journal::record::{
     DOWNLOAD_FAILED, Record, has_unknown_status, is_not_executed, resource_id, spent_by,
 };
@@ -35,12 +35,10 @@ const HASH: &str = "hash";
 const BASE_URL: &str = "base_url";
 const KEY_FINGERPRINT: &str = "key_fingerprint";
 
-/// The journal of a batch.
 #[derive(Debug)]
 pub(super) struct Journal {
     store: FileStore,
     path: PathBuf,
-    /// The submissions.
     pub(super) submissions: journal::Journal,
     /// The folder of a journal that is removed when the process ends.
     _folder: Option<TempDir>,
@@ -72,15 +70,10 @@ pub(super) fn notes_of(hash: u64, base_url: &str, key_fingerprint: &str) -> Map<
 impl Journal {
     /// Opens and locks a journal, and creates it if it is missing. A journal of an earlier version is
     /// replaced by one of this version.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if another process has locked it, if it is another file, or if it cannot be
-    /// read or written.
     pub(super) async fn open(path: &Path) -> Result<Self, Failure> {
-        let earlier = match Format::of(path)? {
-            Format::Earlier => earlier::replace(path).await?,
-            Format::Current => None,
+        let earlier = match FileVersion::of(path)? {
+            FileVersion::Earlier => earlier::replace(path).await?,
+            FileVersion::Current => None,
         };
         let store = FileStore::single_file(path).await;
         drop(earlier);
@@ -89,10 +82,6 @@ impl Journal {
     }
 
     /// Creates a journal that is removed when the process ends.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the temporary file cannot be created.
     pub(super) async fn temporary() -> Result<Self, Failure> {
         let folder = temporary_folder()?;
         let path = folder.path().join("journal");
@@ -102,16 +91,12 @@ impl Journal {
     }
 
     /// Opens a journal to read it, also while a batch runs.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the file is missing, is not a journal, or cannot be read.
     pub(super) async fn read_only(path: &Path) -> Result<Self, Failure> {
         if !path.exists() {
             let path = path.display();
             return Err(Failure::usage(format!("{path} does not exist")));
         }
-        if Format::of(path)? == Format::Earlier {
+        if FileVersion::of(path)? == FileVersion::Earlier {
             let folder = temporary_folder()?;
             let copy = folder.path().join("journal");
             earlier::convert(path, &copy).await?;
@@ -134,10 +119,6 @@ impl Journal {
     }
 
     /// Calls a function with all notes, and then with all submissions.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the file cannot be read.
     pub(super) async fn read(&self, mut visit: impl FnMut(Stored)) -> Result<(), Failure> {
         let read = FileStore::read_notes(&self.path, |note| {
             // Notes of a later version are ignored.
@@ -154,10 +135,6 @@ impl Journal {
     }
 
     /// Adds the note that begins a run of the batch, with the command that continues it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if it cannot be written.
     pub(super) async fn begin(&self, total: u32, command: String) -> Result<(), Failure> {
         let note = Note::Batch {
             version: entry::VERSION,
@@ -169,10 +146,6 @@ impl Journal {
     }
 
     /// Adds notes, and flushes them to the disk.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if they cannot be written.
     pub(super) async fn add(&self, notes: &[Note]) -> Result<(), Failure> {
         if notes.is_empty() {
             return Ok(());
@@ -183,10 +156,6 @@ impl Journal {
     }
 
     /// Returns the latest submission of an item.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the journal cannot be read.
     pub(super) async fn find(&self, id: &str) -> Result<Option<journal::Entry>, Failure> {
         Ok(self.submissions.find(ACCOUNT, id).await?)
     }
@@ -199,12 +168,12 @@ impl Journal {
 
 /// Which version of this program wrote a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
+enum FileVersion {
     Current,
     Earlier,
 }
 
-impl Format {
+impl FileVersion {
     /// Reads how a file begins. One that is missing or empty is of the current format.
     fn of(path: &Path) -> Result<Self, Failure> {
         let failure = |error| Failure::usage(format!("cannot read {}: {error}", path.display()));

@@ -5,7 +5,7 @@ use svc_sdk::contract::{NextAction, Operation, RunStatus};
 use svc_sdk::journal::{self, EntryState, ResourceKind, UndecidedReason};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use crate::batch::journal::entry::{Outcome, Status};
+use crate::batch::journal::entry::{ItemEnd, Status};
 use crate::batch::journal::{BASE_URL, HASH, KEY_FINGERPRINT};
 use crate::resource::ResourceId;
 
@@ -58,7 +58,7 @@ pub(in crate::batch) struct Attempt {
 
 impl Record {
     /// Takes in the outcome of the item.
-    pub(in crate::batch) fn apply_outcome(&mut self, outcome: &Outcome) {
+    pub(in crate::batch) fn apply_outcome(&mut self, outcome: &ItemEnd) {
         let text = |name: &str| outcome.error.as_ref()?.get(name)?.as_str();
         let before = self.noted.filter(|noted| noted.generation == outcome.generation);
         let has_failed = before.is_some_and(|noted| {

@@ -1,4 +1,4 @@
-//! Manifests: the requests of a batch, one per line of a JSONL file or per record of a CSV file.
+//! Manifests: the requests of a batch, one per line of a JSONL file or per row of a spreadsheet.
 //!
 //! A manifest is read twice: once to check every line before anything is sent, and then line by line,
 //! when a request is about to be submitted. At no time is more than one line in memory.
@@ -6,20 +6,22 @@
 mod columns;
 mod problems;
 
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
-use std::io::{self, BufReader, Seek, SeekFrom};
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use svc_sdk::contract::{Auth, Operation, Surface};
 
-use self::columns::Columns;
+use self::columns::{Columns, Fields};
 use self::problems::Problems;
+use crate::batch::plan::hash_id;
 use crate::error::Failure;
 use crate::journal::RequestHash;
 use crate::request_body::RequestBody;
-use crate::rows::{RecordFormat, RecordPosition, RecordReader};
+use crate::rows::{RecordFormat, RecordPosition, RecordReader, RowFile};
 
 /// The request in a line of a manifest.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,21 +38,44 @@ pub(super) struct Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LinePosition(RecordPosition);
 
-/// A manifest.
+/// What flags say about all lines of a manifest.
+#[derive(Debug, Default)]
+pub(super) struct LineDefaults {
+    /// The operation of lines without one.
+    pub(super) operation: Option<Operation>,
+    /// The fields of bodies that do not have them.
+    pub(super) fields: Map<String, Value>,
+    /// Columns that are left out.
+    pub(super) ignored_columns: Vec<String>,
+}
+
 #[derive(Debug)]
 pub(super) struct Manifest {
     path: PathBuf,
-    format: RecordFormat,
-    default_operation: Operation,
+    rows: RowFile,
+    defaults: LineDefaults,
+    /// The operations that items were submitted with, by the hashes of their ids.
+    submitted: HashMap<u128, Operation>,
+    /// The operations of models, for lines that name no operation.
+    kinds: HashMap<String, Operation>,
     columns: Option<Columns>,
+    /// The fields of the operations that a spreadsheet may name.
+    fields: BTreeMap<&'static str, Fields>,
     /// The number of lines before the first that counts.
     header_lines: u32,
-    /// The file and buffer for reading single lines.
-    file: File,
 }
 
 /// The id and the operation of a line, if it has them, and its body.
 type Parsed = (Option<String>, Option<Operation>, Map<String, Value>);
+
+/// What is checked of a line before its operation is known.
+#[derive(Debug, Default)]
+pub(super) struct Models {
+    /// The models of lines whose operation follows from the model.
+    pub(super) without_operation: BTreeSet<String>,
+    /// The models of lines that generate images or videos, with their operations.
+    pub(super) named: BTreeSet<(String, &'static str)>,
+}
 
 /// The longest id of a submission in the journal.
 const MAX_ID_BYTES: usize = 512;
@@ -67,45 +92,87 @@ struct JsonLine {
 }
 
 impl Manifest {
-    /// Opens a manifest. It is CSV if its name ends in `.csv`, and JSONL otherwise.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the file cannot be read, or if the header of a CSV file is not valid.
-    pub(super) fn open(path: &Path, default_operation: Operation) -> Result<Self, Failure> {
-        let is_csv =
-            path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("csv"));
-        let unreadable =
-            |error: io::Error| Failure::usage(format!("cannot read {}: {error}", path.display()));
-        let file = File::open(path).map_err(unreadable)?;
-        if !file.metadata().map_err(unreadable)?.is_file() {
-            return Err(Failure::usage(format!(
-                "{} is not a regular file: a batch reads its manifest more than once",
-                path.display()
-            )));
-        }
+    /// Opens a manifest. It is a spreadsheet if its name ends in `.csv` or `.tsv`, and JSONL otherwise.
+    pub(super) fn open(path: &Path, defaults: LineDefaults) -> Result<Self, Failure> {
+        let rows = RowFile::open(path)?;
         let mut manifest = Self {
             path: path.to_owned(),
-            format: match is_csv {
-                true => RecordFormat::Csv,
-                false => RecordFormat::Jsonl,
-            },
-            default_operation,
+            rows,
+            defaults,
+            submitted: HashMap::new(),
+            kinds: HashMap::new(),
             columns: None,
+            fields: BTreeMap::new(),
             header_lines: 0,
-            file,
         };
-        if is_csv {
-            manifest.read_header()?;
+        if let RecordFormat::Csv { separator } = manifest.rows.format {
+            manifest.read_header(separator)?;
+            let fields = operations().map(|operation| (operation.name(), Fields::of(operation)));
+            manifest.fields = fields.collect();
         }
         Ok(manifest)
     }
 
+    /// Sets the operations that items were submitted with, which stay theirs.
+    pub(super) fn set_submitted(&mut self, operations: HashMap<u128, Operation>) {
+        self.submitted = operations;
+    }
+
+    /// Returns whether the rows are those of a spreadsheet.
+    pub(super) const fn is_spreadsheet(&self) -> bool {
+        self.columns.is_some()
+    }
+
+    /// Sets the operations of models, for lines that name none.
+    pub(super) fn set_kinds(&mut self, kinds: HashMap<String, Operation>) {
+        self.kinds = kinds;
+    }
+
+    /// Returns the models of the lines. Lines that are not valid are left out.
+    pub(super) fn models(&self) -> Result<Models, Failure> {
+        let mut models = Models::default();
+        let mut reader = self.records(RecordPosition { offset: 0, line: 1 })?;
+        let mut record = Vec::new();
+        let mut is_header = self.columns.is_some();
+        while let Ok(Some(position)) = reader.read(&mut record) {
+            if std::mem::take(&mut is_header) {
+                continue;
+            }
+            let (id, operation, model) = match &self.columns {
+                Some(columns) => match columns.row(&record) {
+                    Ok(row) => {
+                        let model = row.cell("model").map(str::to_owned);
+                        (row.id, row.operation, model)
+                    }
+                    Err(_) => continue,
+                },
+                None => match serde_json::from_slice::<JsonLine>(&record) {
+                    Ok(line) => {
+                        let id = line.id.as_ref().and_then(Value::as_str).map(str::to_owned);
+                        (id, line.operation, line.body.as_ref().and_then(model_of))
+                    }
+                    Err(_) => continue,
+                },
+            };
+            let id = id.unwrap_or_else(|| self.number(position).to_string());
+            if self.submitted.contains_key(&hash_id(&id)) {
+                continue;
+            }
+            let operation = operation.as_deref().and_then(Operation::from_name);
+            let model = model.or_else(|| model_of(&self.defaults.fields));
+            let Some(model) = model.filter(|model| model != AUTO) else { continue };
+            match operation.or(self.defaults.operation) {
+                None => drop(models.without_operation.insert(model)),
+                Some(operation @ (Operation::ImageGenerate | Operation::VideoGenerate)) => {
+                    models.named.insert((model, operation.name()));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(models)
+    }
+
     /// Calls a function with every valid line, in order.
-    ///
-    /// # Errors
-    ///
-    /// Returns the problems of all lines: those that are not valid, and the errors of the function.
     pub(super) fn for_each(
         &self,
         mut visit: impl FnMut(LinePosition, Line) -> Result<(), Failure>,
@@ -138,11 +205,6 @@ impl Manifest {
         problems.into_result()
     }
 
-    /// Reads the line at a position.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is no valid line.
     pub(super) fn line_at(&self, LinePosition(position): LinePosition) -> Result<Line, Failure> {
         let mut record = Vec::new();
         let mut reader = self.records(position)?;
@@ -152,16 +214,15 @@ impl Manifest {
         }
     }
 
-    /// Returns the number of the line at a position.
     pub(super) fn number_at(&self, LinePosition(position): LinePosition) -> u32 {
         self.number(position)
     }
 
     /// Returns how messages name a line: `line 2`, or `row 2 (line 3)` where a header precedes it.
     pub(super) fn place(&self, number: u32) -> String {
-        match self.format {
+        match self.rows.format {
             RecordFormat::Jsonl => format!("line {number}"),
-            RecordFormat::Csv => {
+            RecordFormat::Csv { .. } => {
                 let line = number.saturating_add(self.header_lines);
                 format!("row {number} (line {line})")
             }
@@ -173,9 +234,9 @@ impl Manifest {
         if let ([number], 1) = (numbers, total) {
             return self.place(*number);
         }
-        let noun = match self.format {
+        let noun = match self.rows.format {
             RecordFormat::Jsonl => "lines",
-            RecordFormat::Csv => "rows",
+            RecordFormat::Csv { .. } => "rows",
         };
         let shown: Vec<String> = numbers.iter().map(ToString::to_string).collect();
         let shown = shown.join(", ");
@@ -194,7 +255,7 @@ impl Manifest {
         ))
     }
 
-    fn read_header(&mut self) -> Result<(), Failure> {
+    fn read_header(&mut self, separator: u8) -> Result<(), Failure> {
         let mut header = Vec::new();
         let mut reader = self.records(RecordPosition { offset: 0, line: 1 })?;
         let found = reader.read(&mut header).map_err(|it| self.failure(&it))?;
@@ -202,7 +263,7 @@ impl Manifest {
             let path = self.path.display();
             return Err(Failure::usage(format!("{path} has no header line")));
         };
-        let columns = Columns::parse(&header, self.default_operation)
+        let columns = Columns::parse(&header, separator, &self.defaults.ignored_columns)
             .map_err(|why| Failure::usage(format!("{}: {why}", self.path.display())))?;
         let breaks = header.iter().filter(|byte| **byte == b'\n').count();
         self.header_lines = position.line + u32::try_from(breaks).unwrap_or(u32::MAX);
@@ -211,9 +272,7 @@ impl Manifest {
     }
 
     fn records(&self, start: RecordPosition) -> Result<RecordReader<BufReader<&File>>, Failure> {
-        let mut file = &self.file;
-        file.seek(SeekFrom::Start(start.offset)).map_err(|error| self.failure(&error))?;
-        Ok(RecordReader::new(BufReader::new(file), self.format, start))
+        self.rows.records(start).map_err(|error| self.failure(&error))
     }
 
     fn parse(&self, position: RecordPosition, record: &[u8]) -> Result<Line, Failure> {
@@ -222,7 +281,7 @@ impl Manifest {
         let place = self.place(number);
         let invalid = |why: String| Failure::usage(format!("{path}: {place}: {why}"));
         let parsed = match &self.columns {
-            Some(columns) => columns.record(record).map(|(id, body)| (id, None, body)),
+            Some(columns) => self.parse_row(columns, record, number),
             None => {
                 // An array would be read as the fields in their order.
                 if let Some(at) = array_start(record) {
@@ -238,9 +297,15 @@ impl Manifest {
                 line.parse()
             }
         };
-        let (id, named, body) = parsed.map_err(invalid)?;
-        let operation = named.unwrap_or(self.default_operation);
+        let (id, named, mut body) = parsed.map_err(invalid)?;
+        for (name, value) in &self.defaults.fields {
+            body.entry(name).or_insert_with(|| value.clone());
+        }
         let id = id.unwrap_or_else(|| number.to_string());
+        let operation = match named {
+            Some(operation) => operation,
+            None => self.operation_of(&id, model_of(&body).as_deref()).map_err(invalid)?,
+        };
         if id.is_empty() {
             return Err(invalid("`id` is empty".to_owned()));
         }
@@ -251,6 +316,42 @@ impl Manifest {
         }
         let body = check_body(operation, body).map_err(invalid)?;
         Ok(Line { id, operation, names_operation: named.is_some(), body })
+    }
+
+    fn parse_row(&self, columns: &Columns, record: &[u8], number: u32) -> Result<Parsed, String> {
+        let mut row = columns.row(record)?;
+        let id = row.id.take();
+        let named = row.operation.as_deref().map(parse_operation).transpose()?;
+        let operation = match named {
+            Some(operation) => operation,
+            None => {
+                let model = row.cell("model").map(str::to_owned);
+                let model = model.or_else(|| model_of(&self.defaults.fields));
+                let id = id.clone().unwrap_or_else(|| number.to_string());
+                self.operation_of(&id, model.as_deref())?
+            }
+        };
+        let Some(fields) = self.fields.get(operation.name()) else {
+            return Err(format!("the fields of {} are not known", operation.name()));
+        };
+        Ok((id, named, row.body(fields)?))
+    }
+
+    /// Returns the operation of a line that names none: that of the flags, that which it was submitted
+    /// with, or that of its model.
+    fn operation_of(&self, id: &str, model: Option<&str>) -> Result<Operation, String> {
+        let submitted = || self.submitted.get(&hash_id(id)).copied();
+        let by_model = || self.kinds.get(model?).copied();
+        let operation = self.defaults.operation.or_else(submitted).or_else(by_model);
+        operation.ok_or_else(|| match model {
+            Some(model) if model != AUTO => format!(
+                "the kind of the model `{model}` is not known: name the operation, such as \
+                 --operation image_generate or --operation video_generate"
+            ),
+            _ => "it names no operation and no model: pass --operation image_generate or \
+                 --operation video_generate"
+                .to_owned(),
+        })
     }
 
     fn number(&self, position: RecordPosition) -> u32 {
@@ -288,6 +389,13 @@ impl Line {
     }
 }
 
+/// The model that stands for any video model.
+const AUTO: &str = "auto";
+
+fn model_of(body: &Map<String, Value>) -> Option<String> {
+    body.get("model").and_then(Value::as_str).map(str::to_owned)
+}
+
 /// Returns where an array starts, if the record is one.
 fn array_start(record: &[u8]) -> Option<usize> {
     let at = record.iter().position(|byte| !byte.is_ascii_whitespace())?;
@@ -310,10 +418,6 @@ fn json_problem(error: &serde_json::Error) -> String {
 }
 
 /// Parses the name of an operation that a batch can submit.
-///
-/// # Errors
-///
-/// Returns a message that lists the operations.
 pub(crate) fn parse_operation(name: &str) -> Result<Operation, String> {
     match Operation::from_name(name).filter(|operation| is_supported(*operation)) {
         Some(operation) => Ok(operation),
@@ -378,7 +482,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, text).unwrap();
-        let manifest = Manifest::open(&path, Operation::VideoGenerate);
+        let operation = Some(Operation::VideoGenerate);
+        let manifest = Manifest::open(&path, LineDefaults { operation, ..LineDefaults::default() });
         (folder, manifest)
     }
 

@@ -16,7 +16,6 @@ pub(super) struct Problems {
 }
 
 impl Problems {
-    /// Adds a problem.
     pub(super) fn add(&mut self, problem: Failure) {
         if self.first.is_none() {
             self.first = Some(problem);
@@ -28,14 +27,8 @@ impl Problems {
     }
 
     /// Returns an error if there is a problem.
-    ///
-    /// # Errors
-    ///
-    /// Returns the first problem, with the others as its details.
     pub(super) fn into_result(self) -> Result<(), Failure> {
-        let Some(first) = self.first else {
-            return Ok(());
-        };
+        let Some(first) = self.first else { return Ok(()) };
         let failure = self.others.into_iter().fold(first, Failure::issue);
         Err(match self.hidden {
             0 => failure,

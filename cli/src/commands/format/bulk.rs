@@ -9,7 +9,7 @@ use svc_sdk::contract::limits::{BULK_CONCURRENCY_RANGE, BULK_ITEMS_RANGE};
 use svc_sdk::handle::QueueResource;
 
 use crate::args::{FormatFields, JsonField, SubmitOptions, headings};
-use crate::commands::format::items::{self, BulkItem};
+use crate::commands::format::items::{self, BulkItem, ColumnOptions};
 use crate::commands::format::operation_of;
 use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_text};
@@ -27,7 +27,7 @@ pub(crate) struct Bulk {
     /// Format id, or the owner's handle and the slug
     #[arg(value_name = "FORMAT_ID|HANDLE/SLUG")]
     format: String,
-    /// Items: a .jsonl or .csv file, a .json file with the whole body, or - for JSONL on stdin
+    /// Items: a .csv, .tsv or .jsonl file, a .json file with the whole body, or - for stdin
     /// (required, unless --param items=[…])
     #[arg(
         long,
@@ -36,6 +36,13 @@ pub(crate) struct Bulk {
         help_heading = headings::INPUT
     )]
     input: Option<PathBuf>,
+    /// Column of the spreadsheet that is left out; repeatable
+    #[arg(long, value_name = "NAME", help_heading = headings::INPUT)]
+    ignore_column: Vec<String>,
+    /// Column that is a field of the Format's input although its name resembles a run's field;
+    /// repeatable
+    #[arg(long, value_name = "NAME", help_heading = headings::INPUT)]
+    input_column: Vec<String>,
     /// Number of concurrent runs, 1 to 16
     #[arg(long, value_name = "N", help_heading = headings::GENERATION)]
     concurrency: Option<u64>,
@@ -60,7 +67,11 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
         Operation::FormatsBulkCreate,
         Operation::FormatsBySlugBulkCreate,
     );
-    let request = SubmitRequest { noun: "bulk queue", operation, segments, body: body_of(args)? };
+    let body = body_of(args)?;
+    if let Some(first) = body.get(ITEMS).and_then(|items| items.get(0)?.as_object()) {
+        run_body::warn_about_schema(session, first);
+    }
+    let request = SubmitRequest { noun: "bulk queue", operation, segments, body };
     submit::run::<QueueResource>(session, request, &args.options, ReceiptMode::default()).await
 }
 
@@ -74,7 +85,10 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     ])?;
     let defaults = defaults(args)?;
     let (mut whole, items) = match (&args.input, items_param(args)) {
-        (Some(path), None) => items::read(path)?,
+        (Some(path), None) => {
+            let (ignored, inputs) = (args.ignore_column.as_slice(), args.input_column.as_slice());
+            items::read(path, &ColumnOptions { ignored, inputs })?
+        }
         (None, Some(items)) => (Map::new(), items::from_json(items)?),
         (Some(_), Some(_)) => {
             return Err(Failure::usage("--input and --param items=[…] cannot be used together"));

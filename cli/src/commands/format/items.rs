@@ -1,6 +1,7 @@
 //! The items of a bulk queue, read from a file.
 
-use std::io;
+use std::collections::HashMap;
+use std::io::{self, BufRead};
 use std::path::Path;
 
 use serde_json::{Map, Value};
@@ -9,8 +10,8 @@ use crate::args::parse_usd;
 use crate::error::Failure;
 use crate::input::read_file;
 use crate::request_body::run::usd_number;
-use crate::rows::{Header, RecordFormat, RecordPosition, RecordReader};
-use crate::text::json_error;
+use crate::rows::{Header, RecordFormat, RecordPosition, RecordReader, RowFile};
+use crate::text::{json_error, nearest};
 
 /// CSV columns that are text fields of a run.
 const TEXT_COLUMNS: [&str; 5] =
@@ -28,21 +29,37 @@ pub(super) struct BulkItem {
     pub(super) fields: Map<String, Value>,
 }
 
+/// How the columns of a spreadsheet are read.
+#[derive(Debug, Default)]
+pub(super) struct ColumnOptions<'a> {
+    /// Columns that are left out.
+    pub(super) ignored: &'a [String],
+    /// Columns that are fields of `input`, although their names resemble those of run fields.
+    pub(super) inputs: &'a [String],
+}
+
 /// Reads a file, and returns the fields of the body other than the items, and the items.
-pub(super) fn read(path: &Path) -> Result<(Map<String, Value>, Vec<BulkItem>), Failure> {
-    let bytes = read_file("--input", path)?;
+pub(super) fn read(
+    path: &Path,
+    options: &ColumnOptions<'_>,
+) -> Result<(Map<String, Value>, Vec<BulkItem>), Failure> {
     let extension = path.extension().map(|it| it.to_string_lossy().to_lowercase());
-    let items = match extension.as_deref() {
-        Some("json") => return json_body(&bytes),
-        Some("csv") => parse_csv(&bytes)?,
-        Some("jsonl" | "ndjson") => parse_jsonl(&bytes)?,
-        None if path == Path::new("-") => parse_jsonl(&bytes)?,
+    match extension.as_deref() {
+        Some("json") => return json_body(&read_file("--input", path)?),
+        Some("csv" | "tsv" | "tab" | "jsonl" | "ndjson") => {}
+        None if path == Path::new("-") => {}
         _ => {
             let why = format!("unknown file type of --input {}", path.display());
-            return Err(
-                Failure::usage(why).hint("use a file name that ends in .jsonl, .csv or .json")
-            );
+            return Err(Failure::usage(why)
+                .hint("use a file name that ends in .jsonl, .csv, .tsv or .json"));
         }
+    }
+    let rows = RowFile::open(path)?;
+    let records = rows.records(RecordPosition { offset: 0, line: 1 });
+    let records = records.map_err(|error| Failure::file("cannot read", path, &error))?;
+    let items = match rows.format {
+        RecordFormat::Csv { separator } => parse_csv(records, separator, options)?,
+        RecordFormat::Jsonl => parse_jsonl(records)?,
     };
     Ok((Map::new(), items))
 }
@@ -80,30 +97,20 @@ pub(super) fn from_json(items: &Value) -> Result<Vec<BulkItem>, Failure> {
 
 /// Calls a function with each record of a file and the number of its first line.
 fn for_each_record(
-    bytes: &[u8],
-    format: RecordFormat,
+    mut reader: RecordReader<impl BufRead>,
     mut visit: impl FnMut(u32, &[u8]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let start = RecordPosition { offset: 0, line: 1 };
-    let mut reader = RecordReader::new(bytes, format, start);
     let mut record = Vec::new();
     let failure = |error: io::Error| Failure::usage(format!("--input: {error}"));
     while let Some(position) = reader.read(&mut record).map_err(failure)? {
-        if let Err(error) = std::str::from_utf8(&record) {
-            let valid = record.iter().take(error.valid_up_to());
-            let line = valid.filter(|byte| **byte == b'\n').count();
-            let line = line + usize::try_from(position.line).unwrap_or_default();
-            let why = format!("--input, line {line}: invalid UTF-8: {error}");
-            return Err(Failure::usage(why));
-        }
         visit(position.line, &record)?;
     }
     Ok(())
 }
 
-fn parse_jsonl(bytes: &[u8]) -> Result<Vec<BulkItem>, Failure> {
+fn parse_jsonl(records: RecordReader<impl BufRead>) -> Result<Vec<BulkItem>, Failure> {
     let mut items = Vec::new();
-    for_each_record(bytes, RecordFormat::Jsonl, |line, record| {
+    for_each_record(records, |line, record| {
         let location = format!("line {line}");
         let why = match serde_json::from_slice(record) {
             Ok(Value::Object(fields)) => {
@@ -118,12 +125,62 @@ fn parse_jsonl(bytes: &[u8]) -> Result<Vec<BulkItem>, Failure> {
     Ok(items)
 }
 
-fn parse_csv(bytes: &[u8]) -> Result<Vec<BulkItem>, Failure> {
+/// What a column of a spreadsheet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Text(&'static str),
+    Json(&'static str),
+    Cap,
+    /// A field of `input`, which is named as the column.
+    Input,
+    Ignored,
+}
+
+impl Column {
+    fn of(name: &str, options: &ColumnOptions<'_>) -> Result<Self, String> {
+        if options.ignored.iter().any(|it| it == name) {
+            return Ok(Self::Ignored);
+        }
+        if options.inputs.iter().any(|it| it == name) {
+            return Ok(Self::Input);
+        }
+        let named = |field: &&&str| field.eq_ignore_ascii_case(name);
+        if let Some(field) = TEXT_COLUMNS.iter().find(named) {
+            return Ok(Self::Text(field));
+        }
+        if let Some(field) = JSON_COLUMNS.iter().find(named) {
+            return Ok(Self::Json(field));
+        }
+        if CAP_COLUMN.eq_ignore_ascii_case(name) {
+            return Ok(Self::Cap);
+        }
+        let fields = TEXT_COLUMNS.into_iter().chain(JSON_COLUMNS).chain([CAP_COLUMN]);
+        match nearest(name, fields) {
+            Some(field) => Err(format!(
+                "the column `{name}` is no field of a run: did you mean `{field}`? If it is a field \
+                 of the Format's input: --input-column {name}; to leave it out: --ignore-column {name}"
+            )),
+            None => Ok(Self::Input),
+        }
+    }
+}
+
+fn parse_csv(
+    records: RecordReader<impl BufRead>,
+    separator: u8,
+    options: &ColumnOptions<'_>,
+) -> Result<Vec<BulkItem>, Failure> {
     let mut items = Vec::new();
     let mut header = None;
-    for_each_record(bytes, RecordFormat::Csv, |line, record| {
+    let mut columns = HashMap::new();
+    for_each_record(records, |line, record| {
         let Some(header) = &header else {
-            let parsed = Header::parse(record);
+            let parsed = Header::parse(record, separator).and_then(|parsed| {
+                for name in &parsed.names {
+                    columns.insert(name.clone(), Column::of(name, options)?);
+                }
+                Ok(parsed)
+            });
             header = Some(parsed.map_err(|why| Failure::usage(format!("--input: {why}")))?);
             return Ok(());
         };
@@ -137,18 +194,25 @@ fn parse_csv(bytes: &[u8]) -> Result<Vec<BulkItem>, Failure> {
         let mut input = Map::new();
         for (name, cell) in cells {
             let failure = |why: &str| Failure::usage(format!("--input, {location}, {name}: {why}"));
-            if TEXT_COLUMNS.contains(&name) {
-                fields.insert(name.to_owned(), cell.into());
-            } else if name == CAP_COLUMN {
-                let cap = parse_usd(cell.trim()).map_err(|message| failure(&message))?;
-                fields.insert(name.to_owned(), usd_number(cap));
-            } else if JSON_COLUMNS.contains(&name) {
-                let json = serde_json::from_str(&cell);
-                let json = json
-                    .map_err(|error| failure(&format!("invalid JSON: {}", json_error(&error))))?;
-                fields.insert(name.to_owned(), json);
-            } else {
-                input.insert(name.to_owned(), cell.into());
+            match columns.get(name).copied().unwrap_or(Column::Input) {
+                Column::Text(field) => {
+                    fields.insert(field.to_owned(), cell.into());
+                }
+                Column::Cap => {
+                    let cap = parse_usd(cell.trim()).map_err(|message| failure(&message))?;
+                    fields.insert(CAP_COLUMN.to_owned(), usd_number(cap));
+                }
+                Column::Json(field) => {
+                    let json = serde_json::from_str(&cell);
+                    let json = json.map_err(|error| {
+                        failure(&format!("invalid JSON: {}", json_error(&error)))
+                    })?;
+                    fields.insert(field.to_owned(), json);
+                }
+                Column::Input => {
+                    input.insert(name.to_owned(), cell.into());
+                }
+                Column::Ignored => {}
             }
         }
         if !input.is_empty() {
@@ -175,13 +239,27 @@ mod tests {
 
     use super::*;
 
+    fn records(bytes: &[u8], format: RecordFormat) -> RecordReader<&[u8]> {
+        RecordReader::new(bytes, format, RecordPosition { offset: 0, line: 1 })
+    }
+
+    pub(super) fn parse_csv(bytes: &[u8]) -> Result<Vec<BulkItem>, Failure> {
+        let separator = b',';
+        let records = records(bytes, RecordFormat::Csv { separator });
+        super::parse_csv(records, separator, &ColumnOptions::default())
+    }
+
+    pub(super) fn parse_jsonl(bytes: &[u8]) -> Result<Vec<BulkItem>, Failure> {
+        super::parse_jsonl(records(bytes, RecordFormat::Jsonl))
+    }
+
     fn fields(items: &[BulkItem]) -> Value {
         items.iter().map(|it| Value::Object(it.fields.clone())).collect()
     }
 
     #[test]
     fn csv_columns_become_run_fields_or_input_fields() {
-        let text = "\u{feff}instruction,city,Tag Line,generation_spend_cap_usd,output_schema,input\n\
+        let text = "\u{feff}Instruction,city,Tag Line,generation_spend_cap_usd,output_schema,input\n\
                     \"Say \"\"hi\"\",\nthen go\",Lisbon,,1.50,\"{\"\"type\"\":\"\"object\"\"}\",\"{\"\"n\"\":1}\"\n\
                     ,Oslo,\"a, b\",,,\n";
         let items = parse_csv(text.as_bytes()).unwrap();
@@ -211,8 +289,8 @@ mod tests {
         let rows = [
             (parse_jsonl(b"{}\n[1]"), "line 2"),
             (parse_jsonl(b"{}\n{\"a\":"), "line 2"),
-            (parse_jsonl(b"{}\n\xff"), "line 2: invalid UTF-8"),
-            (parse_csv(b"a;b\n1;2\n"), "separated by ';'"),
+            (parse_jsonl(b"{}\n\xff"), "line 2 is not UTF-8"),
+            (parse_csv(b"instrucion\nx\n"), "did you mean `instruction`?"),
             (parse_csv(b"a,a\n1,2\n"), "the column `a` twice"),
             (parse_csv(b"a,\n1,2\n"), "without a name"),
             (parse_csv(b"a,b\n1\n"), "line 2: it has 1 cell, but the header has 2 columns"),
@@ -225,7 +303,10 @@ mod tests {
             (parse_csv(b"input,a\n[],1\n"), "input: expected a JSON object"),
             (json_body(b"[]").map(|it| it.1), "array `items`"),
             (json_body(br#"{"items": [1]}"#).map(|it| it.1), "items[0]"),
-            (read(Path::new("/dev/null")).map(|it| it.1), ".jsonl, .csv"),
+            (
+                read(Path::new("/dev/null"), &ColumnOptions::default()).map(|it| it.1),
+                ".jsonl, .csv",
+            ),
         ];
         for (read, expected) in rows {
             let failure = read.unwrap_err();

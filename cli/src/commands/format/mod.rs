@@ -14,8 +14,9 @@ use crate::args::{FormatFields, InstructionArgs, ListArgs, RunArgs};
 use crate::error::Failure;
 use crate::input::check_single_stdin_reader;
 use crate::listing::Listing;
+use crate::output::layout::{cut, number, required, status, whole};
 use crate::output::values::{money, optional_money, time_ago_and_date};
-use crate::output::{Column, Table};
+use crate::output::{ObjectKind, Table};
 use crate::request_body::run as run_body;
 use crate::resource::SubmitRequest;
 use crate::resource::run::report;
@@ -88,7 +89,7 @@ pub(crate) async fn run(session: &Session, format: FormatCommand) -> Result<(), 
         FormatCommand::Runs { format, list } => {
             let client = session.access::<Developer>()?.client;
             let call = || client.formats().list_runs(format.as_str());
-            let listing = Listing::new(session, &list, "runs");
+            let listing = Listing::new(session, &list, "runs").of(ObjectKind::Run);
             listing.print(call, report::list).await
         }
         FormatCommand::Run(args) => start(session, &args).await,
@@ -109,6 +110,7 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
     }
     let body = body.finish()?;
     run_body::validate_format(&body)?;
+    run_body::warn_about_schema(session, &body);
     let (operation, segments) = operation_of(
         &args.format,
         Operation::FormatsRunsCreate,
@@ -121,12 +123,12 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
 
 fn list_table(formats: &[Format]) -> Table {
     let mut table = Table::new([
-        Column::required("id"),
-        Column::whole("address"),
-        Column::status("status"),
-        Column::text("name"),
-        Column::text("output"),
-        Column::number("cap"),
+        required("id"),
+        whole("address"),
+        status("status"),
+        cut("name"),
+        cut("output"),
+        number("cap"),
     ]);
     for format in formats {
         let kind = format.io.as_ref().and_then(|io| io.output_kind.as_deref());

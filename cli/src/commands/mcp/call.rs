@@ -7,7 +7,7 @@
 use clap::Args;
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::Operation;
-use svc_sdk::mcp::{self, Client, Tool, ToolResult};
+use svc_sdk::mcp::{self, McpClient, Tool, ToolResult};
 use svc_sdk::types::IdempotencyKey;
 
 use crate::args::{Pair, SpendingArgs, SurfaceChoice, headings, parse_usd};
@@ -49,7 +49,6 @@ pub(crate) struct Call {
     endpoint: EndpointArgs,
 }
 
-/// Runs the command.
 pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
     let arguments = arguments(args)?;
     let McpAccess { builder, url, key_fingerprint } =
@@ -62,7 +61,7 @@ pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
     };
     let (client, tools) = tokio::select! {
         connected = connect => connected?,
-        () = session.interrupts.first() => return Err(Failure::interrupted()),
+        _ = session.interrupts.first() => return Err(Failure::interrupted()),
     };
     match tools.iter().find(|tool| tool.name == args.tool) {
         Some(tool) if tool.is_paid() => {
@@ -94,7 +93,7 @@ struct PaidCall<'a> {
     session: &'a Session,
     url: &'a str,
     key_fingerprint: &'a str,
-    client: &'a Client,
+    client: &'a McpClient,
     tool: &'a Tool,
     spending: &'a SpendingArgs,
 }
@@ -218,16 +217,13 @@ impl PaidCall<'_> {
 }
 
 /// Returns the failure of a call, which is ambiguous if the tool may have run.
-fn sent_call_failure(error: mcp::Error, payment: &Payment<'_>) -> Failure {
+fn sent_call_failure(error: mcp::McpError, payment: &Payment<'_>) -> Failure {
     let is_ambiguous = error.is_ambiguous();
     match error {
-        mcp::Error::Request(error) => {
+        mcp::McpError::Request(error) => {
             let is_unsettled = error.has_unsettled_attempt();
             let failure = payment.failure(error);
-            match is_ambiguous && !is_unsettled {
-                true => failure.with_exit(Exit::Ambiguous),
-                false => failure,
-            }
+            if is_ambiguous && !is_unsettled { failure.with_exit(Exit::Ambiguous) } else { failure }
         }
         error => ambiguous_if_key_in_use(call_failure(error)),
     }

@@ -36,7 +36,6 @@ pub(crate) enum Mcp {
     Serve(Serve),
 }
 
-/// Runs the command.
 pub(crate) async fn run(session: &Session, args: Mcp) -> Result<(), Failure> {
     match args {
         Mcp::Tools(endpoint) => tools(session, &endpoint).await,
@@ -53,7 +52,7 @@ async fn tools(session: &Session, endpoint: &EndpointArgs) -> Result<(), Failure
     };
     let tools = tokio::select! {
         tools = listed => tools?,
-        () = session.interrupts.first() => return Err(Failure::interrupted()),
+        _ = session.interrupts.first() => return Err(Failure::interrupted()),
     };
     session.printer.print_list(&tools, |tools| {
         let mut table = Table::new(["tool", "description", "arguments"]);

@@ -66,7 +66,7 @@ pub(crate) async fn run(session: &Session, args: &Serve) -> Result<(), Failure> 
     };
     tokio::select! {
         served = serving => served,
-        () = session.interrupts.first() => Err(Failure::interrupted()),
+        _ = session.interrupts.first() => Err(Failure::interrupted()),
     }
 }
 

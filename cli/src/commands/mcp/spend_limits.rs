@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
 use super::tool_error::ToolError;
+use crate::output::values::money;
 
 /// The limits, and the amount spent so far.
 #[derive(Debug, Default)]
@@ -34,10 +35,6 @@ impl SpendLimits {
     }
 
     /// Returns the maximum cost of a call: the lower of the requested limit and the server's limit.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the requested limit is invalid, or if there is neither limit.
     pub(super) fn spend_limit(&self, requested: Option<&Value>) -> Result<Usd, ToolError> {
         let requested = match requested {
             None => None,
@@ -70,10 +67,6 @@ allow such calls by starting the server with --allow-unpriced and without --max-
     }
 
     /// Reserves the cost of a call. A call that is sent again with the same key is reserved once.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the cost exceeds the limit of the call or the rest of the total.
     pub(super) fn reserve(
         &self,
         key: &IdempotencyKey,
@@ -85,8 +78,8 @@ allow such calls by starting the server with --allow-unpriced and without --max-
             return Ok(());
         }
         if cost > spend_limit {
-            let message =
-                format!("the call may cost {cost} USD, more than its limit of {spend_limit} USD");
+            let (shown, limit) = (money(cost), money(spend_limit));
+            let message = format!("the call may cost {shown}, more than its limit of {limit}");
             let details = json!({"estimate_usd": cost, "max_spend_usd": spend_limit});
             return Err(ToolError::new("max_spend_exceeded", message).with("details", details));
         }
@@ -94,8 +87,10 @@ allow such calls by starting the server with --allow-unpriced and without --max-
         match (spent, self.total) {
             (Some(spent), Some(total)) if spent > total => {
                 let message = format!(
-                    "the call may cost {cost} USD, and {} of {total} USD for this session are spent",
-                    ledger.spent
+                    "the call may cost {}, and {} of {} for this session are spent",
+                    money(cost),
+                    money(ledger.spent),
+                    money(total)
                 );
                 Err(ToolError::new("max_total_exceeded", message))
             }

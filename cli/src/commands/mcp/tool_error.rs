@@ -10,7 +10,6 @@ use crate::error::{Exit, Failure};
 pub(super) struct ToolError(Value);
 
 impl ToolError {
-    /// Creates an error with a code and a message.
     pub(super) fn new(code: &str, message: impl Into<String>) -> Self {
         Self(json!({"error": {"code": code, "message": message.into()}}))
     }
@@ -30,7 +29,6 @@ impl ToolError {
         code.and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns the envelope.
     pub(super) fn envelope(&self) -> &Value {
         &self.0
     }

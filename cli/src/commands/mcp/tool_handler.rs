@@ -209,10 +209,7 @@ impl ToolHandler {
         let payment = payment.map_err(|failure| {
             let is_unknown = failure.exit() == Exit::Ambiguous;
             let error = ToolError::from(failure);
-            match is_unknown {
-                true => error.with("next", json!(ASK_USER)),
-                false => error,
-            }
+            if is_unknown { error.with("next", json!(ASK_USER)) } else { error }
         })?;
         let is_submitted = payment.submitted().is_some();
         let price = match is_submitted {
@@ -281,7 +278,6 @@ impl ToolHandler {
         }
     }
 
-    /// Reads a run of a Format or of the agent.
     async fn read_run(
         &self,
         [format, agent]: [Operation; 2],

@@ -27,13 +27,11 @@ impl Tool {
         Self::value_variants().iter().copied()
     }
 
-    /// Returns the name.
     pub(super) fn name(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// Returns the tool with that name.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::from_str(name, false).ok()
     }
@@ -191,7 +189,6 @@ impl Tool {
         }
     }
 
-    /// Returns whether the tool has an argument with that name.
     pub(super) fn has_argument(self, name: &str) -> bool {
         let (properties, _) = self.arguments();
         properties.get(name).is_some() || (self.is_paid() && name == "max_spend_usd")

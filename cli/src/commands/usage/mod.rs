@@ -1,6 +1,7 @@
 //! `svc usage`: spending by day, kind and model.
 
 mod net_spend;
+mod period;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,12 +11,14 @@ use svc_sdk::Developer;
 use svc_sdk::developer::Client;
 use svc_sdk::types::{JobId, RunId, TopUpId, UsageEntry, UsageKind, Usd};
 
-use crate::args::ListArgs;
+use crate::args::{ListArgs, headings};
 use crate::commands::usage::net_spend::{Spend, Subject, day_of, net_spend};
+use crate::commands::usage::period::By;
 use crate::error::Failure;
 use crate::listing::{ListItem, Listing};
+use crate::output::Table;
+use crate::output::layout::{number, required, time, whole};
 use crate::output::values::{money, time_ago};
-use crate::output::{Column, Table};
 use crate::session::Session;
 
 /// The number of ledger entries that totals are computed from if no flag says otherwise.
@@ -28,11 +31,23 @@ const LIMIT_HELP: &str = "Maximum number of ledger entries to read [default: 50 
 #[command(mut_arg("limit", |arg| arg.help(LIMIT_HELP)))]
 pub(crate) struct Usage {
     /// List ledger entries instead of totals
-    #[arg(long, conflicts_with = "chart")]
+    #[arg(long, conflicts_with = "chart", help_heading = headings::FILTERS)]
     entries: bool,
     /// Draw a chart of the net spend by day and by model
-    #[arg(long)]
+    #[arg(long, help_heading = headings::FILTERS)]
     chart: bool,
+    /// Net spend since then: today, yesterday, 7d, 12h, a day such as 2026-11-01, or a time
+    #[arg(long, value_name = "WHEN", conflicts_with_all = ["limit", "cursor", "chart"], help_heading = headings::FILTERS)]
+    since: Option<String>,
+    /// End of the period, which is not part of it [default: now]
+    #[arg(long, value_name = "WHEN", requires = "since", help_heading = headings::FILTERS)]
+    until: Option<String>,
+    /// What net spend is grouped by; operations and batches are those of this machine
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t, hide_default_value = true, requires = "since", help_heading = headings::FILTERS)]
+    by: By,
+    /// Use days in UTC instead of local ones
+    #[arg(long, requires = "since", help_heading = headings::FILTERS)]
+    utc: bool,
     #[command(flatten)]
     list: ListArgs,
 }
@@ -55,6 +70,9 @@ struct SpendReport {
 
 pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
+    if let Some(since) = &args.since {
+        return period::run(session, &client, args, since).await;
+    }
     let listing = Listing::new(session, &args.list, "entries");
     let call = || client.account().usage();
     if args.entries {
@@ -69,7 +87,7 @@ pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> 
             "{others} of {count} entries do not have the expected fields and are not in the totals; -o json shows them"
         ));
     }
-    let totals = totals(decoded.iter().copied());
+    let totals = totals(decoded.iter().copied(), |entry| day_of(entry).to_owned());
     if args.chart && !printer.is_json_requested() {
         let spends = net_spend(decoded);
         let models = of_jobs(session, &client, &spends).await;
@@ -84,10 +102,13 @@ pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> 
     Ok(())
 }
 
-fn totals<'a>(entries: impl IntoIterator<Item = &'a UsageEntry>) -> Vec<Total> {
+fn totals<'a>(
+    entries: impl IntoIterator<Item = &'a UsageEntry>,
+    day_of: impl Fn(&UsageEntry) -> String,
+) -> Vec<Total> {
     let mut sums: BTreeMap<(String, UsageKind), (u64, Usd)> = BTreeMap::new();
     for entry in entries {
-        let day = day_of(entry).to_owned();
+        let day = day_of(entry);
         let (count, sum) = sums.entry((day, entry.kind.clone())).or_default();
         *count += 1;
         *sum = [*sum, entry.amount_usd].into_iter().sum();
@@ -99,12 +120,8 @@ fn totals<'a>(entries: impl IntoIterator<Item = &'a UsageEntry>) -> Vec<Total> {
 }
 
 fn total_table(totals: &[Total]) -> Table {
-    let mut table = Table::new([
-        Column::required("day"),
-        Column::required("kind"),
-        Column::number("count"),
-        Column::number("amount"),
-    ]);
+    let mut table =
+        Table::new([required("day"), required("kind"), number("count"), number("amount")]);
     for total in totals {
         table.row([
             &total.day,
@@ -118,11 +135,11 @@ fn total_table(totals: &[Total]) -> Table {
 
 fn entry_table(entries: &[UsageEntry]) -> Table {
     let mut table = Table::new([
-        Column::required("id"),
-        Column::required("kind"),
-        Column::number("amount"),
-        Column::time("created"),
-        Column::whole("for"),
+        required("id"),
+        required("kind"),
+        number("amount"),
+        time("created"),
+        whole("for"),
     ]);
     for entry in entries {
         let job = entry.job_id.as_ref().map(JobId::as_str);
@@ -194,7 +211,7 @@ mod tests {
         ]))
         .unwrap();
         assert_eq!(
-            total_table(&totals(&entries)).render(None, false),
+            total_table(&totals(&entries, |entry| day_of(entry).to_owned())).render(None, false),
             "DAY         KIND     COUNT   AMOUNT\n\
              2026-01-02  refund       1    $1.00\n\
              2026-01-02  capture      2    $0.75\n\

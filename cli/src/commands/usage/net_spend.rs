@@ -15,6 +15,8 @@ use crate::text::sanitize;
 pub(super) struct Spend {
     /// The day, in UTC.
     pub(super) day: String,
+    /// The time of the entry.
+    pub(super) at: Option<jiff::Timestamp>,
     /// What it was spent for.
     pub(super) subject: Subject,
     /// The amount in millionths of a dollar.
@@ -27,7 +29,7 @@ pub(super) enum Subject {
     /// A model that the entry names.
     Model(String),
     Job(String),
-    Run,
+    Run(String),
     /// Anything else.
     Other,
 }
@@ -76,11 +78,11 @@ pub(super) fn net_spend<'a>(
             let subject = match (model, job, run) {
                 (Some(model), ..) => Subject::Model(model),
                 (None, Some(job), _) => Subject::Job(job.to_owned()),
-                (None, None, Some(_)) => Subject::Run,
+                (None, None, Some(run)) => Subject::Run(run.to_owned()),
                 (None, None, None) => Subject::Other,
             };
             let day = day_of(entry).to_owned();
-            spends.push(Spend { day, subject, micros });
+            spends.push(Spend { day, at: moment_of(entry), subject, micros });
         }
     }
     spends
@@ -90,6 +92,11 @@ pub(super) fn net_spend<'a>(
 pub(super) fn day_of(entry: &UsageEntry) -> &str {
     let moment = entry.created_at.as_ref().map_or("", |at| at.as_str());
     moment.split('T').next().unwrap_or_default()
+}
+
+/// Returns the time of an entry.
+pub(super) fn moment_of(entry: &UsageEntry) -> Option<jiff::Timestamp> {
+    entry.created_at.as_ref().and_then(|at| at.as_str().parse().ok())
 }
 
 /// The length of the longest bar on a wide terminal.
@@ -112,7 +119,7 @@ pub(super) fn render(
     let by_model = sums(spends, |spend| match &spend.subject {
         Subject::Model(model) => model,
         Subject::Job(id) => models.get(id).map_or("other jobs", String::as_str),
-        Subject::Run => "agent runs",
+        Subject::Run(_) => "agent runs",
         Subject::Other => "other",
     });
     let by_day: Vec<_> = by_day.into_iter().rev().collect();
@@ -222,7 +229,7 @@ mod tests {
             [
                 Subject::Model("video-f".into()),
                 Subject::Job("job_1".into()),
-                Subject::Run,
+                Subject::Run("run_1".into()),
                 Subject::Other
             ]
         );
@@ -232,10 +239,11 @@ mod tests {
         let rows = [
             ("2026-01-01", Subject::Job("job_1".into()), 1_500_000),
             ("2026-01-02", Subject::Job("job_2".into()), 750_000),
-            ("2026-01-02", Subject::Run, 10_000),
+            ("2026-01-02", Subject::Run("run_1".into()), 10_000),
             ("2026-01-02", Subject::Job("job_3".into()), 500),
         ];
-        rows.map(|(day, subject, micros)| Spend { day: day.into(), subject, micros }).into()
+        rows.map(|(day, subject, micros)| Spend { day: day.into(), at: None, subject, micros })
+            .into()
     }
 
     fn models() -> HashMap<String, String> {

@@ -16,8 +16,9 @@ use crate::args::{PageArgs, headings};
 use crate::clock;
 use crate::error::{ClientCode, Exit, Failure};
 use crate::listing::Continuation;
+use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::values::seconds_ago;
-use crate::output::{Column, Table, write_stdout};
+use crate::output::{Table, write_stdout};
 use crate::session::Session;
 use crate::text::sanitize;
 use crate::webhook::{StoreAddress, store_failure};
@@ -120,13 +121,13 @@ impl InboxItem {
 
 fn table(items: &[InboxItem]) -> Table {
     let mut table = Table::new([
-        Column::required("id"),
-        Column::text("event"),
-        Column::whole("resource"),
-        Column::status("state"),
-        Column::number("attempts"),
-        Column::time("received"),
-        Column::text("error"),
+        required("id"),
+        cut("event"),
+        whole("resource"),
+        status("state"),
+        number("attempts"),
+        time("received"),
+        cut("error"),
     ]);
     for item in items {
         table.row([
@@ -194,7 +195,7 @@ async fn list(session: &Session, args: ListInbox) -> Result<(), Failure> {
     let max_items = max_items.map_or(usize::MAX, |max| usize::try_from(max).unwrap_or(usize::MAX));
     let (items, rest) = read(&*store, query, max_items).await?;
     let printer = &session.printer;
-    if !(items.is_empty() && printer.prints_tables()) {
+    if !(items.is_empty() && printer.is_table()) {
         printer.print_list(&items, table)?;
     }
     rest.report(printer, items.len(), "events");

@@ -81,7 +81,7 @@ pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Fail
     let status = tokio::select! {
         biased;
         status = send(&args.to, &headers, body) => status,
-        () = session.interrupts.first() => Err(Failure::interrupted()),
+        _ = session.interrupts.first() => Err(Failure::interrupted()),
     };
     let report = DeliveryReport {
         event: args.event,

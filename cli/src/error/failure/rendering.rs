@@ -180,21 +180,6 @@ mod tests {
     }
 
     #[test]
-    fn several_failures_are_one_object_with_the_most_important_exit_code() {
-        let failed = Failure::new(Exit::JobFailed, "it failed").for_job("job_1");
-        let missing = || Failure::new(Exit::NotFound, "not found").for_job("job_2");
-        let both = Failure::several("2 of 2 jobs did not complete", vec![missing(), failed]);
-        let error = both.to_json()["error"].take();
-        assert_eq!(error["exit_code"], 7);
-        assert_eq!(error["code"], "failed");
-        assert_eq!(error["details"]["errors"][0]["job_id"], "job_2");
-        assert_eq!(error["details"]["errors"][1]["message"], "it failed");
-        assert_eq!(both.detail_lines(), ["not found", "  job: job_2", "it failed", "  job: job_1"]);
-        let all_missing = Failure::several("x", vec![missing(), missing()]);
-        assert_eq!(all_missing.to_json()["error"]["code"], "not_found");
-    }
-
-    #[test]
     fn json_contains_the_unmodified_message() {
         assert_eq!(
             failure().to_json(),

@@ -20,7 +20,7 @@ use crate::args::SurfaceChoice;
 use crate::download::{DownloadPlan, StoredFile};
 use crate::error::Failure;
 use crate::output::values::error_text;
-use crate::output::{ProgressLine, Table};
+use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::pricing::{Price, SpendCap};
 use crate::resource::run::{RunKind, terminal_receipt};
 use crate::resource::{OnProgress, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest};
@@ -106,6 +106,7 @@ impl ResourceKind for QueueResource {
     type Finished = FinishedQueue;
     type ShownReceipt = Queue;
 
+    const KIND: ObjectKind = ObjectKind::Queue;
     const NOUN: &'static str = "queue";
     const VERB: &'static str = "Start";
 

@@ -6,8 +6,9 @@ use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{Queue, QueueCounts, QueueItem, RunReceipt, Usd};
 
 use crate::error::{ClientCode, Exit, Failure, Suggestion};
+use crate::output::Table;
+use crate::output::layout::{cut, number, required, status, whole};
 use crate::output::values::{artifact_label, money, time_ago_and_date};
-use crate::output::{Column, Table};
 use crate::resource::ResourceId;
 use crate::resource::queue::{FinishedItem, FinishedQueue};
 use crate::resource::run::report::download_command;
@@ -63,7 +64,7 @@ pub(super) fn summarize(
             sentence.push_str(&format!(", {count} {what}"));
         }
     }
-    sentence.push_str(&format!("; spent {spent} USD"));
+    sentence.push_str(&format!("; spent {}", money(spent)));
     if unread > 0 {
         sentence.push_str(&format!(", and the spend of {unread} is unknown"));
     }
@@ -177,12 +178,12 @@ pub(super) fn rows(items: &[QueueItem]) -> Vec<String> {
 
 pub(super) fn results(items: &[FinishedItem]) -> Table {
     let mut table = Table::new([
-        Column::number("item"),
-        Column::whole("run"),
-        Column::status("status"),
-        Column::number("spent"),
-        Column::text("content"),
-        Column::required("location"),
+        number("item"),
+        whole("run"),
+        status("status"),
+        number("spent"),
+        cut("content"),
+        required("location"),
     ]);
     for item in items {
         let index = item.index.to_string();

@@ -13,7 +13,8 @@ use svc_sdk::{Error, Update, Updates};
 use crate::args::{RunKindChoice, SurfaceChoice};
 use crate::download::DownloadPlan;
 use crate::error::Failure;
-use crate::output::{ProgressLine, Table};
+use crate::output::values::money;
+use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::pricing::{Price, SpendCap};
 use crate::resource::run::report::RunSummary;
 use crate::resource::{
@@ -48,10 +49,10 @@ pub(crate) type FinishedRun = crate::resource::Finished<svc_sdk::types::RunRecei
 /// Describes the spend of a run and its cap. An unreadable amount is unknown rather than 0.
 pub(crate) fn spend(receipt: &RunReceipt) -> String {
     let cap = receipt.usage.as_ref().and_then(RunUsage::generation_spend_cap);
-    match (receipt.billable_amount(), cap) {
-        (Some(spent), Some(cap)) => format!("spent {spent} of a cap of {cap} USD"),
-        (Some(spent), None) => format!("spent {spent} USD"),
-        (None, Some(cap)) => format!("spend unknown, of a cap of {cap} USD"),
+    match (receipt.billable_amount().map(money), cap.map(money)) {
+        (Some(spent), Some(cap)) => format!("spent {spent} of a cap of {cap}"),
+        (Some(spent), None) => format!("spent {spent}"),
+        (None, Some(cap)) => format!("spend unknown, of a cap of {cap}"),
         (None, None) => "spend unknown".to_owned(),
     }
 }
@@ -71,6 +72,7 @@ impl<K: RunKind> ResourceKind for K {
     type Finished = FinishedRun;
     type ShownReceipt = FinishedRun;
 
+    const KIND: ObjectKind = ObjectKind::Run;
     const NOUN: &'static str = "run";
     const VERB: &'static str = "Start";
 
@@ -110,16 +112,16 @@ impl<K: RunKind> ResourceKind for K {
             .filter(|spent| *spent > 0);
         let text = match (status, spent) {
             (Some(status), Some(spent)) => {
-                Some(format!("{status}, spent {} USD", Usd::from_micros(spent)))
+                Some(format!("{status}, spent {}", money(Usd::from_micros(spent))))
             }
             (status, _) => status.map(str::to_owned),
         };
         live.update(update, text.as_deref());
     }
 
-    async fn result(_: &Handle<Self>, updates: Updates<Self>) -> Result<FinishedRun, Failure> {
+    async fn result(handle: &Handle<Self>, updates: Updates<Self>) -> Result<FinishedRun, Failure> {
         let receipt = terminal_receipt(updates).await?;
-        Ok(FinishedRun::new(receipt))
+        Ok(FinishedRun::of(handle, receipt))
     }
 
     async fn download(
@@ -156,7 +158,8 @@ impl<K: RunKind> ResourceKind for K {
         let printed = match &receipt.output {
             Some(output)
                 if receipt.status == RunStatus::Completed
-                    && receipt_mode == ReceiptMode::OutputOnly =>
+                    && receipt_mode == ReceiptMode::OutputOnly
+                    && printer.is_table_by_default() =>
             {
                 let printed = printer.print_value(output, || report::finished(&finished));
                 for file in finished.files.iter().flatten() {
@@ -164,7 +167,7 @@ impl<K: RunKind> ResourceKind for K {
                 }
                 printed
             }
-            _ => printer.print_item(&finished, report::finished),
+            _ => printer.print_object(ObjectKind::Run, &finished, report::finished),
         };
         match report::summarize(
             session,
@@ -194,7 +197,7 @@ impl<K: RunKind> ResourceKind for K {
             Some(receipt) => receipt.clone(),
             None => handle.get().await?,
         };
-        Ok(FinishedRun::new(receipt))
+        Ok(FinishedRun::of(handle, receipt))
     }
 
     fn receipt_table(receipt: &FinishedRun) -> Table {
@@ -305,12 +308,12 @@ mod tests {
             (json!(null), "spend unknown"),
             (
                 json!({"generation_spend_cap_usd_micros": 2_000_000}),
-                "spend unknown, of a cap of 2.0000 USD",
+                "spend unknown, of a cap of $2.00",
             ),
-            (json!({"billable_amount_usd_micros": 0}), "spent 0.0000 USD"),
+            (json!({"billable_amount_usd_micros": 0}), "spent $0.00"),
             (
                 json!({"billable_amount_usd_micros": 420_000, "generation_spend_cap_usd_micros": 2_000_000}),
-                "spent 0.4200 of a cap of 2.0000 USD",
+                "spent $0.42 of a cap of $2.00",
             ),
         ];
         for (usage, expected) in rows {

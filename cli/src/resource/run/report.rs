@@ -7,11 +7,12 @@ use svc_sdk::types::{ErrorBody, RunEvent, RunReceipt, RunStatusPayload};
 
 use crate::args::SurfaceChoice;
 use crate::error::{Exit, Failure};
+use crate::output::Table;
+use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::values::{
     add_artifacts, artifact_label, date_and_time, error_label, error_text, money, time_ago,
     time_ago_and_date,
 };
-use crate::output::{Column, Table};
 use crate::resource::ResourceId;
 use crate::resource::run::{FinishedRun, spend};
 use crate::session::Session;
@@ -217,12 +218,12 @@ pub(crate) fn download_command(session: &Session, id: &str, kind: &str, folder: 
 
 pub(crate) fn list(runs: &[RunReceipt]) -> Table {
     let mut table = Table::new([
-        Column::required("run"),
-        Column::status("status"),
-        Column::number("spent"),
-        Column::number("files"),
-        Column::time("created"),
-        Column::text("error"),
+        required("id"),
+        status("status"),
+        number("spent"),
+        number("files"),
+        time("created"),
+        cut("error"),
     ]);
     for run in runs {
         let spent = run.billable_amount();
@@ -241,11 +242,11 @@ pub(crate) fn list(runs: &[RunReceipt]) -> Table {
 /// Returns the table of several finished runs.
 pub(crate) fn finished_list(finished: &[FinishedRun]) -> Table {
     let mut table = Table::new([
-        Column::required("run"),
-        Column::status("status"),
-        Column::text("usage"),
-        Column::text("content"),
-        Column::required("location"),
+        required("id"),
+        status("status"),
+        cut("usage"),
+        cut("content"),
+        required("location"),
     ]);
     for finished in finished {
         let receipt = &finished.result;
@@ -272,9 +273,9 @@ pub(crate) fn finished_list(finished: &[FinishedRun]) -> Table {
     table
 }
 
-pub(crate) fn status(status: &RunStatusPayload) -> Table {
+pub(crate) fn status_table(status: &RunStatusPayload) -> Table {
     let mut table = Table::key_value();
-    table.field("run", status.run_id.as_ref());
+    table.field("id", status.run_id.as_ref());
     table.field("kind", status.kind.as_ref());
     table.status_field("status", status.status.as_ref());
     table.field("terminal", status.terminal);
@@ -284,14 +285,19 @@ pub(crate) fn status(status: &RunStatusPayload) -> Table {
     table
 }
 
+pub(crate) fn status_list(statuses: &[RunStatusPayload]) -> Table {
+    let mut table = Table::new([required("id"), status("status")]);
+    for payload in statuses {
+        let id = payload.run_id.as_ref().map_or("", |id| id.as_str());
+        table.row([id, payload.status.as_ref().map_or("", RunStatus::as_str)]);
+    }
+    table
+}
+
 /// Returns the table of a run's phases, oldest first.
 pub(crate) fn timeline(events: &[RunEvent]) -> Table {
-    let mut table = Table::new([
-        Column::time("at (UTC)"),
-        Column::whole("phase"),
-        Column::status("status"),
-        Column::text("message"),
-    ]);
+    let mut table =
+        Table::new([time("at (UTC)"), whole("phase"), status("status"), cut("message")]);
     for event in events {
         table.row([
             &event.created_at.as_ref().map(date_and_time).unwrap_or_default(),
@@ -306,7 +312,7 @@ pub(crate) fn timeline(events: &[RunEvent]) -> Table {
 pub(crate) fn finished(finished: &FinishedRun) -> Table {
     let receipt = &finished.result;
     let mut table = Table::key_value();
-    table.field("run", receipt.id());
+    table.field("id", receipt.id());
     table.field("kind", receipt.kind.as_ref());
     table.status_field("status", Some(&receipt.status));
     table.field("format", receipt.format_id.as_ref());

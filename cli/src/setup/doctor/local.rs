@@ -60,16 +60,19 @@ fn file(session: &Session, settings: &Settings) -> Check {
             .next(format!("svc init --profile {}", settings.profile.value));
     }
     let path = settings.file.path();
-    let exists = match path.exists() {
-        true => "",
-        false => ", which does not exist",
-    };
+    let exists = if path.exists() { "" } else { ", which does not exist" };
     let profile = &settings.profile;
     let message =
         format!("profile {} ({}) in {}{exists}", profile.value, profile.origin, path.display());
     let surfaces = SurfaceChoice::ALL;
     if surfaces.into_iter().all(|it| settings.url_of(it).is_none()) {
         let message = format!("{message}: no URL of either surface is configured");
+        let profiles = settings.other_profiles();
+        if let Some(profile) = profiles.first() {
+            let message = format!("{message}; existing profiles: {}", profiles.join(", "));
+            return Check::failed("configuration", message)
+                .next(session.command(&["profile", "use", profile]));
+        }
         return Check::failed("configuration", message).next(format!(
             "{}, or try it without the service: svc --sandbox doctor",
             session.command(&["init"])
@@ -140,9 +143,7 @@ fn count_roots() -> Result<String, String> {
 }
 
 fn needs_tls(session: &Session) -> bool {
-    let Ok(settings) = session.settings() else {
-        return false;
-    };
+    let Ok(settings) = session.settings() else { return false };
     let surfaces = SurfaceChoice::ALL;
     let urls = surfaces.into_iter().filter_map(|it| settings.url_of(it));
     urls.chain(settings.get("mcp_url")).any(|url| url.value.starts_with("https:"))
@@ -220,7 +221,7 @@ fn journal_in(dir: &Path) -> Vec<Check> {
     };
     let intents = match open {
         0 => intents,
-        _ => intents.next("svc history --open; the same command again resumes each of them, or says why it cannot"),
+        _ => intents.next("svc history --unfinished; the same command again resumes each of them, or says why it cannot"),
     };
     vec![journal, intents]
 }

@@ -36,7 +36,7 @@ pub(crate) async fn doctor(session: &Session) -> Result<(), Failure> {
     checks.push(keyring);
     checks.extend(journal);
     session.printer.print_list(&checks, table)?;
-    if session.printer.prints_tables() {
+    if session.printer.is_table() {
         session.printer.note(&summary(&checks));
     }
     match checks.iter().any(|check| check.status == CheckStatus::Failed) {

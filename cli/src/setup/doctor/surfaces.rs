@@ -70,9 +70,7 @@ async fn check_within_limit(
     if !is_configuration_valid {
         return skipped("the configuration is not valid");
     }
-    let Ok(url) = session.base_url(surface) else {
-        return skipped("no URL is configured");
-    };
+    let Ok(url) = session.base_url(surface) else { return skipped("no URL is configured") };
     let key = match find_key(session, surface, &url).await {
         Ok(key) => key,
         Err(check) => {
@@ -237,9 +235,7 @@ pub(super) async fn check_mcp(session: &Session, is_configuration_valid: bool) -
     if !is_configuration_valid {
         return Check::skipped(MCP, "the configuration is not valid");
     }
-    let Some(url) = mcp_url(session) else {
-        return Check::skipped(MCP, "no URL is configured");
-    };
+    let Some(url) = mcp_url(session) else { return Check::skipped(MCP, "no URL is configured") };
     let limited = tokio::time::timeout(CHECK_TIMEOUT, try_mcp(session, &url));
     match limited.await {
         Ok(Ok(Some(count))) => Check::ok(MCP, format!("{url} has {count} tools")),
@@ -263,9 +259,7 @@ fn mcp_url(session: &Session) -> Option<String> {
 #[cfg(feature = "mcp")]
 async fn try_mcp(session: &Session, url: &str) -> Result<Option<usize>, Check> {
     const SURFACE: SurfaceChoice = SurfaceChoice::Developer;
-    let Ok(key) = find_key(session, SURFACE, url).await else {
-        return Ok(None);
-    };
+    let Ok(key) = find_key(session, SURFACE, url).await else { return Ok(None) };
     let counted = setup::count_tools(session, url, &key).await;
     counted.map(Some).map_err(|failure| {
         let why = failure.headline();

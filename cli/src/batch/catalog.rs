@@ -1,0 +1,87 @@
+//! The models of a batch, looked up before anything is submitted.
+
+use std::collections::HashMap;
+
+use svc_sdk::Open;
+use svc_sdk::contract::Operation;
+
+use super::manifest::{Manifest, Models};
+use crate::error::Failure;
+use crate::session::Session;
+use crate::text::{counted, nearest, sanitize};
+
+/// The catalog of models, read when it is needed for the first time.
+pub(super) struct Catalog<'a> {
+    session: &'a Session,
+    models: Models,
+    /// The operations of the models. `None` if the catalog cannot be read.
+    kinds: Option<HashMap<String, Operation>>,
+}
+
+impl<'a> Catalog<'a> {
+    /// Sets the operations of lines that name none, by the kinds of their models.
+    pub(super) async fn set_operations(
+        session: &'a Session,
+        manifest: &mut Manifest,
+    ) -> Result<Self, Failure> {
+        let models = manifest.models()?;
+        let mut catalog = Self { session, models, kinds: None };
+        if !catalog.models.without_operation.is_empty() {
+            catalog.read().await?;
+            catalog.check_known(catalog.models.without_operation.iter().map(String::as_str))?;
+            manifest.set_kinds(catalog.kinds.clone().unwrap_or_default());
+        }
+        Ok(catalog)
+    }
+
+    /// Checks that the models of images and videos exist, if anything is to be submitted.
+    pub(super) async fn check_if(mut self, is_needed: bool) -> Result<(), Failure> {
+        if !is_needed || self.models.named.is_empty() {
+            return Ok(());
+        }
+        if self.kinds.is_none() && self.models.without_operation.is_empty() {
+            self.read().await?;
+        }
+        self.check_known(self.models.named.iter().map(|(model, _)| model.as_str()))
+    }
+
+    async fn read(&mut self) -> Result<(), Failure> {
+        let access = self.session.access::<Open>()?;
+        let models = access.client.models();
+        match tokio::try_join!(models.list_images(), models.list_videos()) {
+            Ok((images, videos)) => {
+                let images = images.items.into_iter().map(|it| (it.id, Operation::ImageGenerate));
+                let videos = videos.items.into_iter().map(|it| (it.id, Operation::VideoGenerate));
+                self.kinds = Some(images.chain(videos).collect());
+            }
+            Err(error) => {
+                let why = Failure::from(error).headline();
+                self.session.printer.warn(&format!(
+                    "the models are not checked, because the catalog cannot be read: {}",
+                    sanitize(&why)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_known<'m>(&self, models: impl Iterator<Item = &'m str>) -> Result<(), Failure> {
+        let Some(kinds) = self.kinds.as_ref().filter(|it| !it.is_empty()) else { return Ok(()) };
+        let unknown: Vec<&str> = models.filter(|model| !kinds.contains_key(*model)).collect();
+        let Some(first) = unknown.first() else { return Ok(()) };
+        let why = match unknown.as_slice() {
+            [model] => format!("the model `{model}` is not in the catalog"),
+            _ => format!(
+                "{} are not in the catalog: {}",
+                counted(unknown.len(), "model"),
+                unknown.join(", ")
+            ),
+        };
+        let failure = Failure::usage(why);
+        let failure = match nearest(first, kinds.keys().map(String::as_str)) {
+            Some(known) => failure.hint(format!("did you mean {known}?")),
+            None => failure,
+        };
+        Err(failure.hint("list the models with `svc model list`"))
+    }
+}

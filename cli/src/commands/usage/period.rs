@@ -1,0 +1,309 @@
+//! Net spend of a period: `svc usage --since`.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
+
+use clap::ValueEnum;
+use futures_util::{StreamExt as _, stream};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, ToSpan as _};
+use serde::Serialize;
+use svc_sdk::developer::Client;
+use svc_sdk::types::{UsageEntry, Usd};
+
+use super::net_spend::{Spend, Subject, moment_of, net_spend};
+use super::{Total, Usage, entry_table, totals};
+use crate::config::state_dir;
+use crate::error::Failure;
+use crate::input::{read_or_empty, write_private};
+use crate::output::Table;
+use crate::output::layout::{number, required};
+use crate::output::values::money;
+use crate::session::Session;
+use crate::{batch, clock, journal};
+
+/// How long before the period entries are read: a refund in it may return what was reserved then.
+const LOOK_BACK: SignedDuration = SignedDuration::from_hours(24);
+/// The number of jobs whose models are read at once.
+const READS: usize = 16;
+/// The key of what belongs to none of the others.
+const OTHER: &str = "other";
+
+/// What net spend is grouped by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    #[default]
+    Day,
+    Model,
+    Operation,
+    Batch,
+}
+
+/// A period: its ends as times, and the zone that its days are of.
+struct Period {
+    since: Timestamp,
+    until: Timestamp,
+    /// Whether the period ends now. Then what a clock ahead of this one wrote is part of it.
+    is_open: bool,
+    zone: TimeZone,
+}
+
+/// The JSON output.
+#[derive(Serialize)]
+struct Report {
+    since: Timestamp,
+    until: Timestamp,
+    net_usd: Usd,
+    groups: Vec<Group>,
+    totals: Vec<Total>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entries: Option<Vec<UsageEntry>>,
+}
+
+#[derive(Serialize)]
+struct Group {
+    key: String,
+    /// The number of captures and of refunds of what was captured.
+    count: u64,
+    amount_usd: Usd,
+}
+
+pub(super) async fn run(
+    session: &Session,
+    client: &Client,
+    args: &Usage,
+    since: &str,
+) -> Result<(), Failure> {
+    let period = Period::parse(since, args.until.as_deref(), args.utc)?;
+    let entries = period.read(client, args).await?;
+    let spends = net_spend(entries.iter());
+    let spends: Vec<Spend> = spends.into_iter().filter(|spend| period.contains(spend.at)).collect();
+    let mut entries = entries;
+    entries.retain(|entry| period.contains(moment_of(entry)));
+    let names = Names::read(session, client, args.by, &spends).await?;
+    let mut groups: BTreeMap<String, (u64, i64)> = BTreeMap::new();
+    for spend in &spends {
+        let key = match args.by {
+            By::Day => period.day(spend.at),
+            _ => names.of(&spend.subject).to_owned(),
+        };
+        let (count, sum) = groups.entry(key).or_default();
+        *count += 1;
+        *sum = sum.saturating_add(spend.micros);
+    }
+    let net = spends.iter().fold(0_i64, |sum, spend| sum.saturating_add(spend.micros));
+    let group = |(key, (count, micros))| Group { key, count, amount_usd: Usd::from_micros(micros) };
+    let mut groups: Vec<Group> = groups.into_iter().map(group).collect();
+    match args.by {
+        By::Day => groups.reverse(),
+        _ => groups.sort_by_key(|group| std::cmp::Reverse(group.amount_usd)),
+    }
+    let totals = totals(&entries, |entry| period.day(moment_of(entry)));
+    let report = Report {
+        since: period.since,
+        until: period.until,
+        net_usd: Usd::from_micros(net),
+        groups,
+        totals,
+        entries: args.entries.then_some(entries),
+    };
+    session.printer.print_item(&report, |report| match &report.entries {
+        Some(entries) => entry_table(entries),
+        None => report.table(args.by),
+    })
+}
+
+impl Period {
+    fn parse(since: &str, until: Option<&str>, is_utc: bool) -> Result<Self, Failure> {
+        let zone = if is_utc { TimeZone::UTC } else { TimeZone::system() };
+        let now = Timestamp::from_second(clock::now().as_second()).unwrap_or_default();
+        let since = moment("--since", since, now, &zone)?;
+        let is_open = until.is_none();
+        let until = match until {
+            Some(until) => moment("--until", until, now, &zone)?,
+            None => now,
+        };
+        match since < until {
+            true => Ok(Self { since, until, is_open, zone }),
+            false => Err(Failure::usage("--since must be before --until")),
+        }
+    }
+
+    fn contains(&self, moment: Option<Timestamp>) -> bool {
+        moment.is_some_and(|it| it >= self.since && (self.is_open || it < self.until))
+    }
+
+    fn day(&self, moment: Option<Timestamp>) -> String {
+        moment.map_or_else(String::new, |at| at.to_zoned(self.zone.clone()).date().to_string())
+    }
+
+    /// Reads the ledger back to the beginning of the period, newest first.
+    async fn read(&self, client: &Client, args: &Usage) -> Result<Vec<UsageEntry>, Failure> {
+        let call = client.account().usage().query("limit", 100);
+        let call =
+            args.list.query.pairs().fold(call, |call, (name, value)| call.query(name, value));
+        let begin = self.since.checked_sub(LOOK_BACK).unwrap_or(Timestamp::MIN);
+        let (mut entries, mut pages) = (Vec::new(), call.pages());
+        while let Some(page) = pages.next().await {
+            let page = page?;
+            let is_before =
+                page.items.last().and_then(moment_of).is_some_and(|moment| moment < begin);
+            entries.extend(page);
+            if is_before {
+                break;
+            }
+        }
+        Ok(entries)
+    }
+}
+
+/// Parses a day, a time, `today`, `yesterday`, or a time ago such as `7d` or `12h`.
+fn moment(flag: &str, text: &str, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, Failure> {
+    let invalid = || {
+        Failure::usage(format!(
+            "invalid {flag} `{text}`: expected today, yesterday, a time ago such as 7d or 12h, a day \
+             such as 2026-11-01, or a time such as 2026-11-01T12:00:00Z"
+        ))
+    };
+    let today = now.to_zoned(zone.clone()).date();
+    let start = |day: Date| day.to_zoned(zone.clone()).map(|at| at.timestamp()).ok();
+    let ago = |unit: char| text.strip_suffix(unit).and_then(|count| count.parse::<i64>().ok());
+    let hours = ago('h').or_else(|| ago('d')?.checked_mul(24));
+    let found = match text {
+        "today" => start(today),
+        "yesterday" => today.checked_sub(1.day()).ok().and_then(start),
+        _ => match hours.filter(|hours| (0..1_000_000).contains(hours)) {
+            Some(hours) => now.checked_sub(SignedDuration::from_hours(hours)).ok(),
+            None => text.parse().ok().or_else(|| start(text.parse().ok()?)),
+        },
+    };
+    found.ok_or_else(invalid)
+}
+
+impl Report {
+    fn table(&self, by: By) -> Table {
+        let name = match by {
+            By::Day => "day",
+            By::Model => "model",
+            By::Operation => "operation",
+            By::Batch => "batch",
+        };
+        let mut table = Table::new([required(name), number("count"), number("net")]);
+        for group in &self.groups {
+            table.row([&group.key, &group.count.to_string(), &money(group.amount_usd)]);
+        }
+        let count: u64 = self.groups.iter().map(|group| group.count).sum();
+        table.row(["total", &count.to_string(), &money(self.net_usd)]);
+        table
+    }
+}
+
+/// The keys of jobs and runs by their ids.
+#[derive(Default)]
+struct Names(HashMap<String, String>);
+
+impl Names {
+    async fn read(
+        session: &Session,
+        client: &Client,
+        by: By,
+        spends: &[Spend],
+    ) -> Result<Self, Failure> {
+        let folder = state_dir(session.environment())?;
+        let names = match by {
+            By::Day => HashMap::new(),
+            By::Model => models(session, client, &folder, spends).await,
+            By::Operation | By::Batch => {
+                let mut names = HashMap::new();
+                if by == By::Operation {
+                    for entry in journal::entries(&folder).await? {
+                        let id = entry.resource.as_ref().map(|id| id.id().to_owned());
+                        names.extend(id.map(|id| (id, entry.intent.operation.clone())));
+                    }
+                }
+                for item in batch::known_items(&folder).await {
+                    let name = if by == By::Operation { item.operation } else { item.batch };
+                    names.insert(item.id, name);
+                }
+                names
+            }
+        };
+        Ok(Self(names))
+    }
+
+    fn of<'a>(&'a self, subject: &'a Subject) -> &'a str {
+        match subject {
+            Subject::Model(model) => model,
+            Subject::Job(id) | Subject::Run(id) => self.0.get(id).map_or(OTHER, String::as_str),
+            Subject::Other => OTHER,
+        }
+    }
+}
+
+/// Returns the models of jobs. Each is read once, and kept in a file.
+async fn models(
+    session: &Session,
+    client: &Client,
+    folder: &Path,
+    spends: &[Spend],
+) -> HashMap<String, String> {
+    let path = folder.join("models.json");
+    let known = read_or_empty(&path).unwrap_or_default();
+    let mut models: HashMap<String, String> = serde_json::from_str(&known).unwrap_or_default();
+    let ids: HashSet<&str> = spends
+        .iter()
+        .filter_map(|spend| match &spend.subject {
+            Subject::Job(id) => Some(id.as_str()),
+            _ => None,
+        })
+        .collect();
+    let missing: Vec<_> = ids.into_iter().filter(|id| !models.contains_key(*id)).collect();
+    let reads =
+        missing.into_iter().map(|id| async move { (id, client.jobs().handle(id).get().await) });
+    let mut reads = stream::iter(reads).buffer_unordered(READS);
+    let (mut is_changed, mut failed) = (false, 0);
+    while let Some((id, job)) = reads.next().await {
+        match job {
+            Ok(job) => {
+                models.insert(id.to_owned(), job.model.unwrap_or_else(|| OTHER.to_owned()));
+                is_changed = true;
+            }
+            Err(_) => failed += 1,
+        }
+    }
+    if failed > 0 {
+        session.printer.warn(&format!("the models of {failed} jobs cannot be read"));
+    }
+    if is_changed && let Ok(json) = serde_json::to_vec(&models) {
+        // Without the file they are read again.
+        let _ = write_private(&path, &json);
+    }
+    models
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_days_times_and_times_ago() {
+        let now: Timestamp = "2026-11-24T10:30:00Z".parse().unwrap();
+        let zone = TimeZone::fixed(jiff::tz::offset(-5));
+        let rows = [
+            ("today", "2026-11-24T05:00:00Z"),
+            ("yesterday", "2026-11-23T05:00:00Z"),
+            ("7d", "2026-11-17T10:30:00Z"),
+            ("12h", "2026-11-23T22:30:00Z"),
+            ("2026-11-01", "2026-11-01T05:00:00Z"),
+            ("2026-11-01T12:00:00Z", "2026-11-01T12:00:00Z"),
+        ];
+        for (text, expected) in rows {
+            let found = moment("--since", text, now, &zone).unwrap();
+            assert_eq!(found.to_string(), expected, "{text}");
+        }
+        for text in ["", "-1d", "d", "soon", "2026-13-01", "9999999h"] {
+            assert!(moment("--since", text, now, &zone).is_err(), "{text}");
+        }
+    }
+}

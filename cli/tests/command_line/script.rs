@@ -1,0 +1,545 @@
+//! Scripts of commands, in `scripts/*.txt`. Each begins with a line `== what it shows`, and has a home
+//! folder and a mock of its own; `SCRIPT=part of that line` runs some of them only.
+//!
+//! `$ WORDS => EXIT CONDITIONS` runs `svc` as a user of the open surface would, `dev$` one of the developer
+//! surface, `both$` one of both, `bare$` one without configuration, `offered$` one with the variables that
+//! the mock prints. `NAME=VALUE` before it sets a variable of its environment, and `env NAME=VALUE` one for
+//! all lines below. Conditions may stand in the indented
+//! lines below. `"text"` is in standard error, `>"text"` in standard output; `!"text"` and `!>"text"` are
+//! not. `.path` is a field of standard output, which is JSON or lines of JSON, `err.path` one of the
+//! error in the last line of standard error, `out` and `err` are the texts, `lines` and `errors` the
+//! numbers of lines of output and of JSON errors; a word is the error's code.
+//!
+//! `start$ WORDS` (or `start dev$`) starts a command, `signal NAME` (INT is Ctrl-C) and `kill` stop it, and
+//! `end => EXIT CONDITIONS` waits for its end. `until LOOK-UP => CONDITIONS` waits for something to hold.
+//!
+//! `hint => EXIT CONDITIONS` runs the command that the errors of the last one named, as a user of both surfaces.
+//!
+//! `terminal$ WORDS` starts one on a terminal: `see TEXT` waits for its screen, `type TEXT` types, `enter
+//! TEXT` types a line, `ask PROMPT ANSWER` answers its next question, `hidden` waits until it hides what is typed, `terminate` sends SIGTERM, and
+//! `restored` is after its end. `tools$ mcp serve …` starts a server of tools until `close`; `call TOOL
+//! ARGUMENTS` and `request METHOD PARAMS` are look-ups with the exit code 1 for an error.
+//!
+//! A look-up has the conditions of an output without an exit code: `jobs`, `charges`, `ledger`,
+//! `requests [OPERATION]`, `faults` of the mock; `history`, `open` (its open entries); `ls FOLDER`,
+//! `cat FILE`; and `sent SERVER`, the requests to a server. A server is made by `serve NAME "200 OK" BODY`,
+//! or with its answers as indented lines `METHOD PATH "200 OK" BODY` (or `hang`: none), of which the first is taken whose
+//! method (or `*`) and part of a path fit; `<NAME>` is its URL, `<NAME-host>` and `HOST` in a body its host.
+//!
+//! The other steps: `submit VARIABLE PROMPT` (an image, whose job's id the variable is), `mock plan=free balance=1 speed=50 clock=manual jobs=10` (another mock), `fault
+//! OPERATION KIND [TIMES [RETRY-AFTER]]`, `delay OPERATION MILLISECONDS [TIMES]`, `no-faults`, `advance SECONDS`, `end-job
+//! ID STATUS`, `settle TOP-UP STATUS`, `pay TOP-UP`, `file NAME` with its lines below (`3x LINE` is three
+//! lines, with `#` their numbers from 0), `write NAME "text"`,
+//! `remove NAME`, `exists NAME`, `missing NAME`, `stdin "text"` for the next command, `sleep
+//! MILLISECONDS`, and `earlier-version [CREATED-AT]`: the newest entry of the history is left open, in
+//! the file of an earlier version.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use svc_mock_server::{DEVELOPER_API_KEY, Setup};
+use svc_sdk::contract::Plan;
+use svc_test_script::{Steps, Variables, at, check, parse, split, substitute};
+
+#[cfg(feature = "mcp")]
+use crate::mcp::McpSession;
+#[cfg(unix)]
+use crate::pty::Terminal;
+use crate::test_env::{
+    CommandOutput, FakeServer, RunningProcess, TestEnv, send_signal, sleep, start, wait_until,
+};
+
+/// Generates a test per file of scripts.
+macro_rules! scripts {
+    ($($(#[$attribute:meta])* $name:ident),+ $(,)?) => {
+        $(
+            $(#[$attribute])*
+            #[test]
+            fn $name() {
+                run_file(stringify!($name));
+            }
+        )+
+    };
+}
+
+scripts! {
+    accounts, batch, batch_journal, batch_messages, bulk, developer, doctor, environment, errors, files,
+    format, incomplete_answers, init,
+    #[cfg(feature = "jq")]
+    jq,
+    lists, logs,
+    #[cfg(feature = "mcp")]
+    mcp,
+    output, run, submits,
+    #[cfg(unix)]
+    terminal,
+    transfers, typing, unexpected_answers, unknown_outcomes, usage, waiting, webhook,
+}
+
+/// Runs all scripts of a file, and panics with the names of those that failed.
+fn run_file(name: &str) {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command_line/scripts");
+    let text = fs::read_to_string(format!("{folder}/{name}.txt")).unwrap();
+    let wanted = std::env::var("SCRIPT").unwrap_or_default();
+    let scripts = text.split("\n== ").map(|script| script.trim_start_matches("== "));
+    let scripts = scripts.filter_map(|script| script.split_once('\n'));
+    let scripts: Vec<_> = scripts.filter(|(title, _)| title.contains(&wanted)).collect();
+    let mut failed = Vec::new();
+    // They mostly wait, so that some run together.
+    for together in scripts.chunks(4) {
+        thread::scope(|scope| {
+            let spawn = |(title, script)| (title, scope.spawn(move || run_script(script)));
+            let running: Vec<_> = together.iter().copied().map(spawn).collect();
+            let ended = running.into_iter().map(|(title, thread)| (title, thread.join()));
+            failed.extend(ended.filter(|(_, end)| end.is_err()).map(|(title, _)| title));
+        });
+    }
+    assert!(failed.is_empty(), "{name}: {failed:#?}");
+}
+
+fn run_script(script: &str) {
+    let first = script.lines().find_map(|line| line.strip_prefix("mock "));
+    let env = TestEnv::with(first.map_or_else(|| setup(""), setup));
+    let mut variables = Variables::new();
+    for (name, value) in [
+        ("mock", env.mock.base_url()),
+        ("developer", env.mock.developer_base_url()),
+        ("mcp", env.mock.mcp_url()),
+        ("home", env.path("").to_str().unwrap().trim_end_matches('/')),
+    ] {
+        variables.insert(name.to_owned(), value.to_owned());
+    }
+    let commands = Commands {
+        env: &env,
+        variables: RefCell::default(),
+        servers: RefCell::default(),
+        running: RefCell::default(),
+        stdin: Cell::default(),
+        last_errors: RefCell::default(),
+        #[cfg(unix)]
+        terminal: RefCell::default(),
+        #[cfg(unix)]
+        answered: Cell::default(),
+        #[cfg(feature = "mcp")]
+        session: RefCell::default(),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(svc_test_script::run_script(&commands, variables, script));
+}
+
+/// Returns a mock's options.
+fn setup(options: &str) -> Setup {
+    let mut setup = Setup::default().speed("50".parse().unwrap());
+    let mut plan = Plan::Free;
+    for option in options.split_whitespace() {
+        setup = match option.split_once('=').unwrap() {
+            ("plan", name) => {
+                plan = name.parse().unwrap();
+                setup.plan(plan.clone())
+            }
+            ("jobs", count) => setup.concurrent_jobs(plan.clone(), count.parse().unwrap()),
+            ("balance", amount) => setup.balance(amount.parse().unwrap()),
+            ("speed", speed) => setup.speed(speed.parse().unwrap()),
+            ("clock", "manual") => setup.clock_manual(),
+            _ => panic!("no option of the mock: {option}"),
+        };
+    }
+    setup
+}
+
+/// How a command is started that does not end at once.
+const HOW: [&str; 3] = ["start", "terminal", "tools"];
+
+/// What the steps of a script use.
+struct Commands<'e> {
+    env: &'e TestEnv,
+    /// The environment of the commands.
+    variables: RefCell<BTreeMap<String, String>>,
+    servers: RefCell<BTreeMap<String, FakeServer>>,
+    running: RefCell<Option<RunningProcess>>,
+    stdin: Cell<Option<String>>,
+    #[cfg(unix)]
+    terminal: RefCell<Option<Terminal>>,
+    /// How much of the terminal's output was answered.
+    #[cfg(unix)]
+    answered: Cell<usize>,
+    #[cfg(feature = "mcp")]
+    session: RefCell<Option<McpSession>>,
+    /// The standard error of the last command.
+    last_errors: RefCell<String>,
+}
+
+impl Steps for Commands<'_> {
+    async fn run(&self, step: &str, block: &[String], variables: &mut Variables) -> Option<String> {
+        let (words, conditions) = step.split_once(" => ").unwrap_or((step, ""));
+        let all: Vec<&str> = std::iter::once(conditions)
+            .chain(block.iter().map(String::as_str))
+            .flat_map(|line| split(line, ' '))
+            .collect();
+        if let Some((variables_and_surface, command)) = words.split_once("$ ") {
+            let mut command = self.command(variables_and_surface, command);
+            let how = variables_and_surface.split(' ').find(|word| HOW.contains(word));
+            match how {
+                Some("start") => {
+                    *self.running.borrow_mut() = Some(start(&mut command));
+                    return None;
+                }
+                #[cfg(unix)]
+                Some("terminal") => {
+                    self.start_on_terminal(command);
+                    return None;
+                }
+                #[cfg(feature = "mcp")]
+                Some("tools") => {
+                    *self.session.borrow_mut() = Some(McpSession::start(command));
+                    return None;
+                }
+                _ => {}
+            }
+            let output = self.output(&mut command);
+            self.last_errors.borrow_mut().clone_from(&output.err);
+            return difference(step, &output, &all, variables);
+        }
+        let parts = split(words, ' ');
+        if let ["until", ..] = parts[..] {
+            wait_until(step, || {
+                let output = self.look_up(&parts[1..]).unwrap_or_else(|| panic!("{step}"));
+                difference(step, &output, &all, &mut variables.clone()).is_none()
+            });
+            return None;
+        }
+        if let ["hint"] = parts[..] {
+            let errors = self.last_errors.take();
+            let (_, command) = errors.rsplit_once("svc ").expect("a command in the errors");
+            let output = self.output(&mut self.command("both", command.trim()));
+            self.last_errors.borrow_mut().clone_from(&output.err);
+            return difference(step, &output, &all, variables);
+        }
+        if let ["end"] = parts[..] {
+            return difference(step, &self.end(), &all, variables);
+        }
+        if let Some(output) = self.look_up(&parts) {
+            return difference(step, &output, &all, variables);
+        }
+        self.act(step, &parts, block, variables);
+        None
+    }
+}
+
+impl Commands<'_> {
+    /// Creates a command from what stands before `$ `, variables and a surface, and its words.
+    fn command(&self, before: &str, words: &str) -> Command {
+        let mut before = shell_words::split(before).unwrap();
+        before.retain(|word| !HOW.contains(&word.as_str()));
+        let surface = before.pop_if(|word| !word.contains('=')).unwrap_or_default();
+        let mut command = match surface.as_str() {
+            "" => self.env.open_surface(words),
+            "dev" => self.env.developer_surface(words),
+            "both" => {
+                let mut command = self.env.open_surface(words);
+                command
+                    .env("SVC_DEVELOPER_BASE_URL", self.env.mock.developer_base_url())
+                    .env("SVC_DEVELOPER_API_KEY", DEVELOPER_API_KEY)
+                    .env("SVC_FIRST_PARTY_OWNER", "studio");
+                command
+            }
+            "bare" => self.env.unconfigured(words),
+            "offered" => {
+                let mut command = self.env.unconfigured(words);
+                command.envs(self.env.mock.environment());
+                command
+            }
+            other => panic!("no surface is called {other}"),
+        };
+        let variables = before.iter().map(|word| word.split_once('=').unwrap());
+        command.envs(&*self.variables.borrow()).envs(variables);
+        command
+    }
+
+    fn output(&self, command: &mut Command) -> CommandOutput {
+        let Some(text) = self.stdin.take() else { return CommandOutput::of(command) };
+        let mut running = start(command.stdin(Stdio::piped()));
+        let mut stdin = running.0.stdin.take().unwrap();
+        // A command may end before it has read everything.
+        let _ = stdin.write_all(text.as_bytes());
+        drop(stdin);
+        running.end()
+    }
+
+    /// Returns what a look-up finds, as an output.
+    fn look_up(&self, words: &[&str]) -> Option<CommandOutput> {
+        let mock = &self.env.mock;
+        let found = match words {
+            ["jobs"] => json!(mock.jobs()),
+            ["charges"] => json!(self.env.charge_count()),
+            ["ledger"] => mock.ledger()["data"].clone(),
+            ["requests"] => json!(mock.requests(0)),
+            ["requests", operation] => json!(self.env.requests(operation)),
+            ["faults"] => json!(mock.faults()),
+            ["history"] => json!(self.env.history("--all")),
+            ["open"] => json!(self.env.open_intents()),
+            ["ls", folder] => {
+                let files = fs::read_dir(self.env.path(folder)).into_iter().flatten();
+                let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+                let mut names: Vec<_> = names.collect();
+                names.sort();
+                json!(names)
+            }
+            ["cat", name] => {
+                let bytes = fs::read(self.env.path(name)).unwrap_or_default();
+                let out = String::from_utf8_lossy(&bytes).into_owned();
+                return Some(CommandOutput { code: None, out, err: String::new() });
+            }
+            #[cfg(feature = "mcp")]
+            ["call", tool, arguments] => {
+                let params = json!({"name": tool, "arguments": parse(arguments)});
+                return self.session.borrow_mut().as_mut()?.output("tools/call", params).into();
+            }
+            #[cfg(feature = "mcp")]
+            ["request", method, params] => {
+                return self.session.borrow_mut().as_mut()?.output(method, parse(params)).into();
+            }
+            ["sent", server] => self.servers.borrow()[*server].sent(),
+            _ => return None,
+        };
+        Some(CommandOutput { code: None, out: found.to_string(), err: String::new() })
+    }
+
+    /// Runs a step without an outcome.
+    fn act(&self, step: &str, words: &[&str], block: &[String], variables: &mut Variables) {
+        let mock = &self.env.mock;
+        match words {
+            ["mock", ..] => {}
+            ["env", pair] => {
+                let (name, value) = pair.split_once('=').unwrap();
+                self.variables.borrow_mut().insert(name.to_owned(), value.to_owned());
+            }
+            ["submit", variable, prompt] => {
+                variables.insert((*variable).to_owned(), self.env.submit_image(&text_of(prompt)));
+            }
+            ["stdin", text] => self.stdin.set(Some(text_of(text))),
+            ["signal", name] => {
+                send_signal(self.running.borrow().as_ref().expect("a command"), name)
+            }
+            ["kill"] => drop(self.running.take().expect("a command that was started")),
+            #[cfg(feature = "mcp")]
+            ["close"] => self.session.take().expect("a server of tools").close(),
+            #[cfg(unix)]
+            ["see" | "type" | "enter" | "hidden" | "restored" | "terminate" | "ask", ..] => {
+                self.act_on_terminal(words);
+            }
+            ["sleep", milliseconds] => sleep(Duration::from_millis(number(milliseconds))),
+            ["fault", operation, kind, more @ ..] => {
+                let more: Vec<_> = more.iter().map(|word| number(word)).collect();
+                let times = more.first().copied().unwrap_or(1);
+                let retry_after = more.get(1).copied().unwrap_or_default();
+                self.env.add_fault_with(operation, kind, times, retry_after);
+            }
+            ["delay", operation, milliseconds, times @ ..] => {
+                let times = times.first().map_or(1, |times| number(times));
+                self.env.add_delay(operation, number(milliseconds), times);
+            }
+            ["no-faults"] => mock.clear_faults(),
+            ["advance", seconds] => {
+                mock.advance(Duration::from_secs(number(seconds))).unwrap();
+            }
+            ["end-job", id, status] => {
+                drop(mock.end_job(id, status.parse().unwrap(), None).unwrap());
+            }
+            ["settle", id, status] => drop(mock.settle_top_up(id, (*status).into()).unwrap()),
+            ["pay", id] => drop(mock.pay_top_up(id).unwrap()),
+            ["file", name] => self.write(name, &lines_of(block)),
+            ["write", name, text] => self.write(name, &text_of(text)),
+            ["remove", name] => {
+                let path = self.env.path(name);
+                if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
+                    .unwrap();
+            }
+            ["exists", name] => assert!(self.env.path(name).exists(), "{step}"),
+            ["missing", name] => assert!(!self.env.path(name).exists(), "{step}"),
+            ["serve", name, answer @ ..] => {
+                let server = match answer {
+                    ["hang"] => FakeServer::silent(),
+                    [status, body] => FakeServer::answering(&text_of(status), &text_of(body)),
+                    _ => by_rules(block),
+                };
+                let host = server.url.replace("http://", "");
+                variables.insert(format!("{name}-host"), host);
+                variables.insert((*name).to_owned(), server.url.clone());
+                self.servers.borrow_mut().insert((*name).to_owned(), server);
+            }
+            ["answer", server, status, body] => {
+                self.servers.borrow()[*server].answer(&text_of(status), &text_of(body));
+            }
+            ["earlier-version", created_at @ ..] => {
+                let mut entry = self.env.history("--all").remove(0);
+                if let [created_at] = created_at {
+                    entry["created_at"] = (*created_at).into();
+                }
+                self.env.leave_to_an_earlier_version(entry);
+            }
+            _ => panic!("no such step: {step}"),
+        }
+    }
+
+    /// Waits for the end of the command that was started.
+    fn end(&self) -> CommandOutput {
+        #[cfg(unix)]
+        if self.running.borrow().is_none()
+            && let Some(terminal) = self.terminal.borrow_mut().as_mut()
+        {
+            return terminal.end();
+        }
+        self.running.take().expect("a command that was started").end()
+    }
+
+    #[cfg(unix)]
+    fn start_on_terminal(&self, mut command: Command) {
+        command.env("TERM", "xterm-256color");
+        self.answered.set(0);
+        *self.terminal.borrow_mut() = Some(Terminal::start(command, 200));
+    }
+
+    #[cfg(unix)]
+    fn act_on_terminal(&self, words: &[&str]) {
+        let mut terminal = self.terminal.borrow_mut();
+        let terminal = terminal.as_mut().expect("a command on a terminal");
+        match words {
+            ["see", text] => terminal.wait_for(&text_of(text)),
+            ["type", text] => terminal.type_text(&text_of(text)),
+            ["enter", line] => terminal.type_text(&format!("{}\n", text_of(line))),
+            ["hidden"] => terminal.wait_for_hidden_input(),
+            ["restored"] => assert!(terminal.is_restored()),
+            ["terminate"] => terminal.terminate(),
+            ["ask", prompt, answer] => {
+                let prompt = text_of(prompt);
+                // A prompt is written again when it is answered.
+                let seen = self.answered.get();
+                self.answered.set(seen + terminal.wait_for_output(&prompt, seen));
+                if prompt.starts_with("API key") {
+                    terminal.wait_for_hidden_input();
+                }
+                terminal.type_text(&format!("{}\n", text_of(answer)));
+            }
+            _ => panic!("no such step: {words:?}"),
+        }
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.env.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+/// Returns a server that answers with the first line whose method and part of a path fit.
+fn by_rules(lines: &[String]) -> FakeServer {
+    let rules: Vec<[String; 4]> = lines
+        .iter()
+        .map(|line| match split(line, ' ')[..] {
+            [method, path, status, body] => {
+                [method.to_owned(), path.to_owned(), text_of(status), text_of(body)]
+            }
+            _ => panic!("no answer of a server: {line}"),
+        })
+        .collect();
+    FakeServer::answering_requests(move |request| {
+        let mut words = request.split(' ');
+        let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let fits = |rule: &&[String; 4]| {
+            (rule[0] == "*" || rule[0] == method) && path.contains(rule[1].as_str())
+        };
+        let found = rules.iter().find(fits).map(|[_, _, status, body]| (status, body));
+        let (status, body) = found.unwrap_or_else(|| panic!("no answer to {method} {path}"));
+        let host = request.lines().find_map(|line| {
+            let (name, value) = line.split_once(": ")?;
+            name.eq_ignore_ascii_case("host").then(|| value.trim().to_owned())
+        });
+        (status.clone(), body.replace("HOST", &host.unwrap_or_default()))
+    })
+}
+
+/// Returns the text of a file: lines, of which `3x LINE` stands for three, with their numbers for `#`.
+fn lines_of(block: &[String]) -> String {
+    let repeated = |line: &String| {
+        let (count, rest) = line.split_once("x ")?;
+        let count: u32 = count.parse().ok()?;
+        Some((0..count).map(|number| rest.replace('#', &number.to_string()) + "\n").collect())
+    };
+    block.iter().map(|line| repeated(line).unwrap_or_else(|| format!("{line}\n"))).collect()
+}
+
+fn number(word: &str) -> u64 {
+    word.parse().unwrap_or_else(|_| panic!("not a number: {word}"))
+}
+
+/// Returns a text that may be in quotes.
+fn text_of(word: &str) -> String {
+    if word.starts_with('"') { svc_test_script::word(&parse(word)) } else { word.to_owned() }
+}
+
+/// Returns what an output has instead of what the conditions say.
+fn difference(
+    step: &str,
+    output: &CommandOutput,
+    conditions: &[&str],
+    variables: &mut Variables,
+) -> Option<String> {
+    let mut wrong = String::new();
+    for condition in conditions {
+        let condition = &substitute(condition, variables);
+        if let Some(difference) = difference_of(output, condition, variables) {
+            wrong += &format!("\n  not {condition}, but {difference}");
+        }
+    }
+    let CommandOutput { code, out, err } = output;
+    (!wrong.is_empty())
+        .then(|| format!("{step}{wrong}\nexit: {code:?}\nstdout: {out:.3000}\nstderr: {err:.3000}"))
+}
+
+fn difference_of(
+    output: &CommandOutput,
+    condition: &str,
+    variables: &mut Variables,
+) -> Option<String> {
+    if let Ok(code) = condition.parse::<i32>() {
+        return (output.code != Some(code)).then(|| format!("{:?}", output.code));
+    }
+    let (is_absent, rest) = condition.strip_prefix('!').map_or((false, condition), |it| (true, it));
+    let (stream, text) =
+        rest.strip_prefix('>').map_or((&output.err, rest), |text| (&output.out, text));
+    if text.starts_with('"') {
+        let is_there = stream.contains(&text_of(text));
+        return (is_there == is_absent).then(|| "what is below".to_owned());
+    }
+    let error = || {
+        let last = output.err.lines().last().unwrap_or_default();
+        serde_json::from_str::<Value>(last).map_or(Value::Null, |mut line| line["error"].take())
+    };
+    if !condition.contains('=') && !is_absent {
+        let code = error()["code"].take();
+        return (code != condition).then(|| code.to_string());
+    }
+    check(condition, variables, |left| match left {
+        "out" => Some(Value::from(output.out.as_str())),
+        "err" => Some(Value::from(output.err.as_str())),
+        "lines" => Some(json!(output.out.lines().count())),
+        "errors" => Some(json!(output.err.lines().filter(|line| line.starts_with('{')).count())),
+        _ => match left.strip_prefix("err.") {
+            Some(path) => at(&error(), path),
+            None => at(&json_of(&output.out), left.strip_prefix('.').unwrap_or(left)),
+        },
+    })
+}
+
+/// Returns an output as JSON: a value, or an array of the values of its lines.
+fn json_of(out: &str) -> Value {
+    let lines = || out.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
+    serde_json::from_str(out).or_else(|_| lines().map(Value::from)).unwrap_or(Value::Null)
+}
