@@ -119,6 +119,7 @@ impl RequestLog {
     }
 
     /// Returns the stored requests, oldest first.
+    #[cfg(feature = "dashboard")]
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &LoggedRequest> {
         self.entries.iter().map(|entry| &**entry)
     }
