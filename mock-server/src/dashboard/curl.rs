@@ -18,20 +18,20 @@ const OMITTED_HEADERS: [&str; 7] = [
 /// Returns the command that sends a request of the request log again. `secret` is the key that the
 /// request was sent with, whose headers are redacted.
 pub(super) fn command(base: &str, request: &Value, secret: Option<&str>) -> String {
-    let method = text(request, &["method"]);
-    let body = text(request, &["request", "body"]);
+    let method = text(request, "/method");
+    let body = text(request, "/request/body");
     let mut parts = vec!["curl -sS".to_owned()];
     if method == "HEAD" {
         parts.push("--head".to_owned());
     } else if method != if body.is_empty() { "GET" } else { "POST" } {
         parts.push(format!("-X {method}"));
     }
-    let path = text(request, &["path"]);
+    let path = text(request, "/path");
     if path.contains(['[', ']', '{', '}']) {
         parts.push("--globoff".to_owned());
     }
     parts.push(quote(&format!("{base}{path}")));
-    let headers = fields(request, &["headers"]);
+    let headers = fields(request, "/headers");
     if !body.is_empty() && !headers.iter().any(|(name, _)| name == "content-type") {
         // Otherwise curl sends that of a form.
         parts.push("-H 'content-type:'".to_owned());

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, Operation};
 
 use super::page::{View, page};
-use super::parts::{action, link};
+use super::parts::{action, link, problem, table};
 use super::values::{at, text};
 use crate::engine::FaultTarget;
 use crate::service::Service;
@@ -33,61 +33,45 @@ const KINDS: [(&str, &str); 15] = [
 /// `GET /dashboard/faults`.
 pub(super) async fn view(State(service): State<Service>) -> Markup {
     let faults = service.read(|state| json!(state.simulator.faults()));
-    let faults = faults.as_array().cloned().unwrap_or_default();
+    let faults = faults.as_array().map_or(&[][..], Vec::as_slice);
+    let columns = [("Kind", ""), ("Requests", ""), ("Left", ""), ("Options", "wide")];
     let content = html! {
         h2 { "Active rules" }
         @if faults.is_empty() {
             p.empty { "No faults: every request is handled as the service would." }
         } @else {
-            (rules(&faults))
+            (table("Active rules", &columns, &html! { @for fault in faults { (rule_of(fault)) } }))
             (action("DELETE /faults", "Remove all faults", "All faults are removed."))
         }
-        p { a href=(link("/dashboard/requests", &[("show", "errors")])) { "Requests that failed" } }
+        p { a href=(link(View::Requests.path(), &[("show", "errors")])) { "Requests that failed" } }
         h2 { "Add a rule" }
         p { "The next requests that match fail, in the order of the rules." }
         (form())
     };
-    page(&service, View::Faults, "", false, content)
+    page(&service, View::Faults, "", &content)
 }
 
-fn rules(faults: &[Value]) -> Markup {
-    html! {
-        table.rows {
-            caption.hidden { "Active rules" }
-            thead { tr { th scope="col" { "Kind" } th scope="col" { "Requests" } th scope="col" { "Left" } th.wide scope="col" { "Options" } } }
-            tbody {
-                @for fault in faults {
-                    tr {
-                        td {
-                            span.mono { (text(fault, &["kind"])) }
-                            div.muted.mono { (text(fault, &["code"])) }
-                        }
-                        td { (or(text(fault, &["surface"]), "any surface")) ", " (or(text(fault, &["operation"]), "any operation")) }
-                        td { (left(fault)) }
-                        td.wide { (options(fault)) }
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn or<'t>(text: &'t str, otherwise: &'t str) -> &'t str {
-    if text.is_empty() { otherwise } else { text }
-}
-
-fn left(fault: &Value) -> String {
-    match (at(fault, &["times"]), at(fault, &["probability"])) {
+fn rule_of(fault: &Value) -> Markup {
+    let or = |path, otherwise| match text(fault, path) {
+        "" => otherwise,
+        text => text,
+    };
+    let left = match (at(fault, "/times"), at(fault, "/probability")) {
         (Some(times), _) => format!("{times} ×"),
         (None, Some(_)) => "unlimited".to_owned(),
         (None, None) => "1 ×".to_owned(),
+    };
+    let options = ["probability", "retry_after_seconds", "delay_ms"];
+    let options = options.map(|name| Some(format!("{name} {}", fault.get(name)?)));
+    let options: Vec<_> = options.into_iter().flatten().collect();
+    html! {
+        tr {
+            td { span.mono { (text(fault, "/kind")) } div.muted.mono { (text(fault, "/code")) } }
+            td { (or("/surface", "any surface")) ", " (or("/operation", "any operation")) }
+            td { (left) }
+            td.wide { (options.join(", ")) }
+        }
     }
-}
-
-fn options(fault: &Value) -> String {
-    let names = ["probability", "retry_after_seconds", "delay_ms"];
-    let set = names.into_iter().filter_map(|name| Some(format!("{name} {}", at(fault, &[name])?)));
-    set.collect::<Vec<_>>().join(", ")
 }
 
 fn form() -> Markup {
@@ -95,7 +79,7 @@ fn form() -> Markup {
     let media = [FaultTarget::Artifact, FaultTarget::Checkout];
     let operations = operations.chain(media.map(FaultTarget::name));
     html! {
-        form.fields data-keep data-send="POST /faults" data-done="The fault is active." {
+        form.fields data-send="POST /faults" data-done="The fault is active." {
             label { "Kind"
                 select name="kind" {
                     @for (kind, effect) in KINDS { option value=(kind) { (kind) " – " (effect) } }
@@ -119,7 +103,7 @@ fn form() -> Markup {
             label { "Delay in milliseconds" input type="number" name="delay_ms" min="0"; }
             datalist #operations { @for operation in operations { option value=(operation) {} } }
             datalist #codes { @for code in ErrorCode::KNOWN { option value=(code.as_str()) {} } }
-            div.buttons { button.primary type="submit" { "Add the rule" } span.problem role="alert" {} }
+            div.buttons { button.primary type="submit" { "Add the rule" } (problem()) }
         }
     }
 }

@@ -9,9 +9,11 @@ use serde_json::Value;
 use svc_sdk::contract::{JobStatus, RunStatus};
 
 use super::job_details;
-use super::page::{View, page};
-use super::parts::{code as code_of, link, parse_time, search_form, status, time};
-use super::values::{at, id_of, kind_of, text};
+use super::page::{View, columns, page};
+use super::parts::{
+    code as code_of, link, parse_time, prose, row_link, search_form, status, table, time,
+};
+use super::values::{id_of, kind_of, text};
 use crate::service::Service;
 
 /// The maximum number of rows.
@@ -29,29 +31,25 @@ pub(super) struct JobSelection {
 }
 
 /// `GET /dashboard/jobs`.
-pub(super) async fn list(State(service): State<Service>, query: Query<JobSelection>) -> Markup {
-    let Query(selection) = query;
-    let content = html! { div.columns { (list_of(&service, &selection, "")) } };
-    page(&service, View::Jobs, "", false, content)
+pub(super) async fn list(
+    State(service): State<Service>,
+    Query(selection): Query<JobSelection>,
+) -> Markup {
+    let list = list_of(&service, &selection, "");
+    page(&service, View::Jobs, "", &columns(&list, None))
 }
 
 /// `GET /dashboard/jobs/{id}`.
 pub(super) async fn details(
     State(service): State<Service>,
     Path(id): Path<String>,
-    query: Query<JobSelection>,
+    Query(selection): Query<JobSelection>,
 ) -> Markup {
-    let Query(selection) = query;
-    let content = html! {
-        div.columns {
-            (list_of(&service, &selection, &id))
-            section.details aria-label="Job or run" {
-                a.back href=(selection.link(View::Jobs.path())) data-close { "Close" }
-                (job_details::details(&service, &id))
-            }
-        }
-    };
-    page(&service, View::Jobs, &id, true, content)
+    let list = list_of(&service, &selection, &id);
+    let close = selection.link(View::Jobs.path());
+    let details = job_details::details(&service, &id);
+    let content = columns(&list, Some(("Job or run", &close, details)));
+    page(&service, View::Jobs, &id, &content)
 }
 
 impl JobSelection {
@@ -86,70 +84,46 @@ fn list_of(service: &Service, selection: &JobSelection, selected: &str) -> Marku
         (jobs, runs, simulator.is_without_jobs())
     });
     rows.extend(runs);
-    rows.sort_by_cached_key(|row| Reverse(parse_time(text(row, &["created_at"]))));
+    rows.sort_by_cached_key(|row| Reverse(parse_time(text(row, "/created_at"))));
     rows.truncate(MAX_ROWS);
+    let columns = [("Created", ""), ("Job or run", ""), ("Status", ""), ("Workspace", "wide")];
+    let shows =
+        [("", "All"), ("active", "Active"), ("failed", "Failed"), ("completed", "Completed")];
     html! {
         section.list aria-label="All jobs and runs" {
-            (filters(selection))
+            (search_form(View::Jobs, "ID, type, model, workspace…", &selection.q, &shows, &selection.show))
             @if rows.is_empty() && is_empty {
-                p.empty {
-                    "No jobs or runs yet. " a href="/dashboard/requests" { "Requests" }
-                    " has a command that submits one."
-                }
+                p.empty { (prose("No jobs or runs yet. [Requests] has a command that submits one.")) }
             } @else if rows.is_empty() {
                 p.empty { "Nothing matches. " a href=(View::Jobs.path()) { "Show all" } }
             } @else {
-                table.rows {
-                    caption.hidden { "Jobs and runs, newest first" }
-                    thead {
-                        tr {
-                            th scope="col" { "Created" }
-                            th scope="col" { "Job or run" }
-                            th scope="col" { "Status" }
-                            th.wide scope="col" { "Workspace" }
-                        }
-                    }
-                    tbody { @for row in &rows { (row_of(row, selection, selected)) } }
-                }
+                (table("Jobs and runs, newest first", &columns, &html! {
+                    @for row in &rows { (row_of(row, selection, selected)) }
+                }))
             }
         }
     }
 }
 
-fn filters(selection: &JobSelection) -> Markup {
-    let shows =
-        [("", "All"), ("active", "Active"), ("failed", "Failed"), ("completed", "Completed")];
-    search_form(
-        View::Jobs.path(),
-        "Search jobs and runs",
-        "ID, type, model, workspace…",
-        &selection.q,
-        &shows,
-        &selection.show,
-    )
-}
-
 fn row_of(item: &Value, selection: &JobSelection, selected: &str) -> Markup {
     let id = id_of(item);
+    let is_selected = id == selected;
     let (kind, subject) = kind_of(item);
-    let code = text(item, &["error", "code"]);
-    let webhook = at(item, &["webhook_delivery"]).map(|delivery| text(delivery, &["status"]));
+    let webhook = text(item, "/webhook_delivery/status");
+    let href = selection.link(&format!("{}/{id}", View::Jobs.path()));
     html! {
-        tr data-key=(id) class=[(id == selected).then_some("selected")] {
-            td { (time(text(item, &["created_at"]))) }
+        tr data-key=(id) class=[is_selected.then_some("selected")] {
+            td { (time(text(item, "/created_at"))) }
             td {
-                a.row href=(selection.link(&format!("/dashboard/jobs/{id}")))
-                    aria-current=[(id == selected).then_some("true")] {
-                    (kind) " " span.muted { (subject) }
-                }
+                (row_link(&href, is_selected, &html! { (kind) " " span.muted { (subject) } }))
                 div.muted.mono { (id) }
             }
             td {
-                (status(text(item, &["status"])))
-                @if !code.is_empty() { (code_of(code)) }
-                @if let Some(webhook) = webhook { div.muted { "webhook " (webhook) } }
+                (status(text(item, "/status")))
+                (code_of(text(item, "/error/code")))
+                @if !webhook.is_empty() { div.muted { "webhook " (webhook) } }
             }
-            td.wide.mono { (text(item, &["workspace"])) }
+            td.wide.mono { (text(item, "/workspace")) }
         }
     }
 }

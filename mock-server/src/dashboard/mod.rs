@@ -5,17 +5,16 @@
 //! page again when the event stream reports a change, and write through the control API.
 
 mod advice;
-mod assets;
 mod clock;
 mod curl;
 mod events;
 mod faults;
+mod files;
 mod job_details;
 mod jobs;
 mod json_text;
 mod keys;
 mod limits;
-mod media;
 mod money;
 mod page;
 mod parts;
@@ -30,8 +29,7 @@ use axum::body::Body;
 use axum::http::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use axum::response::IntoResponse;
+use axum::http::{HeaderName, HeaderValue, Method, Request, Response};
 use axum::routing::get;
 use tower_service::Service as _;
 
@@ -67,8 +65,8 @@ impl Dashboard {
             .route("/dashboard/keys", get(keys::view))
             .route("/dashboard", get(requests::list))
             .route("/dashboard/state", get(state::view))
-            .route("/dashboard/media/{file}", get(media::file))
-            .route("/dashboard/assets/{name}", get(assets::file))
+            .route("/dashboard/media/{file}", get(files::artifact))
+            .route("/dashboard/assets/{name}", get(files::asset))
             .fallback(page::not_found)
             .with_state(service.clone());
         Self { service, router }
@@ -118,10 +116,6 @@ fn accepts_html<B>(request: &Request<B>) -> bool {
     let accepted = request.headers().get_all(ACCEPT).into_iter();
     let mut accepted = accepted.filter_map(|value| value.to_str().ok());
     accepted.any(|value| value.contains("text/html"))
-}
-
-fn plain(status: StatusCode, text: &'static str) -> axum::response::Response {
-    (status, text).into_response()
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Parts that several views have.
 
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 use serde_json::Value;
 use url::form_urlencoded::Serializer;
 
+use super::page::View;
 use super::values::text;
 use crate::engine::Time;
 
@@ -16,22 +17,6 @@ pub(super) fn time(iso: &str) -> Markup {
     }
 }
 
-/// Shortens `2026-01-02T03:04:05.678901Z` to `03:04:05.678`.
-fn short_time(iso: &str) -> String {
-    let time = iso.split_once('T').map_or(iso, |(_, time)| time);
-    let time = time.trim_end_matches('Z');
-    let (seconds, fraction) = time.split_once('.').unwrap_or((time, ""));
-    let millis: String = fraction.chars().chain("000".chars()).take(3).collect();
-    format!("{seconds}.{millis}")
-}
-
-/// Parses a time that the control API shows.
-pub(super) fn parse_time(iso: &str) -> Option<Time> {
-    let time: jiff::Timestamp = iso.parse().ok()?;
-    let micros = u64::try_from(time.as_microsecond()).ok()?;
-    Some(Time::from_micros(micros))
-}
-
 pub(super) fn date_time(iso: &str) -> Markup {
     let date = iso.split_once('T').map_or("", |(date, _)| date);
     html! {
@@ -41,8 +26,23 @@ pub(super) fn date_time(iso: &str) -> Markup {
     }
 }
 
+/// Shortens `2026-01-02T03:04:05.678901Z` to `03:04:05.678`.
+fn short_time(iso: &str) -> String {
+    let time = iso.split_once('T').map_or(iso, |(_, time)| time);
+    let time = time.trim_end_matches('Z');
+    let (seconds, fraction) = time.split_once('.').unwrap_or((time, ""));
+    format!("{seconds}.{:0<3.3}", fraction)
+}
+
+/// Parses a time that the control API shows.
+pub(super) fn parse_time(iso: &str) -> Option<Time> {
+    let time: jiff::Timestamp = iso.parse().ok()?;
+    let micros = u64::try_from(time.as_microsecond()).ok()?;
+    Some(Time::from_micros(micros))
+}
+
 /// Returns an amount of dollars without superfluous zeros: `0.7035`, `100.00`.
-pub(super) fn usd(value: &Value, path: &[&str]) -> String {
+pub(super) fn usd(value: &Value, path: &str) -> String {
     let amount = text(value, path);
     let Some((whole, fraction)) = amount.split_once('.') else { return amount.to_owned() };
     let fraction = fraction.trim_end_matches('0');
@@ -61,67 +61,53 @@ pub(super) fn duration(millis: Option<f64>) -> String {
 /// Returns an error code, which may be broken into lines at its underscores.
 pub(super) fn code(code: &str) -> Markup {
     html! {
-        div.muted.code {
-            @for (index, word) in code.split('_').enumerate() {
-                @if index > 0 { "_" wbr; }
-                (word)
+        @if !code.is_empty() {
+            div.muted.code {
+                @for (index, word) in code.split('_').enumerate() {
+                    @if index > 0 { "_" wbr; }
+                    (word)
+                }
             }
         }
     }
 }
 
-/// The colour of a badge. The text of the badge says the same.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Tone {
-    Good,
-    Bad,
-    Warning,
-    Active,
-    Neutral,
-}
-
-pub(super) fn badge(tone: Tone, text: &str) -> Markup {
-    let class = match tone {
-        Tone::Good => "badge good",
-        Tone::Bad => "badge bad",
-        Tone::Warning => "badge warning",
-        Tone::Active => "badge active",
-        Tone::Neutral => "badge neutral",
-    };
-    html! { span class=(class) { (text) } }
+/// Returns a badge, whose colour says the same as its text.
+pub(super) fn badge(tone: &str, text: impl Render) -> Markup {
+    html! { span.badge.(tone) { (text) } }
 }
 
 /// Returns a badge for the status of a job, run, delivery or top-up.
 pub(super) fn status(status: &str) -> Markup {
     let tone = match status {
-        "completed" | "delivered" | "paid" => Tone::Good,
-        "failed" | "exhausted" | "expired" => Tone::Bad,
-        "retrying" | "pending" | "skipped" => Tone::Warning,
-        "queued" | "processing" | "running" => Tone::Active,
-        _ => Tone::Neutral,
+        "completed" | "delivered" | "paid" => "good",
+        "failed" | "exhausted" | "expired" => "bad",
+        "retrying" | "pending" | "skipped" => "warning",
+        "queued" | "processing" | "running" => "active",
+        _ => "neutral",
     };
     badge(tone, status)
 }
 
-/// Returns a badge for an HTTP status, or for a missing response.
-pub(super) fn http_status(status: Option<u64>) -> Markup {
-    match status {
-        None => badge(Tone::Bad, "closed"),
+/// Returns a badge for the HTTP status at a path, or for a missing response.
+pub(super) fn http_status(value: &Value, path: &str, missing: &str) -> Markup {
+    match value.pointer(path).and_then(Value::as_u64) {
+        None => badge("bad", missing),
         Some(status) => {
             let tone = match status {
-                200..300 => Tone::Good,
-                300..400 => Tone::Neutral,
-                429 | 503 => Tone::Warning,
-                _ => Tone::Bad,
+                200..300 => "good",
+                300..400 => "neutral",
+                429 | 503 => "warning",
+                _ => "bad",
             };
-            badge(tone, &status.to_string())
+            badge(tone, status)
         }
     }
 }
 
 /// Returns a link to the job or run with an id.
 pub(super) fn subject_link(id: &str) -> Markup {
-    html! { a.mono href={ "/dashboard/jobs/" (id) } { (id) } }
+    html! { a.mono href={ (View::Jobs.path()) "/" (id) } { (id) } }
 }
 
 /// Returns a path with query parameters; those without a value are left out.
@@ -136,19 +122,57 @@ pub(super) fn link(path: &str, parameters: &[(&str, &str)]) -> String {
     }
 }
 
+/// Returns a text in which backticks mark code, and brackets the name of a view to link to.
+pub(super) fn prose(text: &str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } }
+            @else {
+                @for part in part.split_inclusive(']') {
+                    @match part.strip_suffix(']').and_then(|part| part.rsplit_once('[')) {
+                        Some((before, name)) => { (before) (View::link(name)) },
+                        None => (part),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns a table. Its columns have a name and, unless it is empty, a class.
+pub(super) fn table(caption: &str, columns: &[(&str, &str)], rows: &Markup) -> Markup {
+    html! {
+        table.rows {
+            caption.hidden { (caption) }
+            thead {
+                tr {
+                    @for (name, class) in columns {
+                        th scope="col" class=[(!class.is_empty()).then_some(class)] { (name) }
+                    }
+                }
+            }
+            tbody { (rows) }
+        }
+    }
+}
+
+/// Returns the cell of a row that links to its details.
+pub(super) fn row_link(href: &str, is_selected: bool, content: &Markup) -> Markup {
+    html! { a.row href=(href) aria-current=[is_selected.then_some("true")] { (content) } }
+}
+
 /// Returns the form that searches a list, and chooses which of its rows are shown: pairs of the value
 /// in the URL and the label.
 pub(super) fn search_form(
-    path: &str,
-    label: &str,
+    view: View,
     placeholder: &str,
     query: &str,
     choices: &[(&str, &str)],
     chosen: &str,
 ) -> Markup {
     html! {
-        form.filters method="get" action=(path) role="search" {
-            label.hidden for="q" { (label) }
+        form.filters method="get" action=(view.path()) role="search" {
+            label.hidden for="q" { "Search" }
             input #q type="search" name="q" value=(query) placeholder=(placeholder) autocomplete="off";
             fieldset.choice {
                 legend.hidden { "Show" }
@@ -185,23 +209,24 @@ pub(super) fn copyable(label: &str, text: &str) -> Markup {
     }
 }
 
-/// Returns a button that sends a request without fields to the control API.
-pub(super) fn action(request: &str, label: &str, done: &str) -> Markup {
-    html! {
-        form.inline data-send=(request) data-done=(done) {
-            button type="submit" { (label) }
-            span.problem role="alert" {}
-        }
-    }
+/// Returns a body, indented if it is JSON.
+pub(super) fn body(label: &str, text: &str) -> Markup {
+    html! { pre.body tabindex="0" aria-label=(label) { code { (super::json_text::body(text)) } } }
 }
 
-/// Returns a message of the service, in which backticks mark names.
-pub(super) fn message(text: &str) -> Markup {
-    html! {
-        @for (index, part) in text.split('`').enumerate() {
-            @if index % 2 == 1 { code { (part) } } @else { (part) }
-        }
-    }
+/// Returns a form that sends its fields to the control API. `done` is the message for success.
+pub(super) fn form(request: &str, done: &str, fields: &Markup) -> Markup {
+    html! { form.inline data-send=(request) data-done=(done) { (fields) (problem()) } }
+}
+
+/// Returns the place for what is wrong with the fields of a form.
+pub(super) fn problem() -> Markup {
+    html! { span.problem role="alert" data-keep {} }
+}
+
+/// Returns a button that sends a request without fields to the control API.
+pub(super) fn action(request: &str, label: &str, done: &str) -> Markup {
+    form(request, done, &html! { button type="submit" { (label) } })
 }
 
 pub(super) fn headers(caption: &str, fields: &[(String, String)]) -> Markup {
@@ -227,23 +252,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_milliseconds() {
+    fn times_have_milliseconds_and_amounts_cents() {
         assert_eq!(short_time("2026-01-01T00:00:01.5Z"), "00:00:01.500");
         assert_eq!(short_time("2026-01-01T00:00:01Z"), "00:00:01.000");
         assert_eq!(short_time("2026-01-01T00:00:01.123456Z"), "00:00:01.123");
+        let amount = |text: &str| usd(&json!({"a": text}), "/a");
+        assert_eq!(["100.0000", "0.7035", "0.7"].map(amount), ["100.00", "0.7035", "0.70"]);
     }
 
     #[test]
-    fn amounts_have_at_least_cents() {
-        let amount = |text: &str| usd(&json!({"a": text}), &["a"]);
-        assert_eq!(amount("100.0000"), "100.00");
-        assert_eq!(amount("0.7035"), "0.7035");
-        assert_eq!(amount("0.7"), "0.70");
-    }
-
-    #[test]
-    fn links_are_escaped() {
+    fn links_and_prose_are_escaped() {
         assert_eq!(link("/a", &[("q", ""), ("b", "")]), "/a");
         assert_eq!(link("/a", &[("q", "x&y=z"), ("b", "1")]), "/a?q=x%26y%3Dz&b=1");
+        let text = prose("`a[1]` of [Clock], [other] <b>").into_string();
+        let link = "<a href=\"/dashboard/clock\">Clock</a>";
+        assert_eq!(text, format!("<code>a[1]</code> of {link}, [other] &lt;b&gt;"));
     }
 }

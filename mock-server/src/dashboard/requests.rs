@@ -5,9 +5,11 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::page::{View, page};
-use super::parts::{code as code_of, duration, http_status, link, search_form, time};
-use super::values::{text, whole};
+use super::page::{View, columns, page};
+use super::parts::{
+    code as code_of, copyable, duration, http_status, link, row_link, search_form, table, time,
+};
+use super::values::{count, text};
 use super::{curl, request_details};
 use crate::addresses::OPEN_API_KEY;
 use crate::engine::request_log::LoggedRequest;
@@ -30,39 +32,32 @@ pub(super) struct RequestSelection {
 }
 
 /// `GET /dashboard/requests`, and `GET /` for browsers.
-pub(super) async fn list(State(service): State<Service>, query: Query<RequestSelection>) -> Markup {
-    let Query(selection) = query;
-    let content = html! {
-        div.columns { (list_of(&service, &selection, None)) }
-    };
-    page(&service, View::Requests, "", false, content)
+pub(super) async fn list(
+    State(service): State<Service>,
+    Query(selection): Query<RequestSelection>,
+) -> Markup {
+    let list = list_of(&service, &selection, None);
+    page(&service, View::Requests, "", &columns(&list, None))
 }
 
 /// `GET /dashboard/requests/{seq}`.
 pub(super) async fn details(
     State(service): State<Service>,
     Path(seq): Path<u64>,
-    query: Query<RequestSelection>,
+    Query(selection): Query<RequestSelection>,
 ) -> Markup {
-    let Query(selection) = query;
     let (title, details) = request_details::details(&service, seq);
-    let content = html! {
-        div.columns {
-            (list_of(&service, &selection, Some(seq)))
-            section.details aria-label="Request" {
-                a.back href=(selection.link(View::Requests.path())) data-close { "Close" }
-                (details)
-            }
-        }
-    };
-    page(&service, View::Requests, &title, true, content)
+    let list = list_of(&service, &selection, Some(seq));
+    let close = selection.link(View::Requests.path(), selection.before);
+    let content = columns(&list, Some(("Request", &close, details)));
+    page(&service, View::Requests, &title, &content)
 }
 
 impl RequestSelection {
-    fn link(&self, path: &str) -> String {
-        let before = self.before.map(|seq| seq.to_string()).unwrap_or_default();
-        let parameters = [("q", &*self.q), ("show", &self.show), ("before", &before)];
-        link(path, &parameters)
+    /// Returns a link with the search, to the requests before a sequence number.
+    fn link(&self, path: &str, before: Option<u64>) -> String {
+        let before = before.map(|seq| seq.to_string()).unwrap_or_default();
+        link(path, &[("q", &self.q), ("show", &self.show), ("before", &before)])
     }
 
     fn matches(&self, entry: &LoggedRequest) -> bool {
@@ -96,55 +91,39 @@ fn list_of(service: &Service, selection: &RequestSelection, selected: Option<u64
         let matches = |entry: &LoggedRequest| selection.matches(entry);
         let rows = simulator.newest_requests(before, MAX_ROWS + 1, matches);
         let with_duration = |row: Value| {
-            let millis = whole(&row, &["seq"]).and_then(|seq| state.exchanges.duration_ms(seq));
+            let millis = state.exchanges.duration_ms(count(&row, "/seq"));
             (row, millis)
         };
         let rows: Vec<_> = rows.into_iter().map(with_duration).collect();
         (rows, simulator.last_seq() > 0)
     });
-    let older = rows.get(MAX_ROWS - 1).and_then(|(row, _)| whole(row, &["seq"]));
-    let older = older.filter(|_| rows.len() > MAX_ROWS);
+    let older = rows.get(MAX_ROWS - 1).filter(|_| rows.len() > MAX_ROWS);
+    let columns =
+        [("Time", ""), ("Request", ""), ("Status", ""), ("Key", "wide"), ("Duration", "wide end")];
+    let path = View::Requests.path();
+    let shows = [("", "All"), ("errors", "Errors"), ("writes", "Writes")];
     html! {
         section.list aria-label="All requests" {
-            (filters(selection))
+            (search_form(View::Requests, "Path, operation, status, key…", &selection.q, &shows, &selection.show))
+            @if let Some(before) = selection.before {
+                p.muted {
+                    "Requests before number " (before) ". "
+                    a href=(selection.link(path, None)) { "Newest requests" }
+                }
+            }
             @if rows.is_empty() && !has_requests {
                 (first_steps(service))
             } @else if rows.is_empty() {
-                p.empty { "No request matches. " a href=(View::Requests.path()) { "Show all requests" } }
+                p.empty { "No request matches. " a href=(path) { "Show all requests" } }
             } @else {
-                table.rows {
-                    caption.hidden { "Requests, newest first" }
-                    thead {
-                        tr {
-                            th scope="col" { "Time" }
-                            th scope="col" { "Request" }
-                            th scope="col" { "Status" }
-                            th.wide scope="col" { "Key" }
-                            th.wide.end scope="col" { "Duration" }
-                        }
+                (table("Requests, newest first", &columns, &html! {
+                    @for (row, millis) in rows.iter().take(MAX_ROWS) {
+                        (row_of(row, *millis, selection, selected))
                     }
-                    tbody {
-                        @for (row, millis) in rows.iter().take(MAX_ROWS) {
-                            (row_of(row, *millis, selection, selected))
-                        }
-                    }
+                }))
+                @if let Some((older, _)) = older {
+                    p { a href=(selection.link(path, Some(count(older, "/seq")))) { "Older requests" } }
                 }
-                @if let Some(older) = older {
-                    p { a href=(link(View::Requests.path(), &[("q", &selection.q), ("show", &selection.show), ("before", &older.to_string())])) { "Older requests" } }
-                }
-            }
-        }
-    }
-}
-
-fn filters(selection: &RequestSelection) -> Markup {
-    let shows = [("", "All"), ("errors", "Errors"), ("writes", "Writes")];
-    html! {
-        (search_form(View::Requests.path(), "Search requests", "Path, operation, status, key…", &selection.q, &shows, &selection.show))
-        @if let Some(before) = selection.before {
-            p.muted {
-                "Requests before number " (before) ". "
-                a href=(link(View::Requests.path(), &[("q", &selection.q), ("show", &selection.show)])) { "Newest requests" }
             }
         }
     }
@@ -156,31 +135,29 @@ fn row_of(
     selection: &RequestSelection,
     selected: Option<u64>,
 ) -> Markup {
-    let seq = whole(row, &["seq"]);
-    let id = seq.unwrap_or_default();
-    let is_selected = seq == selected;
-    let operation = text(row, &["operation"]);
-    let code = text(row, &["code"]);
+    let seq = count(row, "/seq");
+    let is_selected = selected == Some(seq);
+    let href = selection.link(&format!("{}/{seq}", View::Requests.path()), selection.before);
+    let operation = text(row, "/operation");
     html! {
-        tr data-key=(id) class=[is_selected.then_some("selected")] {
-            td { (time(text(row, &["at"]))) }
+        tr data-key=(seq) class=[is_selected.then_some("selected")] {
+            td { (time(text(row, "/at"))) }
             td {
-                a.row href=(selection.link(&format!("/dashboard/requests/{id}")))
-                    aria-current=[is_selected.then_some("true")] {
-                    span.method { (text(row, &["method"])) } " "
-                    span.path { (text(row, &["path"])) }
-                }
+                (row_link(&href, is_selected, &html! {
+                    span.method { (text(row, "/method")) } " "
+                    span.path { (text(row, "/path")) }
+                }))
                 div.muted {
-                    (text(row, &["surface"]))
+                    (text(row, "/surface"))
                     @if !operation.is_empty() { " · " (operation) }
                 }
             }
             td {
-                (http_status(whole(row, &["status"])))
-                @if !code.is_empty() { (code_of(code)) }
-                @if !text(row, &["fault"]).is_empty() { div.muted { "fault" } }
+                (http_status(row, "/status", "closed"))
+                (code_of(text(row, "/code")))
+                @if !text(row, "/fault").is_empty() { div.muted { "fault" } }
             }
-            td.wide.mono { (text(row, &["key"])) }
+            td.wide.mono { (text(row, "/key")) }
             td.wide.end.mono { (duration(millis)) }
         }
     }
@@ -200,9 +177,9 @@ fn first_steps(service: &Service) -> Markup {
         div.first-steps {
             h2 { "No requests yet" }
             p { "Send one to see it here:" }
-            (super::parts::copyable("command", &submit))
+            (copyable("command", &submit))
             p { "Or point your client at this mock. Its addresses and keys:" }
-            (super::parts::copyable("environment variables", &environment.join("\n")))
+            (copyable("environment variables", &environment.join("\n")))
         }
     }
 }

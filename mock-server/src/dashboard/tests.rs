@@ -153,44 +153,37 @@ async fn a_refused_request_is_explained() {
     for _ in 0..2 {
         mock.image("a fox").await;
     }
-    mock.submit(json!({"model": "image-i"})).await;
-    let page = mock.page("/dashboard/requests/3").await;
-    assert!(page.contains("Why it was refused"), "{page}");
-    assert!(page.contains("invalid_request"), "{page}");
-    assert!(page.contains("99.99"), "the balance at that time: {page}");
-    assert!(page.contains("2 of 100"), "the jobs in flight at that time: {page}");
-    assert!(page.contains("authorization: Bearer svc_open_demo"), "{page}");
+    let fox = |fields: Value| {
+        let mut body = json!({"model": "image-i", "prompt": "a fox"});
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        body
+    };
+    // The balance before the request, the request, and what its page says.
+    for (seq, (balance, body, expected)) in (3..).zip([
+        (99.99, json!({"model": "image-i"}), "invalid_request"),
+        (99.99, json!({"model": "image-i"}), "99.99 USD"),
+        (99.99, json!({"model": "image-i"}), "2 of 100"),
+        (99.99, json!({"model": "image-i"}), "authorization: Bearer svc_open_demo"),
+        (99.99, fox(json!({"size": 3})), "<code>size</code> is not a field"),
+        (0.0, fox(json!({})), "It needs <strong>"),
+        (0.0, fox(json!({})), "data-send=\"POST /top-ups\""),
+        (
+            0.0,
+            fox(json!({"prompt": "a [mock:refuse=insufficient_funds] fox"})),
+            "[mock:refuse=insufficient_funds]</code>, which asks",
+        ),
+    ]) {
+        let balance = json!({"balance_usd": balance}).to_string();
+        mock.control("POST", "/workspaces/ws_demo", &balance).await;
+        mock.submit(body).await;
+        let page = mock.page(&format!("/dashboard/requests/{seq}")).await;
+        assert!(page.contains("Why it was refused") && page.contains(expected), "{page}");
+    }
+    // A top-up does not help against an error that was asked for.
+    assert!(!mock.page("/dashboard/requests/10").await.contains("POST /top-ups"));
     let errors = mock.page("/dashboard/requests?show=errors").await;
     assert_eq!(errors.matches("data-key=\"3\"").count(), 2, "the row and the view: {errors}");
     assert!(!errors.contains("/dashboard/requests/2"), "{errors}");
-}
-
-#[tokio::test]
-async fn a_missing_balance_is_explained_with_a_form() {
-    let mock = Mock::new();
-    mock.control("POST", "/workspaces/ws_demo", r#"{"balance_usd": 0}"#).await;
-    mock.submit(json!({"model": "image-i", "prompt": "a fox"})).await;
-    let page = mock.page("/dashboard/requests/1").await;
-    assert!(page.contains("It needs"), "{page}");
-    assert!(page.contains("data-send=\"POST /top-ups\""), "{page}");
-}
-
-#[tokio::test]
-async fn a_requested_error_is_told_from_one_of_the_request() {
-    let mock = Mock::new();
-    let body = json!({"model": "image-i", "prompt": "a [mock:refuse=insufficient_funds] fox"});
-    mock.submit(body).await;
-    let page = mock.page("/dashboard/requests/1").await;
-    assert!(page.contains("[mock:refuse=insufficient_funds]</code>, which asks"), "{page}");
-    assert!(!page.contains("POST /top-ups"), "{page}");
-}
-
-#[tokio::test]
-async fn names_in_messages_are_marked() {
-    let mock = Mock::new();
-    mock.submit(json!({"model": "image-i", "prompt": "a fox", "size": 3})).await;
-    let page = mock.page("/dashboard/requests/1").await;
-    assert!(page.contains("<code>size</code> is not a field"), "{page}");
 }
 
 #[tokio::test]

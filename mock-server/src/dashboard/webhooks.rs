@@ -4,13 +4,12 @@ use axum::extract::{Path, State};
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::page::{View, page};
+use super::page::{View, columns, page};
 use super::parts::{
-    Tone, action, badge, copyable, date_time, facts, headers, http_status, status, subject_link,
-    time,
+    self, action, body, copyable, date_time, facts, headers, http_status, prose, row_link, status,
+    subject_link, table, time,
 };
-use super::values::{at, fields, text, whole};
-use super::{json_text, parts};
+use super::values::{at, count, fields, text};
 use crate::service::Service;
 
 /// The maximum number of attempts on a page.
@@ -20,51 +19,37 @@ const TEST: &str = "test";
 
 /// `GET /dashboard/webhooks`.
 pub(super) async fn list(State(service): State<Service>) -> Markup {
-    let content = html! { div.columns { (list_of(&service, "")) } };
-    page(&service, View::Webhooks, "", false, content)
+    page(&service, View::Webhooks, "", &columns(&list_of(&service, ""), None))
 }
 
 /// `GET /dashboard/webhooks/{id}`: the attempts for a job or run.
 pub(super) async fn details(State(service): State<Service>, Path(id): Path<String>) -> Markup {
-    let content = html! {
-        div.columns {
-            (list_of(&service, &id))
-            section.details aria-label="Webhook" {
-                a.back href=(View::Webhooks.path()) data-close { "Close" }
-                (details_of(&service, &id))
-            }
-        }
-    };
-    page(&service, View::Webhooks, &id, true, content)
+    let details = ("Webhook", View::Webhooks.path(), details_of(&service, &id));
+    let content = columns(&list_of(&service, &id), Some(details));
+    page(&service, View::Webhooks, &id, &content)
 }
 
 fn list_of(service: &Service, selected: &str) -> Markup {
     let attempts = service.read(|state| state.simulator.newest_deliveries(MAX_ROWS, |_| true));
     let routes = service.webhook_routes();
+    let columns = [("Time", ""), ("Event", ""), ("Response", "")];
     html! {
         section.list aria-label="All attempts" {
             @if attempts.is_empty() {
                 div.first-steps {
                     h2 { "No webhooks yet" }
-                    p {
-                        "Jobs and runs that were submitted with a " code { "webhook_url" }
-                        " send one when they end."
-                    }
+                    p { (prose("Jobs and runs that were submitted with a `webhook_url` send one when they end.")) }
                 }
             } @else {
-                table.rows {
-                    caption.hidden { "Attempts, newest first" }
-                    thead { tr { th scope="col" { "Time" } th scope="col" { "Event" } th scope="col" { "Response" } } }
-                    tbody {
-                        @for attempt in &attempts { (row_of(attempt, selected)) }
-                    }
-                }
+                (table("Attempts, newest first", &columns, &html! {
+                    @for attempt in &attempts { (row_of(attempt, selected)) }
+                }))
             }
             h2 { "Routes" }
             @if routes.is_empty() {
                 p {
-                    "Webhooks never leave this machine. Without a route, each attempt fails with "
-                    code { "no_route" } ". Start the mock with a route to your receiver:"
+                    (prose("Webhooks never leave this machine. Without a route, each attempt fails with \
+                        `no_route`. Start the mock with a route to your receiver:"))
                 }
                 (copyable("option", "--webhook-route https://hooks.example.com=http://127.0.0.1:9000"))
             } @else {
@@ -74,22 +59,16 @@ fn list_of(service: &Service, selected: &str) -> Markup {
     }
 }
 
-fn subject_of(attempt: &Value) -> &str {
-    match text(attempt, &["subject_id"]) {
-        "" => TEST,
-        id => id,
-    }
-}
-
 fn row_of(attempt: &Value, selected: &str) -> Markup {
-    let subject = subject_of(attempt);
+    let subject = at(attempt, "/subject_id").and_then(Value::as_str).unwrap_or(TEST);
+    let is_selected = subject == selected;
+    let href = format!("{}/{subject}", View::Webhooks.path());
     html! {
-        tr class=[(subject == selected).then_some("selected")] {
-            td { (time(text(attempt, &["at"]))) }
+        tr class=[is_selected.then_some("selected")] {
+            td { (time(text(attempt, "/at"))) }
             td {
-                a.row href={ "/dashboard/webhooks/" (subject) }
-                    aria-current=[(subject == selected).then_some("true")] { (text(attempt, &["event"])) }
-                div.muted.mono { (text(attempt, &["url"])) }
+                (row_link(&href, is_selected, &html! { (text(attempt, "/event")) }))
+                div.muted.mono { (text(attempt, "/url")) }
             }
             td { (outcome(attempt)) }
         }
@@ -97,13 +76,9 @@ fn row_of(attempt: &Value, selected: &str) -> Markup {
 }
 
 fn outcome(attempt: &Value) -> Markup {
-    let error = text(attempt, &["error"]);
     html! {
-        @match whole(attempt, &["status"]) {
-            Some(status) => (http_status(Some(status))),
-            None => (badge(Tone::Bad, "no response")),
-        }
-        @if !error.is_empty() { (parts::code(error)) }
+        (http_status(attempt, "/status", "no response"))
+        (parts::code(text(attempt, "/error")))
     }
 }
 
@@ -114,51 +89,45 @@ fn details_of(service: &Service, id: &str) -> Markup {
         let attempts = simulator.newest_deliveries(MAX_ROWS, |attempt| attempt.is_for(subject));
         (attempts, subject.and_then(|id| simulator.webhook_delivery(id)))
     });
-    let problem = attempts.first().map(|attempt| text(attempt, &["error"]));
+    let problem = attempts.first().map_or("", |attempt| text(attempt, "/error"));
     html! {
         h2 { @if subject.is_some() { "Webhook of " (subject_link(id)) } @else { "Test deliveries" } }
         @if let Some(delivery) = &delivery {
             (facts(&[
-                ("Delivery", status(text(delivery, &["status"]))),
-                ("Automatic attempts", html! { (whole(delivery, &["attempts"]).unwrap_or_default()) " of 10" }),
-                ("Next attempt", date_time(text(delivery, &["next_attempt_at"]))),
-                ("Secret fingerprint", html! { span.mono { (text(delivery, &["signing_secret_fingerprint"])) } }),
+                ("Delivery", status(text(delivery, "/status"))),
+                ("Automatic attempts", html! { (count(delivery, "/attempts")) " of 10" }),
+                ("Next attempt", date_time(text(delivery, "/next_attempt_at"))),
+                ("Secret fingerprint", html! { span.mono { (text(delivery, "/signing_secret_fingerprint")) } }),
             ]))
-            @if let Some(problem) = problem.filter(|problem| !problem.is_empty()) { (explain(problem)) }
+            @if !problem.is_empty() { p.callout.warning { (explanation(problem)) } }
             (action(&format!("POST /deliveries/{id}"), "Redeliver", "The webhook is sent again."))
         }
         @if attempts.is_empty() { p.empty { "No attempt was made yet." } }
         @for (index, attempt) in attempts.iter().enumerate() {
             section.message {
-                h3 { "Attempt at " (date_time(text(attempt, &["at"]))) }
-                p { (outcome(attempt)) " " span.mono { "POST " (text(attempt, &["url"])) } }
-                (response_body(attempt))
-                (headers("Request headers", &fields(attempt, &["headers"])))
+                h3 { "Attempt at " (date_time(text(attempt, "/at"))) }
+                p { (outcome(attempt)) " " span.mono { "POST " (text(attempt, "/url")) } }
+                @match text(attempt, "/response_body") {
+                    "" if at(attempt, "/status").is_some() => p.muted { "The response has no body." },
+                    "" => {},
+                    response => {
+                        p.muted { "Response body" }
+                        (body("Response body", response))
+                    }
+                }
+                (headers("Request headers", &fields(attempt, "/headers")))
                 details open[index == 0] {
                     summary { "Request body" }
-                    pre.body tabindex="0" aria-label="Request body" { code { (json_text::body(text(attempt, &["body"]))) } }
+                    (body("Request body", text(attempt, "/body")))
                 }
             }
         }
     }
 }
 
-/// Renders the response of the receiver, if there was one.
-fn response_body(attempt: &Value) -> Markup {
-    let body = text(attempt, &["response_body"]);
-    html! {
-        @if !body.is_empty() {
-            p.muted { "Response body" }
-            pre.body tabindex="0" aria-label="Response body" { code { (json_text::body(body)) } }
-        } @else if at(attempt, &["status"]).is_some() {
-            p.muted { "The response has no body." }
-        }
-    }
-}
-
 /// Explains why a delivery failed, and what to do.
-fn explain(problem: &str) -> Markup {
-    let text = match problem {
+fn explanation(problem: &str) -> &'static str {
+    match problem {
         "no_route" => {
             "No route leads to a local receiver: start the mock with --webhook-route for this origin."
         }
@@ -169,6 +138,5 @@ fn explain(problem: &str) -> Markup {
         "redirect" => "The receiver responded with a redirect, which is not followed.",
         "url_not_public" => "The URL is not a public HTTPS address.",
         _ => "The receiver responded with an error, which is below.",
-    };
-    html! { p.callout.warning { (text) } }
+    }
 }
