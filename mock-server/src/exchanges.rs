@@ -3,6 +3,7 @@
 //! They are not part of the exported state, and bounded in size and number.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -60,7 +61,16 @@ struct StoredResponse {
 struct BodyExcerpt {
     size: usize,
     /// The beginning of the body, if it is text.
-    text: Option<String>,
+    text: Option<Arc<str>>,
+}
+
+/// What a list of exchanges shows, to be read while the state is in use.
+#[cfg(feature = "dashboard")]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ExchangeTexts {
+    pub(crate) request: Option<Arc<str>>,
+    pub(crate) response: Option<Arc<str>>,
+    pub(crate) duration_ms: Option<f64>,
 }
 
 impl Exchanges {
@@ -128,10 +138,15 @@ impl Exchanges {
         }))
     }
 
-    /// Returns the duration of an exchange in milliseconds.
+    /// Returns the texts and the duration of an exchange.
     #[cfg(feature = "dashboard")]
-    pub(crate) fn duration_ms(&self, seq: u64) -> Option<f64> {
-        self.stored.get(self.position(seq)?)?.duration_ms()
+    pub(crate) fn texts(&self, seq: u64) -> Option<ExchangeTexts> {
+        let exchange = self.stored.get(self.position(seq)?)?;
+        Some(ExchangeTexts {
+            request: exchange.request.text.clone(),
+            response: exchange.response.as_ref().and_then(|response| response.body.text.clone()),
+            duration_ms: exchange.duration_ms(),
+        })
     }
 
     fn position(&self, seq: u64) -> Option<usize> {
@@ -155,9 +170,9 @@ impl Exchange {
         self.request.bytes() + self.response.as_ref().map_or(0, StoredResponse::bytes)
     }
 
-    /// Returns the duration in milliseconds, to a tenth.
+    /// Returns the duration in milliseconds, to a microsecond: most take less than a tenth of one.
     fn duration_ms(&self) -> Option<f64> {
-        self.duration.map(|duration| (duration.as_secs_f64() * 10_000.0).round() / 10.0)
+        self.duration.map(|duration| (duration.as_secs_f64() * 1e6).round() / 1e3)
     }
 }
 
@@ -190,7 +205,7 @@ impl BodyExcerpt {
     }
 
     fn bytes(&self) -> usize {
-        self.text.as_ref().map_or(0, String::len)
+        self.text.as_ref().map_or(0, |text| text.len())
     }
 
     /// Returns the view of a message with this body.
@@ -205,7 +220,7 @@ impl BodyExcerpt {
     }
 }
 
-fn text(body: &Bytes) -> Option<String> {
+fn text(body: &Bytes) -> Option<Arc<str>> {
     let stored = body.get(..MAX_BODY_BYTES).unwrap_or(body);
     let valid = match std::str::from_utf8(stored) {
         Ok(text) => text,
@@ -215,7 +230,7 @@ fn text(body: &Bytes) -> Option<String> {
         }
         Err(_) => return None,
     };
-    Some(valid.to_owned())
+    Some(valid.into())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use svc_sdk::contract::{ErrorCode, NextAction};
 use super::keys::{key_with_scope_form, plan_form};
 use super::money::top_up_form;
 use super::page::View;
-use super::parts::{action, link, prose, usd};
+use super::parts::{action, link, prose};
 use super::values::{count, fields, is_true, items, number, text};
 
 /// Returns the reason and the remedy for a request of the request log that did not succeed, or that a
@@ -70,7 +70,7 @@ fn remedy(code: &ErrorCode, request: &Value, error: &Value) -> Markup {
     let workspace = text(request, "/account/workspace/id");
     let text_of = match code {
         ErrorCode::InsufficientFunds | ErrorCode::InsufficientCredits => {
-            let amount = |name| usd(error, &format!("/details/{name}_usd"));
+            let amount = |name| text(error, &format!("/details/{name}_usd"));
             return html! {
                 "It needs " strong { (amount("required")) " USD" }
                 "; " (workspace) " had " strong { (amount("available")) " USD" }

@@ -19,9 +19,9 @@ pub(super) async fn view(State(service): State<Service>) -> Markup {
     let is_manual = text(&clock, "/mode") == "manual";
     let speed = number(&clock, "/speed").unwrap_or(1.0);
     let advanced = "The clock was advanced.";
+    // The header has the service time.
     let content = html! {
         (facts(&[
-            ("Service time", date_time(text(&clock, "/now"))),
             ("Runs", html! {
                 @if is_manual { "only when it is advanced" }
                 @else { "with real time, " (speed) " × as fast" }

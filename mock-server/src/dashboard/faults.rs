@@ -5,8 +5,10 @@ use maud::{Markup, html};
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, Operation};
 
+use super::journal::entries;
 use super::page::{View, page};
-use super::parts::{action, link, problem, table};
+use super::parts::{action, cell, link, problem, table};
+use super::requests;
 use super::values::{at, text};
 use crate::engine::FaultTarget;
 use crate::service::Service;
@@ -30,11 +32,23 @@ const KINDS: [(&str, &str); 15] = [
     ("changed_etag", "download: as if the file had changed"),
 ];
 
+/// The maximum number of requests that were hit, on the page.
+const MAX_HIT: usize = 20;
+
 /// `GET /dashboard/faults`.
 pub(super) async fn view(State(service): State<Service>) -> Markup {
     let faults = service.read(|state| json!(state.simulator.faults()));
     let faults = faults.as_array().map_or(&[][..], Vec::as_slice);
-    let columns = [("Kind", ""), ("Requests", ""), ("Left", ""), ("Options", "wide")];
+    let columns = [
+        ("Kind", ""),
+        ("Hits", ""),
+        ("Left", "short"),
+        ("So far", "short end second"),
+        ("Options", "prompt third"),
+        ("Remove", "short end"),
+    ];
+    let entries = entries(&service);
+    let mut hit = entries.iter().filter(|entry| entry.request.fault.is_some()).peekable();
     let content = html! {
         h2 { "Active rules" }
         @if faults.is_empty() {
@@ -43,35 +57,63 @@ pub(super) async fn view(State(service): State<Service>) -> Markup {
             (table("Active rules", &columns, &html! { @for fault in faults { (rule_of(fault)) } }))
             (action("DELETE /faults", "Remove all faults", "All faults are removed."))
         }
-        p { a href=(link(View::Requests.path(), &[("show", "errors")])) { "Requests that failed" } }
         h2 { "Add a rule" }
         p { "The next requests that match fail, in the order of the rules." }
         (form())
+        h2 { "Requests that were hit" }
+        @if hit.peek().is_none() {
+            p.empty { "No request was hit by a fault." }
+        } @else {
+            (table("Requests that were hit, newest first", &requests::COLUMNS, &html! {
+                @for entry in hit.take(MAX_HIT) {
+                    (requests::row_of(entry, &format!("{}/{}", View::Requests.path(), entry.request.seq), None))
+                }
+            }))
+            p { a href=(link(View::Requests.path(), &[("show", "errors")])) { "All requests that failed" } }
+        }
     };
     page(&service, View::Faults, "", &content)
 }
 
 fn rule_of(fault: &Value) -> Markup {
+    let id = text(fault, "/id");
+    let kind = [text(fault, "/kind"), text(fault, "/code")].join(" ");
     let or = |path, otherwise| match text(fault, path) {
         "" => otherwise,
         text => text,
     };
-    let left = match (at(fault, "/times"), at(fault, "/probability")) {
-        (Some(times), _) => format!("{times} ×"),
-        (None, Some(_)) => "unlimited".to_owned(),
-        (None, None) => "1 ×".to_owned(),
-    };
+    let mut hits =
+        format!("{} on {}", or("/operation", "any operation"), or("/surface", "any surface"));
+    for (path, name) in
+        [("/workspace", "of"), ("/key", "with the key"), ("/match", "with the text")]
+    {
+        let value = text(fault, path);
+        if !value.is_empty() {
+            hits = format!("{hits} {name} {value}");
+        }
+    }
+    let left = first(fault, &["/remaining", "/times"]).map(|times| format!("{times} ×"));
+    let otherwise = if at(fault, "/probability").is_some() { "unlimited" } else { "1 ×" };
     let options = ["probability", "retry_after_seconds", "delay_ms"];
     let options = options.map(|name| Some(format!("{name} {}", fault.get(name)?)));
     let options: Vec<_> = options.into_iter().flatten().collect();
     html! {
-        tr {
-            td { span.mono { (text(fault, "/kind")) } div.muted.mono { (text(fault, "/code")) } }
-            td { (or("/surface", "any surface")) ", " (or("/operation", "any operation")) }
-            td { (left) }
-            td.wide { (options.join(", ")) }
+        tr data-key=[(!id.is_empty()).then_some(id)] {
+            (cell("mono", kind.trim()))
+            (cell("", &hits))
+            td.short { (left.as_deref().unwrap_or(otherwise)) }
+            td.short.end.second { @if let Some(hits) = at(fault, "/hits") { (hits) } @else { "–" } }
+            (cell("prompt third", &options.join(", ")))
+            td.short.end {
+                @if !id.is_empty() { (action(&format!("DELETE /faults/{id}"), "Remove", "The fault is removed.")) }
+            }
         }
     }
+}
+
+/// Returns the first value at one of the paths.
+fn first<'v>(value: &'v Value, paths: &[&str]) -> Option<&'v Value> {
+    paths.iter().find_map(|path| at(value, path))
 }
 
 fn form() -> Markup {
@@ -96,6 +138,9 @@ fn form() -> Markup {
             }
             label { "Error code (kind error)"
                 input type="text" name="code" list="codes" placeholder="insufficient_funds" autocomplete="off";
+            }
+            label { "Workspace"
+                input type="text" name="workspace" placeholder="any" autocomplete="off";
             }
             label { "Times" input type="number" name="times" min="1" placeholder="1"; }
             label { "Probability" input type="number" name="probability" min="0" max="1" step="any" placeholder="1"; }

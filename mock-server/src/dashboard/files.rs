@@ -6,8 +6,11 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use crate::media::serve;
+use crate::media::{Spec, serve};
 use crate::service::Service;
+
+/// The width and height of thumbnails in pixels, twice as large as they are shown.
+const THUMBNAIL_SIZE: (u32, u32) = (64, 48);
 
 /// Declares the files that are part of the program, by name.
 macro_rules! assets {
@@ -18,7 +21,8 @@ macro_rules! assets {
 
 assets! {
     "dashboard.css" "icon.svg" "app.js" "clock.js" "copy.js" "forms.js" "keyboard.js" "live.js"
-    "morph.js" "navigation.js" "status.js"
+    "morph.js" "navigation.js" "status.js" "stream.js" "unread.js"
+    "worker.js"
 }
 
 /// `GET /dashboard/assets/{name}`.
@@ -43,9 +47,30 @@ pub(super) async fn artifact(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
-    let Some(spec) = service.read(|state| state.simulator.media_file(&file)) else {
-        return not_found();
-    };
+    let spec = service.read(|state| state.simulator.media_file(&file));
+    rendered(spec, method, headers).await
+}
+
+/// `GET /dashboard/thumbnails/{file}`: a small picture of an image or video.
+pub(super) async fn thumbnail(
+    State(service): State<Service>,
+    Path(file): Path<String>,
+    method: Method,
+    headers: HeaderMap,
+) -> Response {
+    let spec = service.read(|state| state.simulator.media_file(&file));
+    // A video shows the test card of its seed, as an image does.
+    let spec = spec.and_then(|spec| match spec {
+        Spec::Image { seed, .. } | Spec::Video { seed, .. } => {
+            Some(Spec::Image { width: THUMBNAIL_SIZE.0, height: THUMBNAIL_SIZE.1, seed })
+        }
+        Spec::Music { .. } | Spec::Captions { .. } => None,
+    });
+    rendered(spec, method, headers).await
+}
+
+async fn rendered(spec: Option<Spec>, method: Method, headers: HeaderMap) -> Response {
+    let Some(spec) = spec else { return not_found() };
     let render = move || serve(&spec, &method, &headers).map(Body::from);
     match tokio::task::spawn_blocking(render).await {
         Ok(response) => response.into_response(),

@@ -1,37 +1,40 @@
-//! The details of a job or run: its timeline, its artifacts, its cost and its webhook.
+//! The details of a job or run: its prompt, its timeline, its files, its cost and its webhook.
 
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
+use super::journal::Submits;
 use super::page::View;
 use super::parts::{
-    action, badge, body, date_time, facts, form, link, parse_time, prose, status, time, usd,
+    action, badge, body, date_time, facts, form, link, prompt, prose, status, time,
 };
-use super::values::{at, count, id_of, items, kind_of, text};
-use crate::engine::Time;
+use super::timeline::Timeline;
+use super::values::{
+    amount_at, artifacts_of, at, count, file_of, id_of, is_terminal, items, kind_of, spent, text,
+};
 use crate::service::Service;
 
-/// The width of the timeline in units of its drawing.
-const WIDTH: f64 = 1_000.0;
-
 pub(super) fn details(service: &Service, id: &str) -> Markup {
-    let (item, now) = service.read(|state| {
-        let now = state.simulator.now();
-        (state.simulator.job_or_run(id), now)
+    let submits = Submits::of(service);
+    let found = service.read(|state| {
+        let simulator = &state.simulator;
+        let item = simulator.job_or_run(id)?;
+        let timeline = Timeline::read(simulator, &item);
+        Some((item, timeline))
     });
-    let Some(item) = item else {
+    let Some((item, timeline)) = found else {
         return html! {
             h2 { (id) }
             p.empty { "No job or run has this ID." }
         };
     };
     let (kind, subject) = kind_of(&item);
-    let state = text(&item, "/status");
     html! {
         h2 { (kind) " " span.muted { (subject) } }
-        p.summary { (status(state)) " " span.mono { (id_of(&item)) } }
+        (prompt(&submits.prompt_of(&item)))
+        p.summary { (status(text(&item, "/status"))) " " span.mono { (id_of(&item)) } }
         (error(&item))
-        (timeline(&item, now))
+        @if let Some(timeline) = timeline { (timeline) }
         (artifacts(&item))
         (properties(&item))
         (controls(&item))
@@ -78,83 +81,8 @@ fn submit_of(item: &Value) -> String {
     link(View::Requests.path(), &[("q", text(item, "/request_id"))])
 }
 
-/// A step of a timeline: its name, its time, and whether it has happened.
-struct Step {
-    name: &'static str,
-    at: Time,
-    is_done: bool,
-}
-
-fn timeline(item: &Value, now: Time) -> Markup {
-    let parse = |path| parse_time(text(item, path));
-    let is_terminal = is_terminal(item);
-    let (Some(created), Some(updated)) = (parse("/timeline/created_at"), parse("/updated_at"))
-    else {
-        return html! {};
-    };
-    let until = if is_terminal { updated } else { now };
-    let planned = [
-        ("Submitted", Some(created)),
-        ("Started", parse("/timeline/starts_at")),
-        ("Generating", parse("/timeline/generation_starts_at")),
-    ];
-    let mut steps: Vec<_> = planned
-        .into_iter()
-        .filter_map(|(name, at)| Some((name, at?)))
-        .map(|(name, at)| Step { name, at, is_done: at <= until })
-        // What has ended early never reaches its later steps.
-        .filter(|step| !is_terminal || step.is_done)
-        .collect();
-    let end = if is_terminal { Some(updated) } else { parse("/timeline/ends_at") };
-    if let Some(at) = end {
-        steps.push(Step { name: "Ended", at, is_done: is_terminal });
-    }
-    let last = end.unwrap_or(until).max(until);
-    let total = last.since(created).as_secs_f64().max(0.001);
-    let x = |at: Time| (at.since(created).as_secs_f64() / total * WIDTH).min(WIDTH);
-    html! {
-        section.timeline aria-labelledby="timeline-title" {
-            h3 #timeline-title { "Timeline" }
-            svg viewBox="-8 0 1016 24" preserveAspectRatio="none" aria-hidden="true" {
-                rect.track x="0" y="9" width=(WIDTH) height="6" rx="3" {}
-                rect.passed x="0" y="9" width=(x(until)) height="6" rx="3" {}
-                @for step in &steps {
-                    rect class=(if step.is_done { "step done" } else { "step" }) x=(x(step.at) - 2.0) y="4" width="4" height="16" {}
-                }
-            }
-            ol {
-                @for step in &steps {
-                    li class=[step.is_done.then_some("done")] {
-                        strong {
-                            @if step.name == "Ended" && is_terminal { (capitalized(text(item, "/status"))) }
-                            @else { (step.name) }
-                        }
-                        " " (time(&step.at.to_string()))
-                        span.muted {
-                            " +" (format!("{:.1}", step.at.since(created).as_secs_f64())) " s"
-                            @if !step.is_done { " planned" }
-                        }
-                    }
-                }
-                @if end.is_none() { li { strong { "Never ends" } span.muted { " as its prompt says" } } }
-            }
-        }
-    }
-}
-
-fn capitalized(word: &str) -> String {
-    let mut letters = word.chars();
-    let first = letters.next().map(|first| first.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
-}
-
-fn is_terminal(item: &Value) -> bool {
-    !["queued", "processing", "running"].contains(&text(item, "/status"))
-}
-
 fn artifacts(item: &Value) -> Markup {
-    let of_job = items(item, "/result/artifacts");
-    let artifacts = if of_job.is_empty() { items(item, "/artifacts") } else { of_job };
+    let artifacts = artifacts_of(item);
     html! {
         @if !artifacts.is_empty() {
             section.artifacts aria-labelledby="artifacts-title" {
@@ -167,7 +95,7 @@ fn artifacts(item: &Value) -> Markup {
 
 fn artifact_of(artifact: &Value) -> Markup {
     let url = text(artifact, "/url");
-    let file = url.rsplit('/').next().unwrap_or_default();
+    let file = file_of(artifact);
     let source = format!("/dashboard/media/{file}");
     let kind = text(artifact, "/media_type");
     html! {
@@ -188,10 +116,6 @@ fn artifact_of(artifact: &Value) -> Markup {
 }
 
 fn properties(item: &Value) -> Markup {
-    let usd_of = |path| {
-        let micros = at(item, path)?.as_u64()?;
-        Some(micros as f64 / 1e6)
-    };
     let id = id_of(item);
     let mut rows = vec![
         ("Workspace", html! { span.mono { (text(item, "/workspace")) } }),
@@ -199,14 +123,14 @@ fn properties(item: &Value) -> Markup {
         ("Updated", date_time(text(item, "/updated_at"))),
     ];
     if at(item, "/price_usd").is_some() {
-        rows.push(("Price", html! { (usd(item, "/price_usd")) " USD" }));
+        rows.push(("Price", html! { (text(item, "/price_usd")) " USD" }));
     }
-    if let Some(billable) = usd_of("/usage/billable_amount_usd_micros") {
-        let cap = usd_of("/usage/generation_spend_cap_usd_micros");
+    if let Some(spent) = spent(item) {
+        let cap = amount_at(item, "/usage/generation_spend_cap_usd_micros");
         rows.push((
             "Spent",
             html! {
-                (billable) " USD"
+                (spent) " USD"
                 @if let Some(cap) = cap { span.muted { " of at most " (cap) } }
             },
         ));

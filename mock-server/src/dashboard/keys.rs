@@ -6,7 +6,7 @@ use serde_json::Value;
 use svc_sdk::contract::Scope;
 
 use super::page::{View, page};
-use super::parts::{action, badge, date_time, form, link, problem, table, usd};
+use super::parts::{action, badge, cell, date_time, form, link, problem, table};
 use super::values::{is_true, items, text};
 use crate::service::Service;
 
@@ -19,12 +19,20 @@ pub(super) async fn view(State(service): State<Service>) -> Markup {
         service.read(|state| (state.simulator.keys(), state.simulator.workspaces()));
     let columns = [
         ("Key", ""),
-        ("Kind, workspace", ""),
-        ("Scopes", "wide"),
-        ("Last used", "wide"),
-        ("Change", ""),
+        ("", "button"),
+        ("Kind", "name second"),
+        ("Workspace", "name"),
+        ("Scopes", "prompt third"),
+        ("Last used (UTC)", "date fourth"),
+        ("ID", "id fourth"),
+        ("Change", "name end second"),
     ];
-    let workspace_columns = [("Workspace", ""), ("Plan", ""), ("USD available", "end")];
+    let workspace_columns = [
+        ("Workspace", ""),
+        ("Kind", "name third"),
+        ("USD available", "amount end"),
+        ("Plan", "settle second"),
+    ];
     let content = html! {
         h2 { "Keys" }
         (table("Keys", &columns, &html! { @for key in &keys { (key_of(key)) } }))
@@ -35,9 +43,10 @@ pub(super) async fn view(State(service): State<Service>) -> Markup {
             @for workspace in &workspaces {
                 @let id = text(workspace, "/id");
                 tr data-key=(id) {
-                    td { a.mono href=(link(View::Money.path(), &[("workspace", id)])) { (id) } div.muted { (text(workspace, "/kind")) } }
-                    td { (plan_form(id, text(workspace, "/plan"))) }
-                    td.end.mono { (usd(workspace, "/available_usd")) }
+                    td.mono { a href=(link(View::Money.path(), &[("workspace", id)])) { (id) } }
+                    (cell("name third", text(workspace, "/kind")))
+                    (cell("amount end mono", text(workspace, "/available_usd")))
+                    td.settle.second { (plan_form(id, text(workspace, "/plan"))) }
                 }
             }
         }))
@@ -49,27 +58,23 @@ fn key_of(key: &Value) -> Markup {
     let scopes = items(key, "/scopes");
     let is_revoked = is_true(key, "/revoked");
     let (id, secret) = (text(key, "/id"), text(key, "/key"));
-    let names: Vec<_> = scopes.iter().filter_map(Value::as_str).collect();
+    let scopes = match scopes.len() {
+        0 => "none".to_owned(),
+        count if count == Scope::KNOWN.len() => "all".to_owned(),
+        _ => scopes.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+    };
     html! {
         tr data-key=(id) {
-            td {
-                span.mono { (secret) } " "
-                button.copy type="button" data-copy=(secret) aria-label={ "Copy the key " (secret) } { "Copy" }
-                div.muted.mono { (id) }
-            }
-            td {
-                (text(key, "/kind").replace('_', " "))
-                @if is_revoked { " " (badge("bad", "revoked")) }
-                div.muted.mono { (text(key, "/workspace")) }
-            }
-            td.wide {
-                @if scopes.len() == Scope::KNOWN.len() { "all" }
-                @else if scopes.is_empty() { span.muted { "none" } }
-                @else { span.mono { (names.join(" ")) } }
-            }
-            td.wide { (date_time(text(key, "/last_used_at"))) }
-            td.end {
-                @if !is_revoked { (action(&format!("DELETE /keys/{id}"), "Revoke", "The key is revoked.")) }
+            (cell("mono", secret))
+            td.button { button.copy type="button" data-copy=(secret) aria-label={ "Copy the key " (secret) } { "Copy" } }
+            (cell("name second", &text(key, "/kind").replace('_', " ")))
+            (cell("mono name", text(key, "/workspace")))
+            (cell("prompt third", &scopes))
+            td.date.fourth { (date_time(text(key, "/last_used_at"))) }
+            (cell("mono id fourth", id))
+            td.name.end.second {
+                @if is_revoked { (badge("bad", "revoked")) }
+                @else { (action(&format!("DELETE /keys/{id}"), "Revoke", "The key is revoked.")) }
             }
         }
     }
@@ -82,7 +87,7 @@ pub(super) fn plan_form(workspace: &str, plan: &str) -> Markup {
         select name="plan" aria-label={ "Plan of " (workspace) } {
             @for name in PLANS { option value=(name) selected[name == plan] { (name) } }
         }
-        button type="submit" { "Change the plan" }
+        button type="submit" { "Change" span.hidden { " the plan" } }
     };
     form(&format!("POST /workspaces/{workspace}"), &done, &fields)
 }

@@ -1,14 +1,16 @@
-//! The view of money: balances, top-ups and the ledger.
+//! The view of money: the ledger, balances and top-ups.
 
 use axum::extract::{Query, State};
 use maud::{Markup, html};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
+use svc_sdk::types::Usd;
 
 use super::page::{View, page};
-use super::parts::{date_time, form, link, prose, status, subject_link, table, usd};
-use super::values::{count, first_text, text};
+use super::parts::{cell, date_time, form, link, prose, row_link, status, subject_link, table};
+use super::values::{at, first_text, text};
 use crate::addresses::DEMO_WORKSPACE;
+use crate::engine::ledger::ControlEntry;
 use crate::service::Service;
 
 /// The maximum number of ledger entries on the page.
@@ -28,38 +30,55 @@ pub(super) async fn view(
     let selected = selection.workspace.unwrap_or_else(|| DEMO_WORKSPACE.to_owned());
     let (workspaces, top_ups, entries) = service.read(|state| {
         let simulator = &state.simulator;
-        (simulator.workspaces(), simulator.top_ups(), simulator.newest_entries(&selected, MAX_ROWS))
+        let entries = simulator.newest_entries(&selected).take(MAX_ROWS);
+        let entries: Vec<_> = entries.map(|entry| json!(ControlEntry::Entry(entry))).collect();
+        (simulator.workspaces(), simulator.top_ups(), entries)
     });
-    let is_selected = |workspace: &Value| text(workspace, "/id") == selected;
+    let is_known = workspaces.iter().any(|workspace| text(workspace, "/id") == selected);
+    let columns = [
+        ("Workspace", "subject"),
+        ("Available", "amount end"),
+        ("Reserved", "amount end"),
+        ("At the start", "amount end second"),
+        ("Plan", "name third"),
+    ];
     let content = html! {
-        h2 { "Balances" }
-        ul.cards {
-            @for workspace in &workspaces { (balance_of(workspace, is_selected(workspace))) }
+        div.heading {
+            h2 { "Ledger of " (selected) }
+            form.filters method="get" action=(View::Money.path()) {
+                label { "Workspace "
+                    select name="workspace" {
+                        @for workspace in &workspaces {
+                            @let id = text(workspace, "/id");
+                            option value=(id) selected[id == selected] { (id) }
+                        }
+                    }
+                }
+            }
+            @if is_known { (top_up_form(&selected)) }
         }
-        @if workspaces.iter().any(is_selected) {
-            h2 { "Top up " (selected) }
-            (top_up_form(&selected))
-        }
+        (ledger(&entries))
+        h2 { "Balances in USD" }
+        (table("Balances", &columns, &html! {
+            @for workspace in &workspaces { (balance_of(workspace, &selected)) }
+        }))
         h2 { "Top-ups" }
         (top_ups_of(&top_ups))
-        h2 { "Ledger of " (selected) }
-        (ledger(&entries))
     };
     page(&service, View::Money, "", &content)
 }
 
-fn balance_of(workspace: &Value, is_selected: bool) -> Markup {
+fn balance_of(workspace: &Value, selected: &str) -> Markup {
     let id = text(workspace, "/id");
+    let is_selected = id == selected;
+    let href = link(View::Money.path(), &[("workspace", id)]);
     html! {
-        li data-key=(id) {
-            a.card href=(link(View::Money.path(), &[("workspace", id)]))
-                aria-current=[is_selected.then_some("true")] {
-                strong.mono { (id) }
-                span.figure { (usd(workspace, "/available_usd")) span.muted { " USD" } }
-                span.muted { "available" }
-                span.muted { (usd(workspace, "/reserved_usd")) " reserved" }
-                span.muted { (usd(workspace, "/opening_usd")) " at the start" }
-            }
+        tr data-key=(id) class=[is_selected.then_some("selected")] {
+            td.subject.mono { (row_link(&href, is_selected, &html! { (id) })) }
+            (cell("amount end mono", text(workspace, "/available_usd")))
+            (cell("amount end mono", text(workspace, "/reserved_usd")))
+            (cell("amount end mono second", text(workspace, "/opening_usd")))
+            (cell("name third", text(workspace, "/plan")))
         }
     }
 }
@@ -77,7 +96,13 @@ pub(super) fn top_up_form(workspace: &str) -> Markup {
 }
 
 fn top_ups_of(top_ups: &[Value]) -> Markup {
-    let columns = [("Top-up", ""), ("Amount", "end"), ("Status", ""), ("Payer", "")];
+    let columns = [
+        ("Created (UTC)", "date second"),
+        ("Top-up", ""),
+        ("Workspace", "name third"),
+        ("USD", "amount end"),
+        ("Status", "settle"),
+    ];
     html! {
         @if top_ups.is_empty() {
             p.empty { (prose("No top-ups. A client makes one with `POST /v1/open/top-ups`; pay it here.")) }
@@ -91,27 +116,29 @@ fn top_ups_of(top_ups: &[Value]) -> Markup {
 
 fn top_up_of(top_up: &Value) -> Markup {
     let id = text(top_up, "/id");
-    let cents = count(top_up, "/amount_usd_cents");
+    let cents = at(top_up, "/amount_usd_cents").and_then(Value::as_i64).unwrap_or_default();
     html! {
         tr data-key=(id) {
-            td { span.mono { (id) } div.muted { (text(top_up, "/workspace")) " · " (date_time(text(top_up, "/created_at"))) } }
-            td.end.mono { (cents / 100) "." (format!("{:02}", cents % 100)) " USD" }
-            td { (status(text(top_up, "/status"))) }
-            td {
+            td.date.second { (date_time(text(top_up, "/created_at"))) }
+            (cell("mono", id))
+            (cell("mono name third", text(top_up, "/workspace")))
+            (cell("amount end mono", &Usd::from_micros(cents * 10_000).to_string()))
+            td.settle {
                 @if text(top_up, "/status") == "pending" {
                     (form(&format!("POST /top-ups/{id}"), "The top-up is settled.", &html! {
                         button type="submit" name="status" value="paid" { "Pay" }
                         button type="submit" name="status" value="failed" { "Fail" }
                         button type="submit" name="status" value="expired" { "Expire" }
                     }))
-                } @else { span.muted { "settled" } }
+                } @else { (status(text(top_up, "/status"))) }
             }
         }
     }
 }
 
 fn ledger(entries: &[Value]) -> Markup {
-    let columns = [("Time", ""), ("Entry", ""), ("USD", "end"), ("For", "")];
+    let columns =
+        [("Time (UTC)", "date"), ("Entry", ""), ("USD", "amount end"), ("For", "id second")];
     html! {
         @if entries.is_empty() {
             p.empty { "No entries yet: nothing was reserved, charged or paid in." }
@@ -135,10 +162,10 @@ fn entry_of(entry: &Value) -> Markup {
     };
     html! {
         tr data-key=(text(entry, "/id")) {
-            td { (date_time(text(entry, "/created_at"))) }
+            td.date { (date_time(text(entry, "/created_at"))) }
             td { (kind.replace('_', " ")) }
-            td.end.mono { (sign) (usd(entry, "/amount_usd")) }
-            td {
+            td.amount.end.mono { (sign) (text(entry, "/amount_usd")) }
+            td.id.second {
                 @match first_text(entry, &["/job_id", "/run_id"]) {
                     "" => span.mono { (text(entry, "/top_up_id")) },
                     id => (subject_link(id)),

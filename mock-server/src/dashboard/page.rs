@@ -60,12 +60,14 @@ impl View {
 }
 
 /// The keyboard shortcuts, with what they do.
-const SHORTCUTS: [(&str, &str); 7] = [
+const SHORTCUTS: [(&str, &str); 9] = [
     ("1 … 9", "Open a view"),
     ("j, k", "Select the next or previous row"),
     ("Esc", "Close the details"),
     ("/", "Search"),
+    ("n", "Show the new rows"),
     ("c", "Copy the request as curl"),
+    ("r", "Send the request again"),
     ("p", "Pause or resume the updates"),
     ("?", "Show the shortcuts"),
 ];
@@ -73,8 +75,17 @@ const SHORTCUTS: [(&str, &str); 7] = [
 /// Returns a complete page.
 pub(super) fn page(service: &Service, view: View, title: &str, content: &Markup) -> Markup {
     let (_, name) = view.named();
-    let (clock, faults) =
-        service.read(|state| (control::clock_view(state), state.simulator.faults().len()));
+    let (clock, faults, totals) = service.read(|state| {
+        let simulator = &state.simulator;
+        let (jobs, runs) = simulator.submitted();
+        let totals = [
+            (View::Requests, usize::try_from(simulator.last_seq()).unwrap_or(usize::MAX)),
+            (View::Jobs, jobs + runs),
+            (View::Webhooks, simulator.newest_attempts().count()),
+        ];
+        (control::clock_view(state), state.simulator.faults().len(), totals)
+    });
+    let total = |view| totals.iter().find(|(of, _)| *of == view).map(|(_, total)| total);
     let title = match title {
         "" => format!("{name} · svc mock"),
         title => format!("{title} · {name} · svc mock"),
@@ -99,17 +110,19 @@ pub(super) fn page(service: &Service, view: View, title: &str, content: &Markup)
                         ul {
                             @for (number, (item, path, name)) in (1..).zip(View::ALL) {
                                 li {
-                                    a href=(path) data-key=(number)
+                                    a href=(path) data-key=(number) data-total=[total(item)]
                                         aria-current=[(item == view).then_some("page")] {
-                                        span { (name) }
+                                        (view_name(name))
+                                        span.count hidden { span.number {} span.hidden { " unread" } }
                                         @if item == View::Faults && faults > 0 {
-                                            span.count { (faults) span.hidden { " active" } }
+                                            span.count.warning { (faults) span.hidden { " active" } }
                                         }
                                         kbd aria-hidden="true" { (number) }
                                     }
                                 }
                             }
                         }
+                        a.more href="#views" { "More" span.hidden { " views" } }
                     }
                     main #main tabindex="-1" {
                         h1 { (name) }
@@ -126,6 +139,12 @@ pub(super) fn page(service: &Service, view: View, title: &str, content: &Markup)
     }
 }
 
+/// Returns the name of a view, of which a phone shows the first word.
+fn view_name(name: &str) -> Markup {
+    let (first, rest) = name.split_once(' ').unwrap_or((name, ""));
+    html! { span { (first) @if !rest.is_empty() { span.long { " " (rest) } } } }
+}
+
 fn header(clock: &Value) -> Markup {
     let mode = text(clock, "/mode");
     let speed = number(clock, "/speed");
@@ -135,8 +154,8 @@ fn header(clock: &Value) -> Markup {
             a.clock href=(View::Clock.path()) data-clock=(mode) data-now=(text(clock, "/now"))
                 data-speed=[speed] {
                 span.hidden { "Service time " }
-                span data-clock-text { (parts::date_time(text(clock, "/now"))) }
-                " "
+                span data-clock-text { (text(clock, "/now").get(..19).unwrap_or_default().replace('T', " ")) }
+                " UTC "
                 @match (mode, speed) {
                     ("manual", _) => (parts::badge("warning", "clock paused")),
                     (_, Some(speed)) if speed != 1.0 => (parts::badge("neutral", format!("{speed} ×"))),
@@ -145,8 +164,8 @@ fn header(clock: &Value) -> Markup {
             }
             div #live data-keep="always" {
                 span.live-text { "Connecting…" }
-                button #pause type="button" aria-pressed="false" { "Pause updates" }
-                button #help-button type="button" aria-haspopup="dialog" { "Shortcuts" }
+                button #pause type="button" aria-pressed="false" aria-label="Pause updates" { "Pause" span.wide { " updates" } " " kbd aria-hidden="true" { "p" } }
+                button #help-button type="button" aria-haspopup="dialog" aria-label="Shortcuts" { span.wide { "Shortcuts " } kbd aria-hidden="true" { "?" } }
             }
         }
     }
@@ -178,7 +197,7 @@ pub(super) fn columns(list: &Markup, details: Option<(&str, &str, Markup)>) -> M
             (list)
             @if let Some((label, close, content)) = details {
                 section.details aria-label=(label) {
-                    a.back href=(close) data-close { "Close" }
+                    a.back href=(close) data-close { "Close" " " kbd aria-hidden="true" { "Esc" } }
                     (content)
                 }
             }

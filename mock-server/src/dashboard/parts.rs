@@ -1,11 +1,9 @@
 //! Parts that several views have.
 
 use maud::{Markup, Render, html};
-use serde_json::Value;
 use url::form_urlencoded::Serializer;
 
 use super::page::View;
-use super::values::text;
 use crate::engine::Time;
 
 /// Returns a time of day with milliseconds, in an element with the complete time.
@@ -41,33 +39,16 @@ pub(super) fn parse_time(iso: &str) -> Option<Time> {
     Some(Time::from_micros(micros))
 }
 
-/// Returns an amount of dollars without superfluous zeros: `0.7035`, `100.00`.
-pub(super) fn usd(value: &Value, path: &str) -> String {
-    let amount = text(value, path);
-    let Some((whole, fraction)) = amount.split_once('.') else { return amount.to_owned() };
-    let fraction = fraction.trim_end_matches('0');
-    format!("{whole}.{fraction:0<2}")
-}
-
 /// Returns a duration in milliseconds, in a unit that suits it.
 pub(super) fn duration(millis: Option<f64>) -> String {
     match millis {
         None => "–".to_owned(),
-        Some(millis) if millis < 1_000.0 => format!("{millis:.1} ms"),
-        Some(millis) => format!("{:.2} s", millis / 1_000.0),
-    }
-}
-
-/// Returns an error code, which may be broken into lines at its underscores.
-pub(super) fn code(code: &str) -> Markup {
-    html! {
-        @if !code.is_empty() {
-            div.muted.code {
-                @for (index, word) in code.split('_').enumerate() {
-                    @if index > 0 { "_" wbr; }
-                    (word)
-                }
-            }
+        Some(millis) if millis < 1.0 => format!("{:.0} µs", millis * 1e3),
+        Some(millis) if millis < 1e3 => format!("{millis:.1} ms"),
+        Some(millis) if millis < 6e4 => format!("{:.1} s", millis / 1e3),
+        Some(millis) => {
+            let seconds = (millis / 1e3).round();
+            format!("{:.0} min {:.0} s", (seconds / 60.0).floor(), seconds % 60.0)
         }
     }
 }
@@ -89,18 +70,60 @@ pub(super) fn status(status: &str) -> Markup {
     badge(tone, status)
 }
 
-/// Returns a badge for the HTTP status at a path, or for a missing response.
-pub(super) fn http_status(value: &Value, path: &str, missing: &str) -> Markup {
-    match value.pointer(path).and_then(Value::as_u64) {
-        None => badge("bad", missing),
-        Some(status) => {
-            let tone = match status {
-                200..300 => "good",
-                300..400 => "neutral",
-                429 | 503 => "warning",
-                _ => "bad",
-            };
-            badge(tone, status)
+/// Returns a badge for an HTTP status, or for a missing response.
+pub(super) fn http_status(status: Option<impl Into<u64>>, missing: &str) -> Markup {
+    let Some(status) = status.map(Into::into) else { return badge("bad", missing) };
+    let tone = match status {
+        200..300 => "good",
+        300..400 => "neutral",
+        429 | 503 => "warning",
+        _ => "bad",
+    };
+    badge(tone, status)
+}
+
+/// Returns a cell of one line, whose complete text is in its title.
+pub(super) fn cell(class: &str, text: &str) -> Markup {
+    html! { td class=[(!class.is_empty()).then_some(class)] title=[(!text.is_empty()).then_some(text)] { (text) } }
+}
+
+/// Returns a cell with a status, the error code and whether a fault has caused it.
+pub(super) fn status_cell(class: &str, status: &Markup, code: &str, is_fault: bool) -> Markup {
+    html! {
+        td class=(class) title=[(!code.is_empty()).then_some(code)] {
+            (status)
+            @if is_fault { " " (badge("warning", "fault")) }
+            @if !code.is_empty() { " " span.muted.code { (code) } }
+        }
+    }
+}
+
+/// Returns the text that says what to make.
+pub(super) fn prompt(text: &str) -> Markup {
+    html! { @if !text.is_empty() { blockquote.prompt { (text) } } }
+}
+
+/// How many items a list has: those found of all, and those that came after it was shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ListCount {
+    pub(super) found: usize,
+    pub(super) total: usize,
+    pub(super) fresh: usize,
+    pub(super) noun: &'static str,
+}
+
+impl Render for ListCount {
+    fn render(&self) -> Markup {
+        let Self { found, total, fresh, noun } = *self;
+        html! {
+            div.count-line {
+                span role="status" {
+                    @if found == total { (total) } @else { (found) " of " (total) } " " (noun)
+                }
+                @if fresh > 0 {
+                    button.fresh type="button" data-show-new { (fresh) " new " kbd aria-hidden="true" { "n" } }
+                }
+            }
         }
     }
 }
@@ -147,7 +170,9 @@ pub(super) fn table(caption: &str, columns: &[(&str, &str)], rows: &Markup) -> M
             thead {
                 tr {
                     @for (name, class) in columns {
-                        th scope="col" class=[(!class.is_empty()).then_some(class)] { (name) }
+                        th scope="col" class=[(!class.is_empty()).then_some(class)] {
+                            @if name.is_empty() { span.hidden { "Action" } } @else { (name) }
+                        }
                     }
                 }
             }
@@ -200,11 +225,11 @@ pub(super) fn facts(rows: &[(&str, Markup)]) -> Markup {
 }
 
 /// Returns a block of text with a button that copies it.
-pub(super) fn copyable(label: &str, text: &str) -> Markup {
+pub(super) fn copyable(id: &str, label: &str, text: &str) -> Markup {
     html! {
         div.copyable {
-            pre tabindex="0" aria-label=(label) { code { (text) } }
-            button.copy type="button" data-copy=(text) aria-label={ "Copy " (label) } { "Copy" }
+            pre tabindex="0" aria-label=(label) { code #(id) { (text) } }
+            button.copy type="button" data-copy-from=(id) aria-label={ "Copy " (label) } { "Copy" }
         }
     }
 }
@@ -247,17 +272,15 @@ pub(super) fn headers(caption: &str, fields: &[(String, String)]) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
-    fn times_have_milliseconds_and_amounts_cents() {
+    fn times_and_durations_have_their_places() {
         assert_eq!(short_time("2026-01-01T00:00:01.5Z"), "00:00:01.500");
         assert_eq!(short_time("2026-01-01T00:00:01Z"), "00:00:01.000");
         assert_eq!(short_time("2026-01-01T00:00:01.123456Z"), "00:00:01.123");
-        let amount = |text: &str| usd(&json!({"a": text}), "/a");
-        assert_eq!(["100.0000", "0.7035", "0.7"].map(amount), ["100.00", "0.7035", "0.70"]);
+        let durations = [0.0384, 3.24, 1_500.0, 80_400.0].map(|millis| duration(Some(millis)));
+        assert_eq!(durations, ["38 µs", "3.2 ms", "1.5 s", "1 min 20 s"]);
     }
 
     #[test]

@@ -1,67 +1,138 @@
 //! The details of a request: what the service made of it, why it was refused, and what to do.
 
+use bytes::Bytes;
 use maud::{Markup, html};
 use serde_json::Value;
 
 use super::advice::advice;
-use super::curl;
+use super::code::SentRequest;
+use super::journal::prompt_of;
 use super::page::View;
 use super::parts::{
-    badge, body as body_of, copyable, duration, facts, headers, http_status, link, subject_link,
-    time, usd,
+    badge, body as body_of, copyable, duration, facts, form, headers, http_status, link, prompt,
+    subject_link, time,
 };
 use super::values::{at, count, fields, is_true, number, text};
 use crate::control::request_view;
-use crate::engine::Host;
+use crate::engine::{Host, HostRequest};
 use crate::service::Service;
+
+/// A request of the request log, and the secret of its key.
+struct StoredRequest {
+    request: Value,
+    host: Host,
+    secret: Option<String>,
+}
+
+impl StoredRequest {
+    fn read(service: &Service, seq: u64) -> Option<Self> {
+        service.read(|state| {
+            let request = request_view(state, seq)?;
+            let secret = state.simulator.secret(text(&request, "/key")).map(str::to_owned);
+            let host = serde_json::from_value(request.get("surface")?.clone()).ok()?;
+            Some(Self { request, host, secret })
+        })
+    }
+
+    fn sent<'r>(&'r self, service: &'r Service) -> SentRequest<'r> {
+        let base = service.hosts().base(self.host);
+        SentRequest::new(base, &self.request, self.secret.as_deref())
+    }
+
+    /// Returns whether the whole body is stored, or that there is none.
+    fn is_complete(&self) -> bool {
+        let stored = text(&self.request, "/request/body").len();
+        let size = count(&self.request, "/request/size");
+        at(&self.request, "/request").is_some() && usize::try_from(size) == Ok(stored)
+    }
+}
+
+/// Returns a request of the request log, to be sent again; `None` unless all of it is stored.
+pub(super) fn stored_call(service: &Service, seq: u64) -> Option<HostRequest> {
+    let stored = StoredRequest::read(service, seq).filter(StoredRequest::is_complete)?;
+    let sent = stored.sent(service);
+    let mut request = http::Request::builder().method(sent.method).uri(sent.path);
+    for (name, value) in &sent.headers {
+        request = request.header(name, value);
+    }
+    let request = request.body(Bytes::copy_from_slice(sent.body.as_bytes())).ok()?;
+    Some(HostRequest { host: stored.host, peer: [127, 0, 0, 1].into(), request })
+}
 
 /// Returns the title and the content of the details.
 pub(super) fn details(service: &Service, seq: u64) -> (String, Markup) {
-    let found = service.read(|state| {
-        let request = request_view(state, seq)?;
-        let secret = state.simulator.secret(text(&request, "/key"));
-        let secret = secret.map(str::to_owned);
-        Some((request, secret))
-    });
-    let Some((request, secret)) = found else {
+    let Some(stored) = StoredRequest::read(service, seq) else {
         let content = html! {
             h2 { "Request " (seq) }
             p.empty { "This request is not in the journal, which has the newest 10,000." }
         };
         return (format!("Request {seq}"), content);
     };
-    let host = serde_json::from_value(request.get("surface").cloned().unwrap_or_default());
-    let base = service.hosts().base(host.unwrap_or(Host::Open));
-    let command = curl::command(base, &request, secret.as_deref());
-    let code = text(&request, "/code");
-    let status = at(&request, "/status").map_or("closed".to_owned(), Value::to_string);
+    let request = &stored.request;
+    let code = text(request, "/code");
+    let status = at(request, "/status").map_or("closed".to_owned(), Value::to_string);
     let title = format!("{status} {code}").trim().to_owned();
+    let codes = stored.sent(service).codes();
     let content = html! {
         h2 {
-            span.method { (text(&request, "/method")) } " "
-            span.path { (text(&request, "/path")) }
+            span.method { (text(request, "/method")) } " "
+            span.path { (text(request, "/path")) }
         }
         p.summary {
-            (http_status(&request, "/status", "closed")) " "
+            (http_status(at(request, "/status").and_then(Value::as_u64), "closed")) " "
             @if !code.is_empty() { strong.mono { (code) } " " }
             span.muted {
-                (time(text(&request, "/at"))) " · " (duration(number(&request, "/duration_ms")))
+                (time(text(request, "/at"))) " · " (duration(number(request, "/duration_ms")))
             }
         }
-        (advice(&request))
-        (created(&request))
-        (account(&request))
-        section {
-            h3 { "The same request with curl" }
-            (copyable("curl command", &command))
-            @if is_true(&request, "/request/truncated") {
+        (prompt(&prompt_of(text(request, "/request/body"), None)))
+        (advice(request))
+        (created(request))
+        (actions(&stored, seq, &codes))
+        (account(request))
+        (message("Request", request, "/request", &fields(request, "/headers")))
+        (message("Response", request, "/response", &fields(request, "/response/headers")))
+        section.message {
+            h3 { "As code" }
+            @for (language, code) in &codes {
+                details {
+                    summary { (language) }
+                    (copyable(&code_id(language), &format!("{language} code"), code))
+                }
+            }
+            @if is_true(request, "/request/truncated") {
                 p.muted { "The body is longer than what is stored: put the complete one in its place." }
             }
         }
-        (message("Request", &request, "/request", &fields(&request, "/headers")))
-        (message("Response", &request, "/response", &fields(&request, "/response/headers")))
     };
     (title, content)
+}
+
+fn code_id(language: &str) -> String {
+    format!("code-{}", language.to_lowercase())
+}
+
+/// Renders what can be done with the request.
+fn actions(stored: &StoredRequest, seq: u64, codes: &[(&str, String)]) -> Markup {
+    let path = format!("{}/{seq}/replay", View::Requests.path());
+    html! {
+        div.actions {
+            span { "Copy as" }
+            @for (index, (language, _)) in codes.iter().enumerate() {
+                button type="button" data-copy-from=(code_id(language)) aria-label={ "Copy as " (language) } {
+                    (language)
+                    @if index == 0 { " " kbd aria-hidden="true" { "c" } }
+                }
+            }
+            @if stored.is_complete() {
+                (form(&format!("POST {path}"), "Sent again: this is the new request.", &html! {
+                    button type="submit" data-visit={ (View::Requests.path()) "/{seq}" } {
+                        "Replay " kbd aria-hidden="true" { "r" }
+                    }
+                }))
+            }
+        }
+    }
 }
 
 /// Links to the resource that a successful submit created.
@@ -101,8 +172,8 @@ fn account(request: &Value) -> Markup {
             }),
             ("Workspace", html! { span.mono { (workspace) } " (" (text(account, "/workspace/plan")) ")" }),
             ("Balance then", html! {
-                a href=(money) { (usd(account, "/workspace/available_usd")) " USD" }
-                ", " (usd(account, "/workspace/reserved_usd")) " reserved"
+                a href=(money) { (text(account, "/workspace/available_usd")) " USD" }
+                ", " (text(account, "/workspace/reserved_usd")) " reserved"
             }),
             ("Jobs in flight then", html! {
                 (count(account, "/workspace/in_flight")) " of " (count(account, "/workspace/concurrent_jobs"))

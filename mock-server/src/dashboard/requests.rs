@@ -1,27 +1,40 @@
 //! The view of requests: those that came in, newest first, and the details of the selected one.
 
 use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::json;
 
+use super::journal::{JournalEntry, entries};
 use super::page::{View, columns, page};
 use super::parts::{
-    code as code_of, copyable, duration, http_status, link, row_link, search_form, table, time,
+    ListCount, cell, copyable, duration, http_status, link, row_link, search_form, status_cell,
+    table, time,
 };
-use super::values::{count, text};
-use super::{curl, request_details};
+use super::search::Search;
+use super::{code, request_details};
 use crate::addresses::OPEN_API_KEY;
-use crate::engine::request_log::LoggedRequest;
 use crate::service::Service;
 
 /// The maximum number of requests on a page.
 const MAX_ROWS: usize = 100;
+/// The columns of requests, with their classes.
+pub(super) const COLUMNS: [(&str, &str); 7] = [
+    ("Time (UTC)", "time"),
+    ("Request", ""),
+    ("Status", "status"),
+    ("Operation", "name third"),
+    ("Workspace", "name fourth"),
+    ("Prompt", "prompt second"),
+    ("Duration", "short end third"),
+];
 
 /// The selection of requests, in the URL.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct RequestSelection {
-    /// A text that the method, path, operation, status, code or key contains.
+    /// See [`Search`].
     #[serde(default)]
     q: String,
     /// `errors` or `writes`.
@@ -29,6 +42,8 @@ pub(super) struct RequestSelection {
     show: String,
     /// The sequence number that all requests are before.
     before: Option<u64>,
+    /// The sequence number after which requests are counted instead of shown.
+    seen: Option<u64>,
 }
 
 /// `GET /dashboard/requests`, and `GET /` for browsers.
@@ -53,6 +68,24 @@ pub(super) async fn details(
     page(&service, View::Requests, &title, &content)
 }
 
+/// `POST /dashboard/requests/{seq}/replay`: sends a request of the request log again.
+pub(super) async fn replay(State(service): State<Service>, Path(seq): Path<u64>) -> Response {
+    let Some(call) = request_details::stored_call(&service, seq) else {
+        let message = "the complete request is not stored";
+        let body = json!({"error": {"code": "conflict", "message": message}});
+        return (StatusCode::CONFLICT, body.to_string()).into_response();
+    };
+    let reply = service.call(call).await;
+    let id = reply.response.headers().get("x-svc-request-id");
+    let id = id.and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let seq = service.read(|state| {
+        let simulator = &state.simulator;
+        let sent = simulator.newest_requests().find(|request| request.request_id == id);
+        sent.map_or_else(|| simulator.last_seq(), |request| request.seq)
+    });
+    json!({"seq": seq}).to_string().into_response()
+}
+
 impl RequestSelection {
     /// Returns a link with the search, to the requests before a sequence number.
     fn link(&self, path: &str, before: Option<u64>) -> String {
@@ -60,105 +93,82 @@ impl RequestSelection {
         link(path, &[("q", &self.q), ("show", &self.show), ("before", &before)])
     }
 
-    fn matches(&self, entry: &LoggedRequest) -> bool {
-        let is_shown = match self.show.as_str() {
-            "errors" => entry.status.is_none_or(|status| status >= 400) || entry.fault.is_some(),
-            "writes" => entry.method != "GET" && entry.method != "HEAD",
+    fn is_shown(&self, entry: &JournalEntry) -> bool {
+        let request = &entry.request;
+        match self.show.as_str() {
+            "errors" => {
+                request.status.is_none_or(|status| status >= 400) || request.fault.is_some()
+            }
+            "writes" => request.method != "GET" && request.method != "HEAD",
             _ => true,
-        };
-        is_shown && self.q.split_whitespace().all(|word| contains(entry, word))
+        }
     }
 }
 
-fn contains(entry: &LoggedRequest, word: &str) -> bool {
-    let status = entry.status.map(|status| status.to_string());
-    let optional = [
-        entry.operation.as_deref(),
-        entry.code.as_deref(),
-        entry.key.as_deref(),
-        status.as_deref(),
-    ];
-    let texts = [&*entry.method, &entry.path, &entry.request_id];
-    let mut texts = texts.into_iter().chain(optional.into_iter().flatten());
-    let word = word.to_lowercase();
-    texts.any(|text| text.to_lowercase().contains(&word))
-}
-
 fn list_of(service: &Service, selection: &RequestSelection, selected: Option<u64>) -> Markup {
+    let entries = entries(service);
+    let newest = entries.first().map_or(0, |entry| entry.request.seq);
+    // A larger number is from before a reset.
+    let seen = selection.seen.filter(|seen| *seen <= newest).unwrap_or(newest);
     let before = selection.before.unwrap_or(u64::MAX);
-    let (rows, has_requests) = service.read(|state| {
-        let simulator = &state.simulator;
-        let matches = |entry: &LoggedRequest| selection.matches(entry);
-        let rows = simulator.newest_requests(before, MAX_ROWS + 1, matches);
-        let with_duration = |row: Value| {
-            let millis = state.exchanges.duration_ms(count(&row, "/seq"));
-            (row, millis)
-        };
-        let rows: Vec<_> = rows.into_iter().map(with_duration).collect();
-        (rows, simulator.last_seq() > 0)
-    });
-    let older = rows.get(MAX_ROWS - 1).filter(|_| rows.len() > MAX_ROWS);
-    let columns =
-        [("Time", ""), ("Request", ""), ("Status", ""), ("Key", "wide"), ("Duration", "wide end")];
+    let search = Search::parse(&selection.q, &JournalEntry::PROPERTIES);
+    let total = entries.iter().filter(|entry| entry.request.seq <= seen).count();
+    let mut found: Vec<_> = entries
+        .iter()
+        .filter(|entry| selection.is_shown(entry) && entry.matches(&search))
+        .collect();
+    let fresh = found.partition_point(|entry| entry.request.seq > seen);
+    found.drain(..fresh);
+    let count = ListCount { found: found.len(), total, fresh, noun: "requests" };
+    let rows: Vec<_> = found.into_iter().filter(|entry| entry.request.seq < before).collect();
     let path = View::Requests.path();
     let shows = [("", "All"), ("errors", "Errors"), ("writes", "Writes")];
     html! {
-        section.list aria-label="All requests" {
-            (search_form(View::Requests, "Path, operation, status, key…", &selection.q, &shows, &selection.show))
+        section.list aria-label="All requests" data-seen=(seen) {
+            (search_form(View::Requests, "Search, or status:409 op:jobs_status ws:ws_demo", &selection.q, &shows, &selection.show))
+            (count)
             @if let Some(before) = selection.before {
                 p.muted {
                     "Requests before number " (before) ". "
                     a href=(selection.link(path, None)) { "Newest requests" }
                 }
             }
-            @if rows.is_empty() && !has_requests {
+            @if rows.is_empty() && total == 0 {
                 (first_steps(service))
             } @else if rows.is_empty() {
                 p.empty { "No request matches. " a href=(path) { "Show all requests" } }
             } @else {
-                (table("Requests, newest first", &columns, &html! {
-                    @for (row, millis) in rows.iter().take(MAX_ROWS) {
-                        (row_of(row, *millis, selection, selected))
+                (table("Requests, newest first", &COLUMNS, &html! {
+                    @for entry in rows.iter().take(MAX_ROWS) {
+                        (row_of(entry, &selection.link(&format!("{path}/{}", entry.request.seq), selection.before), selected))
                     }
                 }))
-                @if let Some((older, _)) = older {
-                    p { a href=(selection.link(path, Some(count(older, "/seq")))) { "Older requests" } }
+                @if let Some(last) = rows.get(MAX_ROWS - 1).filter(|_| rows.len() > MAX_ROWS) {
+                    p { a href=(selection.link(path, Some(last.request.seq))) { "Older requests" } }
                 }
             }
         }
     }
 }
 
-fn row_of(
-    row: &Value,
-    millis: Option<f64>,
-    selection: &RequestSelection,
-    selected: Option<u64>,
-) -> Markup {
-    let seq = count(row, "/seq");
-    let is_selected = selected == Some(seq);
-    let href = selection.link(&format!("{}/{seq}", View::Requests.path()), selection.before);
-    let operation = text(row, "/operation");
+pub(super) fn row_of(entry: &JournalEntry, href: &str, selected: Option<u64>) -> Markup {
+    let JournalEntry { request, workspace, exchange } = entry;
+    let is_selected = selected == Some(request.seq);
+    let code = request.code.as_deref().unwrap_or_default();
     html! {
-        tr data-key=(seq) class=[is_selected.then_some("selected")] {
-            td { (time(text(row, "/at"))) }
-            td {
-                (row_link(&href, is_selected, &html! {
-                    span.method { (text(row, "/method")) } " "
-                    span.path { (text(row, "/path")) }
+        tr data-key=(request.seq) class=[is_selected.then_some("selected")] {
+            td.time { (time(&request.at.to_string())) }
+            td title={ (request.method) " " (request.path) } {
+                (row_link(href, is_selected, &html! {
+                    span.method { (request.method) } " "
+                    span.path { (request.path) }
                 }))
-                div.muted {
-                    (text(row, "/surface"))
-                    @if !operation.is_empty() { " · " (operation) }
-                }
             }
-            td {
-                (http_status(row, "/status", "closed"))
-                (code_of(text(row, "/code")))
-                @if !text(row, "/fault").is_empty() { div.muted { "fault" } }
-            }
-            td.wide.mono { (text(row, "/key")) }
-            td.wide.end.mono { (duration(millis)) }
+            (status_cell("status", &http_status(request.status, "closed"), code, request.fault.is_some()))
+            (cell("mono name third", request.operation.as_deref().unwrap_or_default()))
+            (cell("mono name fourth", workspace))
+            (cell("prompt second", &entry.prompt()))
+            td.mono.short.end.third { (duration(exchange.duration_ms)) }
         }
     }
 }
@@ -170,16 +180,16 @@ fn first_steps(service: &Service) -> Markup {
     let submit = format!(
         "curl -sS {base}/v1/image-router/generate \\\n  -H 'authorization: Bearer {OPEN_API_KEY}' \\\n  \
          -H 'content-type: application/json' \\\n  --data-raw {}",
-        curl::quote(body)
+        code::quote(body)
     );
     let environment = service.environment().map(|(name, value)| format!("export {name}='{value}'"));
     html! {
         div.first-steps {
             h2 { "No requests yet" }
             p { "Send one to see it here:" }
-            (copyable("command", &submit))
+            (copyable("first-command", "command", &submit))
             p { "Or point your client at this mock. Its addresses and keys:" }
-            (copyable("environment variables", &environment.join("\n")))
+            (copyable("environment", "environment variables", &environment.join("\n")))
         }
     }
 }

@@ -161,7 +161,7 @@ async fn a_refused_request_is_explained() {
     // The balance before the request, the request, and what its page says.
     for (seq, (balance, body, expected)) in (3..).zip([
         (99.99, json!({"model": "image-i"}), "invalid_request"),
-        (99.99, json!({"model": "image-i"}), "99.99 USD"),
+        (99.99, json!({"model": "image-i"}), "99.9900 USD"),
         (99.99, json!({"model": "image-i"}), "2 of 100"),
         (99.99, json!({"model": "image-i"}), "authorization: Bearer svc_open_demo"),
         (99.99, fox(json!({"size": 3})), "<code>size</code> is not a field"),
@@ -187,6 +187,56 @@ async fn a_refused_request_is_explained() {
 }
 
 #[tokio::test]
+async fn lists_are_searched_and_count_what_is_newer_than_seen() {
+    let mock = Mock::new();
+    let receipt = mock.image("a red fox").await;
+    mock.image("an owl, größer").await;
+    mock.submit(json!({"model": "image-i", "prompt": "a whale", "size": 3})).await;
+    mock.control("POST", "/clock/advance", "{\"seconds\": 60}").await;
+    let job = receipt["data"]["job"]["id"].as_str().unwrap();
+    for (path, expected) in [
+        ("/dashboard/requests", "3 requests"),
+        ("/dashboard/requests?q=FOX", "1 of 3 requests"),
+        ("/dashboard/requests?q=gr%C3%B6%C3%9Fer", "1 of 3 requests"),
+        ("/dashboard/requests?q=status:400+op:image_generate+ws:ws_demo", "1 of 3 requests"),
+        ("/dashboard/requests?q=ws:ws_bob", "0 of 3 requests"),
+        ("/dashboard/requests?seen=1", "1 requests"),
+        ("/dashboard/requests?seen=1", "2 new "),
+        ("/dashboard/requests?seen=1&q=whale", "1 new "),
+        // From before a reset.
+        ("/dashboard/requests?seen=9", "3 requests"),
+        ("/dashboard/jobs?q=owl", "1 of 2 jobs and runs"),
+        ("/dashboard/jobs?q=status:completed+op:image*", "2 jobs and runs"),
+        ("/dashboard/jobs?seen=1.0", "1 new "),
+        (&format!("/dashboard/jobs?q=id:{job}"), "a red fox"),
+        (&format!("/dashboard/jobs/{job}"), "<blockquote class=\"prompt\">a red fox</blockquote>"),
+        (&format!("/dashboard/jobs/{job}"), "0.0050 USD"),
+    ] {
+        let page = mock.page(path).await;
+        assert!(page.contains(expected), "{path}: {expected}: {page}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_is_sent_again() {
+    let mock = Mock::new();
+    mock.image("a fox").await;
+    let replay = |seq: u64| {
+        let path = format!("/dashboard/requests/{seq}/replay");
+        let request = Request::post(path).body(()).unwrap();
+        assert!(Dashboard::is_for(&request));
+        mock.dashboard.respond(request)
+    };
+    let response = replay(1).await;
+    assert_eq!(response.status(), 200);
+    let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    assert_eq!(body, "{\"seq\":2}");
+    let requests = mock.service.requests(0);
+    assert_eq!((requests.len(), &requests[1]["status"]), (2, &json!(202)));
+    assert_eq!(replay(9).await.status(), 409);
+}
+
+#[tokio::test]
 async fn an_artifact_is_served_from_the_control_port_without_being_logged() {
     let mock = Mock::new();
     let receipt = mock.image("a fox").await;
@@ -199,6 +249,11 @@ async fn an_artifact_is_served_from_the_control_port_without_being_logged() {
     assert_eq!(
         (image.status().as_u16(), &image.headers()["content-type"]),
         (200, &HeaderValue::from_static("image/png"))
+    );
+    let thumbnail = mock.response(&format!("/dashboard/thumbnails/{file}")).await;
+    assert_eq!(
+        (thumbnail.status(), &thumbnail.headers()["content-type"]),
+        (image.status(), &image.headers()["content-type"])
     );
     assert_eq!(mock.service.requests(0).len(), 1);
 }

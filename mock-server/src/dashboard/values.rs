@@ -1,6 +1,7 @@
 //! Reading the JSON that the control API returns. Paths are JSON pointers, such as `/error/code`.
 
 use serde_json::Value;
+use svc_sdk::types::Usd;
 
 /// Returns the value at a path, unless it is null.
 pub(super) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
@@ -55,4 +56,32 @@ pub(super) fn kind_of(item: &Value) -> (String, &str) {
         "" => (text(item, "/type").replace('_', " "), text(item, "/model")),
         kind => (format!("{kind} run"), first_text(item, &["/format_id", "/action_id"])),
     }
+}
+
+/// Returns whether a job or run has ended.
+pub(super) fn is_terminal(item: &Value) -> bool {
+    !["queued", "processing", "running"].contains(&text(item, "/status"))
+}
+
+/// Returns the files of a job or run.
+pub(super) fn artifacts_of(item: &Value) -> &[Value] {
+    match items(item, "/result/artifacts") {
+        [] => items(item, "/artifacts"),
+        of_job => of_job,
+    }
+}
+
+/// Returns the name of an artifact's file on the media host.
+pub(super) fn file_of(artifact: &Value) -> &str {
+    text(artifact, "/url").rsplit('/').next().unwrap_or_default()
+}
+
+/// Returns the amount at a path, which is in millionths of a dollar.
+pub(super) fn amount_at(item: &Value, path: &str) -> Option<Usd> {
+    at(item, path)?.as_i64().map(Usd::from_micros)
+}
+
+/// Returns what a run has spent so far.
+pub(super) fn spent(item: &Value) -> Option<Usd> {
+    amount_at(item, "/usage/billable_amount_usd_micros")
 }

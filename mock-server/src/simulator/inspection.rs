@@ -1,5 +1,7 @@
 //! Views of the state for the control API, beyond what clients of the service see.
 
+#[cfg(feature = "dashboard")]
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -16,6 +18,8 @@ use crate::engine::credential::Credential;
 #[cfg(feature = "dashboard")]
 use crate::engine::jobs::Job;
 use crate::engine::keys::ApiKey;
+#[cfg(feature = "dashboard")]
+use crate::engine::ledger::LedgerEntry;
 use crate::engine::rate_limit::{RateLimitKey, address_limit, key_limit};
 #[cfg(feature = "frontend")]
 use crate::engine::request_log;
@@ -176,7 +180,7 @@ impl Simulator {
     }
 
     #[cfg(feature = "dashboard")]
-    fn inspect_job(&self, job: &Job) -> Value {
+    pub(crate) fn inspect_job(&self, job: &Job) -> Value {
         let mut view = with_workspace(self.view(job), &job.workspace);
         if let Some(fields) = view.as_object_mut() {
             fields.insert("request_id".to_owned(), json!(job.request_id));
@@ -190,7 +194,7 @@ impl Simulator {
         view
     }
 
-    fn inspect_run(&self, run: &Run) -> Value {
+    pub(crate) fn inspect_run(&self, run: &Run) -> Value {
         let view = api::run_view(&self.state, run, &self.settings.hosts);
         let mut view = with_workspace(view, &run.config.workspace);
         if let Some(fields) = view.as_object_mut() {
@@ -289,45 +293,27 @@ impl Simulator {
         api::media_file(&self.state, file)
     }
 
-    /// Returns up to `limit` requests that match, newest first, from before the sequence number.
-    pub(crate) fn newest_requests(
-        &self,
-        before: u64,
-        limit: usize,
-        mut matches: impl FnMut(&request_log::LoggedRequest) -> bool,
-    ) -> Vec<Value> {
-        let entries = self.state.request_log.iter().rev();
-        entries
-            .skip_while(|entry| entry.seq >= before)
-            .filter(|entry| matches(entry))
-            .take(limit)
-            .map(request_log::LoggedRequest::view)
-            .collect()
+    /// Returns the stored requests, newest first.
+    pub(crate) fn newest_requests(&self) -> impl Iterator<Item = &Arc<request_log::LoggedRequest>> {
+        self.state.request_log.newest_first()
     }
 
-    /// Returns up to `limit` jobs that match, newest first.
-    pub(crate) fn newest_jobs(
-        &self,
-        limit: usize,
-        mut matches: impl FnMut(&Job) -> bool,
-    ) -> Vec<Value> {
-        let jobs = self.state.jobs.all().rev();
-        jobs.filter(|job| matches(job)).take(limit).map(|job| self.inspect_job(job)).collect()
+    /// Returns the workspace of each key, by the id of the key.
+    pub(crate) fn workspaces_of_keys(&self) -> HashMap<Arc<str>, Arc<str>> {
+        let keys = self.state.keys.with_secrets();
+        keys.map(|(_, key)| (key.id.clone(), key.workspace.clone())).collect()
     }
 
-    /// Returns up to `limit` runs that match, newest first.
-    pub(crate) fn newest_runs(
-        &self,
-        limit: usize,
-        mut matches: impl FnMut(&Run) -> bool,
-    ) -> Vec<Value> {
-        let runs = self.state.runs.all().rev();
-        runs.filter(|run| matches(run)).take(limit).map(|run| self.inspect_run(run)).collect()
+    /// Returns the jobs with their numbers, newest first.
+    pub(crate) fn newest_jobs(&self) -> impl Iterator<Item = (usize, &Job)> {
+        let jobs = &self.state.jobs;
+        jobs.all().rev().filter_map(|job| Some((jobs.number(&job.id)?, job)))
     }
 
-    /// Returns whether no job or run was submitted.
-    pub(crate) fn is_without_jobs(&self) -> bool {
-        self.state.jobs.all().next().is_none() && self.state.runs.all().next().is_none()
+    /// Returns the runs with their numbers, newest first.
+    pub(crate) fn newest_runs(&self) -> impl Iterator<Item = (usize, &Run)> {
+        let runs = &self.state.runs;
+        runs.all().rev().filter_map(|run| Some((runs.number(&run.id)?, run)))
     }
 
     pub(crate) fn job_or_run(&self, id: &str) -> Option<Value> {
@@ -335,20 +321,21 @@ impl Simulator {
         job.or_else(|| Some(self.inspect_run(self.state.runs.by_id(id)?)))
     }
 
-    /// Returns up to `limit` ledger entries of a workspace, newest first.
-    pub(crate) fn newest_entries(&self, workspace: &str, limit: usize) -> Vec<Value> {
-        let entries = self.state.ledger.newest_first(workspace, None);
-        let entries = entries.map(|(_, entry)| json!(ledger::ControlEntry::Entry(entry)));
-        entries.take(limit).collect()
+    /// Returns the ledger entries of a workspace, newest first.
+    pub(crate) fn newest_entries(&self, workspace: &str) -> impl Iterator<Item = &LedgerEntry> {
+        self.state.ledger.newest_first(workspace, None).map(|(_, entry)| entry)
     }
 
-    /// Returns up to `limit` webhook attempts that match, newest first, with their bodies as text.
-    pub(crate) fn newest_deliveries(
-        &self,
-        limit: usize,
-        matches: impl FnMut(&DeliveryRecord) -> bool,
-    ) -> Vec<Value> {
-        self.state.delivery_log.newest(limit, matches)
+    /// Returns the webhook attempts, newest first.
+    pub(crate) fn newest_attempts(&self) -> impl Iterator<Item = &Arc<DeliveryRecord>> {
+        self.state.delivery_log.newest_first()
+    }
+
+    /// Returns the number of jobs and the number of runs so far.
+    pub(crate) fn submitted(&self) -> (usize, usize) {
+        let after = |newest: Option<usize>| newest.map_or(0, |number| number + 1);
+        let job = self.newest_jobs().next().map(|(number, _)| number);
+        (after(job), after(self.newest_runs().next().map(|(number, _)| number)))
     }
 
     pub(crate) fn secret(&self, key_id: &str) -> Option<&str> {

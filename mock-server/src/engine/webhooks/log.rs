@@ -22,18 +22,18 @@ const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeliveryRecord {
     /// The id of the job or run; `None` for a test delivery.
-    subject_id: Option<String>,
-    event: String,
-    url: String,
-    headers: Vec<(String, String)>,
+    pub(crate) subject_id: Option<String>,
+    pub(crate) event: String,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
     /// The JSON body as it was sent.
-    body: String,
-    status: Option<u16>,
+    pub(crate) body: String,
+    pub(crate) status: Option<u16>,
     /// The beginning of the response's body; `None` without a response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    response_body: Option<String>,
-    error: Option<String>,
-    at: Time,
+    pub(crate) response_body: Option<String>,
+    pub(crate) error: Option<String>,
+    pub(crate) at: Time,
 }
 
 impl DeliveryRecord {
@@ -53,13 +53,6 @@ impl DeliveryRecord {
             error: outcome.error(),
             at: delivery.at,
         }
-    }
-
-    /// Returns whether the attempt was made for a job or run, or for a test delivery if there is no
-    /// id.
-    #[cfg(feature = "dashboard")]
-    pub(crate) fn is_for(&self, subject_id: Option<&str>) -> bool {
-        self.subject_id.as_deref() == subject_id
     }
 
     /// Returns the size of both bodies.
@@ -137,23 +130,10 @@ impl DeliveryLog {
         }
     }
 
-    /// Returns up to `limit` attempts that match, newest first, with their bodies as text.
+    /// Returns the stored attempts, newest first.
     #[cfg(feature = "dashboard")]
-    pub(crate) fn newest(
-        &self,
-        limit: usize,
-        mut matches: impl FnMut(&DeliveryRecord) -> bool,
-    ) -> Vec<Value> {
-        let attempts = self.attempts.iter().rev();
-        let attempts = attempts.filter(|attempt| matches(attempt));
-        let view = |attempt: &Arc<DeliveryRecord>| {
-            let mut view = attempt.view();
-            if let Some(body) = view.get_mut("body") {
-                *body = json!(attempt.body);
-            }
-            view
-        };
-        attempts.take(limit).map(view).collect()
+    pub(crate) fn newest_first(&self) -> impl Iterator<Item = &Arc<DeliveryRecord>> {
+        self.attempts.iter().rev()
     }
 
     /// Returns the stored attempts as JSON, oldest first.
