@@ -41,9 +41,9 @@ pub(super) async fn view(State(service): State<Service>) -> Markup {
     let faults = faults.as_array().map_or(&[][..], Vec::as_slice);
     let columns = [
         ("Kind", ""),
-        ("Hits", ""),
-        ("Left", "short"),
-        ("So far", "short end second"),
+        ("Applies to", ""),
+        ("Left", "short second"),
+        ("Hits", "short end second"),
         ("Options", "prompt third"),
         ("Remove", "short end"),
     ];
@@ -101,7 +101,7 @@ fn rule_of(fault: &Value) -> Markup {
         tr data-key=[(!id.is_empty()).then_some(id)] {
             (cell("mono", kind.trim()))
             (cell("", &hits))
-            td.short { (left.as_deref().unwrap_or(otherwise)) }
+            td.short.second { (left.as_deref().unwrap_or(otherwise)) }
             td.short.end.second { @if let Some(hits) = at(fault, "/hits") { (hits) } @else { "–" } }
             (cell("prompt third", &options.join(", ")))
             td.short.end {

@@ -101,7 +101,7 @@ fn artifact_of(artifact: &Value) -> Markup {
     html! {
         figure data-key=(file) {
             @match kind {
-                "image" => img src=(source) alt="The generated picture, a test card" loading="lazy" {},
+                "image" => { img src=(source) alt="The generated picture, a test card" loading="lazy"; }
                 "video" => video src=(source) controls preload="metadata" aria-label="The generated video" {},
                 "audio" => audio src=(source) controls preload="metadata" aria-label="The generated sound" {},
                 _ => {},

@@ -12,8 +12,8 @@ use super::job_details;
 use super::journal::Submits;
 use super::page::{View, columns, page};
 use super::parts::{
-    ListCount, cell, duration, link, parse_time, prose, row_link, search_form, status, status_cell,
-    table, time,
+    ListCount, amount, cell, duration, link, parse_time, prose, row_link, search_form, status,
+    status_cell, table, time,
 };
 use super::search::Search;
 use super::values::{artifacts_of, file_of, id_of, is_terminal, kind_of, spent, text};
@@ -170,16 +170,21 @@ fn list_of(service: &Service, selection: &JobSelection, selected: &str) -> Marku
     found.rows.sort_by_cached_key(|row| Reverse(parse_time(text(row, "/created_at"))));
     found.rows.truncate(MAX_ROWS);
     let total = seen.0 + seen.1;
-    let count = ListCount { found: found.found, total, fresh: found.fresh, noun: "jobs and runs" };
+    let count = ListCount {
+        found: found.found,
+        total,
+        fresh: found.fresh,
+        nouns: ["job or run", "jobs and runs"],
+    };
     let columns = [
         ("Created (UTC)", "time"),
         ("Job or run", "subject"),
         ("Prompt", ""),
         ("Status", "status"),
-        ("USD", "short end second"),
+        ("USD", "amount end second"),
         ("Took", "short end second"),
         ("Workspace", "name third"),
-        ("ID", "id fourth"),
+        ("ID", "id fifth"),
     ];
     let shows =
         [("", "All"), ("active", "Active"), ("failed", "Failed"), ("completed", "Completed")];
@@ -226,10 +231,10 @@ fn row_of(
             }
             (cell("", &prompt))
             (status_cell("status", &status(text(item, "/status")), text(item, "/error/code"), false))
-            (cell("mono short end second", &price))
+            td.amount.mono.end.second { (amount(&price)) }
             (cell("mono short end second", &duration(millis_taken(item, now))))
             (cell("mono name third", text(item, "/workspace")))
-            (cell("mono id fourth", id))
+            (cell("mono id fifth", id))
         }
     }
 }

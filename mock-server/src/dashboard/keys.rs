@@ -6,7 +6,7 @@ use serde_json::Value;
 use svc_sdk::contract::Scope;
 
 use super::page::{View, page};
-use super::parts::{action, badge, cell, date_time, form, link, problem, table};
+use super::parts::{action, amount, badge, cell, date_time, form, link, problem, table};
 use super::values::{is_true, items, text};
 use crate::service::Service;
 
@@ -19,12 +19,12 @@ pub(super) async fn view(State(service): State<Service>) -> Markup {
         service.read(|state| (state.simulator.keys(), state.simulator.workspaces()));
     let columns = [
         ("Key", ""),
-        ("", "button"),
+        ("", "copying"),
         ("Kind", "name second"),
         ("Workspace", "name"),
         ("Scopes", "prompt third"),
         ("Last used (UTC)", "date fourth"),
-        ("ID", "id fourth"),
+        ("ID", "id fifth"),
         ("Change", "name end second"),
     ];
     let workspace_columns = [
@@ -45,7 +45,7 @@ pub(super) async fn view(State(service): State<Service>) -> Markup {
                 tr data-key=(id) {
                     td.mono { a href=(link(View::Money.path(), &[("workspace", id)])) { (id) } }
                     (cell("name third", text(workspace, "/kind")))
-                    (cell("amount end mono", text(workspace, "/available_usd")))
+                    td.amount.end.mono { (amount(text(workspace, "/available_usd"))) }
                     td.settle.second { (plan_form(id, text(workspace, "/plan"))) }
                 }
             }
@@ -66,12 +66,12 @@ fn key_of(key: &Value) -> Markup {
     html! {
         tr data-key=(id) {
             (cell("mono", secret))
-            td.button { button.copy type="button" data-copy=(secret) aria-label={ "Copy the key " (secret) } { "Copy" } }
+            td.copying { button.copy type="button" data-copy=(secret) aria-label={ "Copy the key " (secret) } { "Copy" } }
             (cell("name second", &text(key, "/kind").replace('_', " ")))
             (cell("mono name", text(key, "/workspace")))
             (cell("prompt third", &scopes))
             td.date.fourth { (date_time(text(key, "/last_used_at"))) }
-            (cell("mono id fourth", id))
+            (cell("mono id fifth", id))
             td.name.end.second {
                 @if is_revoked { (badge("bad", "revoked")) }
                 @else { (action(&format!("DELETE /keys/{id}"), "Revoke", "The key is revoked.")) }
@@ -97,7 +97,7 @@ pub(super) fn key_with_scope_form(workspace: &str, scope: &str) -> Markup {
     let fields = html! {
         input type="hidden" name="kind" value="developer";
         input type="hidden" name="workspace" value=(workspace);
-        input type="hidden" name="scopes" value=(scope) data-list;
+        input type="hidden" name="scopes[]" value=(scope);
         button type="submit" { "Make a key with " (scope) }
     };
     form("POST /keys", "The key is made: {key}", &fields)
@@ -125,7 +125,7 @@ fn key_form(workspaces: &[Value]) -> Markup {
             fieldset {
                 legend { "Scopes (none selected: all)" }
                 @for scope in Scope::KNOWN {
-                    label.check { input type="checkbox" name="scopes" value=(scope) data-list; " " (scope) }
+                    label.check { input type="checkbox" name="scopes[]" value=(scope); " " (scope) }
                 }
             }
             datalist #workspaces { @for workspace in workspaces { option value=(text(workspace, "/id")) {} } }

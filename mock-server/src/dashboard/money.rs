@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 use svc_sdk::types::Usd;
 
 use super::page::{View, page};
-use super::parts::{cell, date_time, form, link, prose, row_link, status, subject_link, table};
+use super::parts::{
+    amount, cell, date_time, form, link, prose, row_link, status, subject_link, table,
+};
 use super::values::{at, first_text, text};
 use crate::addresses::DEMO_WORKSPACE;
 use crate::engine::ledger::ControlEntry;
@@ -54,6 +56,7 @@ pub(super) async fn view(
                         }
                     }
                 }
+                button.hidden type="submit" { "Show" }
             }
             @if is_known { (top_up_form(&selected)) }
         }
@@ -75,9 +78,9 @@ fn balance_of(workspace: &Value, selected: &str) -> Markup {
     html! {
         tr data-key=(id) class=[is_selected.then_some("selected")] {
             td.subject.mono { (row_link(&href, is_selected, &html! { (id) })) }
-            (cell("amount end mono", text(workspace, "/available_usd")))
-            (cell("amount end mono", text(workspace, "/reserved_usd")))
-            (cell("amount end mono second", text(workspace, "/opening_usd")))
+            td.amount.end.mono { (amount(text(workspace, "/available_usd"))) }
+            td.amount.end.mono { (amount(text(workspace, "/reserved_usd"))) }
+            td.amount.end.mono.second { (amount(text(workspace, "/opening_usd"))) }
             (cell("name third", text(workspace, "/plan")))
         }
     }
@@ -122,7 +125,7 @@ fn top_up_of(top_up: &Value) -> Markup {
             td.date.second { (date_time(text(top_up, "/created_at"))) }
             (cell("mono", id))
             (cell("mono name third", text(top_up, "/workspace")))
-            (cell("amount end mono", &Usd::from_micros(cents * 10_000).to_string()))
+            td.amount.end.mono { (amount(&Usd::from_micros(cents * 10_000).to_string())) }
             td.settle {
                 @if text(top_up, "/status") == "pending" {
                     (form(&format!("POST /top-ups/{id}"), "The top-up is settled.", &html! {
@@ -164,7 +167,7 @@ fn entry_of(entry: &Value) -> Markup {
         tr data-key=(text(entry, "/id")) {
             td.date { (date_time(text(entry, "/created_at"))) }
             td { (kind.replace('_', " ")) }
-            td.amount.end.mono { (sign) (text(entry, "/amount_usd")) }
+            td.amount.end.mono { (sign) (amount(text(entry, "/amount_usd"))) }
             td.id.second {
                 @match first_text(entry, &["/job_id", "/run_id"]) {
                     "" => span.mono { (text(entry, "/top_up_id")) },

@@ -125,10 +125,10 @@ pub(super) fn page(service: &Service, view: View, title: &str, content: &Markup)
                         a.more href="#views" { "More" span.hidden { " views" } }
                     }
                     main #main tabindex="-1" {
-                        h1 { (name) }
                         noscript {
                             p.callout { "Without JavaScript, this page does not update, and nothing can be changed." }
                         }
+                        h1 { (name) }
                         (content)
                     }
                 }
@@ -164,8 +164,8 @@ fn header(clock: &Value) -> Markup {
             }
             div #live data-keep="always" {
                 span.live-text { "Connecting…" }
-                button #pause type="button" aria-pressed="false" aria-label="Pause updates" { "Pause" span.wide { " updates" } " " kbd aria-hidden="true" { "p" } }
-                button #help-button type="button" aria-haspopup="dialog" aria-label="Shortcuts" { span.wide { "Shortcuts " } kbd aria-hidden="true" { "?" } }
+                button #pause type="button" aria-pressed="false" { "Pause" span.wide { " updates" } " " kbd aria-hidden="true" { "p" } }
+                button #help-button type="button" aria-haspopup="dialog" { span.wide { "Shortcuts " } kbd aria-hidden="true" { "?" } }
             }
         }
     }

@@ -19,7 +19,7 @@ pub(super) fn date_time(iso: &str) -> Markup {
     let date = iso.split_once('T').map_or("", |(date, _)| date);
     html! {
         @if iso.is_empty() { "–" } @else {
-            time datetime=(iso) title=(iso) { (date) " " (short_time(iso)) }
+            time datetime=(iso) title=(iso) { span.day { (date) " " } (short_time(iso)) }
         }
     }
 }
@@ -37,6 +37,13 @@ pub(super) fn parse_time(iso: &str) -> Option<Time> {
     let time: jiff::Timestamp = iso.parse().ok()?;
     let micros = u64::try_from(time.as_microsecond()).ok()?;
     Some(Time::from_micros(micros))
+}
+
+/// Returns an amount with four places. Amounts of runs have two more, which are less visible.
+pub(super) fn amount(amount: &str) -> Markup {
+    let places = amount.find('.').map_or(0, |point| amount.len() - point - 1);
+    let (visible, rest) = amount.split_at(amount.len() - places.saturating_sub(4));
+    html! { (visible) @if places > 0 { span.muted { (format!("{rest:\u{a0}<2}")) } } }
 }
 
 /// Returns a duration in milliseconds, in a unit that suits it.
@@ -109,16 +116,18 @@ pub(super) struct ListCount {
     pub(super) found: usize,
     pub(super) total: usize,
     pub(super) fresh: usize,
-    pub(super) noun: &'static str,
+    /// The words for one item and for several.
+    pub(super) nouns: [&'static str; 2],
 }
 
 impl Render for ListCount {
     fn render(&self) -> Markup {
-        let Self { found, total, fresh, noun } = *self;
+        let Self { found, total, fresh, nouns: [one, several] } = *self;
         html! {
             div.count-line {
                 span role="status" {
-                    @if found == total { (total) } @else { (found) " of " (total) } " " (noun)
+                    @if found == total { (total) } @else { (found) " of " (total) }
+                    " " (if total == 1 { one } else { several })
                 }
                 @if fresh > 0 {
                     button.fresh type="button" data-show-new { (fresh) " new " kbd aria-hidden="true" { "n" } }
@@ -275,10 +284,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_and_durations_have_their_places() {
+    fn times_amounts_and_durations_have_their_places() {
         assert_eq!(short_time("2026-01-01T00:00:01.5Z"), "00:00:01.500");
         assert_eq!(short_time("2026-01-01T00:00:01Z"), "00:00:01.000");
         assert_eq!(short_time("2026-01-01T00:00:01.123456Z"), "00:00:01.123");
+        for (text, shown) in [
+            ("0.7035", "0.7035<span class=\"muted\">\u{a0}\u{a0}"),
+            ("1.016668", "1.0166<span class=\"muted\">68"),
+        ] {
+            assert!(amount(text).into_string().starts_with(shown), "{text}");
+        }
         let durations = [0.0384, 3.24, 1_500.0, 80_400.0].map(|millis| duration(Some(millis)));
         assert_eq!(durations, ["38 µs", "3.2 ms", "1.5 s", "1 min 20 s"]);
     }

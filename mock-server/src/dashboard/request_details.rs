@@ -117,10 +117,10 @@ fn actions(stored: &StoredRequest, seq: u64, codes: &[(&str, String)]) -> Markup
     let path = format!("{}/{seq}/replay", View::Requests.path());
     html! {
         div.actions {
-            span { "Copy as" }
+            span aria-hidden="true" { "Copy as" }
             @for (index, (language, _)) in codes.iter().enumerate() {
-                button type="button" data-copy-from=(code_id(language)) aria-label={ "Copy as " (language) } {
-                    (language)
+                button type="button" data-copy-from=(code_id(language)) {
+                    span.hidden { "Copy as " } (language)
                     @if index == 0 { " " kbd aria-hidden="true" { "c" } }
                 }
             }

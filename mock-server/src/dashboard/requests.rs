@@ -119,7 +119,7 @@ fn list_of(service: &Service, selection: &RequestSelection, selected: Option<u64
         .collect();
     let fresh = found.partition_point(|entry| entry.request.seq > seen);
     found.drain(..fresh);
-    let count = ListCount { found: found.len(), total, fresh, noun: "requests" };
+    let count = ListCount { found: found.len(), total, fresh, nouns: ["request", "requests"] };
     let rows: Vec<_> = found.into_iter().filter(|entry| entry.request.seq < before).collect();
     let path = View::Requests.path();
     let shows = [("", "All"), ("errors", "Errors"), ("writes", "Writes")];

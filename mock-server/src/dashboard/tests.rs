@@ -200,7 +200,7 @@ async fn lists_are_searched_and_count_what_is_newer_than_seen() {
         ("/dashboard/requests?q=gr%C3%B6%C3%9Fer", "1 of 3 requests"),
         ("/dashboard/requests?q=status:400+op:image_generate+ws:ws_demo", "1 of 3 requests"),
         ("/dashboard/requests?q=ws:ws_bob", "0 of 3 requests"),
-        ("/dashboard/requests?seen=1", "1 requests"),
+        ("/dashboard/requests?seen=1", "1 request<"),
         ("/dashboard/requests?seen=1", "2 new "),
         ("/dashboard/requests?seen=1&q=whale", "1 new "),
         // From before a reset.

@@ -149,7 +149,12 @@ fn list_of(
     let matches = |group: &&DeliveryGroup| group.matches(selection, &search);
     let rows: Vec<_> = shown.iter().filter(matches).collect();
     let fresh = newer.iter().filter(matches).count();
-    let count = ListCount { found: rows.len(), total: shown.len(), fresh, noun: "deliveries" };
+    let count = ListCount {
+        found: rows.len(),
+        total: shown.len(),
+        fresh,
+        nouns: ["delivery", "deliveries"],
+    };
     let columns = [
         ("First (UTC)", "time"),
         ("Event", ""),

@@ -2,7 +2,7 @@
 //
 // `data-send` has the method and the path, `data-done` the message for success (`{name}` is a field of
 // the response), `data-confirm` a question to ask before, and `data-file` sends the selected file as
-// the body. `data-visit` of the button has the page to show afterwards.
+// the body. Fields whose name ends in `[]` are lists. `data-visit` of the button has the page to show afterwards.
 import { refresh, visit } from "./navigation.js";
 import { showStatus } from "./status.js";
 
@@ -48,7 +48,7 @@ async function bodyOf(form, submitter) {
   const add = (control) => {
     const { name, value } = control;
     if (!name || value === "") return;
-    if ("list" in control.dataset) (fields[name] ??= []).push(value);
+    if (name.endsWith("[]")) (fields[name.slice(0, -2)] ??= []).push(value);
     else fields[name] = control.type === "number" || "number" in control.dataset ? Number(value) : value;
   };
   for (const control of form.elements) {
