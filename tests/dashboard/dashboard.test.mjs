@@ -256,7 +256,7 @@ dashboard("a job is watched from its submit to its video", manual, async ({ mock
   assert.equal(Math.round(await video.evaluate((element) => element.duration)), 5);
   await page.waitForFunction(() => document.querySelector("video").currentTime > 0.2);
   const thumbnail = row(page, job).locator("img.thumbnail");
-  assert.equal(await thumbnail.evaluate((image) => image.decode().then(() => image.naturalWidth)), 64);
+  assert.equal(await thumbnail.evaluate((image) => image.decode().then(() => image.naturalHeight)), 120);
   assert.match(await row(page, job).textContent(), /8\.0 s/);
   // An update of the page does not interrupt it.
   await mock.image("another");
@@ -279,7 +279,7 @@ dashboard("a fault is injected and removed", manual, async ({ mock, page }) => {
   await row(page, "image_generate").waitFor();
   const refused = await mock.send("/v1/image-router/generate", { model: "image-i", prompt: "a fox" });
   assert.equal(refused.status, 503);
-  await page.getByRole("link", { name: "Requests", exact: true }).click();
+  await page.locator("#views").getByRole("link", { name: "Requests" }).click();
   await (await reveal(page, "database_busy")).click();
   await page.getByRole("heading", { name: "Why it was refused" }).waitFor();
   await page.locator(".details").getByRole("button", { name: "Remove all faults" }).click();

@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use crate::media::{Spec, serve};
 use crate::service::Service;
 
-/// The width and height of thumbnails in pixels, twice as large as they are shown.
-const THUMBNAIL_SIZE: (u32, u32) = (64, 48);
+/// The height of thumbnails in pixels, below which the parts of a picture become too small.
+const THUMBNAIL_HEIGHT: u32 = 120;
 
 /// Declares the files that are part of the program, by name.
 macro_rules! assets {
@@ -61,8 +61,9 @@ pub(super) async fn thumbnail(
     let spec = service.read(|state| state.simulator.media_file(&file));
     // A video shows the test card of its seed, as an image does.
     let spec = spec.and_then(|spec| match spec {
-        Spec::Image { seed, .. } | Spec::Video { seed, .. } => {
-            Some(Spec::Image { width: THUMBNAIL_SIZE.0, height: THUMBNAIL_SIZE.1, seed })
+        Spec::Image { width, height, seed } | Spec::Video { width, height, seed, .. } => {
+            let width = width.saturating_mul(THUMBNAIL_HEIGHT) / height.max(1);
+            Some(Spec::Image { width: width.clamp(1, 480), height: THUMBNAIL_HEIGHT, seed })
         }
         Spec::Music { .. } | Spec::Captions { .. } => None,
     });

@@ -29,7 +29,7 @@ fn short_time(iso: &str) -> String {
     let time = iso.split_once('T').map_or(iso, |(_, time)| time);
     let time = time.trim_end_matches('Z');
     let (seconds, fraction) = time.split_once('.').unwrap_or((time, ""));
-    format!("{seconds}.{:0<3.3}", fraction)
+    format!("{seconds}.{fraction:0<3.3}")
 }
 
 /// Parses a time that the control API shows.

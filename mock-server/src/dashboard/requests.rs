@@ -115,7 +115,7 @@ fn list_of(service: &Service, selection: &RequestSelection, selected: Option<u64
     let total = entries.iter().filter(|entry| entry.request.seq <= seen).count();
     let mut found: Vec<_> = entries
         .iter()
-        .filter(|entry| selection.is_shown(entry) && entry.matches(&search))
+        .filter(|entry| selection.is_shown(entry) && (search.is_empty() || entry.matches(&search)))
         .collect();
     let fresh = found.partition_point(|entry| entry.request.seq > seen);
     found.drain(..fresh);
