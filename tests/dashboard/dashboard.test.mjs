@@ -276,9 +276,20 @@ dashboard("a fault is injected and removed", manual, async ({ mock, page }) => {
   await page.getByLabel("Operation").fill("image_generate");
   await page.getByLabel("Times").fill("2");
   await page.getByRole("button", { name: "Add the rule" }).click();
-  await row(page, "image_generate").waitFor();
+  await row(page, "image_generate on any surface").waitFor();
+  // A rule for another workspace hits nothing here, and is removed alone.
+  await page.getByLabel("Operation").fill("jobs_list");
+  await page.getByLabel("Workspace").fill("ws_other");
+  await page.getByRole("button", { name: "Add the rule" }).click();
+  await row(page, "jobs_list on any surface of ws_other").waitFor();
+  assert.equal((await mock.send("/v1/jobs")).status, 200);
+  await row(page, "ws_other").getByRole("button", { name: "Remove" }).click();
+  await page.getByText("The fault is removed.").waitFor();
+  await row(page, "ws_other").waitFor({ state: "detached" });
   const refused = await mock.send("/v1/image-router/generate", { model: "image-i", prompt: "a fox" });
   assert.equal(refused.status, 503);
+  await row(page, "image_generate on any surface").getByRole("link", { name: "1", exact: true }).waitFor();
+  await row(page, "database_busy").waitFor();
   await page.locator("#views").getByRole("link", { name: "Requests" }).click();
   await (await reveal(page, "database_busy")).click();
   await page.getByRole("heading", { name: "Why it was refused" }).waitFor();
@@ -306,9 +317,14 @@ test("a webhook is redelivered", async () => {
   const mock = await Mock.start(...manual, "--webhook-route", `${HOOKS}=${receiver.url}`);
   const page = await browser.newPage();
   try {
+    await page.goto(`${mock.page}/dashboard/webhooks`);
+    await page.getByLabel("Origin").fill("https://other.example.com");
+    await page.getByLabel("deliver to").fill(receiver.url);
+    await page.getByRole("button", { name: "Add the route" }).click();
+    await row(page, "https://other.example.com").getByRole("button", { name: "Remove" }).click();
+    await page.getByText("The route is removed.").waitFor();
     const job = await mock.image("a fox", { mode: "webhook", webhook_url: `${HOOKS}/svc` });
     await mock.advance(5);
-    await page.goto(`${mock.page}/dashboard/webhooks`);
     await row(page, "job.completed").click();
     await page.locator(".details .badge", { hasText: "retrying" }).waitFor();
     assert.match(await text(page, ".details"), new RegExp(`"job_id": "${job}"`));

@@ -9,7 +9,7 @@ use super::journal::entries;
 use super::page::{View, page};
 use super::parts::{action, cell, link, problem, table};
 use super::requests;
-use super::values::{at, text};
+use super::values::{at, count, text};
 use crate::engine::FaultTarget;
 use crate::service::Service;
 
@@ -92,28 +92,24 @@ fn rule_of(fault: &Value) -> Markup {
             hits = format!("{hits} {name} {value}");
         }
     }
-    let left = first(fault, &["/remaining", "/times"]).map(|times| format!("{times} ×"));
-    let otherwise = if at(fault, "/probability").is_some() { "unlimited" } else { "1 ×" };
+    let left = at(fault, "/remaining").map(|times| format!("{times} ×"));
     let options = ["probability", "retry_after_seconds", "delay_ms"];
     let options = options.map(|name| Some(format!("{name} {}", fault.get(name)?)));
     let options: Vec<_> = options.into_iter().flatten().collect();
     html! {
-        tr data-key=[(!id.is_empty()).then_some(id)] {
+        tr data-key=(id) {
             (cell("mono", kind.trim()))
             (cell("", &hits))
-            td.short.second { (left.as_deref().unwrap_or(otherwise)) }
-            td.short.end.second { @if let Some(hits) = at(fault, "/hits") { (hits) } @else { "–" } }
+            td.short.second { (left.as_deref().unwrap_or("unlimited")) }
+            td.short.end.second {
+                a href=(link(View::Requests.path(), &[("q", &format!("fault:{id}"))])) { (count(fault, "/hits")) }
+            }
             (cell("prompt third", &options.join(", ")))
             td.short.end {
-                @if !id.is_empty() { (action(&format!("DELETE /faults/{id}"), "Remove", "The fault is removed.")) }
+                (action(&format!("DELETE /faults/{id}"), "Remove", "The fault is removed."))
             }
         }
     }
-}
-
-/// Returns the first value at one of the paths.
-fn first<'v>(value: &'v Value, paths: &[&str]) -> Option<&'v Value> {
-    paths.iter().find_map(|path| at(value, path))
 }
 
 fn form() -> Markup {
@@ -142,6 +138,8 @@ fn form() -> Markup {
             label { "Workspace"
                 input type="text" name="workspace" placeholder="any" autocomplete="off";
             }
+            label { "Key ID" input type="text" name="key" placeholder="any" autocomplete="off"; }
+            label { "Text in the body" input type="text" name="match" placeholder="any" autocomplete="off"; }
             label { "Times" input type="number" name="times" min="1" placeholder="1"; }
             label { "Probability" input type="number" name="probability" min="0" max="1" step="any" placeholder="1"; }
             label { "Retry-After in seconds" input type="number" name="retry_after_seconds" min="0"; }

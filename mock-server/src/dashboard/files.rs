@@ -65,7 +65,7 @@ pub(super) async fn thumbnail(
             let width = width.saturating_mul(THUMBNAIL_HEIGHT) / height.max(1);
             Some(Spec::Image { width: width.clamp(1, 480), height: THUMBNAIL_HEIGHT, seed })
         }
-        Spec::Music { .. } | Spec::Captions { .. } => None,
+        _ => None,
     });
     rendered(spec, method, headers).await
 }

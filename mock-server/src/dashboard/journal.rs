@@ -23,22 +23,18 @@ const PROMPTS: [&str; 8] = [
     "/params/arguments/instruction",
 ];
 
-/// A request with its workspace and its bodies.
+/// A request with its bodies.
 #[derive(Clone, Debug)]
 pub(super) struct JournalEntry {
     pub(super) request: Arc<LoggedRequest>,
-    pub(super) workspace: Arc<str>,
     pub(super) exchange: ExchangeTexts,
 }
 
 /// Returns the stored requests, newest first.
 pub(super) fn entries(service: &Service) -> Vec<JournalEntry> {
     service.read(|state| {
-        let workspaces = state.simulator.workspaces_of_keys();
-        let workspace_of = |request: &LoggedRequest| workspaces.get(request.key.as_ref()?);
         let entries = state.simulator.newest_requests();
         let entries = entries.map(|request| JournalEntry {
-            workspace: workspace_of(request).cloned().unwrap_or_default(),
             exchange: state.exchanges.texts(request.seq).unwrap_or_default(),
             request: request.clone(),
         });
@@ -60,13 +56,14 @@ impl JournalEntry {
         let properties = [
             ("status", &*status),
             ("op", request.operation.as_deref().unwrap_or_default()),
-            ("ws", &self.workspace),
+            ("ws", request.workspace.as_deref().unwrap_or_default()),
             ("key", request.key.as_deref().unwrap_or_default()),
             ("key", request.idempotency_key().unwrap_or_default()),
             ("code", request.code.as_deref().unwrap_or_default()),
             ("method", &request.method),
             ("surface", surface.as_str().unwrap_or_default()),
             ("fault", fault.as_str().unwrap_or_default()),
+            ("fault", request.fault_id.as_deref().unwrap_or_default()),
             ("id", &request.request_id),
         ];
         let ExchangeTexts { request: sent, response: received, .. } = &self.exchange;

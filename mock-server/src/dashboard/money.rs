@@ -33,7 +33,8 @@ pub(super) async fn view(
     let (workspaces, top_ups, entries) = service.read(|state| {
         let simulator = &state.simulator;
         let entries = simulator.newest_entries(&selected).take(MAX_ROWS);
-        let entries: Vec<_> = entries.map(|entry| json!(ControlEntry::Entry(entry))).collect();
+        let entries: Vec<_> =
+            entries.map(|(seq, entry)| json!(ControlEntry::Entry(seq, entry))).collect();
         (simulator.workspaces(), simulator.top_ups(), entries)
     });
     let is_known = workspaces.iter().any(|workspace| text(workspace, "/id") == selected);

@@ -152,7 +152,7 @@ fn list_of(service: &Service, selection: &RequestSelection, selected: Option<u64
 }
 
 pub(super) fn row_of(entry: &JournalEntry, href: &str, selected: Option<u64>) -> Markup {
-    let JournalEntry { request, workspace, exchange } = entry;
+    let JournalEntry { request, exchange } = entry;
     let is_selected = selected == Some(request.seq);
     let code = request.code.as_deref().unwrap_or_default();
     html! {
@@ -166,7 +166,7 @@ pub(super) fn row_of(entry: &JournalEntry, href: &str, selected: Option<u64>) ->
             }
             (status_cell("status", &http_status(request.status, "closed"), code, request.fault.is_some()))
             (cell("mono name third", request.operation.as_deref().unwrap_or_default()))
-            (cell("mono name fourth", workspace))
+            (cell("mono name fourth", request.workspace.as_deref().unwrap_or_default()))
             (cell("prompt second", &entry.prompt()))
             td.mono.short.end.third { (duration(exchange.duration_ms)) }
         }

@@ -120,7 +120,7 @@ impl Timeline {
 /// Returns what a job or run was charged and refunded.
 fn charges(simulator: &Simulator, item: &Value, created: Time) -> Vec<Step> {
     let id = id_of(item);
-    let entries = simulator.newest_entries(text(item, "/workspace"));
+    let entries = simulator.newest_entries(text(item, "/workspace")).map(|(_, entry)| entry);
     let entries = entries.take(MAX_ENTRIES).take_while(|entry| entry.created_at >= created);
     let own = entries.filter(|entry| match &entry.subject {
         Subject::Job(subject) | Subject::Run(subject) => **subject == *id,

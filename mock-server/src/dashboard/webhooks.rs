@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::page::{View, columns, page};
 use super::parts::{
-    ListCount, action, body, cell, copyable, date_time, facts, headers, http_status, link, prose,
+    ListCount, action, body, cell, date_time, facts, form, headers, http_status, link, prose,
     row_link, search_form, status, status_cell, subject_link, table, time,
 };
 use super::search::Search;
@@ -141,7 +141,6 @@ fn list_of(
     selection: &DeliverySelection,
     selected: &str,
 ) -> Markup {
-    let routes = service.webhook_routes();
     // An id that no delivery has is from before a reset.
     let first_seen = groups.iter().position(|group| group.id == selection.seen).unwrap_or(0);
     let (newer, shown) = groups.split_at(first_seen);
@@ -182,17 +181,44 @@ fn list_of(
                 }))
                 @if rows.len() > MAX_ROWS { p.muted { "The newest " (MAX_ROWS) " are shown." } }
             }
-            h2 { "Routes" }
-            @if routes.is_empty() {
-                p {
-                    (prose("Webhooks never leave this machine. Without a route, each attempt fails with \
-                        `no_route`. Start the mock with a route to your receiver:"))
-                }
-                (copyable("route-option", "option", "--webhook-route https://hooks.example.com=http://127.0.0.1:9000"))
-            } @else {
-                ul { @for route in &routes { li.mono { (route) } } }
-            }
+            (routes(service))
         }
+    }
+}
+
+/// Renders the routes to local receivers, and how to change them.
+fn routes(service: &Service) -> Markup {
+    let routes: Vec<_> =
+        service.read(|state| state.dispatch.routes.iter().map(|route| route.view()).collect());
+    let columns = [
+        ("Origin", ""),
+        ("Delivered to", ""),
+        ("Workspace", "name second"),
+        ("Remove", "short end"),
+    ];
+    let fields = html! {
+        label { "Origin " input type="url" name="origin" placeholder="https://hooks.example.com" required; }
+        label { "deliver to " input type="url" name="to" placeholder="http://127.0.0.1:9000" required; }
+        label { "Workspace " input type="text" name="workspace" placeholder="any" size="10" autocomplete="off"; }
+        button type="submit" { "Add the route" }
+    };
+    html! {
+        h2 { "Routes" }
+        p { (prose("Webhooks never leave this machine. Without a route, each attempt fails with `no_route`.")) }
+        @if !routes.is_empty() {
+            (table("Routes", &columns, &html! {
+                @for route in &routes {
+                    @let id = text(route, "/id");
+                    tr data-key=(id) {
+                        (cell("mono", text(route, "/origin")))
+                        (cell("mono", text(route, "/to")))
+                        (cell("mono name second", text(route, "/workspace")))
+                        td.short.end { (action(&format!("DELETE /webhook-routes/{id}"), "Remove", "The route is removed.")) }
+                    }
+                }
+            }))
+        }
+        (form("POST /webhook-routes", "The route is added.", &fields))
     }
 }
 
@@ -270,9 +296,7 @@ fn attempt_of(attempt: &DeliveryRecord, number: usize, is_newest: bool) -> Marku
 /// Explains why a delivery failed, and what to do.
 fn explanation(problem: &str) -> &'static str {
     match problem {
-        "no_route" => {
-            "No route leads to a local receiver: start the mock with --webhook-route for this origin."
-        }
+        "no_route" => "No route leads to a local receiver: add one for this origin, under Routes.",
         "connection_failed" => {
             "Nothing accepts connections at the target of the route, or the connection broke."
         }
