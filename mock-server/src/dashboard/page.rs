@@ -180,6 +180,10 @@ fn help() -> Markup {
                     div { dt { kbd { (key) } } dd { (action) } }
                 }
             }
+            p.muted {
+                "Searches find words in paths, bodies, prompts, keys and workspaces, and properties: "
+                (parts::prose("`status:409 op:jobs_status ws:ws_demo key:order-1`."))
+            }
             label.check {
                 input #keys-enabled type="checkbox" checked;
                 " Use these shortcuts"
