@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use crate::media::{Spec, serve};
 use crate::service::Service;
 
-/// The height of thumbnails in pixels, below which the parts of a picture become too small.
-const THUMBNAIL_HEIGHT: u32 = 120;
+/// The shorter side of thumbnails in pixels, below which the parts of a picture do not fit.
+const THUMBNAIL_SIDE: u32 = 240;
 
 /// Declares the files that are part of the program, by name.
 macro_rules! assets {
@@ -62,8 +62,9 @@ pub(super) async fn thumbnail(
     // A video shows the test card of its seed, as an image does.
     let spec = spec.and_then(|spec| match spec {
         Spec::Image { width, height, seed } | Spec::Video { width, height, seed, .. } => {
-            let width = width.saturating_mul(THUMBNAIL_HEIGHT) / height.max(1);
-            Some(Spec::Image { width: width.clamp(1, 480), height: THUMBNAIL_HEIGHT, seed })
+            let shorter = width.min(height).max(1);
+            let scaled = |side: u32| (side.saturating_mul(THUMBNAIL_SIDE) / shorter).min(960);
+            Some(Spec::Image { width: scaled(width), height: scaled(height), seed })
         }
         _ => None,
     });

@@ -17,6 +17,7 @@ use super::search::Search;
 use super::values::{count, text};
 use crate::engine::webhooks::log::DeliveryRecord;
 use crate::service::Service;
+use crate::webhook_route::ActiveRoute;
 
 /// The maximum number of deliveries on a page, and of attempts in the details of one.
 const MAX_ROWS: usize = 100;
@@ -189,7 +190,7 @@ fn list_of(
 /// Renders the routes to local receivers, and how to change them.
 fn routes(service: &Service) -> Markup {
     let routes: Vec<_> =
-        service.read(|state| state.dispatch.routes.iter().map(|route| route.view()).collect());
+        service.read(|state| state.dispatch.routes.iter().map(ActiveRoute::view).collect());
     let columns = [
         ("Origin", ""),
         ("Delivered to", ""),
