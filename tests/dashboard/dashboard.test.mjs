@@ -543,6 +543,9 @@ async function checkView(page, mock, { name, path, colorScheme, width }) {
   const rows = await page.evaluate(() => [...document.querySelectorAll(".rows tr")]
     .map((row) => row.getBoundingClientRect().height).filter((height) => height > 0 && height !== 32));
   assert.deepEqual(rows.filter((height) => Math.abs(height - 32) > 1), [], `${where}: rows of one line`);
+  const narrow = await page.locator(".rows th:visible").evaluateAll((cells) =>
+    cells.filter((cell) => cell.offsetWidth < 50).map((cell) => cell.textContent));
+  assert.deepEqual(narrow, [], `${where}: columns without room`);
   const views = await page.locator("#views li:visible").evaluateAll((items) => new Set(items.map((item) => item.offsetTop)).size);
   assert.ok(width > 600 || views === 1, `${where}: one row of views`);
   if (width === 320 || width === 768) return;

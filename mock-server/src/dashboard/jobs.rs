@@ -18,6 +18,8 @@ use super::parts::{
 use super::search::Search;
 use super::values::{artifacts_of, file_of, id_of, is_terminal, kind_of, spent, text};
 use crate::engine::Time;
+use crate::engine::jobs::Job;
+use crate::engine::runs::Run;
 use crate::service::Service;
 
 /// The maximum number of rows.
@@ -85,6 +87,8 @@ struct Found {
     rows: Vec<Value>,
     found: usize,
     fresh: usize,
+    /// The numbers of jobs and of runs from which on they are new.
+    seen: (usize, usize),
     now: Time,
 }
 
@@ -97,82 +101,81 @@ impl Found {
         matches: impl Fn(&T) -> bool,
         view: impl Fn(&T) -> Value,
     ) {
+        let limit = self.rows.len() + MAX_ROWS;
         for (number, item) in items.take(MAX_SEARCHED).filter(|(_, item)| matches(item)) {
             if number >= seen {
                 self.fresh += 1;
                 continue;
             }
             self.found += 1;
-            if self.rows.len() < 2 * MAX_ROWS {
+            if self.rows.len() < limit {
                 self.rows.push(view(&item));
             }
         }
     }
 }
 
-fn list_of(service: &Service, selection: &JobSelection, selected: &str) -> Markup {
-    let submits = Submits::of(service);
+/// Returns the newest jobs and runs that match, with the prompts of their submits.
+fn find(service: &Service, selection: &JobSelection, submits: &Submits) -> Found {
     let search = Search::parse(&selection.q, &PROPERTIES);
-    let (mut found, submitted, seen) = service.read(|state| {
+    let matches = |properties: &[(&str, &str)], request_id: &str, item: Option<u64>| {
+        search.is_empty() || search.matches(properties, &[&submits.prompt(request_id, item)])
+    };
+    let mut found = service.read(|state| {
         let simulator = &state.simulator;
         let submitted = simulator.submitted();
         let seen = selection.seen.split_once('.');
         let seen = seen.and_then(|(jobs, runs)| Some((jobs.parse().ok()?, runs.parse().ok()?)));
         // Larger numbers are from before a reset.
-        let seen =
-            seen.filter(|seen: &(usize, usize)| seen.0 <= submitted.0 && seen.1 <= submitted.1);
-        let seen = seen.unwrap_or(submitted);
-        let mut found = Found { now: simulator.now(), ..Found::default() };
-        found.add(
-            simulator.newest_jobs(),
-            seen.0,
-            |job| {
-                let status = job.status.as_str();
-                let code = job.error.as_ref().map_or("", |code| code.as_str());
-                let properties = [
-                    ("status", status),
-                    ("op", job.job_type.as_str()),
-                    ("model", &job.model),
-                    ("ws", &job.workspace),
-                    ("code", code),
-                    ("id", &job.id),
-                    ("id", &job.request_id),
-                ];
-                let prompt = || submits.prompt(&job.request_id, None);
-                selection.is_shown(status, JobStatus::is_terminal(&job.status))
-                    && (search.is_empty() || search.matches(&properties, &[&prompt()]))
-            },
-            |job| simulator.inspect_job(job),
-        );
-        found.add(
-            simulator.newest_runs(),
-            seen.1,
-            |run| {
-                let status = run.status.as_str();
-                let config = &run.config;
-                let item = run.queue_position.as_ref().map(|position| position.index as u64);
-                let properties = [
-                    ("status", status),
-                    ("op", config.kind.as_str()),
-                    ("model", config.subject.as_deref().unwrap_or_default()),
-                    ("ws", &config.workspace),
-                    ("id", &run.id),
-                    ("id", &config.request_id),
-                ];
-                let prompt = || submits.prompt(&config.request_id, item);
-                selection.is_shown(status, RunStatus::is_terminal(&run.status))
-                    && (search.is_empty() || search.matches(&properties, &[&prompt()]))
-            },
-            |run| simulator.inspect_run(run),
-        );
-        (found, submitted, seen)
+        let is_known = |seen: &(usize, usize)| seen.0 <= submitted.0 && seen.1 <= submitted.1;
+        let seen = seen.filter(is_known).unwrap_or(submitted);
+        let mut found = Found { seen, now: simulator.now(), ..Found::default() };
+        let is_shown = |job: &&Job| {
+            let status = job.status.as_str();
+            let properties = [
+                ("status", status),
+                ("op", job.job_type.as_str()),
+                ("model", &job.model),
+                ("ws", &job.workspace),
+                ("code", job.error.as_ref().map_or("", |code| code.as_str())),
+                ("id", &job.id),
+                ("id", &job.request_id),
+            ];
+            selection.is_shown(status, JobStatus::is_terminal(&job.status))
+                && matches(&properties, &job.request_id, None)
+        };
+        found.add(simulator.newest_jobs(), seen.0, is_shown, |job| simulator.inspect_job(job));
+        let is_shown = |run: &&Run| {
+            let (status, config) = (run.status.as_str(), &run.config);
+            let properties = [
+                ("status", status),
+                ("op", config.kind.as_str()),
+                ("model", config.subject.as_deref().unwrap_or_default()),
+                ("ws", &config.workspace),
+                ("id", &run.id),
+                ("id", &config.request_id),
+            ];
+            let item = run.queue_position.as_ref().map(|position| position.index as u64);
+            selection.is_shown(status, RunStatus::is_terminal(&run.status))
+                && matches(&properties, &config.request_id, item)
+        };
+        found.add(simulator.newest_runs(), seen.1, is_shown, |run| simulator.inspect_run(run));
+        found
     });
     found.rows.sort_by_cached_key(|row| Reverse(parse_time(text(row, "/created_at"))));
     found.rows.truncate(MAX_ROWS);
-    let total = seen.0 + seen.1;
+    found
+}
+
+fn list_of(service: &Service, selection: &JobSelection, selected: &str) -> Markup {
+    let submits = Submits::of(service);
+    let found = find(service, selection, &submits);
+    let (jobs, runs) = found.seen;
+    let is_filtered = !selection.q.trim().is_empty() || !selection.show.is_empty();
     let count = ListCount {
         found: found.found,
-        total,
+        // Without a filter, those that are not stored any more are not counted.
+        total: if is_filtered { jobs + runs } else { found.found },
         fresh: found.fresh,
         nouns: ["job or run", "jobs and runs"],
     };
@@ -180,7 +183,7 @@ fn list_of(service: &Service, selection: &JobSelection, selected: &str) -> Marku
         ("Created (UTC)", "time"),
         ("Job or run", "subject"),
         ("Prompt", ""),
-        ("Status", "status"),
+        ("Status", "state"),
         ("USD", "amount end second"),
         ("Took", "short end second"),
         ("Workspace", "name third"),
@@ -189,10 +192,10 @@ fn list_of(service: &Service, selection: &JobSelection, selected: &str) -> Marku
     let shows =
         [("", "All"), ("active", "Active"), ("failed", "Failed"), ("completed", "Completed")];
     html! {
-        section.list aria-label="All jobs and runs" data-seen={ (seen.0) "." (seen.1) } {
+        section.list aria-label="All jobs and runs" data-seen={ (jobs) "." (runs) } {
             (search_form(View::Jobs, "Search, or status:failed op:video_generation ws:ws_demo", &selection.q, &shows, &selection.show))
             (count)
-            @if found.rows.is_empty() && submitted == (0, 0) {
+            @if found.rows.is_empty() && jobs + runs == 0 {
                 p.empty { (prose("No jobs or runs yet. [Requests] has a command that submits one.")) }
             } @else if found.rows.is_empty() {
                 p.empty { "Nothing matches. " a href=(View::Jobs.path()) { "Show all" } }
@@ -203,7 +206,7 @@ fn list_of(service: &Service, selection: &JobSelection, selected: &str) -> Marku
                     }
                 }))
                 @if found.found > MAX_ROWS { p.muted { "The newest " (MAX_ROWS) " are shown." } }
-                @if total > MAX_SEARCHED { p.muted { "The newest " (MAX_SEARCHED) " jobs and runs are searched." } }
+                @if jobs.max(runs) > MAX_SEARCHED { p.muted { "The newest " (MAX_SEARCHED) " jobs and runs are searched." } }
             }
         }
     }
@@ -230,7 +233,7 @@ fn row_of(
                 (row_link(&href, is_selected, &html! { (kind) " " span.muted { (subject) } }))
             }
             (cell("", &prompt))
-            (status_cell("status", &status(text(item, "/status")), text(item, "/error/code"), false))
+            (status_cell("state", &status(text(item, "/status")), text(item, "/error/code"), false))
             td.amount.mono.end.second { (amount(&price)) }
             (cell("mono short end second", &duration(millis_taken(item, now))))
             (cell("mono name third", text(item, "/workspace")))
