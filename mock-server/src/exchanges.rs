@@ -3,6 +3,7 @@
 //! They are not part of the exported state, and bounded in size and number.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -60,7 +61,16 @@ struct StoredResponse {
 struct BodyExcerpt {
     size: usize,
     /// The beginning of the body, if it is text.
-    text: Option<String>,
+    text: Option<Arc<str>>,
+}
+
+/// What a list of exchanges shows, to be read while the state is in use.
+#[cfg(feature = "dashboard")]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ExchangeTexts {
+    pub(crate) request: Option<Arc<str>>,
+    pub(crate) response: Option<Arc<str>>,
+    pub(crate) duration_ms: Option<f64>,
 }
 
 impl Exchanges {
@@ -125,6 +135,17 @@ impl Exchanges {
             "response": exchange.response.as_ref().map(StoredResponse::view),
             "account": exchange.account,
         }))
+    }
+
+    /// Returns the texts and the duration of an exchange.
+    #[cfg(feature = "dashboard")]
+    pub(crate) fn texts(&self, seq: u64) -> Option<ExchangeTexts> {
+        let exchange = self.stored.get(self.position(seq)?)?;
+        Some(ExchangeTexts {
+            request: exchange.request.text.clone(),
+            response: exchange.response.as_ref().and_then(|response| response.body.text.clone()),
+            duration_ms: exchange.duration_ms(),
+        })
     }
 
     /// Returns the duration of an exchange in milliseconds.
@@ -195,7 +216,7 @@ impl BodyExcerpt {
     }
 
     fn bytes(&self) -> usize {
-        self.text.as_ref().map_or(0, String::len)
+        self.text.as_ref().map_or(0, |text| text.len())
     }
 
     /// Returns the view of a message with this body.
@@ -210,7 +231,7 @@ impl BodyExcerpt {
     }
 }
 
-fn text(body: &Bytes) -> Option<String> {
+fn text(body: &Bytes) -> Option<Arc<str>> {
     let stored = body.get(..MAX_BODY_BYTES).unwrap_or(body);
     let valid = match std::str::from_utf8(stored) {
         Ok(text) => text,
@@ -220,7 +241,7 @@ fn text(body: &Bytes) -> Option<String> {
         }
         Err(_) => return None,
     };
-    Some(valid.to_owned())
+    Some(valid.into())
 }
 
 #[cfg(test)]

@@ -5,23 +5,23 @@ use serde_json::Value;
 use svc_sdk::contract::{ErrorCode, NextAction};
 
 use super::keys::{key_with_scope_form, plan_form};
-use super::parts::{self, action, link, usd};
-use super::values::{at, fields, items, number, text, whole};
+use super::money::top_up_form;
+use super::page::View;
+use super::parts::{action, link, prose};
+use super::values::{count, fields, is_true, items, number, text};
 
 /// Returns the reason and the remedy for a request of the request log that did not succeed, or that a
 /// fault has changed.
 pub(super) fn advice(request: &Value) -> Markup {
-    let status = whole(request, &["status"]);
-    let fault = text(request, &["fault"]);
-    let is_error = status.is_none_or(|status| status >= 400);
+    let fault = text(request, "/fault");
+    let is_error = number(request, "/status").is_none_or(|status| status >= 400.0);
     if !is_error && fault.is_empty() {
         return html! {};
     }
-    let body = text(request, &["response", "body"]);
-    let body: Value = serde_json::from_str(body).unwrap_or_default();
+    let body: Value = serde_json::from_str(text(request, "/response/body")).unwrap_or_default();
     let error = body.get("error").cloned().unwrap_or_default();
-    let message = text(&error, &["message"]);
-    let code = ErrorCode::from(text(request, &["code"]));
+    let message = text(&error, "/message");
+    let code = ErrorCode::from(text(request, "/code"));
     html! {
         section.callout.bad[is_error].warning[!is_error] aria-labelledby="why" {
             h3 #why {
@@ -30,19 +30,21 @@ pub(super) fn advice(request: &Value) -> Markup {
             @if !fault.is_empty() {
                 p {
                     "A fault rule of the kind " code { (fault) } " was applied. "
-                    "Rules apply once unless they say otherwise: see "
-                    a href="/dashboard/faults" { "Faults" } "."
+                    (prose("Rules apply once unless they say otherwise: see [Faults]."))
                 }
                 (action("DELETE /faults", "Remove all faults", "All faults are removed."))
             } @else {
-                @if !message.is_empty() { p { (parts::message(message)) "." } }
+                @if !message.is_empty() { p { (prose(message)) "." } }
                 (field_errors(&error))
-                @if text(request, &["request", "body"]).contains("[mock:refuse") {
+                @if text(request, "/request/body").contains("[mock:refuse") {
                     p {
                         "A text of the request has the directive " code { "[mock:refuse=" (code) "]" }
                         ", which asks for this error. Without it, the request is handled as usual."
                     }
-                } @else { (remedy(&code, request, &error)) }
+                } @else {
+                    p { (remedy(&code, request, &error)) }
+                    (remedy_form(&code, request, &error))
+                }
             }
         }
     }
@@ -50,13 +52,13 @@ pub(super) fn advice(request: &Value) -> Markup {
 
 /// Renders the fields that an error names.
 fn field_errors(error: &Value) -> Markup {
-    let errors = items(error, &["details", "errors"]);
+    let errors = items(error, "/details/errors");
     html! {
         @if !errors.is_empty() {
             ul {
                 @for error in errors {
                     li {
-                        @for (name, value) in fields(error, &[]) { span.muted { (name) ": " } (value) " " }
+                        @for (name, value) in fields(error, "") { span.muted { (name) ": " } (value) " " }
                     }
                 }
             }
@@ -65,116 +67,102 @@ fn field_errors(error: &Value) -> Markup {
 }
 
 fn remedy(code: &ErrorCode, request: &Value, error: &Value) -> Markup {
-    let details = |name| text(error, &["details", name]).to_owned();
-    let workspace = text(request, &["account", "workspace", "id"]);
-    let plan = html! {
-        @if !workspace.is_empty() {
-            (plan_form(workspace, text(request, &["account", "workspace", "plan"])))
-        }
-    };
-    match code {
-        ErrorCode::InsufficientFunds | ErrorCode::InsufficientCredits => html! {
-            p {
-                "It needs " strong { (usd(error, &["details", "required_usd"])) " USD" }
-                "; " (workspace) " had " strong { (usd(error, &["details", "available_usd"])) " USD" }
+    let workspace = text(request, "/account/workspace/id");
+    let text_of = match code {
+        ErrorCode::InsufficientFunds | ErrorCode::InsufficientCredits => {
+            let amount = |name| text(error, &format!("/details/{name}_usd"));
+            return html! {
+                "It needs " strong { (amount("required")) " USD" }
+                "; " (workspace) " had " strong { (amount("available")) " USD" }
                 ". Top it up, then send the request again."
-            }
-            (super::money::top_up_form(workspace, "20.00"))
-        },
-        ErrorCode::Unauthorized => html! {
-            p {
-                @if at(request, &["account", "revoked"]).and_then(Value::as_bool) == Some(true) {
-                    "The key is revoked. "
-                } @else if text(request, &["key"]).is_empty() {
-                    "The mock does not know the key that was sent, or none was sent. "
-                } @else {
-                    "The key exists, but belongs to the other host: keys that start with "
-                    code { "svc_open" } " are for the open surface, all others for the developer surface. "
-                }
-                a href="/dashboard/keys" { "Keys and workspaces" } " lists the valid ones and makes new ones."
-            }
-        },
-        ErrorCode::InsufficientScope => {
-            let scope = details("required_scope");
-            html! {
-                p {
-                    @if scope.is_empty() { "The kind of key does not allow this operation. " }
-                    a href="/dashboard/keys" { "Keys and workspaces" } " lists the keys with their scopes."
-                }
-                @if !scope.is_empty() { (key_with_scope_form(workspace, &scope)) }
-            }
+            };
         }
-        ErrorCode::OpenKeyRequired => html! {
-            p { "Send it with a key of the open surface: " a href="/dashboard/keys" { "Keys and workspaces" } " lists them." }
-        },
-        ErrorCode::RateLimited => html! {
-            p {
-                "The " (details("scope")) " budget of the key is used up"
-                @if let Some(wait) = number(error, &["retry_after_seconds"]) {
-                    "; its next window starts in " (wait) " s"
-                }
-                ". Wait, advance the " a href="/dashboard/clock" { "clock" }
-                ", or give the workspace a larger plan. "
-                a href="/dashboard/limits" { "Limits" } " shows what is left."
-            }
-            (plan)
-        },
-        ErrorCode::ConcurrencyLimitReached => html! {
-            p {
-                "Too many jobs of " (workspace) " are in flight. Let them end, end some under "
-                a href=(link("/dashboard/jobs", &[("show", "active")])) { "Jobs and runs" }
-                ", advance the " a href="/dashboard/clock" { "clock" }
-                ", or give the workspace a larger plan."
-            }
-            (plan)
-        },
-        ErrorCode::IdempotencyConflict => html! {
-            p {
-                "The idempotency key " code { (text(request, &["idempotency_key"])) }
-                " belongs to an earlier request with another body. Send the same body again, or use a new key. "
-                a href=(link("/dashboard/requests", &[("show", "writes")])) { "Show the writes" }
-            }
-        },
+        ErrorCode::Unauthorized => {
+            let reason = if is_true(request, "/account/revoked") {
+                "The key is revoked."
+            } else if text(request, "/key").is_empty() {
+                "The mock does not know the key that was sent, or none was sent."
+            } else {
+                "The key exists, but belongs to the other host: keys that start with `svc_open` are for \
+                 the open surface, all others for the developer surface."
+            };
+            format!("{reason} [Keys and workspaces] lists the valid ones and makes new ones.")
+        }
+        ErrorCode::InsufficientScope => {
+            let reason = match text(error, "/details/required_scope") {
+                "" => "The kind of key does not allow this operation. ",
+                _ => "",
+            };
+            format!("{reason}[Keys and workspaces] lists the keys with their scopes.")
+        }
+        ErrorCode::OpenKeyRequired => {
+            "Send it with a key of the open surface: [Keys and workspaces] lists them.".to_owned()
+        }
+        ErrorCode::RateLimited => {
+            let wait = number(error, "/retry_after_seconds");
+            let wait = wait.map(|wait| format!("; its next window starts in {wait} s"));
+            format!(
+                "The {} budget of the key is used up{}. Wait, advance the [Clock], or give the \
+                 workspace a larger plan. [Limits] shows what is left.",
+                text(error, "/details/scope"),
+                wait.unwrap_or_default()
+            )
+        }
+        ErrorCode::ConcurrencyLimitReached => format!(
+            "Too many jobs of {workspace} are in flight. Let them end, end some under \
+             [Jobs and runs], advance the [Clock], or give the workspace a larger plan."
+        ),
+        ErrorCode::IdempotencyConflict => {
+            let key = text(request, "/idempotency_key");
+            return html! {
+                "The idempotency key " code { (key) } " belongs to an earlier request with another body. "
+                "Send the same body again, or use a new key. "
+                a href=(link(View::Requests.path(), &[("show", "writes")])) { "Show the writes" }
+            };
+        }
         ErrorCode::JobNotCompleted
         | ErrorCode::RunNotCompleted
         | ErrorCode::JobNotTerminal
-        | ErrorCode::RunNotTerminal => html! {
-            p {
-                "It has not ended yet (" (details("status")) "). Poll its status until it is terminal, or advance the "
-                a href="/dashboard/clock" { "clock" } "."
-            }
-        },
-        ErrorCode::PayloadTooLarge => html! {
-            p { "The body may have " (whole(error, &["details", "limit_bytes"]).unwrap_or_default()) " bytes." }
-        },
-        ErrorCode::NotFound if text(request, &["operation"]).is_empty() => html! {
-            p {
-                "No operation of the " (text(request, &["surface"])) " surface has this path. "
-                code { "GET /v1/openapi.json" } " describes them all."
-            }
-        },
+        | ErrorCode::RunNotTerminal => format!(
+            "It has not ended yet ({}). Poll its status until it is terminal, or advance the [Clock].",
+            text(error, "/details/status")
+        ),
+        ErrorCode::PayloadTooLarge => {
+            format!("The body may have {} bytes.", count(error, "/details/limit_bytes"))
+        }
+        ErrorCode::NotFound if text(request, "/operation").is_empty() => format!(
+            "No operation of the {} surface has this path. `GET /v1/openapi.json` describes them all.",
+            text(request, "/surface")
+        ),
         ErrorCode::JobNotFound | ErrorCode::FormatRunNotFound | ErrorCode::ActionRunNotFound => {
-            html! {
-                p {
-                    "Compare the ID with those under " a href="/dashboard/jobs" { "Jobs and runs" }
-                    ", and the workspace of the key with that of the job or run."
-                }
-            }
+            "Compare the ID with those under [Jobs and runs], and the workspace of the key with that \
+             of the job or run."
+                .to_owned()
         }
         code => {
-            let defaults = code.defaults();
-            match defaults.map(|defaults| defaults.next_action.clone()) {
-                Some(NextAction::FixInput) if !text(request, &["request", "body"]).is_empty() => {
-                    html! { p { "Correct the request: its body is below." } }
-                }
-                Some(NextAction::RetryLater) => {
-                    html! { p { "Send the same request again later." } }
-                }
-                Some(NextAction::PollStatus) => {
-                    html! { p { "Poll the status until it is terminal." } }
-                }
-                _ => html! {},
-            }
+            let has_body = !text(request, "/request/body").is_empty();
+            let text = match code.defaults().map(|defaults| defaults.next_action.clone()) {
+                Some(NextAction::FixInput) if has_body => "Correct the request: its body is below.",
+                Some(NextAction::RetryLater) => "Send the same request again later.",
+                Some(NextAction::PollStatus) => "Poll the status until it is terminal.",
+                _ => "",
+            };
+            text.to_owned()
         }
+    };
+    prose(&text_of)
+}
+
+/// Returns the form that makes the request work, if there is one.
+fn remedy_form(code: &ErrorCode, request: &Value, error: &Value) -> Markup {
+    let workspace = text(request, "/account/workspace/id");
+    let scope = text(error, "/details/required_scope");
+    match code {
+        ErrorCode::InsufficientFunds | ErrorCode::InsufficientCredits => top_up_form(workspace),
+        ErrorCode::InsufficientScope if !scope.is_empty() => key_with_scope_form(workspace, scope),
+        ErrorCode::RateLimited | ErrorCode::ConcurrencyLimitReached if !workspace.is_empty() => {
+            plan_form(workspace, text(request, "/account/workspace/plan"))
+        }
+        _ => html! {},
     }
 }

@@ -4,7 +4,7 @@ use axum::extract::State;
 use maud::{Markup, html};
 
 use super::page::{View, page};
-use super::parts::{date_time, facts};
+use super::parts::{date_time, facts, form};
 use super::values::{number, text};
 use crate::control;
 use crate::service::Service;
@@ -16,50 +16,47 @@ const SPANS: [(&str, u32); 6] =
 /// `GET /dashboard/clock`.
 pub(super) async fn view(State(service): State<Service>) -> Markup {
     let clock = service.read(control::clock_view);
-    let is_manual = text(&clock, &["mode"]) == "manual";
-    let speed = number(&clock, &["speed"]).unwrap_or(1.0);
+    let is_manual = text(&clock, "/mode") == "manual";
+    let speed = number(&clock, "/speed").unwrap_or(1.0);
+    let advanced = "The clock was advanced.";
+    // The header has the service time.
     let content = html! {
         (facts(&[
-            ("Service time", date_time(text(&clock, &["now"]))),
             ("Runs", html! {
                 @if is_manual { "only when it is advanced" }
                 @else { "with real time, " (speed) " × as fast" }
             }),
-            ("Started at", date_time(text(&clock, &["epoch"]))),
+            ("Started at", date_time(text(&clock, "/epoch"))),
             ("Next event", html! {
-                @if text(&clock, &["next_due"]).is_empty() { "nothing is scheduled" }
-                @else { (date_time(text(&clock, &["next_due"]))) }
+                @if text(&clock, "/next_due").is_empty() { "nothing is scheduled" }
+                @else { (date_time(text(&clock, "/next_due"))) }
             }),
         ]))
         h2 { "Advance" }
         @if is_manual {
             p { "Everything that falls due happens in order: jobs, webhooks and their retries, rate limits, top-ups." }
-            form.inline data-send="POST /clock/advance" data-done="The clock was advanced." {
+            (form("POST /clock/advance", advanced, &html! {
                 @for (label, seconds) in SPANS {
                     button type="submit" name="seconds" value=(seconds) data-number { "+" (label) }
                 }
-                span.problem role="alert" {}
-            }
-            form.inline data-keep data-send="POST /clock/advance" data-done="The clock was advanced." {
+            }))
+            (form("POST /clock/advance", advanced, &html! {
                 label { "Seconds " input type="number" name="seconds" min="0" step="any" value="30" required; }
                 button type="submit" { "Advance" }
-                span.problem role="alert" {}
-            }
+            }))
         } @else {
             p { "A clock that runs with real time cannot be advanced. Pause it first." }
         }
         h2 { "Pause or run" }
-        form.inline data-send="PUT /clock" data-done="The clock is paused." {
+        (form("PUT /clock", "The clock is paused.", &html! {
             input type="hidden" name="mode" value="manual";
             button type="submit" disabled[is_manual] { "Pause" }
-            span.problem role="alert" {}
-        }
-        form.inline data-keep data-send="PUT /clock" data-done="The clock runs." {
+        }))
+        (form("PUT /clock", "The clock runs.", &html! {
             input type="hidden" name="mode" value="real";
             label { "Speed " input type="number" name="speed" min="0.001" max="1000000" step="any" value=(speed) required; " × real time" }
             button type="submit" { "Run" }
-            span.problem role="alert" {}
-        }
+        }))
     };
-    page(&service, View::Clock, "", false, content)
+    page(&service, View::Clock, "", &content)
 }

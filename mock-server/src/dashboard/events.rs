@@ -14,10 +14,10 @@ use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{Stream, unfold};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::sleep;
 
-use super::values::whole;
+use super::values::count;
 use crate::control;
 use crate::service::Service;
 
@@ -117,8 +117,9 @@ impl Observer {
         if self.only != Some(Only::Change) {
             let since = self.since;
             for entry in self.service.read(|state| state.simulator.requests(since)) {
-                self.since = whole(&entry, &["seq"]).unwrap_or(self.since);
-                self.unsent.push_back(self.request(&entry));
+                self.since = count(&entry, "/seq");
+                let event = Event::default().event("request").id(self.since.to_string());
+                self.unsent.push_back(event.data(entry.to_string()));
             }
         }
         if self.only != Some(Only::Request) {
@@ -126,9 +127,5 @@ impl Observer {
             let now = json!({"now": clock.get("now")});
             self.unsent.push_back(Event::default().event("change").data(now.to_string()));
         }
-    }
-
-    fn request(&self, entry: &Value) -> Event {
-        Event::default().event("request").id(self.since.to_string()).data(entry.to_string())
     }
 }

@@ -5,9 +5,11 @@ use maud::{Markup, html};
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, Operation};
 
+use super::journal::entries;
 use super::page::{View, page};
-use super::parts::{action, link};
-use super::values::{at, text};
+use super::parts::{action, cell, link, problem, table};
+use super::requests;
+use super::values::{at, count, text};
 use crate::engine::FaultTarget;
 use crate::service::Service;
 
@@ -30,64 +32,84 @@ const KINDS: [(&str, &str); 15] = [
     ("changed_etag", "download: as if the file had changed"),
 ];
 
+/// The maximum number of requests that were hit, on the page.
+const MAX_HIT: usize = 20;
+
 /// `GET /dashboard/faults`.
 pub(super) async fn view(State(service): State<Service>) -> Markup {
     let faults = service.read(|state| json!(state.simulator.faults()));
-    let faults = faults.as_array().cloned().unwrap_or_default();
+    let faults = faults.as_array().map_or(&[][..], Vec::as_slice);
+    let columns = [
+        ("Kind", ""),
+        ("Applies to", ""),
+        ("Left", "short second"),
+        ("Hits", "short end second"),
+        ("Options", "prompt third"),
+        ("Remove", "short end"),
+    ];
+    let entries = entries(&service);
+    let mut hit = entries.iter().filter(|entry| entry.request.fault.is_some()).peekable();
     let content = html! {
         h2 { "Active rules" }
         @if faults.is_empty() {
             p.empty { "No faults: every request is handled as the service would." }
         } @else {
-            (rules(&faults))
+            (table("Active rules", &columns, &html! { @for fault in faults { (rule_of(fault)) } }))
             (action("DELETE /faults", "Remove all faults", "All faults are removed."))
         }
-        p { a href=(link("/dashboard/requests", &[("show", "errors")])) { "Requests that failed" } }
         h2 { "Add a rule" }
         p { "The next requests that match fail, in the order of the rules." }
         (form())
+        h2 { "Requests that were hit" }
+        @if hit.peek().is_none() {
+            p.empty { "No request was hit by a fault." }
+        } @else {
+            (table("Requests that were hit, newest first", &requests::COLUMNS, &html! {
+                @for entry in hit.take(MAX_HIT) {
+                    (requests::row_of(entry, &format!("{}/{}", View::Requests.path(), entry.request.seq), None))
+                }
+            }))
+            p { a href=(link(View::Requests.path(), &[("show", "errors")])) { "All requests that failed" } }
+        }
     };
-    page(&service, View::Faults, "", false, content)
+    page(&service, View::Faults, "", &content)
 }
 
-fn rules(faults: &[Value]) -> Markup {
+fn rule_of(fault: &Value) -> Markup {
+    let id = text(fault, "/id");
+    let kind = [text(fault, "/kind"), text(fault, "/code")].join(" ");
+    let or = |path, otherwise| match text(fault, path) {
+        "" => otherwise,
+        text => text,
+    };
+    let mut hits =
+        format!("{} on {}", or("/operation", "any operation"), or("/surface", "any surface"));
+    for (path, name) in
+        [("/workspace", "of"), ("/key", "with the key"), ("/match", "with the text")]
+    {
+        let value = text(fault, path);
+        if !value.is_empty() {
+            hits = format!("{hits} {name} {value}");
+        }
+    }
+    let left = at(fault, "/remaining").map(|times| format!("{times} ×"));
+    let options = ["probability", "retry_after_seconds", "delay_ms"];
+    let options = options.map(|name| Some(format!("{name} {}", fault.get(name)?)));
+    let options: Vec<_> = options.into_iter().flatten().collect();
     html! {
-        table.rows {
-            caption.hidden { "Active rules" }
-            thead { tr { th scope="col" { "Kind" } th scope="col" { "Requests" } th scope="col" { "Left" } th.wide scope="col" { "Options" } } }
-            tbody {
-                @for fault in faults {
-                    tr {
-                        td {
-                            span.mono { (text(fault, &["kind"])) }
-                            div.muted.mono { (text(fault, &["code"])) }
-                        }
-                        td { (or(text(fault, &["surface"]), "any surface")) ", " (or(text(fault, &["operation"]), "any operation")) }
-                        td { (left(fault)) }
-                        td.wide { (options(fault)) }
-                    }
-                }
+        tr data-key=(id) {
+            (cell("mono", kind.trim()))
+            (cell("", &hits))
+            td.short.second { (left.as_deref().unwrap_or("unlimited")) }
+            td.short.end.second {
+                a href=(link(View::Requests.path(), &[("q", &format!("fault:{id}"))])) { (count(fault, "/hits")) }
+            }
+            (cell("prompt third", &options.join(", ")))
+            td.short.end {
+                (action(&format!("DELETE /faults/{id}"), "Remove", "The fault is removed."))
             }
         }
     }
-}
-
-fn or<'t>(text: &'t str, otherwise: &'t str) -> &'t str {
-    if text.is_empty() { otherwise } else { text }
-}
-
-fn left(fault: &Value) -> String {
-    match (at(fault, &["times"]), at(fault, &["probability"])) {
-        (Some(times), _) => format!("{times} ×"),
-        (None, Some(_)) => "unlimited".to_owned(),
-        (None, None) => "1 ×".to_owned(),
-    }
-}
-
-fn options(fault: &Value) -> String {
-    let names = ["probability", "retry_after_seconds", "delay_ms"];
-    let set = names.into_iter().filter_map(|name| Some(format!("{name} {}", at(fault, &[name])?)));
-    set.collect::<Vec<_>>().join(", ")
 }
 
 fn form() -> Markup {
@@ -95,7 +117,7 @@ fn form() -> Markup {
     let media = [FaultTarget::Artifact, FaultTarget::Checkout];
     let operations = operations.chain(media.map(FaultTarget::name));
     html! {
-        form.fields data-keep data-send="POST /faults" data-done="The fault is active." {
+        form.fields data-send="POST /faults" data-done="The fault is active." {
             label { "Kind"
                 select name="kind" {
                     @for (kind, effect) in KINDS { option value=(kind) { (kind) " – " (effect) } }
@@ -113,13 +135,18 @@ fn form() -> Markup {
             label { "Error code (kind error)"
                 input type="text" name="code" list="codes" placeholder="insufficient_funds" autocomplete="off";
             }
+            label { "Workspace"
+                input type="text" name="workspace" placeholder="any" autocomplete="off";
+            }
+            label { "Key ID" input type="text" name="key" placeholder="any" autocomplete="off"; }
+            label { "Text in the body" input type="text" name="match" placeholder="any" autocomplete="off"; }
             label { "Times" input type="number" name="times" min="1" placeholder="1"; }
             label { "Probability" input type="number" name="probability" min="0" max="1" step="any" placeholder="1"; }
             label { "Retry-After in seconds" input type="number" name="retry_after_seconds" min="0"; }
             label { "Delay in milliseconds" input type="number" name="delay_ms" min="0"; }
             datalist #operations { @for operation in operations { option value=(operation) {} } }
             datalist #codes { @for code in ErrorCode::KNOWN { option value=(code.as_str()) {} } }
-            div.buttons { button.primary type="submit" { "Add the rule" } span.problem role="alert" {} }
+            div.buttons { button.primary type="submit" { "Add the rule" } (problem()) }
         }
     }
 }

@@ -2,26 +2,29 @@
 //! it.
 //!
 //! Each view has a file of its own, and each of its URLs is a complete page. The scripts fetch the
-//! page again when the event stream reports a change, and write through the control API.
+//! page again when the event stream reports a change, and write through the control API. Rows that
+//! are newer than those that a list shows (`seen` in its URL) are counted until they are asked for.
 
 mod advice;
-mod assets;
 mod clock;
-mod curl;
+mod code;
 mod events;
 mod faults;
+mod files;
 mod job_details;
 mod jobs;
+mod journal;
 mod json_text;
 mod keys;
 mod limits;
-mod media;
 mod money;
 mod page;
 mod parts;
 mod request_details;
 mod requests;
+mod search;
 mod state;
+mod timeline;
 mod values;
 mod webhooks;
 
@@ -30,9 +33,8 @@ use axum::body::Body;
 use axum::http::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
-use axum::response::IntoResponse;
-use axum::routing::get;
+use axum::http::{HeaderName, HeaderValue, Method, Request, Response};
+use axum::routing::{get, post};
 use tower_service::Service as _;
 
 use crate::service::Service;
@@ -56,6 +58,7 @@ impl Dashboard {
             .route("/events", get(events::stream))
             .route("/dashboard/requests", get(requests::list))
             .route("/dashboard/requests/{seq}", get(requests::details))
+            .route("/dashboard/requests/{seq}/replay", post(requests::replay))
             .route("/dashboard/jobs", get(jobs::list))
             .route("/dashboard/jobs/{id}", get(jobs::details))
             .route("/dashboard/money", get(money::view))
@@ -67,8 +70,9 @@ impl Dashboard {
             .route("/dashboard/keys", get(keys::view))
             .route("/dashboard", get(requests::list))
             .route("/dashboard/state", get(state::view))
-            .route("/dashboard/media/{file}", get(media::file))
-            .route("/dashboard/assets/{name}", get(assets::file))
+            .route("/dashboard/media/{file}", get(files::artifact))
+            .route("/dashboard/thumbnails/{file}", get(files::thumbnail))
+            .route("/dashboard/assets/{name}", get(files::asset))
             .fallback(page::not_found)
             .with_state(service.clone());
         Self { service, router }
@@ -78,13 +82,16 @@ impl Dashboard {
     ///
     /// `/` is a page for browsers, and the list of endpoints for programs.
     pub(crate) fn is_for<B>(request: &Request<B>) -> bool {
-        let is_read = [Method::GET, Method::HEAD].contains(request.method());
         let path = request.uri().path();
         let is_page = path == "/events"
             || path == "/dashboard"
             || path.starts_with("/dashboard/")
             || path == "/" && accepts_html(request);
-        is_read && is_page
+        match *request.method() {
+            Method::GET | Method::HEAD => is_page,
+            Method::POST => path.starts_with("/dashboard/requests/"),
+            _ => false,
+        }
     }
 
     /// Handles a request for which [`is_for`](Self::is_for) is `true`.
@@ -118,10 +125,6 @@ fn accepts_html<B>(request: &Request<B>) -> bool {
     let accepted = request.headers().get_all(ACCEPT).into_iter();
     let mut accepted = accepted.filter_map(|value| value.to_str().ok());
     accepted.any(|value| value.contains("text/html"))
-}
-
-fn plain(status: StatusCode, text: &'static str) -> axum::response::Response {
-    (status, text).into_response()
 }
 
 #[cfg(test)]

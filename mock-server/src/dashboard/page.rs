@@ -10,69 +10,85 @@ use super::values::{number, text};
 use crate::control;
 use crate::service::Service;
 
-/// Declares the views, each with its path and its name.
-macro_rules! views {
-    ($($view:ident => $path:literal, $name:literal;)+) => {
-        /// The views, in the order of the navigation.
-        #[derive(Clone, Copy, Debug, PartialEq)]
-        pub(super) enum View {
-            $($view,)+
-        }
-
-        impl View {
-            const ALL: &[Self] = &[$(Self::$view),+];
-
-            pub(super) const fn path(self) -> &'static str {
-                match self {
-                    $(Self::$view => $path,)+
-                }
-            }
-
-            const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$view => $name,)+
-                }
-            }
-        }
-    };
+/// The views, in the order of the navigation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum View {
+    Requests,
+    Jobs,
+    Money,
+    Webhooks,
+    Limits,
+    Clock,
+    Faults,
+    Keys,
+    State,
 }
 
-views! {
-    Requests => "/dashboard/requests", "Requests";
-    Jobs => "/dashboard/jobs", "Jobs and runs";
-    Money => "/dashboard/money", "Money";
-    Webhooks => "/dashboard/webhooks", "Webhooks";
-    Limits => "/dashboard/limits", "Limits";
-    Clock => "/dashboard/clock", "Clock";
-    Faults => "/dashboard/faults", "Faults";
-    Keys => "/dashboard/keys", "Keys and workspaces";
-    State => "/dashboard/state", "State";
+impl View {
+    /// The views with their paths and names.
+    const ALL: [(Self, &str, &str); 9] = [
+        (Self::Requests, "/dashboard/requests", "Requests"),
+        (Self::Jobs, "/dashboard/jobs", "Jobs and runs"),
+        (Self::Money, "/dashboard/money", "Money"),
+        (Self::Webhooks, "/dashboard/webhooks", "Webhooks"),
+        (Self::Limits, "/dashboard/limits", "Limits"),
+        (Self::Clock, "/dashboard/clock", "Clock"),
+        (Self::Faults, "/dashboard/faults", "Faults"),
+        (Self::Keys, "/dashboard/keys", "Keys and workspaces"),
+        (Self::State, "/dashboard/state", "State"),
+    ];
+
+    fn named(self) -> (&'static str, &'static str) {
+        let found = Self::ALL.iter().find(|(view, ..)| *view == self);
+        found.map_or(("/", ""), |(_, path, name)| (path, name))
+    }
+
+    pub(super) fn path(self) -> &'static str {
+        self.named().0
+    }
+
+    /// Returns a link to the view with a name; the bracketed name if there is none.
+    pub(super) fn link(name: &str) -> Markup {
+        let found = Self::ALL.iter().find(|(.., known)| *known == name);
+        html! {
+            @match found {
+                Some((_, path, name)) => a href=(path) { (name) },
+                None => { "[" (name) "]" },
+            }
+        }
+    }
 }
 
 /// The keyboard shortcuts, with what they do.
-const SHORTCUTS: [(&str, &str); 7] = [
+const SHORTCUTS: [(&str, &str); 9] = [
     ("1 … 9", "Open a view"),
     ("j, k", "Select the next or previous row"),
     ("Esc", "Close the details"),
     ("/", "Search"),
+    ("n", "Show the new rows"),
     ("c", "Copy the request as curl"),
+    ("r", "Send the request again"),
     ("p", "Pause or resume the updates"),
     ("?", "Show the shortcuts"),
 ];
 
-/// Returns a complete page. With `has_details`, small screens show only the details of a list.
-pub(super) fn page(
-    service: &Service,
-    view: View,
-    title: &str,
-    has_details: bool,
-    content: Markup,
-) -> Markup {
-    let (clock, faults) =
-        service.read(|state| (control::clock_view(state), state.simulator.faults().len()));
+/// Returns a complete page.
+pub(super) fn page(service: &Service, view: View, title: &str, content: &Markup) -> Markup {
+    let (_, name) = view.named();
+    let (clock, faults, totals) = service.read(|state| {
+        let simulator = &state.simulator;
+        let (jobs, runs) = simulator.submitted();
+        let totals = [
+            (View::Requests, usize::try_from(simulator.last_seq()).unwrap_or(usize::MAX)),
+            (View::Jobs, jobs + runs),
+            (View::Webhooks, simulator.newest_attempts().count()),
+        ];
+        (control::clock_view(state), state.simulator.faults().len(), totals)
+    });
+    let total = |view| totals.iter().find(|(of, _)| *of == view).map(|(_, total)| total);
     let title = match title {
-        "" => format!("{} · svc mock", view.name()),
-        title => format!("{title} · {} · svc mock", view.name()),
+        "" => format!("{name} · svc mock"),
+        title => format!("{title} · {name} · svc mock"),
     };
     html! {
         (DOCTYPE)
@@ -92,25 +108,27 @@ pub(super) fn page(
                     (header(&clock))
                     nav #views aria-label="Views" {
                         ul {
-                            @for (number, item) in (1..).zip(View::ALL.iter().copied()) {
+                            @for (number, (item, path, name)) in (1..).zip(View::ALL) {
                                 li {
-                                    a href=(item.path()) data-key=(number)
+                                    a href=(path) data-key=(number) data-total=[total(item)]
                                         aria-current=[(item == view).then_some("page")] {
-                                        span { (item.name()) }
+                                        (view_name(name))
+                                        span.count hidden { span.number {} span.hidden { " unread" } }
                                         @if item == View::Faults && faults > 0 {
-                                            span.count { (faults) span.hidden { " active" } }
+                                            span.count.warning { (faults) span.hidden { " active" } }
                                         }
                                         kbd aria-hidden="true" { (number) }
                                     }
                                 }
                             }
                         }
+                        a.more href="#views" { "More" span.hidden { " views" } }
                     }
-                    main #main tabindex="-1" class=[has_details.then_some("has-details")] {
-                        h1 { (view.name()) }
+                    main #main tabindex="-1" {
                         noscript {
                             p.callout { "Without JavaScript, this page does not update, and nothing can be changed." }
                         }
+                        h1 { (name) }
                         (content)
                     }
                 }
@@ -121,27 +139,33 @@ pub(super) fn page(
     }
 }
 
+/// Returns the name of a view, of which a phone shows the first word.
+fn view_name(name: &str) -> Markup {
+    let (first, rest) = name.split_once(' ').unwrap_or((name, ""));
+    html! { span { (first) @if !rest.is_empty() { span.long { " " (rest) } } } }
+}
+
 fn header(clock: &Value) -> Markup {
-    let mode = text(clock, &["mode"]);
-    let speed = number(clock, &["speed"]);
+    let mode = text(clock, "/mode");
+    let speed = number(clock, "/speed");
     html! {
         header #top {
             a.brand href="/" { "svc mock" }
-            a.clock href=(View::Clock.path()) data-clock=(mode) data-now=(text(clock, &["now"]))
+            a.clock href=(View::Clock.path()) data-clock=(mode) data-now=(text(clock, "/now"))
                 data-speed=[speed] {
                 span.hidden { "Service time " }
-                span data-clock-text { (parts::date_time(text(clock, &["now"]))) }
-                " "
+                span data-clock-text { (text(clock, "/now").get(..19).unwrap_or_default().replace('T', " ")) }
+                " UTC "
                 @match (mode, speed) {
-                    ("manual", _) => span.badge.warning { "clock paused" },
-                    (_, Some(speed)) if speed != 1.0 => span.badge.neutral { (speed) "×" },
+                    ("manual", _) => (parts::badge("warning", "clock paused")),
+                    (_, Some(speed)) if speed != 1.0 => (parts::badge("neutral", format!("{speed} ×"))),
                     _ => {},
                 }
             }
             div #live data-keep="always" {
                 span.live-text { "Connecting…" }
-                button #pause type="button" aria-pressed="false" { "Pause updates" }
-                button #help-button type="button" aria-haspopup="dialog" { "Shortcuts" }
+                button #pause type="button" aria-pressed="false" { "Pause" span.wide { " updates" } " " kbd aria-hidden="true" { "p" } }
+                button #help-button type="button" aria-haspopup="dialog" { span.wide { "Shortcuts " } kbd aria-hidden="true" { "?" } }
             }
         }
     }
@@ -156,6 +180,10 @@ fn help() -> Markup {
                     div { dt { kbd { (key) } } dd { (action) } }
                 }
             }
+            p.muted {
+                "Searches find words in paths, bodies, prompts, keys and workspaces, and properties: "
+                (parts::prose("`status:409 op:jobs_status ws:ws_demo key:order-1`."))
+            }
             label.check {
                 input #keys-enabled type="checkbox" checked;
                 " Use these shortcuts"
@@ -165,11 +193,24 @@ fn help() -> Markup {
     }
 }
 
+/// Returns a list, and beside it the details of what is selected: their label, the link that closes
+/// them, and their content.
+pub(super) fn columns(list: &Markup, details: Option<(&str, &str, Markup)>) -> Markup {
+    html! {
+        div.columns {
+            (list)
+            @if let Some((label, close, content)) = details {
+                section.details aria-label=(label) {
+                    a.back href=(close) data-close { "Close" " " kbd aria-hidden="true" { "Esc" } }
+                    (content)
+                }
+            }
+        }
+    }
+}
+
 /// Renders the page for unknown paths.
 pub(super) async fn not_found(State(service): State<Service>) -> (StatusCode, Markup) {
-    let content = html! {
-        p { "No page has this address. The navigation lists all views." }
-    };
-    let page = page(&service, View::Requests, "Not found", false, content);
-    (StatusCode::NOT_FOUND, page)
+    let content = html! { p { "No page has this address. The navigation lists all views." } };
+    (StatusCode::NOT_FOUND, page(&service, View::Requests, "Not found", &content))
 }

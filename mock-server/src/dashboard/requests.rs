@@ -1,25 +1,40 @@
 //! The view of requests: those that came in, newest first, and the details of the selected one.
 
 use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::json;
 
-use super::page::{View, page};
-use super::parts::{code as code_of, duration, http_status, link, search_form, time};
-use super::values::{text, whole};
-use super::{curl, request_details};
+use super::journal::{JournalEntry, entries};
+use super::page::{View, columns, page};
+use super::parts::{
+    ListCount, cell, copyable, duration, http_status, link, row_link, search_form, status_cell,
+    table, time,
+};
+use super::search::Search;
+use super::{code, request_details};
 use crate::addresses::OPEN_API_KEY;
-use crate::engine::request_log::LoggedRequest;
 use crate::service::Service;
 
 /// The maximum number of requests on a page.
 const MAX_ROWS: usize = 100;
+/// The columns of requests, with their classes.
+pub(super) const COLUMNS: [(&str, &str); 7] = [
+    ("Time (UTC)", "time"),
+    ("Request", ""),
+    ("Status", "status"),
+    ("Operation", "name third"),
+    ("Workspace", "name fourth"),
+    ("Prompt", "prompt second"),
+    ("Duration", "short end third"),
+];
 
 /// The selection of requests, in the URL.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct RequestSelection {
-    /// A text that the method, path, operation, status, code or key contains.
+    /// See [`Search`].
     #[serde(default)]
     q: String,
     /// `errors` or `writes`.
@@ -27,161 +42,133 @@ pub(super) struct RequestSelection {
     show: String,
     /// The sequence number that all requests are before.
     before: Option<u64>,
+    /// The sequence number after which requests are counted instead of shown.
+    seen: Option<u64>,
 }
 
 /// `GET /dashboard/requests`, and `GET /` for browsers.
-pub(super) async fn list(State(service): State<Service>, query: Query<RequestSelection>) -> Markup {
-    let Query(selection) = query;
-    let content = html! {
-        div.columns { (list_of(&service, &selection, None)) }
-    };
-    page(&service, View::Requests, "", false, content)
+pub(super) async fn list(
+    State(service): State<Service>,
+    Query(selection): Query<RequestSelection>,
+) -> Markup {
+    let list = list_of(&service, &selection, None);
+    page(&service, View::Requests, "", &columns(&list, None))
 }
 
 /// `GET /dashboard/requests/{seq}`.
 pub(super) async fn details(
     State(service): State<Service>,
     Path(seq): Path<u64>,
-    query: Query<RequestSelection>,
+    Query(selection): Query<RequestSelection>,
 ) -> Markup {
-    let Query(selection) = query;
     let (title, details) = request_details::details(&service, seq);
-    let content = html! {
-        div.columns {
-            (list_of(&service, &selection, Some(seq)))
-            section.details aria-label="Request" {
-                a.back href=(selection.link(View::Requests.path())) data-close { "Close" }
-                (details)
-            }
-        }
+    let list = list_of(&service, &selection, Some(seq));
+    let close = selection.link(View::Requests.path(), selection.before);
+    let content = columns(&list, Some(("Request", &close, details)));
+    page(&service, View::Requests, &title, &content)
+}
+
+/// `POST /dashboard/requests/{seq}/replay`: sends a request of the request log again.
+pub(super) async fn replay(State(service): State<Service>, Path(seq): Path<u64>) -> Response {
+    let Some(call) = request_details::stored_call(&service, seq) else {
+        let message = "the complete request is not stored";
+        let body = json!({"error": {"code": "conflict", "message": message}});
+        return (StatusCode::CONFLICT, body.to_string()).into_response();
     };
-    page(&service, View::Requests, &title, true, content)
+    let reply = service.call(call).await;
+    let id = reply.response.headers().get("x-svc-request-id");
+    let id = id.and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let seq = service.read(|state| {
+        let simulator = &state.simulator;
+        let sent = simulator.newest_requests().find(|request| request.request_id == id);
+        sent.map_or_else(|| simulator.last_seq(), |request| request.seq)
+    });
+    json!({"seq": seq}).to_string().into_response()
 }
 
 impl RequestSelection {
-    fn link(&self, path: &str) -> String {
-        let before = self.before.map(|seq| seq.to_string()).unwrap_or_default();
-        let parameters = [("q", &*self.q), ("show", &self.show), ("before", &before)];
-        link(path, &parameters)
+    /// Returns a link with the search, to the requests before a sequence number.
+    fn link(&self, path: &str, before: Option<u64>) -> String {
+        let before = before.map(|seq| seq.to_string()).unwrap_or_default();
+        link(path, &[("q", &self.q), ("show", &self.show), ("before", &before)])
     }
 
-    fn matches(&self, entry: &LoggedRequest) -> bool {
-        let is_shown = match self.show.as_str() {
-            "errors" => entry.status.is_none_or(|status| status >= 400) || entry.fault.is_some(),
-            "writes" => entry.method != "GET" && entry.method != "HEAD",
+    fn is_shown(&self, entry: &JournalEntry) -> bool {
+        let request = &entry.request;
+        match self.show.as_str() {
+            "errors" => {
+                request.status.is_none_or(|status| status >= 400) || request.fault.is_some()
+            }
+            "writes" => request.method != "GET" && request.method != "HEAD",
             _ => true,
-        };
-        is_shown && self.q.split_whitespace().all(|word| contains(entry, word))
+        }
     }
-}
-
-fn contains(entry: &LoggedRequest, word: &str) -> bool {
-    let status = entry.status.map(|status| status.to_string());
-    let optional = [
-        entry.operation.as_deref(),
-        entry.code.as_deref(),
-        entry.key.as_deref(),
-        status.as_deref(),
-    ];
-    let texts = [&*entry.method, &entry.path, &entry.request_id];
-    let mut texts = texts.into_iter().chain(optional.into_iter().flatten());
-    let word = word.to_lowercase();
-    texts.any(|text| text.to_lowercase().contains(&word))
 }
 
 fn list_of(service: &Service, selection: &RequestSelection, selected: Option<u64>) -> Markup {
+    let entries = entries(service);
+    let newest = entries.first().map_or(0, |entry| entry.request.seq);
+    // A larger number is from before a reset.
+    let seen = selection.seen.filter(|seen| *seen <= newest).unwrap_or(newest);
     let before = selection.before.unwrap_or(u64::MAX);
-    let (rows, has_requests) = service.read(|state| {
-        let simulator = &state.simulator;
-        let matches = |entry: &LoggedRequest| selection.matches(entry);
-        let rows = simulator.newest_requests(before, MAX_ROWS + 1, matches);
-        let with_duration = |row: Value| {
-            let millis = whole(&row, &["seq"]).and_then(|seq| state.exchanges.duration_ms(seq));
-            (row, millis)
-        };
-        let rows: Vec<_> = rows.into_iter().map(with_duration).collect();
-        (rows, simulator.last_seq() > 0)
-    });
-    let older = rows.get(MAX_ROWS - 1).and_then(|(row, _)| whole(row, &["seq"]));
-    let older = older.filter(|_| rows.len() > MAX_ROWS);
-    html! {
-        section.list aria-label="All requests" {
-            (filters(selection))
-            @if rows.is_empty() && !has_requests {
-                (first_steps(service))
-            } @else if rows.is_empty() {
-                p.empty { "No request matches. " a href=(View::Requests.path()) { "Show all requests" } }
-            } @else {
-                table.rows {
-                    caption.hidden { "Requests, newest first" }
-                    thead {
-                        tr {
-                            th scope="col" { "Time" }
-                            th scope="col" { "Request" }
-                            th scope="col" { "Status" }
-                            th.wide scope="col" { "Key" }
-                            th.wide.end scope="col" { "Duration" }
-                        }
-                    }
-                    tbody {
-                        @for (row, millis) in rows.iter().take(MAX_ROWS) {
-                            (row_of(row, *millis, selection, selected))
-                        }
-                    }
-                }
-                @if let Some(older) = older {
-                    p { a href=(link(View::Requests.path(), &[("q", &selection.q), ("show", &selection.show), ("before", &older.to_string())])) { "Older requests" } }
-                }
-            }
-        }
-    }
-}
-
-fn filters(selection: &RequestSelection) -> Markup {
+    let search = Search::parse(&selection.q, &JournalEntry::PROPERTIES);
+    let total = entries.iter().filter(|entry| entry.request.seq <= seen).count();
+    let mut found: Vec<_> = entries
+        .iter()
+        .filter(|entry| selection.is_shown(entry) && (search.is_empty() || entry.matches(&search)))
+        .collect();
+    let fresh = found.partition_point(|entry| entry.request.seq > seen);
+    found.drain(..fresh);
+    let count = ListCount { found: found.len(), total, fresh, nouns: ["request", "requests"] };
+    let rows: Vec<_> = found.into_iter().filter(|entry| entry.request.seq < before).collect();
+    let path = View::Requests.path();
     let shows = [("", "All"), ("errors", "Errors"), ("writes", "Writes")];
     html! {
-        (search_form(View::Requests.path(), "Search requests", "Path, operation, status, key…", &selection.q, &shows, &selection.show))
-        @if let Some(before) = selection.before {
-            p.muted {
-                "Requests before number " (before) ". "
-                a href=(link(View::Requests.path(), &[("q", &selection.q), ("show", &selection.show)])) { "Newest requests" }
+        section.list aria-label="All requests" data-seen=(seen) {
+            (search_form(View::Requests, "Search, or status:409 op:jobs_status ws:ws_demo", &selection.q, &shows, &selection.show))
+            (count)
+            @if let Some(before) = selection.before {
+                p.muted {
+                    "Requests before number " (before) ". "
+                    a href=(selection.link(path, None)) { "Newest requests" }
+                }
+            }
+            @if rows.is_empty() && total == 0 {
+                (first_steps(service))
+            } @else if rows.is_empty() {
+                p.empty { "No request matches. " a href=(path) { "Show all requests" } }
+            } @else {
+                (table("Requests, newest first", &COLUMNS, &html! {
+                    @for entry in rows.iter().take(MAX_ROWS) {
+                        (row_of(entry, &selection.link(&format!("{path}/{}", entry.request.seq), selection.before), selected))
+                    }
+                }))
+                @if let Some(last) = rows.get(MAX_ROWS - 1).filter(|_| rows.len() > MAX_ROWS) {
+                    p { a href=(selection.link(path, Some(last.request.seq))) { "Older requests" } }
+                }
             }
         }
     }
 }
 
-fn row_of(
-    row: &Value,
-    millis: Option<f64>,
-    selection: &RequestSelection,
-    selected: Option<u64>,
-) -> Markup {
-    let seq = whole(row, &["seq"]);
-    let id = seq.unwrap_or_default();
-    let is_selected = seq == selected;
-    let operation = text(row, &["operation"]);
-    let code = text(row, &["code"]);
+pub(super) fn row_of(entry: &JournalEntry, href: &str, selected: Option<u64>) -> Markup {
+    let JournalEntry { request, exchange } = entry;
+    let is_selected = selected == Some(request.seq);
+    let code = request.code.as_deref().unwrap_or_default();
     html! {
-        tr data-key=(id) class=[is_selected.then_some("selected")] {
-            td { (time(text(row, &["at"]))) }
-            td {
-                a.row href=(selection.link(&format!("/dashboard/requests/{id}")))
-                    aria-current=[is_selected.then_some("true")] {
-                    span.method { (text(row, &["method"])) } " "
-                    span.path { (text(row, &["path"])) }
-                }
-                div.muted {
-                    (text(row, &["surface"]))
-                    @if !operation.is_empty() { " · " (operation) }
-                }
+        tr data-key=(request.seq) class=[is_selected.then_some("selected")] {
+            td.time { (time(&request.at.to_string())) }
+            td title={ (request.method) " " (request.path) } {
+                (row_link(href, is_selected, &html! {
+                    span.method { (request.method) } " "
+                    span.path { (request.path) }
+                }))
             }
-            td {
-                (http_status(whole(row, &["status"])))
-                @if !code.is_empty() { (code_of(code)) }
-                @if !text(row, &["fault"]).is_empty() { div.muted { "fault" } }
-            }
-            td.wide.mono { (text(row, &["key"])) }
-            td.wide.end.mono { (duration(millis)) }
+            (status_cell("status", &http_status(request.status, "closed"), code, request.fault.is_some()))
+            (cell("mono name third", request.operation.as_deref().unwrap_or_default()))
+            (cell("mono name fourth", request.workspace.as_deref().unwrap_or_default()))
+            (cell("prompt second", &entry.prompt()))
+            td.mono.short.end.third { (duration(exchange.duration_ms)) }
         }
     }
 }
@@ -193,16 +180,16 @@ fn first_steps(service: &Service) -> Markup {
     let submit = format!(
         "curl -sS {base}/v1/image-router/generate \\\n  -H 'authorization: Bearer {OPEN_API_KEY}' \\\n  \
          -H 'content-type: application/json' \\\n  --data-raw {}",
-        curl::quote(body)
+        code::quote(body)
     );
     let environment = service.environment().map(|(name, value)| format!("export {name}='{value}'"));
     html! {
         div.first-steps {
             h2 { "No requests yet" }
             p { "Send one to see it here:" }
-            (super::parts::copyable("command", &submit))
+            (copyable("first-command", "command", &submit))
             p { "Or point your client at this mock. Its addresses and keys:" }
-            (super::parts::copyable("environment variables", &environment.join("\n")))
+            (copyable("environment", "environment variables", &environment.join("\n")))
         }
     }
 }

@@ -4,6 +4,7 @@ use axum::extract::State;
 use maud::{Markup, html};
 
 use super::page::{View, page};
+use super::parts::{problem, prose};
 use crate::service::Service;
 
 /// `GET /dashboard/state`.
@@ -17,23 +18,23 @@ pub(super) async fn view(State(service): State<Service>) -> Markup {
         h2 { "Export" }
         p { a.button href="/state" download="svc-mock-state.json" { "Save the state as a file" } }
         h2 { "Import" }
-        form.inline data-keep data-send="PUT /state" data-file data-done="The state is imported." {
+        form.inline data-send="PUT /state" data-file data-done="The state is imported." {
             label { "State file " input type="file" name="file" accept="application/json,.json" required; }
             button type="submit" { "Import" }
-            span.problem role="alert" {}
+            (problem())
         }
         p.muted { "The current state is replaced. A file that is not a state changes nothing." }
         h2 { "Reset" }
         form.inline data-send="POST /reset" data-done="The mock is as at its start." data-confirm="Reset the mock? Jobs, requests, added keys and faults are removed." {
             button.danger type="submit" { "Reset to the start" }
-            span.problem role="alert" {}
+            (problem())
         }
         p.muted { "Added keys, jobs, requests and faults are removed. The clock continues." }
         h2 { "Control API" }
         p {
             "All that this dashboard shows and does is available to programs on this port: "
-            code { "curl " (service.control_url()) "/" } " lists the endpoints."
+            (prose(&format!("`curl {}/` lists the endpoints.", service.control_url())))
         }
     };
-    page(&service, View::State, "", false, content)
+    page(&service, View::State, "", &content)
 }

@@ -153,44 +153,87 @@ async fn a_refused_request_is_explained() {
     for _ in 0..2 {
         mock.image("a fox").await;
     }
-    mock.submit(json!({"model": "image-i"})).await;
-    let page = mock.page("/dashboard/requests/3").await;
-    assert!(page.contains("Why it was refused"), "{page}");
-    assert!(page.contains("invalid_request"), "{page}");
-    assert!(page.contains("99.99"), "the balance at that time: {page}");
-    assert!(page.contains("2 of 100"), "the jobs in flight at that time: {page}");
-    assert!(page.contains("authorization: Bearer svc_open_demo"), "{page}");
+    let fox = |fields: Value| {
+        let mut body = json!({"model": "image-i", "prompt": "a fox"});
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        body
+    };
+    // The balance before the request, the request, and what its page says.
+    for (seq, (balance, body, expected)) in (3..).zip([
+        (99.99, json!({"model": "image-i"}), "invalid_request"),
+        (99.99, json!({"model": "image-i"}), "99.9900 USD"),
+        (99.99, json!({"model": "image-i"}), "2 of 100"),
+        (99.99, json!({"model": "image-i"}), "authorization: Bearer svc_open_demo"),
+        (99.99, fox(json!({"size": 3})), "<code>size</code> is not a field"),
+        (0.0, fox(json!({})), "It needs <strong>"),
+        (0.0, fox(json!({})), "data-send=\"POST /top-ups\""),
+        (
+            0.0,
+            fox(json!({"prompt": "a [mock:refuse=insufficient_funds] fox"})),
+            "[mock:refuse=insufficient_funds]</code>, which asks",
+        ),
+    ]) {
+        let balance = json!({"balance_usd": balance}).to_string();
+        mock.control("POST", "/workspaces/ws_demo", &balance).await;
+        mock.submit(body).await;
+        let page = mock.page(&format!("/dashboard/requests/{seq}")).await;
+        assert!(page.contains("Why it was refused") && page.contains(expected), "{page}");
+    }
+    // A top-up does not help against an error that was asked for.
+    assert!(!mock.page("/dashboard/requests/10").await.contains("POST /top-ups"));
     let errors = mock.page("/dashboard/requests?show=errors").await;
     assert_eq!(errors.matches("data-key=\"3\"").count(), 2, "the row and the view: {errors}");
     assert!(!errors.contains("/dashboard/requests/2"), "{errors}");
 }
 
 #[tokio::test]
-async fn a_missing_balance_is_explained_with_a_form() {
+async fn lists_are_searched_and_count_what_is_newer_than_seen() {
     let mock = Mock::new();
-    mock.control("POST", "/workspaces/ws_demo", r#"{"balance_usd": 0}"#).await;
-    mock.submit(json!({"model": "image-i", "prompt": "a fox"})).await;
-    let page = mock.page("/dashboard/requests/1").await;
-    assert!(page.contains("It needs"), "{page}");
-    assert!(page.contains("data-send=\"POST /top-ups\""), "{page}");
+    let receipt = mock.image("a red fox").await;
+    mock.image("an owl, größer").await;
+    mock.submit(json!({"model": "image-i", "prompt": "a whale", "size": 3})).await;
+    mock.control("POST", "/clock/advance", "{\"seconds\": 60}").await;
+    let job = receipt["data"]["job"]["id"].as_str().unwrap();
+    for (path, expected) in [
+        ("/dashboard/requests", "3 requests"),
+        ("/dashboard/requests?q=FOX", "1 of 3 requests"),
+        ("/dashboard/requests?q=gr%C3%B6%C3%9Fer", "1 of 3 requests"),
+        ("/dashboard/requests?q=status:400+op:image_generate+ws:ws_demo", "1 of 3 requests"),
+        ("/dashboard/requests?q=ws:ws_bob", "0 of 3 requests"),
+        ("/dashboard/requests?seen=1", "1 request<"),
+        ("/dashboard/requests?seen=1", "2 new "),
+        ("/dashboard/requests?seen=1&q=whale", "1 new "),
+        // From before a reset.
+        ("/dashboard/requests?seen=9", "3 requests"),
+        ("/dashboard/jobs?q=owl", "1 of 2 jobs and runs"),
+        ("/dashboard/jobs?q=status:completed+op:image*", "2 jobs and runs"),
+        ("/dashboard/jobs?seen=1.0", "1 new "),
+        (&format!("/dashboard/jobs?q=id:{job}"), "a red fox"),
+        (&format!("/dashboard/jobs/{job}"), "<blockquote class=\"prompt\">a red fox</blockquote>"),
+        (&format!("/dashboard/jobs/{job}"), "0.0050 USD"),
+    ] {
+        let page = mock.page(path).await;
+        assert!(page.contains(expected), "{path}: {expected}: {page}");
+    }
 }
 
 #[tokio::test]
-async fn a_requested_error_is_told_from_one_of_the_request() {
+async fn a_request_is_sent_again() {
     let mock = Mock::new();
-    let body = json!({"model": "image-i", "prompt": "a [mock:refuse=insufficient_funds] fox"});
-    mock.submit(body).await;
-    let page = mock.page("/dashboard/requests/1").await;
-    assert!(page.contains("[mock:refuse=insufficient_funds]</code>, which asks"), "{page}");
-    assert!(!page.contains("POST /top-ups"), "{page}");
-}
-
-#[tokio::test]
-async fn names_in_messages_are_marked() {
-    let mock = Mock::new();
-    mock.submit(json!({"model": "image-i", "prompt": "a fox", "size": 3})).await;
-    let page = mock.page("/dashboard/requests/1").await;
-    assert!(page.contains("<code>size</code> is not a field"), "{page}");
+    mock.image("a fox").await;
+    let replay = |seq: u64| {
+        let path = format!("/dashboard/requests/{seq}/replay");
+        let request = Request::post(path).body(()).unwrap();
+        assert!(Dashboard::is_for(&request));
+        mock.dashboard.respond(request)
+    };
+    let response = replay(1).await;
+    assert_eq!(response.status(), 200);
+    let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    assert_eq!(body, "{\"seq\":2}");
+    let requests = mock.service.requests(0);
+    assert_eq!((requests.len(), &requests[1]["status"]), (2, &json!(202)));
+    assert_eq!(replay(9).await.status(), 409);
 }
 
 #[tokio::test]
@@ -206,6 +249,11 @@ async fn an_artifact_is_served_from_the_control_port_without_being_logged() {
     assert_eq!(
         (image.status().as_u16(), &image.headers()["content-type"]),
         (200, &HeaderValue::from_static("image/png"))
+    );
+    let thumbnail = mock.response(&format!("/dashboard/thumbnails/{file}")).await;
+    assert_eq!(
+        (thumbnail.status(), &thumbnail.headers()["content-type"]),
+        (image.status(), &image.headers()["content-type"])
     );
     assert_eq!(mock.service.requests(0).len(), 1);
 }

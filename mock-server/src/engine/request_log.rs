@@ -48,10 +48,14 @@ pub(crate) struct LoggedRequest {
 }
 
 impl LoggedRequest {
+    pub(crate) fn idempotency_key(&self) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        headers.find(|(name, _)| name == "idempotency-key").map(|(_, value)| value.as_str())
+    }
+
     pub(crate) fn view(&self) -> Value {
         let headers: serde_json::Map<String, Value> =
             self.headers.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-        let key = self.headers.iter().find(|(name, _)| name == "idempotency-key");
         json!({
             "seq": self.seq,
             "at": self.at.to_string(),
@@ -65,7 +69,7 @@ impl LoggedRequest {
             "request_id": self.request_id,
             "status": self.status,
             "code": self.code,
-            "idempotency_key": key.map(|(_, value)| value),
+            "idempotency_key": self.idempotency_key(),
             "fault": self.fault,
             "fault_id": self.fault_id,
         })
@@ -118,10 +122,10 @@ impl RequestLog {
         self.entries.get(index.ok()?).map(|entry| &**entry)
     }
 
-    /// Returns the stored requests, oldest first.
+    /// Returns the stored requests, newest first.
     #[cfg(feature = "dashboard")]
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &LoggedRequest> {
-        self.entries.iter().map(|entry| &**entry)
+    pub(crate) fn newest_first(&self) -> impl Iterator<Item = &Arc<LoggedRequest>> {
+        self.entries.iter().rev()
     }
 
     /// Returns the requests after the sequence number, oldest first.

@@ -13,6 +13,8 @@ use crate::api;
 use crate::engine::credential::Credential;
 use crate::engine::jobs::Job;
 use crate::engine::keys::ApiKey;
+#[cfg(feature = "dashboard")]
+use crate::engine::ledger::LedgerEntry;
 use crate::engine::rate_limit::{RateLimitKey, address_limit, key_limit};
 use crate::engine::request_log;
 use crate::engine::runs::Run;
@@ -163,7 +165,7 @@ impl Simulator {
         self.state.fault_rules.all().iter().map(|rule| json!(rule)).collect()
     }
 
-    fn inspect_job(&self, job: &Job) -> Value {
+    pub(crate) fn inspect_job(&self, job: &Job) -> Value {
         let view = api::JobView::new(&self.state, job, job.surface, &self.settings.hosts);
         let mut view = with_workspace(json!(view), &job.workspace);
         if let Some(fields) = view.as_object_mut() {
@@ -178,7 +180,7 @@ impl Simulator {
         view
     }
 
-    fn inspect_run(&self, run: &Run) -> Value {
+    pub(crate) fn inspect_run(&self, run: &Run) -> Value {
         let view = api::run_view(&self.state, run, &self.settings.hosts);
         let mut view = with_workspace(view, &run.config.workspace);
         if let Some(fields) = view.as_object_mut() {
@@ -278,65 +280,45 @@ impl Simulator {
         api::media_file(&self.state, file)
     }
 
-    /// Returns up to `limit` requests that match, newest first, from before the sequence number.
-    pub(crate) fn newest_requests(
-        &self,
-        before: u64,
-        limit: usize,
-        mut matches: impl FnMut(&request_log::LoggedRequest) -> bool,
-    ) -> Vec<Value> {
-        let entries = self.state.request_log.iter().rev();
-        entries
-            .skip_while(|entry| entry.seq >= before)
-            .filter(|entry| matches(entry))
-            .take(limit)
-            .map(request_log::LoggedRequest::view)
-            .collect()
+    /// Returns the stored requests, newest first.
+    pub(crate) fn newest_requests(&self) -> impl Iterator<Item = &Arc<request_log::LoggedRequest>> {
+        self.state.request_log.newest_first()
     }
 
-    /// Returns up to `limit` jobs that match, newest first.
-    pub(crate) fn newest_jobs(
-        &self,
-        limit: usize,
-        mut matches: impl FnMut(&Job) -> bool,
-    ) -> Vec<Value> {
-        let jobs = self.state.jobs.all().rev();
-        jobs.filter(|job| matches(job)).take(limit).map(|job| self.inspect_job(job)).collect()
+    /// Returns the jobs with their numbers, newest first.
+    pub(crate) fn newest_jobs(&self) -> impl Iterator<Item = (usize, &Job)> {
+        let jobs = &self.state.jobs;
+        jobs.all().rev().filter_map(|job| Some((jobs.number(&job.id)?, job)))
     }
 
-    /// Returns up to `limit` runs that match, newest first.
-    pub(crate) fn newest_runs(
-        &self,
-        limit: usize,
-        mut matches: impl FnMut(&Run) -> bool,
-    ) -> Vec<Value> {
-        let runs = self.state.runs.all().rev();
-        runs.filter(|run| matches(run)).take(limit).map(|run| self.inspect_run(run)).collect()
-    }
-
-    /// Returns whether no job or run was submitted.
-    pub(crate) fn is_without_jobs(&self) -> bool {
-        self.state.jobs.all().next().is_none() && self.state.runs.all().next().is_none()
+    /// Returns the runs with their numbers, newest first.
+    pub(crate) fn newest_runs(&self) -> impl Iterator<Item = (usize, &Run)> {
+        let runs = &self.state.runs;
+        runs.all().rev().filter_map(|run| Some((runs.number(&run.id)?, run)))
     }
 
     pub(crate) fn job_or_run(&self, id: &str) -> Option<Value> {
         self.job(id).or_else(|| self.run(id))
     }
 
-    /// Returns up to `limit` ledger entries of a workspace, newest first.
-    pub(crate) fn newest_entries(&self, workspace: &str, limit: usize) -> Vec<Value> {
-        let entries = self.state.ledger.newest_first(workspace, None);
-        let entries = entries.map(|(seq, entry)| json!(ledger::ControlEntry::Entry(seq, entry)));
-        entries.take(limit).collect()
+    /// Returns the ledger entries of a workspace with their sequence numbers, newest first.
+    pub(crate) fn newest_entries(
+        &self,
+        workspace: &str,
+    ) -> impl Iterator<Item = (usize, &LedgerEntry)> {
+        self.state.ledger.newest_first(workspace, None)
     }
 
-    /// Returns up to `limit` webhook attempts that match, newest first, with their bodies as text.
-    pub(crate) fn newest_deliveries(
-        &self,
-        limit: usize,
-        matches: impl FnMut(&DeliveryRecord) -> bool,
-    ) -> Vec<Value> {
-        self.state.delivery_log.newest(limit, matches)
+    /// Returns the webhook attempts, newest first.
+    pub(crate) fn newest_attempts(&self) -> impl Iterator<Item = &Arc<DeliveryRecord>> {
+        self.state.delivery_log.newest_first()
+    }
+
+    /// Returns the number of jobs and the number of runs so far.
+    pub(crate) fn submitted(&self) -> (usize, usize) {
+        let after = |newest: Option<usize>| newest.map_or(0, |number| number + 1);
+        let job = self.newest_jobs().next().map(|(number, _)| number);
+        (after(job), after(self.newest_runs().next().map(|(number, _)| number)))
     }
 
     pub(crate) fn secret(&self, key_id: &str) -> Option<&str> {

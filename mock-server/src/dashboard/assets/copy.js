@@ -1,15 +1,16 @@
-// Buttons that copy a text.
+// Buttons that copy a text: their own (`data-copy`), or that of an element (`data-copy-from` has its id).
 import { showStatus } from "./status.js";
 
 export function startCopying() {
   document.addEventListener("click", (event) => {
-    const button = event.target.closest("button[data-copy]");
+    const button = event.target.closest("button:is([data-copy], [data-copy-from])");
     if (button) copy(button);
   });
 }
 
 export async function copy(button) {
-  const text = button.dataset.copy;
+  const { copy: own, copyFrom } = button.dataset;
+  const text = own ?? document.getElementById(copyFrom).textContent;
   try {
     await navigator.clipboard.writeText(text);
   } catch {

@@ -2,8 +2,8 @@
 //
 // `data-send` has the method and the path, `data-done` the message for success (`{name}` is a field of
 // the response), `data-confirm` a question to ask before, and `data-file` sends the selected file as
-// the body.
-import { refresh } from "./navigation.js";
+// the body. Fields whose name ends in `[]` are lists. `data-visit` of the button has the page to show afterwards.
+import { refresh, visit } from "./navigation.js";
 import { showStatus } from "./status.js";
 
 export function startForms() {
@@ -28,8 +28,10 @@ async function send(form, submitter) {
       body: method === "DELETE" ? undefined : await bodyOf(form, submitter),
     });
     if (response.ok) {
-      showStatus(await filled(form.dataset.done, response));
-      await refresh();
+      const fields = await response.json().catch(() => ({}));
+      showStatus(filled(form.dataset.done, fields));
+      const next = submitter?.dataset.visit;
+      await (next ? visit(new URL(filled(next, fields), location.href).href) : refresh());
     } else {
       problem.textContent = await messageOf(response);
     }
@@ -46,7 +48,7 @@ async function bodyOf(form, submitter) {
   const add = (control) => {
     const { name, value } = control;
     if (!name || value === "") return;
-    if ("list" in control.dataset) (fields[name] ??= []).push(value);
+    if (name.endsWith("[]")) (fields[name.slice(0, -2)] ??= []).push(value);
     else fields[name] = control.type === "number" || "number" in control.dataset ? Number(value) : value;
   };
   for (const control of form.elements) {
@@ -58,9 +60,7 @@ async function bodyOf(form, submitter) {
 }
 
 /** Puts fields of the response into a text, such as the `key` of `{key}`. */
-async function filled(text, response) {
-  if (!text.includes("{")) return text;
-  const fields = await response.json();
+function filled(text, fields) {
   return text.replace(/\{(\w+)\}/g, (_, name) => fields[name]);
 }
 

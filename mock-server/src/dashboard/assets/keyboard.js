@@ -1,7 +1,7 @@
 // Keyboard shortcuts. They are listed in the dialog that `?` opens, where they can be switched off.
 import { copy } from "./copy.js";
 import { togglePause } from "./live.js";
-import { visit } from "./navigation.js";
+import { showNew, visit } from "./navigation.js";
 
 const STORED = "svc-mock-keys";
 
@@ -34,9 +34,17 @@ function press(key, help) {
     case "/":
       document.getElementById("q")?.focus();
       return true;
+    case "n":
+      showNew();
+      return true;
     case "c": {
-      const button = document.querySelector(".details button[data-copy]");
+      const button = document.querySelector(".details button[data-copy-from]");
       if (button) copy(button);
+      return Boolean(button);
+    }
+    case "r": {
+      const button = document.querySelector(".details button[data-visit]");
+      button?.click();
       return Boolean(button);
     }
     case "p":
@@ -56,7 +64,7 @@ function select(step) {
   const selected = rows.findIndex((row) => new URL(row.href).pathname === location.pathname);
   const row = rows[selected < 0 ? (step > 0 ? 0 : rows.length - 1) : selected + step];
   if (!row) return false;
-  visit(row.href, { replace: selected >= 0 });
+  visit(row.href, { replace: selected >= 0, keepsRows: true });
   row.focus({ preventScroll: true });
   row.closest("tr").scrollIntoView({ block: "nearest" });
   return true;
@@ -65,5 +73,5 @@ function select(step) {
 function close(target) {
   if (target.matches("input[type=search]")) return target.blur();
   const link = document.querySelector("a[data-close]");
-  if (link) visit(link.href);
+  if (link) visit(link.href, { keepsRows: true });
 }

@@ -1,26 +1,22 @@
-// Updates: the event stream of the control API says when to fetch the page again.
+// Updates: the event stream says when to fetch the page again.
 import { refresh } from "./navigation.js";
+import { openStream } from "./stream.js";
 
-let source = null;
+let port = null;
+let leave = null;
 let isPaused = false;
 let isFetching = false;
 let isStale = false;
 
 async function update() {
-  if (isPaused || document.hidden) {
-    isStale = true;
-    return;
-  }
+  isStale = true;
   // One fetch at a time: later changes are fetched after it.
-  if (isFetching) {
-    isStale = true;
-    return;
-  }
+  if (isFetching) return;
   isFetching = true;
-  do {
+  while (isStale && !isPaused && !document.hidden) {
     isStale = false;
     await refresh();
-  } while (isStale && !isPaused && !document.hidden);
+  }
   isFetching = false;
 }
 
@@ -31,26 +27,31 @@ function show(state, text) {
   if (label.textContent !== text) label.textContent = text;
 }
 
-function connect() {
-  source = new EventSource("/events?only=change");
-  source.addEventListener("open", () => {
-    show("live", "Live");
-    // Something may have happened before the stream was open.
-    update();
-  });
-  source.addEventListener("change", update);
-  source.addEventListener("error", () => {
-    show("lost", "Mock not reachable");
-    // A browser does not try again after a response that is no event stream.
-    if (source.readyState === EventSource.CLOSED) setTimeout(reconnect, 2000);
-  });
+function listen(message) {
+  if (!leave) return;
+  if (message === "lost") return show("lost", "Mock not reachable");
+  if (message === "live") show("live", "Live");
+  // Something may have happened before the stream was open.
+  update();
+}
+
+/** Listens to the stream, which tabs share where the browser can. Returns how to stop it. */
+function join() {
+  if (!globalThis.SharedWorker) return openStream(listen);
+  if (!port) {
+    ({ port } = new SharedWorker("/dashboard/assets/worker.js", { type: "module" }));
+    port.addEventListener("message", ({ data }) => listen(data));
+    port.start();
+  }
+  port.postMessage("join");
+  return () => port.postMessage("leave");
 }
 
 function reconnect() {
-  source?.close();
-  source = null;
+  leave?.();
+  leave = null;
   if (isPaused) show("paused", "Paused");
-  else if (!document.hidden) connect();
+  else if (!document.hidden) leave = join();
 }
 
 export function togglePause() {
@@ -62,8 +63,12 @@ export function togglePause() {
 
 export function startLive() {
   document.getElementById("pause").addEventListener("click", togglePause);
-  // A page that is not visible closes its connection: browsers allow six for each host.
+  // A page that is not visible needs no updates.
   document.addEventListener("visibilitychange", reconnect);
+  addEventListener("pagehide", () => {
+    leave?.();
+    leave = null;
+  });
   addEventListener("pageshow", (event) => event.persisted && reconnect());
   reconnect();
 }

@@ -1,20 +1,24 @@
 // Following links and searching without loading the whole page, and fetching the page again.
 import { morph } from "./morph.js";
 import { showStatus } from "./status.js";
+import { markUnread } from "./unread.js";
 
 let latest = 0;
 
-/** Fetches the page of the current URL, and shows what has changed. */
+/** Fetches the page of the current URL, and shows what has changed. New rows are counted only. */
 export function refresh() {
-  return load(location.href, true);
+  return load(location.href, { isUpdate: true, keepsRows: true });
 }
 
-/** Shows the page of a URL and adds it to the history. */
-export async function visit(url, { replace = false } = {}) {
+/**
+ * Shows the page of a URL and adds it to the history. With `keepsRows`, the rows of the list stay
+ * where they are.
+ */
+export async function visit(url, { replace = false, keepsRows = false } = {}) {
   if (replace) history.replaceState(null, "", url);
   else history.pushState(null, "", url);
   const before = viewName();
-  await load(url, false);
+  await load(url, { keepsRows });
   // A new view starts at its top; within a view, the focus and the list stay where they are.
   if (viewName() !== before) {
     scrollTo(0, 0);
@@ -24,15 +28,28 @@ export async function visit(url, { replace = false } = {}) {
   }
 }
 
-async function load(url, isUpdate) {
+/** Shows the rows that were counted only. */
+export async function showNew() {
+  if (!document.querySelector("[data-show-new]")) return false;
+  await load(location.href, { isUpdate: true });
+  scrollTo(0, 0);
+  document.querySelector(".list a.row")?.focus({ preventScroll: true });
+  return true;
+}
+
+async function load(url, { isUpdate = false, keepsRows = false } = {}) {
   const number = ++latest;
   try {
-    const response = await fetch(url, { headers: { accept: "text/html" } });
+    const address = new URL(url);
+    const list = document.querySelector("[data-seen]:has(tbody tr)");
+    if (keepsRows && list && isOfView(address)) address.searchParams.set("seen", list.dataset.seen);
+    const response = await fetch(address, { headers: { accept: "text/html" } });
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const next = page.getElementById("app");
     // A later load has started.
     if (number !== latest || !next) return;
     document.title = page.title;
+    markUnread(page);
     morph(document.getElementById("app"), next, isUpdate);
   } catch {
     if (!isUpdate) showStatus("The mock does not respond.");
@@ -43,23 +60,30 @@ function viewName() {
   return document.querySelector("#views [aria-current]")?.getAttribute("href") ?? "";
 }
 
+/** Returns whether an address is of the view that is shown. */
+function isOfView({ pathname }) {
+  return (pathname === "/" ? "/dashboard/requests" : pathname).startsWith(viewName());
+}
+
 function isPage(link) {
   const url = new URL(link.href);
   const isHere = url.origin === location.origin && !link.target && !link.hasAttribute("download");
-  return isHere && (url.pathname === "/" || /^\/dashboard\/(?!media|assets)/.test(url.pathname));
+  return isHere && (url.pathname === "/" || /^\/dashboard\/(?!media|thumbnails|assets)/.test(url.pathname));
 }
 
 export function startNavigation() {
+  markUnread(document);
   document.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey) return;
     const control = event.target.closest("a, button, input, label, summary, video, audio");
     const row = control ? null : event.target.closest("tr")?.querySelector("a.row");
     // A click on a row follows its link, unless text is being selected in it.
-    if (row && getSelection().isCollapsed) return void visit(row.href);
+    if (row && getSelection().isCollapsed) return void visit(row.href, { keepsRows: true });
+    if (control?.matches("[data-show-new]")) return void showNew();
     const link = control?.closest("a[href]");
     if (!link || !isPage(link) || link.hash) return;
     event.preventDefault();
-    visit(link.href);
+    visit(link.href, { keepsRows: link.matches(".row, [data-close]") });
   });
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("form.filters")) return;
@@ -73,7 +97,7 @@ export function startNavigation() {
     clearTimeout(timer);
     timer = setTimeout(() => search(form), event.target.type === "search" ? 150 : 0);
   });
-  addEventListener("popstate", () => load(location.href, false));
+  addEventListener("popstate", () => load(location.href, { keepsRows: true }));
 }
 
 function search(form) {

@@ -29,19 +29,19 @@ pub(crate) struct DeliveryRecord {
     #[serde(default)]
     pub(crate) workspace: String,
     pub(crate) event: String,
-    url: String,
-    headers: Vec<(String, String)>,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
     /// The JSON body as it was sent.
-    body: String,
+    pub(crate) body: String,
     pub(crate) status: Option<u16>,
     /// The status of the delivery after the attempt.
     #[serde(default)]
     pub(crate) delivery_status: Option<DeliveryStatus>,
     /// The beginning of the response's body; `None` without a response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    response_body: Option<String>,
-    error: Option<String>,
-    at: Time,
+    pub(crate) response_body: Option<String>,
+    pub(crate) error: Option<String>,
+    pub(crate) at: Time,
 }
 
 impl DeliveryRecord {
@@ -65,13 +65,6 @@ impl DeliveryRecord {
             error: outcome.error(),
             at: delivery.at,
         }
-    }
-
-    /// Returns whether the attempt was made for a job or run, or for a test delivery if there is no
-    /// id.
-    #[cfg(feature = "dashboard")]
-    pub(crate) fn is_for(&self, subject_id: Option<&str>) -> bool {
-        self.subject_id.as_deref() == subject_id
     }
 
     /// Returns the size of both bodies.
@@ -162,23 +155,10 @@ impl DeliveryLog {
         }
     }
 
-    /// Returns up to `limit` attempts that match, newest first, with their bodies as text.
+    /// Returns the stored attempts, newest first.
     #[cfg(feature = "dashboard")]
-    pub(crate) fn newest(
-        &self,
-        limit: usize,
-        mut matches: impl FnMut(&DeliveryRecord) -> bool,
-    ) -> Vec<Value> {
-        let attempts = self.attempts.iter().rev();
-        let attempts = attempts.filter(|attempt| matches(attempt));
-        let view = |attempt: &Arc<DeliveryRecord>| {
-            let mut view = attempt.view();
-            if let Some(body) = view.get_mut("body") {
-                *body = json!(attempt.body);
-            }
-            view
-        };
-        attempts.take(limit).map(view).collect()
+    pub(crate) fn newest_first(&self) -> impl Iterator<Item = &Arc<DeliveryRecord>> {
+        self.attempts.iter().rev()
     }
 
     /// Returns the stored attempts, oldest first.

@@ -69,7 +69,8 @@ async fn every_control_request_of_a_foreign_host_or_origin_is_refused() {
     requests.retain(|request| request["path"] != "/healthz");
     let pages = ["/dashboard/state", "/dashboard/keys", "/dashboard/assets/app.js"];
     let pages = pages.map(|path| json!({"method": "GET", "path": path}));
-    requests.extend(&pages);
+    let replay = json!({"method": "POST", "path": "/dashboard/requests/1/replay"});
+    requests.extend(pages.iter().chain([&replay]));
     assert!(requests.len() > 30, "{}", requests.len());
     for request in requests {
         let method = request["method"].as_str().unwrap();
