@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::engine::Time;
+use crate::setup::WebhookTimestamps;
 
 /// The clock of the simulated service.
 #[derive(Clone, Debug)]
@@ -62,6 +63,17 @@ impl TimeSource {
 }
 
 impl TimeSource {
+    /// Returns the clock that the timestamps of webhooks show unless it is set: a receiver on the
+    /// runtime's clock has no wall clock.
+    pub(crate) fn webhook_timestamps(self) -> WebhookTimestamps {
+        match self {
+            #[cfg(any(feature = "serve", feature = "wiremock"))]
+            Self::System(_) => WebhookTimestamps::Wall,
+            #[cfg(any(feature = "in-process", test))]
+            Self::Runtime(_) => WebhookTimestamps::Service,
+        }
+    }
+
     fn elapsed(self) -> Duration {
         match self {
             #[cfg(any(feature = "serve", feature = "wiremock"))]

@@ -64,7 +64,6 @@ struct BodyExcerpt {
 }
 
 impl Exchanges {
-    #[cfg(feature = "serve")]
     pub(crate) fn enable(&mut self) {
         self.enabled = true;
     }
@@ -129,9 +128,15 @@ impl Exchanges {
     }
 
     /// Returns the duration of an exchange in milliseconds.
-    #[cfg(feature = "dashboard")]
+    #[cfg(any(feature = "dashboard", feature = "program"))]
     pub(crate) fn duration_ms(&self, seq: u64) -> Option<f64> {
         self.stored.get(self.position(seq)?)?.duration_ms()
+    }
+
+    /// Returns the body of a request, if it is stored, is text and was not truncated.
+    pub(crate) fn request_body(&self, seq: u64) -> Option<&str> {
+        let body = &self.stored.get(self.position(seq)?)?.request;
+        body.text.as_deref().filter(|text| text.len() == body.size)
     }
 
     fn position(&self, seq: u64) -> Option<usize> {
@@ -155,9 +160,9 @@ impl Exchange {
         self.request.bytes() + self.response.as_ref().map_or(0, StoredResponse::bytes)
     }
 
-    /// Returns the duration in milliseconds, to a tenth.
+    /// Returns the duration in milliseconds, to a thousandth.
     fn duration_ms(&self) -> Option<f64> {
-        self.duration.map(|duration| (duration.as_secs_f64() * 10_000.0).round() / 10.0)
+        self.duration.map(|duration| (duration.as_secs_f64() * 1_000_000.0).round() / 1_000.0)
     }
 }
 

@@ -44,8 +44,8 @@
 //! | `serve::Server`, and the program `svc-mock-server` | `serve`, `program` (default) | long-running servers, and clients in other languages |
 //! | `InProcess` | `in-process` | simulations: a transport of the SDK without sockets, on the runtime's clock |
 //!
-//! All of them drive the same [`Simulator`], a state machine that is given the current time with
-//! each call.
+//! All of them drive the same simulator, a state machine that is given the current time with each
+//! call.
 //!
 //! # The program
 //!
@@ -235,38 +235,31 @@
 //!
 #![doc = include_str!("../CONTROL.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(
+    not(any(feature = "in-process", feature = "serve", feature = "wiremock")),
+    allow(dead_code, unused_imports, reason = "without a frontend, nothing starts a mock")
+)]
 
-#[cfg(feature = "frontend")]
 mod addresses;
 mod api;
 mod catalog_data;
-#[cfg(feature = "frontend")]
 mod clock;
-#[cfg(feature = "frontend")]
 mod control;
 #[cfg(feature = "dashboard")]
 mod dashboard;
 pub mod engine;
-#[cfg(feature = "frontend")]
 mod exchanges;
-#[cfg(feature = "frontend")]
 mod frontends;
-pub mod media;
-#[cfg(feature = "frontend")]
+mod media;
 mod mock_state;
 mod named_enum;
 #[cfg(feature = "program")]
 pub mod program;
 mod rng;
-#[cfg(feature = "frontend")]
 mod service;
-#[cfg(feature = "frontend")]
 mod setup;
 mod simulator;
-#[cfg(feature = "frontend")]
 mod webhook_route;
-
-pub use self::simulator::Simulator;
 
 #[cfg(feature = "in-process")]
 pub use self::frontends::InProcess;
@@ -274,12 +267,11 @@ pub use self::frontends::InProcess;
 pub use self::frontends::MockService;
 #[cfg(feature = "serve")]
 pub use self::frontends::serve;
-#[cfg(feature = "frontend")]
 pub use self::{
-    addresses::{DEMO_WORKSPACE, DEVELOPER_API_KEY, OPEN_API_KEY},
+    addresses::{DEMO_WORKSPACE, DEVELOPER_API_KEY, InvalidPublicUrl, OPEN_API_KEY, PublicUrl},
     clock::{ClockMode, InvalidSpeed, NotManual, Speed},
     engine::UndocumentedKeys,
     service::Service,
-    setup::Setup,
+    setup::{Setup, WebhookTimestamps},
     webhook_route::{InvalidRoute, WebhookRoute},
 };

@@ -11,18 +11,19 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde::Serializer;
-use serde_json::Value;
+use serde_json::{Value, json};
 use svc_sdk::contract::Plan;
 use svc_sdk::types::Usd;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 use url::Host;
 
+use crate::addresses::PublicUrl;
 use crate::clock::{ClockMode, Speed};
 use crate::engine::{Settings, UndocumentedKeys};
 use crate::serve::{BindError, Log, Server};
 use crate::service::Service;
-use crate::setup::Setup;
+use crate::setup::{Setup, WebhookTimestamps};
 use crate::webhook_route::WebhookRoute;
 
 /// How often new requests are logged.
@@ -46,6 +47,29 @@ pub struct Options {
     #[arg(long, value_name = "HOST", value_parser = host)]
     pub host: Option<Host>,
 
+    /// URL under which clients reach the mock, for example that of a published port, or
+    /// `SURFACE=URL` for one of open, developer, mcp, media and control; repeatable. A URL without a
+    /// surface is that of the open surface, and the others are on the next three ports
+    #[arg(long = "public-url", value_name = "[SURFACE=]URL", conflicts_with = "urls_from_host")]
+    pub public_urls: Vec<PublicUrl>,
+
+    /// Use the host name of each request in the URLs of its response
+    #[arg(long)]
+    pub urls_from_host: bool,
+
+    /// Name that requests to the control API may have in `Host` and `Origin`, and that receivers of
+    /// webhooks may have, besides those of this machine; repeatable
+    #[arg(long = "allow-host", value_name = "NAME")]
+    pub allowed_hosts: Vec<String>,
+
+    /// Origin of web pages that may read responses, such as http://localhost:5173; repeatable
+    #[arg(long = "cors", value_name = "ORIGIN")]
+    pub cors_origins: Vec<String>,
+
+    /// Maximum number of connections of each port: one more closes the longest idle one
+    #[arg(long, value_name = "N", default_value_t = NonZeroU32::new(512).unwrap_or(NonZeroU32::MIN))]
+    pub max_connections: NonZeroU32,
+
     /// The options of the mock itself.
     #[command(flatten)]
     pub mock: MockOptions,
@@ -66,6 +90,11 @@ pub struct Options {
     /// Exit when standard input is closed, as it is when the process that started the mock ends
     #[arg(long)]
     pub exit_on_stdin_eof: bool,
+
+    /// Format of logged requests; json logs each request with its time, workspace, key, operation,
+    /// duration and request id
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
 
     /// Whether standard output is a terminal.
     #[arg(skip = io::stdout().is_terminal())]
@@ -101,6 +130,15 @@ pub struct MockOptions {
     #[arg(long = "webhook-route", value_name = "HTTPS_ORIGIN=HTTP_ORIGIN")]
     pub webhook_routes: Vec<WebhookRoute>,
 
+    /// Run Actions by their schedules, which are paused otherwise
+    #[arg(long)]
+    pub schedules: bool,
+
+    /// Clock that the timestamps of webhooks show: wall, so that receivers that check their age accept
+    /// them, or service
+    #[arg(long, value_name = "CLOCK", value_enum, default_value_t = WebhookTimestamps::Wall)]
+    pub webhook_timestamps: WebhookTimestamps,
+
     /// How to treat an `Idempotency-Key` on operations that do not document one: ignore (a repeated
     /// submit is charged again) or honor
     #[arg(long, value_name = "TREATMENT", value_enum, default_value_t = UndocumentedKeys::Ignore)]
@@ -122,6 +160,15 @@ pub struct MockOptions {
     /// Maximum number of jobs in flight of a plan, for example `free=4`; repeatable
     #[arg(long, value_name = "PLAN=N", value_parser = plan_limit)]
     pub concurrent_jobs: Vec<(Plan, u32)>,
+}
+
+/// The formats of logged requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Method, path, status and error code.
+    Text,
+    /// An object of JSON.
+    Json,
 }
 
 /// The kinds of clock.
@@ -176,7 +223,9 @@ impl MockOptions {
             .balance(self.balance_usd)
             .clock_mode(clock_mode)
             .undocumented_keys(self.undocumented_keys)
+            .webhook_timestamps(self.webhook_timestamps)
             .read_multiple(self.read_multiple);
+        let setup = if self.schedules { setup.schedules() } else { setup };
         let setup = match self.retain_days {
             Some(days) => setup.retain_days(days),
             None => setup,
@@ -197,7 +246,11 @@ impl MockOptions {
 
 impl Options {
     fn setup(&self) -> Setup {
-        let setup = self.mock.setup().bind(self.bind);
+        let setup = self.mock.setup().bind(self.bind).max_connections(self.max_connections);
+        let setup = if self.urls_from_host { setup.urls_from_host() } else { setup };
+        let setup = self.public_urls.iter().cloned().fold(setup, Setup::public_url);
+        let setup = self.allowed_hosts.iter().fold(setup, Setup::allow_host);
+        let setup = self.cors_origins.iter().fold(setup, Setup::cors);
         match self.host.clone() {
             Some(host) => setup.host(host),
             None => setup,
@@ -244,17 +297,18 @@ pub async fn run(
     options.print_addresses(&server, stdout).map_err(Error::Output)?;
     #[cfg(feature = "dashboard")]
     log(&format!("dashboard: {}/", server.control_url()));
-    let mut requests = RequestLogger::new(&server);
+    let mut requests = RequestLogger::new(&server, options.log_format);
+    let logs_requests = options.log_requests || options.log_format == LogFormat::Json;
     let mut shutdown = pin!(shutdown);
     let mut stdin_eof = pin!(stdin_eof());
     loop {
         tokio::select! {
             () = &mut shutdown => break,
             () = &mut stdin_eof, if options.exit_on_stdin_eof => break,
-            () = sleep(LOG_INTERVAL), if options.log_requests => requests.write(&server, log),
+            () = sleep(LOG_INTERVAL), if logs_requests => requests.write(&server, log),
         }
     }
-    if options.log_requests {
+    if logs_requests {
         requests.write(&server, log);
     }
     server.shutdown().await;
@@ -276,11 +330,12 @@ async fn stdin_eof() {
 struct RequestLogger {
     last: u64,
     generation: u64,
+    format: LogFormat,
 }
 
 impl RequestLogger {
-    fn new(service: &Service) -> Self {
-        Self { last: 0, generation: service.generation() }
+    fn new(service: &Service, format: LogFormat) -> Self {
+        Self { last: 0, generation: service.generation(), format }
     }
 
     /// Logs the requests since the last call.
@@ -288,16 +343,35 @@ impl RequestLogger {
         let generation = service.generation();
         if generation != self.generation {
             // After a reset or restore, the sequence numbers start again.
-            *self = Self { last: 0, generation };
+            (self.last, self.generation) = (0, generation);
         }
         for request in service.requests(self.last) {
             let number = request.get("seq").and_then(Value::as_u64);
             self.last = number.unwrap_or(self.last);
-            if let Some(line) = request_line(&request) {
-                log(&line);
+            match self.format {
+                LogFormat::Text => request_line(&request).iter().for_each(|line| log(line)),
+                LogFormat::Json => log(&json_line(&request, service).to_string()),
             }
         }
     }
+}
+
+/// Returns a request of [`Service::requests`] as an object for the log.
+fn json_line(request: &Value, service: &Service) -> Value {
+    let field = |name: &str| request.get(name).cloned().unwrap_or_default();
+    let duration = request.get("seq").and_then(Value::as_u64);
+    json!({
+        "time": field("at"),
+        "workspace": field("workspace"),
+        "key": field("key"),
+        "method": field("method"),
+        "path": field("path"),
+        "operation": field("operation"),
+        "status": field("status"),
+        "code": field("code"),
+        "duration_ms": duration.and_then(|seq| service.duration_ms(seq)),
+        "request_id": field("request_id"),
+    })
 }
 
 /// Formats a request of [`Service::requests`]: method, path, status and error code. Returns `None` for

@@ -9,7 +9,7 @@ use svc_sdk::contract::limits::WEBHOOK_TIMEOUT;
 use svc_sdk::types::Usd;
 use url::Host;
 
-use crate::addresses::Addresses;
+use crate::addresses::{Addresses, PublicUrl};
 use crate::clock::{Clock, ClockMode, Speed, TimeSource, wall_clock_now};
 use crate::engine::{Settings, Time, UndocumentedKeys};
 use crate::service::Service;
@@ -37,9 +37,49 @@ pub struct Setup {
     epoch: Option<Time>,
     webhook_routes: Vec<WebhookRoute>,
     webhook_timeout: Duration,
+    webhook_timestamps: Option<WebhookTimestamps>,
+    pub(crate) network: Network,
+}
+
+/// How [`serve::Server`](crate::serve::Server) is reached.
+#[derive(Clone, Debug)]
+pub(crate) struct Network {
     bind: IpAddr,
     host: Option<Host>,
+    pub(crate) public_urls: Vec<PublicUrl>,
+    pub(crate) urls_from_host: bool,
+    allowed_hosts: Vec<String>,
+    pub(crate) cors_origins: Vec<String>,
+    pub(crate) max_connections: usize,
 }
+
+impl Default for Network {
+    fn default() -> Self {
+        Self {
+            bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            host: None,
+            public_urls: Vec::new(),
+            urls_from_host: false,
+            allowed_hosts: Vec::new(),
+            cors_origins: Vec::new(),
+            max_connections: MAX_CONNECTIONS,
+        }
+    }
+}
+
+/// The clock that the timestamps of webhooks show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "program", derive(clap::ValueEnum))]
+pub enum WebhookTimestamps {
+    /// The wall clock, so that a receiver that checks the age of a webhook accepts it whatever the
+    /// service clock shows.
+    Wall,
+    /// The service clock.
+    Service,
+}
+
+/// The maximum number of connections of each listener, unless it is set.
+pub(crate) const MAX_CONNECTIONS: usize = 512;
 
 impl Default for Setup {
     fn default() -> Self {
@@ -49,8 +89,8 @@ impl Default for Setup {
             epoch: None,
             webhook_routes: Vec::new(),
             webhook_timeout: WEBHOOK_TIMEOUT,
-            bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
-            host: None,
+            webhook_timestamps: None,
+            network: Network::default(),
         }
     }
 }
@@ -172,11 +212,60 @@ impl Setup {
         self
     }
 
+    /// Lets Actions run by their schedules. The default is that schedules are paused, so that no run
+    /// is charged that a test did not cause.
+    pub fn schedules(mut self) -> Self {
+        self.settings.schedules = true;
+        self
+    }
+
+    /// Sets which clock the timestamps of webhooks show. The default is the wall clock, and for
+    /// `InProcess` the service clock.
+    pub fn webhook_timestamps(mut self, timestamps: WebhookTimestamps) -> Self {
+        self.webhook_timestamps = Some(timestamps);
+        self
+    }
+
+    /// Sets a URL under which clients reach [`serve::Server`](crate::serve::Server), such as that of a
+    /// proxy or of a port that a container publishes. It appears in responses and in the environment.
+    pub fn public_url(mut self, url: PublicUrl) -> Self {
+        self.network.public_urls.push(url);
+        self
+    }
+
+    /// Lets the URLs in responses of [`serve::Server`](crate::serve::Server) have the host name of the
+    /// request, and the port of each listener.
+    pub fn urls_from_host(mut self) -> Self {
+        self.network.urls_from_host = true;
+        self
+    }
+
+    /// Accepts a name in the `Host` and `Origin` of requests to the control API, and as the host of a
+    /// receiver of webhooks, beside those of this machine.
+    pub fn allow_host(mut self, name: impl Into<String>) -> Self {
+        self.network.allowed_hosts.push(name.into());
+        self
+    }
+
+    /// Lets web pages of an origin, such as `http://localhost:5173`, read the responses of
+    /// [`serve::Server`](crate::serve::Server).
+    pub fn cors(mut self, origin: impl Into<String>) -> Self {
+        self.network.cors_origins.push(origin.into());
+        self
+    }
+
+    /// Sets the maximum number of connections of each listener of
+    /// [`serve::Server`](crate::serve::Server). One more connection closes the oldest idle one.
+    pub fn max_connections(mut self, connections: NonZeroU32) -> Self {
+        self.network.max_connections = usize::try_from(connections.get()).unwrap_or(usize::MAX);
+        self
+    }
+
     /// Sets the address that [`serve::Server`](crate::serve::Server) listens on (default: 127.0.0.1).
     ///
     /// Everyone who can reach it can control the mock.
     pub fn bind(mut self, address: IpAddr) -> Self {
-        self.bind = address;
+        self.network.bind = address;
         self
     }
 
@@ -187,24 +276,33 @@ impl Setup {
     /// refused, so that a web page of another origin cannot control the mock through the browser
     /// of its user.
     pub fn host(mut self, host: Host) -> Self {
-        self.host = Some(host);
+        self.network.host = Some(host);
         self
     }
 
     /// Returns the address to listen on, and the host of URLs.
     #[cfg(feature = "serve")]
     pub(crate) fn bind_address(&self) -> (IpAddr, Host) {
-        let host = match (&self.host, self.bind) {
+        let host = match (&self.network.host, self.network.bind) {
             (Some(host), _) => host.clone(),
             (None, address) if address.is_unspecified() => Host::Ipv4(Ipv4Addr::LOCALHOST),
             (None, IpAddr::V4(address)) => Host::Ipv4(address),
             (None, IpAddr::V6(address)) => Host::Ipv6(address),
         };
-        (self.bind, host)
+        (self.network.bind, host)
     }
 
-    /// Creates the service that a frontend runs.
-    pub(crate) fn service(self, time_source: TimeSource, addresses: Addresses) -> Service {
+    /// Creates the service that a frontend runs. `addresses` are those that it listens on.
+    pub(crate) fn service(self, time_source: TimeSource, mut addresses: Addresses) -> Service {
+        addresses.allowed_hosts = self.network.allowed_hosts;
+        #[cfg(feature = "serve")]
+        let mut addresses = addresses.published(&self.network.public_urls);
+        // A page that may read responses of the control API may also send requests to it.
+        let origins = self.network.cors_origins.iter();
+        let pages = origins.filter_map(|origin| url::Url::parse(origin).ok());
+        let pages = pages.filter_map(|url| url.host_str().map(str::to_owned));
+        addresses.allowed_hosts.extend(pages);
+        let timestamps = self.webhook_timestamps.unwrap_or(time_source.webhook_timestamps());
         let epoch = self.epoch.unwrap_or_else(wall_clock_now);
         let speed = match self.clock_mode {
             ClockMode::Real(speed) => speed.factor(),
@@ -214,6 +312,10 @@ impl Setup {
         let hosts = addresses.hosts.clone();
         let simulator = Simulator::new(Settings { epoch, hosts, ..self.settings });
         let clock = Clock::start(self.clock_mode, time_source, epoch);
-        Service::new(simulator, clock, addresses, self.webhook_routes, self.webhook_timeout)
+        let is_wall_time = timestamps == WebhookTimestamps::Wall;
+        let (routes, timeout) = (self.webhook_routes, self.webhook_timeout);
+        let service = Service::new(simulator, clock, addresses, routes, timeout, is_wall_time);
+        service.store_exchanges();
+        service
     }
 }

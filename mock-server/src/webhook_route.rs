@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde_json::{Value, json};
 use url::{Host, Url};
 
 /// A route for webhooks from a public origin to a local one, such as
@@ -17,6 +18,19 @@ pub struct WebhookRoute {
 }
 
 impl WebhookRoute {
+    /// Creates a route between two origins. The local one is on this machine, or one of `hosts`.
+    pub(crate) fn new(from: &str, to: &str, hosts: &[String]) -> Result<Self, InvalidRoute> {
+        let from = origin(from, "https", "the public origin is not an https origin")?;
+        let to = origin(to, "http", "the local origin is not an http origin")?;
+        let is_allowed = |host: &str| hosts.iter().any(|name| name.eq_ignore_ascii_case(host));
+        if !is_loopback(&to) && !to.host_str().is_some_and(is_allowed) {
+            return Err(InvalidRoute(
+                "the local origin is not a loopback address (--allow-host NAME allows another host)",
+            ));
+        }
+        Ok(Self { from, to })
+    }
+
     /// Returns the public origin, such as `https://hooks.example`.
     #[must_use]
     pub fn from(&self) -> String {
@@ -66,6 +80,31 @@ impl WebhookRoute {
     }
 }
 
+/// A route of a running mock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ActiveRoute {
+    pub(crate) id: String,
+    /// The workspace whose webhooks it delivers; `None` for all that have no route of their own.
+    pub(crate) workspace: Option<String>,
+    pub(crate) route: WebhookRoute,
+}
+
+impl ActiveRoute {
+    pub(crate) fn view(&self) -> Value {
+        json!({
+            "id": self.id,
+            "origin": self.route.from(),
+            "to": self.route.to(),
+            "workspace": self.workspace,
+        })
+    }
+
+    /// Returns the workspace and the origin whose webhooks the route delivers.
+    pub(crate) fn routed_origin(&self) -> (Option<String>, url::Origin) {
+        (self.workspace.clone(), self.route.from.origin())
+    }
+}
+
 impl fmt::Display for WebhookRoute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.from(), self.to())
@@ -77,12 +116,7 @@ impl FromStr for WebhookRoute {
 
     fn from_str(text: &str) -> Result<Self, InvalidRoute> {
         let (from, to) = text.split_once('=').ok_or(InvalidRoute("missing `=`"))?;
-        let from = origin(from, "https", "the part before `=` is not an https origin")?;
-        let to = origin(to, "http", "the part after `=` is not an http origin")?;
-        if !is_loopback(&to) {
-            return Err(InvalidRoute("the part after `=` is not a loopback address"));
-        }
-        Ok(Self { from, to })
+        Self::new(from, to, &[])
     }
 }
 
@@ -171,14 +205,14 @@ mod tests {
     fn rejects_invalid_routes_with_a_reason() {
         let rows = [
             ("https://hooks.example.com", "missing `=`"),
-            ("http://hooks.example.com=http://127.0.0.1", "before"),
-            ("hooks.example.com=http://127.0.0.1", "before"),
-            ("https://u:p@hooks.example.com=http://127.0.0.1", "before"),
-            ("https://hooks.example.com/in=http://127.0.0.1", "before"),
-            ("https://hooks.example.com?a=http://127.0.0.1", "before"),
-            ("https://hooks.example.com=https://127.0.0.1", "after"),
-            ("https://hooks.example.com=http://127.0.0.1/in", "after"),
-            ("https://hooks.example.com=9000", "after"),
+            ("http://hooks.example.com=http://127.0.0.1", "public origin"),
+            ("hooks.example.com=http://127.0.0.1", "public origin"),
+            ("https://u:p@hooks.example.com=http://127.0.0.1", "public origin"),
+            ("https://hooks.example.com/in=http://127.0.0.1", "public origin"),
+            ("https://hooks.example.com?a=http://127.0.0.1", "public origin"),
+            ("https://hooks.example.com=https://127.0.0.1", "local origin"),
+            ("https://hooks.example.com=http://127.0.0.1/in", "local origin"),
+            ("https://hooks.example.com=9000", "local origin"),
             ("https://hooks.example.com=http://192.168.1.2:9000", "loopback"),
             ("https://hooks.example.com=http://example.com", "loopback"),
         ];

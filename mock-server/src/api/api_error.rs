@@ -74,6 +74,11 @@ impl ApiError {
             .retry_after(wait)
     }
 
+    pub(crate) fn with_status(mut self, status: u16) -> Self {
+        self.0.status = status;
+        self
+    }
+
     /// Adds an entry to `details`.
     pub(crate) fn detail(mut self, name: &str, value: Value) -> Self {
         self.0.details.insert(name.to_owned(), value);

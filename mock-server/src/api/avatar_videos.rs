@@ -87,7 +87,7 @@ pub(super) fn read_speech(
         text,
         quality: quality.and_then(Quality::from_name).unwrap_or_default(),
     };
-    let directives = Directives::parse(fields.texts().iter().map(String::as_str));
+    let directives = fields.directives()?;
     Ok((speech, directives))
 }
 
@@ -119,7 +119,7 @@ pub(super) fn face_swap(request: &mut Request<'_>) -> ApiResult {
         let draft = JobDraft {
             job_type: JobType::AvatarFaceSwap,
             model: "avatar-face-swap",
-            directives: Directives::parse(fields.texts().iter().map(String::as_str)),
+            directives: fields.directives()?,
             price: price(JobType::AvatarFaceSwap, "", 1),
             spec,
             files: 1,

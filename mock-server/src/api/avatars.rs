@@ -17,7 +17,6 @@ use super::submit::{self, JobDraft, ResourceChange};
 use super::{pagination, resources, search};
 use crate::catalog_data::avatars::{self, AVATARS, CatalogAvatar};
 use crate::engine::Hosts;
-use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
 use crate::engine::resources::{Resource, ResourceDetails, ResourceKind};
 use crate::engine::versioned_models::price;
@@ -62,7 +61,7 @@ fn read(request: &Request<'_>, fields: Fields<'_>) -> Result<(JobDraft, Resource
     let draft = JobDraft {
         job_type: JobType::AvatarGeneration,
         model: "avatar-1.0",
-        directives: Directives::parse(fields.texts().iter().map(String::as_str)),
+        directives: fields.directives()?,
         price: price(JobType::AvatarGeneration, "", 1),
         spec: Spec::Image { width: 720, height: 720, seed: 0 },
         files: 1,

@@ -10,7 +10,6 @@ use super::media_kind::MediaKind;
 use super::request::Request;
 use super::response::ApiResult;
 use super::submit::{self, JobDraft, ResourceChange};
-use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
 use crate::engine::resources::ResourceDetails;
 use crate::engine::versioned_models::price;
@@ -57,7 +56,7 @@ fn read(fields: Fields<'_>) -> Result<(JobDraft, ResourceChange), ApiError> {
     let draft = JobDraft {
         job_type: JobType::VideoCaptions,
         model: "video-captions",
-        directives: Directives::parse(fields.texts().iter().map(String::as_str)),
+        directives: fields.directives()?,
         price: price(JobType::VideoCaptions, "", 1),
         spec: Spec::Captions {
             text: caption_text(language.unwrap_or("en")).to_owned(),

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, JobStatus};
 
-use super::json_object::set_field;
 use crate::engine::Time;
 use crate::engine::output_schema::Violation;
 use crate::engine::runs::GenerationJob;
@@ -13,7 +12,7 @@ use crate::engine::runs::GenerationJob;
 pub(super) struct ErrorContext {
     /// The number of images that were generated.
     pub(super) images: usize,
-    /// The URLs that the output should have contained.
+    /// The URLs of the output that are not files of the run.
     pub(super) rejected_urls: Vec<String>,
     pub(super) violations: Vec<Violation>,
     /// The generation jobs that are unfinished.
@@ -26,6 +25,7 @@ impl ErrorContext {
         let job = GenerationJob {
             id: id.to_owned(),
             status: JobStatus::Processing,
+            error: None,
             started_at: Time::default(),
             updated_at: Time::default(),
         };
@@ -40,13 +40,13 @@ pub(super) fn details(code: &ErrorCode, context: &ErrorContext) -> Option<Value>
                 0 => json!({}),
                 images => json!({"image": images}),
             };
-            let mut details = json!({"violations": context.violations, "harvested": harvested});
-            let urls = (!context.rejected_urls.is_empty()).then(|| json!(context.rejected_urls));
-            set_field(&mut details, "rejected_urls", urls);
-            details
+            match context.rejected_urls.is_empty() {
+                true => json!({"violations": context.violations, "harvested": harvested}),
+                false => json!({"rejected_urls": context.rejected_urls, "harvested": harvested}),
+            }
         }
         ErrorCode::AgentReportedFailure => {
-            json!({"reason": "failure requested by a magic word"})
+            json!({"reason": "failure requested by a directive"})
         }
         ErrorCode::IncompleteAssembly => {
             let jobs = context.pending_jobs.iter();

@@ -8,10 +8,12 @@ use std::sync::LazyLock;
 
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
+use svc_sdk::contract::ErrorCode;
 
 use super::api_error::ApiError;
 use super::media_kind::MediaKind;
 use super::references::{MediaFile, References};
+use crate::engine::directives::Directives;
 
 /// Values that are determined by the API key and must not be in a body.
 const KEY_FIELDS: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
@@ -176,25 +178,18 @@ impl<'b> Fields<'b> {
         }
     }
 
-    /// Returns all strings in the fields, with URLs percent-decoded. `metadata` and `webhook_url` are
-    /// not searched.
-    pub(super) fn texts(&self) -> Vec<String> {
+    /// Reads the directives in all strings of the fields, with URLs percent-decoded. What the caller
+    /// stores, and schemas, are not searched.
+    pub(super) fn directives(&self) -> Result<Directives, ApiError> {
+        const NOT_SEARCHED: [&str; 5] =
+            ["metadata", "webhook_url", "communication", "output_schema", "response_format"];
         let mut texts = Vec::new();
         for (name, value) in self.fields {
-            if !matches!(name.as_str(), "metadata" | "webhook_url") {
+            if !NOT_SEARCHED.contains(&name.as_str()) {
                 collect_texts(value, &mut texts);
             }
         }
-        texts
-    }
-
-    /// Returns all strings in the fields with these names, with URLs percent-decoded.
-    pub(super) fn texts_in(&self, names: &[&str]) -> Vec<String> {
-        let mut texts = Vec::new();
-        for value in names.iter().filter_map(|name| self.fields.get(*name)) {
-            collect_texts(value, &mut texts);
-        }
-        texts
+        directives(texts.iter().map(String::as_str))
     }
 
     pub(super) fn media_url(
@@ -279,6 +274,14 @@ impl<'b> Fields<'b> {
     fn type_error(&self, name: &str, expected: &str, value: &Value) -> ApiError {
         self.error(name, &format!("must be {expected}, not {}", type_name(value)))
     }
+}
+
+/// Reads the directives in texts.
+pub(super) fn directives<'t>(
+    texts: impl IntoIterator<Item = &'t str>,
+) -> Result<Directives, ApiError> {
+    let code = ErrorCode::Other("mock_directive_invalid".to_owned());
+    Directives::parse(texts).map_err(|problem| ApiError::new(code, problem))
 }
 
 fn collect_texts(value: &Value, texts: &mut Vec<String>) {

@@ -138,7 +138,7 @@ pub(super) fn validate(
         duration: duration.unwrap_or_default(),
         images: count.unwrap_or_default(),
         sound: sound || model.lip_sync,
-        directives: Directives::parse(prompt),
+        directives: fields.directives()?,
         price: price.ok_or_else(|| fields.error("resolution", "has no price"))?,
     })
 }

@@ -1,9 +1,9 @@
 //! The request pipeline: routing, fault injection, checks, dispatch, and the entry in the request log.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::HOST;
 use http::{Method, Response};
 use serde_json::Value;
 use svc_sdk::contract::{ErrorCode, Operation};
@@ -16,6 +16,8 @@ use super::response::{ApiResponse, Headers, JobWait, error_response, json_respon
 use super::route::Route;
 use super::{apply_fault, mcp, media_host, request_checks};
 use crate::engine::credential::Credential;
+use crate::engine::fault_rules::FaultScope;
+use crate::engine::keys::ApiKey;
 use crate::engine::{
     Fault, FaultKind, Host, HostRequest, Hosts, PendingReply, Reply, State, request_log,
 };
@@ -24,8 +26,24 @@ use crate::engine::{
 pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &HostRequest) -> Reply {
     let route = Route::resolve(call, hosts);
     let request_id = state.rng.id("req");
-    let fault = state.fault_rules.next_fault(call.host, route.fault_target(), &mut state.fault_rng);
+    let key = presented_key(state, call).cloned();
+    let applied = {
+        let owner = route.owner(state).map(str::to_owned);
+        let scope = FaultScope {
+            workspace: key.as_ref().map(|key| &*key.workspace).or(owner.as_deref()),
+            key: key.as_ref().map(|key| &*key.id),
+            body: call.request.body(),
+        };
+        let rng = &mut state.fault_rng;
+        state.fault_rules.next_fault(call.host, route.fault_target(), scope, rng)
+    };
+    let (fault_id, fault) = applied.unzip();
+    let several_hosts = call.request.headers().get_all(HOST).iter().nth(1).is_some();
     let mut reply = match call.host {
+        _ if several_hosts => {
+            let error = ApiError::field("Host", "must be sent once");
+            Reply::immediate(error_response(call.host, &request_id, &Headers::new(), &error))
+        }
         Host::Open | Host::Developer => {
             handle_api_request(state, hosts, call, &route, &request_id, fault.as_ref())
         }
@@ -60,11 +78,13 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &HostRequest) -> Re
         surface: call.host,
         operation: route.name().map(str::to_owned),
         headers: request_log::redact_headers(call.request.headers()),
-        key: presented_key(state, call),
+        workspace: key.as_ref().map(|key| key.workspace.clone()),
+        key: key.map(|key| key.id),
         request_id,
         status: apply_fault::status_of(predicted.as_ref().unwrap_or(&reply)),
         code: error_code(&reply.response),
         fault: kind,
+        fault_id,
     };
     let seq = state.request_log.write(entry);
     if let Some(pending) = &mut reply.pending {
@@ -147,10 +167,10 @@ fn success(host: Host, request_id: &str, headers: Headers, response: ApiResponse
     reply
 }
 
-/// Returns the id of the key that the request was sent with, whether or not it is valid.
-fn presented_key(state: &State, call: &HostRequest) -> Option<Arc<str>> {
+/// Returns the key that the request was sent with, whether or not it is valid.
+fn presented_key<'s>(state: &'s State, call: &HostRequest) -> Option<&'s ApiKey> {
     match Credential::from_headers(call.request.headers()) {
-        Credential::Key(secret) => Some(state.keys.get(secret)?.id.clone()),
+        Credential::Key(secret) => state.keys.get(secret),
         _ => None,
     }
 }

@@ -103,6 +103,9 @@ impl<'j> ArtifactView<'j> {
 
 pub(crate) fn generation_job(job: &GenerationJob) -> Value {
     let mut view = job.view();
+    let error = job.error.as_ref();
+    let error = error.map(|code| json!({"code": code, "message": format!("job failed: {code}")}));
+    set_field(&mut view, "error", error);
     set_field(&mut view, "created_at", json!(job.started_at.to_string()));
     set_field(&mut view, "updated_at", json!(job.updated_at.to_string()));
     view

@@ -43,7 +43,6 @@ pub(super) fn respond(
     }
 }
 
-#[cfg(feature = "frontend")]
 pub(crate) fn requested_file(
     state: &State,
     hosts: &Hosts,
@@ -55,8 +54,11 @@ pub(crate) fn requested_file(
     }
 }
 
-/// Returns the specification of a file: an artifact of a job or run, or a file of the catalog.
+/// Returns the specification of a file: an artifact of a job or run, an asset, or a file of the catalog.
 pub(crate) fn find_file(state: &State, file: &str) -> Option<media::Spec> {
+    if let Some(asset) = state.assets.named_file(file) {
+        return Some(asset);
+    }
     let (name, extension) = file.split_once('.')?;
     let artifact = job_view::artifact(state, name).cloned();
     artifact.or_else(|| catalog_data::file(name)).filter(|spec| spec.extension() == extension)

@@ -51,14 +51,11 @@ mod versioned_models;
 mod webhooks;
 
 pub(crate) use self::announcements::announce_ended;
-#[cfg(feature = "frontend")]
-pub(crate) use self::control_jobs::ControlJobs;
-pub(crate) use self::control_jobs::control_jobs;
+pub(crate) use self::control_jobs::{ControlJobs, JobQuery, control_jobs, job_of_run};
 pub(crate) use self::handler::handle;
 pub(crate) use self::job_view::JobView;
 #[cfg(feature = "dashboard")]
 pub(crate) use self::media_host::find_file as media_file;
-#[cfg(feature = "frontend")]
 pub(crate) use self::media_host::requested_file;
 pub(crate) use self::pending_reply::{predict, resume};
 pub(crate) use self::runs::{run_events, run_view};

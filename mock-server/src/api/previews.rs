@@ -6,7 +6,7 @@ use svc_sdk::contract::{ErrorCode, JobStatus};
 use super::api_error::ApiError;
 use super::avatar_videos::{portrait_video, read_speech, video_draft};
 use super::communication::{COMMON_FIELDS, CommunicationOptions};
-use super::fields::Fields;
+use super::fields::{Fields, directives};
 use super::jobs::next_poll;
 use super::request::Request;
 use super::resources::find;
@@ -36,7 +36,7 @@ pub(super) fn regenerate(request: &mut Request<'_>) -> ApiResult {
         if !preview.status.is_terminal() {
             return Err(preview.not_ready());
         }
-        let draft = preview_draft(&preview.speech, preview.directives());
+        let draft = preview_draft(&preview.speech, preview.directives()?);
         Ok((draft, ResourceChange::Regenerate(preview.id)))
     })
 }
@@ -49,7 +49,7 @@ pub(super) fn generate_video(request: &mut Request<'_>) -> ApiResult {
         if preview.status != JobStatus::Completed {
             return Err(preview.not_ready());
         }
-        let draft = video_draft(&preview.speech, preview.directives());
+        let draft = video_draft(&preview.speech, preview.directives()?);
         let details =
             ResourceDetails::AvatarVideo { speech: preview.speech, preview_id: Some(preview.id) };
         Ok((draft, ResourceChange::Create(details)))
@@ -65,9 +65,9 @@ struct Preview {
 }
 
 impl Preview {
-    /// Returns the magic words of the script, which apply to later jobs as well.
-    fn directives(&self) -> Directives {
-        Directives::parse([self.speech.text.as_str()])
+    /// Returns the directives of the script, which apply to later jobs as well.
+    fn directives(&self) -> Result<Directives, ApiError> {
+        directives([self.speech.text.as_str()])
     }
 
     fn not_ready(&self) -> ApiError {

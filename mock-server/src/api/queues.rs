@@ -39,12 +39,18 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
             });
         checked.map_err(|error| with_item_index(error, index))?;
     }
+    let applicable =
+        run_requests.into_iter().map(|(run_request, _)| run_request.applicable(request));
+    let (run_requests, given): (Vec<_>, Vec<_>) = applicable.collect();
     let configs: Vec<_> = run_requests
         .iter()
-        .map(|(run_request, _)| run_request.clone().into_config(request, defaults(format)))
+        .map(|run_request| run_request.clone().into_config(request, defaults(format)))
         .collect();
     runs::check_funds(request, &configs)?;
-    for (index, (run_request, _)) in run_requests.iter().enumerate() {
+    for directives in &given {
+        request.apply_directives(directives);
+    }
+    for (index, run_request) in run_requests.iter().enumerate() {
         runs::check_requested_error(run_request, request.hosts)
             .map_err(|error| with_item_index(error, index))?;
     }

@@ -51,7 +51,7 @@ impl References<'_> {
 
     /// Checks that a webhook URL is public HTTPS and not too long.
     pub(super) fn check_webhook(&self, text: &str) -> Result<(), String> {
-        destination::webhook(text, &self.state.host_addresses)
+        self.state.check_webhook_url(self.workspace, text)
     }
 
     /// Returns an asset that the workspace can attach.

@@ -11,10 +11,12 @@ use super::fields::Fields;
 use super::job_view::JobReceipt;
 use super::references::References;
 use super::strict_json;
+use super::top_ups::view as top_up_view;
+use crate::engine::directives::Directives;
 use crate::engine::idempotency::{BodyDigest, IdempotencyKey, KeyLookup, StoredReceipt};
 use crate::engine::jobs::Job;
 use crate::engine::json_text::JsonText;
-use crate::engine::keys::ApiKey;
+use crate::engine::keys::{ApiKey, OperationName, Source};
 use crate::engine::url_placeholders::{insert_placeholders, resolve_placeholders};
 use crate::engine::{Host, Hosts, State, Time, UndocumentedKeys};
 
@@ -61,6 +63,20 @@ impl Request<'_> {
 
     pub(super) fn workspace(&self) -> &str {
         self.caller.as_ref().map_or("", |key| &*key.workspace)
+    }
+
+    /// Returns what submitted the request; `None` on public routes.
+    pub(super) fn source(&self) -> Option<Source> {
+        let key = self.caller.as_ref()?.id.clone();
+        Some(Source { key, operation: OperationName(self.operation) })
+    }
+
+    /// Returns the directives that apply to this request, and counts it for those with `times`.
+    pub(super) fn apply_directives(&mut self, directives: &Directives) -> Directives {
+        let (workspace, operation) = (self.workspace().to_owned(), self.operation.name());
+        let applicable = self.state.applicable(&workspace, operation, directives);
+        self.state.count_directives(&workspace, operation, directives);
+        applicable
     }
 
     /// Returns the value of the first parameter in the path.
@@ -172,6 +188,10 @@ impl Request<'_> {
     fn stored_receipt(&self, receipt: &StoredReceipt) -> Value {
         match receipt {
             StoredReceipt::Text(text) => resolve_placeholders(text.to_value(), self.hosts),
+            StoredReceipt::TopUp(id) => {
+                let top_up = self.state.top_ups.get(id);
+                top_up.map_or(Value::Null, |top_up| top_up_view(top_up, self.hosts))
+            }
             StoredReceipt::Job(id) => match self.state.jobs.by_id(id).map(Job::as_submitted) {
                 Some(job) => {
                     let now = job.timeline.created_at();

@@ -131,6 +131,7 @@ pub(super) fn check_request(
 /// Checks the content type and the size of the body.
 pub(super) fn check_body(call: &HostRequest) -> Result<(), ApiError> {
     let body = call.request.body();
+    check_encoding(call.request.headers())?;
     check_content_type(call.request.headers(), body.is_empty())?;
     if body.len() <= MAX_REQUEST_BODY_BYTES {
         return Ok(());
@@ -173,6 +174,17 @@ fn is_agent_start(operation: Operation) -> bool {
             | Operation::FormatsBySlugBulkCreate
             | Operation::AgentCompletionsCreate
     )
+}
+
+/// Checks that the body is not compressed.
+fn check_encoding(headers: &HeaderMap) -> Result<(), ApiError> {
+    let encodings = headers.get_all(header::CONTENT_ENCODING).iter();
+    let received = encodings.map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let mut unsupported = received.filter(|name| !name.eq_ignore_ascii_case("identity"));
+    let Some(encoding) = unsupported.next() else { return Ok(()) };
+    let message = "`Content-Encoding` is not supported: send the body without compression";
+    let error = ApiError::new(ErrorCode::UnsupportedMediaType, message);
+    Err(error.detail("received_content_encoding", json!(encoding)))
 }
 
 /// Checks that the content type is `application/json`, with any parameters. It may be absent if

@@ -1,4 +1,4 @@
-//! Errors that a magic word or a fault rule requests, with example details.
+//! Errors that a directive or a fault rule requests, with example details.
 
 use std::time::Duration;
 
@@ -8,15 +8,21 @@ use svc_sdk::contract::{ErrorCode, JobStatus, Operation, Plan, RateLimitBucket, 
 use svc_sdk::types::Usd;
 
 use super::api_error::ApiError;
+use crate::engine::directives::Refusal;
 use crate::engine::{Hosts, PlanLimits};
 
 /// How long to wait before a retryable request is repeated.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Returns the error that a magic word requests.
-pub(super) fn requested_error(code: &ErrorCode, hosts: &Hosts) -> ApiError {
-    let message = format!("error requested by a magic word: {code}");
+/// Returns the error that a directive requests.
+pub(super) fn requested_error(refusal: &Refusal, hosts: &Hosts) -> ApiError {
+    let Refusal { code, status } = refusal;
+    let message = format!("error requested by a directive: {code}");
     let error = with_details(ApiError::new(code.clone(), message), code, None);
+    let error = match status {
+        Some(status) => error.with_status(*status),
+        None => error,
+    };
     if is_retryable(code) { error.retry_after(hosts.client_time(RETRY_AFTER)) } else { error }
 }
 

@@ -3,7 +3,7 @@
 use http::Method;
 use svc_sdk::contract::{Auth, Operation, RateLimitBucket, Surface};
 
-use crate::engine::{FaultTarget, Host, HostRequest, Hosts};
+use crate::engine::{FaultTarget, Host, HostRequest, Hosts, State};
 
 /// The target of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,12 @@ pub(super) enum Route {
     /// A checkout page of the media host, by its token.
     Checkout(String),
     Unknown,
+}
+
+/// Returns whether a request is for one of the creates that the service hides. The mock does not have
+/// them.
+fn is_hidden_create(method: &str, path: &str) -> bool {
+    method == "POST" && matches!(path, "/v1/avatars" | "/v1/avatar-videos")
 }
 
 impl Route {
@@ -51,6 +57,9 @@ impl Route {
         if let Some((operation, segments)) = Operation::route(surface, method, path) {
             return Self::Operation(operation, segments);
         }
+        if is_hidden_create(method, path) {
+            return Self::Unknown;
+        }
         let read = Operation::route(surface, "GET", path);
         let write = Operation::route(surface, "POST", path);
         let allow = match (&read, &write) {
@@ -74,6 +83,19 @@ impl Route {
                 Self::Checkout(token.to_owned())
             }
             _ => Self::Unknown,
+        }
+    }
+
+    /// Returns the workspace that a file or a checkout page belongs to.
+    pub(super) fn owner<'s>(&self, state: &'s State) -> Option<&'s str> {
+        match self {
+            Self::Artifact(file) => {
+                let token = file.split('.').next()?;
+                let run = state.runs.by_token(token).map(|(run, _)| run.config.workspace.as_str());
+                run.or_else(|| state.jobs.by_token(token).map(|(job, _)| &*job.workspace))
+            }
+            Self::Checkout(token) => Some(&state.top_ups.by_token(token)?.workspace),
+            _ => None,
         }
     }
 

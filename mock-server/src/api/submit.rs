@@ -112,15 +112,16 @@ pub(super) fn submit_versioned(
 fn accept(
     request: &mut Request<'_>,
     slot: IdempotencySlot,
-    draft: JobDraft,
+    mut draft: JobDraft,
     change: ResourceChange,
     communication: CommunicationOptions,
 ) -> ApiResult {
     request.check_max_spend(draft.price.unwrap_or_default())?;
     check_funds(request, draft.price)?;
     check_concurrency(request)?;
-    if let Some(code) = &draft.directives.refuse {
-        return Err(requested_error(code, request.hosts));
+    draft.directives = request.apply_directives(&draft.directives);
+    if let Some(refusal) = &draft.directives.refuse {
+        return Err(requested_error(refusal, request.hosts));
     }
     let wait = communication.wait;
     let job = new_job(request, draft, communication);
@@ -223,6 +224,7 @@ fn new_job(request: &mut Request<'_>, draft: JobDraft, communication: Communicat
         status: JobStatus::Queued,
         updated_at: now,
         timeline: Timeline::new(now, duration, draft.directives.stuck),
+        source: request.source(),
         planned_error: draft.directives.fail,
         error: None,
         price: draft.price,

@@ -6,18 +6,21 @@ use svc_sdk::contract::limits::TOP_UP_CENTS_RANGE;
 use svc_sdk::contract::{ErrorCode, TopUpStatus};
 
 use super::api_error::ApiError;
-use super::fields::Fields;
+use super::fields::{Fields, directives};
 use super::request::{KeyCheck, Request};
 use super::requested_error::requested_error;
 use super::response::{ApiResponse, ApiResult};
-use crate::engine::directives::Directives;
+use super::strict_json;
+use crate::engine::idempotency::StoredReceipt;
 use crate::engine::top_ups::TopUp;
 use crate::engine::{Hosts, destination};
 
 /// `POST /v1/open/top-ups`.
 pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let body = request.body()?;
-    let slot = match request.check_idempotency()? {
+    // The key stands for the amount: another landing page is not another top-up.
+    let digest = strict_json::digest(body.get("amount_usd_cents").unwrap_or(&Value::Null));
+    let slot = match request.check_idempotency_for(request.operation.name(), digest)? {
         KeyCheck::Replay(receipt) => return Ok(ApiResponse::data(200, receipt)),
         KeyCheck::New(slot) => slot,
     };
@@ -28,8 +31,9 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let success_url = return_url(fields, "success_url")?;
     let cancel_url = return_url(fields, "cancel_url")?;
     let decoded = success_url.as_deref().map(|url| percent_decode_str(url).decode_utf8_lossy());
-    if let Some(code) = Directives::parse(decoded.as_deref()).refuse {
-        return Err(requested_error(&code, request.hosts));
+    let given = directives(decoded.as_deref())?;
+    if let Some(refusal) = request.apply_directives(&given).refuse {
+        return Err(requested_error(&refusal, request.hosts));
     }
     let top_up = TopUp {
         id: request.state.rng.id("top"),
@@ -42,8 +46,8 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
         created_at: request.now(),
     };
     let receipt = view(&top_up, request.hosts);
+    let stored = StoredReceipt::TopUp(top_up.id.as_str().into());
     request.state.top_ups.add(top_up);
-    let stored = request.receipt_to_store(&receipt);
     request.store_receipt(slot, stored);
     Ok(ApiResponse::data(201, receipt))
 }

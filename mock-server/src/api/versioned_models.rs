@@ -11,7 +11,6 @@ use super::generation::{integer_in_range, validate};
 use super::request::Request;
 use super::response::ApiResult;
 use super::submit::{self, JobDraft, ResourceChange};
-use crate::engine::directives::Directives;
 use crate::engine::jobs::JobType;
 use crate::engine::versioned_models::{IMAGE_1, MUSIC_SECONDS, VIDEO_1, price};
 use crate::media::Spec;
@@ -43,13 +42,12 @@ pub(super) fn read_music(fields: Fields<'_>) -> Result<JobDraft, ApiError> {
     let is_known =
         |name: &str| matches!(name, "prompt" | "duration") || COMMON_FIELDS.contains(&name);
     fields.deny_unknown(is_known, "music-1.0")?;
-    let prompt = fields.non_blank_text("prompt")?;
-    let prompt = prompt.ok_or_else(|| fields.error("prompt", "is required"))?;
+    fields.non_blank_text("prompt")?.ok_or_else(|| fields.error("prompt", "is required"))?;
     let seconds = integer_in_range(fields, "duration", Some(MUSIC_SECONDS))?.unwrap_or_default();
     Ok(JobDraft {
         job_type: JobType::MusicGeneration,
         model: "music-1.0",
-        directives: Directives::parse([prompt]),
+        directives: fields.directives()?,
         price: price(JobType::MusicGeneration, "", seconds),
         spec: Spec::Music { duration_ms: seconds * 1000, seed: 0 },
         files: 1,

@@ -50,6 +50,11 @@ impl ControlApiError {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", message)
     }
 
+    /// Creates the error of a request with more than one `Host` header.
+    pub(super) fn several_hosts() -> Self {
+        Self::invalid("a request must have one Host header")
+    }
+
     /// Appends a usage hint to the message of a `400` response.
     pub(super) fn with_usage(mut self, usage: &str) -> Self {
         if self.status == StatusCode::BAD_REQUEST {

@@ -1,17 +1,17 @@
 //! The control API, which lets tests inspect and change the mock.
 //!
 //! The endpoints are defined in one table. `GET /`, the `404` message and the `Allow` header are
-//! derived from it. No endpoint waits.
+//! derived from it. No handler waits.
 
-mod actions;
 mod body;
+mod changes;
+mod clock;
 mod error;
-mod inspection;
+mod lists;
 mod origin;
 mod request;
-mod workspaces;
+mod verify;
 
-#[cfg(any(feature = "serve", feature = "in-process"))]
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,16 +19,20 @@ use http::header::{ALLOW, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 
-#[cfg(feature = "dashboard")]
-pub(crate) use self::actions::clock_view;
-pub(crate) use self::actions::{advance, ledger, restore, snapshot};
 pub(crate) use self::body::ControlBody;
 #[cfg(feature = "serve")]
 pub(crate) use self::body::Document;
+pub(crate) use self::changes::{created_workspace, revoked, updated_workspace};
+#[cfg(feature = "dashboard")]
+pub(crate) use self::clock::clock_view;
+pub(crate) use self::clock::{advance, restore, snapshot};
 use self::error::ControlApiError;
 #[cfg(feature = "dashboard")]
-pub(crate) use self::inspection::request_view;
-use self::request::{ControlRequest, ControlResult};
+pub(crate) use self::lists::request_view;
+use self::lists::{DELIVERY_PARAMETERS, JOB_PARAMETERS, LEDGER_PARAMETERS, REQUEST_PARAMETERS};
+use self::request::{ControlRequest, ControlResult, Query};
+#[cfg(feature = "serve")]
+use crate::engine::snapshot::ReadState;
 #[cfg(feature = "serve")]
 use crate::engine::{RestoreError, State};
 use crate::mock_state::MockState;
@@ -40,19 +44,26 @@ struct Endpoint {
     method: Method,
     path: &'static str,
     description: &'static str,
+    /// The query parameters.
+    query: &'static [&'static str],
     /// A description of the body; empty if there is none.
     body: &'static str,
     handler: fn(&mut MockState, &ControlRequest<'_>) -> ControlResult,
 }
 
-/// Declares the endpoints: method, path, a description of the body if there is one, handler, and
-/// what the endpoint does.
+/// Declares the endpoints: method, path, the query parameters if there are any, a description of the
+/// body if there is one, handler, and what the endpoint does.
 macro_rules! endpoints {
-    ($($method:ident $path:literal $($body:literal)? => $handler:expr, $description:literal;)+) => {
+    ($($method:ident $path:literal $([$query:expr])? $($body:literal)? => $handler:expr, $description:literal;)+) => {
         const ENDPOINTS: &[Endpoint] = &[$(Endpoint {
             method: Method::$method,
             path: $path,
             description: $description,
+            query: {
+                let query: &[&str] = &[];
+                $(let query: &[&str] = { let _ = query; $query };)?
+                query
+            },
             body: concat!($($body)?),
             handler: $handler,
         }),+];
@@ -61,70 +72,94 @@ macro_rules! endpoints {
 
 endpoints! {
     GET "/" => |_, _| Ok((StatusCode::OK, index().into())), "list the endpoints";
-    POST "/reset" => actions::reset,
+    GET "/healthz" => |_, _| request::ok(json!({"status": "ok"})),
+        "get whether the mock runs; every port of the program answers this without a key";
+    POST "/reset" => clock::reset,
         "reset to the initial state, including keys, faults and secrets; the clock continues";
-    GET "/clock" => actions::clock, "get the service time";
-    PUT "/clock" r#"{"mode": "manual" | "real", "speed"?}"# => inspection::set_clock,
+    GET "/clock" => clock::get, "get the service time";
+    PUT "/clock" r#"{"mode": "manual" | "real", "speed"?}"# => clock::set,
         "pause the clock (manual), or let it run (real) at a speed";
-    POST "/clock/advance" r#"{"seconds": N}"# => actions::advance_clock,
+    POST "/clock/advance" r#"{"seconds": N}"# => clock::advance_clock,
         "advance the manual clock and handle everything that is due, in order";
-    GET "/faults" => actions::faults, "list the active faults";
-    POST "/faults" r#"{"surface"?, "operation"?, "kind", "code"?, "times"?, "probability"?, "retry_after_seconds"?, "delay_ms"?}"#
-        => actions::add_fault,
+    GET "/faults" => changes::faults, "list the active faults";
+    POST "/faults" r#"{"workspace"?, "key"?, "match"?, "surface"?, "operation"?, "kind", "code"?, "times"?, "probability"?, "retry_after_seconds"?, "delay_ms"?}"#
+        => changes::add_fault,
         "make the next matching requests fail; kinds: error (with the code of an error that the \
          operation can respond with), status_503, status_429, status_502_html, drop_before, \
          drop_after, truncate, stall, garbage, delay, and for downloads status_403, status_404, \
          status_416, wrong_length, changed_etag; the operations of the media host are artifact \
-         (downloads) and checkout; retry_after_seconds is sent as it is";
-    DELETE "/faults" => actions::clear_faults, "remove all faults";
-    GET "/keys" => inspection::keys, "list all keys";
-    POST "/keys" r#"{"kind", "workspace"?, "plan"?, "scopes"?}"# => actions::add_key,
+         (downloads) and checkout; match is a text in the body; retry_after_seconds is sent as it is";
+    DELETE "/faults" [&["workspace"]] => changes::clear_faults,
+        "remove all faults, or those of a workspace";
+    DELETE "/faults/{id}" => changes::remove_fault, "remove a fault";
+    GET "/keys" [&["workspace", "key"]] => lists::keys, "list all keys";
+    POST "/keys" r#"{"kind", "workspace"?, "plan"?, "scopes"?}"# => changes::add_key,
         "create a key, and its workspace if that does not exist";
-    DELETE "/keys/{id}" => workspaces::revoke_key, "revoke a key by its id";
+    DELETE "/keys/{id}" => changes::revoke_key, "revoke a key by its id";
+    GET "/workspaces" => lists::workspaces,
+        "list all workspaces with their balances and jobs in flight";
+    POST "/workspaces" r#"{"id"?, "plan"?, "balance_usd"?, "team"?}"# => changes::create_workspace,
+        "create a workspace with a key of each surface, and get what a test needs to use it";
     POST "/workspaces/{id}" r#"{"plan"?, "balance_usd"?, "organization_wallet"?, "organization_balance_usd"?, "team"?}"#
-        => workspaces::update_workspace,
+        => changes::update_workspace,
         "change a workspace, and create it if it does not exist; organization_wallet is none, \
          missing or provisioned";
-    GET "/grants" => workspaces::grants, "list the Formats that are granted to workspaces";
-    POST "/grants" r#"{"format", "workspace"}"# => workspaces::grant_format,
+    GET "/grants" => lists::grants, "list the Formats that are granted to workspaces";
+    POST "/grants" r#"{"format", "workspace"}"# => changes::grant_format,
         "grant a Format to a workspace";
-    POST "/assets" r#"{"workspace", "content_type", "bytes"}"# => workspaces::add_asset,
+    POST "/assets" r#"{"workspace", "content_type", "bytes"}"# => changes::add_asset,
         "create an asset that only one workspace can attach to runs; bytes is its size";
-    GET "/dns" => workspaces::host_addresses, "list the host names whose addresses were set";
-    POST "/dns" r#"{"host", "address"}"# => workspaces::set_host_address,
+    GET "/dns" => changes::host_addresses, "list the host names whose addresses were set";
+    POST "/dns" r#"{"host", "address"}"# => changes::set_host_address,
         "set the address that a host name resolves to; URLs must lead to public addresses, \
          webhooks also when they are delivered";
-    DELETE "/dns" => workspaces::clear_host_addresses, "remove all addresses of host names";
-    GET "/workspaces" => inspection::workspaces,
-        "list all workspaces with their balances and jobs in flight";
-    GET "/limits" => inspection::limits,
+    DELETE "/dns" => changes::clear_host_addresses, "remove all addresses of host names";
+    GET "/webhook-routes" => changes::webhook_routes, "list the routes of webhooks";
+    POST "/webhook-routes" r#"{"origin": "https://…", "to": "http://127.0.0.1:PORT", "workspace"?}"#
+        => changes::add_webhook_route,
+        "deliver the webhooks of an origin to a local address, for all workspaces or one; the same \
+         origin and workspace replaces a route";
+    DELETE "/webhook-routes/{id}" => changes::remove_webhook_route, "remove a route";
+    GET "/actions" => changes::actions, "list the Actions, and whether their schedules are active";
+    POST "/actions/{id}" r#"{"schedule_active": true | false}"# => changes::set_schedule,
+        "start or pause the schedule of an Action";
+    GET "/limits" [&["workspace", "key"]] => lists::limits,
         "list what is left of the rate limits of each key and address";
-    GET "/top-ups" => inspection::top_ups, "list all top-ups";
-    POST "/top-ups" r#"{"workspace"?, "amount_usd": "20.00"}"# => inspection::pay_in,
+    GET "/top-ups" [&["workspace"]] => lists::top_ups, "list all top-ups, oldest first";
+    POST "/top-ups" r#"{"workspace"?, "amount_usd": "20.00"}"# => changes::pay_in,
         "top up the balance of a workspace (default: ws_demo)";
-    POST "/top-ups/{id}" r#"{"status"}"# => actions::settle_top_up,
+    POST "/top-ups/{id}" r#"{"status"}"# => changes::settle_top_up,
         "settle a top-up: paid, failed or expired";
-    GET "/jobs" => actions::jobs,
-        "list all jobs, or a page of ?limit=N from ?cursor=CURSOR (a page's next_cursor)";
-    POST "/jobs/{id}" r#"{"status", "code"?}"# => actions::end_job,
+    GET "/jobs" [JOB_PARAMETERS] => lists::jobs,
+        "list the jobs that match, or a page of ?limit=N from ?cursor=CURSOR (a page's next_cursor)";
+    GET "/jobs/{id}" => lists::job, "get a job";
+    POST "/jobs/{id}" r#"{"status", "code"?}"# => changes::end_job,
         "end a job immediately: completed, failed or canceled";
-    GET "/runs" => inspection::runs, "list all runs";
-    GET "/requests" => actions::requests,
-        "list the newest 10,000 requests, after the sequence number ?since=N";
-    GET "/requests/{id}" => inspection::request,
+    GET "/runs" [&["workspace"]] => lists::runs, "list all runs";
+    GET "/runs/{id}" => lists::run, "get a run";
+    GET "/requests" [REQUEST_PARAMETERS] => lists::requests,
+        "list those of the newest 10,000 requests that match, after the sequence number ?since=N; \
+         with ?wait=SECONDS, when ?count=N match or the time is up";
+    GET "/requests/{id}" => lists::request,
         "get a request by its sequence number, with both bodies while they are stored";
-    GET "/events" => |_, _| Err(ControlApiError::no_stream()),
+    POST "/verify" r#"{"operation"?, "method"?, "path"?, "workspace"?, "key"?, "status"?, "since"?, "body"?, "count"?}"#
+        => verify::verify,
+        "respond with 200 if count requests match (1, a number, or at_least and at_most), else with \
+         422 and the nearest; body is what the JSON of the request has at least";
+    GET "/events" [&["since", "only"]] => |_, _| Err(ControlApiError::no_stream()),
         "stream the requests after ?since=N (default: from now on) as server-sent events: request, \
          and change when anything else may have changed; ?only=change omits the requests";
-    GET "/deliveries" => actions::deliveries, "list the newest 10,000 webhook attempts";
-    POST "/deliveries/{id}" => inspection::redeliver,
+    GET "/deliveries" [DELIVERY_PARAMETERS] => lists::deliveries,
+        "list those of the newest 10,000 webhook attempts that match; ?wait as for requests";
+    POST "/deliveries/{id}" => changes::redeliver,
         "send the webhook of a job or run again, immediately";
-    GET "/ledger" => actions::get_ledger,
-        "get all ledger entries, or a page of ?limit=N from ?cursor=CURSOR (a page's next_cursor), \
-         and the balance of each workspace";
-    GET "/state" => actions::state, "get the complete state as one document";
-    PUT "/state" "the document returned by GET /state" => actions::restore_state,
-        "restore a state; the same requests then get the same responses, including ids";
+    GET "/ledger" [LEDGER_PARAMETERS] => lists::ledger,
+        "get the ledger entries that match, or a page of ?limit=N from ?cursor=CURSOR (a page's \
+         next_cursor), and the balance of each workspace; ?wallet is workspace or organization";
+    GET "/state" => clock::export, "get the complete state as one document";
+    PUT "/state" [&["clock"]] "the document returned by GET /state" => clock::import,
+        "restore a state; the same requests then get the same responses, including ids; \
+         ?clock=keep leaves the mode and the speed of the clock as they are";
 }
 
 /// Handles a request to the control API.
@@ -147,20 +182,24 @@ pub(crate) fn is_import(method: &Method, path: &str) -> bool {
 #[cfg(feature = "serve")]
 pub(crate) fn import(
     state: &mut MockState,
-    restored: Result<State, RestoreError>,
+    query: &str,
+    restored: Result<ReadState, RestoreError>,
 ) -> (Response<ControlBody>, Option<State>) {
-    match restored {
-        Ok(restored) => {
-            let before = actions::replace(state, restored);
-            (clock(state), Some(before))
-        }
+    let mut endpoints = ENDPOINTS.iter();
+    let endpoint = endpoints.find(|endpoint| is_import(&endpoint.method, endpoint.path));
+    let parameters = endpoint.map_or(&[][..], |endpoint| endpoint.query);
+    let keeps_clock = Query::parse(query, parameters).and_then(|query| {
+        let body = &Bytes::new();
+        clock::keeps_clock(&ControlRequest { id: "", query, body })
+    });
+    let replaced = keeps_clock.and_then(|keeps_clock| {
+        clock::replace(state, restored.map_err(ControlApiError::from)?, keeps_clock)
+    });
+    match replaced {
+        Ok(before) => (clock(state), Some(before)),
         Err(error) => {
-            let mut endpoints = ENDPOINTS.iter();
-            let usage = endpoints
-                .find(|endpoint| is_import(&endpoint.method, endpoint.path))
-                .and_then(Endpoint::usage);
-            let error = ControlApiError::from(error).with_usage(&usage.unwrap_or_default());
-            (respond(Err(error)), None)
+            let usage = endpoint.and_then(Endpoint::usage);
+            (respond(Err(error.with_usage(&usage.unwrap_or_default()))), None)
         }
     }
 }
@@ -190,44 +229,62 @@ fn error_response(error: ControlApiError) -> Response<ControlBody> {
     response
 }
 
-#[cfg(any(feature = "serve", feature = "in-process"))]
 pub(crate) fn clock(state: &mut MockState) -> Response<ControlBody> {
-    json_response(StatusCode::OK, actions::clock_view(state).into())
+    json_response(StatusCode::OK, clock::clock_view(state).into())
 }
 
 /// Returns the span of a valid request to advance the clock; `None` for any other request.
 ///
 /// A frontend that can wait for webhooks advances the clock itself and responds with [`clock`].
-#[cfg(any(feature = "serve", feature = "in-process"))]
 pub(crate) fn requested_advance(request: &http::Request<Bytes>) -> Option<Duration> {
     let is_advance = request.method() == Method::POST && request.uri().path() == "/clock/advance";
     if !is_advance || request.body().len() > MAX_BODY_BYTES {
         return None;
     }
-    let request = ControlRequest { id: "", query: "", body: request.body() };
-    actions::advance_span(&request).ok()
+    let query = Query::default();
+    let request = ControlRequest { id: "", query, body: request.body() };
+    clock::advance_span(&request).ok()
 }
 
-fn run(state: &mut MockState, request: &http::Request<Bytes>) -> ControlResult {
+/// Returns how long the response to a valid request for a list waits, at most.
+pub(crate) fn requested_wait(request: &http::Request<Bytes>) -> Option<Duration> {
+    let (endpoint, _) = find(request).ok()?;
+    let query = Query::parse(request.uri().query()?, endpoint.query).ok()?;
+    let wait = lists::wait_of(&query).ok()?;
+    (!wait.is_zero()).then_some(wait)
+}
+
+/// Returns whether a list that waits has what it waits for. One that is invalid waits for nothing.
+pub(crate) fn is_satisfied(response: &Bytes) -> bool {
+    let body: Value = serde_json::from_slice(response).unwrap_or_default();
+    body.get("satisfied") != Some(&Value::Bool(false))
+}
+
+/// Returns the endpoint of a request, and the value of `{id}` in its path.
+fn find(request: &http::Request<Bytes>) -> Result<(&'static Endpoint, &str), ControlApiError> {
     let path = request.uri().path();
     let at_path =
         || ENDPOINTS.iter().filter_map(|endpoint| Some((endpoint, endpoint.matches_path(path)?)));
-    let Some((endpoint, id)) = at_path().find(|(endpoint, _)| endpoint.method == request.method())
-    else {
+    let found = at_path().find(|(endpoint, _)| endpoint.method == request.method());
+    found.ok_or_else(|| {
         let allowed: Vec<_> = at_path().map(|(endpoint, _)| endpoint.method.as_str()).collect();
-        return Err(match allowed.is_empty() {
+        match allowed.is_empty() {
             true => {
                 let mut known: Vec<_> = ENDPOINTS.iter().map(|endpoint| endpoint.path).collect();
                 known.dedup();
                 ControlApiError::unknown_path(path, &known)
             }
             false => ControlApiError::method_not_allowed(path, request.method(), &allowed),
-        });
-    };
+        }
+    })
+}
+
+fn run(state: &mut MockState, request: &http::Request<Bytes>) -> ControlResult {
+    let (endpoint, id) = find(request)?;
     if request.body().len() > MAX_BODY_BYTES && endpoint.path != "/state" {
         return Err(ControlApiError::too_large(MAX_BODY_BYTES));
     }
-    let query = request.uri().query().unwrap_or_default();
+    let query = Query::parse(request.uri().query().unwrap_or_default(), endpoint.query)?;
     let request = ControlRequest { id, query, body: request.body() };
     (endpoint.handler)(state, &request).map_err(|error| match endpoint.usage() {
         None => error,
@@ -258,8 +315,13 @@ fn index() -> Value {
             "path": endpoint.path,
             "does": endpoint.description,
         });
-        if let (false, Some(entry)) = (endpoint.body.is_empty(), entry.as_object_mut()) {
-            entry.insert("body".to_owned(), endpoint.body.into());
+        if let Some(entry) = entry.as_object_mut() {
+            if !endpoint.body.is_empty() {
+                entry.insert("body".to_owned(), endpoint.body.into());
+            }
+            if !endpoint.query.is_empty() {
+                entry.insert("query".to_owned(), json!(endpoint.query));
+            }
         }
         entry
     });

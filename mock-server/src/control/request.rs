@@ -2,23 +2,32 @@
 
 use bytes::Bytes;
 use http::StatusCode;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::body::ControlBody;
 use super::error::ControlApiError;
-use crate::engine::page::Page;
 
 /// The status and body of a response, or an error.
 pub(super) type ControlResult = Result<(StatusCode, ControlBody), ControlApiError>;
 
-/// The maximum number of items on a page.
-const MAX_PAGE_SIZE: usize = 1000;
+pub(super) fn ok(value: Value) -> ControlResult {
+    Ok((StatusCode::OK, value.into()))
+}
+
+pub(super) fn created(value: &impl Serialize) -> ControlResult {
+    Ok((StatusCode::CREATED, ControlBody::json(value)))
+}
+
+pub(super) fn list<T: Serialize>(items: &[T]) -> ControlResult {
+    ok(json!({"data": items}))
+}
 
 /// A request to an endpoint of the control API.
 pub(super) struct ControlRequest<'r> {
     pub(super) id: &'r str,
-    pub(super) query: &'r str,
+    pub(super) query: Query,
     pub(super) body: &'r Bytes,
 }
 
@@ -29,37 +38,6 @@ impl ControlRequest<'_> {
         serde_json::from_slice(body).map_err(|error| ControlApiError::invalid(error.to_string()))
     }
 
-    /// Returns the page that the query asks for; `None` if it asks for everything.
-    pub(super) fn page(&self) -> Result<Option<Page>, ControlApiError> {
-        let mut page = None;
-        for pair in self.query.split('&').filter(|pair| !pair.is_empty()) {
-            let page = page.get_or_insert(Page { limit: MAX_PAGE_SIZE, start: 0 });
-            let invalid = |name, text, expected: &str| {
-                let message = format!("{name}: invalid value {text:?}: expected {expected}");
-                ControlApiError::invalid(message)
-            };
-            match pair.split_once('=') {
-                Some(("limit", text)) => {
-                    let limit = text.parse().ok();
-                    let limit = limit.filter(|limit| (1..=MAX_PAGE_SIZE).contains(limit));
-                    let expected = format!("1 to {MAX_PAGE_SIZE}");
-                    page.limit = limit.ok_or_else(|| invalid("limit", text, &expected))?;
-                }
-                Some(("cursor", text)) => {
-                    let start = text.parse().ok();
-                    let expected = "the next_cursor of a page";
-                    page.start = start.ok_or_else(|| invalid("cursor", text, expected))?;
-                }
-                _ => {
-                    let message =
-                        format!("unknown query parameter {pair:?}: expected limit or cursor");
-                    return Err(ControlApiError::invalid(message));
-                }
-            }
-        }
-        Ok(page)
-    }
-
     /// Checks that the body is missing or an empty object.
     pub(super) fn empty_body(&self) -> Result<(), ControlApiError> {
         #[derive(Deserialize)]
@@ -67,4 +45,51 @@ impl ControlRequest<'_> {
         struct Empty {}
         self.body::<Empty>().map(|_| ())
     }
+}
+
+/// The query parameters of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// Parses a query, whose parameters must be known and not repeated.
+    pub(super) fn parse(query: &str, known: &[&str]) -> Result<Self, ControlApiError> {
+        let mut parameters: Vec<(String, String)> = Vec::new();
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            if !known.contains(&&*name) {
+                let expected = match known {
+                    [] => "this endpoint has none".to_owned(),
+                    known => format!("expected {}", known.join(", ")),
+                };
+                let message = format!("unknown query parameter {name:?}: {expected}");
+                return Err(ControlApiError::invalid(message));
+            }
+            if parameters.iter().any(|(other, _)| *other == name) {
+                return Err(ControlApiError::invalid(format!("{name}: must not be repeated")));
+            }
+            parameters.push((name.into_owned(), value.into_owned()));
+        }
+        Ok(Self(parameters))
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        let parameter = self.0.iter().find(|(known, _)| known == name);
+        parameter.map(|(_, value)| value.as_str())
+    }
+
+    /// Returns a number within bounds.
+    pub(super) fn number(
+        &self,
+        name: &str,
+        bounds: std::ops::RangeInclusive<u64>,
+        expected: &str,
+    ) -> Result<Option<u64>, ControlApiError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        let number = text.parse().ok().filter(|number| bounds.contains(number));
+        number.map(Some).ok_or_else(|| invalid_value(name, text, expected))
+    }
+}
+
+pub(super) fn invalid_value(name: &str, text: &str, expected: &str) -> ControlApiError {
+    ControlApiError::invalid(format!("{name}: invalid value {text:?}: expected {expected}"))
 }

@@ -6,7 +6,7 @@ use super::formats::Owner;
 use super::runs::{RunConfig, RunKind};
 use super::timers::TimerEvent;
 use super::workspaces::OrganizationWallet;
-use super::{State, Time};
+use super::{ControlError, State, Time};
 
 /// The creation time of the seeded Actions.
 pub(crate) const CREATED_AT: &str = "2025-06-02T09:00:00Z";
@@ -101,21 +101,43 @@ impl Action {
 }
 
 impl State {
-    /// Sets the timers of the schedules that have none.
-    pub(crate) fn schedule_actions(&mut self) {
-        let is_scheduled = |number: usize| {
-            let mut timers = self.timers.all();
-            timers.any(|(_, event)| *event == TimerEvent::ActionScheduled(number))
+    /// Starts or pauses the schedule of an Action. A schedule that is started has its next run at its
+    /// next time.
+    pub(crate) fn set_schedule_active(
+        &mut self,
+        id: &str,
+        active: bool,
+    ) -> Result<(), ControlError> {
+        let not_found = || ControlError::NotFound(format!("Action {id:?} not found"));
+        let mut actions = ACTIONS.iter().enumerate();
+        let (number, action) = actions.find(|(_, it)| it.id == id).ok_or_else(not_found)?;
+        let Some(schedule) = action.schedule() else {
+            return Err(ControlError::Conflict(format!("{id} has no schedule")));
         };
-        let actions = ACTIONS.iter().enumerate();
-        let missing: Vec<_> = actions
-            .filter_map(|(number, action)| Some((number, action.schedule()?)))
-            .filter(|(number, _)| !is_scheduled(*number))
-            .collect();
-        for (number, schedule) in missing {
-            let at = schedule.next_after(self.now);
-            self.timers.set(at, TimerEvent::ActionScheduled(number));
+        match (self.next_scheduled_run(number), active) {
+            (None, true) => {
+                let at = schedule.next_after(self.now);
+                self.timers.set(at, TimerEvent::ActionScheduled(number));
+            }
+            (Some(at), false) => self.timers.cancel(at, TimerEvent::ActionScheduled(number)),
+            _ => {}
         }
+        Ok(())
+    }
+
+    /// Starts the schedules of all Actions.
+    pub(crate) fn start_schedules(&mut self) {
+        for action in ACTIONS.iter().filter(|action| action.schedule().is_some()) {
+            // The Action exists and has a schedule.
+            let _ = self.set_schedule_active(action.id, true);
+        }
+    }
+
+    /// Returns when the schedule of an Action starts its next run; `None` if it is paused.
+    pub(crate) fn next_scheduled_run(&self, number: usize) -> Option<Time> {
+        let mut timers = self.timers.all();
+        let timer = timers.find(|(_, event)| *event == TimerEvent::ActionScheduled(number));
+        timer.map(|(at, _)| *at)
     }
 
     /// Starts a run of an Action by its schedule. If the workspace cannot fund it, it is skipped.

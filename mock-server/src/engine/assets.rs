@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Hosts;
+use crate::media::{PaddedType, Spec};
+
 /// An asset to create.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,6 +29,11 @@ pub(crate) struct Asset {
 }
 
 impl Asset {
+    /// Returns the specification of the file.
+    pub(crate) fn spec(&self) -> Spec {
+        Spec::Padded { padded: PaddedType::of(&self.content_type), bytes: self.bytes }
+    }
+
     pub(crate) fn is_image(&self) -> bool {
         self.content_type.starts_with("image/")
     }
@@ -48,6 +56,24 @@ pub(crate) struct Assets(BTreeMap<String, Asset>);
 impl Assets {
     pub(crate) fn add(&mut self, id: &str, asset: Asset) {
         self.0.insert(id.to_owned(), asset);
+    }
+
+    /// Returns the asset with an id, and its file, whatever workspace it belongs to.
+    fn file(&self, id: &str) -> Option<Spec> {
+        let owner = self.0.get(id).and_then(|asset| asset.workspace.as_deref());
+        self.get(id, owner.unwrap_or_default()).map(|asset| asset.spec())
+    }
+
+    /// Returns the file of the media host with a name, such as `asset_logo.png`, if it is an asset.
+    pub(crate) fn named_file(&self, name: &str) -> Option<Spec> {
+        let (id, extension) = name.split_once('.')?;
+        self.file(id).filter(|spec| spec.extension() == extension)
+    }
+
+    /// Returns the URL of an asset.
+    pub(crate) fn url(&self, id: &str, hosts: &Hosts) -> Option<String> {
+        let spec = self.file(id)?;
+        Some(format!("{}/artifacts/{id}.{}", hosts.media, spec.extension()))
     }
 
     /// Returns an asset that the workspace can attach.

@@ -6,9 +6,24 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use svc_sdk::contract::limits::MAX_WEBHOOK_URL_LENGTH;
-use url::{Host, Url};
+use url::{Host, Origin, Url};
 
+use super::State;
 use super::host_addresses::HostAddresses;
+
+/// The origins whose webhooks a mock routes to a local server, each for one workspace or for all.
+/// They count as public.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RoutedOrigins(pub(crate) Vec<(Option<String>, Origin)>);
+
+impl RoutedOrigins {
+    fn includes(&self, workspace: &str, url: &Url) -> bool {
+        let origin = url.origin();
+        self.0.iter().any(|(owner, routed)| {
+            *routed == origin && owner.as_ref().is_none_or(|owner| owner == workspace)
+        })
+    }
+}
 
 pub(crate) fn parse_public_https(
     text: &str,
@@ -34,13 +49,24 @@ pub(crate) fn parse_public_https(
     if public { Ok(url) } else { Err("must be on a public host") }
 }
 
-/// Checks that a webhook URL is public HTTPS and not too long.
-pub(crate) fn webhook(text: &str, addresses: &HostAddresses) -> Result<(), String> {
-    if text.chars().count() > MAX_WEBHOOK_URL_LENGTH {
-        return Err(format!("must have at most {MAX_WEBHOOK_URL_LENGTH} characters"));
+impl State {
+    /// Checks that a webhook URL of a workspace is public HTTPS or has a route, and that it is not
+    /// too long.
+    pub(crate) fn check_webhook_url(&self, workspace: &str, text: &str) -> Result<(), String> {
+        if text.chars().count() > MAX_WEBHOOK_URL_LENGTH {
+            return Err(format!("must have at most {MAX_WEBHOOK_URL_LENGTH} characters"));
+        }
+        let Err(problem) = parse_public_https(text, &self.host_addresses) else { return Ok(()) };
+        // A name whose address was set is judged by it, whether or not it has a route.
+        let is_routed = |url: &Url| {
+            self.routed_origins.includes(workspace, url)
+                && url.host_str().is_none_or(|host| self.host_addresses.get(host).is_none())
+        };
+        match parse_https(text).is_ok_and(|url| is_routed(&url)) {
+            true => Ok(()),
+            false => Err(problem.to_owned()),
+        }
     }
-    parse_public_https(text, addresses)?;
-    Ok(())
 }
 
 /// Parses an HTTPS URL on any host.
@@ -73,9 +99,12 @@ fn host_of(authority: &str) -> &str {
     authority.rsplit_once(':').map_or(authority, |(host, _)| host)
 }
 
+/// Returns whether a name is one of this machine or of a private network: one without a dot, or one
+/// below a domain that no public name is below.
 fn is_local_name(name: &str) -> bool {
+    const PRIVATE: [&str; 5] = [".localhost", ".local", ".internal", ".lan", ".home.arpa"];
     let name = name.strip_suffix('.').unwrap_or(name);
-    name.is_empty() || name == "localhost" || name.ends_with(".localhost")
+    !name.contains('.') || PRIVATE.iter().any(|domain| name.ends_with(domain))
 }
 
 /// The IPv4 special-purpose and multicast blocks: first address and prefix length.

@@ -1,22 +1,44 @@
 //! Directives in request texts that control the mock, like the test card numbers of payment
 //! services.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use svc_sdk::contract::ErrorCode;
 use svc_sdk::types::Usd;
 
+use super::State;
+use super::idempotency::BodyDigest;
+
 /// The maximum of `[mock:seconds=N]`. Larger values are clamped.
 const MAX_SECONDS: f64 = 1e9;
+/// The maximum number of characters of a directive that a message shows.
+const MAX_SHOWN_CHARS: usize = 60;
+/// What an error code begins with that the mock does not know, but a service might have.
+const FUTURE_CODE: &str = "x_";
 
-/// The directives of a request. If a directive is repeated, the first one counts; anything that is
-/// not a valid directive is ordinary text.
+/// The names of all directives.
+const NAMES: [&str; 10] = [
+    "fail",
+    "refuse",
+    "seconds",
+    "stuck",
+    "skip",
+    "degraded",
+    "cost",
+    "usage-unreadable",
+    "harvest-unavailable",
+    "outage",
+];
+
+/// The directives of a request. If a directive is repeated, the first one counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Directives {
     /// `[mock:fail]`, `[mock:fail=CODE]`: the job or run fails with the code.
     pub(crate) fail: Option<ErrorCode>,
     /// `[mock:refuse=CODE]`: the request is rejected with the code.
-    pub(crate) refuse: Option<ErrorCode>,
+    pub(crate) refuse: Option<Refusal>,
     /// `[mock:seconds=N]`: the time from the submit to the end.
     pub(crate) duration: Option<Duration>,
     /// `[mock:stuck]`: the job or run never ends.
@@ -33,52 +55,206 @@ pub(crate) struct Directives {
     pub(crate) harvest_unavailable: bool,
     /// `[mock:outage]`, `[mock:outage=N]`: the number of reads of a run that fail with an outage.
     pub(crate) outages: Option<u32>,
+    /// The directives with `times`, which apply to the first requests with their text only.
+    limited: Vec<Limited>,
+}
+
+/// The rejection that `[mock:refuse=CODE]` and `[mock:refuse=CODE,status=N]` ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) code: ErrorCode,
+    /// The status; `None` for that of the code.
+    pub(crate) status: Option<u16>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Limited {
+    directive: Directive,
+    times: u64,
+    /// The digest of the text that the directive is in, and of the directive.
+    text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Directive {
+    Fail(ErrorCode),
+    Refuse(Refusal),
+    Seconds(Duration),
+    Stuck,
+    Skip,
+    Degraded,
+    Cost(Usd),
+    UsageUnreadable,
+    HarvestUnavailable,
+    Outage(u32),
+}
+
+/// How often directives with `times` were applied, by workspace, operation and text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct DirectiveCounts(BTreeMap<String, u64>);
+
+impl DirectiveCounts {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 impl Directives {
-    pub(crate) fn parse<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+    /// Reads the directives in texts. Returns what is wrong with the first invalid one.
+    pub(crate) fn parse<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, String> {
         let mut directives = Self::default();
         for text in texts {
-            for directive in text.split("[mock:").skip(1).filter_map(|rest| rest.split_once(']')) {
-                directives.apply(directive.0);
+            for (words, _) in text.split("[mock:").skip(1).filter_map(|rest| rest.split_once(']')) {
+                let (directive, times) = parse_directive(words)?;
+                match times {
+                    None => directives.apply(directive),
+                    Some(times) => directives.limited.push(Limited {
+                        directive,
+                        times,
+                        text: BodyDigest::of(format!("{words}\n{text}")).to_string(),
+                    }),
+                }
             }
         }
-        directives
+        Ok(directives)
     }
 
-    fn apply(&mut self, directive: &str) {
-        match directive
-            .split_once('=')
-            .map_or((directive, None), |(name, value)| (name, Some(value)))
-        {
-            ("stuck", None) => self.stuck = true,
-            ("skip", None) => self.skip = true,
-            ("degraded", None) => self.degraded = true,
-            ("usage-unreadable", None) => self.usage_unreadable = true,
-            ("harvest-unavailable", None) => self.harvest_unavailable = true,
-            ("outage", None) => {
-                self.outages.get_or_insert(1);
-            }
-            ("outage", Some(value)) => self.outages = self.outages.or_else(|| value.parse().ok()),
-            ("cost", Some(value)) => self.cost = self.cost.or_else(|| amount(value)),
-            ("fail", None) => {
-                self.fail.get_or_insert(ErrorCode::GenerationFailed);
-            }
-            ("fail", Some(value)) if is_code(value) => {
-                self.fail.get_or_insert(ErrorCode::from(value));
-            }
-            ("refuse", Some(value)) if is_code(value) => {
-                self.refuse.get_or_insert(ErrorCode::from(value));
-            }
-            ("seconds", Some(value)) => self.duration = self.duration.or_else(|| seconds(value)),
-            _ => {}
+    fn apply(&mut self, directive: Directive) {
+        match directive {
+            Directive::Fail(code) => drop(self.fail.get_or_insert(code)),
+            Directive::Refuse(refusal) => drop(self.refuse.get_or_insert(refusal)),
+            Directive::Seconds(duration) => drop(self.duration.get_or_insert(duration)),
+            Directive::Cost(cost) => drop(self.cost.get_or_insert(cost)),
+            Directive::Outage(reads) => drop(self.outages.get_or_insert(reads)),
+            Directive::Stuck => self.stuck = true,
+            Directive::Skip => self.skip = true,
+            Directive::Degraded => self.degraded = true,
+            Directive::UsageUnreadable => self.usage_unreadable = true,
+            Directive::HarvestUnavailable => self.harvest_unavailable = true,
         }
     }
 }
 
-fn is_code(text: &str) -> bool {
+impl State {
+    /// Returns the directives that apply to a request: of those with `times`, the ones that were not
+    /// applied so often yet.
+    pub(crate) fn applicable(
+        &self,
+        workspace: &str,
+        operation: &str,
+        directives: &Directives,
+    ) -> Directives {
+        let mut applicable = directives.clone();
+        for limited in std::mem::take(&mut applicable.limited) {
+            let counts = &self.directive_counts.0;
+            let applied = counts.get(&count_key(workspace, operation, &limited)).copied();
+            if applied.unwrap_or_default() < limited.times {
+                applicable.apply(limited.directive);
+            }
+        }
+        applicable
+    }
+
+    /// Counts a request to which directives were applied.
+    pub(crate) fn count_directives(
+        &mut self,
+        workspace: &str,
+        operation: &str,
+        directives: &Directives,
+    ) {
+        for limited in &directives.limited {
+            let count = self.directive_counts.0.entry(count_key(workspace, operation, limited));
+            let count = count.or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+}
+
+fn count_key(workspace: &str, operation: &str, limited: &Limited) -> String {
+    format!("{workspace} {operation} {}", limited.text)
+}
+
+/// Parses what is between `[mock:` and `]`, such as `refuse=rate_limited,times=2`.
+fn parse_directive(words: &str) -> Result<(Directive, Option<u64>), String> {
+    let shown: String = words.chars().take(MAX_SHOWN_CHARS).collect();
+    let invalid = |problem: &str| format!("invalid directive `[mock:{shown}]`: {problem}");
+    let mut parts = words.split(',');
+    let first = parts.next().unwrap_or_default();
+    let (name, value) = match first.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (first, None),
+    };
+    let (mut times, mut status) = (None, None);
+    for part in parts {
+        match part.split_once('=') {
+            Some(("times", text)) => {
+                let number = text.parse().ok().filter(|times| *times > 0);
+                times = Some(number.ok_or_else(|| invalid("`times` must be a number from 1"))?);
+            }
+            Some(("status", text)) if name == "refuse" => {
+                let number = text.parse().ok().filter(|status| (400..600).contains(status));
+                status = Some(number.ok_or_else(|| invalid("`status` must be from 400 to 599"))?);
+            }
+            _ if name == "refuse" => return Err(invalid("expected `times=N` or `status=N`")),
+            _ => return Err(invalid("expected `times=N`")),
+        }
+    }
+    let expected = |what: &str| invalid(&format!("expected {what}"));
+    let directive = match (name, value) {
+        ("stuck", None) => Directive::Stuck,
+        ("skip", None) => Directive::Skip,
+        ("degraded", None) => Directive::Degraded,
+        ("usage-unreadable", None) => Directive::UsageUnreadable,
+        ("harvest-unavailable", None) => Directive::HarvestUnavailable,
+        ("outage", None) => Directive::Outage(1),
+        ("outage", Some(value)) => {
+            Directive::Outage(value.parse().map_err(|_| expected("a number of reads"))?)
+        }
+        ("cost", Some(value)) => {
+            Directive::Cost(amount(value).ok_or_else(|| expected("dollars, such as cost=0.50"))?)
+        }
+        ("seconds", Some(value)) => {
+            Directive::Seconds(seconds(value).ok_or_else(|| expected("decimal seconds"))?)
+        }
+        ("fail", None) => Directive::Fail(ErrorCode::GenerationFailed),
+        ("fail", Some(value)) => Directive::Fail(code(value).map_err(|it| invalid(&it))?),
+        ("refuse", Some(value)) => {
+            let code = code(value).map_err(|it| invalid(&it))?;
+            Directive::Refuse(Refusal { code, status })
+        }
+        ("refuse" | "cost" | "seconds", None) => return Err(expected(&format!("`{name}=VALUE`"))),
+        (name, Some(_)) if NAMES.contains(&name) => return Err(expected("no value")),
+        (name, _) => {
+            let nearest = nearest(name, NAMES);
+            return Err(invalid(&format!("did you mean `[mock:{nearest}]`?")));
+        }
+    };
+    Ok((directive, times))
+}
+
+/// Returns the candidate with the smallest distance to a name.
+fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> &'c str {
+    let name: String = name.chars().take(MAX_SHOWN_CHARS).collect();
+    let candidates = candidates.into_iter();
+    candidates.min_by_key(|known| strsim::levenshtein(&name, known)).unwrap_or_default()
+}
+
+/// Parses an error code that the mock knows, or one that a later service might have.
+fn code(text: &str) -> Result<ErrorCode, String> {
     let is_token = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    !text.is_empty() && text.bytes().all(is_token)
+    match ErrorCode::from(text) {
+        ErrorCode::Other(code) if code.starts_with(FUTURE_CODE) && code.bytes().all(is_token) => {
+            Ok(ErrorCode::Other(code))
+        }
+        ErrorCode::Other(_) => {
+            let nearest = nearest(text, ErrorCode::KNOWN.iter().map(ErrorCode::as_str));
+            Err(format!(
+                "unknown code: did you mean `{nearest}`? (codes that begin with `{FUTURE_CODE}` are accepted)"
+            ))
+        }
+        known => Ok(known),
+    }
 }
 
 /// Parses a non-negative amount in dollars.
@@ -102,81 +278,84 @@ fn seconds(text: &str) -> Option<Duration> {
 mod tests {
     use super::*;
 
-    /// Every directive, with a value if it takes one.
-    const ALL: [&str; 12] = [
-        "fail",
-        "fail=CODE",
-        "refuse=CODE",
-        "seconds=N",
-        "stuck",
-        "skip",
-        "degraded",
-        "cost=USD",
-        "usage-unreadable",
-        "harvest-unavailable",
-        "outage",
-        "outage=N",
-    ];
+    fn parse(text: &str) -> Directives {
+        Directives::parse([text]).unwrap()
+    }
 
     #[test]
     fn every_directive_is_documented() {
         let page = include_str!("../../CONTROL.md");
-        for directive in ALL {
-            let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
-            let example = match value {
-                "" => format!("[mock:{name}]"),
-                "CODE" => format!("[mock:{name}=stripe_error]"),
-                _ => format!("[mock:{name}=2]"),
-            };
-            assert_ne!(Directives::parse([example.as_str()]), Directives::default(), "{example}");
+        for directive in [
+            "fail",
+            "fail=CODE",
+            "refuse=CODE",
+            "refuse=CODE,status=N",
+            "seconds=N",
+            "stuck",
+            "skip",
+            "degraded",
+            "cost=USD",
+            "usage-unreadable",
+            "harvest-unavailable",
+            "outage",
+            "outage=N",
+        ] {
+            let example =
+                directive.replace("CODE", "stripe_error").replace("status=N", "status=409");
+            let example = example.replace("=N", "=2").replace("=USD", "=2");
+            assert_ne!(parse(&format!("[mock:{example}]")), Directives::default(), "{example}");
             let heading = page.lines().any(|line| {
                 line.starts_with("### ") && line.contains(&format!("`[mock:{directive}]`"))
             });
             assert!(heading, "no section about {directive}");
+            assert!(NAMES.contains(&directive.split('=').next().unwrap()), "{directive}");
         }
+        assert!(page.contains(",times=2]"));
     }
 
     #[test]
     fn the_first_of_repeated_directives_counts() {
-        let directives =
-            Directives::parse(["[mock:seconds=0][mock:seconds=9][mock:fail=a][mock:fail=b]"]);
+        let directives = parse(
+            "[mock:seconds=0][mock:seconds=9][mock:fail=x_a][mock:fail=stripe_error][Mock:skip] [mock:",
+        );
         assert_eq!(directives.duration, Some(Duration::ZERO));
-        assert_eq!(directives.fail, Some(ErrorCode::Other("a".into())));
+        assert_eq!(directives.fail, Some(ErrorCode::Other("x_a".into())));
+        assert!(!directives.skip);
+        let long = parse(&format!("[mock:seconds={}]", "9".repeat(400)));
+        assert_eq!(long.duration, Some(Duration::from_secs(1_000_000_000)));
     }
 
     #[test]
-    fn invalid_directives_are_ignored() {
-        for text in [
-            "",
-            "mock:fail",
-            "[mock:fail",
-            "[mock:",
-            "[mock:]",
-            "[mock:refuse]",
-            "[mock:refuse=A B]",
-            "[mock:seconds]",
-            "[mock:seconds=]",
-            "[mock:seconds=-1]",
-            "[mock:seconds=1e3]",
-            "[mock:seconds=.5]",
-            "[mock:seconds=1.2.3]",
-            "[mock:seconds=inf]",
-            "[mock:stuck=1]",
-            "[mock:skip=1]",
-            "[mock:cost]",
-            "[mock:cost=-1]",
-            "[mock:cost=much]",
-            "[mock:cost=0.0000001]",
-            "[mock:outage=some]",
-            "[mock:outage=-1]",
-            "[Mock:fail]",
+    fn an_invalid_directive_is_an_error_that_says_what_is_expected() {
+        for (text, expected) in [
+            ("[mock:]", "did you mean"),
+            ("[mock:fale]", "did you mean `[mock:fail]`?"),
+            ("[mock:refuse]", "`refuse=VALUE`"),
+            ("[mock:refuse=A B]", "unknown code"),
+            ("[mock:refuse=rate_limit]", "did you mean `rate_limited`?"),
+            ("[mock:fail=x_A]", "unknown code"),
+            ("[mock:refuse=rate_limited,status=200]", "from 400 to 599"),
+            ("[mock:refuse=rate_limited,times=0]", "from 1"),
+            ("[mock:refuse=rate_limited,for=2]", "`times=N` or `status=N`"),
+            ("[mock:fail,status=400]", "expected `times=N`"),
+            ("[mock:seconds]", "`seconds=VALUE`"),
+            ("[mock:seconds=]", "decimal seconds"),
+            ("[mock:seconds=-1]", "decimal seconds"),
+            ("[mock:seconds=1e3]", "decimal seconds"),
+            ("[mock:seconds=.5]", "decimal seconds"),
+            ("[mock:seconds=1.2.3]", "decimal seconds"),
+            ("[mock:seconds=inf]", "decimal seconds"),
+            ("[mock:stuck=1]", "no value"),
+            ("[mock:skip=1]", "no value"),
+            ("[mock:cost]", "`cost=VALUE`"),
+            ("[mock:cost=-1]", "dollars"),
+            ("[mock:cost=much]", "dollars"),
+            ("[mock:cost=0.0000001]", "dollars"),
+            ("[mock:outage=some]", "a number of reads"),
+            ("[mock:outage=-1]", "a number of reads"),
         ] {
-            assert_eq!(Directives::parse([text]), Directives::default(), "{text}");
+            let error = Directives::parse([text]).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
         }
-        let long = format!("[mock:seconds={}]", "9".repeat(400));
-        assert_eq!(
-            Directives::parse([long.as_str()]).duration,
-            Some(Duration::from_secs(1_000_000_000))
-        );
     }
 }

@@ -29,7 +29,7 @@ impl FaultTarget {
         }
     }
 
-    fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         let media = [Self::Artifact, Self::Checkout];
         let target = media.into_iter().find(|it| it.name() == name);
         target.or_else(|| Operation::from_name(name).map(Self::Operation))
@@ -71,6 +71,16 @@ pub struct Fault {
     /// without an operation applies to all operations that can respond with the code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<ErrorCode>,
+    /// The workspace whose requests, files and checkout pages the rule applies to. The default is
+    /// any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// The id of the key whose requests the rule applies to. The default is any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// A text that the body of the request must contain.
+    #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
+    pub body_text: Option<String>,
     /// The number of times that the rule applies. The default is once, or unlimited if there is a
     /// probability.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,6 +108,9 @@ struct FaultInput {
     operation: Option<String>,
     kind: FaultKind,
     code: Option<ErrorCode>,
+    workspace: Option<String>,
+    key: Option<String>,
+    r#match: Option<String>,
     times: Option<u64>,
     probability: Option<f64>,
     retry_after_seconds: Option<u64>,
@@ -148,6 +161,9 @@ impl TryFrom<FaultInput> for Fault {
             target,
             kind: input.kind,
             code: input.code,
+            workspace: input.workspace,
+            key: input.key,
+            body_text: input.r#match,
             times: input.times,
             probability: input.probability,
             retry_after_seconds: input.retry_after_seconds,
@@ -215,48 +231,79 @@ impl FaultKind {
     }
 }
 
+/// A rule with its id and what is left of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct FaultRule {
+    pub(crate) id: String,
+    #[serde(flatten)]
+    pub(crate) fault: Fault,
+    /// The number of times that the rule still applies; `None` without limit.
+    pub(crate) remaining: Option<u64>,
+    /// The number of requests that the rule was applied to.
+    pub(crate) hits: u64,
+}
+
+/// What rules compare of a request, beside its host and operation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FaultScope<'r> {
+    pub(crate) workspace: Option<&'r str>,
+    pub(crate) key: Option<&'r str>,
+    pub(crate) body: &'r [u8],
+}
+
 /// The active rules, in the order in which they were added.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct FaultRules(Vec<Fault>);
+pub(crate) struct FaultRules(Vec<FaultRule>);
 
 impl FaultRules {
-    pub(crate) fn add(&mut self, fault: Fault) -> Result<(), ControlError> {
+    /// Adds a rule with an id that no rule has.
+    pub(crate) fn add(&mut self, id: String, fault: Fault) -> Result<(), ControlError> {
         fault.check()?;
-        self.0.push(fault);
+        let once = fault.probability.is_none().then_some(1);
+        self.0.push(FaultRule { id, remaining: fault.times.or(once), hits: 0, fault });
         Ok(())
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
+    /// Removes the rule with an id. Returns `false` if there is none.
+    pub(crate) fn remove(&mut self, id: &str) -> bool {
+        let before = self.0.len();
+        self.0.retain(|rule| rule.id != id);
+        self.0.len() < before
     }
 
-    pub(crate) fn all(&self) -> &[Fault] {
+    /// Removes the rules of a workspace, or all.
+    pub(crate) fn clear(&mut self, workspace: Option<&str>) {
+        self.0.retain(|rule| {
+            workspace.is_some_and(|workspace| rule.fault.workspace.as_deref() != Some(workspace))
+        });
+    }
+
+    pub(crate) fn all(&self) -> &[FaultRule] {
         &self.0
     }
 
-    /// Returns the fault to apply to a request, and counts the use of its rule.
+    /// Returns the fault to apply to a request with the id of its rule, and counts the use of it.
     pub(crate) fn next_fault(
         &mut self,
         host: Host,
         target: Option<FaultTarget>,
+        scope: FaultScope<'_>,
         rng: &mut Rng,
-    ) -> Option<Fault> {
-        let index = self.0.iter().position(|rule| {
-            rule.matches(host, target)
-                && rule.probability.is_none_or(|probability| rng.fraction() < probability)
+    ) -> Option<(String, Fault)> {
+        let index = self.0.iter().position(|FaultRule { fault, .. }| {
+            fault.matches(host, target)
+                && fault.is_in_scope(scope)
+                && fault.probability.is_none_or(|probability| rng.fraction() < probability)
         })?;
         let rule = self.0.get_mut(index)?;
-        let fault = rule.clone();
-        rule.times = match (rule.times, rule.probability) {
-            (Some(times), _) => Some(times.saturating_sub(1)),
-            (None, Some(_)) => None,
-            (None, None) => Some(0),
-        };
-        if rule.times == Some(0) {
+        rule.hits = rule.hits.saturating_add(1);
+        rule.remaining = rule.remaining.map(|remaining| remaining.saturating_sub(1));
+        let applied = (rule.id.clone(), rule.fault.clone());
+        if rule.remaining == Some(0) {
             self.0.remove(index);
         }
-        Some(fault)
+        Some(applied)
     }
 }
 
@@ -269,6 +316,9 @@ impl Fault {
             target: None,
             kind,
             code: None,
+            workspace: None,
+            key: None,
+            body_text: None,
             times: None,
             probability: None,
             retry_after_seconds: None,
@@ -293,6 +343,13 @@ impl Fault {
     #[must_use]
     pub fn artifact(mut self) -> Self {
         self.target = Some(FaultTarget::Artifact);
+        self
+    }
+
+    /// Restricts the rule to a workspace.
+    #[must_use]
+    pub fn workspace(mut self, workspace: impl Into<String>) -> Self {
+        self.workspace = Some(workspace.into());
         self
     }
 
@@ -394,6 +451,18 @@ impl Fault {
         known.filter(|code| possible.contains(code)).cloned().collect()
     }
 
+    fn is_in_scope(&self, scope: FaultScope<'_>) -> bool {
+        let is = |expected: &Option<String>, actual: Option<&str>| {
+            expected.is_none() || expected.as_deref() == actual
+        };
+        let contains = |text: &String| {
+            text.is_empty() || scope.body.windows(text.len()).any(|part| part == text.as_bytes())
+        };
+        is(&self.workspace, scope.workspace)
+            && is(&self.key, scope.key)
+            && self.body_text.as_ref().is_none_or(contains)
+    }
+
     fn matches(&self, host: Host, target: Option<FaultTarget>) -> bool {
         if self.kind.is_download_fault() && target != Some(FaultTarget::Artifact) {
             return false;
@@ -423,12 +492,11 @@ mod tests {
     #[test]
     fn a_probability_applies_to_a_share_of_requests() {
         let (mut faults, mut rng) = (FaultRules::default(), Rng::new(7));
-        faults.add(fault(r#"{"kind": "garbage", "probability": 0.25}"#)).unwrap();
-        let hits = (0..4000)
-            .filter(|_| {
-                faults.next_fault(Host::Media, Some(FaultTarget::Artifact), &mut rng).is_some()
-            })
-            .count();
+        let rule = fault(r#"{"kind": "garbage", "probability": 0.25}"#);
+        faults.add("flt_1".to_owned(), rule).unwrap();
+        let target = Some(FaultTarget::Artifact);
+        let mut next = || faults.next_fault(Host::Media, target, FaultScope::default(), &mut rng);
+        let hits = (0..4000).filter(|_| next().is_some()).count();
         assert!((850..1150).contains(&hits), "{hits}");
         assert_eq!(faults.all().len(), 1);
     }

@@ -41,6 +41,8 @@ impl IdempotencyKey {
 pub(crate) enum StoredReceipt {
     /// The receipt of a job, which can be made from the job.
     Job(Arc<str>),
+    /// A top-up, which is shown as it is now.
+    TopUp(Arc<str>),
     /// A receipt with placeholders for base URLs (see `url_placeholders`).
     Text(JsonText),
 }
@@ -119,10 +121,11 @@ impl State {
         let mut receipts = expiring.receipts().chain(lasting.receipts());
         let unknown = receipts.find_map(|receipt| match receipt {
             StoredReceipt::Job(id) if self.jobs.number(id).is_none() => Some(id),
+            StoredReceipt::TopUp(id) if self.top_ups.get(id).is_none() => Some(id),
             _ => None,
         });
         match unknown {
-            Some(id) => Err(format!("an idempotency key refers to the unknown job {id:?}")),
+            Some(id) => Err(format!("an idempotency key refers to the unknown {id:?}")),
             None => Ok(()),
         }
     }

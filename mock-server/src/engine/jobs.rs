@@ -14,6 +14,7 @@ use svc_sdk::types::Usd;
 pub(crate) use self::index::JobFilter;
 use self::index::JobIndex;
 pub(crate) use self::metadata::Metadata;
+use super::keys::Source;
 use super::serde_list::serialize_as_list;
 use super::shared_list::SharedList;
 use super::timeline::Timeline;
@@ -68,6 +69,9 @@ pub(crate) struct Job {
     pub(crate) updated_at: Time,
     #[serde(rename = "course")]
     pub(crate) timeline: Timeline,
+    /// What submitted the job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) source: Option<Source>,
     /// The error that the job will end with, if it is going to fail.
     #[serde(rename = "fails_with", default, skip_serializing_if = "Option::is_none")]
     pub(crate) planned_error: Option<ErrorCode>,
@@ -233,9 +237,13 @@ impl Jobs {
     }
 
     /// Returns the jobs from a number on, with their numbers, oldest first.
-    #[cfg(feature = "frontend")]
     pub(crate) fn numbered_from(&self, number: usize) -> impl Iterator<Item = (usize, &Job)> {
         self.jobs.numbered_from(number)
+    }
+
+    /// Returns the number that the next job gets.
+    pub(crate) fn next_number(&self) -> usize {
+        self.jobs.next_number()
     }
 
     /// Returns the positions that the jobs with these numbers have in a snapshot.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use svc_sdk::contract::{Plan, Scope};
+use svc_sdk::contract::{Operation, Plan, Scope};
 
 use super::{Host, Time};
 
@@ -81,6 +81,35 @@ pub(crate) struct ApiKey {
     pub(crate) scopes: Arc<[Scope]>,
     pub(crate) revoked: bool,
     pub(crate) last_used_at: Option<Time>,
+}
+
+/// The key and the operation by which a job or run was created.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Source {
+    /// The id of the key.
+    pub(crate) key: Arc<str>,
+    pub(crate) operation: OperationName,
+}
+
+/// An operation, which a snapshot names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "&'static str", try_from = "String")]
+pub(crate) struct OperationName(pub(crate) Operation);
+
+impl From<OperationName> for &'static str {
+    fn from(name: OperationName) -> Self {
+        name.0.name()
+    }
+}
+
+impl TryFrom<String> for OperationName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let operation = Operation::from_name(&name).map(Self);
+        operation.ok_or_else(|| format!("unknown operation {name:?}"))
+    }
 }
 
 /// All keys, by secret.

@@ -15,9 +15,7 @@ use svc_sdk::types::Usd;
 
 use self::carried_forward::CarriedForward;
 use self::entries::Entries;
-#[cfg(feature = "frontend")]
-pub(crate) use self::view::ControlLedger;
-pub(crate) use self::view::{ControlEntry, LedgerView};
+pub(crate) use self::view::{ControlEntry, ControlLedger, EntryQuery, LedgerView};
 use super::Time;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -213,37 +211,22 @@ impl Ledger {
         (name, account)
     }
 
-    /// Returns `true` if the workspace, or its organization, has an entry with the sequence number.
-    pub(crate) fn has(&self, workspace: &str, seq: usize) -> bool {
-        let accounts = self.accounts_of(workspace);
-        let mut accounts = accounts.into_iter().flatten();
-        accounts.any(|account| account.entries.contains(&seq))
+    /// Returns `true` if the account has an entry with the sequence number.
+    pub(crate) fn has(&self, account: &str, seq: usize) -> bool {
+        self.account(account).is_some_and(|account| account.entries.contains(&seq))
     }
 
-    /// Returns the entries of a workspace with their sequence numbers, newest first, from before
-    /// the sequence number. Those of the wallet of its organization are included.
+    /// Returns the entries of an account with their sequence numbers, newest first, from before the
+    /// sequence number. Those of the wallet of an organization are in an account of its own.
     pub(crate) fn newest_first(
         &self,
-        workspace: &str,
+        account: &str,
         before: Option<usize>,
     ) -> impl Iterator<Item = (usize, &LedgerEntry)> {
         let before = before.unwrap_or(usize::MAX);
-        let [mut own, mut organization] = self.accounts_of(workspace).map(|account| {
-            let account = account.into_iter();
-            account
-                .flat_map(move |account| account.entries.range(..before).rev().copied())
-                .peekable()
-        });
-        let newest = std::iter::from_fn(move || match own.peek() >= organization.peek() {
-            true => own.next(),
-            false => organization.next(),
-        });
-        newest.filter_map(|seq| Some((seq, self.entries.get(seq)?)))
-    }
-
-    /// Returns the account of a workspace and that of the wallet of its organization.
-    fn accounts_of(&self, workspace: &str) -> [Option<&Account>; 2] {
-        [self.account(workspace), self.account(&organization_account(workspace))]
+        let account = self.account(account).into_iter();
+        let seqs = account.flat_map(move |account| account.entries.range(..before).rev().copied());
+        seqs.filter_map(|seq| Some((seq, self.entries.get(seq)?)))
     }
 
     /// Returns the entries of all workspaces from a sequence number on, oldest first.
@@ -384,29 +367,6 @@ mod tests {
         assert!(ledger.can_set_available("ws_a", usd("7")));
         assert!(!ledger.can_set_available("ws_a", largest));
         assert!(ledger.can_set_available("ws_b", largest));
-    }
-
-    #[test]
-    fn entries_of_the_organization_are_listed_in_order() {
-        let mut ledger = Ledger::default();
-        let organization = organization_account("ws_a");
-        assert_eq!(account_owner(&organization), ("ws_a", true));
-        assert_eq!(account_owner("ws_a"), ("ws_a", false));
-        for account in ["ws_a", &organization] {
-            ledger.open(account, usd("10"));
-        }
-        for (number, account) in ["ws_a", &organization, &organization, "ws_a"].iter().enumerate() {
-            let (kind, subject) = (EntryKind::Reservation, Subject::Run("run_1".into()));
-            let id = format!("ent_{number}");
-            ledger.book(account, id, kind, usd("1"), subject, Time::default()).unwrap();
-        }
-        let numbers = |before| {
-            let entries = ledger.newest_first("ws_a", before);
-            entries.map(|(seq, _)| seq).collect::<Vec<_>>()
-        };
-        assert_eq!(numbers(None), [3, 2, 1, 0]);
-        assert_eq!(numbers(Some(2)), [1, 0]);
-        assert!(ledger.has("ws_a", 1) && !ledger.has("ws_b", 1));
     }
 
     #[test]

@@ -21,7 +21,6 @@ pub(crate) mod keys;
 pub(crate) mod ledger;
 pub(crate) mod models;
 pub(crate) mod output_schema;
-#[cfg(feature = "frontend")]
 pub(crate) mod page;
 mod plans;
 pub(crate) mod profiles;
@@ -62,4 +61,4 @@ pub(crate) use timeline::Timeline;
 #[cfg(feature = "webhook-sender")]
 pub(crate) use webhooks::MAX_RESPONSE_BYTES;
 pub use webhooks::{Delivery, DeliveryId, DeliveryOutcome};
-pub use workspaces::{OrganizationWallet, WorkspaceUpdate};
+pub use workspaces::{CreatedWorkspace, NewWorkspace, OrganizationWallet, WorkspaceUpdate};

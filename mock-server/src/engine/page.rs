@@ -1,17 +1,8 @@
-//! Pages of the lists of the control API, and lists that are written while they are made.
+//! Lists that are written while they are made.
 
 use std::cell::Cell;
 
 use serde::{Serialize, Serializer};
-
-/// A page of a list, oldest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Page {
-    /// The maximum number of items.
-    pub(crate) limit: usize,
-    /// The number of the first item.
-    pub(crate) start: usize,
-}
 
 /// The items of an iterator as a list. It can be serialized once.
 pub(crate) struct Items<I>(Cell<Option<I>>);

@@ -32,6 +32,9 @@ pub(crate) struct LoggedRequest {
     /// The id of the presented key, also if it is revoked or not valid for the host.
     #[serde(default)]
     pub(crate) key: Option<Arc<str>>,
+    /// The workspace of that key.
+    #[serde(default)]
+    pub(crate) workspace: Option<Arc<str>>,
     pub(crate) request_id: String,
     /// The status of the response; `None` if none was sent.
     pub(crate) status: Option<u16>,
@@ -39,6 +42,9 @@ pub(crate) struct LoggedRequest {
     #[serde(default)]
     pub(crate) code: Option<String>,
     pub(crate) fault: Option<FaultKind>,
+    /// The id of the rule that the fault comes from.
+    #[serde(default)]
+    pub(crate) fault_id: Option<String>,
 }
 
 impl LoggedRequest {
@@ -55,11 +61,13 @@ impl LoggedRequest {
             "operation": self.operation,
             "headers": headers,
             "key": self.key,
+            "workspace": self.workspace,
             "request_id": self.request_id,
             "status": self.status,
             "code": self.code,
             "idempotency_key": key.map(|(_, value)| value),
             "fault": self.fault,
+            "fault_id": self.fault_id,
         })
     }
 }
@@ -100,28 +108,30 @@ impl RequestLog {
     }
 
     /// Returns the sequence number of the last request.
-    #[cfg(feature = "frontend")]
     pub(crate) fn last_seq(&self) -> u64 {
         self.last_seq
     }
 
     /// Returns the request with the sequence number, if it is still stored.
-    #[cfg(feature = "frontend")]
     pub(crate) fn get(&self, seq: u64) -> Option<&LoggedRequest> {
         let index = self.entries.binary_search_by_key(&seq, |entry| entry.seq);
         self.entries.get(index.ok()?).map(|entry| &**entry)
     }
 
     /// Returns the stored requests, oldest first.
-    #[cfg(feature = "dashboard")]
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &LoggedRequest> {
         self.entries.iter().map(|entry| &**entry)
     }
 
     /// Returns the requests after the sequence number, oldest first.
     pub(crate) fn since(&self, seq: u64) -> Vec<Value> {
+        self.after(seq).map(LoggedRequest::view).collect()
+    }
+
+    /// Returns the requests after the sequence number, oldest first.
+    pub(crate) fn after(&self, seq: u64) -> impl Iterator<Item = &LoggedRequest> {
         let start = self.entries.partition_point(|entry| entry.seq <= seq);
-        self.entries.range(start..).map(|entry| entry.view()).collect()
+        self.entries.range(start..).map(|entry| &**entry)
     }
 }
 
@@ -176,10 +186,12 @@ mod tests {
             operation: Some("video_generate".to_owned()),
             headers: vec![("idempotency-key".to_owned(), "order-1".to_owned())],
             key: Some("key_open_demo".into()),
+            workspace: Some("ws_demo".into()),
             request_id: "req_1".to_owned(),
             status: Some(202),
             code: None,
             fault: None,
+            fault_id: None,
         }
     }
 

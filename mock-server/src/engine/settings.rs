@@ -29,6 +29,8 @@ pub struct Settings {
     pub plan_limits: PlanLimits,
     /// The treatment of idempotency keys of operations that do not document them.
     pub undocumented_keys: UndocumentedKeys,
+    /// Whether Actions run by their schedules from the start.
+    pub schedules: bool,
     /// The service time after their end for which jobs, runs and what belongs to them are kept, of
     /// at least a day; `None` for ever.
     pub retain: Option<Duration>,
@@ -45,6 +47,7 @@ impl Default for Settings {
             read_multiple: READS_PER_WRITE,
             plan_limits: PlanLimits::default(),
             undocumented_keys: UndocumentedKeys::default(),
+            schedules: false,
             retain: None,
         }
     }

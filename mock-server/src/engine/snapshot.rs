@@ -1,6 +1,5 @@
 //! Snapshots: the complete state as one JSON document.
 
-#[cfg(feature = "frontend")]
 use std::io;
 
 use serde::{Deserialize, Serialize};
@@ -16,8 +15,31 @@ const VERSION: u32 = 3;
 #[serde(deny_unknown_fields)]
 struct SnapshotDocument {
     version: Version,
+    #[serde(default)]
+    clock: Option<ClockSetting>,
     state: State,
 }
+
+/// How the clock of the mock runs whose state a document is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClockSetting {
+    pub(crate) mode: ClockModeName,
+    /// The speed of a real clock.
+    #[serde(default)]
+    pub(crate) speed: Option<f64>,
+}
+
+/// The name of a mode of the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ClockModeName {
+    Manual,
+    Real,
+}
+
+/// A state, and how its clock ran if the document says so.
+pub(crate) type ReadState = (State, Option<ClockSetting>);
 
 /// The version of a document, which must be the current one.
 #[derive(Deserialize)]
@@ -42,6 +64,8 @@ impl TryFrom<u64> for Version {
 #[derive(Debug, Serialize)]
 pub(crate) struct Snapshot {
     version: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) clock: Option<ClockSetting>,
     pub(crate) state: State,
 }
 
@@ -65,7 +89,7 @@ impl Snapshot {
         let runs = state.runs.positions(runs);
         let mut copy = state.without_indexes();
         copy.timers = state.timers.renumbered(&jobs, &runs);
-        Self { version: VERSION, state: copy }
+        Self { version: VERSION, clock: None, state: copy }
     }
 
     pub(crate) fn to_value(&self) -> Value {
@@ -74,7 +98,7 @@ impl Snapshot {
 }
 
 /// Reads and checks the state of a document.
-pub(crate) fn from_value(document: Value) -> Result<State, RestoreError> {
+pub(crate) fn from_value(document: Value) -> Result<ReadState, RestoreError> {
     // The fields of the state may differ between versions, so the version is checked first.
     let version = document.get("version").cloned().unwrap_or_default();
     let version = serde_json::from_value(version);
@@ -83,15 +107,15 @@ pub(crate) fn from_value(document: Value) -> Result<State, RestoreError> {
 }
 
 /// Reads and checks the state of a document, item by item.
-#[cfg(feature = "frontend")]
-pub(crate) fn read(reader: impl io::Read) -> Result<State, RestoreError> {
+pub(crate) fn read(reader: impl io::Read) -> Result<ReadState, RestoreError> {
     checked(serde_json::from_reader(reader))
 }
 
-fn checked(document: Result<SnapshotDocument, serde_json::Error>) -> Result<State, RestoreError> {
+fn checked(
+    document: Result<SnapshotDocument, serde_json::Error>,
+) -> Result<ReadState, RestoreError> {
     let document = document.map_err(|error| RestoreError(error.to_string()))?;
-    let SnapshotDocument { version: Version, mut state } = document;
+    let SnapshotDocument { version: Version, clock, state } = document;
     state.check().map_err(RestoreError)?;
-    state.schedule_actions();
-    Ok(state)
+    Ok((state, clock))
 }

@@ -50,8 +50,9 @@ pub(crate) struct TopUps {
     by_token: BTreeMap<String, String>,
     /// The pending top-ups in the order in which they expire.
     expiring: BTreeSet<(Time, String)>,
-    /// The top-ups in the order in which they were created.
-    by_age: BTreeSet<(Time, String)>,
+    /// The top-ups in the order in which they were created, with their times and numbers.
+    by_age: BTreeMap<(Time, u64), String>,
+    count: u64,
 }
 
 impl TopUps {
@@ -60,7 +61,8 @@ impl TopUps {
         if top_up.status == TopUpStatus::Pending {
             self.expiring.insert(expiry(&top_up));
         }
-        self.by_age.insert((top_up.created_at, top_up.id.clone()));
+        self.by_age.insert((top_up.created_at, self.count), top_up.id.clone());
+        self.count += 1;
         self.by_id.insert(top_up.id.clone(), top_up);
     }
 
@@ -97,22 +99,20 @@ impl TopUps {
 
     /// Removes the top-ups that were created up to a time and are settled.
     pub(crate) fn remove_settled_until(&mut self, until: Time) {
-        while let Some((created_at, id)) = self.by_age.first().filter(|(at, _)| *at <= until) {
-            let is_pending =
-                self.get(id).is_some_and(|top_up| top_up.status == TopUpStatus::Pending);
-            if is_pending {
+        while let Some(oldest) = self.by_age.first_entry().filter(|it| it.key().0 <= until) {
+            let top_up = self.by_id.get(oldest.get());
+            if top_up.is_some_and(|top_up| top_up.status == TopUpStatus::Pending) {
                 return;
             }
-            let key = (*created_at, id.clone());
-            if let Some(top_up) = self.by_id.remove(id) {
+            if let Some(top_up) = self.by_id.remove(&oldest.remove()) {
                 self.by_token.remove(&top_up.token);
             }
-            self.by_age.remove(&key);
         }
     }
 
+    /// Returns all top-ups, oldest first.
     pub(crate) fn all(&self) -> impl Iterator<Item = &TopUp> {
-        self.by_id.values()
+        self.by_age.values().filter_map(|id| self.get(id))
     }
 }
 

@@ -61,6 +61,39 @@ pub struct WorkspaceUpdate {
     pub team: Option<bool>,
 }
 
+/// The properties of a workspace to create.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewWorkspace {
+    /// The id. The default is a new one.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// The plan. The default is the plan of the mock.
+    #[serde(default)]
+    pub plan: Option<Plan>,
+    /// The available balance. The default is that of the mock.
+    #[serde(default, deserialize_with = "amount")]
+    pub balance_usd: Option<Usd>,
+    /// Whether the workspace belongs to a team.
+    #[serde(default)]
+    pub team: Option<bool>,
+}
+
+/// A new workspace, with what a test needs to use it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CreatedWorkspace {
+    /// The id.
+    pub id: String,
+    /// A key of the open surface.
+    pub open_api_key: String,
+    /// A key of the developer surface with all scopes.
+    pub developer_api_key: String,
+    /// The secret that signs webhooks.
+    pub webhook_secret: String,
+    /// The environment variables that configure clients to use the workspace.
+    pub env: BTreeMap<String, String>,
+}
+
 /// Deserializes an amount of dollars: a number or a decimal string.
 fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Usd>, D::Error> {
     let text = match Value::deserialize(deserializer)? {

@@ -12,6 +12,7 @@ mod h264;
 mod image;
 mod mp4;
 mod music;
+mod padded;
 mod palette;
 mod range;
 mod rendered;
@@ -20,21 +21,21 @@ mod size;
 mod spec;
 mod video;
 
-#[cfg(feature = "frontend")]
-pub(crate) use rendered::is_rendered;
-pub(crate) use rendered::rendered;
-pub use serve::serve;
+pub(crate) use padded::PaddedType;
+pub(crate) use rendered::{is_rendered, rendered};
+#[cfg(any(test, feature = "dashboard"))]
+pub(crate) use serve::serve;
 pub(crate) use serve::serve_with_etag;
-pub use size::dimensions;
-pub use spec::{Spec, render};
+pub(crate) use size::dimensions;
+pub(crate) use spec::{Spec, render};
 
 /// A rendered file and its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Media {
+pub(crate) struct Media {
     /// The value of `Content-Type`.
-    pub content_type: &'static str,
+    pub(crate) content_type: &'static str,
     /// The usual file name extension, without the dot.
-    pub extension: &'static str,
+    pub(crate) extension: &'static str,
     /// The contents.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
 }

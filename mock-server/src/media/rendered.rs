@@ -37,7 +37,6 @@ pub(crate) fn rendered(spec: &Spec) -> Bytes {
 }
 
 /// Returns `true` if the file that `spec` describes is kept.
-#[cfg(feature = "frontend")]
 pub(crate) fn is_rendered(spec: &Spec) -> bool {
     files(|files| {
         let file = files.by_etag.get(&spec.etag());
@@ -80,7 +79,6 @@ mod tests {
         Spec::Image { width: 24, height: 16, seed }
     }
 
-    #[cfg(feature = "frontend")]
     #[test]
     fn a_file_is_rendered_once() {
         let spec = spec(0x7e57_0001);

@@ -15,8 +15,8 @@ use super::{Spec, rendered};
 /// The response to a single byte range is a 206, or a 416 if the range is outside of the
 /// file; any other `Range` is ignored. `If-Range` matches only the file's entity tag,
 /// because files have no date. The response to methods other than `GET` and `HEAD` is a 405.
-#[must_use]
-pub fn serve(spec: &Spec, method: &Method, headers: &HeaderMap) -> Response<Bytes> {
+#[cfg(any(test, feature = "dashboard"))]
+pub(crate) fn serve(spec: &Spec, method: &Method, headers: &HeaderMap) -> Response<Bytes> {
     serve_with_etag(spec, &spec.etag(), method, headers)
 }
 

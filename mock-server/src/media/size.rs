@@ -4,8 +4,7 @@
 ///
 /// A resolution names the short side. `auto`, `adaptive` and unknown aspect ratios are 16:9;
 /// unknown resolutions are `720p`.
-#[must_use]
-pub fn dimensions(resolution: &str, aspect_ratio: &str) -> (u32, u32) {
+pub(crate) fn dimensions(resolution: &str, aspect_ratio: &str) -> (u32, u32) {
     let short = short_side(resolution);
     let (across, down) = ratio(aspect_ratio);
     if across >= down {

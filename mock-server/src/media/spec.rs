@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Media, captions, image, music, video};
+use super::padded::{self, PaddedType};
+use super::{Media, captions, image, music, rendered, video};
 
 /// A part of every entity tag that must be raised when a renderer's output changes.
 const RENDERER: u32 = 1;
@@ -13,7 +14,7 @@ const RENDERER: u32 = 1;
 /// because a specification may come from a state document that was edited by hand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Spec {
+pub(crate) enum Spec {
     /// A PNG test card.
     Image {
         /// The width in pixels, 1 to 8192.
@@ -50,57 +51,65 @@ pub enum Spec {
         /// The total duration of the cues in milliseconds.
         duration_ms: u64,
     },
+    /// A file of an exact size.
+    Padded { padded: PaddedType, bytes: u64 },
 }
 
 impl Spec {
     /// Returns the value of `Content-Type`.
-    #[must_use]
-    pub fn content_type(&self) -> &'static str {
+    pub(crate) fn content_type(&self) -> &'static str {
         match self {
             Self::Image { .. } => "image/png",
             Self::Video { .. } => "video/mp4",
             Self::Music { .. } => "audio/wav",
             Self::Captions { .. } => "text/vtt; charset=utf-8",
+            Self::Padded { padded, .. } => padded.content_type(),
         }
     }
 
     /// Returns the usual file name extension, without the dot.
-    #[must_use]
-    pub fn extension(&self) -> &'static str {
+    pub(crate) fn extension(&self) -> &'static str {
         match self {
             Self::Image { .. } => "png",
             Self::Video { .. } => "mp4",
             Self::Music { .. } => "wav",
             Self::Captions { .. } => "vtt",
+            Self::Padded { padded, .. } => padded.extension(),
         }
     }
 
     /// Returns the media type as artifacts have it: `image`, `video`, `audio` or `text`.
-    #[must_use]
-    pub fn media_type(&self) -> &'static str {
+    pub(crate) fn media_type(&self) -> &'static str {
         match self {
             Self::Image { .. } => "image",
             Self::Video { .. } => "video",
             Self::Music { .. } => "audio",
             Self::Captions { .. } => "text",
+            Self::Padded { padded, .. } => padded.media_type(),
+        }
+    }
+
+    /// Returns the size in bytes, for which a file that is not padded is rendered.
+    pub(crate) fn size(&self) -> u64 {
+        match self {
+            Self::Padded { bytes, .. } => *bytes,
+            spec => u64::try_from(rendered(spec).len()).unwrap_or(u64::MAX),
         }
     }
 
     /// Replaces the seed, if the specification has one.
-    #[must_use]
-    pub fn seeded(mut self, with: u64) -> Self {
+    pub(crate) fn seeded(mut self, with: u64) -> Self {
         match &mut self {
             Self::Image { seed, .. } | Self::Video { seed, .. } | Self::Music { seed, .. } => {
                 *seed = with;
             }
-            Self::Captions { .. } => {}
+            Self::Captions { .. } | Self::Padded { .. } => {}
         }
         self
     }
 
     /// Returns the strong entity tag, including quotes, without rendering the file.
-    #[must_use]
-    pub fn etag(&self) -> String {
+    pub(crate) fn etag(&self) -> String {
         let identity = match self {
             Self::Image { width, height, seed } => format!("{width}x{height}-{seed:x}"),
             Self::Video { width, height, duration_ms, with_audio, seed } => {
@@ -111,14 +120,14 @@ impl Spec {
             Self::Captions { text, duration_ms } => {
                 format!("{duration_ms}-{:032x}", fnv1a(text.as_bytes()))
             }
+            Self::Padded { bytes, .. } => format!("padded-{bytes}"),
         };
         format!("\"{}{RENDERER}-{identity}\"", self.extension())
     }
 }
 
 /// Renders the file that `spec` describes.
-#[must_use]
-pub fn render(spec: &Spec) -> Media {
+pub(crate) fn render(spec: &Spec) -> Media {
     let bytes = match spec {
         Spec::Image { width, height, seed } => image::png(*width, *height, *seed),
         Spec::Video { width, height, duration_ms, with_audio, seed } => {
@@ -126,6 +135,9 @@ pub fn render(spec: &Spec) -> Media {
         }
         Spec::Music { duration_ms, seed } => music::wav(*duration_ms, *seed),
         Spec::Captions { text, duration_ms } => captions::vtt(text, *duration_ms).into_bytes(),
+        Spec::Padded { padded, bytes } => {
+            padded::padded(*padded, usize::try_from(*bytes).unwrap_or(usize::MAX))
+        }
     };
     Media { content_type: spec.content_type(), extension: spec.extension(), bytes }
 }
@@ -149,6 +161,7 @@ mod tests {
             Spec::Video { width: 64, height: 48, duration_ms: 400, with_audio: true, seed: 1 },
             Spec::Music { duration_ms: 400, seed: 1 },
             Spec::Captions { text: "Hello.".to_owned(), duration_ms: 400 },
+            Spec::Padded { padded: PaddedType::Png, bytes: 400 },
         ]
     }
 

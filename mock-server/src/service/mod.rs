@@ -8,7 +8,6 @@ mod control_methods;
 mod observing;
 #[cfg(feature = "wiremock")]
 mod predict;
-#[cfg(any(feature = "serve", feature = "in-process"))]
 mod waiting;
 mod webhooks;
 
@@ -19,10 +18,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::Notify;
 
-use crate::addresses::Addresses;
+use crate::addresses::{Addresses, DEVELOPER_API_KEY, OPEN_API_KEY};
 use crate::clock::Clock;
 use crate::control::{self, ControlBody};
-use crate::engine::{Host, HostRequest, Reply, Time};
+use crate::engine::{Host, HostRequest, Reply};
 use crate::exchanges::{ExchangeId, Exchanges};
 use crate::media;
 use crate::mock_state::{MockState, WebhookDispatch};
@@ -63,14 +62,21 @@ impl Service {
         addresses: Addresses,
         webhook_routes: Vec<WebhookRoute>,
         webhook_timeout: Duration,
+        is_wall_time: bool,
     ) -> Self {
-        let control_hosts = addresses.control_host().into_iter().collect();
-        let state = Mutex::new(MockState {
+        let control_hosts = addresses.control_hosts();
+        let mut state = MockState {
             simulator,
             clock,
-            dispatch: WebhookDispatch::new(webhook_routes),
+            dispatch: WebhookDispatch::new(is_wall_time),
             exchanges: Exchanges::default(),
-        });
+            addresses: addresses.clone(),
+        };
+        for route in webhook_routes {
+            state.add_webhook_route(route, None);
+        }
+        state.keep_routes();
+        let state = Mutex::new(state);
         let changed = Notify::new();
         Self {
             shared: Arc::new(ServiceInner {
@@ -100,7 +106,8 @@ impl Service {
         let handled = {
             let mut state = self.lock();
             let (now, started) = (state.clock.now(), state.clock.real_time());
-            let reply = state.simulator.handle(now, call);
+            let addresses = call.request.extensions().get::<Addresses>();
+            let reply = state.with_addresses(addresses, |it| it.simulator.handle(now, call));
             let mut exchange = state.start_exchange(call, started);
             if reply.pending.is_none()
                 && reply.delay.is_zero()
@@ -120,7 +127,6 @@ impl Service {
     }
 
     /// Stores the bodies of requests and responses from now on.
-    #[cfg(feature = "serve")]
     pub(crate) fn store_exchanges(&self) {
         self.lock().exchanges.enable();
     }
@@ -159,7 +165,10 @@ impl Service {
     /// Handles a request to the control API. The body of the response may be a document that is
     /// not written yet.
     fn handle_control(&self, request: &http::Request<Bytes>) -> http::Response<ControlBody> {
-        let response = control::answer(&mut self.lock(), request);
+        let addresses = request.extensions().get::<Addresses>();
+        let mut state = self.lock();
+        let response = state.with_addresses(addresses, |state| control::answer(state, request));
+        drop(state);
         if request.method() != http::Method::GET {
             self.notify_changed();
         }
@@ -190,14 +199,17 @@ impl Service {
     }
 
     /// Applies a change at the current time and notifies waiting tasks.
-    fn change<T>(&self, change: impl FnOnce(&mut Simulator, Time) -> T) -> T {
-        let result = {
-            let mut state = self.lock();
-            let now = state.clock.now();
-            change(&mut state.simulator, now)
-        };
+    fn change<T>(&self, change: impl FnOnce(&mut MockState) -> T) -> T {
+        let result = change(&mut self.lock());
         self.notify_changed();
         result
+    }
+}
+
+#[cfg(feature = "serve")]
+impl Service {
+    pub(crate) fn addresses(&self) -> &Addresses {
+        &self.shared.addresses
     }
 }
 
@@ -237,7 +249,8 @@ impl Service {
     /// `SVC_BASE_URL` and `SVC_OPEN_API_KEY`.
     #[must_use]
     pub fn environment(&self) -> [(&'static str, String); 8] {
-        self.shared.addresses.environment(self.webhook_secret())
+        let secret = self.webhook_secret();
+        self.shared.addresses.environment(OPEN_API_KEY, DEVELOPER_API_KEY, secret)
     }
 }
 

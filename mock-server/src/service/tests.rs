@@ -9,7 +9,7 @@ use tokio::task::yield_now;
 
 use super::*;
 use crate::clock::{ClockMode, Speed, TimeSource};
-use crate::engine::{Fault, FaultKind};
+use crate::engine::{Fault, FaultKind, Time};
 use crate::setup::Setup;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -115,7 +115,7 @@ async fn predict_returns_the_final_reply_and_its_delay() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_does_not_affect_later_requests() {
     let service = service(ClockMode::Manual);
-    let panic = || service.change(|_, _| panic!("expected panic"));
+    let panic = || service.change(|_| panic!("expected panic"));
     assert!(catch_unwind(AssertUnwindSafe(panic)).is_err());
     let answer = service.call(open("GET", "/v1/jobs", None)).await;
     assert_eq!(status(&answer.response), 200);

@@ -1,16 +1,20 @@
 //! Replies that wait for service time and real time.
 
 use std::pin::pin;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::select;
 use tokio::time::{sleep, timeout};
 
 use super::Service;
 use crate::control::{self, ControlBody};
-use crate::engine::{Host, HostRequest, PendingReply, Reply, Transmission};
 #[cfg(feature = "serve")]
-use crate::engine::{RestoreError, State};
+use crate::engine::RestoreError;
+#[cfg(feature = "serve")]
+use crate::engine::snapshot::ReadState;
+use crate::engine::{Host, HostRequest, PendingReply, Reply, Transmission};
 
 impl Service {
     /// Handles a request to any host and waits until the response is to be sent.
@@ -56,16 +60,61 @@ impl Service {
         {
             return control::clock(&mut self.lock());
         }
-        self.handle_control(&request)
+        let Some(wait) = control::requested_wait(&request) else {
+            return self.handle_control(&request);
+        };
+        let deadline = tokio::time::Instant::now() + wait;
+        loop {
+            let seen = self.revision();
+            let response = self.handle_control(&request).map(ControlBody::into_bytes);
+            let left = deadline.saturating_duration_since(tokio::time::Instant::now());
+            if left.is_zero() || control::is_satisfied(response.body()) {
+                return response.map(ControlBody::Complete);
+            }
+            self.wait_for_change(seen, left).await;
+        }
+    }
+
+    /// Returns the number of changes and requests so far.
+    pub(crate) fn revision(&self) -> u64 {
+        self.shared.revision.load(Ordering::Acquire)
+    }
+
+    /// Waits until the revision differs from `seen` or a timer is due, and returns the new revision;
+    /// `None` after the time limit.
+    pub(crate) async fn wait_for_change(&self, seen: u64, time_limit: Duration) -> Option<u64> {
+        let mut changed = pin!(self.shared.changed.notified());
+        let mut requested = pin!(self.shared.requested.notified());
+        // From here on, no change is missed.
+        changed.as_mut().enable();
+        requested.as_mut().enable();
+        let next_due = {
+            let state = self.lock();
+            let next = state.simulator.next_due();
+            next.and_then(|due| state.clock.real_time_until(due))
+        };
+        if self.revision() != seen {
+            return Some(self.revision());
+        }
+        let until_due = next_due.filter(|wait| *wait < time_limit);
+        select! {
+            () = changed => {}
+            () = requested => {}
+            () = sleep(until_due.unwrap_or(time_limit)) => {
+                until_due?;
+            }
+        }
+        Some(self.revision())
     }
 
     /// Continues from a state that was read from the body of `PUT /state`, and responds to it.
     #[cfg(feature = "serve")]
     pub(crate) fn import(
         &self,
-        restored: Result<State, RestoreError>,
+        query: &str,
+        restored: Result<ReadState, RestoreError>,
     ) -> http::Response<ControlBody> {
-        let (response, before) = control::import(&mut self.lock(), restored);
+        let (response, before) = control::import(&mut self.lock(), query, restored);
         self.notify_changed();
         // The state before is removed after the new one has been unlocked.
         drop(before);

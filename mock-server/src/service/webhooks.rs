@@ -17,20 +17,27 @@ use crate::webhook_route::WebhookRoute;
 
 /// Webhook routes and deliveries.
 impl Service {
-    /// Adds a route that delivers the webhooks of one origin to another.
-    pub fn route_webhooks(&self, route: WebhookRoute) {
-        {
-            let dispatch = &mut self.lock().dispatch;
-            dispatch.routes.push(route);
-            dispatch.settled_mark = None;
-        }
-        self.notify_changed();
+    /// Adds a route that delivers the webhooks of one origin to another, and returns its id. It
+    /// replaces a route of the same origin.
+    pub fn route_webhooks(&self, route: WebhookRoute) -> String {
+        self.change(|state| state.add_webhook_route(route, None))
+    }
+
+    /// Adds a route for the webhooks of one workspace, which precedes those for all, and returns its
+    /// id.
+    pub fn route_webhooks_of(&self, workspace: &str, route: WebhookRoute) -> String {
+        self.change(|state| state.add_webhook_route(route, Some(workspace.to_owned())))
+    }
+
+    /// Removes a route by its id. Returns `false` if there is none.
+    pub fn remove_webhook_route(&self, id: &str) -> bool {
+        self.change(|state| state.remove_webhook_route(id))
     }
 
     /// Returns the webhook routes.
     #[must_use]
     pub fn webhook_routes(&self) -> Vec<WebhookRoute> {
-        self.lock().dispatch.routes.clone()
+        self.lock().dispatch.routes.iter().map(|it| it.route.clone()).collect()
     }
 
     /// Advances a manual clock like [`advance`](Self::advance), and waits for webhooks to be sent.
@@ -110,10 +117,10 @@ impl Service {
     ) -> (Vec<(Delivery, Target)>, Option<Duration>) {
         let mut state = self.lock();
         let MockState { simulator, clock, dispatch, .. } = &mut *state;
-        let deliveries =
-            simulator.take_deliveries_up_to(limit, |url| dispatch.target(url).is_some());
+        let has_target = |workspace: &str, url: &str| dispatch.target(workspace, url).is_some();
+        let deliveries = simulator.take_deliveries(limit, dispatch.wall_time(), has_target);
         let to_send = deliveries.into_iter().filter_map(|delivery| {
-            let target = dispatch.target(&delivery.url)?;
+            let target = dispatch.target(&delivery.workspace, &delivery.url)?;
             Some((delivery, target))
         });
         let to_send = to_send.collect();
@@ -122,7 +129,10 @@ impl Service {
     }
 
     pub(crate) fn record_outcome(&self, delivery: &Delivery, outcome: &DeliveryOutcome) {
-        self.change(|simulator, now| simulator.record_outcome(now, delivery.id, outcome));
+        self.change(|state| {
+            let now = state.clock.now();
+            state.simulator.record_outcome(now, delivery.id, outcome);
+        });
     }
 
     /// Returns the timeout of an attempt, in real time.

@@ -4,28 +4,22 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-#[cfg(feature = "frontend")]
 use svc_sdk::contract::Scope;
 use svc_sdk::contract::{Plan, RateLimitBucket};
 use svc_sdk::types::Usd;
 
 use super::{Simulator, with_workspace};
 use crate::api;
-#[cfg(feature = "frontend")]
 use crate::engine::credential::Credential;
-#[cfg(feature = "dashboard")]
 use crate::engine::jobs::Job;
 use crate::engine::keys::ApiKey;
 use crate::engine::rate_limit::{RateLimitKey, address_limit, key_limit};
-#[cfg(feature = "frontend")]
 use crate::engine::request_log;
 use crate::engine::runs::Run;
-#[cfg(feature = "frontend")]
 #[cfg(feature = "dashboard")]
 use crate::engine::webhooks::log::DeliveryRecord;
-use crate::engine::workspaces::WorkspaceKind;
-use crate::engine::{ControlError, Time, Timeline, ledger};
-#[cfg(feature = "frontend")]
+use crate::engine::workspaces::{OrganizationWallet, WorkspaceKind};
+use crate::engine::{ControlError, Timeline, ledger};
 use crate::engine::{HostRequest, KeyKind};
 #[cfg(feature = "dashboard")]
 use crate::media;
@@ -41,10 +35,13 @@ pub(crate) struct WorkspaceView {
     opening_usd: Option<Usd>,
     in_flight: usize,
     concurrent_jobs: usize,
+    organization_wallet: OrganizationWallet,
+    /// The balance of the wallet of the organization, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    organization: Option<Value>,
 }
 
 /// The caller of a request: its key and the workspace as it was after the request.
-#[cfg(feature = "frontend")]
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct CallerView {
     key: Arc<str>,
@@ -56,15 +53,13 @@ pub(crate) struct CallerView {
 
 impl Simulator {
     /// Returns all runs with their workspaces, timelines and events, oldest first.
-    #[must_use]
-    pub fn runs(&self) -> Vec<Value> {
+    pub(crate) fn runs(&self) -> Vec<Value> {
         let runs = self.state.runs.all();
         runs.map(|run| self.inspect_run(run)).collect()
     }
 
     /// Returns all keys, with their secrets.
-    #[must_use]
-    pub fn keys(&self) -> Vec<Value> {
+    pub(crate) fn keys(&self) -> Vec<Value> {
         let keys = self.state.keys.with_secrets();
         keys.map(|(secret, key)| {
             json!({
@@ -81,16 +76,14 @@ impl Simulator {
     }
 
     /// Returns all workspaces with their balances and their jobs in flight.
-    #[must_use]
-    pub fn workspaces(&self) -> Vec<Value> {
+    pub(crate) fn workspaces(&self) -> Vec<Value> {
         let ids = self.state.workspaces.ids();
         ids.map(|id| json!(self.workspace(id.into()))).collect()
     }
 
     /// Returns the rate limits of all keys and of the addresses that sent requests without a valid
     /// key.
-    #[must_use]
-    pub fn limits(&self) -> Vec<Value> {
+    pub(crate) fn limits(&self) -> Vec<Value> {
         let keys = self.state.keys.with_secrets().map(|(_, key)| key);
         let keys = keys.filter(|key| !key.revoked).map(|key| {
             let limit = |bucket| self.key_limit(key, bucket);
@@ -117,8 +110,7 @@ impl Simulator {
     }
 
     /// Returns all top-ups with their workspaces.
-    #[must_use]
-    pub fn top_ups(&self) -> Vec<Value> {
+    pub(crate) fn top_ups(&self) -> Vec<Value> {
         let top_ups = self.state.top_ups.all();
         top_ups
             .map(|top_up| {
@@ -128,31 +120,8 @@ impl Simulator {
             .collect()
     }
 
-    /// Creates a top-up of a workspace that is paid, and returns it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the workspace does not exist, if the amount is not in whole cents or not
-    /// positive, or if the balance would overflow.
-    pub fn pay_in(
-        &mut self,
-        now: Time,
-        workspace: &str,
-        amount: Usd,
-    ) -> Result<Value, ControlError> {
-        self.advance(now);
-        let top_up = self.state.pay_in(workspace, amount)?;
-        let view = api::top_up_view(top_up, &self.settings.hosts);
-        Ok(with_workspace(view, workspace))
-    }
-
     /// Sends the webhook of a job or run again, and returns the state of its delivery.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the job or run does not exist, has no webhook or has not ended.
-    pub fn redeliver(&mut self, now: Time, id: &str) -> Result<Value, ControlError> {
-        self.advance(now);
+    pub(crate) fn redeliver(&mut self, id: &str) -> Result<Value, ControlError> {
         let job = self.state.jobs.by_id(id);
         let job = job.map(|job| job.webhook_url.is_some());
         let run = self.state.runs.by_id(id);
@@ -170,14 +139,31 @@ impl Simulator {
     }
 
     /// Returns the state of the webhook delivery of a job or run.
-    #[must_use]
-    pub fn webhook_delivery(&self, id: &str) -> Option<Value> {
+    pub(crate) fn webhook_delivery(&self, id: &str) -> Option<Value> {
         self.state.webhook_queue.view(id)
     }
 
-    #[cfg(feature = "dashboard")]
+    /// Returns a job, also the generation job of a run.
+    pub(crate) fn job(&self, id: &str) -> Option<Value> {
+        let job = self.state.jobs.by_id(id).map(|job| self.inspect_job(job));
+        job.or_else(|| {
+            let (run, job) = self.state.unfinished_job(id)?;
+            Some(api::job_of_run(run, &job))
+        })
+    }
+
+    pub(crate) fn run(&self, id: &str) -> Option<Value> {
+        self.state.runs.by_id(id).map(|run| self.inspect_run(run))
+    }
+
+    /// Returns the active fault rules, each with the number of times that it still applies.
+    pub(crate) fn faults(&self) -> Vec<Value> {
+        self.state.fault_rules.all().iter().map(|rule| json!(rule)).collect()
+    }
+
     fn inspect_job(&self, job: &Job) -> Value {
-        let mut view = with_workspace(self.view(job), &job.workspace);
+        let view = api::JobView::new(&self.state, job, job.surface, &self.settings.hosts);
+        let mut view = with_workspace(json!(view), &job.workspace);
         if let Some(fields) = view.as_object_mut() {
             fields.insert("request_id".to_owned(), json!(job.request_id));
             fields.insert("surface".to_owned(), json!(job.surface));
@@ -214,6 +200,8 @@ impl Simulator {
             opening_usd: amount(|account| account.opening),
             in_flight: state.jobs.in_flight(&id),
             concurrent_jobs: state.concurrent_jobs(&id),
+            organization_wallet: state.organization_wallet(&id),
+            organization: state.ledger.organization_balance(&id),
             id,
         }
     }
@@ -244,7 +232,6 @@ impl Simulator {
 }
 
 /// State for the exchanges and the dashboard.
-#[cfg(feature = "frontend")]
 impl Simulator {
     /// Returns a number that changes when the state is replaced.
     pub(crate) fn generation(&self) -> u64 {
@@ -331,14 +318,13 @@ impl Simulator {
     }
 
     pub(crate) fn job_or_run(&self, id: &str) -> Option<Value> {
-        let job = self.state.jobs.by_id(id).map(|job| self.inspect_job(job));
-        job.or_else(|| Some(self.inspect_run(self.state.runs.by_id(id)?)))
+        self.job(id).or_else(|| self.run(id))
     }
 
     /// Returns up to `limit` ledger entries of a workspace, newest first.
     pub(crate) fn newest_entries(&self, workspace: &str, limit: usize) -> Vec<Value> {
         let entries = self.state.ledger.newest_first(workspace, None);
-        let entries = entries.map(|(_, entry)| json!(ledger::ControlEntry::Entry(entry)));
+        let entries = entries.map(|(seq, entry)| json!(ledger::ControlEntry::Entry(seq, entry)));
         entries.take(limit).collect()
     }
 

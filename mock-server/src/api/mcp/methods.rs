@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::message::{RpcError, RpcRequest};
-use super::revision::{PREVIOUS, Revision, SUPPORTED};
+use super::revision::{HANDSHAKE, Revision, SUPPORTED};
 use super::tools::{TOOLS, Tool};
 use super::{McpRequest, call_tool};
 use crate::api::json_object::set_field;
@@ -56,10 +56,13 @@ fn initialize(params: &Map<String, Value>) -> Result<Value, RpcError> {
     `name` and `version`";
         return Err(RpcError::invalid_params(message));
     }
-    // The server offers the only revision that has this method, whichever the client requested. A
-    // client that does not support it disconnects.
+    // If the server does not support the revision that the client requests, it offers its newest one
+    // that has this method. A client that does not support that disconnects.
+    let requested = params.get("protocolVersion").and_then(Value::as_str);
+    let [newest, ..] = HANDSHAKE;
+    let revision = HANDSHAKE.into_iter().find(|known| Some(*known) == requested).unwrap_or(newest);
     Ok(json!({
-        "protocolVersion": PREVIOUS,
+        "protocolVersion": revision,
         "capabilities": capabilities(),
         "serverInfo": server_info(),
         "instructions": INSTRUCTIONS,

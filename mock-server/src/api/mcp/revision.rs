@@ -8,9 +8,11 @@ use serde_json::{Map, Value};
 use super::message::{RpcError, RpcRequest};
 
 pub(super) const CURRENT: &str = "2026-07-28";
-pub(super) const PREVIOUS: &str = "2025-11-25";
+/// The revisions that client and server agree on in `initialize`, newest first.
+pub(super) const HANDSHAKE: [&str; 3] = [PREVIOUS, "2025-06-18", "2025-03-26"];
+const PREVIOUS: &str = "2025-11-25";
 /// The supported revisions, newest first.
-pub(super) const SUPPORTED: [&str; 2] = [CURRENT, PREVIOUS];
+pub(super) const SUPPORTED: [&str; 4] = [CURRENT, PREVIOUS, "2025-06-18", "2025-03-26"];
 
 const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -33,7 +35,7 @@ impl Revision {
         let header = single(headers, "mcp-protocol-version")?;
         match (requested, header) {
             (None, None) => Ok(Self::Handshake),
-            (None, Some(PREVIOUS)) => Ok(Self::Handshake),
+            (None, Some(header)) if HANDSHAKE.contains(&header) => Ok(Self::Handshake),
             (None, Some(CURRENT)) => {
                 let message = format!("`params._meta` must have `{VERSION}` and `{CAPABILITIES}`");
                 Err(RpcError::invalid_params(message))

@@ -26,9 +26,8 @@ pub(super) fn check(headers: &HeaderMap, hosts: &Hosts) -> Result<(), TransportE
     {
         return rejected(403, "Origin must be local or that of the endpoint");
     }
-    if !accepts(headers, "application", "json") || !accepts(headers, "text", "event-stream") {
-        let message = "Accept must list both application/json and text/event-stream";
-        return rejected(406, message);
+    if !accepts(headers, "application", "json") {
+        return rejected(406, "Accept must list application/json");
     }
     Ok(())
 }

@@ -9,7 +9,6 @@ use svc_sdk::contract::limits::{MAX_ATTACHMENT_IMAGE_BYTES, MAX_ATTACHMENTS_TOTA
 use crate::api::api_error::ApiError;
 use crate::api::fields::Fields;
 use crate::api::references::{MediaFile, References};
-use crate::engine::assets::Asset;
 
 /// The fields of an item.
 const FIELDS: [&str; 5] = ["asset_id", "url", "type", "media_type", "name"];
@@ -40,7 +39,7 @@ impl Attachments {
         let mut unreachable = None;
         for (index, item) in items.iter().enumerate() {
             match validate(item, fields.references()).map_err(|error| with_index(error, index))? {
-                Attachment::Asset(asset) => bytes = bytes.saturating_add(asset.bytes),
+                Attachment::File { size } => bytes = bytes.saturating_add(size),
                 Attachment::Unreachable => {
                     unreachable.get_or_insert(index);
                 }
@@ -66,7 +65,10 @@ impl Attachments {
 }
 
 enum Attachment {
-    Asset(Asset),
+    /// An asset or a file of the mock's media host.
+    File {
+        size: u64,
+    },
     Reachable,
     Unreachable,
 }
@@ -89,26 +91,32 @@ fn validate(item: &Value, references: References<'_>) -> Result<Attachment, ApiE
                 ApiError::new(ErrorCode::AttachmentNotFound, message).detail("asset_id", json!(id))
             };
             let asset = references.asset(id).ok_or_else(unknown)?;
-            if asset.is_image() && asset.bytes > MAX_ATTACHMENT_IMAGE_BYTES {
-                let message = format!("image exceeds {MAX_ATTACHMENT_IMAGE_BYTES} bytes");
-                let error = ApiError::new(ErrorCode::AttachmentTooLarge, message);
-                return Err(error.detail("limit_bytes", json!(MAX_ATTACHMENT_IMAGE_BYTES)));
-            }
-            Ok(Attachment::Asset(asset))
+            file_of_size(asset.is_image(), asset.bytes)
         }
         (None, Some(Value::String(url))) => {
             let file = references
                 .media_file(url)
                 .map_err(|problem| invalid(&format!("has a `url` that {problem}")))?;
-            Ok(match file {
-                MediaFile::Own(_) | MediaFile::Elsewhere(_) => Attachment::Reachable,
-                MediaFile::Unreachable => Attachment::Unreachable,
-            })
+            match file {
+                MediaFile::Own(spec) => file_of_size(spec.media_type() == "image", spec.size()),
+                MediaFile::Elsewhere(_) => Ok(Attachment::Reachable),
+                MediaFile::Unreachable => Ok(Attachment::Unreachable),
+            }
         }
         (None, None) => Err(invalid("must have `asset_id` or `url`")),
         (Some(_), Some(_)) => Err(invalid("must not have both `asset_id` and `url`")),
         _ => Err(invalid("must have a string in `asset_id` or `url`")),
     }
+}
+
+/// Returns a file, unless it is an image that is too large.
+fn file_of_size(is_image: bool, size: u64) -> Result<Attachment, ApiError> {
+    if is_image && size > MAX_ATTACHMENT_IMAGE_BYTES {
+        let message = format!("image exceeds {MAX_ATTACHMENT_IMAGE_BYTES} bytes");
+        let error = ApiError::new(ErrorCode::AttachmentTooLarge, message);
+        return Err(error.detail("limit_bytes", json!(MAX_ATTACHMENT_IMAGE_BYTES)));
+    }
+    Ok(Attachment::File { size })
 }
 
 /// Adds the index of the attachment to the details. It is added twice, because `index` is replaced

@@ -22,10 +22,12 @@ pub(in crate::api) fn start(
     defaults: RunDefaults,
 ) -> ApiResult {
     // The request is consumed below, but this error is only returned if nothing else is wrong.
+    let (run_request, given) = run_request.applicable(request);
     let requested_error = check_requested_error(&run_request, request.hosts);
     let config = run_request.into_config(request, defaults);
     request.check_max_spend(config.cap)?;
     check_funds(request, std::slice::from_ref(&config))?;
+    request.apply_directives(&given);
     requested_error?;
     let now = request.now();
     let number = request.state.start_new_run(config, None, now);
@@ -156,7 +158,7 @@ fn read(request: &mut Request<'_>, kind: RunKind) -> ApiResult {
     Ok(ApiResponse::data(200, receipt))
 }
 
-/// Returns an error if a magic word requested an outage for this read. The run itself is not
+/// Returns an error if a directive requested an outage for this read. The run itself is not
 /// affected.
 pub(super) fn check_outage(request: &mut Request<'_>, id: &str) -> Result<(), ApiError> {
     if !request.state.runs.take_outage(id) {

@@ -7,7 +7,6 @@ use crate::api::api_error::seconds;
 use crate::api::error_details::{ErrorContext, details};
 use crate::api::job_view::{artifact_url, artifact_views};
 use crate::api::json_object::set_field;
-use crate::engine::output_schema::asks_for_a_url;
 use crate::engine::runs::{PlannedOutcome, Run, RunKind, RunOutput};
 use crate::engine::{Host, Hosts, State, Time};
 
@@ -23,7 +22,7 @@ pub(in crate::api) fn receipt(run: &Run, hosts: &Hosts, now: Time) -> Value {
     let artifacts = artifact_views(run.ready_artifacts(), hosts);
     let url = run.ready_artifacts().first().map(|artifact| artifact_url(artifact, hosts));
     let run_output = RunOutput::for_run(run, url.as_deref());
-    let context = context(run, &run_output, url.as_ref());
+    let context = context(run, &run_output);
     let (error, output_error) = errors(run, &context);
     let base = hosts.base(Host::Developer);
     let link = |operation: Operation| {
@@ -91,7 +90,7 @@ pub(in crate::api) const fn operations(kind: RunKind) -> [Operation; 3] {
     }
 }
 
-/// Returns what the run has spent so far, unless a magic word made that unreadable.
+/// Returns what the run has spent so far, unless a directive made that unreadable.
 fn usage(run: &Run) -> Option<Value> {
     let usage = json!({
         "billable_amount_usd_micros": run.spend.billable().as_micros(),
@@ -100,11 +99,10 @@ fn usage(run: &Run) -> Option<Value> {
     (!run.config.usage_unreadable).then_some(usage)
 }
 
-fn context(run: &Run, run_output: &RunOutput, url: Option<&String>) -> ErrorContext {
-    let wants_urls = run.config.schema.as_ref().is_some_and(asks_for_a_url);
+fn context(run: &Run, run_output: &RunOutput) -> ErrorContext {
     ErrorContext {
         images: run.ready_artifacts().len(),
-        rejected_urls: url.filter(|_| wants_urls).into_iter().cloned().collect(),
+        rejected_urls: run_output.rejected_urls.clone(),
         violations: run_output.violations.clone(),
         pending_jobs: run.unfinished_job(run.updated_at).into_iter().collect(),
     }

@@ -52,15 +52,23 @@ impl RunRequest {
         let attachments = Attachments::parse(fields)?;
         let previous_run_id = fields.non_blank_text("previous_run_id")?;
         validate_model(fields)?;
-        let texts = fields.texts_in(&["instruction", "input", "attachments"]);
         Ok(Self {
-            directives: Directives::parse(texts.iter().map(String::as_str)),
+            directives: fields.directives()?,
             attachments,
             cap: spend_cap(fields)?,
             schema: schema(fields)?,
             previous_run_id: previous_run_id.map(str::to_owned),
             webhook_url: webhook_url(fields)?,
         })
+    }
+
+    /// Returns the request with the directives that apply to it, and that with all of them, which are
+    /// counted once the run is accepted.
+    pub(in crate::api) fn applicable(self, request: &Request<'_>) -> (Self, Directives) {
+        let (state, operation) = (&request.state, request.operation.name());
+        let directives = state.applicable(request.workspace(), operation, &self.directives);
+        let given = self.directives;
+        (Self { directives, ..self }, given)
     }
 
     /// Returns an error if a Format run has no content to work on.
@@ -107,6 +115,7 @@ impl RunRequest {
             workspace: request.workspace().to_owned(),
             paid_by_organization: request.state.organization_wallet(request.workspace())
                 == OrganizationWallet::Provisioned,
+            source: request.source(),
             kind: defaults.kind,
             subject: defaults.subject,
             scheduled: false,
@@ -149,14 +158,14 @@ pub(in crate::api) fn check_funds(
     covered.map_err(|shortfall| insufficient_funds(request.host, required, shortfall.available))
 }
 
-/// Returns the error that a magic word requests, or that of an unreachable attachment. This check
+/// Returns the error that a directive requests, or that of an unreachable attachment. This check
 /// comes after all others.
 pub(in crate::api) fn check_requested_error(
     run_request: &RunRequest,
     hosts: &Hosts,
 ) -> Result<(), ApiError> {
     match &run_request.directives.refuse {
-        Some(code) => Err(requested_error(code, hosts)),
+        Some(refusal) => Err(requested_error(refusal, hosts)),
         None => run_request.attachments.check_reachable(),
     }
 }

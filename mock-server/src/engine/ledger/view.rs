@@ -1,12 +1,13 @@
 //! JSON representations of entries.
 
+use std::collections::BTreeSet;
+
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use super::carried_forward::CarriedForward;
 use super::{Account, Ledger, LedgerEntry, Subject, account_owner, organization_account};
-#[cfg(feature = "frontend")]
-use crate::engine::page::{Items, Page};
+use crate::engine::page::Items;
 use crate::engine::time::TimeText;
 
 impl LedgerEntry {
@@ -52,8 +53,8 @@ fn write_owner<M: SerializeMap>(fields: &mut M, account: &str) -> Result<(), M::
 /// An entry as the control API shows it, with its workspace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ControlEntry<'l> {
-    /// An entry of a workspace.
-    Entry(&'l LedgerEntry),
+    /// An entry of a workspace, with its number.
+    Entry(usize, &'l LedgerEntry),
     /// The sum of the entries of a workspace that were dropped.
     #[expect(private_interfaces, reason = "only the ledger creates it")]
     CarriedForward(&'l str, CarriedForward),
@@ -63,8 +64,9 @@ impl Serialize for ControlEntry<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_map(None)?;
         match self {
-            Self::Entry(entry) => {
+            Self::Entry(number, entry) => {
                 entry.write_fields(&mut fields)?;
+                fields.serialize_entry("seq", &(number + 1))?;
                 write_owner(&mut fields, &entry.workspace)?;
             }
             Self::CarriedForward(workspace, carried) => {
@@ -81,45 +83,72 @@ impl Serialize for ControlEntry<'_> {
     }
 }
 
-/// The whole ledger as the control API shows it, or a page of it.
-#[cfg(feature = "frontend")]
+/// The entries that the control API shows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct EntryQuery {
+    pub(crate) workspace: Option<String>,
+    /// Whether the entries are those of organizations or those of workspaces.
+    pub(crate) is_organization: Option<bool>,
+    /// The jobs and runs that the entries refer to.
+    pub(crate) subjects: Option<BTreeSet<String>>,
+    /// The number of the first entry.
+    pub(crate) start: usize,
+    /// The maximum number of entries of a page; `None` for all.
+    pub(crate) limit: Option<usize>,
+}
+
+impl EntryQuery {
+    fn includes(&self, entry: &LedgerEntry) -> bool {
+        let (Subject::Job(id) | Subject::Run(id) | Subject::TopUp(id)) = &entry.subject;
+        self.includes_account(&entry.workspace)
+            && self.subjects.as_ref().is_none_or(|subjects| subjects.contains(&**id))
+    }
+
+    fn includes_account(&self, account: &str) -> bool {
+        let (workspace, is_organization) = account_owner(account);
+        self.workspace.as_ref().is_none_or(|it| it == workspace)
+            && self.is_organization.is_none_or(|it| it == is_organization)
+    }
+}
+
+/// The ledger as the control API shows it, or a part of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ControlLedger<'l> {
     pub(crate) ledger: &'l Ledger,
-    /// The page; `None` for everything.
-    pub(crate) page: Option<Page>,
+    pub(crate) query: &'l EntryQuery,
 }
 
-#[cfg(feature = "frontend")]
 impl Serialize for ControlLedger<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let start = self.page.map_or(0, |page| page.start);
-        let closing = self.ledger.closing_entries();
+        let Self { ledger, query } = *self;
         // The closing entries are older than all others, and in addition to those of a page.
-        let closing = closing.take(if start == 0 { usize::MAX } else { 0 });
-        let mut entries = self.ledger.entries_from(start);
-        let limit = self.page.map_or(usize::MAX, |page| page.limit);
-        let mut next = None;
-        let page = entries.by_ref().take(limit).map(|(seq, entry)| {
-            next = Some(seq + 1);
-            ControlEntry::Entry(entry)
+        let is_first = query.start == 0 && query.subjects.is_none();
+        let closing = ledger.closing_entries().filter(|entry| match entry {
+            ControlEntry::CarriedForward(account, _) => is_first && query.includes_account(account),
+            ControlEntry::Entry(..) => false,
+        });
+        let mut entries =
+            ledger.entries_from(query.start).filter(|(_, entry)| query.includes(entry)).peekable();
+        let mut next = query.start;
+        let page = entries.by_ref().take(query.limit.unwrap_or(usize::MAX)).map(|(seq, entry)| {
+            next = seq + 1;
+            ControlEntry::Entry(seq, entry)
         });
         let mut fields = serializer.serialize_map(None)?;
         fields.serialize_entry("data", &Items::new(closing.chain(page)))?;
-        if self.page.is_some() {
-            let next = next.filter(|_| entries.next().is_some());
-            fields.serialize_entry("next_cursor", &next.map(|next| next.to_string()))?;
+        if query.limit.is_some() {
+            let next = entries.peek().is_some().then(|| next.to_string());
+            fields.serialize_entry("next_cursor", &next)?;
         }
-        fields.serialize_entry("workspaces", &Balances(self.ledger))?;
+        fields.serialize_entry("next_since", &next)?;
+        fields.serialize_entry("workspaces", &Balances(ledger))?;
         fields.end()
     }
 }
 
 /// The balance of each workspace.
-#[cfg(feature = "frontend")]
 struct Balances<'l>(&'l Ledger);
 
-#[cfg(feature = "frontend")]
 impl Serialize for Balances<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.balances())
@@ -129,22 +158,20 @@ impl Serialize for Balances<'_> {
 impl Ledger {
     /// Returns the balance of each workspace, with that of its organization's wallet.
     pub(crate) fn balances(&self) -> impl Iterator<Item = (&str, Value)> {
-        let view = |account: &Account| {
-            json!({
-                "opening_usd": account.opening,
-                "available_usd": account.available,
-                "reserved_usd": account.reserved,
-            })
-        };
         let own = self.accounts().filter(|(name, _)| !account_owner(name).1);
-        own.map(move |(workspace, account)| {
-            let mut balance = view(account);
-            let organization = self.account(&organization_account(workspace));
-            if let (Some(account), Some(fields)) = (organization, balance.as_object_mut()) {
-                fields.insert("organization".to_owned(), view(account));
+        own.map(|(workspace, account)| {
+            let mut balance = account.view();
+            let organization = self.organization_balance(workspace);
+            if let (Some(organization), Some(fields)) = (organization, balance.as_object_mut()) {
+                fields.insert("organization".to_owned(), organization);
             }
             (workspace, balance)
         })
+    }
+
+    /// Returns the balance of the wallet of a workspace's organization.
+    pub(crate) fn organization_balance(&self, workspace: &str) -> Option<Value> {
+        self.account(&organization_account(workspace)).map(Account::view)
     }
 
     /// Returns the closing entries of dropped entries, by workspace.
@@ -152,6 +179,16 @@ impl Ledger {
         self.accounts().filter_map(|(workspace, account)| {
             let carried = account.carried_forward?;
             Some(ControlEntry::CarriedForward(workspace, carried))
+        })
+    }
+}
+
+impl Account {
+    fn view(&self) -> Value {
+        json!({
+            "opening_usd": self.opening,
+            "available_usd": self.available,
+            "reserved_usd": self.reserved,
         })
     }
 }

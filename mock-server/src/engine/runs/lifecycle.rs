@@ -106,6 +106,7 @@ impl State {
             artifacts_ready: false,
             output_pending: config.harvest_unavailable,
             remaining_outages: config.outages,
+            generation_job_end: None,
             config,
         };
         let number = self.runs.add(run);

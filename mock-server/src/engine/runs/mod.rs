@@ -18,7 +18,7 @@ use serde_json::Value;
 use svc_sdk::contract::{ErrorCode, RunStatus};
 use svc_sdk::types::Usd;
 
-pub(crate) use generation_job::GenerationJob;
+pub(crate) use generation_job::{GenerationJob, GenerationJobEnd};
 pub(crate) use index::{RunFilter, Runs};
 pub(crate) use lifecycle::run_timers;
 pub(crate) use output::RunOutput;
@@ -27,6 +27,7 @@ pub(crate) use thread::Thread;
 
 use super::formats::DEFAULT_CAP;
 use super::jobs::Artifact;
+use super::keys::Source;
 use super::{Time, Timeline};
 use crate::named_enum::named_enum;
 
@@ -66,6 +67,9 @@ pub(crate) struct RunConfig {
     /// Whether the wallet of the workspace's organization pays for the run.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) paid_by_organization: bool,
+    /// What started the run; `None` for the schedule of an Action.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) source: Option<Source>,
     pub(crate) kind: RunKind,
     /// The id of the Format or Action.
     pub(crate) subject: Option<String>,
@@ -105,6 +109,7 @@ impl RunConfig {
             request_id: String::new(),
             workspace: workspace.to_owned(),
             paid_by_organization: false,
+            source: None,
             kind: RunKind::Agent,
             subject: None,
             scheduled: false,
@@ -172,6 +177,9 @@ pub(crate) struct Run {
     /// The number of further reads that fail with an outage.
     #[serde(rename = "outages")]
     pub(crate) remaining_outages: u32,
+    /// The end of the generation job that the run does not wait for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) generation_job_end: Option<GenerationJobEnd>,
 }
 
 impl Run {

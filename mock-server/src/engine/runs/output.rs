@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::{ErrorCode, RunStatus};
 
 use super::{PlannedOutcome, Run};
-use crate::engine::output_schema::{Violation, example, fit};
+use crate::engine::output_schema::{self, Violation, example, fit};
 
 /// The field of the image in outputs without a schema.
 const IMAGE: &str = "image_url";
@@ -12,6 +12,9 @@ const IMAGE: &str = "image_url";
 const MAX_CHANGED_FIELDS: usize = 8;
 /// The URL to use when only the validity of an output matters.
 const EXAMPLE_URL: &str = "https://media.example/";
+
+/// The URL of a file that is not one of the run.
+const FOREIGN_URL: &str = "https://files.example.com/unknown.png";
 
 /// The output of a run that has ended.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,6 +27,8 @@ pub(crate) struct RunOutput {
     pub(crate) has_primary: bool,
     /// The violations of the output against the schema.
     pub(crate) violations: Vec<Violation>,
+    /// The URLs of the output that are not files of the run. There are none if there are violations.
+    pub(crate) rejected_urls: Vec<String>,
 }
 
 impl RunOutput {
@@ -50,6 +55,13 @@ impl RunOutput {
     /// Sets the partial output of a failed run.
     fn set_failed(&mut self, code: &ErrorCode, run: &Run, url: Option<&str>) {
         match code {
+            // The agent made up a URL.
+            ErrorCode::OutputSchemaUnsatisfied
+                if asks_for_a_url(run) && can_satisfy_schema(run) =>
+            {
+                self.output = full_output(run, Some(FOREIGN_URL));
+                self.rejected_urls = vec![FOREIGN_URL.to_owned()];
+            }
             ErrorCode::OutputSchemaUnsatisfied => {
                 (self.violations, self.output) = invalid_output(run, url);
             }
@@ -69,6 +81,10 @@ impl RunOutput {
 pub(super) fn can_satisfy_schema(run: &Run) -> bool {
     let schema = run.config.schema.as_ref();
     schema.is_none_or(|schema| fit(&example(schema, EXAMPLE_URL), schema).is_empty())
+}
+
+fn asks_for_a_url(run: &Run) -> bool {
+    run.config.schema.as_ref().is_some_and(output_schema::asks_for_a_url)
 }
 
 /// Returns the complete output of a successful run.

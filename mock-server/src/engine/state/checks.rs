@@ -26,8 +26,8 @@ impl State {
         self.check_timers()?;
         self.webhook_queue.check()?;
         self.check_idempotency()?;
-        for fault in self.fault_rules.all() {
-            fault.check().map_err(|error| error.to_string())?;
+        for rule in self.fault_rules.all() {
+            rule.fault.check().map_err(|error| error.to_string())?;
         }
         self.ledger.audit()
     }

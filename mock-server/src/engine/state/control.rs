@@ -5,11 +5,11 @@ use svc_sdk::types::Usd;
 
 use super::State;
 use super::workspace_control::{check_plan, check_workspace_id};
-use crate::engine::keys::ApiKey;
+use crate::engine::keys::{ApiKey, Source};
 use crate::engine::ledger::{EntryKind, Subject};
 use crate::engine::top_ups::TopUp;
 use crate::engine::workspaces::WorkspaceKind;
-use crate::engine::{AddedKey, ControlError, KeyKind, NewKey};
+use crate::engine::{AddedKey, ControlError, Fault, KeyKind, NewKey};
 
 const MICROS_PER_CENT: u64 = 10_000;
 
@@ -92,21 +92,61 @@ impl State {
         code: Option<ErrorCode>,
     ) -> Result<(), ControlError> {
         let not_found = || ControlError::NotFound(format!("job {id:?} not found"));
-        let number = self.jobs.number(id).ok_or_else(not_found)?;
-        let job = self.jobs.get(number).ok_or_else(not_found)?;
+        let current = match self.jobs.by_id(id) {
+            Some(job) => job.status.clone(),
+            None => self.unfinished_job(id).ok_or_else(not_found)?.1.status,
+        };
         if !status.is_terminal() {
             return Err(invalid("status: must be completed, failed or canceled"));
         }
         if code.is_some() && status != JobStatus::Failed {
             return Err(invalid("code: only allowed with the status failed"));
         }
-        if job.status.is_terminal() && job.status != status {
-            return Err(ControlError::Conflict(format!("the job is already {}", job.status)));
+        if current.is_terminal() && current != status {
+            return Err(ControlError::Conflict(format!("the job is already {current}")));
         }
         let error =
             (status == JobStatus::Failed).then(|| code.unwrap_or(ErrorCode::GenerationFailed));
-        self.end_job(number, status, error, self.now);
+        match self.jobs.number(id) {
+            Some(number) => self.end_job(number, status, error, self.now),
+            None => self.end_unfinished_job(id, status, error),
+        }
         Ok(())
+    }
+
+    /// Adds a fault rule and returns its id.
+    pub(crate) fn add_fault(&mut self, fault: Fault) -> Result<String, ControlError> {
+        let unknown = |key: &&String| !self.keys.all().any(|known| *known.id == **key);
+        if let Some(key) = fault.key.as_ref().filter(unknown) {
+            return Err(invalid(format!("key: unknown key {key:?}: expected the id of a key")));
+        }
+        if let Some(workspace) = &fault.workspace
+            && self.workspaces.get(workspace).is_none()
+        {
+            return Err(invalid(format!("workspace: unknown workspace {workspace:?}")));
+        }
+        let id = self.fault_rng.id("flt");
+        self.fault_rules.add(id.clone(), fault)?;
+        Ok(id)
+    }
+
+    pub(crate) fn remove_fault(&mut self, id: &str) -> Result<(), ControlError> {
+        match self.fault_rules.remove(id) {
+            true => Ok(()),
+            false => Err(ControlError::NotFound(format!("fault {id:?} not found"))),
+        }
+    }
+
+    /// Returns what created a job or run.
+    pub(crate) fn source_of(&self, id: &str) -> Option<&Source> {
+        let job = self.jobs.by_id(id).and_then(|job| job.source.as_ref());
+        job.or_else(|| self.runs.by_id(id)?.config.source.as_ref())
+    }
+
+    /// Returns all jobs and runs with what created them.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, Option<&Source>)> {
+        let jobs = self.jobs.all().map(|job| (&*job.id, job.source.as_ref()));
+        jobs.chain(self.runs.all().map(|run| (run.id.as_str(), run.config.source.as_ref())))
     }
 
     /// Creates a key, and its workspace if that does not exist.

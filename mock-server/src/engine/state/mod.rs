@@ -10,6 +10,8 @@ use svc_sdk::contract::Plan;
 use svc_sdk::types::Usd;
 
 use super::assets::Assets;
+use super::destination::RoutedOrigins;
+use super::directives::DirectiveCounts;
 use super::fault_rules::FaultRules;
 use super::grants::Grants;
 use super::host_addresses::HostAddresses;
@@ -76,10 +78,16 @@ pub(crate) struct State {
     pub(crate) webhook_queue: WebhookQueue,
     #[serde(rename = "deliveries")]
     pub(crate) delivery_log: DeliveryLog,
+    /// How often the directives with `times` were applied.
+    #[serde(default, skip_serializing_if = "DirectiveCounts::is_empty")]
+    pub(crate) directive_counts: DirectiveCounts,
     /// What retention needs; `None` if everything is kept for ever. It is a setting of the mock
     /// that runs, not of the state that it restores.
     #[serde(skip)]
     pub(super) retention: Option<Retention>,
+    /// The origins of webhooks that the mock routes, which are settings of it as well.
+    #[serde(skip)]
+    pub(crate) routed_origins: RoutedOrigins,
     /// The jobs and runs that have ended and whose webhooks are not queued yet, in order.
     #[serde(skip)]
     ended: Vec<Ended>,
@@ -123,6 +131,8 @@ impl State {
             request_log: RequestLog::default(),
             webhook_queue: WebhookQueue::default(),
             delivery_log: DeliveryLog::default(),
+            directive_counts: DirectiveCounts::default(),
+            routed_origins: RoutedOrigins::default(),
             retention: None,
             ended: Vec::new(),
         };
@@ -130,7 +140,9 @@ impl State {
         for (workspace, kind) in workspaces::INITIAL {
             state.add_workspace(workspace, kind, settings.plan.clone());
         }
-        state.schedule_actions();
+        if settings.schedules {
+            state.start_schedules();
+        }
         state
     }
 
@@ -165,6 +177,8 @@ impl State {
             request_log: self.request_log.clone(),
             webhook_queue: self.webhook_queue.clone(),
             delivery_log: self.delivery_log.clone(),
+            directive_counts: self.directive_counts.clone(),
+            routed_origins: RoutedOrigins::default(),
             retention: None,
             ended: Vec::new(),
         }

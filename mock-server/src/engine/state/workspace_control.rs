@@ -9,10 +9,15 @@ use crate::engine::formats::Format;
 use crate::engine::keys::ApiKey;
 use crate::engine::ledger::organization_account;
 use crate::engine::workspaces::{OrganizationWallet, WorkspaceKind};
-use crate::engine::{ControlError, Grant, HostAddress, NewAsset, WorkspaceUpdate};
+use crate::engine::{
+    AddedKey, ControlError, Grant, HostAddress, KeyKind, NewAsset, NewKey, NewWorkspace,
+    WorkspaceUpdate,
+};
 
 /// The opening balance of an organization's wallet.
 const ORGANIZATION_BALANCE: Usd = Usd::from_micros(100_000_000);
+/// The maximum size of an asset, whose content is made when it is requested.
+const MAX_ASSET_BYTES: u64 = 1_000_000_000;
 /// The maximum length of a workspace id or host name.
 const MAX_NAME_LENGTH: usize = 255;
 
@@ -104,6 +109,9 @@ impl State {
             );
             return Err(invalid(text));
         }
+        if new.bytes > MAX_ASSET_BYTES {
+            return Err(invalid(format!("bytes: must be at most {MAX_ASSET_BYTES}")));
+        }
         let id = self.rng.id("asset");
         let asset = Asset {
             workspace: Some(new.workspace),
@@ -132,7 +140,31 @@ impl State {
         Ok(())
     }
 
-    fn check_has_workspace(&self, id: &str) -> Result<(), ControlError> {
+    /// Creates a workspace with a key of the open and one of the developer surface, and returns the
+    /// keys.
+    pub(crate) fn create_workspace(
+        &mut self,
+        new: NewWorkspace,
+    ) -> Result<[AddedKey; 2], ControlError> {
+        let id = new.id.unwrap_or_else(|| self.rng.id("ws"));
+        if self.workspaces.get(&id).is_some() {
+            return Err(ControlError::Conflict(format!("workspace {id:?} exists already")));
+        }
+        let update = WorkspaceUpdate {
+            plan: new.plan,
+            balance_usd: new.balance_usd,
+            team: new.team,
+            ..WorkspaceUpdate::default()
+        };
+        self.update_workspace(&id, update)?;
+        let mut key = |kind| {
+            let workspace = Some(id.clone());
+            self.add_key(NewKey { kind, workspace, plan: None, scopes: None })
+        };
+        Ok([key(KeyKind::Open)?, key(KeyKind::Developer)?])
+    }
+
+    pub(crate) fn check_has_workspace(&self, id: &str) -> Result<(), ControlError> {
         match self.workspaces.get(id) {
             Some(_) => Ok(()),
             None => Err(ControlError::NotFound(format!("workspace: workspace {id:?} not found"))),

@@ -9,6 +9,8 @@ use crate::engine::Time;
 pub struct Delivery {
     /// The id of the attempt.
     pub id: DeliveryId,
+    /// The workspace whose secret signs it.
+    pub workspace: String,
     /// The event, such as `job.completed`.
     pub event: String,
     /// The destination URL.
@@ -17,8 +19,10 @@ pub struct Delivery {
     pub headers: Vec<(String, String)>,
     /// The request body. It must be sent unchanged because the signature covers it.
     pub body: Bytes,
-    /// The time of the attempt.
+    /// The service time of the attempt.
     pub at: Time,
+    /// The wall-clock time that the timestamp shows; `None` if it shows the service time.
+    pub(crate) wall_time: Option<Time>,
 }
 
 /// The id of a delivery attempt. Outcomes of attempts from before a reset or restore are ignored.

@@ -7,6 +7,7 @@ use base64::prelude::{BASE64_STANDARD, Engine as _};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
+use super::queue::DeliveryStatus;
 use super::{Delivery, DeliveryOutcome};
 use crate::engine::Time;
 
@@ -21,14 +22,21 @@ const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeliveryRecord {
+    #[serde(default)]
+    pub(crate) seq: u64,
     /// The id of the job or run; `None` for a test delivery.
-    subject_id: Option<String>,
-    event: String,
+    pub(crate) subject_id: Option<String>,
+    #[serde(default)]
+    pub(crate) workspace: String,
+    pub(crate) event: String,
     url: String,
     headers: Vec<(String, String)>,
     /// The JSON body as it was sent.
     body: String,
-    status: Option<u16>,
+    pub(crate) status: Option<u16>,
+    /// The status of the delivery after the attempt.
+    #[serde(default)]
+    pub(crate) delivery_status: Option<DeliveryStatus>,
     /// The beginning of the response's body; `None` without a response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     response_body: Option<String>,
@@ -41,9 +49,13 @@ impl DeliveryRecord {
         subject_id: Option<String>,
         delivery: Delivery,
         outcome: &DeliveryOutcome,
+        delivery_status: DeliveryStatus,
     ) -> Self {
         Self {
+            seq: 0,
             subject_id,
+            workspace: delivery.workspace,
+            delivery_status: Some(delivery_status),
             event: delivery.event,
             url: delivery.url,
             headers: delivery.headers,
@@ -67,11 +79,14 @@ impl DeliveryRecord {
         self.body.len() + self.response_body.as_ref().map_or(0, String::len)
     }
 
-    fn view(&self) -> Value {
+    pub(crate) fn view(&self) -> Value {
         let headers: Map<String, Value> =
             self.headers.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
         json!({
+            "seq": self.seq,
             "subject_id": self.subject_id,
+            "workspace": self.workspace,
+            "delivery_status": self.delivery_status,
             "event": self.event,
             "url": self.url,
             "headers": headers,
@@ -100,12 +115,14 @@ pub(crate) struct DeliveryLog {
     attempts: VecDeque<Arc<DeliveryRecord>>,
     /// The total size of their bodies.
     body_bytes: usize,
+    last_seq: u64,
 }
 
 impl From<VecDeque<Arc<DeliveryRecord>>> for DeliveryLog {
     fn from(attempts: VecDeque<Arc<DeliveryRecord>>) -> Self {
         let sizes = attempts.iter().map(|attempt| attempt.body_bytes());
-        Self { body_bytes: sizes.sum(), attempts }
+        let last_seq = attempts.back().map_or(0, |attempt| attempt.seq);
+        Self { body_bytes: sizes.sum(), attempts, last_seq }
     }
 }
 
@@ -116,7 +133,10 @@ impl Serialize for DeliveryLog {
 }
 
 impl DeliveryLog {
-    pub(crate) fn record(&mut self, attempt: DeliveryRecord) {
+    /// Stores an attempt under the next sequence number, from 1.
+    pub(crate) fn record(&mut self, mut attempt: DeliveryRecord) {
+        self.last_seq = self.last_seq.saturating_add(1);
+        attempt.seq = self.last_seq;
         self.body_bytes += attempt.body_bytes();
         self.attempts.push_back(Arc::new(attempt));
         while self.attempts.len() > MAX_ENTRIES || self.body_bytes > MAX_BODY_BYTES {
@@ -128,6 +148,11 @@ impl DeliveryLog {
         let removed = self.attempts.pop_front();
         let size = removed.map_or(self.body_bytes, |attempt| attempt.body_bytes());
         self.body_bytes -= size;
+    }
+
+    /// Returns the sequence number of the last attempt.
+    pub(crate) fn last_seq(&self) -> u64 {
+        self.last_seq
     }
 
     /// Removes the attempts up to a time.
@@ -156,9 +181,14 @@ impl DeliveryLog {
         attempts.take(limit).map(view).collect()
     }
 
+    /// Returns the stored attempts, oldest first.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &DeliveryRecord> {
+        self.attempts.iter().map(|attempt| &**attempt)
+    }
+
     /// Returns the stored attempts as JSON, oldest first.
     pub(crate) fn all(&self) -> Vec<Value> {
-        self.attempts.iter().map(|attempt| attempt.view()).collect()
+        self.iter().map(DeliveryRecord::view).collect()
     }
 }
 
@@ -172,13 +202,16 @@ mod tests {
     fn attempt(body: usize) -> DeliveryRecord {
         let delivery = Delivery {
             id: DeliveryId { generation: 0, number: 1 },
+            workspace: "ws_demo".to_owned(),
             event: "webhook.test".to_owned(),
             url: "https://hooks.example/".to_owned(),
             headers: vec![("content-type".to_owned(), "application/json".to_owned())],
             body: Bytes::from(vec![b'1'; body]),
             at: Time::default(),
+            wall_time: None,
         };
-        DeliveryRecord::new(None, delivery, &DeliveryOutcome::answered(204))
+        let outcome = DeliveryOutcome::answered(204);
+        DeliveryRecord::new(None, delivery, &outcome, DeliveryStatus::Delivered)
     }
 
     #[test]
@@ -186,7 +219,8 @@ mod tests {
         let mut log = DeliveryLog::default();
         log.record(attempt(2));
         let expected = json!([{
-            "subject_id": null, "event": "webhook.test", "url": "https://hooks.example/",
+            "seq": 1, "subject_id": null, "workspace": "ws_demo", "delivery_status": "delivered",
+            "event": "webhook.test", "url": "https://hooks.example/",
             "headers": {"content-type": "application/json"}, "body": "MTE=",
             "status": 204, "response_body": "", "error": null, "at": "1970-01-01T00:00:00Z"
         }]);

@@ -10,3 +10,4 @@ pub(crate) mod signature;
 pub use delivery::{Delivery, DeliveryId, DeliveryOutcome};
 #[cfg(feature = "webhook-sender")]
 pub(crate) use log::MAX_RESPONSE_BYTES;
+pub(crate) use queue::DeliveryStatus;

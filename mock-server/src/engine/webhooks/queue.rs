@@ -87,12 +87,12 @@ pub(crate) struct QueueEntry {
 }
 
 impl QueueEntry {
-    /// Stores the current state as the result of an attempt.
-    pub(crate) fn record_attempt(&mut self, at: Time) {
+    /// Stores the state after an attempt.
+    pub(crate) fn record_attempt(&mut self, at: Time, state: DeliveryState) {
         while self.attempts.len() >= MAX_STORED_ATTEMPTS {
             self.attempts.pop_front();
         }
-        self.attempts.push_back((at, self.state.clone()));
+        self.attempts.push_back((at, state));
     }
 }
 
@@ -232,7 +232,6 @@ impl WebhookQueue {
     }
 
     /// Returns the number of tasks that became due since the state was created or restored.
-    #[cfg(feature = "frontend")]
     pub(crate) fn due_count(&self) -> u64 {
         self.due_count
     }
@@ -241,13 +240,14 @@ impl WebhookQueue {
         self.tasks.get(&number)
     }
 
-    /// Returns the URL that a task is sent to.
-    pub(crate) fn url(&self, number: u64) -> Option<&str> {
+    /// Returns the workspace of a task and the URL that it is sent to.
+    pub(crate) fn destination(&self, number: u64) -> Option<(&str, &str)> {
         match self.task(number)? {
             DeliveryTask::Attempt(subject) | DeliveryTask::Redelivery(subject) => {
-                Some(&self.entry(subject)?.announcement.url)
+                let announcement = &self.entry(subject)?.announcement;
+                Some((&announcement.workspace, &announcement.url))
             }
-            DeliveryTask::Test { url, .. } => Some(url),
+            DeliveryTask::Test { workspace, url, .. } => Some((workspace, url)),
         }
     }
 

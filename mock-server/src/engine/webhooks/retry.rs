@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::DeliveryOutcome;
+use super::{Delivery, DeliveryOutcome};
 use crate::engine::{Hosts, Time};
 
 /// The wait before the first retry. It doubles for each further retry.
@@ -12,8 +12,14 @@ const MAX_BACKOFF: Duration = Duration::from_secs(60 * 60);
 
 /// Returns the wait after the given number of attempts, in service time: the scheduled wait, or
 /// the one that the receiver requested with a status 429 or 503.
-pub(crate) fn wait(attempts: u32, outcome: &DeliveryOutcome, now: Time, hosts: &Hosts) -> Duration {
-    requested_wait(outcome, now, hosts).unwrap_or_else(|| scheduled_wait(attempts))
+pub(crate) fn wait(
+    attempts: u32,
+    outcome: &DeliveryOutcome,
+    delivery: &Delivery,
+    hosts: &Hosts,
+) -> Duration {
+    let requested = requested_wait(outcome, delivery.at, delivery.wall_time, hosts);
+    requested.unwrap_or_else(|| scheduled_wait(attempts))
 }
 
 fn scheduled_wait(attempts: u32) -> Duration {
@@ -22,9 +28,13 @@ fn scheduled_wait(attempts: u32) -> Duration {
 }
 
 /// Parses the `Retry-After` header of a 429 or 503. A number of seconds is real time, because it
-/// is a receiver's; an HTTP date is compared with the service clock, because the receiver knows
-/// the date from the timestamp of the webhook.
-fn requested_wait(outcome: &DeliveryOutcome, now: Time, hosts: &Hosts) -> Option<Duration> {
+/// is a receiver's; an HTTP date is compared with the clock that the timestamp of the webhook shows.
+fn requested_wait(
+    outcome: &DeliveryOutcome,
+    now: Time,
+    wall_time: Option<Time>,
+    hosts: &Hosts,
+) -> Option<Duration> {
     let DeliveryOutcome::Answered { status: 429 | 503, retry_after: Some(text), .. } = outcome
     else {
         return None;
@@ -36,7 +46,11 @@ fn requested_wait(outcome: &DeliveryOutcome, now: Time, hosts: &Hosts) -> Option
     }
     let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text);
     let micros = u64::try_from(date.ok()?.as_microsecond()).ok()?;
-    Some(Time::from_micros(micros).since(now).min(MAX_BACKOFF))
+    let date = Time::from_micros(micros);
+    Some(match wall_time {
+        Some(wall_time) => hosts.service_time(date.since(wall_time).min(MAX_BACKOFF)),
+        None => date.since(now).min(MAX_BACKOFF),
+    })
 }
 
 #[cfg(test)]
@@ -71,7 +85,8 @@ mod tests {
             (500, "5", 30),
             (302, "5", 30),
         ] {
-            let wait = wait(1, &answered(status, text), now, &Hosts::default());
+            let wait = requested_wait(&answered(status, text), now, None, &Hosts::default());
+            let wait = wait.unwrap_or_else(|| scheduled_wait(1));
             assert_eq!(wait.as_secs(), seconds, "{status} {text:?}");
         }
     }
@@ -80,10 +95,11 @@ mod tests {
     fn the_seconds_of_a_receiver_are_real_time() {
         let hosts = Hosts { speed: 20.0, ..Hosts::default() };
         for (text, seconds) in [("5", 100), ("3600", 72_000), ("7200", 72_000)] {
-            let wait = wait(1, &answered(429, text), Time::default(), &hosts);
-            assert_eq!(wait.as_secs(), seconds, "{text}");
+            let wait = requested_wait(&answered(429, text), Time::default(), None, &hosts);
+            assert_eq!(wait.unwrap().as_secs(), seconds, "{text}");
         }
-        let scheduled = wait(1, &DeliveryOutcome::answered(500), Time::default(), &hosts);
-        assert_eq!(scheduled, INITIAL_BACKOFF);
+        let date = answered(429, "Thu, 01 Jan 1970 00:00:05 GMT");
+        let wait = requested_wait(&date, Time::default(), Some(Time::default()), &hosts);
+        assert_eq!(wait.unwrap().as_secs(), 100);
     }
 }

@@ -13,7 +13,7 @@ use super::{Delivery, DeliveryId, DeliveryOutcome, retry};
 use crate::engine::timers::TimerEvent;
 use crate::engine::url_placeholders::resolve_placeholders;
 use crate::engine::workspaces::Workspace;
-use crate::engine::{Hosts, State, destination};
+use crate::engine::{Hosts, State, Time};
 
 /// The value of `last_error` for a URL that is not allowed.
 const URL_NOT_PUBLIC: &str = "url_not_public";
@@ -46,27 +46,31 @@ impl State {
         self.webhook_queue.mark_due(number);
     }
 
-    /// Returns up to `limit` due attempts to URLs that match, signed at the current time. They are
-    /// in flight until [`record_outcome`](Self::record_outcome) is called.
+    /// Returns up to `limit` due attempts whose workspace and URL match, signed at the current service
+    /// time or at a wall-clock time. They are in flight until [`record_outcome`](Self::record_outcome) is called.
     pub(crate) fn take_deliveries(
         &mut self,
         generation: u64,
         hosts: &Hosts,
         limit: usize,
-        mut matches: impl FnMut(&str) -> bool,
+        wall_time: Option<Time>,
+        mut matches: impl FnMut(&str, &str) -> bool,
     ) -> Vec<Delivery> {
         let queue = &self.webhook_queue;
         let numbers = queue.ready_to_send();
         let numbers: Vec<_> = numbers
-            .filter(|number| queue.url(*number).is_some_and(&mut matches))
+            .filter(|number| {
+                let destination = queue.destination(*number);
+                destination.is_some_and(|(workspace, url)| matches(workspace, url))
+            })
             .take(limit)
             .collect();
         let mut deliveries = Vec::new();
         for number in numbers {
             let id = DeliveryId { generation, number };
-            let Some(delivery) = self.delivery(id, hosts) else { continue };
+            let Some(delivery) = self.delivery(id, hosts, wall_time) else { continue };
             self.webhook_queue.start_attempt(delivery.clone());
-            if destination::webhook(&delivery.url, &self.host_addresses).is_ok() {
+            if self.check_webhook_url(&delivery.workspace, &delivery.url).is_ok() {
                 deliveries.push(delivery);
             } else {
                 self.record_outcome(number, &DeliveryOutcome::failed(URL_NOT_PUBLIC), hosts);
@@ -76,9 +80,9 @@ impl State {
     }
 
     /// Builds the signed delivery of a task.
-    fn delivery(&self, id: DeliveryId, hosts: &Hosts) -> Option<Delivery> {
+    fn delivery(&self, id: DeliveryId, hosts: &Hosts, wall_time: Option<Time>) -> Option<Delivery> {
         let task = self.webhook_queue.task(id.number)?;
-        let (workspace, event, url, body) = match task {
+        let (owner, event, url, body) = match task {
             DeliveryTask::Attempt(subject) | DeliveryTask::Redelivery(subject) => {
                 let announcement = &self.webhook_queue.entry(subject)?.announcement;
                 let body = body_within_limit(announcement, hosts);
@@ -88,8 +92,9 @@ impl State {
                 (workspace, "webhook.test", url, body.to_string())
             }
         };
-        let workspace = self.workspaces.get(workspace)?;
-        let timestamp = self.now.as_secs().to_string();
+        let workspace = self.workspaces.get(owner)?;
+        // Receivers compare the timestamp with their own clock.
+        let timestamp = wall_time.unwrap_or(self.now).as_secs().to_string();
         let secrets = workspace.secrets(self.now);
         let signature = signature(&secrets, &timestamp, body.as_bytes());
         let headers = [
@@ -101,11 +106,13 @@ impl State {
         ];
         Some(Delivery {
             id,
+            workspace: owner.clone(),
             event: event.to_owned(),
             url: url.clone(),
             headers: headers.map(|(name, value)| (name.to_owned(), value)).into(),
             body: Bytes::from(body),
             at: self.now,
+            wall_time,
         })
     }
 
@@ -115,15 +122,20 @@ impl State {
             return;
         }
         let Some((task, Some(delivery))) = self.webhook_queue.remove(number) else { return };
-        if let Some(subject) = task.subject() {
-            let automatic = matches!(task, DeliveryTask::Attempt(_));
-            self.update_delivery(subject, number, automatic, outcome, &delivery, hosts);
-        }
+        let status = match task.subject() {
+            Some(subject) => {
+                let automatic = matches!(task, DeliveryTask::Attempt(_));
+                self.update_delivery(subject, number, automatic, outcome, &delivery, hosts)
+            }
+            None if outcome.is_success() => DeliveryStatus::Delivered,
+            None => DeliveryStatus::Failed,
+        };
         let subject = task.subject().map(str::to_owned);
-        self.delivery_log.record(DeliveryRecord::new(subject, delivery, outcome));
+        self.delivery_log.record(DeliveryRecord::new(subject, delivery, outcome, status));
     }
 
     /// Updates the delivery state of a subject after an attempt, and schedules or cancels retries.
+    /// Returns the status after the attempt.
     fn update_delivery(
         &mut self,
         subject: &str,
@@ -132,44 +144,52 @@ impl State {
         outcome: &DeliveryOutcome,
         delivery: &Delivery,
         hosts: &Hosts,
-    ) {
+    ) -> DeliveryStatus {
         let now = self.now;
-        let fingerprint = fingerprint_of(delivery);
-        let Some(entry) = self.webhook_queue.entry_mut(subject) else { return };
-        let delivery_state = &mut entry.state;
-        delivery_state.last_status_code = outcome.status();
-        delivery_state.last_error = outcome.error();
-        delivery_state.fingerprint = fingerprint;
+        let Some(entry) = self.webhook_queue.entry_mut(subject) else {
+            return DeliveryStatus::Failed;
+        };
+        let is_refused = *outcome == DeliveryOutcome::failed(URL_NOT_PUBLIC);
+        let mut state = entry.state.clone();
+        state.last_status_code = outcome.status();
+        state.last_error = outcome.error();
+        state.fingerprint = fingerprint_of(delivery);
         if automatic {
-            delivery_state.attempts = delivery_state.attempts.saturating_add(1);
+            state.attempts = state.attempts.saturating_add(1);
         }
-        let attempts = delivery_state.attempts;
+        let attempts = state.attempts;
+        let is_next = automatic && entry.next.is_some_and(|(_, next)| next == number);
         let mut obsolete = None;
         let mut retry_at = None;
         if outcome.is_success() {
             // The receiver has the event, so a scheduled retry is canceled.
-            (delivery_state.status, delivery_state.next_attempt_at) =
-                (DeliveryStatus::Delivered, None);
+            (state.status, state.next_attempt_at) = (DeliveryStatus::Delivered, None);
             obsolete = entry.next.take();
-        } else if automatic && entry.next.is_some_and(|(_, next)| next == number) {
+        } else if is_refused {
+            // A destination that is not public is not attempted again.
+            (state.status, state.next_attempt_at) = (DeliveryStatus::Failed, None);
+            obsolete = entry.next.take();
+        } else if is_next {
             entry.next = None;
-            delivery_state.next_attempt_at = None;
-            if *outcome == DeliveryOutcome::failed(URL_NOT_PUBLIC) {
-                delivery_state.status = DeliveryStatus::Failed;
-            } else if attempts >= MAX_WEBHOOK_ATTEMPTS {
-                delivery_state.status = DeliveryStatus::Exhausted;
+            state.next_attempt_at = None;
+            if attempts >= MAX_WEBHOOK_ATTEMPTS {
+                state.status = DeliveryStatus::Exhausted;
             } else {
-                delivery_state.status = DeliveryStatus::Retrying;
-                retry_at = Some(now.after(retry::wait(attempts, outcome, now, hosts)));
-                delivery_state.next_attempt_at = retry_at;
+                state.status = DeliveryStatus::Retrying;
+                retry_at = Some(now.after(retry::wait(attempts, outcome, delivery, hosts)));
+                state.next_attempt_at = retry_at;
             }
+        } else if state.status == DeliveryStatus::Delivered {
+            // The receiver has the event already: only the attempt failed.
+            state.status = DeliveryStatus::Failed;
         }
-        if !automatic
-            && delivery_state.status == DeliveryStatus::Exhausted
-            && *outcome == DeliveryOutcome::failed(URL_NOT_PUBLIC)
-        {
-            delivery_state.status = DeliveryStatus::Failed;
+        if entry.state.status != DeliveryStatus::Delivered || outcome.is_success() || is_refused {
+            entry.state = state.clone();
+        } else {
+            entry.state.attempts = attempts;
         }
+        let status = state.status;
+        entry.record_attempt(now, state);
         if let Some(at) = retry_at {
             let next = self.webhook_queue.schedule(DeliveryTask::Attempt(subject.to_owned()));
             self.timers.set(at, TimerEvent::WebhookAttempt(next));
@@ -183,9 +203,7 @@ impl State {
             self.webhook_queue.remove(canceled);
             self.timers.cancel(at, TimerEvent::WebhookAttempt(canceled));
         }
-        if let Some(entry) = self.webhook_queue.entry_mut(subject) {
-            entry.record_attempt(now);
-        }
+        status
     }
 }
 

@@ -4,7 +4,6 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -12,15 +11,14 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioTimer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::select;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use super::connections::{Connection, Connections};
 use super::request_handler::RequestHandler;
 use super::socket::{AbortHandle, Socket};
 use super::{Log, Timeouts};
 
-/// The maximum number of connections per listener. Others wait in the system's queue.
-const MAX_CONNECTIONS: usize = 512;
 /// The delay after an accept that failed because the system lacks a resource, such as file
 /// descriptors.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
@@ -41,29 +39,38 @@ pub(super) async fn accept(
     listener: impl Accept,
     handler: RequestHandler,
     timeouts: Timeouts,
+    max_connections: usize,
     mut stop: watch::Receiver<()>,
     log: Log,
 ) {
-    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let connections = Connections::default();
     let mut is_failing = false;
+    let mut is_full = false;
     loop {
-        let next = async {
-            let slot = Arc::clone(&slots).acquire_owned().await;
-            (slot, listener.accept().await)
-        };
-        let (slot, accepted) = select! {
+        let accepted = select! {
             _ = stop.changed() => break,
-            next = next => next,
+            accepted = listener.accept() => accepted,
         };
-        match (slot, accepted) {
-            (Ok(slot), Ok((stream, peer))) => {
+        match accepted {
+            Ok((stream, peer)) => {
                 is_failing = false;
-                let connection = serve(stream, peer, handler.clone(), timeouts, stop.clone());
-                tokio::spawn(hold_slot(slot, connection));
+                let (connection, has_closed) = select! {
+                    _ = stop.changed() => break,
+                    opened = connections.open(max_connections) => opened,
+                };
+                if has_closed && !is_full {
+                    log(&format!(
+                        "{max_connections} connections are open: closing the longest idle ones \
+                         (--max-connections allows more)"
+                    ));
+                }
+                is_full = has_closed;
+                let served =
+                    serve(stream, peer, connection, handler.clone(), timeouts, stop.clone());
+                tokio::spawn(served);
             }
-            (Err(_), _) => break,
-            (_, Err(error)) if is_connection_error(&error) => {}
-            (_, Err(error)) => {
+            Err(error) if is_connection_error(&error) => {}
+            Err(error) => {
                 if !is_failing {
                     log(&format!("cannot accept connections, retrying: {error}"));
                 }
@@ -73,8 +80,7 @@ pub(super) async fn accept(
         }
     }
     drop(listener);
-    let all = slots.acquire_many(MAX_CONNECTIONS as u32);
-    let _ = timeout(timeouts.shutdown, all).await;
+    let _ = timeout(timeouts.shutdown, connections.ended()).await;
 }
 
 /// Returns whether an accept failed because of the connection rather than the listener.
@@ -83,14 +89,10 @@ fn is_connection_error(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
-async fn hold_slot(slot: OwnedSemaphorePermit, connection: impl Future<Output = ()>) {
-    connection.await;
-    drop(slot);
-}
-
 async fn serve(
     stream: TcpStream,
     peer: SocketAddr,
+    connection: Connection,
     handler: RequestHandler,
     timeouts: Timeouts,
     mut stop: watch::Receiver<()>,
@@ -98,20 +100,23 @@ async fn serve(
     // Otherwise, a response in two parts would wait for the client's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
     let abort = AbortHandle::default();
-    let socket = Socket::new(stream, abort.clone(), timeouts.write);
-    let service =
-        service_fn(move |request| handler.clone().respond(peer.ip(), abort.clone(), request));
-    let connection = http1::Builder::new()
+    let socket = Socket::new(stream, abort.clone(), connection.in_request(), timeouts);
+    let service = service_fn(|request| {
+        let active = connection.start_request();
+        handler.clone().respond(peer.ip(), abort.clone(), active, request)
+    });
+    let served = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(timeouts.head)
+        .header_read_timeout(timeouts.idle)
         .serve_connection(socket, service);
-    let mut connection = pin!(connection);
+    let mut served = pin!(served);
     select! {
         // An error was caused by the client or by a fault.
-        _ = connection.as_mut() => {}
+        _ = served.as_mut() => {}
+        () = connection.closed() => {}
         _ = stop.changed() => {
-            connection.as_mut().graceful_shutdown();
-            let _ = timeout(timeouts.shutdown, connection).await;
+            served.as_mut().graceful_shutdown();
+            let _ = timeout(timeouts.shutdown, served).await;
         }
     }
 }

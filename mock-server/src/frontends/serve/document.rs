@@ -7,8 +7,8 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
 use crate::control::Document;
-use crate::engine::snapshot;
-use crate::engine::{RestoreError, State};
+use crate::engine::RestoreError;
+use crate::engine::snapshot::{self, ReadState};
 
 /// The size of a piece of a document.
 const PIECE_BYTES: usize = 128 * 1024;
@@ -55,7 +55,7 @@ impl Write for PieceWriter {
 
 /// Reads a state from pieces, in another thread. The pieces are to be sent until the sender fails,
 /// which means that the state is invalid.
-pub(super) fn state_reader() -> (mpsc::Sender<Bytes>, impl Future<Output = ReadState>) {
+pub(super) fn state_reader() -> (mpsc::Sender<Bytes>, impl Future<Output = ReadResult>) {
     let (sender, pieces) = mpsc::channel(WAITING_PIECES);
     let reader = PieceReader { piece: Bytes::new(), pieces };
     let state = spawn_blocking(move || {
@@ -65,7 +65,7 @@ pub(super) fn state_reader() -> (mpsc::Sender<Bytes>, impl Future<Output = ReadS
 }
 
 /// The state that was read; `None` if the thread failed.
-pub(super) type ReadState = Option<Result<Box<State>, RestoreError>>;
+pub(super) type ReadResult = Option<Result<Box<ReadState>, RestoreError>>;
 
 struct PieceReader {
     piece: Bytes,
@@ -121,7 +121,7 @@ mod tests {
         }
         drop(pieces);
         let mut other = Simulator::new(Settings { seed: 7, ..settings.clone() });
-        other.replace_state(*state.await.unwrap().unwrap());
+        other.replace_state(state.await.unwrap().unwrap().0);
         assert_eq!(other.snapshot(settings.epoch), document);
     }
 

@@ -4,6 +4,8 @@
 //! shutdown.
 
 mod accept;
+mod connections;
+mod cors;
 mod document;
 mod request_handler;
 mod socket;
@@ -48,8 +50,10 @@ pub struct Server {
 /// The time limits for clients.
 #[derive(Clone, Copy)]
 struct Timeouts {
-    /// The limit for a request's head and between requests. It is a little longer than clients
-    /// keep idle connections, so that the client closes them.
+    /// The limit between requests. It is a little longer than clients keep idle connections, so that
+    /// the client closes them.
+    idle: Duration,
+    /// The limit for a request's head after its first byte.
     head: Duration,
     /// The limit for a request's body.
     body: Duration,
@@ -62,7 +66,8 @@ struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         Self {
-            head: Duration::from_secs(95),
+            idle: Duration::from_secs(95),
+            head: Duration::from_secs(10),
             body: Duration::from_secs(60),
             write: Duration::from_secs(60),
             shutdown: Duration::from_secs(1),
@@ -96,13 +101,14 @@ impl Server {
             *url = format!("http://{host}:{port}");
             listeners.push(listener);
         }
+        let network = setup.network.clone();
         let service = setup.service(TimeSource::system(), Addresses::new(urls));
-        service.store_exchanges();
         let webhook_sender = WebhookSender::start(service.clone());
         let (stop, stopped) = watch::channel(());
         let start = |(listener, host)| {
-            let handler = RequestHandler::new(host, service.clone(), timeouts.body);
-            tokio::spawn(accept(listener, handler, timeouts, stopped.clone(), log))
+            let handler = RequestHandler::new(host, service.clone(), timeouts.body, &network);
+            let limit = network.max_connections;
+            tokio::spawn(accept(listener, handler, timeouts, limit, stopped.clone(), log))
         };
         let listening = listeners.into_iter().zip(HOSTS).map(start).collect();
         Ok(Self { service, stop, listening, webhook_sender })

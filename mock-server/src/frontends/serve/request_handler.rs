@@ -9,6 +9,9 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use http::header::{CONTENT_TYPE, HOST};
+use http::uri::Authority;
+use http::{HeaderValue, Method, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Either};
 use hyper::body::Incoming;
@@ -17,8 +20,9 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::document;
+use super::connections::ActiveRequest;
 use super::socket::AbortHandle;
+use super::{cors, document};
 use crate::control::{self, ControlBody, MAX_BODY_BYTES};
 #[cfg(feature = "dashboard")]
 use crate::dashboard::Dashboard;
@@ -26,6 +30,7 @@ use crate::engine::{Host, HostRequest, Transmission};
 use crate::frontends::stall::Stall;
 use crate::media;
 use crate::service::Service;
+use crate::setup::Network;
 
 /// The size up to which a body needs no permit.
 const SMALL_BODY_BYTES: usize = 64 * 1024;
@@ -48,6 +53,9 @@ pub(super) struct RequestHandler {
     /// Permits to hold a large body in memory.
     large_bodies: Arc<Semaphore>,
     body_timeout: Duration,
+    /// Whether URLs in responses have the host name of the request.
+    urls_from_host: bool,
+    cors_origins: Arc<[String]>,
     #[cfg(feature = "dashboard")]
     dashboard: Dashboard,
 }
@@ -73,7 +81,12 @@ impl fmt::Display for NoResponse {
 impl std::error::Error for NoResponse {}
 
 impl RequestHandler {
-    pub(super) fn new(host: Host, service: Service, body_timeout: Duration) -> Self {
+    pub(super) fn new(
+        host: Host,
+        service: Service,
+        body_timeout: Duration,
+        network: &Network,
+    ) -> Self {
         let (limit, at_once) = match host {
             Host::Control => (MAX_BODY_BYTES, 1),
             Host::Open | Host::Developer | Host::Media => (MAX_REQUEST_BODY_BYTES, 64),
@@ -87,10 +100,49 @@ impl RequestHandler {
             limit,
             large_bodies,
             body_timeout,
+            urls_from_host: network.urls_from_host,
+            cors_origins: network.cors_origins.clone().into(),
         }
     }
 
+    /// Responds to a request. The response is active until its body is sent.
     pub(super) async fn respond(
+        self,
+        peer: IpAddr,
+        abort: AbortHandle,
+        active: ActiveRequest,
+        mut request: hyper::Request<Incoming>,
+    ) -> Result<hyper::Response<ActiveBody>, NoResponse> {
+        let cors = cors::headers(self.host, &self.cors_origins, &request);
+        let is_health = request.uri().path() == "/healthz"
+            && matches!(*request.method(), Method::GET | Method::HEAD);
+        let mut response = if is_health {
+            health()
+        } else if cors.is_some() && cors::is_preflight(&request) {
+            let mut response = hyper::Response::new(ResponseBody::complete(Bytes::new()));
+            *response.status_mut() = StatusCode::NO_CONTENT;
+            response.map(Either::Left)
+        } else {
+            if self.urls_from_host {
+                self.insert_addresses(&mut request);
+            }
+            self.answer(peer, abort, request).await?
+        };
+        response.headers_mut().extend(cors.unwrap_or_default());
+        Ok(response.map(|body| ActiveBody { body, _active: active }))
+    }
+
+    /// Adds the addresses to a request that its response shows: those of the host that it names.
+    fn insert_addresses(&self, request: &mut hyper::Request<Incoming>) {
+        let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+        let authority = host.and_then(|host| host.parse::<Authority>().ok());
+        if let Some(authority) = authority {
+            let addresses = self.service.addresses().with_host(authority.host());
+            request.extensions_mut().insert(addresses);
+        }
+    }
+
+    async fn answer(
         self,
         peer: IpAddr,
         abort: AbortHandle,
@@ -108,7 +160,7 @@ impl RequestHandler {
         }
         let (parts, body) = request.into_parts();
         if self.host == Host::Control && control::is_import(&parts.method, parts.uri.path()) {
-            let response = self.import(body).await?;
+            let response = self.import(parts.uri.query().unwrap_or_default(), body).await?;
             return Ok(control_response(response).await.map(Either::Left));
         }
         let body = timeout(self.body_timeout, self.read(body))
@@ -139,7 +191,11 @@ impl RequestHandler {
     }
 
     /// Reads a state while it arrives, and continues from it.
-    async fn import(&self, mut body: Incoming) -> Result<hyper::Response<ControlBody>, NoResponse> {
+    async fn import(
+        &self,
+        query: &str,
+        mut body: Incoming,
+    ) -> Result<hyper::Response<ControlBody>, NoResponse> {
         // One import at a time bounds the memory.
         let _permit = self.large_bodies.acquire().await;
         let (pieces, state) = document::state_reader();
@@ -161,7 +217,7 @@ impl RequestHandler {
         }
         drop(pieces);
         let state = state.await.ok_or(NoResponse::Incomplete)?;
-        Ok(self.service.import(state.map(|state| *state)))
+        Ok(self.service.import(query, state.map(|state| *state)))
     }
 
     /// Reads the body up to one byte above the limit, by which the service recognizes that it is
@@ -205,6 +261,41 @@ async fn control_response(response: hyper::Response<ControlBody>) -> hyper::Resp
         }
     };
     hyper::Response::from_parts(parts, body)
+}
+
+/// The response of `GET /healthz`, which is not logged.
+fn health() -> hyper::Response<Either<ResponseBody, PageBody>> {
+    let body = ResponseBody::complete(Bytes::from_static(b"{\"status\":\"ok\"}\n"));
+    let mut response = hyper::Response::new(body);
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response.map(Either::Left)
+}
+
+/// The body of a response to a request that is active until the body is sent.
+pub(super) struct ActiveBody {
+    body: Either<ResponseBody, PageBody>,
+    _active: ActiveRequest,
+}
+
+impl Body for ActiveBody {
+    type Data = Bytes;
+    type Error = <Either<ResponseBody, PageBody> as Body>::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// The body of a response, or the half of it after which the connection is aborted.

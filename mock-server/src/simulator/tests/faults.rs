@@ -8,7 +8,7 @@ use super::{IMAGE, Mock, image};
 use crate::engine::{Host, Transmission};
 
 fn fault(mock: &mut Mock, fault: Value) {
-    mock.simulator.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
+    mock.simulator.state.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
 }
 
 #[test]
@@ -56,11 +56,11 @@ fn a_logged_request_has_every_field() {
     let entries = mock.simulator.requests(0);
     let expected = json!({
         "seq": 1, "at": "2026-01-01T00:00:00Z", "method": "POST", "path": "/v1/image-router/generate?x=y",
-        "surface": "open", "operation": "image_generate", "key": "key_open_demo", "request_id": entries[0]["request_id"],
+        "surface": "open", "operation": "image_generate", "key": "key_open_demo", "workspace": "ws_demo", "request_id": entries[0]["request_id"],
         "headers": {
             "authorization": "[redacted]", "content-type": "application/json", "idempotency-key": "order-1"
         },
-        "status": 202, "code": null, "idempotency_key": "order-1", "fault": null
+        "status": 202, "code": null, "idempotency_key": "order-1", "fault": null, "fault_id": null
     });
     assert_eq!(entries[0], expected);
     assert_eq!((&entries[1]["surface"], &entries[1]["operation"]), (&json!("media"), &json!(null)));

@@ -15,7 +15,9 @@ use serde_json::{Value, json};
 use svc_sdk::contract::Plan;
 
 use super::Simulator;
-use crate::engine::{Host, HostRequest, Reply, Settings, Time};
+use crate::engine::ledger::{ControlLedger, EntryQuery};
+use crate::engine::snapshot;
+use crate::engine::{Host, HostRequest, Reply, RestoreError, Settings, Time};
 
 const VIDEO: &str = "/v1/video-router/generate";
 const IMAGE: &str = "/v1/image-router/generate";
@@ -91,6 +93,27 @@ impl Mock {
     #[track_caller]
     fn assert_ledger_is_balanced(&self) {
         self.simulator.state.check().unwrap();
+    }
+}
+
+impl Simulator {
+    /// Returns the ledger entries as the control API shows them.
+    fn ledger(&self) -> Vec<Value> {
+        let query = EntryQuery::default();
+        let view = json!(ControlLedger { ledger: &self.state.ledger, query: &query });
+        view["data"].as_array().unwrap().clone()
+    }
+
+    /// Restores a state and returns its time. An invalid document changes nothing.
+    fn restore(&mut self, document: Value) -> Result<Time, RestoreError> {
+        let (state, _) = snapshot::from_value(document)?;
+        self.replace_state(state);
+        Ok(self.now())
+    }
+
+    /// Returns the webhook attempts as the control API shows them.
+    fn deliveries(&self) -> Vec<Value> {
+        self.state.delivery_log.all()
     }
 }
 

@@ -84,14 +84,14 @@ impl Session {
             }
             Action::EndJob(index, outcome) => {
                 let (id, status) = (pick(&self.jobs, index), JOB_OUTCOMES[outcome].clone());
-                drop(mock.simulator.end_job(mock.now, &id, status, None));
+                drop(mock.simulator.end_job(&id, status, None));
             }
             Action::TopUp { cents, outcome } => {
                 let response = mock.open().post(TOP_UPS, json!({"amount_usd_cents": cents}));
                 let id = created(&response.json(), "/data/id");
                 if let (Some(id), Some(outcome)) = (id, outcome) {
                     let status = TOP_UP_OUTCOMES[outcome].clone();
-                    mock.simulator.settle_top_up(mock.now, &id, status).unwrap();
+                    mock.simulator.settle_top_up(&id, status).unwrap();
                 }
             }
             Action::Run { word, cost_cents, cap_cents } => {
@@ -148,7 +148,8 @@ proptest! {
             for session in [&retaining, &complete] {
                 session.mock.simulator.state.check().map_err(TestCaseError::fail)?;
             }
-            let [balances, expected] = [&retaining, &complete].map(|it| it.mock.simulator.balances());
+            let [balances, expected] =
+                [&retaining, &complete].map(|it| json!(it.mock.simulator.state.ledger.balances().collect::<Vec<_>>()));
             prop_assert_eq!(balances, expected);
         }
     }

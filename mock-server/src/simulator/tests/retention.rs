@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{DEMO, IMAGE, Mock, TOP_UPS, VIDEO, image, video};
-use crate::engine::timers::TimerEvent;
 use crate::engine::{DeliveryOutcome, Settings};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -16,19 +15,6 @@ fn mock() -> Mock {
 }
 
 impl Mock {
-    /// Turns the schedules of Actions off, so that nothing but the requests of the test is booked.
-    fn without_schedules(mut self) -> Self {
-        let timers = &mut self.simulator.state.timers;
-        let scheduled = timers.all().copied();
-        let scheduled: Vec<_> = scheduled
-            .filter(|(_, event)| matches!(event, TimerEvent::ActionScheduled(_)))
-            .collect();
-        for (at, event) in scheduled {
-            timers.cancel(at, event);
-        }
-        self
-    }
-
     fn advance_days(&mut self, days: u32) {
         self.now = self.now.after(DAY * days);
         self.simulator.advance(self.now);
@@ -57,7 +43,7 @@ fn kinds(expected: &[(&str, &str)]) -> Vec<(String, Value)> {
 
 #[test]
 fn what_ended_before_the_retention_period_is_dropped() {
-    let mut mock = mock().without_schedules();
+    let mut mock = mock();
     let completed = mock.submit(VIDEO, video("x"));
     let failed = mock.submit(IMAGE, image("[mock:fail]"));
     let stuck = mock.submit(IMAGE, image("[mock:stuck]"));
@@ -104,7 +90,7 @@ fn what_ended_before_the_retention_period_is_dropped() {
 
 #[test]
 fn without_a_retention_period_everything_is_kept() {
-    let mut mock = Mock::new().without_schedules();
+    let mut mock = Mock::new();
     let id = mock.submit(IMAGE, image("x"));
     mock.advance_days(1_000);
     assert_eq!(mock.status(&id), "completed");
@@ -113,7 +99,7 @@ fn without_a_retention_period_everything_is_kept() {
 
 #[test]
 fn what_a_job_made_is_dropped_with_it() {
-    let mut mock = mock().without_schedules();
+    let mut mock = mock();
     let mia = json!({"avatar_handle": "mia", "input": {"prompt": "x"}});
     let avatar = mock.submit_developer("/v1/avatar-1.0/generate", mia)["avatar"].clone();
     let hook = json!({"model": "image-i", "prompt": "x", "mode": "webhook",
@@ -125,7 +111,7 @@ fn what_a_job_made_is_dropped_with_it() {
     let file = url.as_str().unwrap().rsplit_once('/').unwrap().1.to_owned();
     let file = format!("/artifacts/{file}");
     assert_eq!(mock.request(crate::engine::Host::Media).get(&file).status(), 200);
-    for delivery in mock.simulator.take_deliveries(|_| true) {
+    for delivery in mock.simulator.take_deliveries(usize::MAX, None, |_, _| true) {
         let outcome = DeliveryOutcome::answered(500);
         mock.simulator.record_outcome(mock.now, delivery.id, &outcome);
     }
@@ -147,7 +133,7 @@ fn what_a_job_made_is_dropped_with_it() {
 
 #[test]
 fn the_runs_of_a_queue_are_dropped_with_the_queue() {
-    let mut mock = mock().without_schedules();
+    let mut mock = mock();
     let run = mock.submit_developer(DEMO, json!({"instruction": "x"}));
     let items = json!([{"instruction": "x"}, {"instruction": "[mock:seconds=86400]"}]);
     let bulk = json!({"items": items, "concurrency": 1});
@@ -168,7 +154,7 @@ fn the_runs_of_a_queue_are_dropped_with_the_queue() {
 
 #[test]
 fn the_key_of_a_top_up_is_dropped_with_it() {
-    let mut mock = mock().without_schedules();
+    let mut mock = mock();
     let body = json!({"amount_usd_cents": 700});
     let top_up = |mock: &mut Mock, status| {
         let created = mock.open().idempotency_key("k").post(TOP_UPS, body.clone());
@@ -177,7 +163,7 @@ fn the_key_of_a_top_up_is_dropped_with_it() {
     let first = top_up(&mut mock, 201);
     mock.advance_millis(1_000);
     let paid = svc_sdk::contract::TopUpStatus::Paid;
-    mock.simulator.settle_top_up(mock.now, &first, paid).unwrap();
+    mock.simulator.settle_top_up(&first, paid).unwrap();
     mock.advance_days(1);
     assert_eq!(top_up(&mut mock, 200), first);
     mock.advance_days(1);

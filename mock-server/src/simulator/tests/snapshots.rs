@@ -30,9 +30,9 @@ fn used_mock() -> Mock {
     let agent = json!({"instruction": "[mock:outage]", "generation_spend_cap_usd": 1});
     mock.submit_developer("/v1/agent/completions", agent);
     let key = json!({"kind": "open", "workspace": "ws_b", "plan": "pro"});
-    mock.simulator.add_key(mock.now, serde_json::from_value(key).unwrap()).unwrap();
+    mock.simulator.state.add_key(serde_json::from_value(key).unwrap()).unwrap();
     let fault = json!({"kind": "status_503", "operation": "jobs_get", "probability": 0.3});
-    mock.simulator.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
+    mock.simulator.state.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
     mock.request(Host::Open).get("/v1/jobs");
     mock.advance_millis(1_500);
     mock

@@ -51,7 +51,7 @@ fn the_reply_has_the_whole_job_once_it_has_ended() {
 fn a_job_that_ends_early_ends_the_wait() {
     let mut mock = Mock::new();
     let (pending, _) = submit_pending(&mut mock, VIDEO, json!({}));
-    mock.simulator.end_job(mock.now, &pending.job_id, JobStatus::Failed, None).unwrap();
+    mock.simulator.end_job(&pending.job_id, JobStatus::Failed, None).unwrap();
     let reply = mock.simulator.resume(mock.now, &pending);
     assert_eq!(reply.response.status(), 200);
     assert_eq!(body_of(&reply)["data"]["job"]["error"]["code"], "generation_failed");
@@ -83,7 +83,7 @@ fn the_log_has_the_status_of_the_final_reply() {
     assert_eq!(mock.simulator.requests(0)[0]["status"], 200);
     let (other, _) = submit_pending(&mut mock, VIDEO, json!({"wait_timeout_seconds": 1}));
     assert_eq!(mock.simulator.requests(1)[0]["status"], 202);
-    mock.simulator.end_job(mock.now, &other.job_id, JobStatus::Completed, None).unwrap();
+    mock.simulator.end_job(&other.job_id, JobStatus::Completed, None).unwrap();
     mock.simulator.resume(mock.now, &other);
     assert_eq!(mock.simulator.requests(1)[0]["status"], 200);
 }

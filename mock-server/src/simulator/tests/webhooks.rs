@@ -31,7 +31,7 @@ impl Mock {
         let mut sent = Vec::new();
         self.simulator.advance(self.now);
         loop {
-            for delivery in self.simulator.take_deliveries(|_| true) {
+            for delivery in self.simulator.take_deliveries(usize::MAX, None, |_, _| true) {
                 self.simulator.record_outcome(self.now, delivery.id, outcome);
                 sent.push(delivery);
             }
@@ -104,7 +104,7 @@ fn a_late_failure_does_not_restart_the_retries() {
     let id = mock.submit(IMAGE, hooked("x"));
     mock.advance_millis(2_000);
     mock.simulator.advance(mock.now);
-    let slow = mock.simulator.take_deliveries(|_| true).remove(0);
+    let slow = mock.simulator.take_deliveries(usize::MAX, None, |_, _| true).remove(0);
     mock.redeliver(&id).data(202);
     mock.deliver(1, &DeliveryOutcome::answered(200));
     mock.assert_ledger_is_balanced();
@@ -159,7 +159,7 @@ fn a_restored_state_sends_its_unfinished_deliveries() {
     let retried = mock.submit(IMAGE, hooked("y"));
     mock.advance_millis(2_000);
     mock.simulator.advance(mock.now);
-    let taken = mock.simulator.take_deliveries(|_| true);
+    let taken = mock.simulator.take_deliveries(usize::MAX, None, |_, _| true);
     mock.simulator.record_outcome(mock.now, taken[1].id, &DeliveryOutcome::answered(500));
     mock.rotate();
     let document = mock.simulator.snapshot(mock.now);

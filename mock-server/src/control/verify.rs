@@ -1,0 +1,143 @@
+//! `POST /verify`, which compares the requests that the mock received with what a test expects.
+
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::error::ControlApiError;
+use super::lists::RequestFilter;
+use super::request::{ControlRequest, ControlResult, Query};
+use crate::mock_state::MockState;
+
+/// The fields of the body that are filters of requests.
+const FILTERS: [&str; 7] = ["workspace", "key", "operation", "method", "path", "status", "since"];
+/// The maximum number of requests that are shown because they nearly match.
+const MAX_NEAREST: usize = 3;
+
+/// How many requests are expected.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+enum Count {
+    Exactly(u64),
+    Between(Bounds),
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Bounds {
+    at_least: Option<u64>,
+    at_most: Option<u64>,
+}
+
+impl Count {
+    fn includes(self, matched: u64) -> bool {
+        match self {
+            Self::Exactly(count) => matched == count,
+            Self::Between(Bounds { at_least, at_most }) => {
+                at_least.is_none_or(|least| matched >= least)
+                    && at_most.is_none_or(|most| matched <= most)
+            }
+        }
+    }
+}
+
+pub(super) fn verify(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
+    let fields: Map<String, Value> = request.body()?;
+    let (mut filters, mut body, mut count) = (Vec::new(), None, Count::Exactly(1));
+    for (name, value) in &fields {
+        match (name.as_str(), value) {
+            ("body", value) => body = Some(value),
+            ("count", value) => {
+                count = serde_json::from_value(value.clone()).map_err(|_| {
+                    let expected = "a number, or an object with at_least and at_most";
+                    ControlApiError::invalid(format!("count: expected {expected}"))
+                })?;
+            }
+            (name, Value::String(text)) if FILTERS.contains(&name) => {
+                filters.push((name, text.clone()))
+            }
+            (name, Value::Number(number)) if FILTERS.contains(&name) => {
+                filters.push((name, number.to_string()));
+            }
+            (name, _) if FILTERS.contains(&name) => {
+                return Err(ControlApiError::invalid(format!(
+                    "{name}: expected a text or a number"
+                )));
+            }
+            (name, _) => {
+                let known = FILTERS.join(", ");
+                let message = format!("unknown field {name:?}: expected body, count, {known}");
+                return Err(ControlApiError::invalid(message));
+            }
+        }
+    }
+    let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(filters).finish();
+    let query = Query::parse(&query, &FILTERS)?;
+    let filter = RequestFilter::read(&query)?;
+    let mut matched = 0;
+    let mut others = Vec::new();
+    for entry in state.simulator.state.request_log.after(filter.since()) {
+        let mut differences: Vec<String> = filter
+            .differences(entry)
+            .into_iter()
+            .map(|(field, actual)| {
+                let expected = fields.get(field.trim_start_matches('/')).unwrap_or(&Value::Null);
+                format!("{field}: expected {expected}, was {actual}")
+            })
+            .collect();
+        if let Some(expected) = body {
+            match state.exchanges.request_body(entry.seq) {
+                Some(text) => match serde_json::from_str(text) {
+                    Ok(actual) => compare(expected, &actual, String::new(), &mut differences),
+                    Err(_) => differences.push("/body: is not JSON".to_owned()),
+                },
+                None => differences.push("/body: is not stored".to_owned()),
+            }
+        }
+        match differences.is_empty() {
+            true => matched += 1,
+            false => others.push((entry.seq, differences)),
+        }
+    }
+    if count.includes(matched) {
+        return Ok((StatusCode::OK, json!({"matched": matched}).into()));
+    }
+    // Of those that differ equally much, the newest are shown.
+    others.sort_by_key(|(seq, differences)| (differences.len(), std::cmp::Reverse(*seq)));
+    let nearest = others.into_iter().take(MAX_NEAREST);
+    let nearest: Vec<Value> =
+        nearest.map(|(seq, differences)| json!({"seq": seq, "differences": differences})).collect();
+    let message = format!("{matched} requests match");
+    let response = json!({
+        "error": {"code": "verification_failed", "message": message},
+        "expected": fields,
+        "matched": matched,
+        "nearest": nearest,
+    });
+    Ok((StatusCode::UNPROCESSABLE_ENTITY, response.into()))
+}
+
+/// Adds what of an expected JSON value an actual one does not have. Objects may have more fields.
+fn compare(expected: &Value, actual: &Value, path: String, differences: &mut Vec<String>) {
+    match (expected, actual) {
+        (Value::Object(expected), Value::Object(actual)) => {
+            for (name, expected) in expected {
+                let path = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
+                match actual.get(name) {
+                    Some(actual) => compare(expected, actual, path, differences),
+                    None => differences.push(format!("{path}: expected {expected}, is missing")),
+                }
+            }
+        }
+        (Value::Array(expected), Value::Array(actual)) if expected.len() == actual.len() => {
+            for (index, (expected, actual)) in expected.iter().zip(actual).enumerate() {
+                compare(expected, actual, format!("{path}/{index}"), differences);
+            }
+        }
+        _ if expected == actual => {}
+        _ => {
+            let path = if path.is_empty() { "/" } else { &path };
+            differences.push(format!("{path}: expected {expected}, was {actual}"));
+        }
+    }
+}
