@@ -75,7 +75,8 @@ class Workspace {
     if (count === undefined) return (await this.mock.control("GET", path, undefined, query)).data;
     const deadline = Date.now() + timeout * 1000;
     for (;;) {
-      const wait = Math.max(0, Math.min(60, (deadline - Date.now()) / 1000));
+      // The mock waits for whole seconds.
+      const wait = Math.max(0, Math.min(60, Math.ceil((deadline - Date.now()) / 1000)));
       const page = await this.mock.control("GET", path, undefined, { ...query, count, wait });
       if (page.satisfied) return page.data;
       if (Date.now() >= deadline) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -125,7 +126,8 @@ class Workspace:
             return data
         deadline = time.monotonic() + timeout
         while True:
-            wait = max(0, min(60, deadline - time.monotonic()))
+            # The mock waits for whole seconds.
+            wait = max(0, min(60, math.ceil(deadline - time.monotonic())))
             page = self.mock.control("GET", path, timeout=wait + 30, count=count, wait=wait, **query)
             if page["satisfied"]:
                 return list(page["data"])
