@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
 use std::pin::pin;
+use std::thread;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -13,6 +14,7 @@ use serde::Serializer;
 use serde_json::{Value, json};
 use svc_sdk::contract::Plan;
 use svc_sdk::types::Usd;
+use tokio::sync::oneshot;
 use tokio::time::sleep;
 use url::Host;
 
@@ -84,6 +86,10 @@ pub struct Options {
     /// Log each request, other than those to the control API: method, path, status and error code
     #[arg(long)]
     pub log_requests: bool,
+
+    /// Exit when standard input is closed, as it is when the process that started the mock ends
+    #[arg(long)]
+    pub exit_on_stdin_eof: bool,
 
     /// Format of logged requests; json logs each request with its time, workspace, key, operation,
     /// duration and request id
@@ -294,9 +300,11 @@ pub async fn run(
     let mut requests = RequestLogger::new(&server, options.log_format);
     let logs_requests = options.log_requests || options.log_format == LogFormat::Json;
     let mut shutdown = pin!(shutdown);
+    let mut stdin_eof = pin!(stdin_eof());
     loop {
         tokio::select! {
             () = &mut shutdown => break,
+            () = &mut stdin_eof, if options.exit_on_stdin_eof => break,
             () = sleep(LOG_INTERVAL), if logs_requests => requests.write(&server, log),
         }
     }
@@ -305,6 +313,17 @@ pub async fn run(
     }
     server.shutdown().await;
     Ok(())
+}
+
+/// Completes at the end of standard input. It is read by a thread of its own, which does not delay the end of the
+/// process as a task of the runtime would.
+async fn stdin_eof() {
+    let (sender, receiver) = oneshot::channel();
+    thread::spawn(move || {
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        let _ = sender.send(());
+    });
+    let _ = receiver.await;
 }
 
 /// Logs each request once. Holds the position in the request log.
