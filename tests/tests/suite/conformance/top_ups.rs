@@ -2,68 +2,6 @@
 
 use super::*;
 
-scripts! {
-    a_replay_returns_the_same_top_up r#"
-        open key=pay-1 top-up {"success_url": "https://shop.example.com/ok"} => 201 id=<id> checkout_url=<url>
-        open key=pay-1 top-up {"success_url": "https://shop.example.com/ok"} => 200 id=<id> checkout_url=<url>
-        open top-up => 201 id!=<id> checkout_url!=<url>
-    "#
-    a_pending_top_up_expires_after_a_day [balance_usd("1.0000")] r#"
-        open key=pay-1 top-up {"amount_usd_cents": 550} => 201 id=<id> checkout_url=<url>
-        open top-up => 201 id=<paid>
-        control /top-ups/<paid> {"status": "paid"} => 200
-        advance 86399
-        open /v1/open/top-ups/<id> => 200 status=pending
-        # The expiry survives a restart.
-        restore
-        advance 1
-        open /v1/open/top-ups/<id> => 200 status=expired
-        control /top-ups/<id> {"status": "paid"} => 409
-        media <url> => 200 %*=expired
-        open key=pay-1 top-up {"amount_usd_cents": 550} => 200 id=<id>
-        open /v1/open/top-ups/<paid> => 200 status=paid
-        ledger <id> =
-    "#
-    refusals_release_the_key r#"
-        for <status> <code> in 502 stripe_error, 503 stripe_not_configured
-          open key=pay-1 top-up {"success_url": "https://shop.example.com/[mock:refuse=<code>]"} => <status> <code>
-          open key=pay-1 top-up {"success_url": "https://shop.example/?x=%5Bmock%3Arefuse%3D<code>%5D"} => <status> <code>
-        open key=pay-1 top-up {"amount_usd_cents": 499} => 400 invalid_amount
-        open key=pay-1 top-up => 201
-    "#
-    a_top_up_is_visible_only_in_its_workspace r#"
-        open top-up => 201 id=<id>
-        control /keys {"kind": "open", "workspace": "ws_demo"} => 201 key=<same>
-        control /keys {"kind": "open", "workspace": "ws_elsewhere"} => 201 key=<other>
-        open:<same> /v1/open/top-ups/<id> => 200 status=pending
-        open:<other> /v1/open/top-ups/<id> => 404 top_up_not_found
-    "#
-    a_settled_top_up_is_not_changed_by_the_control_api r#"
-        open top-up => 201 id=<id>
-        for <status> <expected> in paid 200, paid 200, failed 409, pending 400
-          control /top-ups/<id> {"status": "<status>"} => <expected>
-        ledger <id> = top_up 5.0000
-    "#
-    a_key_stands_for_one_top_up_forever r#"
-        open key=pay-1 top-up {"amount_usd_cents": 550} => 201 id=<id>
-        control /top-ups/<id> {"status": "paid"} => 200
-        repeat 2
-          advance 8640000
-          open key=pay-1 top-up {"amount_usd_cents": 550} => 200 id=<id>
-          open key=pay-1 top-up {"amount_usd_cents": 551} => 409 idempotency_conflict
-        restore
-        open key=pay-1 top-up {"amount_usd_cents": 550} => 200 id=<id>
-        ledger <id> = top_up 5.5000
-    "#
-    a_submit_succeeds_after_a_top_up [balance_usd("0")] r#"
-        open key=order-1 video => 402 insufficient_funds
-        open top-up => 201 id=<id>
-        control /top-ups/<id> {"status": "paid"} => 200
-        open key=order-1 video => 202
-        available 4.8750
-    "#
-}
-
 on_every_frontend! {
     the_checkout_and_the_control_api_settle_top_ups: balance_usd("1.0000"),
     a_settled_checkout_redirects_to_the_return_url,
