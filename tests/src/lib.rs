@@ -33,7 +33,7 @@ pub use media::{Mp4, Mp4Track, mp4, png_size};
 pub use mock::Mock;
 pub use receiver::{Delivery, Receiver, Reply};
 pub use response::Response;
-pub use script::run_script;
+pub use script::{run_script, run_scripts};
 pub use signature::{fingerprint, signature};
 
 /// Generates a test per frontend for async functions that take a [`Mock`].
@@ -70,34 +70,41 @@ macro_rules! on_every_frontend {
     };
 }
 
-/// Generates a test per frontend for scripts of requests, which [`run_script`] runs.
-///
-/// Options of [`Setup`] follow the name as in [`on_every_frontend`].
+/// Generates a test per frontend for the scripts of each file in a folder, which [`run_scripts`] runs.
 #[macro_export]
-macro_rules! scripts {
-    ($( $test:ident $( [ $( $option:ident ( $value:expr ) ).+ ] )? $script:literal )+) => {
+macro_rules! script_files {
+    ($folder:expr; $( $file:ident ),+ $(,)?) => {
         $(
-            async fn $test(mock: $crate::Mock) {
-                $crate::run_script(&mock, None, $script).await;
-            }
-        )+
-        $crate::on_every_frontend! {
-            $( $test $(: $( $option($value) ).+ )? ),+
-        }
-    };
-}
+            mod $file {
+                async fn run(kind: $crate::FrontendKind) {
+                    let file = format!("{}/{}.txt", $folder, stringify!($file));
+                    $crate::run_scripts(file.as_ref(), kind).await;
+                }
 
-/// Generates a test per frontend with sockets for scripts of requests and webhooks.
-#[macro_export]
-macro_rules! webhook_scripts {
-    ($( $test:ident $( [ $( $option:ident ( $value:expr ) ).+ ] )? $script:literal )+) => {
-        $(
-            async fn $test(mock: $crate::Mock, receiver: $crate::Receiver) {
-                $crate::run_script(&mock, Some(&receiver), $script).await;
+                #[tokio::test]
+                async fn in_process() {
+                    run($crate::FrontendKind::InProcess).await;
+                }
+
+                #[tokio::test]
+                async fn wiremock() {
+                    run($crate::FrontendKind::Wiremock).await;
+                }
+
+                #[tokio::test]
+                async fn serve() {
+                    run($crate::FrontendKind::Serve).await;
+                }
             }
         )+
-        $crate::on_every_socket_frontend! {
-            $( $test $(: $( $option($value) ).+ )? ),+
+
+        #[test]
+        fn every_file_of_scripts_is_run() {
+            let listed = [$( concat!(stringify!($file), ".txt") ),+];
+            for file in std::fs::read_dir($folder).unwrap() {
+                let name = file.unwrap().file_name();
+                assert!(listed.iter().any(|listed| name == *listed), "{name:?}");
+            }
         }
     };
 }

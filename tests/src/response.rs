@@ -27,10 +27,7 @@ pub struct Response {
 impl fmt::Debug for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}\n{}", self.request, self.response.status())?;
-        for (name, value) in self.response.headers() {
-            writeln!(f, "{name}: {}", String::from_utf8_lossy(value.as_bytes()))?;
-        }
-        write!(f, "\n{:.2000}", self.text())
+        write!(f, "{}\n{:.2000}", self.header_text(), self.text())
     }
 }
 
@@ -50,6 +47,14 @@ impl Response {
     /// Returns the body as text, with invalid UTF-8 replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(self.body()).into_owned()
+    }
+
+    /// Returns the headers, one a line.
+    pub fn header_text(&self) -> String {
+        let headers = self.response.headers().iter();
+        headers.fold(String::new(), |text, (name, value)| {
+            text + &format!("{name}: {}\n", String::from_utf8_lossy(value.as_bytes()))
+        })
     }
 
     /// Returns a header's value if it is present and is text.

@@ -8,28 +8,41 @@
 //!   developer:svc_dev_other /v1/jobs/<id>/<end> => 404 job_not_found
 //! ```
 //!
+//! In a file, a script begins with `== what it shows`, then says how its mock is set up, if not as usual:
+//! `mock plan=scale balance=1.0000`, `receiver` (of webhooks, so that there are sockets), and `on serve
+//! in-process` (no other frontend). `SCRIPT=part of what it shows` runs some scripts only.
+//!
 //! A request is a host with its default key (`open:KEY` has another key, `open:` none), headers as
 //! `name=value` (`key=` is the idempotency key), a method if it is not `POST` with a body and `GET`
 //! without one, a path or a URL of the mock, and a JSON body. A word of [`SHORT`] stands for a path and
-//! a body, to which the fields of the line's body are added. `advance N` moves the clock, `ledger ID = …`
-//! lists all entries of a job, run or top-up, `available N` is
-//! the balance, below 7.5 USD, and `restore` restores the state that the mock has.
+//! a body, to which the fields of the line's body are added. `raw="…"` is a body as text, `bytes="…"`
+//! one with a byte for each character, and `untyped` leaves out the content type. `<ab*100>` is `ab` a
+//! hundred times, with `#` for the numbers from 0. `unchecked` leaves out what is checked of every
+//! response, for faults.
+//!
+//! `advance N` moves the clock, `ledger ID = …` lists all entries of a job, run or top-up, `available N`
+//! is the balance, below 7.5 USD, and `restore` restores the state that the mock has.
 //!
 //! With a receiver of webhooks, `replies` sets its replies (statuses, `429:retry-after=5`, `close`, `hang`),
 //! `received N` and `outcomes N` wait until it has N deliveries and the mock N outcomes, `attempts N` moves
 //! the clock until then, `signed N SECRET …` checks the signature of the N-th delivery, and `delivery N =>`
 //! has conditions on it, with the headers `@path` and `@method`.
 //!
-//! After `=>` come the status (`4xx` is any), the error code, the field that its details name, and
+//! After `=>` come the status (`4xx` is any, `served` any below 500, `lost` that no complete response
+//! came), the error code, the field that its details name, and
 //! conditions. Their left side is a path in `data` or `error` (or the body, if it has neither); `/path`
-//! starts at the body, `@name` is a header, `%` the text. After each row the clock moves on by 8 seconds.
+//! starts at the body, `@name` is a header, `@` are all, `%` is the text. After each row the clock moves on
+//! by 8 seconds.
+
+use std::path::Path;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
-use svc_test_script::{Steps, Variables, at, check, parse, split, substitute, word};
+use svc_test_script::{Steps, Variables, at, check, parse, scripts_of, split, substitute, word};
+use tokio::task::{LocalSet, spawn_local};
 
 use crate::client::Client;
-use crate::frontend::Host;
+use crate::frontend::{FrontendKind, Host, Setup, TransportError};
 use crate::mock::Mock;
 use crate::receiver::{Receiver, Reply};
 use crate::response::Response;
@@ -57,6 +70,47 @@ runs:format /v1/formats/fmt_demo/runs
 runs:action /v1/actions/act_daily/runs
 runs:agent /v1/agent-runs
 "#;
+
+/// Runs all scripts of a file on a frontend, each against a mock of its own, and panics with what those
+/// show that failed.
+pub async fn run_scripts(file: &Path, kind: FrontendKind) {
+    let text = std::fs::read_to_string(file).expect("a file of scripts");
+    let local = LocalSet::new();
+    let mut failed = Vec::new();
+    for (title, script) in scripts_of(&text) {
+        let script = script.to_owned();
+        let running = local.run_until(async { spawn_local(run_alone(kind, script)).await });
+        if running.await.is_err() {
+            failed.push(title);
+        }
+    }
+    assert!(failed.is_empty(), "{kind:?}: {failed:#?}");
+}
+
+/// Runs a script of a file against the mock that it says.
+async fn run_alone(kind: FrontendKind, script: String) {
+    let mut setup = Setup::default();
+    let (mut receiver, mut rest) = (None, script.as_str());
+    while let Some((line, after)) = rest.split_once('\n') {
+        match split(line, ' ').as_slice() {
+            ["mock", options @ ..] => {
+                setup = options.iter().fold(setup, |setup, option| setup.option(option));
+            }
+            ["receiver"] if kind == FrontendKind::InProcess => return,
+            ["receiver"] => {
+                let started = Receiver::start().await;
+                setup = setup.webhook_port(started.port());
+                receiver = Some(started);
+            }
+            ["on", kinds @ ..] if !kinds.contains(&kind.name()) => return,
+            ["on", ..] => {}
+            _ => break,
+        }
+        rest = after;
+    }
+    let mock = Mock::start(kind, setup).await;
+    run_script(&mock, receiver.as_ref(), rest).await;
+}
 
 /// Runs a script against a mock, and the receiver of its webhooks if there is one.
 pub async fn run_script(mock: &Mock, receiver: Option<&Receiver>, script: &str) {
@@ -123,6 +177,10 @@ impl Steps for Requests<'_> {
                 let deliveries = self.receiver().deliveries();
                 deliveries[number(delivery) - 1].assert_signed_with(secrets);
             }
+            words if expected == "lost" => {
+                let response = send(self.mock, words, false).await;
+                return response.ok().map(|response| format!("{line}\n{response:?}"));
+            }
             _ => {
                 let response = match words.as_slice() {
                     ["delivery", index] => {
@@ -130,7 +188,10 @@ impl Steps for Requests<'_> {
                         let delivery = &deliveries[number(index) - 1];
                         Response::new(line.to_owned(), delivery.as_response())
                     }
-                    words => send(self.mock, words).await,
+                    words => match send(self.mock, words, true).await {
+                        Ok(response) => response,
+                        Err(error) => return Some(format!("{line}\n  {error}")),
+                    },
                 };
                 let mut wrong = String::new();
                 for (index, condition) in split(expected, ' ').into_iter().enumerate() {
@@ -138,7 +199,7 @@ impl Steps for Requests<'_> {
                         index == 2 && !condition.contains('=') && !condition.starts_with('!');
                     let field = format!("details.field={condition}");
                     let condition = if is_field { &field } else { condition };
-                    let condition = &substitute(condition, variables);
+                    let condition = &repeated(&substitute(condition, variables));
                     if let Some(difference) = difference(&response, condition, variables) {
                         wrong += &format!("\n  not {condition}, but {difference}");
                     }
@@ -196,6 +257,9 @@ fn reply_of(word: &str) -> Reply {
 /// Returns what a response has instead of what a condition says.
 fn difference(response: &Response, condition: &str, variables: &mut Variables) -> Option<String> {
     let status = response.status().to_string();
+    if condition == "served" {
+        return (response.status() >= 500).then_some(status);
+    }
     let is_status = |pattern: &str| pattern == status || pattern == format!("{}xx", &status[..1]);
     if condition.starts_with(|first: char| first.is_ascii_digit()) && !condition.contains('=') {
         return (!is_status(condition)).then_some(status);
@@ -209,6 +273,8 @@ fn difference(response: &Response, condition: &str, variables: &mut Variables) -
     check(condition, variables, |left| {
         if left == "%" {
             Some(Value::String(response.text()))
+        } else if left == "@" {
+            Some(Value::String(response.header_text()))
         } else if let Some(name) = left.strip_prefix('@') {
             response.header(name).map(Value::from)
         } else if let Some(path) = left.strip_prefix('/') {
@@ -219,40 +285,85 @@ fn difference(response: &Response, condition: &str, variables: &mut Variables) -
     })
 }
 
-async fn send(mock: &Mock, words: &[&str]) -> Response {
+async fn send(mock: &Mock, words: &[&str], is_checked: bool) -> Result<Response, TransportError> {
     let (client, words) = words.split_first().expect("a host");
     let mut client = client_of(mock, client);
-    let (mut method, mut path, mut body) = (None, None, None);
+    let (mut method, mut path, mut json, mut raw) = (None, None, None, None);
+    let (mut content_type, mut is_checked) = (Some("application/json".to_owned()), is_checked);
     for word in words {
         let short = SHORT.lines().find_map(|line| line.strip_prefix(*word)?.strip_prefix(' '));
         if let Some(short) = short {
             let (of_word, fields) = short.split_once(' ').unwrap_or((short, ""));
             path = Some(of_word.to_owned());
-            body = (!fields.is_empty()).then(|| parse(fields));
+            json = (!fields.is_empty()).then(|| parse(fields));
+        } else if *word == "untyped" {
+            content_type = None;
+        } else if *word == "unchecked" {
+            is_checked = false;
+        } else if let Some(text) = word.strip_prefix("raw=") {
+            raw = Some(Bytes::from(unquoted(text)));
+        } else if let Some(text) = word.strip_prefix("bytes=") {
+            let bytes = |text: String| text.chars().map(|it| it as u8).collect();
+            raw = Some(bytes(unquoted(text)));
         } else if word.starts_with('/') || word.starts_with("http") {
             let hosts = Host::ALL.iter();
             let found = hosts.copied().find_map(|host| {
                 let path = word.strip_prefix(mock.base_url(host))?;
                 path.starts_with('/').then(|| path.to_owned())
             });
-            path = Some(found.unwrap_or_else(|| (*word).to_owned()));
+            path = Some(repeated(&found.unwrap_or_else(|| (*word).to_owned())));
         } else if word.bytes().all(|byte| byte.is_ascii_uppercase()) {
             method = Some(*word);
         } else if let (None, Some((name, value))) = (&path, word.split_once('=')) {
-            let name = if name == "key" { "idempotency-key" } else { name };
             // Entity tags keep their quotes.
             let is_tag = name.starts_with("if-");
             let value = if is_tag { value } else { value.trim_matches('"') };
-            client = client.header(name, value);
+            match name {
+                "content-type" => content_type = Some(value.to_owned()),
+                "key" => client = client.idempotency_key(&repeated(value)),
+                name => client = client.header(name, &repeated(value)),
+            }
         } else {
-            body = Some(merged(body, parse(word)));
+            json = Some(merged(json, parse(&repeated(word))));
         }
     }
     let path = path.unwrap_or_else(|| panic!("no path in {words:?}"));
+    let body = raw.or_else(|| json.map(|json| Bytes::from(json.to_string())));
     let method = method.unwrap_or(if body.is_some() { "POST" } else { "GET" });
-    let content_type = body.as_ref().map(|_| "application/json");
-    let body = body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string()));
-    client.send(method, &path, content_type, body).await
+    let content_type = content_type.as_deref().filter(|_| body.is_some());
+    let body = body.unwrap_or_default();
+    match is_checked {
+        true => Ok(client.send(method, &path, content_type, body).await),
+        false => client.try_send(method, &path, content_type, body).await,
+    }
+}
+
+/// Returns a text in quotes without them, with its repetitions.
+fn unquoted(text: &str) -> String {
+    repeated(&word(&parse(text)))
+}
+
+/// Replaces each `<ab*100>` in a text by `ab` a hundred times, with `#` for the numbers from 0.
+fn repeated(text: &str) -> String {
+    let (mut done, mut rest) = (String::new(), text);
+    while let Some(end) = rest.find('>') {
+        let (part, after) = rest.split_at(end + 1);
+        let repetition = part.rfind('<').and_then(|start| {
+            let (repeated, count) = part[start + 1..end].rsplit_once('*')?;
+            Some((start, repeated, count.parse::<usize>().ok()?))
+        });
+        match repetition {
+            Some((start, repeated, count)) => {
+                done += &part[..start];
+                for number in 0..count {
+                    done += &repeated.replace('#', &number.to_string());
+                }
+            }
+            None => done += part,
+        }
+        rest = after;
+    }
+    done + rest
 }
 
 fn client_of(mock: &Mock, word: &str) -> Client {

@@ -12,9 +12,6 @@ const TIMESTAMP: HeaderName = HeaderName::from_static(header::TIMESTAMP);
 const SIGNATURE: HeaderName = HeaderName::from_static(header::SIGNATURE);
 const FINGERPRINT: HeaderName = HeaderName::from_static(header::FINGERPRINT);
 
-/// The maximum length of a fingerprint header. Fingerprints have 16 digits today.
-const MAX_FINGERPRINT_BYTES: usize = 64;
-
 impl Verifier {
     /// Verifies a delivery with the headers of its request.
     ///
@@ -79,12 +76,8 @@ impl Verifier {
         Ok(StreamVerifier::new(self, parsed_headers, timestamp))
     }
 
-    /// Returns the fingerprint in the headers of a request if none of the keys has it.
-    ///
-    /// The service names the newest secret, so a genuine delivery with an unknown fingerprint
-    /// means that the secret was rotated. The header is not authenticated: of a delivery that
-    /// has not been verified, it means nothing. A value that cannot be a fingerprint is
-    /// ignored.
+    /// Returns the fingerprint in the headers of a request if none of the keys has it, see
+    /// [`KeySet::unknown_fingerprint`](crate::KeySet::unknown_fingerprint).
     ///
     /// ```
     /// use http::HeaderMap;
@@ -100,15 +93,7 @@ impl Verifier {
     /// ```
     #[must_use]
     pub fn unknown_fingerprint<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
-        let fingerprint = headers.get(FINGERPRINT)?.to_str().ok()?;
-        let is_fingerprint = fingerprint.len() <= MAX_FINGERPRINT_BYTES
-            && fingerprint.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let mut keys = self.keys().iter();
-        let is_known = keys.any(|key| {
-            let known = key.fingerprint();
-            known.as_str().eq_ignore_ascii_case(fingerprint)
-        });
-        (is_fingerprint && !is_known).then_some(fingerprint)
+        self.keys().unknown_fingerprint(headers.get(FINGERPRINT)?.as_bytes())
     }
 }
 

@@ -53,6 +53,8 @@ pub fn check(
     let operator = condition[..equals].chars().next_back();
     let operator = operator.filter(|last| "!^$*".contains(*last));
     let left = &condition[..equals - usize::from(operator.is_some())];
+    let negated = left.strip_suffix('!').filter(|_| operator.is_some());
+    let left = negated.unwrap_or(left);
     let right = &condition[equals + 1..];
     let actual = look_up(left).unwrap_or(Value::Null);
     // An entity tag is compared with its quotes.
@@ -70,7 +72,7 @@ pub fn check(
             other => word(other).contains(text),
         },
     };
-    (!is_met).then(|| actual.to_string())
+    (is_met == negated.is_some()).then(|| actual.to_string())
 }
 
 /// Compares a value with the right side of a condition.
@@ -96,8 +98,8 @@ fn is_equal(actual: &Value, expected: &str, variables: &mut Variables) -> bool {
     }
 }
 
-/// Returns what a path names: fields and indexes joined by dots, `*` for each item, `#` for their number,
-/// `@x` for the item whose `item`, `id` or `check` is x.
+/// Returns what a path names: fields and indexes joined by dots, `*` for each item, `#` for their number, `-1` for the last,
+/// `@x` for the item whose `item`, `id`, `key` or `check` is x.
 pub fn at(root: &Value, path: &str) -> Option<Value> {
     let (name, rest) = path.split_once('.').unwrap_or((path, ""));
     let found = match (name, root) {
@@ -107,13 +109,23 @@ pub fn at(root: &Value, path: &str) -> Option<Value> {
             let of_item = |item| at(item, rest).unwrap_or(Value::Null);
             return Some(items.iter().map(of_item).collect());
         }
+        ("-1", Value::Array(items)) => items.last().cloned(),
         (name, Value::Array(items)) if name.starts_with('@') => {
-            let is_it =
-                |item: &&Value| ["item", "id", "check"].iter().any(|key| item[key] == name[1..]);
+            let is_it = |item: &&Value| {
+                ["item", "id", "key", "check"].iter().any(|key| item[key] == name[1..])
+            };
             items.iter().find(is_it).cloned()
         }
         (name, Value::Array(items)) => items.get(name.parse::<usize>().ok()?).cloned(),
-        (name, root) => root.get(name).cloned(),
+        (_, Value::Object(fields)) => {
+            // A name may have dots of its own.
+            let ends = path.match_indices('.').map(|(end, _)| end).chain([path.len()]);
+            return ends.into_iter().find_map(|end| {
+                let (found, rest) = (fields.get(&path[..end])?, path.get(end + 1..));
+                rest.map_or_else(|| Some(found.clone()), |rest| at(found, rest))
+            });
+        }
+        _ => None,
     };
     if rest.is_empty() { found } else { at(&found?, rest) }
 }

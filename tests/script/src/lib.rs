@@ -9,10 +9,10 @@
 //!
 //! What a step is, whoever runs the script decides, with [`Steps`]. Everywhere, a [`condition`](check) is a
 //! left side, an operator and a value. The operators are `=`, `!=`, `^=` (starts with), `$=` (ends with) and
-//! `*=` (contains), and `!left` says that there is no such thing. A value is JSON or a word; `=<some>`,
+//! `*=` (contains), of which the last three are negated by `!` before them, and `!left` says that there is no such thing. A value is JSON or a word; `=<some>`,
 //! `=<string>`, `=<number>`, `=<object>` and `=<array>` are any of that type, and `null` is also what is
 //! absent. In a left side, [fields and indexes](at) are joined by dots, with `*` for each item, `#`
-//! for the number of items, and `@x` for the item with the id x.
+//! for the number of items, `-1` for the last, and `@x` for the item with the id x.
 //!
 //! `=<name>` sets a variable that is not set, for the lines below. `for <name> … in` repeats the indented
 //! lines for each of the values, which are separated by commas (or by spaces, for one name) or are lines
@@ -53,6 +53,19 @@ pub trait Steps {
     fn after_row(&self) -> impl Future<Output = ()> {
         std::future::ready(())
     }
+}
+
+/// Returns the scripts of a file, each with the rest of the line `== …` that it begins with: those that
+/// the variable `SCRIPT` of the environment is a part of.
+pub fn scripts_of(text: &str) -> Vec<(&str, &str)> {
+    let wanted = std::env::var("SCRIPT").unwrap_or_default();
+    let scripts = text.split("\n== ").filter_map(|script| {
+        let script = script.strip_prefix("== ").unwrap_or(script);
+        script.split_once('\n')
+    });
+    // What stands above the first script is a comment.
+    let scripts = scripts.filter(|(title, _)| !title.starts_with('#'));
+    scripts.filter(|(title, _)| title.contains(&wanted)).collect()
 }
 
 /// A line of a script: its indentation and its text.

@@ -72,6 +72,19 @@ impl Default for Setup {
 }
 
 impl Setup {
+    /// Sets an option as scripts write it, such as `balance=1.0000`.
+    pub(crate) fn option(self, option: &str) -> Self {
+        let (name, value) = option.split_once('=').expect("an option of a mock");
+        match name {
+            "plan" => self.plan(value),
+            "balance" => self.balance_usd(value),
+            "speed" => self.speed(value.parse().expect("a speed")),
+            "webhook-timeout-ms" => self.webhook_timeout_ms(value.parse().expect("milliseconds")),
+            "honors-undocumented-keys" => self.honors_undocumented_keys(value == "true"),
+            other => panic!("no option of a mock is called {other}"),
+        }
+    }
+
     /// Sets the plan of `ws_demo`.
     pub fn plan(self, plan: &str) -> Self {
         Self(self.0.plan(plan.into()))
@@ -123,6 +136,17 @@ pub enum FrontendKind {
     Wiremock,
     /// The long-running program's HTTP server.
     Serve,
+}
+
+impl FrontendKind {
+    /// Returns the name in scripts.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::InProcess => "in-process",
+            Self::Wiremock => "wiremock",
+            Self::Serve => "serve",
+        }
+    }
 }
 
 pub(crate) async fn start(kind: FrontendKind, setup: Setup) -> Arc<dyn Frontend> {

@@ -14,13 +14,13 @@ use tower::ServiceExt;
 
 use crate::processes::SECRET;
 use crate::sender::request;
-use crate::store::{Server, StoreKind};
+use crate::store::{StoreKind, StoreServer};
 
 const CONCURRENCY: usize = 32;
 
 /// Measures one receiver in this process, without HTTP. Prints a line of JSON.
 pub(crate) async fn run(kind: StoreKind, events: usize) -> bool {
-    let Some(server) = Server::start(kind) else { return true };
+    let Some(server) = StoreServer::start(kind) else { return true };
     let store = kind.open(&server.address()).await;
     let insert = measure(events, |number| {
         let store = Arc::clone(&store);

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 
 use crate::processes::Processes;
 use crate::sender::Sender;
-use crate::store::Server;
+use crate::store::StoreServer;
 
 /// One in so many kills is followed by a restart of the server.
 const KILLS_PER_RESTART: usize = 5;
@@ -17,9 +17,9 @@ const KILLS_PER_RESTART: usize = 5;
 pub(crate) async fn run(
     kills: usize,
     processes: &Arc<Processes>,
-    mut server: Server,
+    mut server: StoreServer,
     sender: &Sender,
-) -> (usize, usize, Server) {
+) -> (usize, usize, StoreServer) {
     let (mut killed, mut restarts) = (0, 0);
     let mut random = fastrand::Rng::with_seed(11);
     while killed < kills {

@@ -40,7 +40,7 @@ use tokio::time::sleep;
 use crate::effects::Effects;
 use crate::processes::Processes;
 use crate::sender::Sender;
-use crate::store::{Server, StoreKind};
+use crate::store::{StoreKind, StoreServer};
 
 /// The share of deliveries that are sent twice, in percent.
 const DUPLICATES: usize = 20;
@@ -105,7 +105,7 @@ impl Options {
 
 /// Runs the soak. Returns whether every event was handled.
 async fn soak(options: &Options) -> bool {
-    let Some(server) = Server::start(options.store) else { return true };
+    let Some(server) = StoreServer::start(options.store) else { return true };
     let folder = tempfile::tempdir().unwrap();
     let start = Instant::now();
     let events = options.deliveries * 100 / (100 + DUPLICATES);

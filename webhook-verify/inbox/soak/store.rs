@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use svc_webhook_inbox::{NatsStore, PostgresStore, RedisStore, SqliteStore, Store};
 
-use crate::servers::{Nats, Postgres, Redis};
+use crate::servers::{Server, ServerKind};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreKind {
@@ -56,40 +56,35 @@ impl FromStr for StoreKind {
     }
 }
 
-/// A running server.
-pub(crate) enum Server {
-    Sqlite(tempfile::TempDir),
-    Postgres(Postgres),
-    Redis(Redis),
-    Nats(Nats),
+/// Where the events of a store are.
+pub(crate) enum StoreServer {
+    File(tempfile::TempDir),
+    Process(Server),
 }
 
-impl Server {
+impl StoreServer {
     pub(crate) fn start(kind: StoreKind) -> Option<Self> {
-        match kind {
-            StoreKind::Sqlite => Some(Self::Sqlite(tempfile::tempdir().unwrap())),
-            StoreKind::Postgres => Postgres::start().map(Self::Postgres),
-            StoreKind::Redis => Redis::start().map(Self::Redis),
-            StoreKind::Nats => Nats::start().map(Self::Nats),
-        }
+        let kind = match kind {
+            StoreKind::Sqlite => return Some(Self::File(tempfile::tempdir().unwrap())),
+            StoreKind::Postgres => ServerKind::Postgres,
+            StoreKind::Redis => ServerKind::Redis,
+            StoreKind::Nats => ServerKind::Nats,
+        };
+        Server::start(kind).map(Self::Process)
     }
 
     pub(crate) fn address(&self) -> String {
         match self {
-            Self::Sqlite(folder) => folder.path().join("inbox.db").display().to_string(),
-            Self::Postgres(server) => server.address(),
-            Self::Redis(server) => server.address(),
-            Self::Nats(server) => server.address(),
+            Self::File(folder) => folder.path().join("inbox.db").display().to_string(),
+            Self::Process(server) => server.address(),
         }
     }
 
     /// Kills the server and starts it again. Returns whether there is one.
     pub(crate) fn restart(&mut self) -> bool {
         match self {
-            Self::Sqlite(_) => return false,
-            Self::Postgres(server) => server.crash_and_restart(),
-            Self::Redis(server) => server.crash_and_restart(),
-            Self::Nats(server) => server.crash_and_restart(),
+            Self::File(_) => return false,
+            Self::Process(server) => server.crash_and_restart(),
         }
         true
     }

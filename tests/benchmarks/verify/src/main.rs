@@ -1,5 +1,5 @@
 //! Verification of a genuine delivery by this crate, by `svix`, by `standardwebhooks`, and by plain
-//! `hmac` and `sha2` with a key prepared beforehand.
+//! `hmac` and `sha2` with a key prepared beforehand, and by a verifier that is made for each delivery.
 //!
 //! It prints one JSON object for each comparison, which `svc-benchmarks` reads. The schemes differ
 //! slightly: `svix` and `standardwebhooks` also sign a message ID and encode the tag in base64. They
@@ -16,7 +16,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::json;
 use sha2::Sha256;
-use svc_webhook_verify::{Key, Signer, Verifier};
+use svc_webhook_verify::{DeliveryHeaders, Key, Signer, Verifier};
 use timing::{Costs, thread_time};
 
 const SECRET: &[u8] = b"whsec_newest";
@@ -25,19 +25,52 @@ const PEERS: [&str; 3] = ["hmac + sha2, keyed beforehand", "svix 2.9.1", "standa
 fn main() -> Result<(), Box<dyn Error>> {
     for (size, count) in [(512, 20_000), (64 * 1024, 200)] {
         let costs = measure(size, count)?;
-        let medians = costs.medians();
         for (index, peer) in (1..).zip(PEERS) {
-            let row = json!({
-                "bytes": size,
-                "own": medians[0],
-                "peer": peer,
-                "other": medians[index],
-                "ratio": costs.ratio(index),
-            });
-            println!("{row}");
+            print("verify a delivery", size, &costs, index, peer);
         }
+        let costs = measure_new_verifiers(size, count)?;
+        let work = "make a verifier and verify a delivery";
+        print(work, size, &costs, 1, "hmac + sha2, keyed each time");
     }
     Ok(())
+}
+
+fn print<const N: usize>(work: &str, bytes: usize, costs: &Costs<N>, index: usize, peer: &str) {
+    let (medians, ratio) = (costs.medians(), costs.ratio(index));
+    let (own, other) = (medians[0], medians[index]);
+    let row = json!({"work": work, "bytes": bytes, "own": own, "peer": peer, "other": other, "ratio": ratio});
+    println!("{row}");
+}
+
+/// Returns the nanoseconds of preparing a secret and verifying one delivery with it.
+fn measure_new_verifiers(size: usize, count: u32) -> Result<Costs<2>, Box<dyn Error>> {
+    const NOW: u64 = 1_700_000_000;
+    let body = vec![b'x'; size];
+    let signed = Signer::new(Key::new(SECRET)?).sign(NOW, &body);
+    let headers = DeliveryHeaders::from(&signed);
+    Ok(Costs::measure(
+        60,
+        [
+            &mut || {
+                nanoseconds_each(count, || {
+                    let verifier = Key::new(black_box(SECRET)).map(Verifier::new);
+                    let verified = verifier.map(|it| it.verify(headers, black_box(&body), NOW));
+                    black_box(verified.is_ok_and(|it| it.is_ok()));
+                })
+            },
+            &mut || {
+                nanoseconds_each(count, || {
+                    let mac = Hmac::<Sha256>::new_from_slice(black_box(SECRET));
+                    let mac = mac.map(|mac| {
+                        mac.chain_update(signed.timestamp())
+                            .chain_update(b".")
+                            .chain_update(black_box(&body))
+                    });
+                    black_box(mac.map(|mac| mac.finalize().into_bytes()).is_ok());
+                })
+            },
+        ],
+    ))
 }
 
 /// Returns the nanoseconds of verifying one delivery.

@@ -4,25 +4,6 @@ use svc_sdk::contract::{ErrorCode, Method, Operation, Surface};
 
 use super::*;
 
-scripts! {
-    the_wait_of_a_fault_is_sent_as_it_is r#"
-        control /faults {"kind": "error", "operation": "balance", "code": "database_busy", "retry_after_seconds": 7} => 200
-        developer /v1/balance => 503 database_busy @retry-after=7 retry_after_seconds=7
-        control /faults {"kind": "error", "operation": "balance", "code": "rate_limited", "retry_after_seconds": 7} => 200
-        developer /v1/balance => 429 rate_limited @retry-after=7 retry_after_seconds=7 @ratelimit-remaining=0 @ratelimit-reset=7
-    "#
-    an_injected_error_prevents_the_request r#"
-        control /faults {"kind": "error", "operation": "video_generate", "code": "concurrency_limit_reached"} => 200
-        open key=order-1 video => 400 concurrency_limit_reached
-        control /jobs => 200 #=0
-        open key=order-1 video => 202
-        # A rule without an operation applies where the code is possible.
-        control /faults {"kind": "error", "code": "insufficient_funds"} => 200
-        open /v1/jobs => 200
-        open image => 402 insufficient_funds
-    "#
-}
-
 on_every_frontend! {
     every_code_of_an_operation_can_be_injected,
     the_envelope_has_the_attributes_of_the_code,

@@ -1,38 +1,6 @@
-//! The media host: files, range requests and entity tags.
+//! Files of the media host: what is in them, and requests for parts of them.
 
 use super::*;
-
-scripts! {
-    artifacts_are_downloaded_without_a_key_and_never_change r#"
-        for <request> <type> in image image/png, video video/mp4
-          open <request> => 202 job.id=<id>
-          open /v1/jobs/<id> => 200 status=queued result=null
-          advance 8
-          open /v1/jobs/<id>/result => 200 artifacts.0.url=<url> artifacts.0.content_type=<type>
-          media <url> => 200 @content-type=<type> @content-length=<length> @etag=<etag> @etag^="\"" @etag$="\""
-          advance 100000
-          media <url> => 200 @etag=<etag> @content-length=<length>
-          media HEAD <url> => 200 @content-type=<type> @content-length=<length> @etag=<etag> %=""
-          for <end> in x /x
-            media GET <url><end> => 4xx
-        for <path> in / /nothing /..%2f..%2fetc%2fpasswd
-          media GET <path> => 4xx
-    "#
-    ranges_and_entity_tags_are_judged r#"
-        media /artifacts/ava_ada.png => 200 @content-length=<length> @etag=<etag> @content-type=<type>
-        media range=bytes=4-11 if-range=<etag> /artifacts/ava_ada.png => 206 @content-range="bytes 4-11/<length>" @content-length=8 @etag=<etag> @content-type=<type>
-        media range=bytes=4-11 if-range="stale" /artifacts/ava_ada.png => 200 @content-length=<length>
-        for <range> in bytes=<length>- bytes=99999999-
-          media range=<range> /artifacts/ava_ada.png => 416 @content-range="bytes */<length>"
-        media if-none-match=<etag> /artifacts/ava_ada.png => 304 %=""
-        media if-none-match="stale" /artifacts/ava_ada.png => 200 @content-length=<length>
-    "#
-    several_ranges_get_the_whole_file_and_other_methods_are_rejected r#"
-        media /artifacts/bgm_porch_light.wav => 200 @content-length=<length>
-        media range=bytes=0-1,4-5 /artifacts/bgm_porch_light.wav => 200 @content-length=<length>
-        media POST /artifacts/bgm_porch_light.wav => 405 @allow="GET, HEAD"
-    "#
-}
 
 on_every_frontend! {
     image_size_follows_resolution_and_aspect_ratio,
@@ -40,6 +8,7 @@ on_every_frontend! {
     generate_audio_adds_an_audio_track,
     a_range_request_returns_its_bytes,
     consecutive_ranges_form_the_file,
+    a_talking_video_has_audio_and_the_reported_duration,
 }
 
 /// Runs a job to completion and returns its artifacts.
@@ -145,4 +114,18 @@ async fn consecutive_ranges_form_the_file(mock: Mock) {
         joined.extend_from_slice(part.expect(206).body());
     }
     assert_eq!(joined, whole.body()[..]);
+}
+
+async fn a_talking_video_has_audio_and_the_reported_duration(mock: Mock) {
+    let developer = mock.developer();
+    let body =
+        json!({"avatar_handle": "ada", "script": "Good morning. Here is what is new this week."});
+    let receipt = developer.post_data("/v1/avatar-1.0/talking-video", body, 202).await;
+    mock.advance(8).await;
+    let path = format!("/v1/avatar-videos/{}", text(&receipt["avatar_video"]["id"]));
+    let video = developer.get_data(&path).await;
+    let movie = mp4(mock.download(&video["artifacts"][0]["url"]).await.body());
+    assert!(movie.has_audio());
+    let reported = video["duration_seconds"].as_f64().unwrap();
+    assert!((movie.seconds - reported).abs() < 0.1, "{movie:?}");
 }

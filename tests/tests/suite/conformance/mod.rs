@@ -3,60 +3,46 @@
 //! The tests assert only documented behavior. The harness also checks each response of a surface
 //! for what applies to all of them, such as the request id and the error envelope.
 
-mod account;
-mod auth;
-mod avatars;
-mod cancel;
-mod check_order;
-mod concurrency;
-mod control;
-mod destinations;
-mod developer;
-mod envelopes;
-mod error_details;
+mod concurrent;
 mod error_faults;
 mod faults;
-mod idempotency;
-mod lifecycle;
-mod lists;
-mod malformed;
-mod mcp;
+mod malformed_http;
 mod media;
-mod media_faults;
 mod modes;
-mod openapi;
-mod pricing;
-mod rate_limits;
 mod real_clock;
-mod references;
-mod response_bodies;
-mod rows;
 mod runs;
-mod schedules;
-mod scopes;
-mod scripts;
 mod speed;
 mod state;
 mod teams;
 mod top_ups;
-mod validation;
 mod webhooks;
-mod workspaces;
 
 use bytes::Bytes;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use svc_tests::{
     Client, Delivery, FrontendKind, Host, Mock, Receiver, Reply, Response, Setup, fingerprint, mp4,
-    on_every_frontend, on_every_socket_frontend, png_size, run_script, scripts, webhook_scripts,
+    on_every_frontend, on_every_socket_frontend, png_size, run_script,
 };
+
+mod scripts {
+    svc_tests::script_files! {
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/conformance/scripts");
+        account, auth, avatars, cancel, check_order, concurrency, control, destinations,
+        developer, envelopes, error_details, error_faults, faults, idempotency, lifecycle,
+        lists, malformed, mcp, media, media_faults, modes, openapi, pricing, rate_limits,
+        references, response_bodies, rows, runs_api_keys, runs_cancel, runs_check_order,
+        runs_continuation, runs_create_errors, runs_fields, runs_idempotency,
+        runs_lifecycle, runs_lists, runs_malformed, runs_queue_runs, runs_read_errors,
+        runs_receipts, runs_spend, schedules, scopes, speed, teams, top_ups, validation,
+        webhooks_attempts, webhooks_job_events, webhooks_redelivery, webhooks_run_events,
+        webhooks_secrets, workspaces,
+    }
+}
 
 const VIDEO: &str = "/v1/video-router/generate";
 const IMAGE: &str = "/v1/image-router/generate";
 const TOP_UPS: &str = "/v1/open/top-ups";
 const ESTIMATE: &str = "/v1/open/estimate";
-
-const IMAGE_URL: &str = "https://cdn.example.com/a.png";
-const VIDEO_URL: &str = "https://cdn.example.com/a.mp4";
 
 /// An empty list of ledger amounts.
 const NO_AMOUNTS: [u64; 0] = [];

@@ -2,14 +2,6 @@
 
 use super::*;
 
-scripts! {
-    a_wait_of_0_returns_immediately r#"
-        for <mode> in sync subscribe
-          for <request> in video image
-            open <request> {"mode": "<mode>", "wait_timeout_seconds": 0} => 202 job.status=queued status_url=<string>
-    "#
-}
-
 on_every_frontend! {
     a_job_that_completes_within_the_wait_is_returned,
     the_default_wait_is_10_seconds,

@@ -4,17 +4,6 @@ use std::time::Duration;
 
 use super::*;
 
-scripts! {
-    the_rate_limit_reset_is_in_client_seconds [speed(20.0)] r#"
-        open /v1/jobs => 200 @ratelimit-reset=3 @ratelimit-limit=4800
-    "#
-    the_wait_of_a_fault_does_not_depend_on_the_speed [speed(20.0)] r#"
-        for <kind> <status> in status_503 503, status_429 429
-          control /faults {"kind": "<kind>", "retry_after_seconds": 7} => 200
-          developer /v1/jobs => <status> @retry-after=7 retry_after_seconds=7
-    "#
-}
-
 on_every_frontend! {
     poll_hints_are_in_client_seconds: speed(20.0),
     a_pending_result_tells_client_seconds: speed(20.0),

@@ -3,6 +3,7 @@
 use super::*;
 
 on_every_frontend! {
+    the_setting_of_keys_is_part_of_the_state,
     responses_are_the_same_after_a_restore,
     a_state_can_be_restored_into_another_mock,
     a_restored_state_is_unchanged,
@@ -216,4 +217,13 @@ async fn check_edited_state(mock: &Mock, saved: &Value, pointer: &str, other: &V
     for response in responses {
         assert!(response.status() != 500, "{edit}:\n{response:?}");
     }
+}
+
+async fn the_setting_of_keys_is_part_of_the_state(mock: Mock) {
+    let lenient = Setup::default().honors_undocumented_keys(true);
+    let lenient = mock.start_another(lenient).await;
+    mock.put_state(lenient.state().await).await.expect_success();
+    let script = "developer key=order-1 music => 202 .=<receipt>
+        developer key=order-1 music => 200 .=<receipt>";
+    run_script(&mock, None, script).await;
 }

@@ -9,11 +9,30 @@ use svc_webhook_inbox::{
     NewEvent, ReplayFilter, Store, StoreErrorKind,
 };
 
-use crate::servers::{Nats, Postgres, Redis};
+use crate::servers::{Server, ServerKind};
 use crate::stores::{self, TestStore, event, job_event, key};
 
 const LEASE: Duration = Duration::from_secs(60);
 const SECOND: Duration = Duration::from_secs(1);
+
+/// Makes a test of a function for each server.
+macro_rules! on_every_server {
+    ($function:path) => {
+        #[tokio::test]
+        async fn postgres() {
+            $function(ServerKind::Postgres).await;
+        }
+        #[tokio::test]
+        async fn redis() {
+            $function(ServerKind::Redis).await;
+        }
+        #[tokio::test]
+        async fn nats() {
+            $function(ServerKind::Nats).await;
+        }
+    };
+}
+pub(crate) use on_every_server;
 
 /// Makes a test of each function for each store that needs no server, and one test of all
 /// functions for each server.
@@ -37,30 +56,14 @@ macro_rules! on_every_store {
                 super::$test(super::stores::sqlite()).await;
             })*
         }
-        #[tokio::test]
-        async fn postgres() {
-            let Some(server) = Postgres::start() else { return };
+        async fn on_server(kind: ServerKind) {
+            let Some(server) = Server::start(kind) else { return };
             $(
                 println!("{}", stringify!($test));
-                $test(stores::postgres(&server).await).await;
+                $test(stores::on_server(&server).await).await;
             )*
         }
-        #[tokio::test]
-        async fn redis() {
-            let Some(server) = Redis::start() else { return };
-            $(
-                println!("{}", stringify!($test));
-                $test(stores::redis(&server).await).await;
-            )*
-        }
-        #[tokio::test]
-        async fn nats() {
-            let Some(server) = Nats::start() else { return };
-            $(
-                println!("{}", stringify!($test));
-                $test(stores::nats(&server).await).await;
-            )*
-        }
+        on_every_server!(on_server);
     };
 }
 
@@ -409,28 +412,11 @@ async fn another_process_sees_the_same_events(test: TestStore) {
 mod crashes {
     use super::*;
 
-    #[tokio::test]
-    async fn postgres() {
-        let Some(mut server) = Postgres::start() else { return };
-        let test = stores::postgres(&server).await;
-        insert_before_a_crash(&test).await;
-        server.crash_and_restart();
-        recover(test).await;
-    }
+    on_every_server!(a_crash);
 
-    #[tokio::test]
-    async fn redis() {
-        let Some(mut server) = Redis::start() else { return };
-        let test = stores::redis(&server).await;
-        insert_before_a_crash(&test).await;
-        server.crash_and_restart();
-        recover(test).await;
-    }
-
-    #[tokio::test]
-    async fn nats() {
-        let Some(mut server) = Nats::start() else { return };
-        let test = stores::nats(&server).await;
+    async fn a_crash(kind: ServerKind) {
+        let Some(mut server) = Server::start(kind) else { return };
+        let test = stores::on_server(&server).await;
         insert_before_a_crash(&test).await;
         server.crash_and_restart();
         recover(test).await;

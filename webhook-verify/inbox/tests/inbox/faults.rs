@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use svc_webhook_inbox::{InsertOutcome, NatsStore, PostgresStore, RedisStore, Store};
+use svc_webhook_inbox::{InsertOutcome, Store};
 
+use crate::conformance::on_every_server;
 use crate::proxy::Proxy;
 use crate::server_folder::ServerFolder;
-use crate::servers::{Nats, Postgres, Redis};
-use crate::stores::job_event;
+use crate::servers::{Server, ServerKind};
+use crate::stores::{connect, job_event};
 
 const ROUNDS: usize = 5;
 
@@ -38,38 +39,31 @@ async fn insert_until_answered(store: &dyn Store, job: &str) {
     panic!("{job} cannot be stored");
 }
 
-#[tokio::test]
-async fn postgres_loses_responses() {
-    let Some(server) = Postgres::start() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let socket = ".s.PGSQL.5432";
-    let proxy = Proxy::unix(&folder.path().join(socket), server.folder().path().join(socket));
-    let address = format!("host={} user=postgres dbname=postgres", folder.path().display());
-    let store = PostgresStore::connect(&address).await.unwrap();
-    let direct = PostgresStore::connect(&server.address()).await.unwrap();
-    lose_responses(&proxy, &store, &direct).await;
-}
+mod lost_responses {
+    use super::*;
 
-#[tokio::test]
-async fn redis_loses_responses() {
-    let Some(server) = Redis::start() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let socket = folder.path().join("socket");
-    let proxy = Proxy::unix(&socket, server.folder().path().join("socket"));
-    let address = format!("redis+unix://{}", socket.display());
-    let store = RedisStore::connect(&address).await.unwrap();
-    let direct = RedisStore::connect(&server.address()).await.unwrap();
-    lose_responses(&proxy, &store, &direct).await;
-}
+    on_every_server!(are_found_out);
 
-#[tokio::test]
-async fn nats_loses_responses() {
-    let Some(server) = Nats::start() else { return };
-    let (proxy, port) = Proxy::tcp(server.port()).await;
-    let address = format!("nats://127.0.0.1:{port}");
-    let store = NatsStore::connect(&address).await.unwrap();
-    let direct = NatsStore::connect(&server.address()).await.unwrap();
-    lose_responses(&proxy, &store, &direct).await;
+    async fn are_found_out(kind: ServerKind) {
+        let Some(server) = Server::start(kind) else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let (proxy, address) = match kind {
+            ServerKind::Nats => {
+                let (proxy, port) = Proxy::tcp(server.port()).await;
+                (proxy, format!("nats://127.0.0.1:{port}"))
+            }
+            _ => {
+                let is_postgres = kind == ServerKind::Postgres;
+                let socket = if is_postgres { ".s.PGSQL.5432" } else { "socket" };
+                let proxied = server.folder().path().join(socket);
+                let proxy = Proxy::unix(&folder.path().join(socket), proxied);
+                (proxy, server.address_in(folder.path()))
+            }
+        };
+        let store = connect(kind, &address).await;
+        let direct = connect(kind, &server.address()).await;
+        lose_responses(&proxy, &*store, &*direct).await;
+    }
 }
 
 /// Inserts events until the disk is full. Returns how many were accepted.
@@ -105,38 +99,24 @@ async fn recover(store: Arc<dyn Store>, accepted: usize) {
     assert!(tasks.iter().all(is_duplicate));
 }
 
-#[tokio::test]
-async fn postgres_on_a_full_disk() {
-    let Some(folder) = ServerFolder::on_small_disk(96) else { return };
-    let Some(mut server) = Postgres::start_in(folder) else { return };
-    let store = PostgresStore::connect(&server.address()).await.unwrap();
-    let accepted = insert_until_full(&store, server.folder()).await;
-    server.folder().free();
-    server.crash_and_restart();
-    recover(Arc::new(store), accepted).await;
-}
+mod full_disk {
+    use super::*;
 
-#[tokio::test]
-async fn redis_on_a_full_disk() {
-    let Some(folder) = ServerFolder::on_small_disk(16) else { return };
-    let Some(mut server) = Redis::start_in(folder) else { return };
-    let store = RedisStore::connect(&server.address()).await.unwrap();
-    let accepted = insert_until_full(&store, server.folder()).await;
-    server.folder().free();
-    server.crash_and_restart();
-    recover(Arc::new(store), accepted).await;
-}
+    on_every_server!(is_answered_with_errors);
 
-#[tokio::test]
-async fn nats_on_a_full_disk() {
-    let Some(folder) = ServerFolder::on_small_disk(16) else { return };
-    let Some(mut server) = Nats::start_in(folder) else { return };
-    let store = NatsStore::connect(&server.address()).await.unwrap();
-    let accepted = insert_until_full(&store, server.folder()).await;
-    server.folder().free();
-    server.crash_and_restart();
-    let store = NatsStore::connect(&server.address()).await.unwrap();
-    recover(Arc::new(store), accepted).await;
+    async fn is_answered_with_errors(kind: ServerKind) {
+        let megabytes = if kind == ServerKind::Postgres { 96 } else { 16 };
+        let Some(folder) = ServerFolder::on_small_disk(megabytes) else { return };
+        let Some(mut server) = Server::start_in(kind, folder) else { return };
+        let mut store = connect(kind, &server.address()).await;
+        let accepted = insert_until_full(&*store, server.folder()).await;
+        server.folder().free();
+        server.crash_and_restart();
+        if kind == ServerKind::Nats {
+            store = connect(kind, &server.address()).await;
+        }
+        recover(store, accepted).await;
+    }
 }
 
 /// A page limit of the database has the effect of a full disk.

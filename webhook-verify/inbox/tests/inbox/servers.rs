@@ -10,262 +10,184 @@ use std::{env, fs};
 
 use crate::server_folder::ServerFolder;
 
-/// A PostgreSQL server that listens on a Unix socket.
-pub(crate) struct Postgres {
-    programs: PathBuf,
-    folder: ServerFolder,
-    process: Child,
-    schemas: AtomicU32,
+/// What a server runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ServerKind {
+    /// PostgreSQL, on a Unix socket.
+    Postgres,
+    /// Redis, on a Unix socket, so that its writes survive a crash.
+    Redis,
+    /// NATS with JetStream, on a port of this machine.
+    Nats,
 }
 
-/// A Redis server that listens on a Unix socket.
-pub(crate) struct Redis {
+/// A server with its data in a folder.
+pub(crate) struct Server {
+    kind: ServerKind,
     folder: ServerFolder,
     process: Child,
-    prefixes: AtomicU32,
-}
-
-/// A NATS server with JetStream that listens on a port of this machine.
-pub(crate) struct Nats {
-    folder: ServerFolder,
-    process: Child,
+    /// The port of NATS.
     port: u16,
-    streams: AtomicU32,
+    names: AtomicU32,
 }
 
-impl Postgres {
+impl Server {
     /// Starts a server, or says what to install.
-    pub(crate) fn start() -> Option<Self> {
-        Self::start_in(ServerFolder::new())
+    pub(crate) fn start(kind: ServerKind) -> Option<Self> {
+        Self::start_in(kind, ServerFolder::new())
     }
 
     /// Starts a server with its data in a folder, or says what to install.
-    pub(crate) fn start_in(folder: ServerFolder) -> Option<Self> {
-        let Some(programs) = postgres_programs() else {
-            not_tested("PostgreSQL", "Debian's package postgresql");
-            return None;
+    pub(crate) fn start_in(kind: ServerKind, folder: ServerFolder) -> Option<Self> {
+        let (is_there, package) = match kind {
+            ServerKind::Postgres => (postgres_programs().is_some(), "postgresql"),
+            ServerKind::Redis => (is_installed("redis-server"), "redis-server"),
+            ServerKind::Nats => (is_installed("nats-server"), "nats-server"),
         };
-        let data = folder.path().join("data");
-        if is_root() {
-            let status = Command::new("install").args(["-d", "-o", "postgres"]).arg(&data).status();
-            assert!(status.unwrap().success());
-        }
-        let mut initdb = as_postgres(programs.join("initdb"));
-        initdb
-            .arg("-D")
-            .arg(&data)
-            .args(["-A", "trust", "-U", "postgres", "--no-sync"])
-            .arg("--wal-segsize=1");
-        assert!(initdb.stdout(Stdio::null()).status().unwrap().success());
-        let process = run_postgres(&programs, folder.path());
-        let mut server = Self { programs, folder, process, schemas: AtomicU32::new(0) };
-        server.wait_until_ready();
-        Some(server)
-    }
-
-    pub(crate) fn folder(&self) -> &ServerFolder {
-        &self.folder
-    }
-
-    /// Kills the server as a power failure would, and starts it again.
-    pub(crate) fn crash_and_restart(&mut self) {
-        let _ = self.process.kill();
-        self.process.wait().unwrap();
-        self.process = run_postgres(&self.programs, self.folder.path());
-        self.wait_until_ready();
-    }
-
-    /// Waits until the server answers. Starts it again if it ended: the processes of the
-    /// connections to a killed server hold its data until they notice, and a new one refuses to
-    /// start until then.
-    fn wait_until_ready(&mut self) {
-        let (programs, folder, process) = (&self.programs, self.folder.path(), &mut self.process);
-        wait_for("PostgreSQL", || {
-            if process.try_wait().unwrap().is_some() {
-                *process = run_postgres(programs, folder);
-            }
-            let mut ready = Command::new(programs.join("pg_isready"));
-            ready.arg("-h").arg(folder).arg("-q");
-            ready.status().is_ok_and(|status| status.success())
-        });
-    }
-
-    pub(crate) fn address(&self) -> String {
-        format!("host={} user=postgres dbname=postgres", self.folder.path().display())
-    }
-
-    /// Returns an address whose tables are in a schema of its own.
-    pub(crate) async fn new_schema(&self) -> String {
-        let number = self.schemas.fetch_add(1, Ordering::Relaxed);
-        let address = self.address();
-        let (client, connection) =
-            tokio_postgres::connect(&address, tokio_postgres::NoTls).await.unwrap();
-        let connection = tokio::spawn(connection);
-        client.batch_execute(&format!("CREATE SCHEMA test_{number}")).await.unwrap();
-        drop(client);
-        connection.await.unwrap().unwrap();
-        format!("{address} options='-c search_path=test_{number}'")
-    }
-}
-
-impl Drop for Postgres {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-impl Redis {
-    /// Starts a server whose writes survive a crash, or says what to install.
-    pub(crate) fn start() -> Option<Self> {
-        Self::start_in(ServerFolder::new())
-    }
-
-    /// Starts a server with its data in a folder, or says what to install.
-    pub(crate) fn start_in(folder: ServerFolder) -> Option<Self> {
-        if !is_installed("redis-server") {
-            not_tested("Redis", "Debian's package redis-server");
+        if !is_there {
+            not_tested(&format!("{kind:?}"), &format!("Debian's package {package}"));
             return None;
         }
-        let process = run_redis(folder.path());
-        let server = Self { folder, process, prefixes: AtomicU32::new(0) };
-        server.wait_until_ready();
-        Some(server)
-    }
-
-    pub(crate) fn folder(&self) -> &ServerFolder {
-        &self.folder
-    }
-
-    /// Kills the server as a power failure would, and starts it again.
-    pub(crate) fn crash_and_restart(&mut self) {
-        let _ = self.process.kill();
-        self.process.wait().unwrap();
-        self.process = run_redis(self.folder.path());
-        self.wait_until_ready();
-    }
-
-    fn wait_until_ready(&self) {
-        let socket = self.folder.path().join("socket");
-        wait_for("Redis", || {
-            let ping = Command::new("redis-cli").arg("-s").arg(&socket).arg("ping").output();
-            ping.is_ok_and(|output| output.stdout.starts_with(b"PONG"))
-        });
-    }
-
-    pub(crate) fn address(&self) -> String {
-        format!("redis+unix://{}", self.folder.path().join("socket").display())
-    }
-
-    pub(crate) fn new_prefix(&self) -> String {
-        format!("test-{}:", self.prefixes.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-impl Nats {
-    /// Starts a server, or says what to install.
-    pub(crate) fn start() -> Option<Self> {
-        Self::start_in(ServerFolder::new())
-    }
-
-    /// Starts a server with its data in a folder, or says what to install.
-    pub(crate) fn start_in(folder: ServerFolder) -> Option<Self> {
-        if !is_installed("nats-server") {
-            not_tested("NATS", "Debian's package nats-server");
-            return None;
+        match kind {
+            ServerKind::Postgres => init_postgres(folder.path()),
+            ServerKind::Redis => {}
+            ServerKind::Nats => fs::create_dir_all(folder.path().join("ports")).unwrap(),
         }
-        let ports = folder.path().join("ports");
-        fs::create_dir_all(&ports).unwrap();
-        let process = run_nats(folder.path(), -1);
-        let mut port = None;
-        wait_for("NATS", || {
-            let file = fs::read_dir(&ports).unwrap().flatten().next();
-            let text = file.and_then(|file| fs::read_to_string(file.path()).ok());
-            // {"nats":["nats://127.0.0.1:40123"], …}
-            let url = text.as_deref().and_then(|text| text.split("nats://").nth(1));
-            let number = url.and_then(|url| url.split('"').next()?.rsplit(':').next());
-            port = number.and_then(|number| number.parse().ok());
-            port.is_some()
-        });
-        let mut server = Self { folder, process, port: port.unwrap(), streams: AtomicU32::new(0) };
+        let process = run(kind, folder.path(), None);
+        let mut server = Self { kind, folder, process, port: 0, names: AtomicU32::new(0) };
+        if kind == ServerKind::Nats {
+            wait_for(kind, || {
+                server.port = nats_port(server.folder.path()).unwrap_or_default();
+                server.port != 0
+            });
+        }
         server.wait_until_ready();
         Some(server)
     }
 
     pub(crate) fn folder(&self) -> &ServerFolder {
         &self.folder
-    }
-
-    /// Kills the server, and starts it again.
-    pub(crate) fn crash_and_restart(&mut self) {
-        let _ = self.process.kill();
-        self.process.wait().unwrap();
-        self.process = run_nats(self.folder.path(), i32::from(self.port));
-        self.wait_until_ready();
-    }
-
-    /// Waits until the server answers. Starts it again if it ended, as its port was taken.
-    fn wait_until_ready(&mut self) {
-        let (port, folder, process) = (self.port, self.folder.path(), &mut self.process);
-        wait_for("NATS", || {
-            if process.try_wait().unwrap().is_some() {
-                *process = run_nats(folder, i32::from(port));
-            }
-            std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
-        });
     }
 
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
+    pub(crate) fn kind(&self) -> ServerKind {
+        self.kind
+    }
+
+    /// Kills the server as a power failure would, and starts it again.
+    pub(crate) fn crash_and_restart(&mut self) {
+        self.stop();
+        self.process = run(self.kind, self.folder.path(), Some(self.port));
+        self.wait_until_ready();
+    }
+
+    /// Waits until the server answers. Starts it again if it ended: the processes of the
+    /// connections to a killed PostgreSQL hold its data until they notice, and a new one refuses to
+    /// start until then; the port of NATS may be taken.
+    fn wait_until_ready(&mut self) {
+        let (kind, port, folder, process) =
+            (self.kind, self.port, self.folder.path(), &mut self.process);
+        wait_for(kind, || {
+            if process.try_wait().unwrap().is_some() {
+                *process = run(kind, folder, Some(port));
+            }
+            match kind {
+                ServerKind::Postgres => {
+                    let mut ready = Command::new(postgres_program("pg_isready"));
+                    ready.arg("-h").arg(folder).arg("-q");
+                    ready.status().is_ok_and(|status| status.success())
+                }
+                ServerKind::Redis => {
+                    let mut ping = Command::new("redis-cli");
+                    let ping = ping.arg("-s").arg(folder.join("socket")).arg("ping").output();
+                    ping.is_ok_and(|output| output.stdout.starts_with(b"PONG"))
+                }
+                ServerKind::Nats => std::net::TcpStream::connect(("127.0.0.1", port)).is_ok(),
+            }
+        });
+    }
+
+    /// Returns the address of the server, whose sockets are in a folder: its own, or that of a proxy.
+    pub(crate) fn address_in(&self, folder: &Path) -> String {
+        match self.kind {
+            ServerKind::Postgres => {
+                format!("host={} user=postgres dbname=postgres", folder.display())
+            }
+            ServerKind::Redis => format!("redis+unix://{}", folder.join("socket").display()),
+            ServerKind::Nats => format!("nats://127.0.0.1:{}", self.port),
+        }
+    }
+
     pub(crate) fn address(&self) -> String {
-        format!("nats://127.0.0.1:{}", self.port)
+        self.address_in(self.folder.path())
     }
 
-    pub(crate) fn new_stream(&self) -> String {
-        format!("test-{}", self.streams.fetch_add(1, Ordering::Relaxed))
+    /// Returns a name that no other store on the server has.
+    pub(crate) fn new_name(&self) -> String {
+        format!("test_{}", self.names.fetch_add(1, Ordering::Relaxed))
     }
-}
 
-impl Drop for Nats {
-    fn drop(&mut self) {
+    fn stop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-fn run_nats(folder: &Path, port: i32) -> Child {
-    let path = env::var("PATH").unwrap_or_default();
-    let mut command = Command::new("nats-server");
-    command.env("PATH", format!("{path}:/usr/sbin"));
-    command.args(["-a", "127.0.0.1", "-p", &port.to_string(), "-js"]);
-    command.arg("-sd").arg(folder.join("data"));
-    command.arg("--ports_file_dir").arg(folder.join("ports"));
-    command.stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().unwrap()
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop();
+    }
 }
 
-fn run_postgres(programs: &Path, folder: &Path) -> Child {
-    let mut command = as_postgres(programs.join("postgres"));
-    command.arg("-D").arg(folder.join("data")).arg("-k").arg(folder);
-    command.args(["-c", "listen_addresses=", "-c", "max_connections=200"]);
-    let log = fs::File::create(folder.join("log")).unwrap();
-    command.stdout(Stdio::null()).stderr(log).spawn().unwrap()
+/// Starts the program of a server. Without a port, NATS takes a free one.
+fn run(kind: ServerKind, folder: &Path, port: Option<u16>) -> Child {
+    let mut command = match kind {
+        ServerKind::Postgres => {
+            let mut command = as_postgres(postgres_program("postgres"));
+            command.arg("-D").arg(folder.join("data")).arg("-k").arg(folder);
+            command.args(["-c", "listen_addresses=", "-c", "max_connections=200"]);
+            command
+        }
+        ServerKind::Redis => {
+            let mut command = Command::new("redis-server");
+            command.args(["--port", "0", "--appendonly", "yes", "--appendfsync", "always"]);
+            command.args(["--save", "", "--unixsocket"]).arg(folder.join("socket"));
+            command.arg("--dir").arg(folder);
+            command
+        }
+        ServerKind::Nats => {
+            let path = env::var("PATH").unwrap_or_default();
+            let port = port.map_or(-1, i32::from).to_string();
+            let mut command = Command::new("nats-server");
+            command.env("PATH", format!("{path}:/usr/sbin"));
+            command.args(["-a", "127.0.0.1", "-p", &port, "-js", "-sd"]).arg(folder.join("data"));
+            command.arg("--ports_file_dir").arg(folder.join("ports"));
+            command
+        }
+    };
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-fn run_redis(folder: &Path) -> Child {
-    let mut command = Command::new("redis-server");
-    command.args(["--port", "0", "--appendonly", "yes", "--appendfsync", "always", "--save", ""]);
-    command.arg("--unixsocket").arg(folder.join("socket")).arg("--dir").arg(folder);
-    command.stdout(Stdio::null()).spawn().unwrap()
+fn init_postgres(folder: &Path) {
+    let data = folder.join("data");
+    if is_root() {
+        let status = Command::new("install").args(["-d", "-o", "postgres"]).arg(&data).status();
+        assert!(status.unwrap().success());
+    }
+    let mut initdb = as_postgres(postgres_program("initdb"));
+    initdb.arg("-D").arg(&data).args(["-A", "trust", "-U", "postgres", "--no-sync"]);
+    initdb.arg("--wal-segsize=1");
+    assert!(initdb.stdout(Stdio::null()).status().unwrap().success());
+}
+
+/// Returns the port that NATS has written to a file: `{"nats":["nats://127.0.0.1:40123"], …}`.
+fn nats_port(folder: &Path) -> Option<u16> {
+    let file = fs::read_dir(folder.join("ports")).unwrap().flatten().next()?;
+    let text = fs::read_to_string(file.path()).ok()?;
+    text.split("nats://").nth(1)?.split('"').next()?.rsplit(':').next()?.parse().ok()
 }
 
 /// Returns a command that runs as the user `postgres` if this process is root, which PostgreSQL
@@ -293,6 +215,10 @@ fn postgres_programs() -> Option<PathBuf> {
     newest.filter(|folder| folder.join("initdb").exists())
 }
 
+fn postgres_program(name: &str) -> PathBuf {
+    postgres_programs().unwrap().join(name)
+}
+
 fn is_installed(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = env::split_paths(&path);
@@ -305,12 +231,12 @@ pub(crate) fn not_tested(server: &str, package: &str) {
     eprintln!("NOT TESTED: {server} (needs {package})");
 }
 
-fn wait_for(server: &str, mut is_ready: impl FnMut() -> bool) {
+fn wait_for(server: ServerKind, mut is_ready: impl FnMut() -> bool) {
     for _ in 0..600 {
         if is_ready() {
             return;
         }
         thread::sleep(Duration::from_millis(50));
     }
-    panic!("{server} did not start");
+    panic!("{server:?} did not start");
 }

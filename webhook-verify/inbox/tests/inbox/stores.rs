@@ -11,7 +11,7 @@ use svc_webhook_inbox::{
 };
 use svc_webhook_verify::{DedupeKey, Event};
 
-use crate::servers::{Nats, Postgres, Redis};
+use crate::servers::{Server, ServerKind};
 
 type Opening = Pin<Box<dyn Future<Output = Arc<dyn Store>> + Send>>;
 type Reopen = Box<dyn Fn() -> Opening + Send + Sync>;
@@ -83,49 +83,52 @@ pub(crate) fn sqlite() -> TestStore {
     }
 }
 
-/// A store in a schema of its own.
-pub(crate) async fn postgres(server: &Postgres) -> TestStore {
-    let address = server.new_schema().await;
-    let (clock, millis) = test_clock();
-    let open = move || -> Opening {
-        let (address, clock) = (address.clone(), clock.clone());
-        Box::pin(async move {
-            let store = PostgresStore::connect(&address).await.unwrap();
-            Arc::new(store.clock(clock)) as Arc<dyn Store>
-        })
-    };
-    TestStore { store: open().await, millis, reopen: Some(Box::new(open)), _folder: None }
-}
-
-/// A store with a prefix of its own.
-pub(crate) async fn redis(server: &Redis) -> TestStore {
-    let (address, prefix) = (server.address(), server.new_prefix());
-    let (clock, millis) = test_clock();
-    let open = move || -> Opening {
-        let (address, prefix, clock) = (address.clone(), prefix.clone(), clock.clone());
-        Box::pin(async move {
-            let store = RedisStore::connect(&address).await.unwrap();
-            Arc::new(store.prefix(prefix).clock(clock)) as Arc<dyn Store>
-        })
-    };
-    TestStore { store: open().await, millis, reopen: Some(Box::new(open)), _folder: None }
-}
-
-/// A store with a stream of its own.
-pub(crate) async fn nats(server: &Nats) -> TestStore {
-    let (address, name) = (server.address(), server.new_stream());
+/// A store on a server, apart from the other stores on it: in a schema, with a prefix or in a stream of
+/// its own.
+pub(crate) async fn on_server(server: &Server) -> TestStore {
+    let (kind, name, mut address) = (server.kind(), server.new_name(), server.address());
+    if kind == ServerKind::Postgres {
+        let (client, connection) =
+            tokio_postgres::connect(&address, tokio_postgres::NoTls).await.unwrap();
+        let connection = tokio::spawn(connection);
+        client.batch_execute(&format!("CREATE SCHEMA {name}")).await.unwrap();
+        drop(client);
+        connection.await.unwrap().unwrap();
+        address = format!("{address} options='-c search_path={name}'");
+    }
     let (clock, millis) = test_clock();
     let open = move || -> Opening {
         let (address, name, clock) = (address.clone(), name.clone(), clock.clone());
         Box::pin(async move {
-            let client = async_nats::connect(address).await.unwrap();
-            let mut options = NatsOptions::default();
-            options.stream_name = name;
-            let store = NatsStore::from_client(client, &options).await.unwrap();
-            Arc::new(store.clock(clock)) as Arc<dyn Store>
+            let store: Arc<dyn Store> = match kind {
+                ServerKind::Postgres => {
+                    Arc::new(PostgresStore::connect(&address).await.unwrap().clock(clock))
+                }
+                ServerKind::Redis => {
+                    let store = RedisStore::connect(&address).await.unwrap();
+                    Arc::new(store.prefix(name).clock(clock))
+                }
+                ServerKind::Nats => {
+                    let client = async_nats::connect(address).await.unwrap();
+                    let mut options = NatsOptions::default();
+                    options.stream_name = name;
+                    let store = NatsStore::from_client(client, &options).await.unwrap();
+                    Arc::new(store.clock(clock))
+                }
+            };
+            store
         })
     };
     TestStore { store: open().await, millis, reopen: Some(Box::new(open)), _folder: None }
+}
+
+/// Connects to a server, or to a proxy of it, with the clock of the system.
+pub(crate) async fn connect(kind: ServerKind, address: &str) -> Arc<dyn Store> {
+    match kind {
+        ServerKind::Postgres => Arc::new(PostgresStore::connect(address).await.unwrap()),
+        ServerKind::Redis => Arc::new(RedisStore::connect(address).await.unwrap()),
+        ServerKind::Nats => Arc::new(NatsStore::connect(address).await.unwrap()),
+    }
 }
 
 /// An event of a job, with a body of its own.

@@ -1,20 +1,7 @@
 //! Runs of Actions, Formats and Agent Completions, and bulk queues.
 
-mod api_keys;
-mod cancel;
-mod check_order;
-mod continuation;
-mod create_errors;
-mod events;
-mod fields;
-mod idempotency;
-mod lifecycle;
-mod lists;
-mod malformed;
-mod queue_runs;
 mod queues;
 mod read_errors;
-mod receipts;
 mod schemas;
 mod shapes;
 mod snapshots;
@@ -24,7 +11,7 @@ use super::*;
 
 /// Paths of seeded Formats: one without media output, by id and by slug, and another one.
 pub(super) const RUNS: &str = "/v1/formats/fmt_demo/runs";
-const RUNS_BY_SLUG: &str = "/v1/formats/demo/teaser/runs";
+pub(super) const RUNS_BY_SLUG: &str = "/v1/formats/demo/teaser/runs";
 const MEDIA_RUNS: &str = "/v1/formats/fmt_media/runs";
 pub(super) const BULK: &str = "/v1/formats/fmt_demo/bulk-runs";
 const COMPLETIONS: &str = "/v1/agent/completions";

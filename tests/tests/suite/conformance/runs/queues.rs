@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::queue_runs::read_queue;
 use super::*;
 
 on_every_frontend! {
@@ -123,4 +122,10 @@ async fn a_stuck_item_does_not_block_the_queue(mock: Mock) {
     let queue = read_queue(&mock, &text(&queue["queue_id"])).await;
     let statuses = assert_consistent(&queue, 5, 2);
     assert_eq!(statuses, ["completed", "running", "completed", "completed", "completed"]);
+}
+
+/// Returns the status of a queue.
+async fn read_queue(mock: &Mock, id: &str) -> Value {
+    let path = format!("/v1/format-run-queues/{id}");
+    mock.developer().get_data(&path).await
 }

@@ -2,29 +2,10 @@
 
 use super::*;
 
-scripts! {
-    a_run_is_billed_to_the_workspace_of_its_key r#"
-        developer:svc_dev_other /v1/formats/studio/storyboard/runs {"instruction": "[mock:cost=2]"} => 202 run_id=<id>
-        advance 10
-        developer /v1/balance => 200 available_usd=100.0000
-        developer:svc_dev_other /v1/balance => 200 available_usd=98.0000
-    "#
-    a_skipped_run_is_free r#"
-        for <kind> in action format agent
-          developer run:<kind> {"instruction": "[mock:skip][mock:cost=2]"} => 202 run_id=<id>
-          advance 10
-          ledger <id> =
-          developer /v1/<kind>-runs/<id> => 200 status=skipped error=null usage.billable_amount_usd_micros=0
-    "#
-    the_spend_cap_is_not_reserved [balance_usd("3")] r#"
-        developer run {"instruction": "[mock:cost=1]", "generation_spend_cap_usd": 500} => 202 run_id=<id>
-        advance 10
-        developer /v1/format-runs/<id> => 200 usage.billable_amount_usd_micros=1000000
-        developer /v1/balance => 200 available_usd=2.0000 reserved_usd=0.0000
-    "#
+on_every_frontend! {
+    the_ledger_matches_the_receipt_at_every_step,
+    funds_that_run_out_fail_the_run: balance_usd("1.0000"),
 }
-
-on_every_frontend! { the_ledger_matches_the_receipt_at_every_step }
 
 /// Asserts that the ledger matches the receipt and returns the billable amount.
 async fn assert_ledger_matches(mock: &Mock, kind: Kind, id: &str) -> u64 {
@@ -61,4 +42,15 @@ async fn the_ledger_matches_the_receipt_at_every_step(mock: Mock) {
         let after = available(&mock.developer()).await;
         assert_eq!(before - after, billed, "{prompt}");
     }
+}
+
+async fn funds_that_run_out_fail_the_run(mock: Mock) {
+    let body = || instruction("[mock:cost=0.9]");
+    let ids = [start_demo(&mock, body()).await, start_demo(&mock, body()).await];
+    mock.advance(10).await;
+    let runs =
+        [receipt(&mock, Kind::Format, &ids[0]).await, receipt(&mock, Kind::Format, &ids[1]).await];
+    let has_failed = |run: &Value| run["error"]["code"] == "format_run_failed";
+    assert!(runs.iter().any(has_failed), "{runs:?}");
+    assert!(runs.iter().map(billable).sum::<u64>() <= 1_000_000, "{runs:?}");
 }
