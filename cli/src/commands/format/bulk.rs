@@ -116,7 +116,7 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
             let location = item.location.clone();
             with_defaults(item, &defaults)
                 .map(Value::Object)
-                .map_err(|failure| failure.context(format!("item {index} ({location})")))
+                .map_err(|failure| failure.context(format!("item {} ({location})", index + 1)))
         })
         .collect();
     whole.insert(ITEMS.to_owned(), items?.into());
@@ -174,38 +174,4 @@ fn with_defaults(
     let fields = RequestBody::from_fields(fields).finish()?;
     run_body::validate_format(&fields)?;
     Ok(fields)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn defaults_fill_only_missing_fields_of_an_item() {
-        let item = |fields: Value| BulkItem {
-            location: "line 1".into(),
-            fields: fields.as_object().cloned().unwrap(),
-        };
-        let defaults = json!({
-            "instruction": "for all", "generation_spend_cap_usd": 2, "output_schema": {"type": "object"}
-        });
-        let defaults = defaults.as_object().unwrap();
-        let merge = |fields| with_defaults(item(fields), defaults).map(Value::Object);
-        assert_eq!(
-            merge(json!({"input": {"city": "Oslo"}})).unwrap(),
-            json!({
-                "input": {"city": "Oslo"}, "instruction": "for all", "generation_spend_cap_usd": 2,
-                "output_schema": {"type": "object"}
-            })
-        );
-        assert_eq!(
-            merge(json!({"instruction": "own", "response_format": {"type": "text"}})).unwrap(),
-            json!({
-                "instruction": "own", "generation_spend_cap_usd": 2, "response_format": {"type": "text"}
-            })
-        );
-        assert!(merge(json!({"user_id": "u"})).is_err());
-        assert!(merge(json!({"generation_spend_cap_usd": 501})).is_err());
-    }
 }

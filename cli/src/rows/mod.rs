@@ -1,12 +1,14 @@
 //! Rows of spreadsheets and JSONL files, read without more than one in memory.
 
-use std::collections::HashSet;
+mod columns;
+
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::error::Failure;
-use crate::text::counted;
+
+pub(crate) use self::columns::{Columns, Fields};
 
 /// The maximum length of a record. The service accepts bodies of at most 4 MiB.
 const MAX_RECORD_BYTES: u64 = 16 * 1024 * 1024;
@@ -143,6 +145,11 @@ pub(crate) struct RecordPosition {
     pub(crate) line: u32,
 }
 
+impl RecordPosition {
+    /// The beginning of a file.
+    pub(crate) const START: Self = Self { offset: 0, line: 1 };
+}
+
 /// A reader of records. Blank lines are skipped, but counted.
 #[derive(Debug)]
 pub(crate) struct RecordReader<R> {
@@ -237,60 +244,6 @@ fn check_text(record: &[u8], position: RecordPosition) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
-/// The columns of a CSV file, which are named in its first record.
-#[derive(Debug)]
-pub(crate) struct Header {
-    pub(crate) names: Vec<String>,
-    separator: u8,
-}
-
-impl Header {
-    /// Parses the first record.
-    pub(crate) fn parse(record: &[u8], separator: u8) -> Result<Self, String> {
-        let names = split(record, separator)?;
-        let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
-        if names.iter().any(|name| name.contains('\r')) {
-            return Err("the lines end with CR: save the file with LF or CRLF".to_owned());
-        }
-        let mut seen = HashSet::new();
-        for name in &names {
-            if name.is_empty() {
-                return Err("the header has a column without a name".to_owned());
-            }
-            if !seen.insert(name) {
-                return Err(format!("the header has the column `{name}` twice"));
-            }
-        }
-        Ok(Self { names, separator })
-    }
-
-    /// Returns the cells of a record with the names of their columns, without those that are empty. A
-    /// record of several columns that is blank has none.
-    pub(crate) fn cells(
-        &self,
-        record: &[u8],
-    ) -> Result<impl Iterator<Item = (&str, String)>, String> {
-        let cells = match self.is_blank(record) {
-            true => vec![String::new(); self.names.len()],
-            false => split(record, self.separator)?,
-        };
-        if cells.len() != self.names.len() {
-            return Err(format!(
-                "it has {}, but the header has {}",
-                counted(cells.len(), "cell"),
-                counted(self.names.len(), "column")
-            ));
-        }
-        let cells = self.names.iter().map(String::as_str).zip(cells);
-        Ok(cells.filter(|(_, cell)| !cell.is_empty()))
-    }
-
-    /// Returns whether a record is a blank line.
-    pub(crate) fn is_blank(&self, record: &[u8]) -> bool {
-        self.names.len() > 1 && record.iter().all(u8::is_ascii_whitespace)
-    }
-}
-
 /// Splits a record into its cells.
 fn split(record: &[u8], separator: u8) -> Result<Vec<String>, String> {
     let mut reader = csv::ReaderBuilder::new()
@@ -335,11 +288,14 @@ impl QuoteState {
 }
 
 #[cfg(test)]
+mod properties;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     fn records(text: &str, format: RecordFormat) -> Vec<(u32, String)> {
-        let start = RecordPosition { offset: 0, line: 1 };
+        let start = RecordPosition::START;
         let mut reader = RecordReader::new(text.as_bytes(), format, start);
         let (mut record, mut all) = (Vec::new(), Vec::new());
         while let Some(position) = reader.read(&mut record).unwrap() {
@@ -393,7 +349,7 @@ mod tests {
     fn utf_16_is_converted_and_other_encodings_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("m.csv");
-        let start = RecordPosition { offset: 0, line: 1 };
+        let start = RecordPosition::START;
         let mut record = Vec::new();
         let text = "\u{feff}a;\u{1f98a}\n";
         for bytes in [
