@@ -1,6 +1,6 @@
 //! The plan of a batch: the lines of the manifest, each with its next step according to the journal.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
@@ -16,6 +16,9 @@ use crate::session::Session;
 
 /// The index of an item.
 pub(super) type Index = u32;
+
+/// The longest name of an item's files, to which a number and an extension are added.
+const MAX_NAME_BYTES: usize = 200;
 
 /// The next step of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +42,8 @@ pub(super) struct Item {
     pub(super) surface: SurfaceChoice,
     /// Whether it is a run, and not a job.
     pub(super) is_run: bool,
+    /// Whether the files of another item have the name that its own would have.
+    pub(super) is_name_taken: bool,
     pub(super) next_step: NextStep,
     pub(super) record: Record,
 }
@@ -69,7 +74,7 @@ impl Plan {
         mut records: Records,
         options: &BatchOptions,
     ) -> Result<Self, Failure> {
-        let (mut items, mut seen) = (Vec::new(), HashMap::new());
+        let (mut items, mut seen, mut names) = (Vec::new(), HashMap::new(), HashSet::new());
         let path = options.manifest.display().to_string();
         let mut other_operation = None;
         let read = manifest.for_each(|position, line| {
@@ -105,6 +110,7 @@ impl Plan {
                 hash,
                 surface: surface_of(line.operation),
                 is_run: line.operation == Operation::AgentCompletionsCreate,
+                is_name_taken: !names.insert(hash_id(&file_stem(&line.id).to_lowercase())),
                 next_step,
                 record,
             });
@@ -136,6 +142,21 @@ impl Plan {
     pub(super) fn count(&self, is_counted: impl Fn(&Item) -> bool) -> usize {
         self.items.iter().filter(|item| is_counted(item)).count()
     }
+}
+
+/// Returns the name of an item's files: all but letters, digits, `.`, `_` and `-` becomes `_`, and so does
+/// a leading dot.
+pub(super) fn file_stem(id: &str) -> String {
+    let is_kept = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let mut name: String = id.chars().map(|c| if is_kept(c) { c } else { '_' }).collect();
+    if name.starts_with('.') {
+        name.replace_range(..1, "_");
+    }
+    let end = name.char_indices().map(|(at, _)| at).take_while(|at| *at <= MAX_NAME_BYTES).last();
+    if name.len() > MAX_NAME_BYTES {
+        name.truncate(end.unwrap_or_default());
+    }
+    name
 }
 
 /// Returns what is to be done with an item of that status, whose latest submission is accepted or not.

@@ -41,6 +41,12 @@ pub(super) struct Clients {
 /// How a job or run ended, or why that cannot be found out.
 pub(super) type Followed = Result<ItemResult, Box<Error>>;
 
+/// What the files of an item are named after.
+struct ItemFiles {
+    name: String,
+    prompt: Option<String>,
+}
+
 /// A function that is called with the charge of what was submitted now.
 pub(super) type OnAccepted = Arc<dyn Fn(Option<Usd>) + Send + Sync>;
 
@@ -74,19 +80,20 @@ impl Clients {
     pub(super) fn submission(
         &self,
         line: Line,
+        name: String,
         reuse: Reuse,
         on_accepted: OnAccepted,
     ) -> Result<BatchCall<Followed>, Failure> {
         let (open, developer) = (self.open.as_deref(), self.developer.as_deref());
         match (surface_of(line.operation), line.operation) {
             (SurfaceChoice::Open, _) => {
-                self.submit::<JobResource<Open>>(open, line, reuse, on_accepted)
+                self.submit::<JobResource<Open>>(open, line, name, reuse, on_accepted)
             }
             (SurfaceChoice::Developer, Operation::AgentCompletionsCreate) => {
-                self.submit::<AgentRun>(developer, line, reuse, on_accepted)
+                self.submit::<AgentRun>(developer, line, name, reuse, on_accepted)
             }
             (SurfaceChoice::Developer, _) => {
-                self.submit::<JobResource<Developer>>(developer, line, reuse, on_accepted)
+                self.submit::<JobResource<Developer>>(developer, line, name, reuse, on_accepted)
             }
         }
     }
@@ -95,6 +102,7 @@ impl Clients {
         &self,
         access: Option<&Access<R::Surface>>,
         line: Line,
+        name: String,
         reuse: Reuse,
         on_accepted: OnAccepted,
     ) -> Result<BatchCall<Followed>, Failure> {
@@ -112,12 +120,13 @@ impl Clients {
             .reuse(reuse);
         let call = notes.into_iter().fold(call, |call, (name, value)| call.note(name, value));
         let clients = self.clone();
+        let files = Arc::new(ItemFiles { name, prompt });
         Ok(call.followed_by(move |handle| {
             if !handle.is_resumed() {
                 on_accepted(R::charge(&handle));
             }
-            let (clients, prompt) = (clients.clone(), prompt.clone());
-            async move { R::follow(clients, handle, prompt.as_deref()).await }
+            let (clients, files) = (clients.clone(), Arc::clone(&files));
+            async move { R::follow(clients, handle, &files).await }
         }))
     }
 
@@ -125,12 +134,12 @@ impl Clients {
     async fn download(
         &self,
         plan: &DownloadPlan,
-        prompt: Option<&str>,
+        files: &ItemFiles,
         download: Download,
     ) -> (Vec<StoredFile>, Option<Value>) {
         // The semaphore is never closed.
         let _permit = self.downloads.acquire().await;
-        match plan.configure_with_prompt(prompt, download).await {
+        match plan.configure_item(&files.name, files.prompt.as_deref(), download).await {
             Ok(files) => (files.into_iter().map(StoredFile::from).collect(), None),
             Err(error) => {
                 let files = error.downloaded_files().iter().cloned().map(StoredFile::from);
@@ -151,12 +160,12 @@ trait Follow: ResourceKind {
     fn follow(
         clients: Clients,
         handle: Handle<Self>,
-        prompt: Option<&str>,
+        files: &ItemFiles,
     ) -> impl Future<Output = Followed> + Send;
 }
 
 impl<S: EstimateSource> Follow for JobResource<S> {
-    async fn follow(clients: Clients, job: JobHandle<S>, prompt: Option<&str>) -> Followed {
+    async fn follow(clients: Clients, job: JobHandle<S>, names: &ItemFiles) -> Followed {
         let result = match until_known(|| job.wait().no_timeout()).await {
             Ok(result) => result,
             Err(error) if error.terminal_status().is_some() => {
@@ -173,7 +182,7 @@ impl<S: EstimateSource> Follow for JobResource<S> {
         let (files, error) = match &clients.download {
             Some(plan) => {
                 let download = job.download_result(&result, plan.folder());
-                clients.download(plan, prompt, download).await
+                clients.download(plan, names, download).await
             }
             None => (Vec::new(), None),
         };
@@ -183,7 +192,7 @@ impl<S: EstimateSource> Follow for JobResource<S> {
 }
 
 impl Follow for AgentRun {
-    async fn follow(clients: Clients, run: RunHandle<Self>, prompt: Option<&str>) -> Followed {
+    async fn follow(clients: Clients, run: RunHandle<Self>, names: &ItemFiles) -> Followed {
         let (receipt, error) = match until_known(|| run.wait().no_timeout()).await {
             Ok(receipt) => (receipt, None),
             Err(error) => match error.run_receipt().cloned() {
@@ -199,7 +208,7 @@ impl Follow for AgentRun {
         let (files, missing) = match &clients.download {
             Some(plan) if !receipt.artifacts.is_empty() => {
                 let download = run.download_result(&receipt, plan.folder());
-                clients.download(plan, prompt, download).await
+                clients.download(plan, names, download).await
             }
             _ => (Vec::new(), None),
         };

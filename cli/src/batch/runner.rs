@@ -43,9 +43,8 @@ pub(super) const MAX_TOGETHER: usize = 100;
 pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), Failure> {
     options.check_stdin(session)?;
     let mut manifest = Manifest::open(&options.manifest, options.defaults())?;
-    let downloads = DownloadPlan::from_args(session, &options.download)
-        .map_err(|failure| failure.context("not submitted"))?
-        .map(Arc::new);
+    let mut downloads = DownloadPlan::for_items(session, &options.download)
+        .map_err(|failure| failure.context("not submitted"))?;
     if let Some(downloads) = &downloads {
         downloads.check_is_folder("a batch")?;
     }
@@ -82,6 +81,9 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
     }
     let mut records = Records::read(&journal).await?;
     records.release_not_sent(&journal).await?;
+    if let Some(downloads) = downloads.as_mut().filter(|_| records.names_files_by_id) {
+        downloads.name_by_id();
+    }
     let plan = Plan::new(session, &manifest, records, &options)?;
     setup::warn_if_empty(session, &plan, &options);
     if let Some(downloads) = &downloads {
@@ -90,7 +92,7 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
     let writes = ObservedWrites::default();
     let client_setup =
         ClientSetup { session, plan: &plan, options: &options, journal: &journal, writes: &writes };
-    let clients = client_setup.clients(downloads)?;
+    let clients = client_setup.clients(downloads.map(Arc::new))?;
     setup::check_account(&plan, &clients)?;
     let is_checked = manifest.is_spreadsheet() || setup::asks(session, &plan, &options);
     catalog.check_if(is_checked && plan.to_submit() > 0).await?;

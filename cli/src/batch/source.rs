@@ -11,7 +11,7 @@ use svc_sdk::types::Usd;
 
 use super::journal::{ACCOUNT, Status};
 use super::manifest::{Line, Manifest};
-use super::plan::{Index, Item, NextStep};
+use super::plan::{Index, Item, NextStep, file_stem};
 use super::requests::{Clients, Followed};
 use crate::error::Failure;
 
@@ -81,7 +81,12 @@ impl Source {
         let on_accepted = Arc::new(move |charge: Option<Usd>| {
             lock(&accepted.charges).insert(index, charge.unwrap_or_default());
         });
-        source.clients.submission(line, reuse, on_accepted)
+        let line_number = item.position.line;
+        let name = match (file_stem(&line.id), item.is_name_taken) {
+            (name, true) => format!("{name}_L{line_number}"),
+            (name, false) => name,
+        };
+        source.clients.submission(line, name, reuse, on_accepted)
     }
 
     /// Records that a job has failed which the service does not know any more.

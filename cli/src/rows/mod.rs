@@ -2,6 +2,7 @@
 
 mod columns;
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -60,7 +61,7 @@ impl RowFile {
             file = utf8_copy_of(&mut file).map_err(unreadable)?;
             beginning = beginning_of(&mut file).map_err(unreadable)?;
         }
-        let extension = path.extension().map(|it| it.to_ascii_lowercase());
+        let extension = path.extension().map(OsStr::to_ascii_lowercase);
         let is_csv = match extension.as_deref().and_then(|it| it.to_str()) {
             Some("csv" | "tsv" | "tab") => true,
             None if is_stdin => {
@@ -293,57 +294,6 @@ mod properties;
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn records(text: &str, format: RecordFormat) -> Vec<(u32, String)> {
-        let start = RecordPosition::START;
-        let mut reader = RecordReader::new(text.as_bytes(), format, start);
-        let (mut record, mut all) = (Vec::new(), Vec::new());
-        while let Some(position) = reader.read(&mut record).unwrap() {
-            let rest = text.get(position.offset as usize..).unwrap();
-            let again =
-                RecordReader::new(rest.as_bytes(), format, position).read(&mut Vec::new()).unwrap();
-            assert_eq!(again, Some(position), "it can be read at its offset");
-            all.push((position.line, String::from_utf8(record.clone()).unwrap()));
-        }
-        all
-    }
-
-    #[test]
-    fn blank_lines_are_skipped_and_counted() {
-        let text = "\u{feff}{\"a\":1}\r\n\n  \n{\"b\":2}";
-        assert_eq!(
-            records(text, RecordFormat::Jsonl),
-            [(1, "{\"a\":1}".to_owned()), (4, "{\"b\":2}".to_owned())]
-        );
-        assert!(records("\n\n", RecordFormat::Jsonl).is_empty());
-    }
-
-    #[test]
-    fn a_quoted_csv_field_may_contain_line_breaks() {
-        let text = "a,b\n\"one\n\"\"two\"\"\n\",x\n5\" wide,y\n\n\"\",z\n";
-        let expected =
-            [(1, "a,b"), (2, "\"one\n\"\"two\"\"\n\",x"), (5, "5\" wide,y"), (7, "\"\",z")];
-        let expected: Vec<_> = expected.map(|(line, text)| (line, text.to_owned())).into();
-        assert_eq!(records(text, RecordFormat::Csv { separator: b',' }), expected);
-        let text = text.replace(',', ";");
-        let expected: Vec<_> =
-            expected.into_iter().map(|(line, text)| (line, text.replace(',', ";"))).collect();
-        assert_eq!(records(&text, RecordFormat::Csv { separator: b';' }), expected);
-    }
-
-    #[test]
-    fn the_separator_is_that_of_the_header() {
-        let rows = [
-            ("a,b;c,d\n1;2;3;4\n", b','),
-            ("\n a;b\n1,2,3;4\n", b';'),
-            ("\"a,b,c\"\td\n", b'\t'),
-            ("prompt\n", b','),
-            ("", b','),
-        ];
-        for (text, expected) in rows {
-            assert_eq!(separator_of(text.as_bytes()), expected, "{text}");
-        }
-    }
 
     #[test]
     fn utf_16_is_converted_and_other_encodings_are_refused() {

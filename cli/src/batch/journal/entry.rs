@@ -125,5 +125,5 @@ pub(in crate::batch) enum Note {
     Overcharged {},
 }
 
-/// The version of the notes that this program writes.
-pub(super) const VERSION: u32 = 2;
+/// The version of the notes that this program writes. Before 3, files were named by their ids.
+pub(super) const VERSION: u32 = 3;

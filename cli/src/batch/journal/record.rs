@@ -8,7 +8,7 @@ use svc_sdk::contract::{NextAction, Operation, RunStatus};
 use svc_sdk::journal::{self, EntryState, ResourceKind, UndecidedReason};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use super::entry::{DOWNLOAD_FAILED, ItemEnd, Note, Quota, Status};
+use super::entry::{DOWNLOAD_FAILED, ItemEnd, Note, Quota, Status, VERSION};
 use super::{BASE_URL, BUDGET, HASH, Journal, KEY_FINGERPRINT, Stored};
 use crate::args::SurfaceChoice;
 use crate::batch::operation::surface_of;
@@ -24,6 +24,8 @@ pub(in crate::batch) struct Records {
     not_sent: Vec<journal::IntentId>,
     /// Whether a charge was above its estimate while there was a limit.
     pub(in crate::batch) is_overcharged: bool,
+    /// Whether a version began the batch that named files by their ids.
+    pub(in crate::batch) names_files_by_id: bool,
 }
 
 impl Records {
@@ -63,7 +65,10 @@ impl Records {
                 }
             }
             Stored::Note(Note::Overcharged {}) => self.is_overcharged = true,
-            Stored::Note(Note::Batch { .. } | Note::OverBudget { .. }) => {}
+            Stored::Note(Note::Batch { version, .. }) => {
+                self.names_files_by_id |= version < VERSION;
+            }
+            Stored::Note(Note::OverBudget { .. }) => {}
             Stored::Submission(entry) => {
                 if entry.state == EntryState::NotSent {
                     self.not_sent.push(entry.id.clone());
