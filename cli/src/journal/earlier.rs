@@ -310,7 +310,7 @@ mod tests {
         drop(converted);
         let all = entries(state.path()).await.unwrap();
         assert_eq!(all, earlier);
-        let keys: Vec<_> = all.iter().map(|it| it.self.idempotency_key.as_str()).collect();
+        let keys: Vec<_> = all.iter().map(|it| it.idempotency_key.as_str()).collect();
         assert_eq!(keys, ["k2", "k1", "k5", "k4", "k3"]);
         let expected = [SUBMITTED, OPEN, HISTORY[2], HISTORY[1], HISTORY[0]];
         assert_eq!(all, expected.map(|text| Entry::parse(text).unwrap()));
