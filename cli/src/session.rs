@@ -5,7 +5,7 @@ mod keys;
 
 use std::cell::{OnceCell, RefCell};
 
-use svc_sdk::{ApiKey, Client, ClientBuilder, ClientSurface, RetryPolicy, contract};
+use svc_sdk::{ApiKey, Client, ClientBuilder, ClientSurface, RetryPolicy};
 
 use crate::args::{Global, JournalArgs, SurfaceChoice};
 use crate::config::{ConfiguredKey, Environment, Settings, config_file, state_dir};
@@ -417,8 +417,5 @@ fn cannot_prompt(error: &dyn std::fmt::Display) -> Failure {
 }
 
 pub(crate) fn surface_choice<S: ClientSurface>() -> SurfaceChoice {
-    match S::SURFACE {
-        contract::Surface::Developer => SurfaceChoice::Developer,
-        _ => SurfaceChoice::Open,
-    }
+    SurfaceChoice::of(S::SURFACE)
 }

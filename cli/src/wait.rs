@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use serde::Serialize;
+use serde_json::json;
 use svc_sdk::handle::Handle;
 use tokio::sync::mpsc;
 
@@ -16,8 +16,11 @@ use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
 use crate::interrupt::Interrupt;
 use crate::output::object::Shown;
-use crate::output::{ObjectKind, ProgressLine, Table};
-use crate::resource::{Finished, Outcome, ResourceId, ResourceKind, Stopped, with_retry_command};
+use crate::output::{ObjectKind, ProgressLine};
+use crate::resource::{
+    Outcome, ReceiptMode, ResourceKind, Stopped, WaitTogether, resource_id, several,
+    with_retry_command,
+};
 use crate::session::Session;
 use crate::text::sanitize;
 
@@ -136,129 +139,95 @@ impl<R: ResourceKind> Waiter<'_, R> {
     }
 }
 
-/// The options of a wait for several resources.
+/// How a resource ended.
+pub(crate) struct Waited {
+    /// What is printed of it, unless it is printed.
+    shown: Option<Shown>,
+    failure: Option<Failure>,
+}
+
+/// The options of a wait for resources of one noun: jobs of a surface, or runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitOptions<'a> {
     pub(crate) session: &'a Session,
     pub(crate) args: &'a WaitArgs,
     pub(crate) download: Option<&'a DownloadPlan>,
+    pub(crate) kind: ObjectKind,
+    pub(crate) receipt_mode: ReceiptMode,
 }
 
-impl<'a> WaitOptions<'a> {
-    pub(crate) async fn wait<R: ResourceKind>(
-        self,
-        resource: Handle<R>,
-    ) -> Result<R::Finished, Failure> {
-        let Self { session, args, download } = self;
+impl WaitOptions<'_> {
+    /// Waits for a resource, and prints the result of the only one.
+    pub(crate) async fn wait<R: WaitTogether>(self, resource: Handle<R>, is_only: bool) -> Waited {
+        let Self { session, args, download, .. } = self;
         let waiter = Waiter { session, resource, args, download };
-        waiter.wait().await
-    }
-}
-
-/// Resources of one noun that a command waits for together: jobs of a surface, or runs.
-pub(crate) trait WaitGroup {
-    type Result: Serialize;
-
-    const KIND: ObjectKind;
-    const NOUNS: &'static str;
-
-    fn resource_id(id: String) -> ResourceId;
-
-    async fn wait(&self, id: &str) -> Result<Finished<Self::Result>, Failure>;
-
-    /// Returns the outcome that the journal records for a result.
-    fn outcome(result: &Self::Result) -> Option<Outcome>;
-
-    /// Prints the result of the only resource.
-    fn print_one(&self, id: &str, finished: Finished<Self::Result>) -> Result<(), Failure>;
-
-    /// Says how one of several resources ended. Returns the failure of one that did not complete.
-    fn report(&self, _: &str, _: &Finished<Self::Result>) -> Option<Failure> {
-        None
-    }
-
-    /// Returns a resource that ended without a result, to be printed beside the others.
-    fn ended(_: &str, _: &Failure) -> Option<Finished<Self::Result>> {
-        None
-    }
-
-    /// Returns the table of several results.
-    fn table(finished: &[Finished<Self::Result>]) -> Table;
-
-    fn wait_command(&self, ids: &[&str]) -> String;
-}
-
-/// Waits for resources concurrently, and prints their results. If several did not complete, the first
-/// failure decides the exit code.
-pub(crate) async fn wait_for_all<G: WaitGroup>(
-    group: &G,
-    ids: Vec<String>,
-    options: WaitOptions<'_>,
-    base_url: &str,
-) -> Result<(), Failure> {
-    if let Some(plan) = options.download {
-        plan.check_names_of(ids.len())?;
-    }
-    let results = join_all(ids.iter().map(|id| Box::pin(group.wait(id)))).await;
-    let outcome = |result: &Result<Finished<G::Result>, Failure>| match result {
-        // The intent stays open while files are missing.
-        Ok(finished) if finished.failure.is_some() => None,
-        Ok(finished) => G::outcome(&finished.result),
-        Err(failure) => outcome_of_failure(failure),
-    };
-    let outcomes: Vec<Option<Outcome>> = results.iter().map(outcome).collect();
-    let printed = match (<[_; 1]>::try_from(results), ids.as_slice()) {
-        (Ok([result]), [id]) => result.and_then(|finished| group.print_one(id, finished)),
-        (Ok(results), _) => print_all(group, results.into(), &ids, options),
-        (Err(results), _) => print_all(group, results, &ids, options),
-    };
-    for (id, outcome) in ids.into_iter().zip(outcomes) {
-        let id = G::resource_id(id);
-        options.session.close_intent(base_url, &id, outcome).await;
-    }
-    printed
-}
-
-fn print_all<G: WaitGroup>(
-    group: &G,
-    results: Vec<Result<Finished<G::Result>, Failure>>,
-    ids: &[String],
-    options: WaitOptions<'_>,
-) -> Result<(), Failure> {
-    let (mut all_finished, mut shown) = (Vec::new(), Vec::new());
-    let mut failures = Vec::new();
-    for (result, id) in results.into_iter().zip(ids) {
-        let failure = match result {
-            Ok(mut finished) => {
-                let failure = group.report(id, &finished);
-                let failure = match (failure, finished.failure.take()) {
-                    (Some(failure), Some(download)) => Some(failure.with_part(download)),
-                    (failure, download) => failure.or(download),
-                };
-                shown.push(Shown::new(G::KIND, &finished));
-                all_finished.push(finished);
-                failure
+        let result = Box::pin(waiter.wait()).await;
+        let handle = &waiter.resource;
+        match result {
+            Ok(finished) if is_only => {
+                let printed = R::print_result(handle, session, finished, self.receipt_mode);
+                Waited { shown: None, failure: printed.err() }
+            }
+            Ok(finished) => {
+                let (shown, failure) = R::report(handle, session, finished);
+                Waited { shown: Some(shown), failure }
             }
             Err(failure) => {
-                match G::ended(id, &failure) {
-                    Some(finished) => {
-                        shown.push(Shown::new(G::KIND, &finished));
-                        all_finished.push(finished);
-                    }
-                    None => shown.push(Shown::failed(id, &failure)),
-                }
-                Some(failure)
+                let id = R::resource_id(handle);
+                let shown = Some(self.failed(id.id(), &failure));
+                Waited { shown, failure: Some(failure) }
             }
+        }
+    }
+
+    /// Returns what is printed of a resource without a result: that it failed or was canceled, or why it
+    /// could not be read.
+    fn failed(self, id: &str, failure: &Failure) -> Shown {
+        let status = match failure.exit() {
+            Exit::JobFailed => "failed",
+            Exit::JobCanceled => "canceled",
+            _ => return Shown::failed(id, failure),
         };
-        failures.extend(failure.map(|failure| (id.as_str(), failure)));
+        let json = failure.to_json();
+        let member = |name: &str| json.pointer(&format!("/error/{name}"));
+        let error = json!({"code": member("code"), "message": member("message")});
+        Shown::new(self.kind, &json!({"id": id, "status": status, "error": error}))
     }
-    let failure =
-        merge_failures(failures, ids.len(), G::NOUNS, options, |ids| group.wait_command(ids));
-    let printer = &options.session.printer;
-    if !all_finished.is_empty() || !printer.is_table() {
-        printer.print_list(&shown, |_| G::table(&all_finished))?;
+
+    /// Waits for resources concurrently, and prints their results. If several did not complete, the
+    /// first failure decides the exit code. `resume` returns the command that waits for some of them.
+    pub(crate) async fn wait_for_all(
+        self,
+        ids: Vec<String>,
+        base_url: &str,
+        wait: impl AsyncFn(&str, bool) -> Waited,
+        resume: impl FnOnce(&[&str]) -> String,
+    ) -> Result<(), Failure> {
+        if let Some(plan) = self.download {
+            plan.check_names_of(ids.len())?;
+        }
+        let is_only = ids.len() == 1;
+        let waits = ids.iter().map(|id| Box::pin(wait(id, is_only)));
+        let (mut shown, mut failures, mut outcomes) = (Vec::new(), Vec::new(), Vec::new());
+        for (id, waited) in ids.iter().zip(join_all(waits).await) {
+            outcomes.push(match &waited.failure {
+                None => Some(Outcome::Completed),
+                Some(failure) => outcome_of_failure(failure),
+            });
+            shown.extend(waited.shown);
+            failures.extend(waited.failure.map(|failure| (id.as_str(), failure)));
+        }
+        let failure = merge_failures(failures, ids.len(), self, resume);
+        let printed = match is_only {
+            true => Ok(()),
+            false => self.session.printer.print_list(&shown, several),
+        };
+        for (id, outcome) in ids.into_iter().zip(outcomes) {
+            let id = resource_id(self.kind, id);
+            self.session.close_intent(base_url, &id, outcome).await;
+        }
+        printed.and(failure.map_or(Ok(()), Err))
     }
-    failure.map_or(Ok(()), Err)
 }
 
 /// Merges the failures of the waits for several resources into one, with a command that resumes those
@@ -266,10 +235,11 @@ fn print_all<G: WaitGroup>(
 fn merge_failures(
     failures: Vec<(&str, Failure)>,
     total: usize,
-    nouns: &str,
-    WaitOptions { session, args, download }: WaitOptions<'_>,
+    options: WaitOptions<'_>,
     resume: impl FnOnce(&[&str]) -> String,
 ) -> Option<Failure> {
+    let WaitOptions { session, args, download, .. } = options;
+    let nouns = format!("{}s", options.kind.as_str());
     let is_unfinished = |failure: &Failure| {
         failure.has_resume() && matches!(failure.exit(), Exit::Interrupted | Exit::StillRunning)
     };

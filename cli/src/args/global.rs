@@ -1,6 +1,7 @@
 //! Flags of every command.
 
 use clap::{Args, ValueEnum};
+use svc_sdk::contract::Surface;
 
 use super::headings;
 
@@ -108,6 +109,14 @@ impl SurfaceChoice {
                 key_flag: "--developer-key-file",
                 key_variable: "SVC_DEVELOPER_API_KEY",
             },
+        }
+    }
+
+    /// Returns the surface of an operation or a client. What both surfaces have is of the open one.
+    pub(crate) const fn of(surface: Surface) -> Self {
+        match surface {
+            Surface::Developer => Self::Developer,
+            _ => Self::Open,
         }
     }
 

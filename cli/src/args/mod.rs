@@ -14,7 +14,8 @@ pub(crate) use crate::args::body::{
 pub(crate) use crate::args::global::{Color, Format, Global, SurfaceArg, SurfaceChoice};
 pub(crate) use crate::args::list::{ListArgs, PageArgs, SearchArgs};
 pub(crate) use crate::args::submit::{
-    CapArg, DownloadArgs, FileArgs, FormatFields, InstructionArgs, JournalArgs, ReceiptArgs,
-    RunArgs, RunKindChoice, SpendingArgs, SubmitArgs, SubmitOptions, WaitArgs, parse_usd,
+    CapArg, DownloadArgs, FileArgs, FileName, FormatFields, InstructionArgs, JournalArgs,
+    ReceiptArgs, RunArgs, RunKindChoice, SpendingArgs, SubmitArgs, SubmitOptions, WaitArgs,
+    parse_usd,
 };
 pub(crate) use crate::args::values::{JsonField, Pair, SecretArgs, Timeout};

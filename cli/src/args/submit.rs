@@ -1,6 +1,8 @@
 //! Flags of commands that submit requests or wait for results.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -245,9 +247,9 @@ pub(crate) struct DownloadArgs {
 #[command(next_help_heading = headings::FILES)]
 pub(crate) struct FileArgs {
     /// Name the files by a template of {id} (of the file), {index} (from 1), {job}, {slug} (of the
-    /// prompt) and {ext} [default: {id}.{ext}]
-    #[arg(long, value_name = "TEMPLATE", value_parser = parse_template)]
-    pub(crate) name: Option<NameTemplate>,
+    /// prompt), {ext}, and in batches {item} [default: {id}.{ext}, in batches {item}.{ext}]
+    #[arg(long, value_name = "TEMPLATE")]
+    pub(crate) name: Option<FileName>,
     /// Replace existing files; without it, a new file gets another name, such as fox-1.png
     #[arg(long)]
     pub(crate) overwrite: bool,
@@ -262,7 +264,37 @@ pub(crate) struct FileArgs {
     pub(crate) download_timeout: Option<Timeout>,
 }
 
-/// Parses a template. The parser adds the value to the message.
-fn parse_template(text: &str) -> Result<NameTemplate, String> {
-    text.parse::<NameTemplate>().map_err(|error| error.reason().to_owned())
+/// A template of file names, in which `{item}` is the name of an item of a batch or a bulk queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileName(String);
+
+impl FileName {
+    const ITEM: &str = "{item}";
+
+    /// Returns whether it has the name of an item.
+    pub(crate) fn has_item(&self) -> bool {
+        self.0.contains(Self::ITEM)
+    }
+
+    /// Returns the template of the files of an item, whose name has no braces.
+    pub(crate) fn template(&self, item: &str) -> Option<NameTemplate> {
+        self.0.replace(Self::ITEM, item).parse().ok()
+    }
+}
+
+impl FromStr for FileName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = text.replace(Self::ITEM, "item").parse::<NameTemplate>();
+        // The parser adds the value to the message.
+        parsed.map_err(|error| error.reason().to_owned())?;
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for FileName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }

@@ -42,7 +42,7 @@ impl<'a> Catalog<'a> {
         if self.kinds.is_none() && self.models.without_operation.is_empty() {
             self.read().await?;
         }
-        self.check_known(self.models.named.iter().map(|(model, _)| model.as_str()))
+        self.check_known(self.models.named.iter().map(String::as_str))
     }
 
     async fn read(&mut self) -> Result<(), Failure> {

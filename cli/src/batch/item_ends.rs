@@ -9,15 +9,15 @@ use svc_sdk::contract::{NextAction, Operation};
 use svc_sdk::journal::{Entry, JournalError};
 use svc_sdk::types::Usd;
 
-use crate::batch::journal::{
-    DOWNLOAD_FAILED, ItemEnd, Note, Status, has_unknown_status, is_not_executed, resource_id,
+use super::journal::{
+    DOWNLOAD_FAILED, ItemEnd, ItemResult, Note, Status, has_unknown_status, is_not_executed,
     spent_by,
 };
-use crate::batch::plan::{Index, NextStep};
-use crate::batch::report::EndedItem;
-use crate::batch::requests::{ItemResult, default_code, error_json, stops_polling};
-use crate::batch::runner::{MAX_TOGETHER, Runner};
-use crate::batch::summary::DropReason;
+use super::plan::{Index, NextStep};
+use super::report::item_json;
+use super::requests::{error_json, stops_polling};
+use super::runner::{MAX_TOGETHER, Runner};
+use super::summary::DropReason;
 use crate::clock;
 use crate::error::{Exit, Failure};
 use crate::output::values::money;
@@ -28,15 +28,6 @@ struct Ending {
     index: Index,
     id: String,
     entry: Option<Entry>,
-}
-
-/// The name and the text of a field of an error that is replaced, if one is.
-type ChangedField = Option<(&'static str, String)>;
-
-impl ItemResult {
-    fn without_files(status: Status, cost: Option<Usd>, error: Value) -> Self {
-        Self { status, cost, artifacts: Vec::new(), files: Vec::new(), error: Some(error) }
-    }
 }
 
 impl Runner<'_> {
@@ -56,7 +47,7 @@ impl Runner<'_> {
         let entry = ending.entry.as_ref();
         if !self.source.item(index)?.is_run {
             // The spend of a run that cannot be read is unknown, rather than its cap.
-            ended.cost = ended.cost.or(entry.and_then(Entry::price_usd));
+            ended.price_usd = ended.price_usd.or(entry.and_then(Entry::price_usd));
         }
         if let Some((entry, limit)) = entry.zip(self.options.max_spend)
             && let Some((charge, price)) = entry.charge_usd.zip(entry.estimate_usd)
@@ -81,62 +72,45 @@ impl Runner<'_> {
         id: String,
         error: Error,
     ) -> Result<bool, Failure> {
-        let is_lost = error.is_not_found();
-        let is_fatal = stops_polling(&error);
+        let (is_lost, is_fatal) = (error.is_not_found(), stops_polling(&error));
         let failure = Failure::from(error);
-        let mut error = error_json(&failure, default_code(failure.exit()));
+        let mut error = error_json(&failure);
         if is_fatal {
             self.stop(failure);
         }
         let ending = self.ending(index, id).await?;
-        let charge = ending.entry.as_ref().and_then(|entry| entry.charge_usd);
-        let (status, changed) = self.end_of_unread(index, is_lost)?;
-        if let (Some(fields), Some((name, text))) = (error.as_object_mut(), changed) {
-            fields.insert(name.to_owned(), text.into());
-        }
-        if status == Status::Failed {
-            self.summary.lost += 1;
-        }
-        let result = ItemResult::without_files(status, charge, error);
-        self.end(ending, result)?;
-        Ok(is_fatal)
-    }
-
-    /// Returns how an item ends whose job or run could not be read, and the field of its error that
-    /// says so. `is_lost` is whether the service does not know it.
-    fn end_of_unread(
-        &self,
-        index: Index,
-        is_lost: bool,
-    ) -> Result<(Status, ChangedField), Failure> {
         let item = self.source.item(index)?;
-        if item.record.status() == Some(Status::Completed) {
-            // Only its files are missing.
-            let code = DOWNLOAD_FAILED.to_owned();
-            return Ok((Status::Completed, Some(("code", code))));
-        }
-        if !is_lost {
-            return Ok((Status::TimedOut, None));
-        }
         let noun = if item.is_run { "run" } else { "job" };
-        let submitted = item.record.attempt.as_ref();
-        let submitted = submitted.map(|it| (it.base_url.as_str(), it.key_fingerprint.as_str()));
-        let configured = self.source.clients.url_and_fingerprint(item.surface);
-        Ok(match submitted.is_none() || submitted == configured {
-            true => {
-                let why =
-                    format!("the service does not know the {noun}, which may have been charged");
-                (Status::Failed, Some(("message", why)))
-            }
+        let is_other_key = item.record.attempt.as_ref().is_some_and(|attempt| {
+            let submitted = (attempt.base_url.as_str(), attempt.key_fingerprint.as_str());
+            self.source.clients.url_and_fingerprint(item.surface) != Some(submitted)
+        });
+        let (status, name, text) = match item.record.status() {
+            // Only its files are missing.
+            Some(Status::Completed) => (Status::Completed, "code", DOWNLOAD_FAILED.to_owned()),
+            _ if !is_lost => (Status::TimedOut, "", String::new()),
             // It may be known to the API key that has submitted it.
-            false => {
-                let why = format!(
+            _ if is_other_key => (
+                Status::TimedOut,
+                "message",
+                format!(
                     "the service does not know the {noun} for this API key, but another one \
                     submitted it: continue the batch with that one"
-                );
-                (Status::TimedOut, Some(("message", why)))
-            }
-        })
+                ),
+            ),
+            _ => (
+                Status::Failed,
+                "message",
+                format!("the service does not know the {noun}, which may have been charged"),
+            ),
+        };
+        if let Some(fields) = error.as_object_mut().filter(|_| !name.is_empty()) {
+            fields.insert(name.to_owned(), text.into());
+        }
+        self.summary.lost += usize::from(status == Status::Failed);
+        let charge = ending.entry.as_ref().and_then(|entry| entry.charge_usd);
+        self.end(ending, ItemResult::error(status, charge, error))?;
+        Ok(is_fatal)
     }
 
     /// Ends an item that could not be submitted.
@@ -147,40 +121,37 @@ impl Runner<'_> {
         error: Error,
     ) -> Result<(), Failure> {
         let ending = self.unsubmitted(index, id).await?;
-        let is_estimate = error.operation() == Some(Operation::OpenEstimate);
-        let reason = match error.journal() {
-            Some(JournalError::Store(error)) if !ending.is_open() => {
-                return Err(self.journal.failure(error));
-            }
-            Some(JournalError::OverBudget { totals, .. }) if totals.is_stopped => {
-                Some(DropReason::Overcharged)
-            }
-            Some(JournalError::OverBudget { .. }) => Some(DropReason::OverBudget),
-            Some(JournalError::NoPrice { .. }) => Some(DropReason::Unpriced),
-            _ if is_estimate && has_no_price(&error) => Some(DropReason::Unpriced),
-            _ => None,
-        };
-        if let Some(reason) = reason.filter(|_| !ending.is_open()) {
-            return self.end_not_submitted(ending, reason, None);
-        }
         let stops_batch = matches!(error.status(), Some(401 | 403))
             || error.is_insufficient_funds()
             || (error.is_unreachable() && !error.may_have_been_sent());
-        let failure = Failure::from(error);
-        if ending.is_open() {
-            self.end_ambiguous(ending, Some(&failure))?;
-            if stops_batch {
-                self.stop(failure);
+        if !ending.is_open() {
+            let is_estimate = error.operation() == Some(Operation::OpenEstimate);
+            let reason = match error.journal() {
+                Some(JournalError::Store(error)) => return Err(self.journal.failure(error)),
+                Some(JournalError::OverBudget { totals, .. }) if totals.is_stopped => {
+                    Some(DropReason::Overcharged)
+                }
+                Some(JournalError::OverBudget { .. }) => Some(DropReason::OverBudget),
+                Some(JournalError::NoPrice { .. }) => Some(DropReason::Unpriced),
+                _ if is_estimate && has_no_price(&error) => Some(DropReason::Unpriced),
+                _ => None,
+            };
+            if let Some(reason) = reason {
+                return self.leave_out(ending, reason);
             }
-            return Ok(());
         }
-        let error = error_json(&failure, default_code(failure.exit()));
+        let failure = Failure::from(error);
+        let error = error_json(&failure);
         if stops_batch {
             self.stop(failure);
-            return self.end_not_submitted(ending, DropReason::Stopped, Some(error));
         }
-        let result = ItemResult::without_files(Status::Failed, Some(Usd::ZERO), error);
-        self.end(ending, result)
+        match (ending.is_open(), stops_batch) {
+            (true, _) => self.end_ambiguous(ending, error),
+            (false, true) => self.end_not_submitted(ending, DropReason::Stopped, error),
+            (false, false) => {
+                self.end(ending, ItemResult::error(Status::Failed, Some(Usd::ZERO), error))
+            }
+        }
     }
 
     /// Reports the items of an earlier run that must not be sent again, unless that run has. Returns
@@ -203,9 +174,9 @@ impl Runner<'_> {
             }
             let why = "the batch was interrupted before the service answered, and sending the \
                 request again could charge twice";
-            let failure = Failure::new(Exit::Ambiguous, why);
+            let error = error_json(&Failure::new(Exit::Ambiguous, why));
             let ending = self.ending(index, source.line(index)?.id).await?;
-            self.end_ambiguous(ending, Some(&failure))?;
+            self.end_ambiguous(ending, error)?;
         }
         Ok(blocked)
     }
@@ -213,28 +184,40 @@ impl Runner<'_> {
     /// Ends the items that were not submitted or whose outcome is not known, at the end of the batch.
     pub(super) async fn end_rest(&mut self) -> Result<(), Failure> {
         let source = Arc::clone(&self.source);
+        let reason = self.reason;
         for (place, index) in source.order.iter().copied().enumerate() {
-            let has_ended = self.statuses.get(to_usize(index)).copied().flatten();
-            if has_ended.is_some() {
+            if self.statuses.get(to_usize(index)).is_none_or(Option::is_some) {
+                continue;
+            }
+            let item = source.item(index)?;
+            let is_new = item.next_step == NextStep::Submit && !source.was_taken(place);
+            let was_submitted = item.record.generation > 0;
+            if is_new && reason.is_limit() && !was_submitted {
+                // Its line need not be read.
+                self.count_left_out(index, reason)?;
                 continue;
             }
             let id = source.line(index)?.id;
-            let is_new = source.item(index)?.next_step == NextStep::Submit;
-            let ending = match is_new && !source.was_taken(place) {
+            let ending = match is_new {
                 true => Ending { index, id, entry: None },
                 false => self.unsubmitted(index, id).await?,
             };
-            let running = ending.entry.as_ref();
-            let running = running.filter(|entry| entry.resource.is_some());
+            let running = ending.entry.as_ref().filter(|entry| entry.resource.is_some());
             let charge = running.map(|entry| entry.charge_usd);
             if ending.is_open() {
-                self.summary.drop_item(self.reason);
-                self.end_ambiguous(ending, None)?;
+                self.summary.drop_item(reason);
+                let why = "the request was not answered: it may have been carried out";
+                self.end_ambiguous(ending, json!({ "message": why }))?;
             } else if let Some(charge) = charge {
                 self.summary.drop_item(DropReason::TimedOut);
-                self.end_running(ending, charge)?;
+                let why = "the batch timed out while the job was running";
+                let error = json!({"code": "timed_out", "message": why});
+                self.end(ending, ItemResult::error(Status::TimedOut, charge, error))?;
+            } else if reason.is_limit() {
+                self.leave_out(ending, reason)?;
             } else {
-                self.end_not_submitted(ending, self.reason, None)?;
+                let error = self.drop_error(reason);
+                self.end_not_submitted(ending, reason, error)?;
             }
             if self.ended.len() >= MAX_TOGETHER {
                 self.flush().await?;
@@ -243,35 +226,45 @@ impl Runner<'_> {
         Ok(())
     }
 
-    fn end_running(&mut self, ending: Ending, charge: Option<Usd>) -> Result<(), Failure> {
-        let message = "the batch timed out while the job was running";
-        let error = json!({"code": "timed_out", "message": message});
-        let result = ItemResult::without_files(Status::TimedOut, charge, error);
-        self.end(ending, result)
+    /// Ends an item that does not fit into the limit of the batch. All of them are one line of the
+    /// output.
+    fn leave_out(&mut self, ending: Ending, reason: DropReason) -> Result<(), Failure> {
+        let Ending { index, id, entry } = ending;
+        let record = &self.source.item(index)?.record;
+        // One that had been submitted before would look as if that was its end.
+        if record.generation > 0 && record.status() != Some(Status::NotSubmitted) {
+            let error = self.drop_error(reason);
+            let generation = entry.map_or(record.generation, |entry| entry.generation);
+            let result = ItemResult::error(Status::NotSubmitted, None, error);
+            let end = ItemEnd { id, generation, result, at: clock::now() };
+            self.notes.push(Note::Outcome(Box::new(end)));
+        }
+        self.count_left_out(index, reason)
+    }
+
+    fn count_left_out(&mut self, index: Index, reason: DropReason) -> Result<(), Failure> {
+        let position = self.source.item(index)?.position;
+        self.left_out.add(self.source.manifest.number_at(position));
+        self.summary.drop_item(reason);
+        self.counts.ended += 1;
+        self.source.take_charge(index);
+        self.set_status(index, Status::NotSubmitted);
+        Ok(())
     }
 
     fn end_not_submitted(
         &mut self,
         ending: Ending,
         reason: DropReason,
-        error: Option<Value>,
+        error: Value,
     ) -> Result<(), Failure> {
         self.summary.drop_item(reason);
-        let error = error.unwrap_or_else(|| self.drop_error(reason));
-        let result = ItemResult::without_files(Status::NotSubmitted, None, error);
-        self.end(ending, result)
+        self.end(ending, ItemResult::error(Status::NotSubmitted, None, error))
     }
 
     /// Ends an item of which it is unknown whether it was submitted.
-    fn end_ambiguous(&mut self, ending: Ending, failure: Option<&Failure>) -> Result<(), Failure> {
-        let mut error = match failure {
-            Some(failure) => error_json(failure, "ambiguous"),
-            None => {
-                json!({"message": "the request was not answered: it may have been carried out"})
-            }
-        };
-        let key = ending.entry.as_ref();
-        let key = key.and_then(|entry| entry.idempotency_key.clone());
+    fn end_ambiguous(&mut self, ending: Ending, mut error: Value) -> Result<(), Failure> {
+        let key = ending.entry.as_ref().and_then(|entry| entry.idempotency_key.clone());
         if let Some(fields) = error.as_object_mut() {
             fields.insert("code".to_owned(), "ambiguous".into());
             fields.insert("idempotency_key".to_owned(), json!(key));
@@ -280,8 +273,7 @@ impl Runner<'_> {
             let id_and_key = (ending.id.clone(), key.to_string());
             self.ambiguous.insert(ending.index, id_and_key);
         }
-        let result = ItemResult::without_files(Status::Ambiguous, None, error);
-        self.end(ending, result)
+        self.end(ending, ItemResult::error(Status::Ambiguous, None, error))
     }
 
     /// Queues the end of an item for the output and the journal.
@@ -291,31 +283,30 @@ impl Runner<'_> {
         let item = source.item(index)?;
         let entry = entry.as_ref();
         let status = result.status;
-        let resource = entry.and_then(resource_id);
-        let error = result.error.as_ref();
-        let text = |name: &str| error.and_then(|error| error.get(name)?.as_str());
         if status == Status::Failed {
-            self.summary.add_failure(error);
+            self.summary.add_failure(&result);
             self.summary.unknown_status += usize::from(entry.is_some_and(has_unknown_status));
-            if resource.is_none() && text("next_action") == Some(NextAction::FixInput.as_str()) {
+            let is_rejected = entry.is_none_or(|entry| entry.resource.is_none());
+            let next = result.error_text("next_action");
+            if is_rejected && next == Some(NextAction::FixInput.as_str()) {
                 self.corrections.insert(index);
             }
         }
-        let is_missing_files = status == Status::Completed && text("code") == Some(DOWNLOAD_FAILED);
+        let is_missing_files =
+            status == Status::Completed && result.error_text("code") == Some(DOWNLOAD_FAILED);
         self.summary.missing_files += usize::from(is_missing_files);
         let generation = entry.map_or(item.record.generation, |entry| entry.generation);
         let is_resumed = generation == item.record.generation;
-        let before = item.record.attempt.as_ref().filter(|_| is_resumed);
-        let now = entry.map(spent_by).unwrap_or_default();
-        let before = match is_resumed {
-            // It had ended in an earlier run, and is counted.
-            true => before.map_or(now, |attempt| attempt.spent),
-            false => Usd::ZERO,
-        };
-        let spent = self.counts.spent.checked_add(now);
-        let spent = spent.and_then(|spent| spent.checked_sub(before));
         // What was not submitted in this run has not spent anything new.
-        if entry.is_some() {
+        if let Some(now) = entry.map(spent_by) {
+            let before = match &item.record.attempt {
+                Some(attempt) if is_resumed => attempt.spent,
+                // It had ended in an earlier run, and is counted.
+                None if is_resumed => now,
+                _ => Usd::ZERO,
+            };
+            let spent = self.counts.spent.checked_add(now);
+            let spent = spent.and_then(|spent| spent.checked_sub(before));
             self.counts.spent = spent.unwrap_or(self.counts.spent);
         }
         source.take_charge(index);
@@ -326,34 +317,20 @@ impl Runner<'_> {
             Status::Ambiguous => self.counts.ambiguous += 1,
             Status::Completed | Status::NotSubmitted | Status::TimedOut => {}
         }
+        self.ended.push(item_json(&id, item.is_run, status.as_str(), entry, Some(&result)));
         let is_repeated = status == Status::NotSubmitted && item.record.status() == Some(status);
         if !is_repeated || !is_resumed {
-            self.notes.push(Note::Outcome(Box::new(ItemEnd {
-                id: id.clone(),
-                generation,
-                status,
-                price_usd: result.cost,
-                files: result.files.clone(),
-                error: result.error.clone(),
-                at: clock::now(),
-            })));
+            let end = ItemEnd { id, generation, result, at: clock::now() };
+            self.notes.push(Note::Outcome(Box::new(end)));
         }
-        let key = entry.and_then(|entry| entry.idempotency_key.clone());
-        let ended = EndedItem {
-            id,
-            key,
-            status,
-            resource,
-            price: result.cost,
-            artifacts: result.artifacts,
-            files: result.files,
-            error: result.error,
-        };
-        self.ended.push(ended.to_json(item.is_run));
+        self.set_status(index, status);
+        Ok(())
+    }
+
+    fn set_status(&mut self, index: Index, status: Status) {
         if let Some(place) = self.statuses.get_mut(to_usize(index)) {
             *place = Some(status);
         }
-        Ok(())
     }
 
     async fn ending(&self, index: Index, id: String) -> Result<Ending, Failure> {
@@ -372,32 +349,19 @@ impl Runner<'_> {
     }
 
     fn drop_error(&self, reason: DropReason) -> Value {
-        let limit = self.options.max_spend.unwrap_or(Usd::ZERO);
-        let (code, message) = match reason {
-            DropReason::OverBudget => {
-                ("over_budget", format!("the price does not fit into --max-spend {limit}"))
-            }
-            DropReason::Overcharged => (
-                "over_budget",
-                "an item was charged more than its estimate, so the price may not fit into \
-                --max-spend"
-                    .to_owned(),
-            ),
-            DropReason::Unpriced => (
-                "over_budget",
-                "the price is unknown, and --max-spend requires a known price".to_owned(),
-            ),
-            DropReason::TimedOut => {
+        let (code, message) = match (reason, &self.stopped) {
+            (DropReason::TimedOut, _) => {
                 ("timed_out", "the batch timed out before the item was submitted".to_owned())
             }
-            DropReason::Stopped => {
-                let stopped = self.stopped.as_ref();
-                let code = stopped.map_or("connection_failed", |failure| {
-                    failure.code().unwrap_or(default_code(failure.exit()))
-                });
+            (DropReason::Stopped, stopped) => {
+                let stopped = stopped.as_ref();
                 let why = stopped.map(Failure::headline).unwrap_or_default();
-                return json!({"code": code, "message": format!("the batch was stopped: {why}")});
+                let error = stopped.map(error_json).unwrap_or_default();
+                let code = error.get("code").and_then(Value::as_str);
+                let message = format!("the batch was stopped: {why}");
+                return json!({"code": code.unwrap_or("connection_failed"), "message": message});
             }
+            _ => ("over_budget", "the price does not fit into --max-spend".to_owned()),
         };
         json!({"code": code, "message": message})
     }

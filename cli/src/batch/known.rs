@@ -25,7 +25,10 @@ pub(super) fn remember(folder: &Path, journal: &Path) -> io::Result<()> {
         return Ok(());
     }
     std::fs::create_dir_all(parent_dir(&file))?;
-    io::Write::write_all(&mut private_append().open(&file)?, format!("{path}\n").as_bytes())
+    io::Write::write_all(
+        &mut private_append().create(true).open(&file)?,
+        format!("{path}\n").as_bytes(),
+    )
 }
 
 /// Returns the jobs and runs of all batches whose journals are still there.

@@ -9,6 +9,7 @@ mod item_ends;
 mod journal;
 mod known;
 mod manifest;
+mod operation;
 mod options;
 mod plan;
 mod progress;

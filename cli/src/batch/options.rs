@@ -8,8 +8,8 @@ use svc_sdk::types::Usd;
 
 use super::journal;
 use crate::args::{DownloadArgs, JsonField, SurfaceChoice, Timeout, headings, parse_usd};
-use crate::batch::manifest::{LineDefaults, parse_operation};
-use crate::batch::plan::surface_of;
+use crate::batch::manifest::LineDefaults;
+use crate::batch::operation::{parse_operation, surface_of};
 use crate::error::Failure;
 use crate::session::Session;
 

@@ -1,95 +1,24 @@
 //! The plan of a batch: the lines of the manifest, each with its next step according to the journal.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use jiff::Timestamp;
-use sha2::{Digest, Sha256};
-use svc_sdk::contract::{Operation, Surface};
-use svc_sdk::journal::{self, EntryState};
+use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 
+use super::journal::{Quota, Record, Records, Status, hash_id};
+use super::manifest::{Line, Manifest};
+use super::operation::surface_of;
+use super::options::BatchOptions;
 use crate::args::SurfaceChoice;
-use crate::batch::journal::{BUDGET, Journal, Note, Quota, Record, Status, Stored};
-use crate::batch::manifest::{Line, LinePosition, Manifest};
-use crate::batch::options::BatchOptions;
 use crate::error::Failure;
+use crate::rows::RecordPosition;
 use crate::session::Session;
 
 /// The index of an item.
 pub(super) type Index = u32;
 
-/// The contents of a journal: records of items, by the hashes of their ids, and write quotas.
-#[derive(Debug, Default)]
-pub(super) struct Records {
-    items: HashMap<u128, Record>,
-    quotas: HashMap<SurfaceChoice, Quota>,
-    /// The intents whose requests were never sent, or proved that nothing ran.
-    not_sent: Vec<journal::IntentId>,
-    /// Whether a charge was above its estimate while there was a limit.
-    is_overcharged: bool,
-}
-
-impl Records {
-    /// Returns the operations that items were submitted with, by the hashes of their ids.
-    pub(super) fn operations(&self) -> HashMap<u128, Operation> {
-        let items = self.items.iter();
-        items.filter_map(|(id, record)| Some((*id, record.operation?))).collect()
-    }
-
-    pub(super) async fn read(journal: &Journal) -> Result<Self, Failure> {
-        let mut records = Self::default();
-        journal.read(|stored| records.apply(stored)).await?;
-        records.is_overcharged |= journal.submissions.budget(BUDGET).await?.is_stopped;
-        Ok(records)
-    }
-
-    /// Frees the items whose requests were never carried out, so that their lines may change.
-    pub(super) async fn release_not_sent(&mut self, journal: &Journal) -> Result<(), Failure> {
-        for id in self.not_sent.drain(..) {
-            let settled = journal::Settled::NotExecuted;
-            journal.submissions.settle(&id, settled).await?;
-        }
-        Ok(())
-    }
-
-    fn apply(&mut self, stored: Stored) {
-        match stored {
-            Stored::Note(Note::Outcome(outcome)) => {
-                let record = self.items.entry(hash_id(&outcome.id)).or_default();
-                record.apply_outcome(&outcome);
-            }
-            Stored::Note(Note::Quota(quota)) => {
-                if let Some(surface) = Operation::from_name(&quota.operation).map(surface_of) {
-                    self.quotas.insert(surface, quota);
-                }
-            }
-            Stored::Note(Note::Overcharged {}) => self.is_overcharged = true,
-            Stored::Note(Note::Batch { .. }) => {}
-            Stored::Submission(entry) => {
-                self.count_request(&entry);
-                if entry.state == EntryState::NotSent {
-                    self.not_sent.push(entry.id.clone());
-                }
-                let id = entry.submission_id.as_deref().unwrap_or_default();
-                let record = self.items.entry(hash_id(id)).or_default();
-                record.apply_submission(&entry);
-            }
-        }
-    }
-
-    /// Counts a request that may have been sent after the response with the quota.
-    fn count_request(&mut self, entry: &journal::Entry) {
-        if let Some(surface) = entry.operation.map(surface_of)
-            && let Some(quota) = self.quotas.get_mut(&surface)
-            && let Some(at) = quota.at
-        {
-            let is_later = Timestamp::try_from(entry.begun_at).is_ok_and(|begun| begun >= at);
-            if is_later || matches!(entry.state, EntryState::Undecided(_) | EntryState::NotSent) {
-                quota.remaining = quota.remaining.saturating_sub(1);
-            }
-        }
-    }
-}
+/// The longest name of an item's files, to which a number and an extension are added.
+const MAX_NAME_BYTES: usize = 200;
 
 /// The next step of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,12 +36,14 @@ pub(super) enum NextStep {
 /// A line of the manifest, without its text.
 #[derive(Debug)]
 pub(super) struct Item {
-    pub(super) position: LinePosition,
+    pub(super) position: RecordPosition,
     /// The hash of the operation and the body.
     pub(super) hash: u64,
     pub(super) surface: SurfaceChoice,
     /// Whether it is a run, and not a job.
     pub(super) is_run: bool,
+    /// Whether the files of another item have the name that its own would have.
+    pub(super) is_name_taken: bool,
     pub(super) next_step: NextStep,
     pub(super) record: Record,
 }
@@ -121,15 +52,16 @@ pub(super) struct Item {
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) items: Vec<Item>,
-    /// What is spent and reserved by all items in the journal.
+    /// What is spent by all items in the journal.
+    pub(super) spent: Usd,
+    /// What is spent and reserved by them.
     pub(super) committed: Usd,
     /// The part of it that the budget does not know.
     pub(super) outside_budget: Usd,
     /// Whether a charge was above its estimate.
     pub(super) is_overcharged: bool,
-    /// The number of items in the journal that the manifest does not have, and what they spent.
+    /// The number of items in the journal that the manifest does not have.
     pub(super) missing: usize,
-    pub(super) missing_spent: Usd,
     /// What is left of the write quotas, as far as the journal knows.
     pub(super) quotas: HashMap<SurfaceChoice, Quota>,
 }
@@ -142,8 +74,7 @@ impl Plan {
         mut records: Records,
         options: &BatchOptions,
     ) -> Result<Self, Failure> {
-        let (mut items, mut seen) = (Vec::new(), HashMap::new());
-        let mut totals = Totals::default();
+        let (mut items, mut seen, mut names) = (Vec::new(), HashMap::new(), HashSet::new());
         let path = options.manifest.display().to_string();
         let mut other_operation = None;
         let read = manifest.for_each(|position, line| {
@@ -153,32 +84,33 @@ impl Plan {
                 let (place, first) = (manifest.place(number), manifest.place(first));
                 return Err(duplicate_id(&path, &place, &first, &line));
             }
-            if u32::try_from(items.len()).is_err() {
+            if Index::try_from(items.len()).is_err() {
                 return Err(Failure::usage(format!("{path}: too many lines")));
             }
             let record = records.items.remove(&id_hash).unwrap_or_default();
             let hash = line.hash();
-            let attempt = record.attempt.as_ref();
+            if record.hash.is_some_and(|submitted| submitted != hash) {
+                let submitted = record.operation.filter(|it| *it != line.operation);
+                return match submitted {
+                    Some(submitted) if !line.names_operation => {
+                        other_operation.get_or_insert((line.id, submitted));
+                        Ok(())
+                    }
+                    _ => Err(changed(&path, &line)),
+                };
+            }
             let next_step = next_step(
                 record.status(),
-                attempt.map(|attempt| attempt.resource.is_some()),
+                record.attempt.as_ref().map(|attempt| attempt.resource.is_some()),
                 options.retry_failed && !record.has_unknown_status,
                 options.download.download.is_some(),
             );
-            if record.hash.is_some_and(|submitted| submitted != hash) {
-                let submitted = record.operation.filter(|it| *it != line.operation);
-                if let (Some(submitted), false) = (submitted, line.names_operation) {
-                    other_operation.get_or_insert((line.id, submitted));
-                    return Ok(());
-                }
-                return Err(changed(&path, &line));
-            }
-            totals.add(&record);
             items.push(Item {
                 position,
                 hash,
                 surface: surface_of(line.operation),
                 is_run: line.operation == Operation::AgentCompletionsCreate,
+                is_name_taken: !names.insert(hash_id(&file_stem(&line.id).to_lowercase())),
                 next_step,
                 record,
             });
@@ -188,20 +120,16 @@ impl Plan {
             return Err(submitted_as(session, &path, &id, submitted, options));
         }
         read?;
-        let mut missing_spent = Usd::ZERO;
-        for record in records.items.values() {
-            totals.add(record);
-            missing_spent = missing_spent.checked_add(record.spent).unwrap_or(missing_spent);
-        }
         items.shrink_to_fit();
+        let all = || items.iter().map(|item| &item.record).chain(records.items.values());
         Ok(Self {
-            items,
-            committed: totals.committed,
-            outside_budget: totals.outside_budget,
+            spent: all().map(|record| record.spent).sum(),
+            committed: all().map(|record| record.committed).sum(),
+            outside_budget: all().map(|record| record.outside_budget).sum(),
             is_overcharged: records.is_overcharged,
             missing: records.items.len(),
-            missing_spent,
             quotas: records.quotas,
+            items,
         })
     }
 
@@ -216,29 +144,19 @@ impl Plan {
     }
 }
 
-#[derive(Debug, Default)]
-struct Totals {
-    committed: Usd,
-    outside_budget: Usd,
-}
-
-impl Totals {
-    fn add(&mut self, record: &Record) {
-        for (sum, amount) in [
-            (&mut self.committed, record.committed),
-            (&mut self.outside_budget, record.outside_budget),
-        ] {
-            *sum = sum.checked_add(amount).unwrap_or(*sum);
-        }
+/// Returns the name of an item's files: all but letters, digits, `.`, `_` and `-` becomes `_`, and so does
+/// a leading dot.
+pub(super) fn file_stem(id: &str) -> String {
+    let is_kept = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let mut name: String = id.chars().map(|c| if is_kept(c) { c } else { '_' }).collect();
+    if name.starts_with('.') {
+        name.replace_range(..1, "_");
     }
-}
-
-/// Returns the surface whose key pays for an operation.
-pub(super) fn surface_of(operation: Operation) -> SurfaceChoice {
-    match operation.surface() {
-        Surface::Developer => SurfaceChoice::Developer,
-        _ => SurfaceChoice::Open,
+    let end = name.char_indices().map(|(at, _)| at).take_while(|at| *at <= MAX_NAME_BYTES).last();
+    if name.len() > MAX_NAME_BYTES {
+        name.truncate(end.unwrap_or_default());
     }
+    name
 }
 
 /// Returns what is to be done with an item of that status, whose latest submission is accepted or not.
@@ -291,41 +209,9 @@ fn changed(path: &str, line: &Line) -> Failure {
         .hint("restore the line, or add the new request as a line with another id")
 }
 
-pub(super) fn hash_id(id: &str) -> u128 {
-    let digest = Sha256::digest(id.as_bytes());
-    let bytes = digest.first_chunk::<16>().copied().unwrap_or_default();
-    u128::from_be_bytes(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[tokio::test]
-    async fn a_quota_of_an_earlier_version_is_less_the_requests_after_it() {
-        let intent = |id: &str, second: u32| {
-            format!(
-                r#"{{"intent":{{"id":"{id}","hash":"1","operation":"image_generate","idempotency_key":"{id}","base_url":"https://a","key_fingerprint":"f","at":"2026-11-22T10:00:0{second}Z"}}}}
-{{"receipt":{{"id":"{id}","job_id":"job_{id}"}}}}
-"#
-            )
-        };
-        let quota = r#"{"quota":{"operation":"image_generate","limit":10,"remaining":7,"resets_at":"2026-11-22T10:01:00Z"}}
-"#;
-        let lines = [
-            "{\"batch\":{\"version\":1,\"total\":3,\"at\":\"2026-11-22T10:00:00Z\"}}\n",
-            &intent("a", 1),
-            quota,
-            &intent("b", 2),
-            &intent("c", 2),
-        ];
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("journal");
-        std::fs::write(&path, lines.concat()).unwrap();
-        let journal = Journal::read_only(&path).await.unwrap();
-        let records = Records::read(&journal).await.unwrap();
-        assert_eq!(records.quotas[&SurfaceChoice::Open].remaining, 5);
-    }
 
     #[test]
     fn what_is_left_follows_from_the_journal() {

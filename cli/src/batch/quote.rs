@@ -1,64 +1,73 @@
 //! The price of a whole batch, before anything is submitted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value, json};
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 use svc_sdk::{Client, Open};
 
-use super::manifest::{LinePosition, Manifest};
+use super::manifest::Manifest;
+use super::operation::surface_of;
 use super::options::BatchOptions;
-use super::plan::{NextStep, Plan, surface_of};
+use super::plan::{NextStep, Plan};
 use crate::args::SurfaceChoice;
-use crate::error::{Exit, Failure};
+use crate::error::{ClientCode, Exit, Failure};
 use crate::journal::RequestHash;
 use crate::output::Table;
 use crate::output::values::money;
 use crate::pricing::{EstimateSource, SpendCap, estimate_request, has_no_price};
+use crate::rows::RecordPosition;
 use crate::session::Session;
 use crate::text::{counted, sanitize};
 
 /// The maximum number of estimates that are fetched for a quote.
 const MAX_ESTIMATES: usize = 200;
+/// Why others have none.
+const NOT_ESTIMATED: &str = "only 200 different prices are estimated";
 /// The maximum number of reasons for missing prices that are shown.
 const MAX_REASONS: usize = 3;
 
 /// The price of the items that are to be submitted.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Debug, Default)]
 pub(super) struct Quote {
-    pub(super) items: usize,
-    /// The price of all items with a known price.
-    pub(super) total: Usd,
-    /// The number of items whose price is unknown.
-    pub(super) unpriced: usize,
-    /// The number of items whose price was not asked for, as too many prices differ.
-    not_estimated: usize,
-    /// The number of items that the service rejects. They cost nothing.
-    rejected: usize,
-    by_operation: Map<String, Value>,
-    /// Some reasons for missing prices.
-    reasons: Vec<PriceProblem>,
-}
-
-/// Why items have no price.
-#[derive(Clone, Debug, PartialEq)]
-struct PriceProblem {
-    text: String,
-    /// How a message names the first item.
-    first: String,
-    /// The number of items.
-    count: usize,
+    groups: Vec<Group>,
+    /// The groups of the items, in their order.
+    items: Vec<usize>,
+    by_operation: BTreeMap<&'static str, usize>,
 }
 
 /// Items with the same price.
 #[derive(Debug)]
 struct Group {
     count: usize,
-    /// The first item.
-    position: LinePosition,
-    id: String,
-    body: Map<String, Value>,
+    /// How a message names the first item.
+    first: String,
+    price: GroupPrice,
+}
+
+#[derive(Debug)]
+enum GroupPrice {
+    Known(Usd),
+    /// The service estimates it, for this body.
+    Estimate(Map<String, Value>),
+    /// There is none, for this reason.
+    Unknown(String),
+    /// It was not asked for, as too many prices differ.
+    NotEstimated,
+    /// The service rejects the items, which cost nothing.
+    Rejected(String),
+}
+
+/// What the price of a request depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum PriceKey {
+    Known(Usd),
+    Estimate(u128),
+    /// The service has no estimates of the operation.
+    Unknown(Operation),
+    /// There are too many different prices.
+    NotEstimated,
 }
 
 impl Quote {
@@ -69,141 +78,145 @@ impl Quote {
         plan: &Plan,
     ) -> Result<Self, Failure> {
         let mut quote = Self::default();
-        let mut groups: Vec<Group> = Vec::new();
-        let mut by_shape: HashMap<Shape, usize> = HashMap::new();
+        let mut places: HashMap<PriceKey, usize> = HashMap::new();
+        let mut estimates = 0;
         let mut items = plan.items.iter();
         manifest.for_each(|position, line| {
             let Some(item) = items.next() else { return Ok(()) };
             if item.next_step != NextStep::Submit {
                 return Ok(());
             }
-            quote.items += 1;
-            let name = line.operation.name();
-            let count = quote.by_operation.get(name).and_then(Value::as_u64);
-            let count = count.unwrap_or_default() + 1;
-            quote.by_operation.insert(name.to_owned(), count.into());
-            match price_source(line.operation, &line.body) {
-                PriceSource::Known(price) => quote.add(price, 1),
-                PriceSource::Unknown => {
-                    quote.unpriced += 1;
-                    quote.add_reason(format!("the service does not estimate {name}"), 1, || {
-                        item_name(manifest, position, &line.id)
-                    });
-                }
-                PriceSource::Estimate(shape) => {
-                    let known = by_shape.get(&shape).and_then(|index| groups.get_mut(*index));
-                    if let Some(group) = known {
-                        group.count += 1;
-                    } else if groups.len() < MAX_ESTIMATES {
-                        by_shape.insert(shape, groups.len());
-                        groups.push(Group { count: 1, position, id: line.id, body: line.body });
-                    } else {
-                        quote.not_estimated += 1;
-                        let why = format!("only {MAX_ESTIMATES} different prices are estimated");
-                        quote.add_reason(why, 1, || item_name(manifest, position, &line.id));
-                    }
+            *quote.by_operation.entry(line.operation.name()).or_default() += 1;
+            let mut key = price_key(line.operation, &line.body);
+            if matches!(key, PriceKey::Estimate(_)) && !places.contains_key(&key) {
+                match estimates < MAX_ESTIMATES {
+                    true => estimates += 1,
+                    false => key = PriceKey::NotEstimated,
                 }
             }
+            let place = *places.entry(key).or_insert_with(|| {
+                let first = item_name(manifest, position, &line.id);
+                let price = match key {
+                    PriceKey::Known(price) => GroupPrice::Known(price),
+                    PriceKey::Estimate(_) => GroupPrice::Estimate(line.body),
+                    PriceKey::Unknown(operation) => {
+                        let name = operation.name();
+                        GroupPrice::Unknown(format!("the service does not estimate {name}"))
+                    }
+                    PriceKey::NotEstimated => GroupPrice::NotEstimated,
+                };
+                quote.groups.push(Group { count: 0, first, price });
+                quote.groups.len() - 1
+            });
+            if let Some(group) = quote.groups.get_mut(place) {
+                group.count += 1;
+            }
+            quote.items.push(place);
             Ok(())
         })?;
-        if !groups.is_empty() {
-            let access = session.access::<Open>()?;
-            for group in groups {
-                quote.estimate(&access.client, manifest, group).await?;
+        if estimates > 0 {
+            let client = session.access::<Open>()?.client;
+            for group in &mut quote.groups {
+                group.estimate(&client).await?;
             }
         }
         Ok(quote)
     }
 
-    /// Fetches the estimate of a group of items.
-    async fn estimate(
-        &mut self,
-        client: &Client<Open>,
-        manifest: &Manifest,
-        group: Group,
-    ) -> Result<(), Failure> {
-        let Some(call) = Open::estimate(client, estimate_request(&group.body)) else {
-            self.unpriced += group.count;
-            return Ok(());
-        };
-        let error = match call.await {
-            Ok(estimate) => {
-                self.add(estimate.price_usd, group.count);
-                return Ok(());
-            }
-            Err(error) => error,
-        };
-        let has_none = has_no_price(&error);
-        let failure = Failure::from(error);
-        match failure.exit() {
-            _ if has_none => self.unpriced += group.count,
-            Exit::Failure => self.rejected += group.count,
-            _ => return Err(failure.context("cannot get the price; nothing was submitted")),
-        }
-        // The estimate has the fields of the body in the field `input`.
-        let reason = failure.headline().replace("`input.", "`");
-        self.add_reason(reason, group.count, || item_name(manifest, group.position, &group.id));
-        Ok(())
-    }
-
-    fn add_reason(&mut self, text: String, count: usize, first: impl FnOnce() -> String) {
-        if let Some(reason) = self.reasons.iter_mut().find(|it| it.text == text) {
-            reason.count += count;
-        } else if self.reasons.len() < MAX_REASONS {
-            let first = first();
-            self.reasons.push(PriceProblem { text, first, count });
-        }
-    }
-
     /// Says which items have no price, and why.
     pub(super) fn warn_about_missing_prices(&self, session: &Session) {
-        let missing = self.missing();
+        let mut missing = 0;
+        let mut reasons: Vec<(&str, &str, usize)> = Vec::new();
+        for group in &self.groups {
+            let why = match &group.price {
+                GroupPrice::Unknown(why) | GroupPrice::Rejected(why) => why.as_str(),
+                GroupPrice::NotEstimated => NOT_ESTIMATED,
+                GroupPrice::Known(_) | GroupPrice::Estimate(_) => continue,
+            };
+            missing += group.count;
+            match reasons.iter_mut().find(|(_, it, _)| *it == why) {
+                Some((_, _, count)) => *count += group.count,
+                None => reasons.push((&group.first, why, group.count)),
+            }
+        }
         if missing == 0 {
             return;
         }
-        let verb = if missing == 1 { "has" } else { "have" };
-        let items = counted(self.items, "item");
-        let start = format!("{missing} of {items} {verb} no price");
-        let shown: usize = self.reasons.iter().map(|reason| reason.count).sum();
-        let line = |reason: &PriceProblem| match reason.count {
-            1 => format!("{}: {}", reason.first, reason.text),
-            count => {
-                let others = counted(count - 1, "more item");
-                format!("{} and {others}: {}", reason.first, reason.text)
-            }
+        reasons.truncate(MAX_REASONS);
+        let shown: usize = reasons.iter().map(|(_, _, count)| count).sum();
+        let line = |(first, why, count): &(&str, &str, usize)| match count {
+            1 => format!("{first}: {why}"),
+            count => format!("{first} and {}: {why}", counted(count - 1, "more item")),
         };
-        let mut reasons: Vec<String> = self.reasons.iter().map(line).collect();
+        let mut lines: Vec<String> = reasons.iter().map(line).collect();
         if shown < missing {
-            reasons.push(format!("and {}", counted(missing - shown, "more item")));
+            lines.push(format!("and {}", counted(missing - shown, "more item")));
         }
-        session.printer.warn(&match reasons.as_slice() {
-            [reason] => format!("{start}: {reason}"),
-            reasons => format!("{start}:\n  {}", reasons.join("\n  ")),
+        let verb = if missing == 1 { "has" } else { "have" };
+        let start = format!("{missing} of {} {verb} no price", counted(self.items.len(), "item"));
+        session.printer.warn(&match lines.as_slice() {
+            [line] => format!("{start}: {line}"),
+            lines => format!("{start}:\n  {}", lines.join("\n  ")),
         });
     }
 
-    /// Returns the number of items whose price is not part of the total.
-    fn missing(&self) -> usize {
-        self.unpriced + self.not_estimated + self.rejected
+    /// Returns the price of all items with a known price.
+    fn total(&self) -> Usd {
+        self.items.iter().filter_map(|place| self.price(*place)).sum()
     }
 
-    fn add(&mut self, price: Usd, count: usize) {
-        let sum = i64::try_from(count)
-            .ok()
-            .and_then(|count| self.total.checked_add(price.checked_mul(count)?));
-        match sum {
-            Some(sum) => self.total = sum,
-            None => self.unpriced += count,
+    fn price(&self, place: usize) -> Option<Usd> {
+        match self.groups.get(place)?.price {
+            GroupPrice::Known(price) => Some(price),
+            _ => None,
         }
     }
 
+    /// Returns the number of items with a price that is not known, or with a request that the service
+    /// rejects.
+    fn count(&self, is_counted: impl Fn(&GroupPrice) -> bool) -> usize {
+        let groups = self.groups.iter().filter(|group| is_counted(&group.price));
+        groups.map(|group| group.count).sum()
+    }
+
     /// Describes the price in words.
-    pub(super) fn describe(&self) -> String {
-        let missing = self.missing();
+    fn describe(&self) -> String {
+        let missing = self.count(|price| !matches!(price, GroupPrice::Known(_)));
         match missing {
-            0 => money(self.total),
-            _ if missing == self.items => "an unknown price".to_owned(),
-            _ => format!("{} and {missing} without a price", money(self.total)),
+            0 => money(self.total()),
+            _ if missing == self.items.len() => "an unknown price".to_owned(),
+            _ => format!("{} and {missing} without a price", money(self.total())),
+        }
+    }
+
+    /// Returns how many items fit into what is left of a limit, in their order, and what they cost.
+    fn fitting(&self, left: Usd) -> (usize, Usd) {
+        let prices = self.items.iter().filter_map(|place| self.price(*place));
+        prices.fold((0, Usd::ZERO), |(count, sum), price| match sum.checked_add(price) {
+            Some(sum) if sum <= left => (count + 1, sum),
+            _ => (count, sum),
+        })
+    }
+
+    /// Returns the question whether the items shall be submitted.
+    pub(super) fn question(&self, plan: &Plan, limit: Option<Usd>) -> String {
+        let (items, price) = (counted(self.items.len(), "item"), self.describe());
+        let Some(limit) = limit else { return format!("Submit {items} for {price}?") };
+        let left = limit.checked_sub(plan.committed).unwrap_or_default();
+        let spent = match plan.committed {
+            Usd::ZERO => String::new(),
+            committed => format!(", of which {} are already spent or reserved", money(committed)),
+        };
+        let limit = money(limit);
+        match self.fitting(left) {
+            (count, _) if count == self.items.len() => {
+                format!("Submit {items} for {price}, within a limit of {limit}{spent}?")
+            }
+            (count, sum) => format!(
+                "Submit {items} for {price}? {count} of {} fit within the limit of {limit}{spent}, for {}",
+                self.items.len(),
+                money(sum)
+            ),
         }
     }
 
@@ -214,40 +227,40 @@ impl Quote {
         plan: &Plan,
         options: &BatchOptions,
     ) -> Result<(), Failure> {
+        let (total, limit) = (self.total(), options.max_spend);
+        let unpriced = self.count(|price| matches!(price, GroupPrice::Unknown(_)));
+        let not_estimated = self.count(|price| matches!(price, GroupPrice::NotEstimated));
         let shown = json!({
             "dry_run": true,
             "total": plan.items.len(),
-            "to_submit": self.items,
+            "to_submit": self.items.len(),
             "in_flight": plan.count(|item| matches!(item.next_step, NextStep::Wait | NextStep::Resolve)),
             "finished": plan.count(|item| item.next_step == NextStep::Done),
             "by_operation": self.by_operation,
-            "estimate_usd": self.total,
-            "unpriced": self.unpriced + self.not_estimated,
-            "rejected": self.rejected,
+            "estimate_usd": total,
+            "unpriced": unpriced + not_estimated,
+            "rejected": self.count(|price| matches!(price, GroupPrice::Rejected(_))),
             "committed_usd": plan.committed,
-            "max_spend_usd": options.max_spend,
+            "max_spend_usd": limit,
         });
         session.printer.print_item(&shown, |_| {
             let mut table = Table::key_value();
             table.field("items", Some(plan.items.len()));
-            table.field("to submit", Some(self.items));
+            table.field("to submit", Some(self.items.len()));
             for (operation, count) in &self.by_operation {
                 table.field(&format!("  {operation}"), Some(count));
             }
             table.field("price", Some(self.describe()));
             table.field("spent and reserved", Some(money(plan.committed)));
-            let limit = options.max_spend.map(money);
-            table.field("--max-spend", limit);
+            table.field("--max-spend", limit.map(money));
             table.field("sent", Some("no (dry run)"));
             table
         })?;
         self.warn_about_missing_prices(session);
-        let Some(limit) = options.max_spend else { return Ok(()) };
-        let needed = plan.committed.checked_add(self.total);
-        if self.unpriced == 0 && needed.is_some_and(|needed| needed <= limit) {
-            return Ok(());
-        }
-        let why = match self.unpriced {
+        let Some(limit) = limit else { return Ok(()) };
+        let needed = plan.committed.checked_add(total);
+        let why = match unpriced {
+            0 if needed.is_some_and(|needed| needed <= limit) => return Ok(()),
             0 => format!(
                 "the batch costs {}, above what --max-spend {limit} leaves",
                 self.describe()
@@ -257,39 +270,49 @@ impl Quote {
                 counted(count, "item")
             ),
         };
-        let code = Some("over_budget".to_owned());
-        Err(Failure::new(Exit::Funds, why).with_response(code, None, None, None))
+        Err(Failure::new(Exit::Funds, why).with_client_code(ClientCode::OverBudget))
     }
 }
 
-/// The shape of a request: what its price depends on.
-type Shape = u128;
-
-/// How the price of a request is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum PriceSource {
-    /// It is known.
-    Known(Usd),
-    /// The service estimates it.
-    Estimate(Shape),
-    /// There is none.
-    Unknown,
+impl Group {
+    /// Fetches the price, if the service estimates it.
+    async fn estimate(&mut self, client: &Client<Open>) -> Result<(), Failure> {
+        let GroupPrice::Estimate(body) = &self.price else { return Ok(()) };
+        let Some(call) = Open::estimate(client, estimate_request(body)) else { return Ok(()) };
+        let error = match call.await {
+            Ok(estimate) => {
+                self.price = GroupPrice::Known(estimate.price_usd);
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        let has_none = has_no_price(&error);
+        let failure = Failure::from(error);
+        // The estimate has the fields of the body in the field `input`.
+        let reason = failure.headline().replace("`input.", "`");
+        self.price = match failure.exit() {
+            _ if has_none => GroupPrice::Unknown(reason),
+            Exit::Failure => GroupPrice::Rejected(reason),
+            _ => return Err(failure.context("cannot get the price; nothing was submitted")),
+        };
+        Ok(())
+    }
 }
 
-/// Returns how the price of a request is found.
-fn price_source(operation: Operation, body: &Map<String, Value>) -> PriceSource {
+/// Returns what the price of a request depends on.
+fn price_key(operation: Operation, body: &Map<String, Value>) -> PriceKey {
+    let cap = || SpendCap::from_body(body).map(|cap| PriceKey::Known(cap.max_usd));
     match surface_of(operation) {
-        SurfaceChoice::Open => PriceSource::Estimate(shape(body)),
+        SurfaceChoice::Open => PriceKey::Estimate(shape(body)),
         SurfaceChoice::Developer if operation == Operation::AgentCompletionsCreate => {
-            let cap = SpendCap::from_body(body);
-            cap.map_or(PriceSource::Unknown, |cap| PriceSource::Known(cap.max_usd))
+            cap().unwrap_or(PriceKey::Unknown(operation))
         }
-        SurfaceChoice::Developer => PriceSource::Unknown,
+        SurfaceChoice::Developer => PriceKey::Unknown(operation),
     }
 }
 
 /// Returns the shape of a body. The text of a prompt does not change the price.
-fn shape(body: &Map<String, Value>) -> Shape {
+fn shape(body: &Map<String, Value>) -> u128 {
     let mut request = estimate_request(body);
     if let Some(prompt) = request.input.get_mut("prompt")
         && prompt.as_str().is_some_and(|prompt| !prompt.is_empty())
@@ -304,52 +327,8 @@ fn shape(body: &Map<String, Value>) -> Shape {
 }
 
 /// Returns how a warning names an item: its line, and its id if it has one.
-fn item_name(manifest: &Manifest, position: LinePosition, id: &str) -> String {
+fn item_name(manifest: &Manifest, position: RecordPosition, id: &str) -> String {
     let number = manifest.number_at(position);
     let place = manifest.place(number);
     if id == number.to_string() { place } else { format!("{place}, item {}", sanitize(id)) }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn source(operation: Operation, body: Value) -> PriceSource {
-        price_source(operation, body.as_object().unwrap())
-    }
-
-    #[test]
-    fn the_text_of_a_prompt_does_not_change_the_price() {
-        let video = |body| source(Operation::VideoGenerate, body);
-        let first = video(json!({"model": "video-f", "prompt": "a", "duration": 5}));
-        let same = [
-            json!({"duration": 5, "prompt": "b", "model": "video-f"}),
-            json!({"model": "video-f", "prompt": "a", "duration": 5, "metadata": {"a": "b"}}),
-        ];
-        let others = [
-            json!({"model": "video-f", "prompt": "a", "duration": 6}),
-            json!({"model": "video-l", "prompt": "a", "duration": 5}),
-            json!({"model": "video-f", "duration": 5}),
-            json!({"model": "video-f", "prompt": "a", "duration": 5, "image_url": "https://a/1"}),
-        ];
-        for body in same {
-            assert_eq!(video(body), first);
-        }
-        for body in others {
-            assert_ne!(video(body), first);
-        }
-    }
-
-    #[test]
-    fn the_price_of_a_run_is_its_cap() {
-        let run = json!({"instruction": "x", "generation_spend_cap_usd": 1.5});
-        assert_eq!(
-            source(Operation::AgentCompletionsCreate, run),
-            PriceSource::Known("1.5".parse().unwrap())
-        );
-        let music = source(Operation::Music1Generate, json!({"prompt": "x"}));
-        assert_eq!(music, PriceSource::Unknown);
-    }
 }

@@ -67,32 +67,3 @@ fn describe_error(error: &Value) -> String {
         (_, key) => format!("{message} (idempotency key {key})"),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn items_with_the_same_reason_share_a_line() {
-        let mut reasons = Reasons::default();
-        let mut add = |id: String, error: Value| reasons.add(&json!({"item": id, "error": error}));
-        add("a".to_owned(), Value::Null);
-        let funds = json!({"code": "insufficient_funds", "message": "The balance is too low"});
-        let lost = json!({"code": "ambiguous", "message": "No answer", "idempotency_key": "k-1"});
-        add("b".to_owned(), funds.clone());
-        add("c".to_owned(), lost);
-        add("d".to_owned(), funds);
-        for number in 0..20 {
-            let error = json!({"code": "failed", "message": format!("job failed: {number}")});
-            add(number.to_string(), error);
-        }
-        let lines = reasons.lines();
-        assert_eq!(lines[0], "2 items: The balance is too low (insufficient_funds)");
-        assert_eq!(lines[1], "item c: No answer (idempotency key k-1)");
-        assert_eq!(lines[2], "item 0: job failed: 0");
-        assert_eq!(lines.len(), 21);
-        assert!(lines[20].starts_with("2 more items"), "{}", lines[20]);
-    }
-}

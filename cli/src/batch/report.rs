@@ -1,57 +1,59 @@
 //! The output of a batch: a line for each item that ends, or an array or a table at the end.
 
 use serde_json::{Value, json};
-use svc_sdk::types::{IdempotencyKey, Usd};
+use svc_sdk::journal::Entry;
 
+use super::journal::{ItemResult, Status, resource_id, status_words};
+use super::reasons::Reasons;
 use crate::args::Format;
-use crate::batch::journal::{Status, status_words};
-use crate::batch::reasons::Reasons;
-use crate::download::StoredFile;
 use crate::error::Failure;
 use crate::output::layout::{cut, number, required, status, whole};
+use crate::output::object::Shown;
 use crate::output::values::optional_money;
-use crate::output::{Printer, Table};
+use crate::output::{ObjectKind, Printer, Table};
 use crate::resource::ResourceId;
 use crate::session::Session;
+use crate::text::counted;
 
 /// The maximum number of rows in the table. Beyond it, only items that did not complete are listed.
 const MAX_TABLE_ROWS: usize = 500;
 
-#[derive(Debug)]
-pub(super) struct EndedItem {
-    pub(super) id: String,
-    pub(super) key: Option<IdempotencyKey>,
-    pub(super) status: Status,
-    pub(super) resource: Option<ResourceId>,
-    pub(super) price: Option<Usd>,
-    pub(super) artifacts: Vec<Value>,
-    pub(super) files: Vec<StoredFile>,
-    pub(super) error: Option<Value>,
+/// Returns an item as it is printed, with its latest submission and what it ended with.
+pub(super) fn item_json(
+    id: &str,
+    is_run: bool,
+    status: &str,
+    entry: Option<&Entry>,
+    result: Option<&ItemResult>,
+) -> Value {
+    let kind = if is_run { ObjectKind::Run } else { ObjectKind::Job };
+    let resource = entry.and_then(resource_id);
+    let charge = entry.and_then(|entry| entry.charge_usd);
+    let item = json!({
+        "item": id,
+        "id": resource.as_ref().map(ResourceId::id),
+        "idempotency_key": entry.and_then(|entry| entry.idempotency_key.as_ref()),
+        "status": status,
+        "price_usd": result.map_or(charge, |result| result.price_usd),
+        "artifacts": result.map(|result| &result.artifacts),
+        "files": result.map(|result| &result.files),
+        "error": result.map(|result| &result.error),
+    });
+    json!(Shown::new(kind, &item))
 }
 
-impl EndedItem {
-    pub(super) fn to_json(&self, is_run: bool) -> Value {
-        let mut item = json!({
-            "item": self.id,
-            "object": if is_run { "run" } else { "job" },
-            "id": self.resource.as_ref().map(ResourceId::id),
-            "idempotency_key": self.key,
-            "status": self.status,
-            "price_usd": self.price,
-            "artifacts": self.artifacts,
-            "files": self.files,
-            "error": self.error,
-        });
-        let field = match &self.resource {
-            Some(resource) => resource.field(),
-            None if is_run => "run_id",
-            None => "job_id",
-        };
-        let id = self.resource.as_ref().map(ResourceId::id);
-        if let Some(fields) = item.as_object_mut() {
-            fields.insert(field.to_owned(), json!(id));
-        }
-        item
+/// The items that were not submitted because of the limit of the batch.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LeftOut {
+    pub(super) count: usize,
+    /// The number of the first line.
+    pub(super) first_line: u32,
+}
+
+impl LeftOut {
+    pub(super) fn add(&mut self, line: u32) {
+        self.first_line = if self.count == 0 { line } else { self.first_line.min(line) };
+        self.count += 1;
     }
 }
 
@@ -112,6 +114,29 @@ impl<'a> Report<'a> {
         Ok(())
     }
 
+    /// Says in one line what did not fit into the limit.
+    pub(super) fn add_left_out(&mut self, left_out: LeftOut) -> Result<(), Failure> {
+        let LeftOut { count, first_line } = left_out;
+        match &self.form {
+            _ if count == 0 => Ok(()),
+            Form::Table { .. } => {
+                let items = counted(count, "item");
+                let verb = if count == 1 { "does" } else { "do" };
+                self.printer.note(&format!(
+                    "not submitted: {items} {verb} not fit within --max-spend, the first in line \
+                     {first_line}"
+                ));
+                Ok(())
+            }
+            Form::Lines | Form::Array(_) => self.add(json!({
+                "status": Status::NotSubmitted,
+                "count": count,
+                "first_line": first_line,
+                "reason": "over_budget",
+            })),
+        }
+    }
+
     /// Prints what was not printed yet.
     pub(super) fn finish(&self) -> Result<(), Failure> {
         match &self.form {
@@ -145,39 +170,25 @@ pub(super) fn print_items(
 }
 
 fn items_table(items: &[Value]) -> Table {
-    let mut table = Table::new([
-        required("item"),
-        status("status"),
-        whole("id"),
-        number("price"),
-        cut("result"),
-    ]);
+    let columns = [required("item"), status("status"), whole("id"), number("price"), cut("result")];
+    let mut table = Table::new(columns);
     for item in items {
         let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
-        let job = [text("job_id"), text("run_id")].concat();
-        let price = text("price_usd").parse().ok();
-        table.row([
-            text("item"),
-            &status_words(text("status")),
-            &job,
-            &optional_money(price),
-            &result_of(item),
-        ]);
+        let price = optional_money(text("price_usd").parse().ok());
+        let status = status_words(text("status"));
+        table.row([text("item"), &status, text("id"), &price, &result_of(item)]);
     }
     table
 }
 
 /// Returns the files or the URLs of an item, or the code of its error.
 fn result_of(item: &Value) -> String {
-    let strings = |name: &str, field: &str| -> Vec<String> {
-        let values = item.get(name).and_then(Value::as_array);
-        let values = values.into_iter().flatten();
-        values.filter_map(|value| value.get(field)?.as_str()).map(str::to_owned).collect()
+    let strings = |name: &str, field: &str| -> Vec<&str> {
+        let values = item.get(name).and_then(Value::as_array).into_iter().flatten();
+        values.filter_map(|value| value.get(field)?.as_str()).collect()
     };
-    let error = item.get("error").filter(|error| !error.is_null());
-    if let Some(error) = error {
-        let code = error.get("code").and_then(Value::as_str);
-        return code.unwrap_or_default().to_owned();
+    if let Some(code) = item.pointer("/error/code") {
+        return code.as_str().unwrap_or_default().to_owned();
     }
     let files = strings("files", "path");
     if files.is_empty() { strings("artifacts", "url").join(" ") } else { files.join(" ") }

@@ -1,7 +1,7 @@
 //! The run of a batch: what is submitted, what is shown, and when it ends.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,23 +10,22 @@ use serde_json::Value;
 use svc_sdk::Error;
 use svc_sdk::batch::{MixedItem, MixedOutcomes};
 use svc_sdk::journal::JournalError;
-use svc_sdk::types::Usd;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::batch::catalog::Catalog;
-use crate::batch::journal::{Journal, Note, Record, Status};
-use crate::batch::known;
-use crate::batch::manifest::Manifest;
-use crate::batch::options::BatchOptions;
-use crate::batch::plan::{Index, NextStep, Plan, Records};
-use crate::batch::progress::{Counts, Progress};
-use crate::batch::quote::Quote;
-use crate::batch::report::Report;
-use crate::batch::requests::{Clients, Followed};
-use crate::batch::setup::{self, ObservedWrites};
-use crate::batch::source::Source;
-use crate::batch::summary::{DropReason, Summary};
+use super::catalog::Catalog;
+use super::journal::{Journal, Note, Record, Records, Status};
+use super::known;
+use super::manifest::Manifest;
+use super::options::BatchOptions;
+use super::plan::{Index, NextStep, Plan};
+use super::progress::{Counts, Progress};
+use super::quote::Quote;
+use super::report::{LeftOut, Report};
+use super::requests::{Clients, Followed};
+use super::setup::{self, ClientSetup, ObservedWrites};
+use super::source::Source;
+use super::summary::{DropReason, Summary};
 use crate::clock;
 use crate::config::state_dir;
 use crate::download::{DownloadPlan, StoredFile, open_with_default};
@@ -44,30 +43,27 @@ pub(super) const MAX_TOGETHER: usize = 100;
 pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), Failure> {
     options.check_stdin(session)?;
     let mut manifest = Manifest::open(&options.manifest, options.defaults())?;
-    let downloads = DownloadPlan::from_args(session, &options.download)
-        .map_err(|failure| failure.context("not submitted"))?
-        .map(Arc::new);
+    let mut downloads = DownloadPlan::for_items(session, &options.download)
+        .map_err(|failure| failure.context("not submitted"))?;
     if let Some(downloads) = &downloads {
         downloads.check_is_folder("a batch")?;
     }
     let path = options.journal_path();
     let has_journal = !session.is_sandbox() && path.metadata().is_ok_and(|file| file.len() > 0);
+    let records = match has_journal {
+        true => read_records(&path).await,
+        false => Ok(Records::default()),
+    };
     // What is wrong with a journal is reported when it is opened.
-    if has_journal
+    if let Ok(records) = &records
         && options.operation.is_none()
-        && let Ok(journal) = Journal::read_only(&path).await
-        && let Ok(records) = Records::read(&journal).await
     {
         manifest.set_submitted(records.operations());
     }
     let catalog = Catalog::set_operations(session, &mut manifest).await?;
     if options.dry_run || !has_journal {
-        let records = match has_journal {
-            true => Records::read(&Journal::read_only(&path).await?).await?,
-            false => Records::default(),
-        };
         // Without a journal this only checks the manifest, before a journal is created.
-        let plan = Plan::new(session, &manifest, records, &options)?;
+        let plan = Plan::new(session, &manifest, records?, &options)?;
         if options.dry_run {
             setup::warn_if_empty(session, &plan, &options);
             catalog.check_if(plan.to_submit() > 0).await?;
@@ -85,13 +81,18 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
     }
     let mut records = Records::read(&journal).await?;
     records.release_not_sent(&journal).await?;
+    if let Some(downloads) = downloads.as_mut().filter(|_| records.names_files_by_id) {
+        downloads.name_by_id();
+    }
     let plan = Plan::new(session, &manifest, records, &options)?;
     setup::warn_if_empty(session, &plan, &options);
     if let Some(downloads) = &downloads {
         downloads.check_names_of(plan.items.len())?;
     }
     let writes = ObservedWrites::default();
-    let clients = setup::clients(session, &plan, &options, &journal, &writes, downloads)?;
+    let client_setup =
+        ClientSetup { session, plan: &plan, options: &options, journal: &journal, writes: &writes };
+    let clients = client_setup.clients(downloads.map(Arc::new))?;
     setup::check_account(&plan, &clients)?;
     let is_checked = manifest.is_spreadsheet() || setup::asks(session, &plan, &options);
     catalog.check_if(is_checked && plan.to_submit() > 0).await?;
@@ -99,6 +100,10 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
     setup::note_start(session, &plan, &options);
     let runner = Runner::new(session, &options, manifest, plan, journal, clients)?;
     runner.run(&writes).await
+}
+
+async fn read_records(path: &Path) -> Result<Records, Failure> {
+    Records::read(&Journal::read_only(path).await?).await
 }
 
 pub(super) struct Runner<'a> {
@@ -125,6 +130,7 @@ pub(super) struct Runner<'a> {
     pub(super) stopped: Option<Failure>,
     /// What becomes of the items that are not submitted.
     pub(super) reason: DropReason,
+    pub(super) left_out: LeftOut,
     started: Instant,
 }
 
@@ -152,20 +158,27 @@ impl<'a> Runner<'a> {
                 "an item was charged more than its estimate, so no further items are submitted",
             );
         }
-        let mut counts = Counts { spent: plan.missing_spent, ..Counts::default() };
-        for item in &plan.items {
-            let spent = counts.spent.checked_add(item.record.spent);
-            counts.spent = spent.unwrap_or(counts.spent);
-            if item.next_step == NextStep::Done {
-                let has_status = |status| usize::from(item.record.status() == Some(status));
-                counts.ended += 1;
-                counts.failed += has_status(Status::Failed);
-                counts.canceled += has_status(Status::Canceled);
-            }
-        }
+        let done = |status: Option<Status>| {
+            plan.count(|item| {
+                let is_it = status.is_none_or(|it| item.record.status() == Some(it));
+                item.next_step == NextStep::Done && is_it
+            })
+        };
+        let counts = Counts {
+            ended: done(None),
+            failed: done(Some(Status::Failed)),
+            canceled: done(Some(Status::Canceled)),
+            spent: plan.spent,
+            ..Counts::default()
+        };
         let submissions = journal.submissions.clone();
         Ok(Self {
-            progress: Progress::new(&session.printer, plan.items.len()),
+            progress: Progress::new(
+                &session.printer,
+                plan.items.len(),
+                counts.ended,
+                options.max_spend,
+            ),
             report: Report::new(session),
             is_output_closed: false,
             statuses: vec![None; plan.items.len()],
@@ -182,6 +195,7 @@ impl<'a> Runner<'a> {
             counts,
             stopped: None,
             reason: DropReason::Stopped,
+            left_out: LeftOut::default(),
             started: clock::monotonic(),
         })
     }
@@ -371,7 +385,13 @@ impl<'a> Runner<'a> {
 
     /// Prints the end of the batch, and returns its failure.
     async fn conclude(mut self) -> Result<(), Failure> {
+        if self.left_out.count > 0 {
+            self.notes.push(Note::OverBudget { count: self.left_out.count });
+        }
         self.flush().await?;
+        if !self.is_output_closed {
+            self.report.add_left_out(self.left_out)?;
+        }
         let source = Arc::clone(&self.source);
         for ((item, ended), index) in source.items.iter().zip(&self.statuses).zip(0..) {
             let status = ended.or(item.record.status());
@@ -433,8 +453,7 @@ impl<'a> Runner<'a> {
         let mut counts = self.counts;
         counts.in_flight = outcomes.in_flight();
         counts.is_slowed = outcomes.is_slowed();
-        let spent: Option<Usd> = counts.spent.checked_add(self.source.charged());
-        counts.spent = spent.unwrap_or(counts.spent);
+        counts.spent = [counts.spent, self.source.charged()].into_iter().sum();
         self.progress.update(counts);
     }
 }

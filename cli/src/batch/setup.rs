@@ -10,17 +10,16 @@ use svc_sdk::observe::{AttemptEnd, Observer};
 use svc_sdk::types::Usd;
 use svc_sdk::{ClientSurface, RateLimit, RawResponse, RetryPolicy};
 
+use super::journal::{ACCOUNT, BUDGET, Journal, Note, Quota, Status};
+use super::manifest::Manifest;
+use super::options::BatchOptions;
+use super::plan::{Item, NextStep, Plan};
+use super::quote::Quote;
+use super::requests::Clients;
 use crate::args::SurfaceChoice;
-use crate::batch::journal::{ACCOUNT, BUDGET, Journal, Note, Quota, Status};
-use crate::batch::manifest::Manifest;
-use crate::batch::options::BatchOptions;
-use crate::batch::plan::{Item, NextStep, Plan};
-use crate::batch::quote::Quote;
-use crate::batch::requests::Clients;
 use crate::clock;
 use crate::download::DownloadPlan;
 use crate::error::Failure;
-use crate::output::values::money;
 use crate::pricing::NOTHING_CHARGED;
 use crate::session::{Access, Session};
 use crate::text::counted;
@@ -28,40 +27,32 @@ use crate::text::counted;
 /// The times that a request is sent again, unless `--retries` sets another number.
 const MAX_RETRIES: u32 = 6;
 
-/// Creates the clients of the surfaces that are needed.
-pub(super) fn clients(
-    session: &Session,
-    plan: &Plan,
-    options: &BatchOptions,
-    journal: &Journal,
-    writes: &ObservedWrites,
-    download: Option<Arc<DownloadPlan>>,
-) -> Result<Clients, Failure> {
-    let is_needed = |surface| {
-        let mut items = plan.items.iter();
-        items.any(|item| item.surface == surface && item.next_step != NextStep::Done)
-    };
-    let setup = ClientSetup { session, plan, options, journal, writes };
-    let mut clients = Clients::new(download);
-    if is_needed(SurfaceChoice::Open) {
-        clients.open = Some(Arc::new(setup.access(SurfaceChoice::Open)?));
-    }
-    if is_needed(SurfaceChoice::Developer) {
-        clients.developer = Some(Arc::new(setup.access(SurfaceChoice::Developer)?));
-    }
-    Ok(clients)
-}
-
-struct ClientSetup<'a> {
-    session: &'a Session,
-    plan: &'a Plan,
-    options: &'a BatchOptions,
-    journal: &'a Journal,
-    writes: &'a ObservedWrites,
+/// What the clients of a batch have in common.
+pub(super) struct ClientSetup<'a> {
+    pub(super) session: &'a Session,
+    pub(super) plan: &'a Plan,
+    pub(super) options: &'a BatchOptions,
+    pub(super) journal: &'a Journal,
+    pub(super) writes: &'a ObservedWrites,
 }
 
 impl ClientSetup<'_> {
-    fn access<S: ClientSurface>(&self, surface: SurfaceChoice) -> Result<Access<S>, Failure> {
+    /// Creates the clients of the surfaces that are needed.
+    pub(super) fn clients(&self, download: Option<Arc<DownloadPlan>>) -> Result<Clients, Failure> {
+        let mut clients = Clients::new(download);
+        clients.open = self.access(SurfaceChoice::Open)?;
+        clients.developer = self.access(SurfaceChoice::Developer)?;
+        Ok(clients)
+    }
+
+    fn access<S: ClientSurface>(
+        &self,
+        surface: SurfaceChoice,
+    ) -> Result<Option<Arc<Access<S>>>, Failure> {
+        let is_needed = |item: &Item| item.surface == surface && item.next_step != NextStep::Done;
+        if !self.plan.items.iter().any(is_needed) {
+            return Ok(None);
+        }
         let access = self.session.access_by::<S>(|builder| {
             let mut builder =
                 builder.journal(self.journal.submissions.clone()).observer(self.writes.clone());
@@ -85,7 +76,7 @@ impl ClientSetup<'_> {
             }
             builder
         })?;
-        Ok(Access { client: access.client.with_account(ACCOUNT), ..access })
+        Ok(Some(Arc::new(Access { client: access.client.with_account(ACCOUNT), ..access })))
     }
 }
 
@@ -121,7 +112,6 @@ impl Observer for ObservedWrites {
                 limit: limit.limit,
                 remaining: limit.remaining,
                 resets_at,
-                at: Some(clock::now()),
             });
         }
     }
@@ -167,19 +157,7 @@ pub(super) async fn confirm(
     }
     let quote = Quote::new(session, manifest, plan).await?;
     quote.warn_about_missing_prices(session);
-    let (items, price) = (counted(quote.items, "item"), quote.describe());
-    let question = match (options.max_spend, plan.committed) {
-        (Some(limit), Usd::ZERO) => {
-            format!("Submit {items} for {price}, within a limit of {}?", money(limit))
-        }
-        (Some(limit), committed) => format!(
-            "Submit {items} for {price}, within a limit of {}, of which {} are already spent or \
-            reserved?",
-            money(limit),
-            money(committed)
-        ),
-        (None, _) => format!("Submit {items} for {price}?"),
-    };
+    let question = quote.question(plan, options.max_spend);
     session.confirm(&question, NOTHING_CHARGED).await
 }
 

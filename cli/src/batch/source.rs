@@ -9,10 +9,10 @@ use svc_sdk::batch::BatchCall;
 use svc_sdk::journal::{self, EntryState, Reuse};
 use svc_sdk::types::Usd;
 
-use crate::batch::journal::{ACCOUNT, Status};
-use crate::batch::manifest::{Line, Manifest};
-use crate::batch::plan::{Index, Item, NextStep};
-use crate::batch::requests::{Clients, Followed};
+use super::journal::{ACCOUNT, Status};
+use super::manifest::{Line, Manifest};
+use super::plan::{Index, Item, NextStep, file_stem};
+use super::requests::{Clients, Followed};
 use crate::error::Failure;
 
 /// The items that are left of a batch, and what it takes to submit them.
@@ -81,7 +81,12 @@ impl Source {
         let on_accepted = Arc::new(move |charge: Option<Usd>| {
             lock(&accepted.charges).insert(index, charge.unwrap_or_default());
         });
-        source.clients.submission(line, reuse, on_accepted)
+        let line_number = item.position.line;
+        let name = match (file_stem(&line.id), item.is_name_taken) {
+            (name, true) => format!("{name}_L{line_number}"),
+            (name, false) => name,
+        };
+        source.clients.submission(line, name, reuse, on_accepted)
     }
 
     /// Records that a job has failed which the service does not know any more.
@@ -100,8 +105,7 @@ impl Source {
         let item = self.item(index)?;
         let line = self.manifest.line_at(item.position)?;
         if line.hash() != item.hash {
-            let number = self.manifest.number_at(item.position);
-            return Err(self.manifest.changed(number));
+            return Err(self.manifest.changed(item.position));
         }
         Ok(line)
     }
@@ -136,9 +140,7 @@ impl Source {
 
     /// Returns what was charged for the items that were accepted in this run and have not ended.
     pub(super) fn charged(&self) -> Usd {
-        let charges = lock(&self.charges);
-        let sum = |sum: Usd, charge: &Usd| sum.checked_add(*charge).unwrap_or(sum);
-        charges.values().fold(Usd::ZERO, sum)
+        lock(&self.charges).values().copied().sum()
     }
 }
 

@@ -1,22 +1,22 @@
 //! `svc batch status`: how far a batch is, from its journal alone.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use svc_sdk::contract::Operation;
+use svc_sdk::journal::Entry;
 use svc_sdk::types::Usd;
 
-use crate::batch::journal::{
-    self, BUDGET, ItemEnd, Journal, Note, Record, Status, Stored, resource_id, status_words,
+use super::journal::{
+    self, BUDGET, ItemEnd, ItemResult, Journal, Note, Record, Status, Stored, status_words,
 };
-use crate::batch::reasons::Reasons;
-use crate::batch::report::print_items;
-use crate::batch::summary::left_alone;
+use super::reasons::Reasons;
+use super::report::{item_json, print_items};
+use super::summary::left_alone;
 use crate::error::{Failure, Suggestion};
 use crate::output::Table;
 use crate::output::values::money;
-use crate::resource::ResourceId;
 use crate::session::Session;
 use crate::text::{counted, sanitize, shell_quote};
 
@@ -28,12 +28,24 @@ const MAX_TABLE_ROWS: usize = 50;
 struct JournalItem {
     id: String,
     record: Record,
-    is_run: bool,
-    resource: Option<ResourceId>,
-    /// The price of the latest attempt, if it is known.
-    price: Option<Usd>,
-    /// The outcome that was noted last.
-    outcome: Option<Box<ItemEnd>>,
+    /// The latest submission, and the outcome that was noted last.
+    entry: Option<Box<Entry>>,
+    end: Option<Box<ItemEnd>>,
+}
+
+/// What a journal says.
+#[derive(Debug, Default)]
+struct Contents {
+    has_begun: bool,
+    /// The number of items in the manifest.
+    total: usize,
+    /// The command that continues the batch.
+    command: Option<String>,
+    items: Vec<JournalItem>,
+    places: HashMap<String, usize>,
+    /// The number of items that did not fit into the limit of the last run.
+    over_budget: usize,
+    is_overcharged: bool,
 }
 
 /// Prints the status of a batch.
@@ -43,10 +55,6 @@ pub(crate) async fn status(
     journal: Option<&Path>,
 ) -> Result<(), Failure> {
     let path = journal.map_or_else(|| journal::default_path(manifest), Path::to_owned);
-    let (mut total, mut items) = (0_usize, Vec::<JournalItem>::new());
-    let mut places = HashMap::new();
-    let file = shell_quote(&manifest.display().to_string()).into_owned();
-    let mut command = format!("svc batch run {file}");
     let missing = || {
         let (shown, manifest_path) = (path.display(), manifest.display());
         let why = match (path.exists(), manifest.exists()) {
@@ -54,190 +62,164 @@ pub(crate) async fn status(
             (false, true) => "does not exist".to_owned(),
             (false, false) => format!("does not exist, and neither does {manifest_path}"),
         };
+        let words = ["batch".to_owned(), "run".to_owned(), manifest_path.to_string()];
         Failure::usage(format!("{shown} {why}")).hint(match manifest.exists() {
-            true => Suggestion::from("start the batch with: ").svc([
-                "batch",
-                "run",
-                &manifest.display().to_string(),
-            ]),
+            true => Suggestion::from("start the batch with: ").svc(words),
             false => "pass the file that the batch was started with, or its journal with --journal"
                 .into(),
         })
     };
-    if !path.exists() {
-        return Err(missing());
-    }
-    let mut has_begun = false;
-    if path.metadata().is_ok_and(|file| file.len() == 0) {
+    if path.metadata().is_ok_and(|file| file.len() == 0) || !path.exists() {
         return Err(missing());
     }
     let journal = Journal::read_only(&path).await?;
-    let mut of = |items: &mut Vec<JournalItem>, id: &str| {
-        *places.entry(id.to_owned()).or_insert_with(|| {
-            items.push(JournalItem { id: id.to_owned(), ..JournalItem::default() });
-            items.len() - 1
-        })
-    };
-    let mut was_overcharged = false;
-    let read = journal.read(|stored| match stored {
-        Stored::Note(Note::Batch { total: now, command: recorded, .. }) => {
-            has_begun = true;
-            total = usize::try_from(now).unwrap_or(usize::MAX);
-            if let Some(recorded) = recorded {
-                command = recorded;
-            }
-        }
-        Stored::Note(Note::Outcome(outcome)) => {
-            let place = of(&mut items, &outcome.id);
-            if let Some(item) = items.get_mut(place) {
-                item.record.apply_outcome(&outcome);
-                item.outcome = Some(outcome);
-            }
-        }
-        Stored::Note(Note::Overcharged {}) => was_overcharged = true,
-        Stored::Note(Note::Quota(_)) => {}
-        Stored::Submission(entry) => {
-            let place = of(&mut items, entry.submission_id.as_deref().unwrap_or_default());
-            if let Some(item) = items.get_mut(place) {
-                item.apply(&entry);
-            }
-        }
-    });
-    read.await?;
-    if !has_begun {
+    let mut contents = Contents::default();
+    journal.read(|stored| contents.apply(stored)).await?;
+    if !contents.has_begun {
         return Err(missing());
     }
-    print(session, total.max(items.len()), &items)?;
-    let is_overcharged = was_overcharged || journal.submissions.budget(BUDGET).await?.is_stopped;
-    if let Some(next) = next_step(&items, total, &command, is_overcharged) {
+    contents.is_overcharged |= journal.submissions.budget(BUDGET).await?.is_stopped;
+    contents.print(session)?;
+    let file = manifest.display().to_string();
+    let command = contents.command.clone();
+    let command = command.unwrap_or_else(|| format!("svc batch run {}", shell_quote(&file)));
+    if let Some(next) = contents.next_step(&command) {
         session.printer.note(&format!("next: {}", sanitize(&next)));
     }
     Ok(())
 }
 
-/// Says how to continue a batch, unless all its items completed.
-fn next_step(
-    items: &[JournalItem],
-    total: usize,
-    command: &str,
-    is_overcharged: bool,
-) -> Option<String> {
-    let count = |is_counted: &dyn Fn(&JournalItem) -> bool| {
-        items.iter().filter(|item| is_counted(item)).count()
-    };
-    let has_code = |item: &JournalItem, code: &str| {
-        item.error().is_some_and(|error| error.get("code").is_some_and(|it| it == code))
-    };
-    let failed = [Some(Status::Failed), Some(Status::Canceled)];
-    let failed = count(&|item| failed.contains(&item.record.status()));
-    let unknown = count(&|item| {
-        item.record.status() == Some(Status::Failed) && item.record.has_unknown_status
-    });
-    if failed > unknown {
-        let retry = format!("submit the failed items again with: {command} --retry-failed");
-        let corrections = items.iter().filter(|item| item.record.needs_correction());
-        let ids: Vec<&str> = corrections.map(|item| item.id.as_str()).collect();
-        return Some(match ids.as_slice() {
-            [] => retry,
-            [id] => format!("correct item {id}, then {retry}"),
-            [id, others @ ..] => {
-                let others = counted(others.len(), "other item");
-                format!("correct item {id} and {others}, then {retry}")
+impl Contents {
+    fn apply(&mut self, stored: Stored) {
+        match stored {
+            Stored::Note(Note::Batch { total, command, .. }) => {
+                self.has_begun = true;
+                self.total = usize::try_from(total).unwrap_or(usize::MAX);
+                self.command = command.or(self.command.take());
+                self.over_budget = 0;
             }
-        });
+            Stored::Note(Note::Outcome(outcome)) => {
+                let Some(item) = self.item(&outcome.id) else { return };
+                item.record.apply_outcome(&outcome);
+                item.end = Some(outcome);
+            }
+            Stored::Note(Note::OverBudget { count }) => self.over_budget = count,
+            Stored::Note(Note::Overcharged {}) => self.is_overcharged = true,
+            Stored::Note(Note::Quota(_)) => {}
+            Stored::Submission(entry) => {
+                let id = entry.submission_id.as_deref().unwrap_or_default();
+                let Some(item) = self.item(id) else { return };
+                item.record.apply_submission(&entry);
+                item.entry = Some(entry);
+            }
+        }
     }
-    let over_budget = count(&|item| {
-        item.record.status() == Some(Status::NotSubmitted) && has_code(item, "over_budget")
-    });
-    let completed = count(&|item| item.record.status() == Some(Status::Completed));
-    if over_budget > 0 && over_budget + completed == total && is_overcharged {
-        return Some(format!(
-            "check the charges, as one was above its estimate; then remove --max-spend from this \
-            command to submit the rest: {command}"
-        ));
-    }
-    if over_budget > 0 && over_budget + completed == total {
-        return Some(format!(
-            "raise the --max-spend of this command to submit the rest: {command}"
-        ));
-    }
-    if unknown > 0 && unknown + completed == total {
-        return Some(left_alone(unknown));
-    }
-    if completed < total {
-        return Some(format!("resume with: {command}"));
-    }
-    let missing_files = count(&|item| item.record.has_missing_files());
-    (missing_files > 0).then(|| format!("download the missing files with: {command}"))
-}
 
-fn print(session: &Session, total: usize, items: &[JournalItem]) -> Result<(), Failure> {
-    let mut by_status = Map::new();
-    let mut spent = Usd::ZERO;
-    let mut add = |status: &str, count: usize| {
-        let before = by_status.get(status).and_then(Value::as_u64).unwrap_or(0);
-        let count = u64::try_from(count).unwrap_or(u64::MAX);
-        by_status.insert(status.to_owned(), json!(before + count));
-    };
-    for item in items {
-        add(item.status(), 1);
-        spent = spent.checked_add(item.record.spent).unwrap_or(spent);
+    /// Returns an item, which is added if it is new.
+    fn item(&mut self, id: &str) -> Option<&mut JournalItem> {
+        let items = &mut self.items;
+        let place = *self.places.entry(id.to_owned()).or_insert_with(|| {
+            items.push(JournalItem { id: id.to_owned(), ..JournalItem::default() });
+            items.len() - 1
+        });
+        items.get_mut(place)
     }
-    if total > items.len() {
-        add(Status::NotSubmitted.as_str(), total - items.len());
-    }
-    let shown = json!({
-        "total": total,
-        "by_status": by_status,
-        "spent_usd": spent,
-        "items": items.iter().map(JournalItem::to_json).collect::<Vec<_>>(),
-    });
-    let printer = &session.printer;
-    if !printer.is_table() {
-        return printer.print_item(&shown, |_| Table::default());
-    }
-    printer.print_item(&shown, |_| {
-        let mut table = Table::key_value();
-        table.field("items", Some(total));
-        for (status, count) in &by_status {
-            table.field(&status_words(status), Some(count));
+
+    /// Says how to continue the batch, unless all its items completed.
+    fn next_step(&self, command: &str) -> Option<String> {
+        let count = |is_counted: &dyn Fn(&JournalItem) -> bool| {
+            self.items.iter().filter(|item| is_counted(item)).count()
+        };
+        let failed = [Some(Status::Failed), Some(Status::Canceled)];
+        let failed = count(&|item| failed.contains(&item.record.status()));
+        let unknown = count(&|item| {
+            item.record.status() == Some(Status::Failed) && item.record.has_unknown_status
+        });
+        if failed > unknown {
+            let retry = format!("submit the failed items again with: {command} --retry-failed");
+            let corrections = self.items.iter().filter(|item| item.record.needs_correction());
+            let ids: Vec<&str> = corrections.map(|item| item.id.as_str()).collect();
+            return Some(match ids.as_slice() {
+                [] => retry,
+                [id] => format!("correct item {id}, then {retry}"),
+                [id, others @ ..] => {
+                    let others = counted(others.len(), "other item");
+                    format!("correct item {id} and {others}, then {retry}")
+                }
+            });
         }
-        table.field("spent", Some(money(spent)));
-        table
-    })?;
-    let unfinished = items
-        .iter()
-        .filter(|item| item.status() != Status::Completed.as_str() || item.error().is_some());
-    let (mut rows, mut reasons) = (Vec::new(), Reasons::default());
-    for item in unfinished.map(JournalItem::to_json) {
-        reasons.add(&item);
-        if rows.len() < MAX_TABLE_ROWS {
-            rows.push(item);
+        let completed = count(&|item| item.record.status() == Some(Status::Completed));
+        let rest = self.total.saturating_sub(completed);
+        match rest {
+            0 => {
+                let missing_files = count(&|item| item.record.has_missing_files());
+                let download = format!("download the missing files with: {command}");
+                (missing_files > 0).then_some(download)
+            }
+            _ if rest <= self.over_budget && self.is_overcharged => Some(format!(
+                "check the charges, as one was above its estimate; then remove --max-spend from \
+                 this command to submit the rest: {command}"
+            )),
+            _ if rest <= self.over_budget => {
+                Some(format!("raise the --max-spend of this command to submit the rest: {command}"))
+            }
+            _ if rest == unknown => Some(left_alone(unknown)),
+            _ => Some(format!("resume with: {command}")),
         }
     }
-    if rows.is_empty() {
-        return Ok(());
+
+    fn print(&self, session: &Session) -> Result<(), Failure> {
+        let total = self.total.max(self.items.len());
+        let mut by_status: BTreeMap<&str, usize> = BTreeMap::new();
+        for item in &self.items {
+            *by_status.entry(item.status()).or_default() += 1;
+        }
+        if total > self.items.len() {
+            let missing = total - self.items.len();
+            *by_status.entry(Status::NotSubmitted.as_str()).or_default() += missing;
+        }
+        let spent: Usd = self.items.iter().map(|item| item.record.spent).sum();
+        let printer = &session.printer;
+        if !printer.is_table() {
+            let items: Vec<Value> = self.items.iter().map(JournalItem::to_json).collect();
+            let shown = json!({
+                "total": total, "by_status": by_status, "spent_usd": spent, "items": items,
+            });
+            return printer.print_item(&shown, |_| Table::default());
+        }
+        printer.print_item(&by_status, |by_status| {
+            let mut table = Table::key_value();
+            table.field("items", Some(total));
+            for (status, count) in by_status {
+                table.field(&status_words(status), Some(count));
+            }
+            table.field("spent", Some(money(spent)));
+            table
+        })?;
+        let unfinished = self.items.iter().filter(|item| {
+            let has_error = item.result().is_some_and(|result| result.error.is_some());
+            item.status() != Status::Completed.as_str() || has_error
+        });
+        let (mut rows, mut reasons) = (Vec::new(), Reasons::default());
+        for item in unfinished.map(JournalItem::to_json) {
+            reasons.add(&item);
+            if rows.len() < MAX_TABLE_ROWS {
+                rows.push(item);
+            }
+        }
+        if rows.is_empty() {
+            return Ok(());
+        }
+        printer.print_bytes(b"\n")?;
+        print_items(printer, &rows, &reasons)
     }
-    printer.print_bytes(b"\n")?;
-    print_items(printer, &rows, &reasons)
 }
 
 impl JournalItem {
-    fn apply(&mut self, entry: &svc_sdk::journal::Entry) {
-        self.is_run = entry.operation == Some(Operation::AgentCompletionsCreate);
-        self.resource = resource_id(entry);
-        self.price = entry.charge_usd;
-        self.record.apply_submission(entry);
-    }
-
-    /// Returns the outcome, unless the item was submitted again since.
-    fn outcome(&self) -> Option<&ItemEnd> {
-        let outcome = self.outcome.as_deref();
-        outcome.filter(|_| self.record.status().is_some())
-    }
-
-    fn error(&self) -> Option<&Value> {
-        self.outcome()?.error.as_ref()
+    /// Returns what it ended with, unless the item was submitted again since.
+    fn result(&self) -> Option<&ItemResult> {
+        let end = self.end.as_deref().filter(|_| self.record.status().is_some());
+        end.map(|end| &end.result)
     }
 
     fn status(&self) -> &'static str {
@@ -250,27 +232,9 @@ impl JournalItem {
     }
 
     fn to_json(&self) -> Value {
-        let (outcome, attempt) = (self.outcome(), self.record.attempt.as_ref());
-        let mut item = json!({
-            "item": self.id,
-            "object": if self.is_run { "run" } else { "job" },
-            "id": self.resource.as_ref().map(ResourceId::id),
-            "idempotency_key": attempt.map(|it| &it.key),
-            "artifacts": [],
-            "status": self.status(),
-            "price_usd": outcome.map_or(self.price, |outcome| outcome.price_usd),
-            "files": outcome.map(|outcome| outcome.files.as_slice()).unwrap_or_default(),
-            "error": self.error(),
-        });
-        if let Some(fields) = item.as_object_mut() {
-            let field = match &self.resource {
-                Some(resource) => resource.field(),
-                None if self.is_run => "run_id",
-                None => "job_id",
-            };
-            let id = self.resource.as_ref().map(ResourceId::id);
-            fields.insert(field.to_owned(), json!(id));
-        }
-        item
+        let entry = self.entry.as_deref();
+        let operation = entry.and_then(|entry| entry.operation);
+        let is_run = operation == Some(Operation::AgentCompletionsCreate);
+        item_json(&self.id, is_run, self.status(), entry, self.result())
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use svc_sdk::contract::NextAction;
 use svc_sdk::types::Usd;
 
-use super::journal::{DOWNLOAD_FAILED, Status};
+use super::journal::{DOWNLOAD_FAILED, ItemResult, Status, status_words};
 use super::manifest::Manifest;
 use super::options::BatchOptions;
 use crate::error::{Exit, Failure, Suggestion};
@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::text::counted;
 
 /// Why an item is given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum DropReason {
     /// It does not fit into the budget.
     OverBudget,
@@ -27,6 +27,13 @@ pub(super) enum DropReason {
     Stopped,
     /// The time of the batch is over.
     TimedOut,
+}
+
+impl DropReason {
+    /// Returns whether the limit of the batch is why.
+    pub(super) const fn is_limit(self) -> bool {
+        matches!(self, Self::OverBudget | Self::Overcharged | Self::Unpriced)
+    }
 }
 
 /// The maximum number of ambiguous items that are listed with their keys.
@@ -44,7 +51,7 @@ pub(super) struct Summary {
     /// The number of completed items without their files.
     pub(super) missing_files: usize,
     /// The number of items that this run gave up, by reason.
-    pub(super) dropped: BTreeMap<&'static str, usize>,
+    pub(super) dropped: BTreeMap<DropReason, usize>,
     /// The number of items that failed in this run because the service does not know their jobs.
     pub(super) lost: usize,
     /// The number of failed items whose jobs ended with a status that this version does not know.
@@ -66,7 +73,7 @@ pub(super) struct Summary {
 impl Summary {
     /// Counts an item that was given up.
     pub(super) fn drop_item(&mut self, reason: DropReason) {
-        *self.dropped.entry(reason_name(reason)).or_default() += 1;
+        *self.dropped.entry(reason).or_default() += 1;
     }
 
     fn count(&self, status: Status) -> usize {
@@ -74,8 +81,7 @@ impl Summary {
     }
 
     fn dropped(&self, reason: DropReason) -> usize {
-        let count = self.dropped.get(reason_name(reason));
-        count.copied().unwrap_or_default()
+        self.dropped.get(&reason).copied().unwrap_or_default()
     }
 
     /// Adds an ambiguous item, to be listed with its key.
@@ -86,14 +92,15 @@ impl Summary {
     }
 
     /// Adds the error of an item that failed.
-    pub(super) fn add_failure(&mut self, error: Option<&Value>) {
-        let text = |name: &str| error.and_then(|it| it.get(name)?.as_str());
-        if let Some(code) = text("code") {
+    pub(super) fn add_failure(&mut self, failed: &ItemResult) {
+        if let Some(code) = failed.error_text("code") {
             let first = self.failed_code.get_or_insert(code.to_owned());
             self.has_other_codes |= first != code;
         }
-        if text("next_action") == Some(NextAction::FixInput.as_str()) && self.rejection.is_none() {
-            self.rejection = text("message").map(str::to_owned);
+        let is_correctable =
+            failed.error_text("next_action") == Some(NextAction::FixInput.as_str());
+        if is_correctable && self.rejection.is_none() {
+            self.rejection = failed.error_text("message").map(str::to_owned);
         }
     }
 
@@ -128,14 +135,10 @@ impl Summary {
                 parts.push(format!("{count} {words}{code}"));
             }
         };
-        for status in [
-            Status::Failed,
-            Status::Canceled,
-            Status::Ambiguous,
-            Status::TimedOut,
-            Status::NotSubmitted,
-        ] {
-            add(self.count(status), status.words(), Cause::Status(status));
+        use Status::{Ambiguous, Canceled, Failed, NotSubmitted, TimedOut};
+        for status in [Failed, Canceled, Ambiguous, TimedOut, NotSubmitted] {
+            let words = status_words(status.as_str());
+            add(self.count(status), words, Cause::Status(status));
         }
         let words = "without all files".to_owned();
         add(self.missing_files, words, Cause::MissingFiles);
@@ -321,14 +324,4 @@ fn with_stop(failure: Failure, stopped: Option<Failure>) -> Failure {
 enum Cause {
     Status(Status),
     MissingFiles,
-}
-
-const fn reason_name(reason: DropReason) -> &'static str {
-    match reason {
-        DropReason::OverBudget => "over_budget",
-        DropReason::Overcharged => "overcharged",
-        DropReason::Unpriced => "unpriced",
-        DropReason::Stopped => "stopped",
-        DropReason::TimedOut => "timed_out",
-    }
 }

@@ -23,7 +23,8 @@ pub(crate) enum Batch {
     ///
     /// fox,image-i,a red fox
     ///
-    /// A generate command with --dry-run shows the fields of its request.
+    /// A generate command with --dry-run shows the fields of its request. Downloaded files are named after
+    /// the items: fox.png, and fox-2.png for a second one.
     ///
     /// What was sent is recorded in a journal next to the file, except with --sandbox. If the
     /// command is interrupted, the same command continues: nothing is submitted twice, and finished

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::error::Failure;
 use crate::output::object::Shown;
 use crate::output::{ObjectKind, Table};
+use crate::resource::several;
 use crate::session::Session;
 
 /// The number of requests that are sent at the same time.
@@ -20,27 +21,24 @@ pub(super) async fn print_each<T: Serialize>(
     kind: ObjectKind,
     ids: Vec<String>,
     act: impl AsyncFn(&str) -> Result<T, Failure>,
-    tables: (impl FnOnce(&T) -> Table, impl FnOnce(&[T]) -> Table),
+    table: impl FnOnce(&T) -> Table,
 ) -> Result<(), Failure> {
     if let [id] = ids.as_slice() {
-        return session.printer.print_object(kind, &act(id).await?, tables.0);
+        return session.printer.print_object(kind, &act(id).await?, table);
     }
     let results: Vec<_> =
         stream::iter(&ids).map(|id| act(id)).buffered(MAX_CONCURRENT).collect().await;
-    let (mut done, mut shown, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut shown, mut failures) = (Vec::new(), Vec::new());
     for (id, result) in ids.iter().zip(results) {
         match result {
-            Ok(item) => {
-                shown.push(Shown::new(kind, &item));
-                done.push(item);
-            }
+            Ok(item) => shown.push(Shown::new(kind, &item)),
             Err(failure) => {
                 shown.push(Shown::failed(id, &failure));
                 failures.push(failure);
             }
         }
     }
-    session.printer.print_list(&shown, |_| tables.1(&done))?;
+    session.printer.print_list(&shown, several)?;
     let (count, total) = (failures.len(), ids.len());
     Failure::first_of(format!("{count} of {total} {}s failed", kind.as_str()), failures)
         .map_or(Ok(()), Err)

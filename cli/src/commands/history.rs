@@ -13,8 +13,8 @@ use crate::output::layout::{number, required, status, time, whole};
 use crate::output::object::Shown;
 use crate::output::values::{optional_money, seconds_ago};
 use crate::output::{ObjectKind, Table};
-use crate::resource::run::{RunKind, by_kind, kind_of_operation};
-use crate::resource::{Outcome, ResourceId};
+use crate::resource::run::{by_kind, kind_of_operation};
+use crate::resource::{Outcome, ResourceId, ResourceKind};
 use crate::session::{Access, EMPTY_SANDBOX, Session};
 use crate::text::sanitize;
 use crate::{clock, listing};
@@ -34,26 +34,35 @@ pub(crate) struct History {
 pub(crate) async fn run(session: &Session, args: &History) -> Result<(), Failure> {
     let mut entries = session.submitted().await?;
     entries.retain(|entry| !args.unfinished || entry.outcome.is_none());
-    let (entries, rest) =
-        listing::select(entries, &args.page, args.page.max_items(), |entry| &entry.intent.id)?;
-    let entries = match args.refresh {
-        true => read_statuses(session, entries).await,
-        false => entries.into_iter().map(ListedEntry::from).collect(),
-    };
-    let printer = &session.printer;
-    if !(entries.is_empty() && printer.is_table()) {
-        let statuses = args.refresh;
-        let shown: Vec<_> = entries.iter().map(ListedEntry::shown).collect();
-        printer.print_list(&shown, |_| table(&entries, statuses))?;
-    }
-    rest.report(printer, entries.len(), "requests");
-    if entries.is_empty() {
-        printer.note(match session.is_sandbox() {
+    if print(session, entries, &args.page, args.refresh, "requests").await? == 0 {
+        session.printer.note(match session.is_sandbox() {
             true => EMPTY_SANDBOX,
             false => "batches have a journal of their own: svc batch status MANIFEST",
         });
     }
     Ok(())
+}
+
+/// Prints entries of the journal, and returns how many.
+pub(in crate::commands) async fn print(
+    session: &Session,
+    entries: Vec<Entry>,
+    page: &PageArgs,
+    refresh: bool,
+    nouns: &str,
+) -> Result<usize, Failure> {
+    let (entries, rest) = listing::select(entries, page, page.max_items(), |entry| &entry.id)?;
+    let entries = match refresh {
+        true => read_statuses(session, entries).await,
+        false => entries.into_iter().map(ListedEntry::from).collect(),
+    };
+    let printer = &session.printer;
+    if !(entries.is_empty() && printer.is_table()) {
+        let shown: Vec<_> = entries.iter().map(ListedEntry::shown).collect();
+        printer.print_list(&shown, |_| table(&entries, refresh))?;
+    }
+    rest.report(printer, entries.len(), nouns);
+    Ok(entries.len())
 }
 
 fn table(entries: &[ListedEntry], has_statuses: bool) -> Table {
@@ -72,19 +81,18 @@ fn table(entries: &[ListedEntry], has_statuses: bool) -> Table {
     };
     for listed in entries {
         let entry = &listed.entry;
-        let intent = &entry.intent;
         let id = entry.resource.as_ref().map_or("-", ResourceId::id);
         let outcome = entry.outcome.map_or("unknown", Outcome::as_str);
-        let age = clock::now().as_second() - intent.created_at.as_second();
+        let age = clock::now().as_second() - entry.created_at.as_second();
         let when = seconds_ago(age);
-        let price = optional_money(intent.price_usd);
-        let key = intent.idempotency_key.as_str();
+        let price = optional_money(entry.price_usd);
+        let key = entry.idempotency_key.as_str();
         match has_statuses {
             true => {
                 let status = listed.status_text();
-                table.row([id, &status, outcome, &when, &price, &intent.summary, key]);
+                table.row([id, &status, outcome, &when, &price, &entry.summary, key]);
             }
-            false => table.row([id, outcome, &when, &price, &intent.summary, key]),
+            false => table.row([id, outcome, &when, &price, &entry.summary, key]),
         }
     }
     table
@@ -119,7 +127,7 @@ impl ListedEntry {
             Some(ResourceId::Queue(_)) => ObjectKind::Queue,
             Some(ResourceId::TopUp(_)) => ObjectKind::TopUp,
             Some(ResourceId::Job(_)) => ObjectKind::Job,
-            None => kind_of(&self.entry.intent.operation),
+            None => kind_of(&self.entry.operation),
         };
         let mut fields = json!(self);
         if let Some(fields) = fields.as_object_mut() {
@@ -168,7 +176,7 @@ struct StatusClients {
 async fn read_statuses(session: &Session, entries: Vec<Entry>) -> Vec<ListedEntry> {
     let is_on = |surface: SurfaceChoice| {
         let mut unfinished = entries.iter().filter(|entry| needs_request(entry));
-        unfinished.any(|entry| entry.intent.surface == surface.as_str())
+        unfinished.any(|entry| entry.surface == surface.as_str())
     };
     let clients = StatusClients {
         open: is_on(SurfaceChoice::Open).then(|| session.access()),
@@ -213,7 +221,7 @@ impl StatusClients {
     }
 
     async fn status(&self, resource: &ResourceId, entry: &Entry) -> Result<String, Failure> {
-        let is_open = entry.intent.surface == SurfaceChoice::Open.as_str();
+        let is_open = entry.surface == SurfaceChoice::Open.as_str();
         let status = match resource {
             ResourceId::Job(id) if is_open => {
                 let client = &access(&self.open, entry)?.client;
@@ -225,7 +233,7 @@ impl StatusClients {
             }
             ResourceId::Run(id) => {
                 let client = &access(&self.developer, entry)?.client;
-                let kind = kind_of_operation(&entry.intent.operation)
+                let kind = kind_of_operation(&entry.operation)
                     .ok_or_else(|| Failure::other("the kind of the run is unknown"))?;
                 let status = by_kind!(kind, K => K::handle(client, id).status().await)?;
                 status.status.map(|it| it.to_string())
@@ -258,7 +266,7 @@ fn access<'a, S: ClientSurface>(
     access: &'a Option<Result<Access<S>, Failure>>,
     entry: &Entry,
 ) -> Result<&'a Access<S>, Failure> {
-    let url = &entry.intent.base_url;
+    let url = &entry.base_url;
     match access {
         Some(Ok(access)) if access.base_url == *url => Ok(access),
         Some(Err(failure)) => Err(Failure::new(failure.exit(), failure.headline())),
@@ -281,7 +289,7 @@ pub(in crate::commands) async fn newest_entry(
     let is_configured = |entry: &Entry| {
         let surfaces = SurfaceChoice::ALL;
         let mut urls = surfaces.into_iter().filter_map(|surface| settings.url_of(surface));
-        urls.any(|url| url.value == entry.intent.base_url)
+        urls.any(|url| url.value == entry.base_url)
     };
     if settings.url_of(SurfaceChoice::Developer).is_none() {
         settings.require_url(SurfaceChoice::Open)?;
@@ -294,11 +302,11 @@ pub(in crate::commands) async fn newest_entry(
         let why = format!("this machine has not submitted a {noun} to the configured service");
         Failure::new(Exit::NotFound, why).hint(format!("pass the id of a {noun}"))
     })?;
-    let age = clock::now().as_second() - entry.intent.created_at.as_second();
+    let age = clock::now().as_second() - entry.created_at.as_second();
     session.printer.note(&format!(
         "Using {} ({}, submitted {})",
         sanitize(id.id()),
-        sanitize(&entry.intent.summary),
+        sanitize(&entry.summary),
         seconds_ago(age)
     ));
     Ok((id, entry))

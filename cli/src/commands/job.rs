@@ -4,9 +4,8 @@ use std::cell::Cell;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use serde_json::json;
 use svc_sdk::contract::{self, JobStatus, Operation};
-use svc_sdk::types::{Job as SdkJob, JobResult, JobStatusPayload, JobType};
+use svc_sdk::types::{JobResult, JobStatusPayload, JobType};
 use svc_sdk::{ClientSurface, Developer, Open};
 
 use crate::args::{
@@ -17,14 +16,13 @@ use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
 use crate::listing::Listing;
-use crate::output::layout::{required, status};
 use crate::output::values::redelivery as redelivery_table;
 use crate::output::{ObjectKind, Table};
 use crate::pricing::EstimateSource;
 use crate::resource::job::{self, FinishedJob};
-use crate::resource::{Outcome, ResourceId, with_download_flags};
+use crate::resource::{Outcome, ReceiptMode, ResourceId, with_download_flags};
 use crate::session::{Access, Session, surface_choice};
-use crate::wait::{self, WaitGroup, WaitOptions};
+use crate::wait::{self, WaitOptions};
 use crate::watch::{WatchOptions, watch};
 
 #[derive(Debug, Subcommand)]
@@ -99,39 +97,38 @@ pub(crate) struct JobIdsArgs {
     surface: SurfaceArg,
 }
 
+/// The jobs that a command waits for.
 #[derive(Args, Debug)]
-pub(crate) struct WaitForJobs {
+pub(crate) struct JobsToWait {
     /// Job ids, such as job_123 (required unless --last)
     #[arg(value_name = "JOB_ID")]
     ids: Vec<String>,
-    /// Wait for the newest job that this machine submitted
+    /// Take the newest job that this machine submitted
     #[arg(long, conflicts_with = "ids", help_heading = headings::REQUEST)]
     last: bool,
     #[command(flatten)]
     wait: WaitArgs,
-    #[command(flatten)]
-    download: DownloadArgs,
     #[command(flatten)]
     surface: SurfaceArg,
 }
 
 #[derive(Args, Debug)]
+pub(crate) struct WaitForJobs {
+    #[command(flatten)]
+    jobs: JobsToWait,
+    #[command(flatten)]
+    download: DownloadArgs,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct DownloadJobs {
-    /// Job ids, such as job_123 (required unless --last)
-    #[arg(value_name = "JOB_ID")]
-    ids: Vec<String>,
-    /// Download the result of the newest job that this machine submitted
-    #[arg(long, conflicts_with = "ids", help_heading = headings::REQUEST)]
-    last: bool,
+    #[command(flatten)]
+    jobs: JobsToWait,
     /// Directory to download to; created if missing
     #[arg(long, value_name = "DIR", default_value = ".", help_heading = headings::FILES)]
     dir: PathBuf,
     #[command(flatten)]
     files: FileArgs,
-    #[command(flatten)]
-    wait: WaitArgs,
-    #[command(flatten)]
-    surface: SurfaceArg,
 }
 
 #[derive(Args, Debug)]
@@ -159,44 +156,36 @@ impl Job {
             Self::Events(ListEvents { job: args, .. }) | Self::Redeliver(args) => {
                 args.surface.surface.or(Some(SurfaceChoice::Developer))
             }
-            Self::Wait(args) => args.surface.surface,
-            Self::Download(args) => args.surface.surface,
+            Self::Wait(WaitForJobs { jobs, .. }) | Self::Download(DownloadJobs { jobs, .. }) => {
+                jobs.surface.surface
+            }
             Self::Watch(args) => args.surface.surface,
         }
     }
 }
 
-/// Sets the id and the surface of the newest job in the journal.
-async fn resolve_last(
-    session: &Session,
-    ids: &mut Vec<String>,
-    surface: &mut SurfaceArg,
-) -> Result<(), Failure> {
+/// Sets the id and the surface of the newest job in the journal, if that is meant.
+async fn resolve_last(session: &Session, jobs: &mut JobsToWait) -> Result<(), Failure> {
+    match (jobs.last, jobs.ids.is_empty()) {
+        (true, _) => {}
+        (false, true) => return Err(wait::no_ids("job")),
+        (false, false) => return Ok(()),
+    }
     let (id, entry) = newest_entry(session, "job", |id, entry| {
-        let is_on = |surface: SurfaceChoice| entry.intent.surface == surface.as_str();
-        matches!(id, ResourceId::Job(_)) && surface.surface.is_none_or(is_on)
+        let is_on = |surface: SurfaceChoice| entry.surface == surface.as_str();
+        matches!(id, ResourceId::Job(_)) && jobs.surface.surface.is_none_or(is_on)
     })
     .await?;
-    ids.push(id.id().to_owned());
-    let surfaces = SurfaceChoice::ALL;
-    surface.surface = surfaces.into_iter().find(|surface| entry.intent.surface == surface.as_str());
+    jobs.ids.push(id.id().to_owned());
+    let mut surfaces = SurfaceChoice::ALL.into_iter();
+    jobs.surface.surface = surfaces.find(|surface| entry.surface == surface.as_str());
     Ok(())
 }
 
 pub(crate) async fn run(session: &Session, mut job: Job) -> Result<(), Failure> {
-    match &mut job {
-        Job::Wait(args) if args.last => {
-            resolve_last(session, &mut args.ids, &mut args.surface).await?;
-        }
-        Job::Download(args) if args.last => {
-            resolve_last(session, &mut args.ids, &mut args.surface).await?;
-        }
-        Job::Wait(WaitForJobs { ids, .. }) | Job::Download(DownloadJobs { ids, .. })
-            if ids.is_empty() =>
-        {
-            return Err(wait::no_ids("job"));
-        }
-        _ => {}
+    if let Job::Wait(WaitForJobs { jobs, .. }) | Job::Download(DownloadJobs { jobs, .. }) = &mut job
+    {
+        resolve_last(session, jobs).await?;
     }
     match session.surface(job.surface())? {
         SurfaceChoice::Open => run_on(session, &session.access::<Open>()?, job).await,
@@ -217,12 +206,11 @@ async fn run_on<S: EstimateSource>(
                 close_intent(session, access, id, &job.status).await;
                 Ok(job)
             };
-            print_jobs(session, args.ids, get).await
+            print_each(session, ObjectKind::Job, args.ids, get, job::envelope).await
         }
         Job::Status(args) => {
             let status = async |id: &str| Ok(access.client.jobs().handle(id).status().await?);
-            let tables = (status_table, status_list);
-            print_each(session, ObjectKind::Job, args.ids, status, tables).await
+            print_each(session, ObjectKind::Job, args.ids, status, status_table).await
         }
         Job::Result(args) => {
             let exit = Cell::new(None);
@@ -239,8 +227,8 @@ async fn run_on<S: EstimateSource>(
                 }
                 Ok(FinishedJob::new(result))
             };
-            let tables = (job::finished_table, job::finished_list);
-            print_each(session, ObjectKind::Job, args.ids, result, tables).await?;
+            let table = job::finished_table;
+            print_each(session, ObjectKind::Job, args.ids, result, table).await?;
             exit.get().map_or(Ok(()), |exit| Err(Failure::already_reported(exit)))
         }
         Job::Cancel(args) => {
@@ -251,7 +239,7 @@ async fn run_on<S: EstimateSource>(
                 close_intent(session, access, id, &job.status).await;
                 Ok(job)
             };
-            print_jobs(session, args.ids, cancel).await
+            print_each(session, ObjectKind::Job, args.ids, cancel, job::envelope).await
         }
         Job::Events(_) if S::SURFACE == contract::Surface::Open => {
             let why = "the open surface does not provide job timelines";
@@ -265,11 +253,11 @@ async fn run_on<S: EstimateSource>(
         Job::Redeliver(args) => redeliver(session, &args.id).await,
         Job::Wait(args) => {
             let plan = DownloadPlan::from_args(session, &args.download)?;
-            wait_for_all(session, access, args.ids, &args.wait, plan.as_ref()).await
+            wait_for_all(session, access, args.jobs, plan.as_ref()).await
         }
         Job::Download(args) => {
             let plan = DownloadPlan::to_folder(session, &args.dir, &args.files)?;
-            wait_for_all(session, access, args.ids, &args.wait, Some(&plan)).await
+            wait_for_all(session, access, args.jobs, Some(&plan)).await
         }
         Job::Watch(args) => {
             let ids = wait::without_duplicates(args.ids);
@@ -284,14 +272,6 @@ async fn run_on<S: EstimateSource>(
     }
 }
 
-async fn print_jobs(
-    session: &Session,
-    ids: Vec<String>,
-    act: impl AsyncFn(&str) -> Result<SdkJob, Failure>,
-) -> Result<(), Failure> {
-    print_each(session, ObjectKind::Job, ids, act, (job::envelope, job::list)).await
-}
-
 fn status_table(status: &JobStatusPayload) -> Table {
     let mut table = Table::key_value();
     table.field("id", status.job_id.as_ref());
@@ -300,15 +280,6 @@ fn status_table(status: &JobStatusPayload) -> Table {
     table.field("result ready", status.result_ready);
     let next = status.poll_after.filter(|_| status.terminal != Some(true));
     table.field("next poll", next.map(|hint| format!("in {} s", hint.as_secs_f64())));
-    table
-}
-
-fn status_list(statuses: &[JobStatusPayload]) -> Table {
-    let mut table = Table::new([required("id"), status("status")]);
-    for payload in statuses {
-        let id = payload.job_id.as_ref().map_or("", |id| id.as_str());
-        table.row([id, payload.status.as_ref().map_or("", JobStatus::as_str)]);
-    }
     table
 }
 
@@ -372,72 +343,23 @@ fn check_ids(ids: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Jobs of a surface.
-struct Jobs<'a, S> {
-    access: &'a Access<S>,
-    options: WaitOptions<'a>,
-}
-
 async fn wait_for_all<S: EstimateSource>(
     session: &Session,
     access: &Access<S>,
-    ids: Vec<String>,
-    args: &WaitArgs,
+    jobs: JobsToWait,
     download: Option<&DownloadPlan>,
 ) -> Result<(), Failure> {
-    let ids = wait::without_duplicates(ids);
+    let ids = wait::without_duplicates(jobs.ids);
     check_ids(&ids)?;
-    let options = WaitOptions { session, args, download };
-    let jobs = Jobs { access, options };
-    wait::wait_for_all(&jobs, ids, options, &access.base_url).await
-}
-
-impl<S: EstimateSource> WaitGroup for Jobs<'_, S> {
-    type Result = JobResult;
-
-    const KIND: ObjectKind = ObjectKind::Job;
-    const NOUNS: &'static str = "jobs";
-
-    fn resource_id(id: String) -> ResourceId {
-        ResourceId::Job(id)
-    }
-
-    async fn wait(&self, id: &str) -> Result<FinishedJob, Failure> {
-        self.options.wait(self.access.client.jobs().handle(id)).await
-    }
-
-    fn outcome(_: &JobResult) -> Option<Outcome> {
-        Some(Outcome::Completed)
-    }
-
-    fn print_one(&self, _: &str, finished: FinishedJob) -> Result<(), Failure> {
-        let printer = &self.options.session.printer;
-        let printed = printer.print_object(ObjectKind::Job, &finished, job::finished_table);
-        printed.and(finished.failure.map_or(Ok(()), Err))
-    }
-
-    fn ended(id: &str, failure: &Failure) -> Option<FinishedJob> {
-        let status = match failure.exit() {
-            Exit::JobFailed => "failed",
-            Exit::JobCanceled => "canceled",
-            _ => return None,
-        };
-        let json = failure.to_json();
-        let member = |name: &str| json.pointer(&format!("/error/{name}"));
-        let error = json!({"code": member("code"), "message": member("message")});
-        let result = json!({"job_id": id, "status": status, "artifacts": [], "error": error});
-        let result = serde_json::from_value(result).ok()?;
-        Some(FinishedJob::new(result))
-    }
-
-    fn table(finished: &[FinishedJob]) -> Table {
-        job::finished_list(finished)
-    }
-
-    fn wait_command(&self, ids: &[&str]) -> String {
+    let (args, kind, receipt_mode) = (&jobs.wait, ObjectKind::Job, ReceiptMode::default());
+    let options = WaitOptions { session, args, download, kind, receipt_mode };
+    let wait = async |id: &str, is_only: bool| {
+        options.wait(access.client.jobs().handle(id), is_only).await
+    };
+    let resume = |ids: &[&str]| {
         let words = [&["job", "wait"], ids].concat();
-        let words = with_download_flags(&words, "--download", self.options.download);
-        let surface = surface_choice::<S>();
-        self.options.session.resume_command_on(surface, &words)
-    }
+        let words = with_download_flags(&words, "--download", download);
+        session.resume_command_on(surface_choice::<S>(), &words)
+    };
+    options.wait_for_all(ids, &access.base_url, wait, resume).await
 }

@@ -4,18 +4,20 @@ use clap::{Args, Subcommand};
 use svc_sdk::Developer;
 use svc_sdk::handle::QueueResource;
 
-use crate::args::{DownloadArgs, WaitArgs, headings};
-use crate::commands::history::newest_entry;
+use crate::args::{DownloadArgs, PageArgs, WaitArgs, headings};
+use crate::commands::history::{self, newest_entry};
 use crate::download::DownloadPlan;
 use crate::error::Failure;
 use crate::output::ObjectKind;
 use crate::resource::queue::report;
 use crate::resource::{ReceiptMode, ResourceId, ResourceKind};
-use crate::session::Session;
+use crate::session::{EMPTY_SANDBOX, Session};
 use crate::wait::{self, Waiter};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Queue {
+    /// List the bulk queues that this machine submitted, newest first
+    List(ListQueues),
     /// Show the status of a queue and of its items
     Get {
         /// Queue id
@@ -24,9 +26,18 @@ pub(crate) enum Queue {
     },
     /// Wait until all items have ended, and print their results
     ///
-    /// With --download, the files of each item are stored in a subdirectory named by its index. The
+    /// With --download, the files are named after the items: 1.png, and 1-2.png for a second one. The
     /// exit code is 7 if an item failed, or else 8 if one was canceled or skipped.
     Wait(WaitForQueue),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ListQueues {
+    /// Ask the service for the current status of each listed queue
+    #[arg(long)]
+    refresh: bool,
+    #[command(flatten)]
+    page: PageArgs,
 }
 
 #[derive(Args, Debug)]
@@ -47,14 +58,18 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
     if let Queue::Wait(WaitForQueue { id: None, last: false, .. }) = &queue {
         return Err(wait::no_ids("queue"));
     }
+    if let Queue::List(args) = &queue {
+        return list(session, args).await;
+    }
     let access = session.access::<Developer>()?;
     match queue {
+        Queue::List(_) => Ok(()),
         Queue::Get { id } => {
             let call = access.client.queues().handle(id).get();
             session.printer.print_object(ObjectKind::Queue, &call.await?, report::queue)
         }
         Queue::Wait(args) => {
-            let plan = DownloadPlan::from_args(session, &args.download)?;
+            let plan = DownloadPlan::for_items(session, &args.download)?;
             if let Some(plan) = &plan {
                 plan.check_is_folder("a bulk queue")?;
             }
@@ -83,6 +98,18 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
             printed
         }
     }
+}
+
+/// Prints the queues of the journal.
+async fn list(session: &Session, args: &ListQueues) -> Result<(), Failure> {
+    let mut entries = session.submitted().await?;
+    entries.retain(|entry| matches!(entry.resource, Some(ResourceId::Queue(_))));
+    history::print(session, entries, &args.page, args.refresh, "queues").await?;
+    session.printer.note(match session.is_sandbox() {
+        true => EMPTY_SANDBOX,
+        false => "these are the queues that this machine submitted: the service does not list them",
+    });
+    Ok(())
 }
 
 /// Returns the id of the newest queue in the journal.

@@ -16,16 +16,15 @@ use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
 use crate::listing::Listing;
+use crate::output::ObjectKind;
 use crate::output::values::redelivery as redelivery_table;
-use crate::output::{ObjectKind, Table};
-use crate::resource::run::report::RunSummary;
 use crate::resource::run::{
-    FinishedRun, RunKind, by_kind, kind_of_operation, outcome_of, report, spend, terminal_receipt,
+    FinishedRun, by_kind, kind_of_operation, outcome_of, report, spend, terminal_receipt,
 };
-use crate::resource::{Outcome, ReceiptMode, ResourceId, ResourceKind, with_download_flags};
+use crate::resource::{ReceiptMode, ResourceId, ResourceKind, with_download_flags};
 use crate::session::{Access, Session};
 use crate::text::sanitize;
-use crate::wait::{self, WaitGroup, WaitOptions};
+use crate::wait::{self, WaitOptions};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Run {
@@ -85,52 +84,48 @@ pub(crate) struct ListPhases {
     list: ListArgs,
 }
 
+/// The runs that a command waits for.
 #[derive(Args, Debug)]
-pub(crate) struct WaitForRuns {
+pub(crate) struct RunsToWait {
     /// Run ids, such as run_123 (required unless --last)
     #[arg(value_name = "RUN_ID")]
     ids: Vec<String>,
-    /// Wait for the newest run that this machine submitted
+    /// Take the newest run that this machine submitted
     #[arg(long, conflicts_with = "ids", help_heading = headings::REQUEST)]
     last: bool,
     #[command(flatten)]
     kind: KindArg,
     #[command(flatten)]
-    receipt_mode: ReceiptArgs,
-    #[command(flatten)]
     wait: WaitArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WaitForRuns {
+    #[command(flatten)]
+    runs: RunsToWait,
+    #[command(flatten)]
+    receipt_mode: ReceiptArgs,
     #[command(flatten)]
     download: DownloadArgs,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct DownloadRuns {
-    /// Run ids, such as run_123 (required unless --last)
-    #[arg(value_name = "RUN_ID")]
-    ids: Vec<String>,
-    /// Download the files of the newest run that this machine submitted
-    #[arg(long, conflicts_with = "ids", help_heading = headings::REQUEST)]
-    last: bool,
+    #[command(flatten)]
+    runs: RunsToWait,
     /// Directory to download to; created if missing
     #[arg(long, value_name = "DIR", default_value = ".", help_heading = headings::FILES)]
     dir: PathBuf,
     #[command(flatten)]
     files: FileArgs,
-    #[command(flatten)]
-    kind: KindArg,
-    #[command(flatten)]
-    wait: WaitArgs,
 }
 
 pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
-    match &run {
-        Run::Wait(WaitForRuns { ids, last: false, .. })
-        | Run::Download(DownloadRuns { ids, last: false, .. })
-            if ids.is_empty() =>
-        {
-            return Err(wait::no_ids("run"));
-        }
-        _ => {}
+    if let Run::Wait(WaitForRuns { runs, .. }) | Run::Download(DownloadRuns { runs, .. }) = &run
+        && runs.ids.is_empty()
+        && !runs.last
+    {
+        return Err(wait::no_ids("run"));
     }
     let access = session.access::<Developer>()?;
     match run {
@@ -141,15 +136,15 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
                 close_intent(session, &access, id, &receipt).await;
                 Ok(FinishedRun::new(receipt))
             };
-            print_runs(session, args.ids, get).await
+            print_each(session, ObjectKind::Run, args.ids, get, report::finished).await
         }
         Run::Status(args) => {
             let status = async |id: &str| {
                 let kind = resolve_kind(session, &access, args.kind.kind, id).await?;
                 Ok(by_kind!(kind, K => K::handle(&access.client, id).status().await)?)
             };
-            let tables = (report::status_table, report::status_list);
-            print_each(session, ObjectKind::Run, args.ids, status, tables).await
+            let table = report::status_table;
+            print_each(session, ObjectKind::Run, args.ids, status, table).await
         }
         Run::Result(args) => result(session, &access, &args).await,
         Run::Events(args) => {
@@ -161,41 +156,19 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
         Run::Cancel(args) => {
             let kind = args.kind.kind;
             let cancel = async |id: &str| cancel(session, &access, kind, id).await;
-            print_runs(session, args.ids, cancel).await
+            print_each(session, ObjectKind::Run, args.ids, cancel, report::finished).await
         }
         Run::Wait(args) => {
             let plan = DownloadPlan::from_args(session, &args.download)?;
-            let ids = ids_or_last(session, args.ids, args.last, args.kind).await?;
-            let options = WaitOptions { session, args: &args.wait, download: plan.as_ref() };
             let receipt_mode = args.receipt_mode.into();
-            wait_for_all(&access, ids, args.kind.kind, options, receipt_mode).await
+            wait_for_all(session, &access, args.runs, plan.as_ref(), receipt_mode).await
         }
         Run::Download(args) => {
             let plan = DownloadPlan::to_folder(session, &args.dir, &args.files)?;
-            let ids = ids_or_last(session, args.ids, args.last, args.kind).await?;
-            let options = WaitOptions { session, args: &args.wait, download: Some(&plan) };
-            wait_for_all(&access, ids, args.kind.kind, options, ReceiptMode::Full).await
+            wait_for_all(session, &access, args.runs, Some(&plan), ReceiptMode::Full).await
         }
         Run::Redeliver(args) => redeliver(session, &access, args).await,
     }
-}
-
-/// Returns the given ids, or with `--last` the id of the newest run in the journal.
-async fn ids_or_last(
-    session: &Session,
-    ids: Vec<String>,
-    is_last: bool,
-    kind: KindArg,
-) -> Result<Vec<String>, Failure> {
-    if !is_last {
-        return Ok(ids);
-    }
-    let (id, _) = newest_entry(session, "run", |id, entry| {
-        let is_kind = |kind| kind_of_operation(&entry.intent.operation) == Some(kind);
-        matches!(id, ResourceId::Run(_)) && kind.kind.is_none_or(is_kind)
-    })
-    .await?;
-    Ok(vec![id.id().to_owned()])
 }
 
 async fn result(
@@ -216,15 +189,6 @@ async fn result(
         let finished = FinishedRun::new(receipt);
         K::print_result(&run, session, finished, ReceiptMode::Full)
     })
-}
-
-async fn print_runs(
-    session: &Session,
-    ids: Vec<String>,
-    act: impl AsyncFn(&str) -> Result<FinishedRun, Failure>,
-) -> Result<(), Failure> {
-    let tables = (report::finished, report::finished_list);
-    print_each(session, ObjectKind::Run, ids, act, tables).await
 }
 
 async fn cancel(
@@ -340,9 +304,9 @@ async fn kind_from_history(
     let entries = session.submitted().await.ok()?;
     let entry = entries.into_iter().find(|entry| {
         let is_it = matches!(&entry.resource, Some(ResourceId::Run(known)) if known == id);
-        is_it && entry.intent.base_url == access.base_url
+        is_it && entry.base_url == access.base_url
     })?;
-    kind_of_operation(&entry.intent.operation)
+    kind_of_operation(&entry.operation)
 }
 
 async fn probe(
@@ -353,92 +317,45 @@ async fn probe(
     by_kind!(kind, K => K::handle(&access.client, id).status().await.map(|_| ()))
 }
 
-/// Runs, each of its kind.
-struct Runs<'a> {
-    access: &'a Access<Developer>,
-    options: WaitOptions<'a>,
-    /// The kind that the user gave.
-    given_kind: Option<RunKindChoice>,
-    kinds: HashMap<String, RunKindChoice>,
-    receipt_mode: ReceiptMode,
-}
-
-impl Runs<'_> {
-    fn kind(&self, id: &str) -> RunKindChoice {
-        self.kinds.get(id).copied().unwrap_or(RunKindChoice::Format)
-    }
-}
-
 async fn wait_for_all(
+    session: &Session,
     access: &Access<Developer>,
-    ids: Vec<String>,
-    given_kind: Option<RunKindChoice>,
-    options: WaitOptions<'_>,
+    runs: RunsToWait,
+    download: Option<&DownloadPlan>,
     receipt_mode: ReceiptMode,
 ) -> Result<(), Failure> {
-    let ids = wait::without_duplicates(ids);
+    let given_kind = runs.kind.kind;
+    let mut ids = wait::without_duplicates(runs.ids);
+    if runs.last {
+        let (id, _) = newest_entry(session, "run", |id, entry| {
+            let is_kind = |kind| kind_of_operation(&entry.operation) == Some(kind);
+            matches!(id, ResourceId::Run(_)) && given_kind.is_none_or(is_kind)
+        })
+        .await?;
+        ids.push(id.id().to_owned());
+    }
     let mut kinds = HashMap::new();
     for id in &ids {
-        match resolve_kind(options.session, access, given_kind, id).await {
+        match resolve_kind(session, access, given_kind, id).await {
             Ok(kind) => kinds.insert(id.clone(), kind),
             // The others are waited for. Reading this one fails again, and is reported.
             Err(failure) if ids.len() > 1 && failure.exit() == Exit::NotFound => None,
             Err(failure) => return Err(failure),
         };
     }
-    let runs = Runs { access, options, given_kind, kinds, receipt_mode };
-    wait::wait_for_all(&runs, ids, options, &access.base_url).await
-}
-
-impl WaitGroup for Runs<'_> {
-    type Result = RunReceipt;
-
-    const KIND: ObjectKind = ObjectKind::Run;
-    const NOUNS: &'static str = "runs";
-
-    fn resource_id(id: String) -> ResourceId {
-        ResourceId::Run(id)
-    }
-
-    async fn wait(&self, id: &str) -> Result<FinishedRun, Failure> {
-        let client = &self.access.client;
-        by_kind!(self.kind(id), K => Box::pin(self.options.wait(K::handle(client, id))).await)
-    }
-
-    fn outcome(receipt: &RunReceipt) -> Option<Outcome> {
-        outcome_of(&receipt.status)
-    }
-
-    fn print_one(&self, id: &str, finished: FinishedRun) -> Result<(), Failure> {
-        by_kind!(self.kind(id), K => {
-            let run = K::handle(&self.access.client, id);
-            K::print_result(&run, self.options.session, finished, self.receipt_mode)
-        })
-    }
-
-    fn report(&self, id: &str, finished: &FinishedRun) -> Option<Failure> {
-        let session = self.options.session;
-        let is_downloaded = finished.files.is_some();
-        let kind = self.kind(id).as_str();
-        match report::summarize(session, id, &finished.result, kind, is_downloaded) {
-            RunSummary::Completed(sentence) => session.printer.note(&sentence),
-            RunSummary::Degraded(sentence, _) => session.printer.warn(&sentence),
-            RunSummary::Failed(failure) => return Some(failure),
-        }
-        None
-    }
-
-    fn table(finished: &[FinishedRun]) -> Table {
-        report::finished_list(finished)
-    }
-
-    fn wait_command(&self, ids: &[&str]) -> String {
+    let (args, kind) = (&runs.wait, ObjectKind::Run);
+    let options = WaitOptions { session, args, download, kind, receipt_mode };
+    let wait = async |id: &str, is_only: bool| {
+        let kind = kinds.get(id).copied().unwrap_or(RunKindChoice::Format);
+        by_kind!(kind, K => options.wait(K::handle(&access.client, id), is_only).await)
+    };
+    let resume = |ids: &[&str]| {
         let mut words = [&["run", "wait"], ids].concat();
-        if let Some(kind) = self.given_kind {
+        if let Some(kind) = given_kind {
             words.extend(["--kind", kind.as_str()]);
         }
-        let words = with_download_flags(&words, "--download", self.options.download);
-        let session = self.options.session;
+        let words = with_download_flags(&words, "--download", download);
         session.resume_command(SurfaceChoice::Developer, &words)
-    }
+    };
+    options.wait_for_all(ids, &access.base_url, wait, resume).await
 }

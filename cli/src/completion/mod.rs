@@ -178,7 +178,7 @@ fn history(global: &Global, field: &str) -> Vec<CompletionCandidate> {
         let outcome = entry.outcome.map_or("unknown", Outcome::as_str);
         Some(Value {
             value: ResourceId::id(resource).to_owned(),
-            help: format!("{outcome}: {}", entry.intent.summary),
+            help: format!("{outcome}: {}", entry.summary),
             kind: String::new(),
         })
     });

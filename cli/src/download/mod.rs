@@ -13,7 +13,7 @@ use svc_sdk::Error;
 use svc_sdk::download::{ArtifactName, Download, DownloadedFile, FileStatus, IfExists};
 use tempfile::TempDir;
 
-use crate::args::{DownloadArgs, FileArgs, Timeout};
+use crate::args::{DownloadArgs, FileArgs, FileName, Timeout};
 use crate::error::Failure;
 use crate::session::Session;
 use crate::text::sanitize;
@@ -31,6 +31,8 @@ pub(crate) struct DownloadPlan {
     temporary: Option<TempDir>,
     /// The prompt of the request, or those of its items.
     prompts: Vec<Option<String>>,
+    /// Whether files are named after the items of a batch or a bulk queue.
+    by_item: bool,
 }
 
 /// The extensions with which `--download` names a file.
@@ -112,7 +114,30 @@ impl DownloadPlan {
             file: None,
             temporary: Some(temporary),
             prompts: Vec::new(),
+            by_item: false,
         }))
+    }
+
+    /// Returns the plan for a command with items, whose files are named after them.
+    pub(crate) fn for_items(
+        session: &Session,
+        args: &DownloadArgs,
+    ) -> Result<Option<Self>, Failure> {
+        let name = args.files.name.clone();
+        let files = FileArgs { name: None, ..args.files.clone() };
+        let without_name = DownloadArgs { files, ..args.clone() };
+        // A name requires a download all the same.
+        let args = if args.download.is_some() { &without_name } else { args };
+        Ok(Self::from_args(session, args)?.map(|mut plan| {
+            plan.args.name = name;
+            plan.by_item = true;
+            plan
+        }))
+    }
+
+    /// Names the files after themselves, as earlier versions did, unless a template names them.
+    pub(crate) fn name_by_id(&mut self) {
+        self.by_item = false;
     }
 
     pub(crate) fn to_folder(
@@ -121,6 +146,10 @@ impl DownloadPlan {
         args: &FileArgs,
     ) -> Result<Self, Failure> {
         let folder = expand_home(folder);
+        if args.name.as_ref().is_some_and(FileName::has_item) {
+            let why = "`{item}` in --name is the name of an item of a batch or a bulk queue";
+            return Err(Failure::usage(why));
+        }
         let (folder, file) = match OneFile::in_path(&folder) {
             Some(_) if args.name.is_some() => {
                 let why = format!("{} and --name both name the file", folder.display());
@@ -132,7 +161,7 @@ impl DownloadPlan {
         check_writable(&folder)?;
         let mut args = args.clone();
         args.preview = args.preview && open::can_show_images(session)?;
-        Ok(Self { folder, args, file, temporary: None, prompts: Vec::new() })
+        Ok(Self { folder, args, file, temporary: None, prompts: Vec::new(), by_item: false })
     }
 
     /// Checks that a command that makes several results does not name a single file for them.
@@ -165,8 +194,9 @@ impl DownloadPlan {
             return Ok(());
         };
         let text = template.to_string();
-        let is_unique =
-            ["{id}", "{job}", "{slug}"].iter().any(|placeholder| text.contains(placeholder));
+        let is_unique = ["{id}", "{job}", "{slug}", "{item}"]
+            .iter()
+            .any(|placeholder| text.contains(placeholder));
         if count < 2 || is_unique {
             return Ok(());
         }
@@ -212,16 +242,18 @@ impl DownloadPlan {
             [prompt] => prompt.as_deref(),
             prompts => prompts.get(item).and_then(Option::as_deref),
         };
-        self.configure_with_prompt(prompt, download)
+        // People count from 1.
+        self.configure_item(&(item + 1).to_string(), prompt, download)
     }
 
-    /// Applies the options to a download of what was made from a prompt.
-    pub(crate) fn configure_with_prompt(
+    /// Applies the options to a download of what was made from a prompt, for an item with that name.
+    pub(crate) fn configure_item(
         &self,
+        item: &str,
         prompt: Option<&str>,
         download: Download,
     ) -> Download {
-        let template = self.args.name.clone();
+        let template = self.args.name.as_ref().and_then(|name| name.template(item));
         let template = template.map(|template| match prompt {
             Some(prompt) => template.prompt(prompt),
             None => template,
@@ -229,6 +261,13 @@ impl DownloadPlan {
         let download = match (template, self.file.clone()) {
             (Some(template), _) => download.name_template(template),
             (None, Some(file)) => download.name_with(move |artifact| file.of(artifact)),
+            (None, None) if self.by_item => {
+                let item = item.to_owned();
+                download.name_with(move |artifact| match artifact.number {
+                    1 => format!("{item}.{}", artifact.extension),
+                    number => format!("{item}-{number}.{}", artifact.extension),
+                })
+            }
             (None, None) => download,
         };
         let download = match self.args.overwrite {
@@ -388,6 +427,7 @@ mod tests {
                 file: None,
                 temporary: None,
                 prompts: Vec::new(),
+                by_item: false,
             };
             let plan = plan.with_prompts_of(body.as_object().unwrap());
             let prompts: Vec<_> = plan.prompts.iter().map(Option::as_deref).collect();

@@ -18,7 +18,7 @@ use svc_sdk::types::Usd;
 use crate::args::RunKindChoice;
 use crate::error::Failure;
 use crate::input::{private_append, sync_dir, try_lock};
-use crate::journal::entry::{ENDED_AT, Entry, Intent, OUTCOME, journal_failure, notes};
+use crate::journal::entry::{ENDED_AT, Entry, OUTCOME, journal_failure, notes};
 use crate::resource::run::kind_of_operation;
 use crate::resource::{Outcome, ResourceId};
 
@@ -60,7 +60,7 @@ pub(super) async fn convert(state_dir: &Path, folder: &Path) -> Result<(), Failu
     for path in entry_files(open).map_err(io_failure)? {
         files.extend(EarlierFile::lock(path).map_err(io_failure)?);
     }
-    files.sort_by_key(|file| file.entry.intent.created_at);
+    files.sort_by_key(|file| file.entry.created_at);
     let ended = entry_files(history).map_err(io_failure)?;
     if !(files.is_empty() && ended.is_empty()) {
         // A journal of its own: what is converted has no running owner afterwards.
@@ -141,7 +141,7 @@ impl EarlierFile {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum JournalLine {
-    Intent(Box<Intent>),
+    Intent(Box<Entry>),
     Receipt {
         #[serde(flatten)]
         resource: ResourceId,
@@ -162,13 +162,7 @@ impl Entry {
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines().filter_map(|line| serde_json::from_str(line).ok());
         let mut entry = lines.find_map(|line| match line {
-            JournalLine::Intent(intent) => Some(Self {
-                intent: *intent,
-                resource: None,
-                request_id: None,
-                outcome: None,
-                ended_at: None,
-            }),
+            JournalLine::Intent(entry) => Some(*entry),
             _ => None,
         })?;
         for line in lines {
@@ -177,7 +171,7 @@ impl Entry {
                 JournalLine::Receipt { resource, request_id, price_usd } => {
                     entry.resource = Some(resource);
                     entry.request_id = request_id;
-                    entry.intent.price_usd = price_usd.or(entry.intent.price_usd);
+                    entry.price_usd = price_usd.or(entry.price_usd);
                 }
                 JournalLine::Outcome { outcome, at } => {
                     entry.outcome = Some(outcome);
@@ -190,20 +184,19 @@ impl Entry {
 
     /// Returns it as the SDK's journal takes it, or `None` if its operation is unknown.
     fn submission(&self) -> Option<ImportedSubmission> {
-        let intent = &self.intent;
-        let (price, max_price) = (intent.price_usd, intent.max_price_usd);
-        let mut notes = notes(&intent.surface, &intent.base_url, &intent.summary, price, max_price);
+        let (price, max_price) = (self.price_usd, self.max_price_usd);
+        let mut notes = notes(&self.surface, &self.base_url, &self.summary, price, max_price);
         if let Some(outcome) = self.outcome {
             notes.insert(OUTCOME.to_owned(), json!(outcome));
             notes.insert(ENDED_AT.to_owned(), json!(self.ended_at));
         }
-        let operation = Operation::from_name(&intent.operation)?;
+        let operation = Operation::from_name(&self.operation)?;
         let resource = self.resource.as_ref().map(|resource| {
             let kind = match resource {
                 ResourceId::Job(_) => ResourceKind::Job,
                 ResourceId::Queue(_) => ResourceKind::Queue,
                 ResourceId::TopUp(_) => ResourceKind::TopUp,
-                ResourceId::Run(_) => match kind_of_operation(&intent.operation) {
+                ResourceId::Run(_) => match kind_of_operation(&self.operation) {
                     Some(RunKindChoice::Action) => ResourceKind::ActionRun,
                     Some(RunKindChoice::Agent) => ResourceKind::AgentRun,
                     Some(RunKindChoice::Format) | None => ResourceKind::FormatRun,
@@ -212,16 +205,16 @@ impl Entry {
             (kind, resource.id().to_owned())
         });
         Some(ImportedSubmission {
-            id: IntentId::new(intent.id.as_str()),
-            submission_id: intent.request_hash.to_string(),
-            account: intent.key_fingerprint.clone(),
+            id: IntentId::new(self.id.as_str()),
+            submission_id: self.request_hash.to_string(),
+            account: self.key_fingerprint.clone(),
             operation,
-            base_url: intent.base_url.clone(),
-            idempotency_key: intent.idempotency_key.clone(),
-            begun_at: intent.created_at.into(),
+            base_url: self.base_url.clone(),
+            idempotency_key: self.idempotency_key.clone(),
+            begun_at: self.created_at.into(),
             resource,
             request_id: self.request_id.clone(),
-            price_usd: intent.price_usd,
+            price_usd: self.price_usd,
             notes,
             // Whether a tool of the MCP endpoint accepts a key is known when it is called again.
             is_key_documented: operation.retry() == RetryClass::Key || operation == Operation::Mcp,
@@ -317,7 +310,7 @@ mod tests {
         drop(converted);
         let all = entries(state.path()).await.unwrap();
         assert_eq!(all, earlier);
-        let keys: Vec<_> = all.iter().map(|it| it.intent.idempotency_key.as_str()).collect();
+        let keys: Vec<_> = all.iter().map(|it| it.idempotency_key.as_str()).collect();
         assert_eq!(keys, ["k2", "k1", "k5", "k4", "k3"]);
         let expected = [SUBMITTED, OPEN, HISTORY[2], HISTORY[1], HISTORY[0]];
         assert_eq!(all, expected.map(|text| Entry::parse(text).unwrap()));
@@ -337,7 +330,7 @@ mod tests {
         assert!(orphan("c").await.is_none());
         // Only one process does.
         let second = Submissions::create(state.path()).await.unwrap();
-        let hash = &all[1].intent.request_hash;
+        let hash = &all[1].request_hash;
         assert!(second.orphan(hash, "f", true).await.unwrap().is_none());
     }
 

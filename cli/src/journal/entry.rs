@@ -18,13 +18,15 @@ pub(super) const BASE_URL: &str = "base_url";
 pub(super) const SUMMARY: &str = "summary";
 pub(super) const PRICE: &str = "price_usd";
 pub(super) const MAX_PRICE: &str = "max_price_usd";
+/// What a bulk queue was made from.
+pub(crate) const SOURCE: &str = "source";
 /// The record of an ended request by an earlier version.
 pub(super) const OUTCOME: &str = "outcome";
 pub(super) const ENDED_AT: &str = "ended_at";
 
-/// A request that is about to be sent. It is written to disk first.
+/// A request with what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Intent {
+pub(crate) struct Entry {
     /// The local id of the intent.
     pub(crate) id: String,
     /// The hash that identifies equal requests.
@@ -47,27 +49,23 @@ pub(crate) struct Intent {
     /// The maximum price that the caller accepts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_price_usd: Option<Usd>,
-    /// The time at which it was written.
+    /// The time at which it was begun.
     pub(crate) created_at: Timestamp,
-}
-
-/// A request with what became of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Entry {
-    /// The request.
-    #[serde(flatten)]
-    pub(crate) intent: Intent,
     /// The submitted resource, once it is known.
     #[serde(flatten)]
     pub(crate) resource: Option<ResourceId>,
     /// The id of the request that submitted it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) request_id: Option<String>,
     /// The outcome, or `None` while it is unknown.
+    #[serde(default)]
     pub(crate) outcome: Option<Outcome>,
     /// The time at which the outcome was reported.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ended_at: Option<Timestamp>,
+    /// What a bulk queue was made from.
+    #[serde(skip)]
+    pub(crate) source: Option<Value>,
 }
 
 /// Returns what is noted of a request before it is sent.

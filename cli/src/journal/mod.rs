@@ -9,6 +9,6 @@ mod entry;
 mod request_hash;
 mod submissions;
 
-pub(crate) use entry::{Entry, notes};
+pub(crate) use entry::{Entry, SOURCE, notes};
 pub(crate) use request_hash::{RequestHash, key_fingerprint};
 pub(crate) use submissions::{Orphan, Submissions, close_matching, entries};

@@ -19,7 +19,7 @@ use crate::clock;
 use crate::error::Failure;
 use crate::journal::earlier;
 use crate::journal::entry::{
-    BASE_URL, ENDED_AT, Entry, Intent, MAX_PRICE, OUTCOME, PRICE, SUMMARY, SURFACE, journal_failure,
+    BASE_URL, ENDED_AT, Entry, MAX_PRICE, OUTCOME, PRICE, SOURCE, SUMMARY, SURFACE, journal_failure,
 };
 use crate::journal::request_hash::RequestHash;
 use crate::resource::{Outcome, ResourceId};
@@ -49,7 +49,7 @@ pub(crate) struct Orphan {
 impl Orphan {
     /// Returns the time since it was begun.
     pub(crate) fn age(&self) -> Duration {
-        clock::elapsed(clock::now(), self.entry.intent.created_at)
+        clock::elapsed(clock::now(), self.entry.created_at)
     }
 }
 
@@ -172,11 +172,11 @@ pub(crate) async fn entries(state_dir: &Path) -> Result<Vec<Entry>, Failure> {
         let all = read_all(journal.entries(true)).await;
         let all = all.map_err(|error| unreadable(&state_dir.join(FOLDER), &error))?;
         let all: Vec<_> = all.into_iter().filter_map(to_history_entry).collect();
-        let moved: HashSet<_> = all.iter().map(|entry| entry.intent.id.as_str()).collect();
-        entries.retain(|entry| !moved.contains(entry.intent.id.as_str()));
+        let moved: HashSet<_> = all.iter().map(|entry| entry.id.as_str()).collect();
+        entries.retain(|entry| !moved.contains(entry.id.as_str()));
         entries.extend(all);
     }
-    entries.sort_by_key(|entry| std::cmp::Reverse(entry.intent.created_at));
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.created_at));
     Ok(entries)
 }
 
@@ -193,7 +193,7 @@ pub(crate) async fn close_matching(
     for entry in read_all(journal.entries(false)).await.unwrap_or_default() {
         let (id, is_running) = (entry.id.clone(), entry.is_running);
         let is_it = to_history_entry(entry).is_some_and(|entry| {
-            entry.resource.as_ref() == Some(resource) && entry.intent.base_url == base_url
+            entry.resource.as_ref() == Some(resource) && entry.base_url == base_url
         });
         if is_it && !is_running {
             let _ = close(&journal, &id, outcome).await;
@@ -285,21 +285,20 @@ fn to_history_entry(entry: journal::Entry) -> Option<Entry> {
     let closed_at = outcome.and_then(|_| Timestamp::try_from(entry.updated_at).ok());
     let ended_at = noted(&entry, ENDED_AT).or(closed_at);
     Some(Entry {
-        intent: Intent {
-            id: entry.id.to_string(),
-            request_hash: RequestHash::from_text(entry.submission_id.clone()?),
-            surface: text(SURFACE),
-            base_url: text(BASE_URL),
-            key_fingerprint: entry.account.clone(),
-            operation: entry.operation?.name().to_owned(),
-            idempotency_key: entry.idempotency_key.clone()?,
-            summary: text(SUMMARY),
-            price_usd: entry.price_usd().or_else(|| noted(&entry, PRICE)),
-            max_price_usd: noted(&entry, MAX_PRICE),
-            created_at: Timestamp::try_from(entry.begun_at).ok()?,
-        },
+        id: entry.id.to_string(),
+        request_hash: RequestHash::from_text(entry.submission_id.clone()?),
+        surface: text(SURFACE),
+        base_url: text(BASE_URL),
+        key_fingerprint: entry.account.clone(),
+        operation: entry.operation?.name().to_owned(),
+        idempotency_key: entry.idempotency_key.clone()?,
+        summary: text(SUMMARY),
+        price_usd: entry.price_usd().or_else(|| noted(&entry, PRICE)),
+        max_price_usd: noted(&entry, MAX_PRICE),
+        created_at: Timestamp::try_from(entry.begun_at).ok()?,
         resource: entry.resource.as_ref().and_then(|(kind, id)| resource_id(*kind, id)),
         request_id: entry.request_id.clone(),
+        source: entry.notes.get(SOURCE).cloned(),
         outcome,
         ended_at,
     })

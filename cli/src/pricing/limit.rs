@@ -37,6 +37,10 @@ pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result<(), F
             ),
             "pass --cap USD, the maximum cost of a run's generations".into(),
         ),
+        (Price::Uncapped, None) => (
+            "it has no cap, and --max-price requires one".to_owned(),
+            "pass --cap USD, the maximum cost of a run's generations".into(),
+        ),
         (_, None) => (
             "the price is unknown, and --max-price requires a known price".to_owned(),
             "omit --max-price to submit at any price".into(),

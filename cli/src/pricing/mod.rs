@@ -21,6 +21,8 @@ pub(crate) enum Price {
     SpendCap(SpendCap),
     /// The cap that the Format's owner has set, which may change, and the number of runs.
     OwnerCap(Usd, usize),
+    /// Neither the request nor the Format's owner has set a cap.
+    Uncapped,
     Unknown,
 }
 
@@ -30,7 +32,7 @@ impl Price {
         match self {
             Self::Estimate(estimate) => Some(estimate.price_usd),
             Self::SpendCap(cap) => Some(cap.max_usd),
-            Self::OwnerCap(..) | Self::Unknown => None,
+            Self::OwnerCap(..) | Self::Uncapped | Self::Unknown => None,
         }
     }
 
@@ -65,7 +67,7 @@ impl Price {
                 let cap = money(*cap);
                 format!("up to {cap} for each of {runs} runs (the Format's default cap)")
             }
-            Self::Unknown => "an unknown price".to_owned(),
+            Self::Uncapped | Self::Unknown => "an unknown price".to_owned(),
         }
     }
 }
@@ -163,54 +165,4 @@ pub(crate) fn describe_estimate(estimate: &Estimate) -> String {
     }
     let details = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
     format!("{}{details}", money(estimate.price_usd))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn usd(text: &str) -> Usd {
-        text.parse().unwrap()
-    }
-
-    #[test]
-    fn the_caps_of_a_queue_add_up_unless_one_is_missing() {
-        let items = |json: Value| json.as_array().cloned().unwrap();
-        let all =
-            items(json!([{"generation_spend_cap_usd": 1.5}, {"generation_spend_cap_usd": "0.25"}]));
-        assert_eq!(
-            SpendCap::from_items(&all, None),
-            Some(SpendCap { max_usd: usd("1.75"), runs: 2 })
-        );
-        let one = items(json!([{"generation_spend_cap_usd": 1}, {"instruction": "x"}]));
-        assert_eq!(SpendCap::from_items(&one, None), None);
-        let max_usd = usd("1.5");
-        assert_eq!(
-            SpendCap::from_items(&one, Some(usd("0.5"))),
-            Some(SpendCap { max_usd, runs: 2 })
-        );
-        assert_eq!(SpendCap::from_items(&[], None), None);
-    }
-
-    #[test]
-    fn an_estimate_request_has_only_fields_that_affect_the_price() {
-        let body = json!({"model": "video-f", "duration": 5, "metadata": {"a": "b"}, "mode": "webhook", "webhook_url": "https://h"});
-        let request = estimate_request(body.as_object().unwrap());
-        assert_eq!(request.model, "video-f");
-        assert_eq!(Value::Object(request.input), json!({"duration": 5}));
-    }
-
-    #[test]
-    fn a_description_has_the_units_and_the_model() {
-        let estimate = serde_json::from_value(json!({
-            "model": "video\u{1b}-f", "price_usd": "0.7035", "unit": "second", "unit_price_usd": "0.1407", "units": 5
-        }));
-        assert_eq!(
-            describe_estimate(&estimate.unwrap()),
-            "$0.7035 (5 × $0.1407 per second, model video-f)"
-        );
-        let bare = serde_json::from_value(json!({"price_usd": "0.005"})).unwrap();
-        assert_eq!(describe_estimate(&bare), "$0.005");
-    }
 }

@@ -18,6 +18,9 @@ use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_file, read_json, read_text};
 use crate::text::json_error;
 
+#[cfg(feature = "mcp")]
+pub(crate) use self::validation::{has_content, has_input};
+
 /// A request body that is being built.
 #[derive(Debug, Default)]
 pub(crate) struct RequestBody {
@@ -198,82 +201,4 @@ pub(crate) fn search_query(args: &SearchArgs) -> Result<SearchQuery, Failure> {
     let mut body = SearchQuery::new(query);
     body.extra = fields.into();
     Ok(body)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-    use serde_json::json;
-
-    use crate::args::{Pair, VideoFields, VideoMedia, VideoProperties};
-
-    fn param(text: &str) -> JsonField {
-        text.parse().unwrap()
-    }
-
-    fn prompt(text: &str) -> PromptArgs {
-        PromptArgs { prompt: Some(text.into()), ..PromptArgs::default() }
-    }
-
-    fn seconds(duration: u64) -> VideoFields {
-        VideoFields {
-            properties: VideoProperties { duration: Some(duration), ..VideoProperties::default() },
-            ..VideoFields::default()
-        }
-    }
-
-    #[test]
-    fn only_given_flags_become_fields() {
-        let body =
-            BodyArgs { params: vec![param("seed=7"), param("camera={\"pan\": 1.5}")], input: None };
-        let video = VideoFields {
-            media: VideoMedia {
-                reference_image_urls: vec!["https://a/1".into(), "https://a/2".into()],
-                ..VideoMedia::default()
-            },
-            ..seconds(5)
-        };
-        let made = RequestBody::read_with_prompt(&body, &prompt("a fox"))
-            .unwrap()
-            .flags(&video)
-            .unwrap()
-            .with_default("model", "auto")
-            .finish();
-        assert_eq!(
-            Value::Object(made.unwrap()),
-            json!({
-                "model": "auto", "prompt": "a fox", "seed": 7, "camera": {"pan": 1.5}, "duration": 5,
-                "reference_image_urls": ["https://a/1", "https://a/2"]
-            })
-        );
-    }
-
-    #[test]
-    fn flags_override_the_fields_of_an_input_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("body.json");
-        fs::write(&path, r#"{"model": "video-f", "duration": 4, "metadata": {"a": 1}}"#).unwrap();
-        let args = BodyArgs { input: Some(path), ..BodyArgs::default() };
-        let communication = CommunicationFields {
-            metadata: vec![Pair { name: "order".into(), value: "7".into() }],
-            webhook_url: Some("https://hooks.example/x".into()),
-            ..CommunicationFields::default()
-        };
-        let video = seconds(6);
-        let body = RequestBody::read(&args)
-            .unwrap()
-            .flags(&video)
-            .unwrap()
-            .communication(&communication)
-            .unwrap();
-        assert_eq!(
-            Value::Object(body.with_default("model", "auto").finish().unwrap()),
-            json!({
-                "model": "video-f", "duration": 6, "metadata": {"a": 1, "order": "7"},
-                "webhook_url": "https://hooks.example/x", "mode": "webhook"
-            })
-        );
-    }
 }

@@ -35,8 +35,7 @@ impl RequestBody {
     }
 
     fn require(self, what_to_pass: &str, other_ways: &str) -> Result<Self, Failure> {
-        let is_given = |name: &&str| self.fields.get(*name).is_some_and(has_content);
-        if self.has_custom_fields || INPUT_FIELDS.iter().any(is_given) {
+        if self.has_custom_fields || has_input(&self.fields) {
             return Ok(self);
         }
         Err(Failure::usage("the request has no input; nothing was sent")
@@ -113,8 +112,13 @@ pub(super) fn is_media_url(text: &str) -> bool {
     is_https_url(text) || url::Url::parse(text).is_ok_and(is_loopback)
 }
 
+/// Returns whether a body says what to generate.
+pub(crate) fn has_input(fields: &Map<String, Value>) -> bool {
+    INPUT_FIELDS.iter().any(|name| fields.get(*name).is_some_and(has_content))
+}
+
 /// Returns whether a value contains anything but blank text.
-fn has_content(value: &Value) -> bool {
+pub(crate) fn has_content(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::String(text) => !text.trim().is_empty(),

@@ -10,13 +10,15 @@ use svc_sdk::{Client, Update, Updates};
 use crate::download::DownloadPlan;
 use crate::error::Failure;
 use crate::output::layout::{cut, number, required, status, time, whole};
+use crate::output::object::Shown;
 use crate::output::values::{
-    add_artifacts, artifact_label, date_and_time, error_label, error_text, money, time_ago,
-    time_ago_and_date,
+    add_artifacts, date_and_time, error_text, money, time_ago, time_ago_and_date,
 };
 use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::pricing::{self, EstimateSource, Price};
-use crate::resource::{OnProgress, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest};
+use crate::resource::{
+    OnProgress, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest, WaitTogether,
+};
 use crate::session::{Session, surface_choice};
 use crate::text::sanitize;
 
@@ -38,6 +40,14 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
     const KIND: ObjectKind = ObjectKind::Job;
     const NOUN: &'static str = "job";
     const VERB: &'static str = "Submit";
+
+    fn handle(client: &Client<S>, id: &str) -> Handle<Self> {
+        client.jobs().handle(id)
+    }
+
+    fn set_reused(finished: &mut FinishedJob) {
+        finished.reused = true;
+    }
 
     fn resource_id(handle: &Handle<Self>) -> ResourceId {
         ResourceId::Job(handle.id().as_str().to_owned())
@@ -128,6 +138,12 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
     }
 }
 
+impl<S: EstimateSource> WaitTogether for JobResource<S> {
+    fn report(_: &Handle<Self>, _: &Session, finished: FinishedJob) -> (Shown, Option<Failure>) {
+        (Shown::new(ObjectKind::Job, &finished), finished.failure)
+    }
+}
+
 pub(crate) fn list(jobs: &[Job]) -> Table {
     let mut table = Table::new([
         required("id"),
@@ -146,35 +162,6 @@ pub(crate) fn list(jobs: &[Job]) -> Table {
             &price(job).unwrap_or_default(),
             &time_ago(job.created_at.as_ref()),
         ]);
-    }
-    table
-}
-
-/// Returns the table of several finished jobs.
-pub(crate) fn finished_list(finished: &[FinishedJob]) -> Table {
-    let mut table =
-        Table::new([required("id"), status("status"), cut("content"), required("location")]);
-    for finished in finished {
-        let result = &finished.result;
-        let id = result.job_id.as_ref().map_or("", |id| id.as_str());
-        let status = result.status.as_ref().map_or("", |status| status.as_str());
-        match &finished.files {
-            Some(files) => {
-                files.iter().for_each(|file| table.row([id, status, "file", &file.path]));
-            }
-            None => result.artifacts().iter().for_each(|artifact| {
-                table.row([
-                    id,
-                    status,
-                    artifact_label(artifact),
-                    artifact.url.as_deref().unwrap_or("-"),
-                ]);
-            }),
-        }
-        if result.artifacts().is_empty() {
-            let error = result.error.as_ref();
-            table.row([id, status, "", error.map_or("", error_label)]);
-        }
     }
     table
 }

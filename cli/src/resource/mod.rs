@@ -7,6 +7,7 @@ pub(crate) mod id;
 pub(crate) mod job;
 pub(crate) mod queue;
 pub(crate) mod run;
+mod table;
 
 use std::sync::Arc;
 
@@ -19,9 +20,11 @@ use svc_sdk::types::{IdempotencyKey, Usd};
 use svc_sdk::{Client, Update, Updates};
 
 pub(crate) use self::id::{Outcome, ResourceId};
+pub(crate) use self::table::several;
 use crate::args::{ReceiptArgs, SurfaceChoice};
 use crate::download::{DownloadPlan, StoredFile};
 use crate::error::Failure;
+use crate::output::object::Shown;
 use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::pricing::Price;
 use crate::session::Session;
@@ -41,6 +44,8 @@ pub(crate) trait ResourceKind: handle::Resource {
     const NOUN: &'static str;
     /// The verb of the confirmation prompt, such as `Generate`.
     const VERB: &'static str;
+
+    fn handle(client: &Client<Self::Surface>, id: &str) -> Handle<Self>;
 
     fn resource_id(handle: &Handle<Self>) -> ResourceId;
 
@@ -111,6 +116,9 @@ pub(crate) trait ResourceKind: handle::Resource {
         on_progress: OnProgress,
     );
 
+    /// Marks a result as that of what an earlier command submitted with the same key.
+    fn set_reused(_: &mut Self::Finished) {}
+
     /// Cancels it, and returns its status afterwards.
     async fn stop(handle: &Handle<Self>) -> Result<Stopped, svc_sdk::Error>;
 
@@ -129,7 +137,28 @@ pub(crate) trait ResourceKind: handle::Resource {
     fn receipt_table(receipt: &Self::ShownReceipt) -> Table;
 }
 
-/// The status of a resource after a cancelation.
+/// A resource that is waited for together with others.
+pub(crate) trait WaitTogether: ResourceKind {
+    /// Says how one of several resources ended. Returns what is printed of it, and the failure of one
+    /// that did not complete.
+    fn report(
+        handle: &Handle<Self>,
+        session: &Session,
+        finished: Self::Finished,
+    ) -> (Shown, Option<Failure>);
+}
+
+/// Returns the id of a resource of that kind.
+pub(crate) fn resource_id(kind: ObjectKind, id: String) -> ResourceId {
+    match kind {
+        ObjectKind::Job => ResourceId::Job(id),
+        ObjectKind::Run => ResourceId::Run(id),
+        ObjectKind::Queue => ResourceId::Queue(id),
+        ObjectKind::TopUp => ResourceId::TopUp(id),
+    }
+}
+
+/// The status of a resource after a cancellation.
 #[derive(Debug)]
 pub(crate) struct Stopped {
     /// The status in words.
@@ -201,6 +230,9 @@ pub(crate) struct Finished<T> {
     pub(crate) price_usd: Option<Usd>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) files: Option<Vec<StoredFile>>,
+    /// Whether an earlier command submitted it with the same key.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) reused: bool,
     /// Why not all of its files were downloaded.
     #[serde(skip)]
     pub(crate) failure: Option<Failure>,
@@ -214,6 +246,7 @@ impl<T> Finished<T> {
             idempotency_key: None,
             price_usd: None,
             files: None,
+            reused: false,
             failure: None,
         }
     }

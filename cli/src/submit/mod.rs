@@ -6,7 +6,9 @@
 
 pub(crate) mod paid_request;
 pub(crate) mod payment;
+mod reuse;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use svc_sdk::handle::{Handle, JobResource};
 use svc_sdk::{Developer, Open};
@@ -21,6 +23,7 @@ use crate::resource::{Outcome, ReceiptMode, ResourceKind, SubmitRequest};
 use crate::session::{Access, Session};
 use crate::submit::paid_request::{PaidRequest, prepare};
 use crate::submit::payment::Payment;
+use crate::submit::reuse::submitted_with_key;
 use crate::text::sanitize;
 use crate::wait::{self, Waiter};
 
@@ -54,17 +57,43 @@ pub(crate) async fn run<R: ResourceKind>(
     options: &SubmitOptions,
     receipt_mode: ReceiptMode,
 ) -> Result<(), Failure> {
+    run_from::<R>(session, request, options, receipt_mode, None).await
+}
+
+/// Submits what is made from `source`, which the journal notes, as [`run`] does.
+pub(crate) async fn run_from<R: ResourceKind>(
+    session: &Session,
+    request: SubmitRequest,
+    options: &SubmitOptions,
+    receipt_mode: ReceiptMode,
+    source: Option<Value>,
+) -> Result<(), Failure> {
     let access = session.access::<R::Surface>()?;
-    let submit =
-        Submission::<R> { session, access: &access, request: &request, options, receipt_mode };
+    let submit = Submission::<R> {
+        session,
+        access: &access,
+        request: &request,
+        options,
+        receipt_mode,
+        source,
+    };
     if options.spending.dry_run {
         return submit.dry_run().await;
     }
-    let download = DownloadPlan::from_args(session, &options.download)
+    let download = match R::items(&request) {
+        Some(_) => DownloadPlan::for_items(session, &options.download),
+        None => DownloadPlan::from_args(session, &options.download),
+    };
+    let download = download
         .map_err(|failure| failure.context("not submitted"))?
         .map(|plan| plan.with_prompts_of(&request.body));
     if let Some(plan) = &download {
         plan.check_result_of(&request.body)?;
+    }
+    let reused = submitted_with_key(session, &submit.paid(), options.spending.journal).await?;
+    if let Some(id) = reused {
+        let resource = R::handle(&access.client, id.id());
+        return submit.finish(resource, download.as_ref(), true).await;
     }
     let payment = submit.payment().await?;
     let resource = submit.send(&payment).await?;
@@ -79,7 +108,7 @@ pub(crate) async fn run<R: ResourceKind>(
     let earlier_id = payment.submitted().and_then(|it| it.request_id.clone());
     let request_id = request_id.or(earlier_id);
     let finished = submit
-        .finish(resource, download.as_ref())
+        .finish(resource, download.as_ref(), false)
         .await
         .map_err(|failure| match &key {
             Some(key) => failure.with_idempotency_key(key.as_str()),
@@ -106,6 +135,7 @@ struct Submission<'a, R: ResourceKind> {
     request: &'a SubmitRequest,
     options: &'a SubmitOptions,
     receipt_mode: ReceiptMode,
+    source: Option<Value>,
 }
 
 impl<R: ResourceKind> Submission<'_, R> {
@@ -141,7 +171,7 @@ impl<R: ResourceKind> Submission<'_, R> {
             table.field("request", Some(format!("{} {}", operation.method().as_str(), path)));
             table.field("body", Some(Value::Object(self.request.body.clone())));
             let price_text = match &price {
-                Price::Unknown => "unknown".to_owned(),
+                Price::Unknown | Price::Uncapped => "unknown".to_owned(),
                 price => price.describe(),
             };
             table.field("price", Some(price_text));
@@ -173,21 +203,26 @@ impl<R: ResourceKind> Submission<'_, R> {
         Ok(price)
     }
 
+    fn paid(&self) -> PaidRequest<'_> {
+        let spending = &self.options.spending;
+        PaidRequest {
+            chosen_key: spending.idempotency_key.as_ref(),
+            max_price: spending.max_price,
+            source: self.source.as_ref(),
+            ..PaidRequest::new(self.access, self.request)
+        }
+    }
+
     /// Returns the payment of the request, through the journal unless `--no-journal` is given.
     async fn payment(&self) -> Result<Payment<'_>, Failure> {
         let spending = &self.options.spending;
-        let paid = PaidRequest {
-            chosen_key: spending.idempotency_key.as_ref(),
-            max_price: spending.max_price,
-            ..PaidRequest::new(self.access, self.request)
-        };
         let list = R::list_command(self.session, self.request);
         let hints = vec![
             format!("check whether the {} exists: {list}", R::NOUN).into(),
             "to submit a new one, run the command with --new".into(),
         ];
         let journal = self.session.submissions(spending.journal).await?;
-        Payment::new(paid, journal, spending.journal.new, hints).await
+        Payment::new(self.paid(), journal, spending.journal.new, hints).await
     }
 
     /// Returns the resource: a new one, or the one that an earlier run of the same command submitted.
@@ -236,18 +271,22 @@ impl<R: ResourceKind> Submission<'_, R> {
         }
     }
 
-    /// Waits and prints the result, or prints the receipt with `--no-wait`.
+    /// Waits and prints the result, or prints the receipt with `--no-wait`. `is_reused` is whether it was
+    /// submitted by an earlier command.
     async fn finish(
         &self,
         resource: Handle<R>,
         download: Option<&DownloadPlan>,
+        is_reused: bool,
     ) -> Result<(), Failure> {
         if self.options.no_wait {
             let receipt = R::shown_receipt(&resource).await;
             let receipt = receipt.map_err(|error| lost_hint::<R>(error.into()))?;
             let printer = &self.session.printer;
-            let key = resource.idempotency_key();
-            let printed = printer.print_submitted(R::KIND, &receipt, key, R::receipt_table);
+            let key = resource.idempotency_key().or(self.paid().chosen_key);
+            let shown = ShownReceipt { receipt, reused: is_reused };
+            let table = |shown: &ShownReceipt<_>| R::receipt_table(&shown.receipt);
+            let printed = printer.print_submitted(R::KIND, &shown, key, table);
             printed.map_err(|failure| self.with_resume(failure, &resource, download))?;
             if !self.session.is_sandbox() {
                 let command = R::wait_command(&resource, self.session, download);
@@ -260,7 +299,10 @@ impl<R: ResourceKind> Submission<'_, R> {
             return Ok(());
         }
         let waiter = Waiter { session: self.session, resource, args: &self.options.wait, download };
-        let finished = waiter.wait().await.map_err(lost_hint::<R>)?;
+        let mut finished = waiter.wait().await.map_err(lost_hint::<R>)?;
+        if is_reused {
+            R::set_reused(&mut finished);
+        }
         let resource = &waiter.resource;
         R::print_result(resource, self.session, finished, self.receipt_mode)
             .map_err(|failure| self.with_resume(failure, resource, download))
@@ -280,6 +322,16 @@ impl<R: ResourceKind> Submission<'_, R> {
         }
         failure.with_resume(R::wait_command(resource, self.session, download))
     }
+}
+
+/// A receipt as it is printed.
+#[derive(Serialize)]
+struct ShownReceipt<T> {
+    #[serde(flatten)]
+    receipt: T,
+    /// Whether an earlier command submitted it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    reused: bool,
 }
 
 /// Adds what to do if a resource that was submitted is not found.

@@ -8,7 +8,7 @@ use svc_sdk::{Call, Client, ClientSurface};
 
 use crate::args::SurfaceChoice;
 use crate::error::Failure;
-use crate::journal::{RequestHash, notes};
+use crate::journal::{RequestHash, SOURCE, notes};
 use crate::resource::SubmitRequest;
 use crate::session::{Access, surface_choice};
 
@@ -25,6 +25,8 @@ pub(crate) struct PaidRequest<'a> {
     pub(crate) max_price: Option<Usd>,
     /// Whether the service guarantees that requests with the same key are charged once.
     pub(crate) is_idempotent: bool,
+    /// What a bulk queue is made from, which the journal notes.
+    pub(crate) source: Option<&'a Value>,
 }
 
 impl<'a> PaidRequest<'a> {
@@ -37,6 +39,7 @@ impl<'a> PaidRequest<'a> {
             chosen_key: None,
             max_price: None,
             is_idempotent: request.operation.retry() == RetryClass::Key,
+            source: None,
         }
     }
 
@@ -54,7 +57,10 @@ impl<'a> PaidRequest<'a> {
 
     /// Returns what the journal notes of it before it is sent.
     pub(super) fn notes(&self, price: Option<Usd>) -> Map<String, Value> {
-        notes(self.surface.as_str(), self.base_url, &summary(self.request), price, self.max_price)
+        let (surface, summary) = (self.surface.as_str(), summary(self.request));
+        let mut notes = notes(surface, self.base_url, &summary, price, self.max_price);
+        notes.extend(self.source.map(|source| (SOURCE.to_owned(), source.clone())));
+        notes
     }
 }
 

@@ -116,7 +116,7 @@ impl<'a> Payment<'a> {
     /// Returns the key of what is left open, or else the new one.
     pub(crate) fn key(&self, new: IdempotencyKey) -> IdempotencyKey {
         let orphan = self.orphan.as_ref();
-        orphan.map_or(new, |orphan| orphan.entry.intent.idempotency_key.clone())
+        orphan.map_or(new, |orphan| orphan.entry.idempotency_key.clone())
     }
 
     /// Sends the request. `failed` says what cannot be done without it.
@@ -218,7 +218,7 @@ impl<'a> Payment<'a> {
             ),
         )
         .context("not submitted")
-        .with_idempotency_key(orphan.entry.intent.idempotency_key.as_str())
+        .with_idempotency_key(orphan.entry.idempotency_key.as_str())
     }
 
     fn with_hints(&self, failure: Failure) -> Failure {

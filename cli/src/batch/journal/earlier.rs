@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, de};
 use svc_sdk::contract::{Operation, RetryClass};
 use svc_sdk::journal::{self, FileStore, ImportedSubmission, IntentId, ResourceKind};
@@ -120,27 +120,14 @@ pub(super) async fn convert(from: &Path, to: &Path) -> Result<(), Failure> {
     let mut items: Vec<EarlierItem> = Vec::new();
     let mut places = HashMap::new();
     let mut notes = Vec::new();
-    let mut latest = None;
     read(from, |line| {
         let id = match &line {
             EarlierLine::Intent(intent) => &intent.id,
             EarlierLine::Released { id } => id,
             EarlierLine::Receipt(receipt) => &receipt.id,
             EarlierLine::Note(Note::Outcome(outcome)) => &outcome.id,
-            EarlierLine::Note(_) => {
-                if let EarlierLine::Note(mut note) = line {
-                    if let Note::Quota(quota) = &mut note {
-                        quota.at = quota.at.or(latest);
-                    }
-                    notes.push(note);
-                }
-                return;
-            }
+            EarlierLine::Note(note) => return notes.push(note.clone()),
         };
-        if let EarlierLine::Intent(intent) = &line {
-            // The quotas below this line do not count the requests below them.
-            latest = intent.at.checked_add(SignedDuration::from_nanos(1)).ok();
-        }
         let place = *places.entry(id.clone()).or_insert_with(|| {
             items.push(EarlierItem::default());
             items.len() - 1
@@ -208,12 +195,12 @@ impl EarlierItem {
                 }
             }
             EarlierLine::Note(Note::Outcome(mut outcome)) => {
-                let status = outcome.status;
+                let status = outcome.result.status;
                 if matches!(status, Status::Completed | Status::Failed | Status::Canceled) {
                     // A request without a receipt was rejected.
                     self.attempts.pop_if(|last| last.receipt.is_none());
                     if let Some(open) = self.open() {
-                        open.end = Some((status, outcome.price_usd));
+                        open.end = Some((status, outcome.result.price_usd));
                     }
                 }
                 outcome.generation = u32::try_from(self.attempts.len()).unwrap_or(u32::MAX);

@@ -37,11 +37,6 @@ impl Status {
             Self::TimedOut => "timed_out",
         }
     }
-
-    /// Returns the status in text for people.
-    pub(in crate::batch) fn words(self) -> String {
-        status_words(self.as_str())
-    }
 }
 
 /// Returns a status of the output as text for people.
@@ -52,6 +47,9 @@ pub(in crate::batch) fn status_words(status: &str) -> String {
     }
 }
 
+/// The code of an error about files that could not be downloaded.
+pub(in crate::batch) const DOWNLOAD_FAILED: &str = "download_failed";
+
 /// What is left of the write quota of an API key, so that a process that is killed does not leave the
 /// next one without that knowledge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,25 +59,46 @@ pub(in crate::batch) struct Quota {
     pub(in crate::batch) limit: u32,
     pub(in crate::batch) remaining: u32,
     pub(in crate::batch) resets_at: Timestamp,
-    /// When the response came.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::batch) at: Option<Timestamp>,
 }
 
+/// How an item ended, and with what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(in crate::batch) struct ItemEnd {
-    pub(in crate::batch) id: String,
-    /// The generation of the latest submission, or 0 if there is none.
-    #[serde(default)]
-    pub(in crate::batch) generation: u32,
+pub(in crate::batch) struct ItemResult {
     pub(in crate::batch) status: Status,
-    /// What it cost in the end, after a refund.
+    /// What it cost in the end, after a refund, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::batch) price_usd: Option<Usd>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::batch) files: Vec<StoredFile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::batch) error: Option<Value>,
+    /// The artifacts, which are printed and not noted.
+    #[serde(skip)]
+    pub(in crate::batch) artifacts: Vec<Value>,
+}
+
+impl ItemResult {
+    /// Creates the result of an item that did not complete.
+    pub(in crate::batch) fn error(status: Status, price_usd: Option<Usd>, error: Value) -> Self {
+        let (files, artifacts) = (Vec::new(), Vec::new());
+        Self { status, price_usd, files, error: Some(error), artifacts }
+    }
+
+    /// Returns a text of the error.
+    pub(in crate::batch) fn error_text(&self, name: &str) -> Option<&str> {
+        self.error.as_ref()?.get(name)?.as_str()
+    }
+}
+
+/// The end of an item, as the journal notes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(in crate::batch) struct ItemEnd {
+    pub(in crate::batch) id: String,
+    /// The generation of the latest submission, or 0 if there is none.
+    #[serde(default)]
+    pub(in crate::batch) generation: u32,
+    #[serde(flatten)]
+    pub(in crate::batch) result: ItemResult,
     pub(in crate::batch) at: Timestamp,
 }
 
@@ -98,11 +117,13 @@ pub(in crate::batch) enum Note {
     },
     /// An item ended.
     Outcome(Box<ItemEnd>),
+    /// Items that had not been submitted before did not fit into the limit.
+    OverBudget { count: usize },
     /// A response said how many requests are left.
     Quota(Quota),
     /// A journal of an earlier version has a charge above its estimate.
     Overcharged {},
 }
 
-/// The version of the notes that this program writes.
-pub(super) const VERSION: u32 = 2;
+/// The version of the notes that this program writes. Before 3, files were named by their ids.
+pub(super) const VERSION: u32 = 3;

@@ -13,9 +13,11 @@ use serde_json::{Map, Value, json};
 use svc_sdk::journal::{self, FileStore, StoreError};
 use tempfile::TempDir;
 
-pub(super) use crate::batch::journal::entry::{ItemEnd, Note, Quota, Status, status_words};
-pub(super) use crate::batch::journal::record::{
-    DOWNLOAD_FAILED, Record, has_unknown_status, is_not_executed, resource_id, spent_by,
+pub(super) use self::entry::{
+    DOWNLOAD_FAILED, ItemEnd, ItemResult, Note, Quota, Status, status_words,
+};
+pub(super) use self::record::{
+    Record, Records, has_unknown_status, hash_id, is_not_executed, resource_id, spent_by,
 };
 use crate::clock;
 use crate::error::Failure;

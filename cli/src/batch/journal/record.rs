@@ -1,13 +1,91 @@
-//! What the journal says about an item.
+//! What the journal says about the items of a batch.
+
+use std::collections::HashMap;
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use svc_sdk::contract::{NextAction, Operation, RunStatus};
 use svc_sdk::journal::{self, EntryState, ResourceKind, UndecidedReason};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use crate::batch::journal::entry::{ItemEnd, Status};
-use crate::batch::journal::{BASE_URL, HASH, KEY_FINGERPRINT};
+use super::entry::{DOWNLOAD_FAILED, ItemEnd, Note, Quota, Status, VERSION};
+use super::{BASE_URL, BUDGET, HASH, Journal, KEY_FINGERPRINT, Stored};
+use crate::args::SurfaceChoice;
+use crate::batch::operation::surface_of;
+use crate::error::Failure;
 use crate::resource::ResourceId;
+
+/// The contents of a journal: records of items, by the hashes of their ids, and write quotas.
+#[derive(Debug, Default)]
+pub(in crate::batch) struct Records {
+    pub(in crate::batch) items: HashMap<u128, Record>,
+    pub(in crate::batch) quotas: HashMap<SurfaceChoice, Quota>,
+    /// The intents whose requests were never sent, or proved that nothing ran.
+    not_sent: Vec<journal::IntentId>,
+    /// Whether a charge was above its estimate while there was a limit.
+    pub(in crate::batch) is_overcharged: bool,
+    /// Whether a version began the batch that named files by their ids.
+    pub(in crate::batch) names_files_by_id: bool,
+}
+
+impl Records {
+    pub(in crate::batch) async fn read(journal: &Journal) -> Result<Self, Failure> {
+        let mut records = Self::default();
+        journal.read(|stored| records.apply(stored)).await?;
+        records.is_overcharged |= journal.submissions.budget(BUDGET).await?.is_stopped;
+        Ok(records)
+    }
+
+    /// Returns the operations that items were submitted with, by the hashes of their ids.
+    pub(in crate::batch) fn operations(&self) -> HashMap<u128, Operation> {
+        let items = self.items.iter();
+        items.filter_map(|(id, record)| Some((*id, record.operation?))).collect()
+    }
+
+    /// Frees the items whose requests were never carried out, so that their lines may change.
+    pub(in crate::batch) async fn release_not_sent(
+        &mut self,
+        journal: &Journal,
+    ) -> Result<(), Failure> {
+        for id in self.not_sent.drain(..) {
+            let settled = journal::Settled::NotExecuted;
+            journal.submissions.settle(&id, settled).await?;
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, stored: Stored) {
+        match stored {
+            Stored::Note(Note::Outcome(outcome)) => {
+                self.items.entry(hash_id(&outcome.id)).or_default().apply_outcome(&outcome);
+            }
+            Stored::Note(Note::Quota(quota)) => {
+                if let Some(surface) = Operation::from_name(&quota.operation).map(surface_of) {
+                    self.quotas.insert(surface, quota);
+                }
+            }
+            Stored::Note(Note::Overcharged {}) => self.is_overcharged = true,
+            Stored::Note(Note::Batch { version, .. }) => {
+                self.names_files_by_id |= version < VERSION;
+            }
+            Stored::Note(Note::OverBudget { .. }) => {}
+            Stored::Submission(entry) => {
+                if entry.state == EntryState::NotSent {
+                    self.not_sent.push(entry.id.clone());
+                }
+                let id = entry.submission_id.as_deref().unwrap_or_default();
+                self.items.entry(hash_id(id)).or_default().apply_submission(&entry);
+            }
+        }
+    }
+}
+
+/// Returns what stands for the id of an item: the texts of all would take too much memory.
+pub(in crate::batch) fn hash_id(id: &str) -> u128 {
+    let digest = Sha256::digest(id.as_bytes());
+    let bytes = digest.first_chunk::<16>().copied().unwrap_or_default();
+    u128::from_be_bytes(bytes)
+}
 
 /// An item in the journal. Its outcome is applied before its submissions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,18 +137,18 @@ pub(in crate::batch) struct Attempt {
 impl Record {
     /// Takes in the outcome of the item.
     pub(in crate::batch) fn apply_outcome(&mut self, outcome: &ItemEnd) {
-        let text = |name: &str| outcome.error.as_ref()?.get(name)?.as_str();
+        let result = &outcome.result;
         let before = self.noted.filter(|noted| noted.generation == outcome.generation);
         let has_failed = before.is_some_and(|noted| {
             noted.is_unsent_retry || matches!(noted.status, Status::Failed | Status::Canceled)
         });
         self.noted = Some(Noted {
-            is_unsent_retry: outcome.status == Status::NotSubmitted && has_failed,
-            status: outcome.status,
+            is_unsent_retry: result.status == Status::NotSubmitted && has_failed,
+            status: result.status,
             generation: outcome.generation,
-            is_correctable: outcome.status == Status::Failed
-                && text("next_action") == Some(NextAction::FixInput.as_str()),
-            has_missing_files: text("code") == Some(DOWNLOAD_FAILED),
+            is_correctable: result.status == Status::Failed
+                && result.error_text("next_action") == Some(NextAction::FixInput.as_str()),
+            has_missing_files: result.error_text("code") == Some(DOWNLOAD_FAILED),
         });
     }
 
@@ -178,6 +256,3 @@ pub(in crate::batch) fn resource_id(entry: &journal::Entry) -> Option<ResourceId
 fn add(sum: &mut Usd, amount: Usd) {
     *sum = sum.checked_add(amount).unwrap_or(*sum);
 }
-
-/// The code of an error about files that could not be downloaded.
-pub(in crate::batch) const DOWNLOAD_FAILED: &str = "download_failed";

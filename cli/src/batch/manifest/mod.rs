@@ -1,42 +1,30 @@
 //! Manifests: the requests of a batch, one per line of a JSONL file or per row of a spreadsheet.
 //!
-//! A manifest is read twice: once to check every line before anything is sent, and then line by line,
-//! when a request is about to be submitted. At no time is more than one line in memory.
+//! A manifest is read several times: to look up its models, to check every line before anything is sent,
+//! and then line by line, when a request is about to be submitted. At no time is more than one line in
+//! memory.
 
-mod columns;
-mod problems;
+mod line;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
-use svc_sdk::contract::{Auth, Operation, Surface};
+use svc_sdk::contract::Operation;
 
-use self::columns::{Columns, Fields};
-use self::problems::Problems;
-use crate::batch::plan::hash_id;
+use self::line::GivenLine;
+use super::journal::hash_id;
+use super::operation::operations;
 use crate::error::Failure;
-use crate::journal::RequestHash;
-use crate::request_body::RequestBody;
-use crate::rows::{RecordFormat, RecordPosition, RecordReader, RowFile};
+use crate::rows::{Columns, Fields, RecordFormat, RecordPosition, RecordReader, RowFile};
+use crate::text::{counted, nearest};
 
-/// The request in a line of a manifest.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Line {
-    /// The id: as given, or the number of the line.
-    pub(super) id: String,
-    pub(super) operation: Operation,
-    /// Whether the line itself names its operation.
-    pub(super) names_operation: bool,
-    pub(super) body: Map<String, Value>,
-}
+pub(super) use self::line::Line;
 
-/// The place of a line in the manifest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LinePosition(RecordPosition);
+/// The maximum number of problems that are shown.
+const MAX_SHOWN_PROBLEMS: usize = 10;
 
 /// What flags say about all lines of a manifest.
 #[derive(Debug, Default)]
@@ -65,39 +53,21 @@ pub(super) struct Manifest {
     header_lines: u32,
 }
 
-/// The id and the operation of a line, if it has them, and its body.
-type Parsed = (Option<String>, Option<Operation>, Map<String, Value>);
-
-/// What is checked of a line before its operation is known.
+/// The models that lines name.
 #[derive(Debug, Default)]
 pub(super) struct Models {
     /// The models of lines whose operation follows from the model.
     pub(super) without_operation: BTreeSet<String>,
-    /// The models of lines that generate images or videos, with their operations.
-    pub(super) named: BTreeSet<(String, &'static str)>,
-}
-
-/// The longest id of a submission in the journal.
-const MAX_ID_BYTES: usize = 512;
-/// The least similarity of an unknown operation to the one that is suggested, from 0 to 1.
-const MIN_SIMILARITY: f64 = 0.8;
-
-/// A line as it is written in JSONL.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an object")]
-struct JsonLine {
-    id: Option<Value>,
-    operation: Option<String>,
-    body: Option<Map<String, Value>>,
+    /// The models of lines that generate images or videos.
+    pub(super) named: BTreeSet<String>,
 }
 
 impl Manifest {
     /// Opens a manifest. It is a spreadsheet if its name ends in `.csv` or `.tsv`, and JSONL otherwise.
     pub(super) fn open(path: &Path, defaults: LineDefaults) -> Result<Self, Failure> {
-        let rows = RowFile::open(path)?;
         let mut manifest = Self {
             path: path.to_owned(),
-            rows,
+            rows: RowFile::open(path)?,
             defaults,
             submitted: HashMap::new(),
             kinds: HashMap::new(),
@@ -128,43 +98,23 @@ impl Manifest {
         self.kinds = kinds;
     }
 
-    /// Returns the models of the lines. Lines that are not valid are left out.
+    /// Returns the models of the lines that were not submitted. Lines that are not valid are left out.
     pub(super) fn models(&self) -> Result<Models, Failure> {
         let mut models = Models::default();
-        let mut reader = self.records(RecordPosition { offset: 0, line: 1 })?;
+        let mut reader = self.reader()?;
         let mut record = Vec::new();
-        let mut is_header = self.columns.is_some();
         while let Ok(Some(position)) = reader.read(&mut record) {
-            if std::mem::take(&mut is_header) {
-                continue;
-            }
-            let (id, operation, model) = match &self.columns {
-                Some(columns) => match columns.row(&record) {
-                    Ok(row) => {
-                        let model = row.cell("model").map(str::to_owned);
-                        (row.id, row.operation, model)
-                    }
-                    Err(_) => continue,
-                },
-                None => match serde_json::from_slice::<JsonLine>(&record) {
-                    Ok(line) => {
-                        let id = line.id.as_ref().and_then(Value::as_str).map(str::to_owned);
-                        (id, line.operation, line.body.as_ref().and_then(model_of))
-                    }
-                    Err(_) => continue,
-                },
-            };
-            let id = id.unwrap_or_else(|| self.number(position).to_string());
+            let Ok(given) = self.given(&record) else { continue };
+            let Some(model) = given.model(&self.defaults.fields) else { continue };
+            let operation = given.operation().ok().flatten().or(self.defaults.operation);
+            let id = given.id.unwrap_or_else(|| self.number_at(position).to_string());
             if self.submitted.contains_key(&hash_id(&id)) {
                 continue;
             }
-            let operation = operation.as_deref().and_then(Operation::from_name);
-            let model = model.or_else(|| model_of(&self.defaults.fields));
-            let Some(model) = model.filter(|model| model != AUTO) else { continue };
-            match operation.or(self.defaults.operation) {
+            match operation {
                 None => drop(models.without_operation.insert(model)),
-                Some(operation @ (Operation::ImageGenerate | Operation::VideoGenerate)) => {
-                    models.named.insert((model, operation.name()));
+                Some(Operation::ImageGenerate | Operation::VideoGenerate) => {
+                    models.named.insert(model);
                 }
                 Some(_) => {}
             }
@@ -172,50 +122,56 @@ impl Manifest {
         Ok(models)
     }
 
-    /// Calls a function with every valid line, in order.
+    /// Calls a function with every valid line, in order. The problems of all lines are reported together.
     pub(super) fn for_each(
         &self,
-        mut visit: impl FnMut(LinePosition, Line) -> Result<(), Failure>,
+        mut visit: impl FnMut(RecordPosition, Line) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut reader = self.records(RecordPosition { offset: 0, line: 1 })?;
+        let mut reader = self.reader()?;
         let mut record = Vec::new();
-        if self.columns.is_some() {
-            reader.read(&mut record).map_err(|it| self.failure(&it))?;
-        }
-        let mut problems = Problems::default();
-        loop {
-            let position = match reader.read(&mut record) {
-                Ok(Some(position)) => position,
+        let (mut problems, mut is_end) = (Vec::new(), false);
+        let mut hidden: usize = 0;
+        while !is_end {
+            let visited = match reader.read(&mut record) {
+                Ok(Some(_)) if self.columns.as_ref().is_some_and(|it| it.is_blank(&record)) => {
+                    Ok(())
+                }
+                Ok(Some(position)) => {
+                    self.parse(position, &record).and_then(|line| visit(position, line))
+                }
                 Ok(None) => break,
                 Err(error) => {
-                    problems.add(self.failure(&error));
-                    break;
+                    is_end = true;
+                    Err(self.failure(&error))
                 }
             };
-            let columns = self.columns.as_ref();
-            if columns.is_some_and(|columns| columns.is_blank(&record)) {
-                continue;
-            }
-            let line = self.parse(position, &record);
-            let visited = line.and_then(|line| visit(LinePosition(position), line));
-            if let Err(problem) = visited {
-                problems.add(problem);
+            match visited {
+                Ok(()) => {}
+                Err(problem) if problems.len() < MAX_SHOWN_PROBLEMS => problems.push(problem),
+                Err(_) => hidden += 1,
             }
         }
-        problems.into_result()
+        let mut problems = problems.into_iter();
+        let Some(first) = problems.next() else { return Ok(()) };
+        let failure = problems.fold(first, |failure, problem| failure.issue(problem.headline()));
+        Err(match hidden {
+            0 => failure,
+            count => failure.issue(format!("and {}", counted(count, "more problem"))),
+        })
     }
 
-    pub(super) fn line_at(&self, LinePosition(position): LinePosition) -> Result<Line, Failure> {
+    pub(super) fn line_at(&self, position: RecordPosition) -> Result<Line, Failure> {
         let mut record = Vec::new();
-        let mut reader = self.records(position)?;
+        let mut reader = self.rows.records(position).map_err(|it| self.failure(&it))?;
         match reader.read(&mut record).map_err(|it| self.failure(&it))? {
             Some(found) if found == position => self.parse(position, &record),
-            _ => Err(self.changed(self.number(position))),
+            _ => Err(self.changed(position)),
         }
     }
 
-    pub(super) fn number_at(&self, LinePosition(position): LinePosition) -> u32 {
-        self.number(position)
+    /// Returns the number of a line, without the header.
+    pub(super) fn number_at(&self, position: RecordPosition) -> u32 {
+        position.line.saturating_sub(self.header_lines)
     }
 
     /// Returns how messages name a line: `line 2`, or `row 2 (line 3)` where a header precedes it.
@@ -247,94 +203,83 @@ impl Manifest {
     }
 
     /// Returns the failure of a manifest that changes while the batch runs.
-    pub(super) fn changed(&self, number: u32) -> Failure {
-        Failure::usage(format!(
-            "{}: {} has changed while the batch was running",
-            self.path.display(),
-            self.place(number)
-        ))
+    pub(super) fn changed(&self, position: RecordPosition) -> Failure {
+        let (path, place) = (self.path.display(), self.place(self.number_at(position)));
+        Failure::usage(format!("{path}: {place} has changed while the batch was running"))
     }
 
     fn read_header(&mut self, separator: u8) -> Result<(), Failure> {
+        let path = self.path.display();
         let mut header = Vec::new();
-        let mut reader = self.records(RecordPosition { offset: 0, line: 1 })?;
+        let mut reader = self.reader()?;
         let found = reader.read(&mut header).map_err(|it| self.failure(&it))?;
         let Some(position) = found else {
-            let path = self.path.display();
             return Err(Failure::usage(format!("{path} has no header line")));
         };
         let columns = Columns::parse(&header, separator, &self.defaults.ignored_columns)
-            .map_err(|why| Failure::usage(format!("{}: {why}", self.path.display())))?;
+            .map_err(|why| Failure::usage(format!("{path}: {why}")))?;
         let breaks = header.iter().filter(|byte| **byte == b'\n').count();
         self.header_lines = position.line + u32::try_from(breaks).unwrap_or(u32::MAX);
         self.columns = Some(columns);
         Ok(())
     }
 
-    fn records(&self, start: RecordPosition) -> Result<RecordReader<BufReader<&File>>, Failure> {
-        self.rows.records(start).map_err(|error| self.failure(&error))
+    /// Returns the records below the header.
+    fn reader(&self) -> Result<RecordReader<BufReader<&File>>, Failure> {
+        let reader = self.rows.records(RecordPosition::START);
+        let mut reader = reader.map_err(|error| self.failure(&error))?;
+        if self.columns.is_some() {
+            reader.read(&mut Vec::new()).map_err(|it| self.failure(&it))?;
+        }
+        Ok(reader)
     }
 
     fn parse(&self, position: RecordPosition, record: &[u8]) -> Result<Line, Failure> {
-        let number = self.number(position);
-        let path = self.path.display();
-        let place = self.place(number);
-        let invalid = |why: String| Failure::usage(format!("{path}: {place}: {why}"));
-        let parsed = match &self.columns {
-            Some(columns) => self.parse_row(columns, record, number),
-            None => {
-                // An array would be read as the fields in their order.
-                if let Some(at) = array_start(record) {
-                    let column = at + 1;
-                    return Err(Failure::usage(format!(
-                        "{path}: {place}, column {column}: invalid type: sequence: expected an object"
-                    )));
+        let number = self.number_at(position);
+        let parsed = self.given(record);
+        let parsed = parsed.and_then(|it| self.line(it, number).map_err(|why| (None, why)));
+        parsed.map_err(|(column, why)| {
+            let (path, place) = (self.path.display(), self.place(number));
+            let column = column.map(|column| format!(", column {column}")).unwrap_or_default();
+            Failure::usage(format!("{path}: {place}{column}: {why}"))
+        })
+    }
+
+    /// Parses a record. An error has its column, if it is known.
+    fn given(&self, record: &[u8]) -> Result<GivenLine, (Option<usize>, String)> {
+        let Some(columns) = &self.columns else { return GivenLine::from_json(record) };
+        let mut given = GivenLine { id: None, operation: None, body: Map::new() };
+        for (name, cell) in columns.cells(record).map_err(|why| (None, why))? {
+            match name.to_ascii_lowercase().as_str() {
+                "id" => given.id = Some(cell),
+                "operation" => given.operation = Some(cell),
+                "model" => {
+                    if given.body.insert("model".to_owned(), cell.into()).is_some() {
+                        return Err((None, "two columns are the field `model`".to_owned()));
+                    }
                 }
-                let line: JsonLine = serde_json::from_slice(record).map_err(|error| {
-                    let (column, why) = (error.column(), json_problem(&error));
-                    Failure::usage(format!("{path}: {place}, column {column}: {why}"))
-                })?;
-                line.parse()
+                _ => drop(given.body.insert(name.to_owned(), cell.into())),
             }
+        }
+        Ok(given)
+    }
+
+    fn line(&self, given: GivenLine, number: u32) -> Result<Line, String> {
+        let named = given.operation()?;
+        let model = given.model(&self.defaults.fields);
+        let id = given.id.unwrap_or_else(|| number.to_string());
+        let operation = match named {
+            Some(operation) => operation,
+            None => self.operation_of(&id, model.as_deref())?,
         };
-        let (id, named, mut body) = parsed.map_err(invalid)?;
+        let mut body = match self.fields.get(operation.name()) {
+            Some(fields) => typed(given.body, fields)?,
+            None => given.body,
+        };
         for (name, value) in &self.defaults.fields {
             body.entry(name).or_insert_with(|| value.clone());
         }
-        let id = id.unwrap_or_else(|| number.to_string());
-        let operation = match named {
-            Some(operation) => operation,
-            None => self.operation_of(&id, model_of(&body).as_deref()).map_err(invalid)?,
-        };
-        if id.is_empty() {
-            return Err(invalid("`id` is empty".to_owned()));
-        }
-        if id.len() > MAX_ID_BYTES || id.chars().any(char::is_control) {
-            let why =
-                format!("`id` must have at most {MAX_ID_BYTES} bytes, without control characters");
-            return Err(invalid(why));
-        }
-        let body = check_body(operation, body).map_err(invalid)?;
-        Ok(Line { id, operation, names_operation: named.is_some(), body })
-    }
-
-    fn parse_row(&self, columns: &Columns, record: &[u8], number: u32) -> Result<Parsed, String> {
-        let mut row = columns.row(record)?;
-        let id = row.id.take();
-        let named = row.operation.as_deref().map(parse_operation).transpose()?;
-        let operation = match named {
-            Some(operation) => operation,
-            None => {
-                let model = row.cell("model").map(str::to_owned);
-                let model = model.or_else(|| model_of(&self.defaults.fields));
-                let id = id.clone().unwrap_or_else(|| number.to_string());
-                self.operation_of(&id, model.as_deref())?
-            }
-        };
-        let Some(fields) = self.fields.get(operation.name()) else {
-            return Err(format!("the fields of {} are not known", operation.name()));
-        };
-        Ok((id, named, row.body(fields)?))
+        Line::new(id, operation, named.is_some(), body)
     }
 
     /// Returns the operation of a line that names none: that of the flags, that which it was submitted
@@ -344,18 +289,14 @@ impl Manifest {
         let by_model = || self.kinds.get(model?).copied();
         let operation = self.defaults.operation.or_else(submitted).or_else(by_model);
         operation.ok_or_else(|| match model {
-            Some(model) if model != AUTO => format!(
+            Some(model) => format!(
                 "the kind of the model `{model}` is not known: name the operation, such as \
                  --operation image_generate or --operation video_generate"
             ),
-            _ => "it names no operation and no model: pass --operation image_generate or \
+            None => "it names no operation and no model: pass --operation image_generate or \
                  --operation video_generate"
                 .to_owned(),
         })
-    }
-
-    fn number(&self, position: RecordPosition) -> u32 {
-        position.line.saturating_sub(self.header_lines)
     }
 
     fn failure(&self, error: &io::Error) -> Failure {
@@ -363,246 +304,24 @@ impl Manifest {
     }
 }
 
-impl JsonLine {
-    fn parse(self) -> Result<Parsed, String> {
-        let id = match self.id {
-            None => None,
-            Some(Value::String(id)) => Some(id),
-            Some(Value::Number(id)) => Some(id.to_string()),
-            Some(other) => return Err(format!("invalid id {other}: expected a string")),
+/// Returns the body of a row: its columns as fields of the operation, without regard to case, and its
+/// cells as values of their types.
+fn typed(cells: Map<String, Value>, fields: &Fields) -> Result<Map<String, Value>, String> {
+    let mut body = Map::new();
+    for (column, cell) in cells {
+        let Some(field) = fields.name_of(&column) else {
+            let guess = match nearest(&column, fields.names().chain(["id", "operation"])) {
+                Some(field) => format!("did you mean `{field}`? To leave it out"),
+                None => "to leave it out".to_owned(),
+            };
+            return Err(format!(
+                "the column `{column}` is no field of the request: {guess}: --ignore-column {column}"
+            ));
         };
-        let operation = self.operation.as_deref().map(parse_operation);
-        let operation = operation.transpose()?;
-        let body = self
-            .body
-            .ok_or("`body` is missing: expected {\"id\"?, \"operation\"?, \"body\": {…}}")?;
-        Ok((id, operation, body))
-    }
-}
-
-impl Line {
-    /// Returns a hash of the operation and the body.
-    pub(super) fn hash(&self) -> u64 {
-        let body = Value::Object(self.body.clone());
-        let hash = RequestHash::new("", "", self.operation, &[], &body, None).to_string();
-        hash.get(..16).and_then(|prefix| u64::from_str_radix(prefix, 16).ok()).unwrap_or_default()
-    }
-}
-
-/// The model that stands for any video model.
-const AUTO: &str = "auto";
-
-fn model_of(body: &Map<String, Value>) -> Option<String> {
-    body.get("model").and_then(Value::as_str).map(str::to_owned)
-}
-
-/// Returns where an array starts, if the record is one.
-fn array_start(record: &[u8]) -> Option<usize> {
-    let at = record.iter().position(|byte| !byte.is_ascii_whitespace())?;
-    (record.get(at) == Some(&b'[')).then_some(at)
-}
-
-/// Returns what is wrong with a JSON text, without the position, which is relative to the record.
-fn json_problem(error: &serde_json::Error) -> String {
-    if error.is_eof() {
-        return "the JSON ends too early".to_owned();
-    }
-    let text = error.to_string();
-    let position = format!(" at line {} column {}", error.line(), error.column());
-    let text = text.strip_suffix(&position).unwrap_or(&text);
-    let text = text.replacen(", expected ", ": expected ", 1);
-    match text.starts_with("unknown field") {
-        true => format!("{text} (the fields of the request belong into \"body\")"),
-        false => text,
-    }
-}
-
-/// Parses the name of an operation that a batch can submit.
-pub(crate) fn parse_operation(name: &str) -> Result<Operation, String> {
-    match Operation::from_name(name).filter(|operation| is_supported(*operation)) {
-        Some(operation) => Ok(operation),
-        None => {
-            let names: Vec<_> = operations().map(Operation::name).collect();
-            let similar = names.iter().copied().map(|it| (strsim::jaro_winkler(name, it), it));
-            let nearest = similar.max_by(|a, b| a.0.total_cmp(&b.0));
-            let guess = nearest.filter(|(similarity, _)| *similarity >= MIN_SIMILARITY);
-            Err(match guess {
-                Some((_, guess)) => {
-                    format!("invalid operation `{name}`: did you mean `{guess}`?")
-                }
-                None => {
-                    let names = names.join(", ");
-                    format!("invalid operation `{name}`: expected one of {names}")
-                }
-            })
+        let cell = cell.as_str().unwrap_or_default().to_owned();
+        if body.insert(field.to_owned(), fields.value(field, cell)?).is_some() {
+            return Err(format!("two columns are the field `{field}`"));
         }
     }
-}
-
-/// Returns the operations that a batch can submit.
-pub(crate) fn operations() -> impl Iterator<Item = Operation> {
-    Operation::ALL.iter().copied().filter(|it| is_supported(*it))
-}
-
-/// Returns whether an operation submits a job or a run, and takes no path segment. A top-up is paid
-/// for at its checkout page, and is not part of a batch.
-fn is_supported(operation: Operation) -> bool {
-    operation.retry().sends_idempotency_key()
-        && operation.auth() == Auth::Key
-        && operation.placeholders().next().is_none()
-        && matches!(operation.surface(), Surface::Open | Surface::Developer)
-        && !operation.is_hidden()
-        && operation != Operation::TopUpsCreate
-}
-
-/// Checks a body as the commands that submit do.
-fn check_body(
-    operation: Operation,
-    body: Map<String, Value>,
-) -> Result<Map<String, Value>, String> {
-    let is_capped = body.contains_key("generation_spend_cap_usd");
-    if operation == Operation::AgentCompletionsCreate && !is_capped {
-        return Err("`generation_spend_cap_usd` is required (USD)".to_owned());
-    }
-    let body = RequestBody::from_fields(body);
-    let body = match operation {
-        Operation::VideoGenerate => body.with_default("model", "auto"),
-        _ => body,
-    };
-    body.finish().map_err(|failure| failure.headline())
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn manifest(name: &str, text: &str) -> (tempfile::TempDir, Result<Manifest, Failure>) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        let operation = Some(Operation::VideoGenerate);
-        let manifest = Manifest::open(&path, LineDefaults { operation, ..LineDefaults::default() });
-        (folder, manifest)
-    }
-
-    fn lines(name: &str, text: &str) -> Result<Vec<Line>, Failure> {
-        let (_folder, manifest) = manifest(name, text);
-        let manifest = manifest?;
-        let (mut positions, mut lines) = (Vec::new(), Vec::new());
-        manifest.for_each(|position, line| {
-            positions.push(position);
-            lines.push(line);
-            Ok(())
-        })?;
-        for (position, line) in positions.iter().zip(&lines) {
-            assert_eq!(manifest.line_at(*position)?, *line);
-        }
-        Ok(lines)
-    }
-
-    #[test]
-    fn a_line_has_an_id_an_operation_and_a_body() {
-        let text = r#"{"body": {"prompt": "a"}}
-
-{"id": "x", "operation": "image_generate", "body": {"model": "image-i"}}
-{"id": 7, "body": {"model": "video-f"}}"#;
-        let lines = lines("m.jsonl", text).unwrap();
-        let ids: Vec<_> = lines.iter().map(|line| line.id.as_str()).collect();
-        assert_eq!(ids, ["1", "x", "7"]);
-        assert_eq!(lines[1].operation, Operation::ImageGenerate);
-        assert_eq!(Value::Object(lines[0].body.clone()), json!({"model": "auto", "prompt": "a"}));
-        let mut other = lines[1].clone();
-        assert_eq!(other.hash(), lines[1].hash());
-        other.operation = Operation::Image1Generate;
-        assert_ne!(other.hash(), lines[1].hash());
-    }
-
-    #[test]
-    fn the_header_of_a_csv_file_does_not_count() {
-        let text = "\nid,model,prompt\n,video-f,one\n\nx,video-f,\"two\nlines\"\n,video-f,three\n";
-        let lines = lines("m.CSV", text).unwrap();
-        let ids: Vec<_> = lines.iter().map(|line| line.id.as_str()).collect();
-        assert_eq!(ids, ["1", "x", "5"]);
-        assert_eq!(lines[1].body["prompt"], "two\nlines");
-    }
-
-    #[test]
-    fn invalid_lines_are_named() {
-        let rows = [
-            ("{\"body\":{}}\n{", "line 2, column 1: the JSON ends too early"),
-            (
-                "{\"prompt\": \"x\"}",
-                "line 1, column 9: unknown field `prompt`: expected one of `id`, `operation`, \
-                `body` (the fields of the request belong into \"body\")",
-            ),
-            ("7", "line 1, column 1: invalid type: integer `7`: expected an object"),
-            ("{\"id\": \"a\"}", "`body` is missing"),
-            ("{\"id\": \"\", \"body\": {}}", "`id` is empty"),
-            ("{\"id\": [], \"body\": {}}", "invalid id []"),
-            (
-                "{\"operation\": \"jobs_list\", \"body\": {}}",
-                "invalid operation `jobs_list`: expected one of",
-            ),
-            (
-                "{\"operation\": \"image-generat\", \"body\": {}}",
-                "invalid operation `image-generat`: did you mean `image_generate`?",
-            ),
-            ("{\"operation\": \"alias_image_1_0\", \"body\": {}}", "invalid operation"),
-            ("{\"operation\": \"top_ups_create\", \"body\": {}}", "invalid operation"),
-            (
-                "{\"operation\": \"agent_completions_create\", \"body\": {\"instruction\": \"x\"}}",
-                "`generation_spend_cap_usd` is required",
-            ),
-            ("{\"body\": {\"prompt\": null}}", "`prompt` must not be null"),
-        ];
-        for (text, expected) in rows {
-            let failure = lines("m.jsonl", text).unwrap_err();
-            assert_eq!(failure.exit(), crate::error::Exit::Usage);
-            let headline = failure.headline();
-            assert!(headline.contains(expected), "{headline}");
-        }
-        let row = lines("m.csv", "id,prompt\na,x\nb,x,y\n").unwrap_err();
-        let headline = row.headline();
-        assert!(headline.contains("row 2 (line 3): it has 3 cells"), "{headline}");
-        let quote = lines("m.csv", "id,prompt\na,\"x\n").unwrap_err();
-        let headline = quote.headline();
-        assert!(
-            headline.contains("the record in line 2 has a quote that is not closed"),
-            "{headline}"
-        );
-        let (_folder, empty) = manifest("m.csv", "\n");
-        assert!(empty.unwrap_err().headline().contains("no header line"));
-    }
-
-    #[test]
-    fn the_problems_of_several_lines_are_reported_at_once() {
-        let failure = lines("m.jsonl", &"7\n".repeat(13)).unwrap_err();
-        assert!(failure.headline().contains("line 1, column 1"));
-        let others = failure.detail_lines();
-        assert_eq!(others.len(), 10);
-        assert!(others[8].contains("line 10, column 1: invalid type"), "{others:?}");
-        assert_eq!(others[9], "and 3 more problems");
-    }
-
-    #[test]
-    fn batches_submit_jobs_and_agent_runs() {
-        let names: Vec<_> = operations().map(Operation::name).collect();
-        assert_eq!(
-            names,
-            [
-                "image_generate",
-                "video_generate",
-                "avatar_generate",
-                "avatar_talking_video",
-                "image_1_generate",
-                "video_1_generate",
-                "music_1_generate",
-                "avatar_previews_create",
-                "video_captions_create",
-                "agent_completions_create",
-            ]
-        );
-    }
+    Ok(body)
 }

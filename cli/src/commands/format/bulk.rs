@@ -3,20 +3,25 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use serde_json::{Map, Value};
-use svc_sdk::contract::Operation;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use svc_sdk::Developer;
 use svc_sdk::contract::limits::{BULK_CONCURRENCY_RANGE, BULK_ITEMS_RANGE};
+use svc_sdk::contract::{Operation, RunStatus};
 use svc_sdk::handle::QueueResource;
+use svc_sdk::types::QueueItem;
 
 use crate::args::{FormatFields, JsonField, SubmitOptions, headings};
 use crate::commands::format::items::{self, BulkItem, ColumnOptions};
 use crate::commands::format::operation_of;
-use crate::error::Failure;
+use crate::error::{Failure, Suggestion};
 use crate::input::{check_single_stdin_reader, read_text};
+use crate::journal::RequestHash;
 use crate::request_body::{RequestBody, run as run_body};
-use crate::resource::{ReceiptMode, SubmitRequest};
+use crate::resource::{ReceiptMode, ResourceId, SubmitRequest};
 use crate::session::Session;
 use crate::submit;
+use crate::text::sanitize;
 
 /// The field of the body with the items.
 const ITEMS: &str = "items";
@@ -56,6 +61,17 @@ pub(crate) struct Bulk {
     /// Webhook URL that receives the final receipt of each run (public HTTPS)
     #[arg(long, value_name = "URL", help_heading = headings::REQUEST)]
     webhook_url: Option<String>,
+    /// Send the failed and canceled items of the last queue of the same Format and file again, or those
+    /// of a given queue, as a new queue
+    #[arg(
+        long,
+        value_name = "QUEUE_ID",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        help_heading = headings::REPETITION
+    )]
+    retry_failed: Option<String>,
     /// The items, as items=[{…}, …], or any other field of all items, as JSON; repeatable
     #[arg(long = "param", value_name = "KEY=JSON", help_heading = headings::REQUEST)]
     params: Vec<JsonField>,
@@ -67,12 +83,116 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
         Operation::FormatsBulkCreate,
         Operation::FormatsBySlugBulkCreate,
     );
-    let body = body_of(args)?;
+    let mut body = body_of(args)?;
     if let Some(first) = body.get(ITEMS).and_then(|items| items.get(0)?.as_object()) {
         run_body::warn_about_schema(session, first);
     }
+    let mut source = QueueSource::of(args, &body);
+    if let Some(queue) = &args.retry_failed {
+        let count = source.items.len();
+        source.items = failed_items(session, &source, queue).await?;
+        if source.items.is_empty() {
+            session.printer.note("no item of the queue failed or was canceled; nothing was sent");
+            return Ok(());
+        }
+        let numbers: Vec<String> =
+            source.items.iter().map(|index| (index + 1).to_string()).collect();
+        let numbers = numbers.join(", ");
+        session
+            .printer
+            .note(&format!("Retrying {} of {count} items: {numbers}", source.items.len()));
+        if let Some(items) = body.get_mut(ITEMS).and_then(Value::as_array_mut) {
+            let mut index = 0;
+            items.retain(|_| {
+                index += 1;
+                source.items.contains(&(index - 1))
+            });
+        }
+    }
     let request = SubmitRequest { noun: "bulk queue", operation, segments, body };
-    submit::run::<QueueResource>(session, request, &args.options, ReceiptMode::default()).await
+    let (receipt_mode, source) = (ReceiptMode::default(), Some(json!(source)));
+    submit::run_from::<QueueResource>(session, request, &args.options, receipt_mode, source).await
+}
+
+/// What a queue was made from, as the journal notes it.
+#[derive(Debug, Serialize, Deserialize)]
+struct QueueSource {
+    format: String,
+    /// The absolute path of the file, or what stands for it.
+    file: String,
+    /// A hash of the whole body that the file and the flags make.
+    hash: RequestHash,
+    /// The places of the queue's items in the file, from 0.
+    items: Vec<usize>,
+}
+
+impl QueueSource {
+    fn of(args: &Bulk, body: &Map<String, Value>) -> Self {
+        let path = args.input.as_deref().unwrap_or(Path::new("-"));
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let count = body.get(ITEMS).and_then(Value::as_array).map_or(0, Vec::len);
+        let body = Value::Object(body.clone());
+        let operation = Operation::FormatsBulkCreate;
+        Self {
+            format: args.format.clone(),
+            file: path.display().to_string(),
+            hash: RequestHash::new("", "", operation, &[], &body, None),
+            items: (0..count).collect(),
+        }
+    }
+}
+
+/// Returns the places of the items that failed or were canceled in a queue, or in the last one of the same
+/// Format and file if its id is empty.
+async fn failed_items(
+    session: &Session,
+    source: &QueueSource,
+    queue: &str,
+) -> Result<Vec<usize>, Failure> {
+    let entries = session.submitted().await?;
+    let mut queues = entries.iter().filter_map(|entry| match &entry.resource {
+        Some(ResourceId::Queue(id)) => {
+            let source = serde_json::from_value::<QueueSource>(entry.source.clone()?);
+            Some((id.as_str(), source.ok()))
+        }
+        _ => None,
+    });
+    let is_same = |it: &QueueSource| it.format == source.format && it.file == source.file;
+    let found = match queue {
+        "" => queues.find(|(_, known)| known.as_ref().is_some_and(is_same)),
+        queue => queues.find(|(id, _)| *id == queue).or(Some((queue, None))),
+    };
+    let (id, known) = found.ok_or_else(|| {
+        let why = "this machine has not submitted a queue of this Format and file";
+        Failure::usage(why).hint("pass its id: --retry-failed=QUEUE_ID")
+    })?;
+    if known.as_ref().is_some_and(|known| known.hash != source.hash) {
+        let why = format!(
+            "the file or a flag has changed since the queue {} was submitted",
+            sanitize(id)
+        );
+        return Err(Failure::usage(why).hint("submit the changed items without --retry-failed"));
+    }
+    let client = session.access::<Developer>()?.client;
+    let queue = client.queues().handle(id).get().await?;
+    if queue.items.iter().any(|item| !item.status.is_terminal()) {
+        let id = id.to_owned();
+        return Err(Failure::usage("the queue has not ended").hint(
+            Suggestion::from("wait for it with: ").svc(["queue".to_owned(), "wait".to_owned(), id]),
+        ));
+    }
+    let places = known.map_or_else(|| source.items.clone(), |known| known.items);
+    if places.len() != queue.items.len() {
+        let (count, given) = (queue.items.len(), places.len());
+        return Err(Failure::usage(format!("the queue has {count} items, and the file {given}")));
+    }
+    let is_failed =
+        |item: &&QueueItem| matches!(item.status, RunStatus::Failed | RunStatus::Canceled);
+    let failed = queue.items.iter().zip(0..).filter(|(item, _)| is_failed(item));
+    let indexes = failed.map(|(item, position)| {
+        item.index.and_then(|index| usize::try_from(index).ok()).unwrap_or(position)
+    });
+    Ok(indexes.filter_map(|index| places.get(index).copied()).collect())
 }
 
 /// Returns the body, with the defaults from the flags applied to each item.
@@ -116,7 +236,7 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
             let location = item.location.clone();
             with_defaults(item, &defaults)
                 .map(Value::Object)
-                .map_err(|failure| failure.context(format!("item {index} ({location})")))
+                .map_err(|failure| failure.context(format!("item {} ({location})", index + 1)))
         })
         .collect();
     whole.insert(ITEMS.to_owned(), items?.into());
@@ -174,38 +294,4 @@ fn with_defaults(
     let fields = RequestBody::from_fields(fields).finish()?;
     run_body::validate_format(&fields)?;
     Ok(fields)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn defaults_fill_only_missing_fields_of_an_item() {
-        let item = |fields: Value| BulkItem {
-            location: "line 1".into(),
-            fields: fields.as_object().cloned().unwrap(),
-        };
-        let defaults = json!({
-            "instruction": "for all", "generation_spend_cap_usd": 2, "output_schema": {"type": "object"}
-        });
-        let defaults = defaults.as_object().unwrap();
-        let merge = |fields| with_defaults(item(fields), defaults).map(Value::Object);
-        assert_eq!(
-            merge(json!({"input": {"city": "Oslo"}})).unwrap(),
-            json!({
-                "input": {"city": "Oslo"}, "instruction": "for all", "generation_spend_cap_usd": 2,
-                "output_schema": {"type": "object"}
-            })
-        );
-        assert_eq!(
-            merge(json!({"instruction": "own", "response_format": {"type": "text"}})).unwrap(),
-            json!({
-                "instruction": "own", "generation_spend_cap_usd": 2, "response_format": {"type": "text"}
-            })
-        );
-        assert!(merge(json!({"user_id": "u"})).is_err());
-        assert!(merge(json!({"generation_spend_cap_usd": 501})).is_err());
-    }
 }

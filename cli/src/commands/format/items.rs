@@ -1,25 +1,29 @@
 //! The items of a bulk queue, read from a file.
 
-use std::collections::HashMap;
-use std::io::{self, BufRead};
+use std::io;
 use std::path::Path;
 
 use serde_json::{Map, Value};
+use svc_sdk::contract::Operation;
 
-use crate::args::parse_usd;
 use crate::error::Failure;
 use crate::input::read_file;
-use crate::request_body::run::usd_number;
-use crate::rows::{Header, RecordFormat, RecordPosition, RecordReader, RowFile};
+use crate::rows::{Columns, Fields, RecordFormat, RecordPosition, RowFile};
 use crate::text::{json_error, nearest};
 
-/// CSV columns that are text fields of a run.
-const TEXT_COLUMNS: [&str; 5] =
-    ["instruction", "previous_run_id", "model", "webhook_url", "on_active_run"];
-/// CSV columns that are JSON fields of a run.
-const JSON_COLUMNS: [&str; 4] = ["output_schema", "response_format", "attachments", "input"];
-/// The CSV column that is an amount in dollars.
-const CAP_COLUMN: &str = "generation_spend_cap_usd";
+/// The fields of a run that a column can be.
+const RUN_FIELDS: [&str; 10] = [
+    "instruction",
+    "previous_run_id",
+    "model",
+    "webhook_url",
+    "on_active_run",
+    "output_schema",
+    "response_format",
+    "attachments",
+    "input",
+    "generation_spend_cap_usd",
+];
 
 /// An item, and its location in the file.
 #[derive(Debug, PartialEq)]
@@ -54,14 +58,7 @@ pub(super) fn read(
                 .hint("use a file name that ends in .jsonl, .csv, .tsv or .json"));
         }
     }
-    let rows = RowFile::open(path)?;
-    let records = rows.records(RecordPosition { offset: 0, line: 1 });
-    let records = records.map_err(|error| Failure::file("cannot read", path, &error))?;
-    let items = match rows.format {
-        RecordFormat::Csv { separator } => parse_csv(records, separator, options)?,
-        RecordFormat::Jsonl => parse_jsonl(records)?,
-    };
-    Ok((Map::new(), items))
+    Ok((Map::new(), read_rows(&RowFile::open(path)?, options)?))
 }
 
 fn json_body(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<BulkItem>), Failure> {
@@ -95,223 +92,91 @@ pub(super) fn from_json(items: &Value) -> Result<Vec<BulkItem>, Failure> {
     items.collect()
 }
 
-/// Calls a function with each record of a file and the number of its first line.
-fn for_each_record(
-    mut reader: RecordReader<impl BufRead>,
-    mut visit: impl FnMut(u32, &[u8]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut record = Vec::new();
+/// Returns the items in the rows of a spreadsheet, or in the lines of a JSONL file.
+fn read_rows(rows: &RowFile, options: &ColumnOptions<'_>) -> Result<Vec<BulkItem>, Failure> {
     let failure = |error: io::Error| Failure::usage(format!("--input: {error}"));
-    while let Some(position) = reader.read(&mut record).map_err(failure)? {
-        visit(position.line, &record)?;
+    let mut reader = rows.records(RecordPosition::START).map_err(failure)?;
+    let mut record = Vec::new();
+    let mut spreadsheet = None;
+    if let RecordFormat::Csv { separator } = rows.format
+        && reader.read(&mut record).map_err(failure)?.is_some()
+    {
+        let parsed = Spreadsheet::parse(&record, separator, options);
+        spreadsheet = Some(parsed.map_err(|why| Failure::usage(format!("--input: {why}")))?);
     }
-    Ok(())
-}
-
-fn parse_jsonl(records: RecordReader<impl BufRead>) -> Result<Vec<BulkItem>, Failure> {
     let mut items = Vec::new();
-    for_each_record(records, |line, record| {
-        let location = format!("line {line}");
-        let why = match serde_json::from_slice(record) {
-            Ok(Value::Object(fields)) => {
-                items.push(BulkItem { location, fields });
-                return Ok(());
-            }
-            Ok(_) => "expected a JSON object".to_owned(),
-            Err(error) => format!("invalid JSON: {}", json_error(&error)),
+    while let Some(position) = reader.read(&mut record).map_err(failure)? {
+        let location = format!("line {}", position.line);
+        let fields = match &spreadsheet {
+            Some(spreadsheet) if spreadsheet.columns.is_blank(&record) => continue,
+            Some(spreadsheet) => spreadsheet.item(&record),
+            None => match serde_json::from_slice(&record) {
+                Ok(Value::Object(fields)) => Ok(fields),
+                Ok(_) => Err("expected a JSON object".to_owned()),
+                Err(error) => Err(format!("invalid JSON: {}", json_error(&error))),
+            },
         };
-        Err(Failure::usage(format!("--input, {location}: {why}")))
-    })?;
+        match fields {
+            Ok(fields) => items.push(BulkItem { location, fields }),
+            Err(why) => return Err(Failure::usage(format!("--input, {location}: {why}"))),
+        }
+    }
     Ok(items)
 }
 
-/// What a column of a spreadsheet is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Column {
-    Text(&'static str),
-    Json(&'static str),
-    Cap,
-    /// A field of `input`, which is named as the column.
-    Input,
-    Ignored,
+/// A spreadsheet with the fields of runs as columns. Other columns are fields of `input`.
+struct Spreadsheet<'a> {
+    columns: Columns,
+    fields: Fields,
+    /// Columns that are fields of `input`.
+    inputs: &'a [String],
 }
 
-impl Column {
-    fn of(name: &str, options: &ColumnOptions<'_>) -> Result<Self, String> {
-        if options.ignored.iter().any(|it| it == name) {
-            return Ok(Self::Ignored);
+impl<'a> Spreadsheet<'a> {
+    fn parse(header: &[u8], separator: u8, options: &ColumnOptions<'a>) -> Result<Self, String> {
+        let columns = Columns::parse(header, separator, options.ignored)?;
+        let fields = Fields::of(Operation::FormatsRunsCreate).only(&RUN_FIELDS);
+        let spreadsheet = Self { columns, fields, inputs: options.inputs };
+        for name in spreadsheet.columns.names() {
+            let is_input = options.inputs.iter().any(|it| it == name);
+            if !is_input
+                && spreadsheet.field(name).is_none()
+                && let Some(field) = nearest(name, RUN_FIELDS)
+            {
+                return Err(format!(
+                    "the column `{name}` is no field of a run: did you mean `{field}`? If it is a \
+                     field of the Format's input: --input-column {name}; to leave it out: \
+                     --ignore-column {name}"
+                ));
+            }
         }
-        if options.inputs.iter().any(|it| it == name) {
-            return Ok(Self::Input);
-        }
-        let named = |field: &&&str| field.eq_ignore_ascii_case(name);
-        if let Some(field) = TEXT_COLUMNS.iter().find(named) {
-            return Ok(Self::Text(field));
-        }
-        if let Some(field) = JSON_COLUMNS.iter().find(named) {
-            return Ok(Self::Json(field));
-        }
-        if CAP_COLUMN.eq_ignore_ascii_case(name) {
-            return Ok(Self::Cap);
-        }
-        let fields = TEXT_COLUMNS.into_iter().chain(JSON_COLUMNS).chain([CAP_COLUMN]);
-        match nearest(name, fields) {
-            Some(field) => Err(format!(
-                "the column `{name}` is no field of a run: did you mean `{field}`? If it is a field \
-                 of the Format's input: --input-column {name}; to leave it out: --ignore-column {name}"
-            )),
-            None => Ok(Self::Input),
-        }
+        Ok(spreadsheet)
     }
-}
 
-fn parse_csv(
-    records: RecordReader<impl BufRead>,
-    separator: u8,
-    options: &ColumnOptions<'_>,
-) -> Result<Vec<BulkItem>, Failure> {
-    let mut items = Vec::new();
-    let mut header = None;
-    let mut columns = HashMap::new();
-    for_each_record(records, |line, record| {
-        let Some(header) = &header else {
-            let parsed = Header::parse(record, separator).and_then(|parsed| {
-                for name in &parsed.names {
-                    columns.insert(name.clone(), Column::of(name, options)?);
+    /// Returns the field of a run that a column is.
+    fn field(&self, column: &str) -> Option<&str> {
+        let is_input = self.inputs.iter().any(|it| it == column);
+        self.fields.name_of(column).filter(|_| !is_input)
+    }
+
+    /// Returns the fields of the item in a record.
+    fn item(&self, record: &[u8]) -> Result<Map<String, Value>, String> {
+        let (mut fields, mut input) = (Map::new(), Map::new());
+        for (name, cell) in self.columns.cells(record)? {
+            match self.field(name) {
+                Some(field) => {
+                    fields.insert(field.to_owned(), self.fields.value(field, cell)?);
                 }
-                Ok(parsed)
-            });
-            header = Some(parsed.map_err(|why| Failure::usage(format!("--input: {why}")))?);
-            return Ok(());
-        };
-        if header.is_blank(record) {
-            return Ok(());
-        }
-        let location = format!("line {line}");
-        let cells = header.cells(record);
-        let cells = cells.map_err(|why| Failure::usage(format!("--input, {location}: {why}")))?;
-        let mut fields = Map::new();
-        let mut input = Map::new();
-        for (name, cell) in cells {
-            let failure = |why: &str| Failure::usage(format!("--input, {location}, {name}: {why}"));
-            match columns.get(name).copied().unwrap_or(Column::Input) {
-                Column::Text(field) => {
-                    fields.insert(field.to_owned(), cell.into());
-                }
-                Column::Cap => {
-                    let cap = parse_usd(cell.trim()).map_err(|message| failure(&message))?;
-                    fields.insert(CAP_COLUMN.to_owned(), usd_number(cap));
-                }
-                Column::Json(field) => {
-                    let json = serde_json::from_str(&cell);
-                    let json = json.map_err(|error| {
-                        failure(&format!("invalid JSON: {}", json_error(&error)))
-                    })?;
-                    fields.insert(field.to_owned(), json);
-                }
-                Column::Input => {
+                None => {
                     input.insert(name.to_owned(), cell.into());
                 }
-                Column::Ignored => {}
             }
         }
         if !input.is_empty() {
             let whole = fields.entry("input").or_insert_with(|| Map::new().into());
-            let Some(whole) = whole.as_object_mut() else {
-                return Err(Failure::usage(format!(
-                    "--input, {location}, input: expected a JSON object"
-                )));
-            };
+            let whole = whole.as_object_mut().ok_or("the cell `input` is not a JSON object")?;
             whole.extend(input);
         }
-        items.push(BulkItem { location, fields });
-        Ok(())
-    })?;
-    Ok(items)
-}
-
-#[cfg(test)]
-mod properties;
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn records(bytes: &[u8], format: RecordFormat) -> RecordReader<&[u8]> {
-        RecordReader::new(bytes, format, RecordPosition { offset: 0, line: 1 })
-    }
-
-    pub(super) fn parse_csv(bytes: &[u8]) -> Result<Vec<BulkItem>, Failure> {
-        let separator = b',';
-        let records = records(bytes, RecordFormat::Csv { separator });
-        super::parse_csv(records, separator, &ColumnOptions::default())
-    }
-
-    pub(super) fn parse_jsonl(bytes: &[u8]) -> Result<Vec<BulkItem>, Failure> {
-        super::parse_jsonl(records(bytes, RecordFormat::Jsonl))
-    }
-
-    fn fields(items: &[BulkItem]) -> Value {
-        items.iter().map(|it| Value::Object(it.fields.clone())).collect()
-    }
-
-    #[test]
-    fn csv_columns_become_run_fields_or_input_fields() {
-        let text = "\u{feff}Instruction,city,Tag Line,generation_spend_cap_usd,output_schema,input\n\
-                    \"Say \"\"hi\"\",\nthen go\",Lisbon,,1.50,\"{\"\"type\"\":\"\"object\"\"}\",\"{\"\"n\"\":1}\"\n\
-                    ,Oslo,\"a, b\",,,\n";
-        let items = parse_csv(text.as_bytes()).unwrap();
-        assert_eq!(
-            fields(&items),
-            json!([
-                {
-                    "instruction": "Say \"hi\",\nthen go", "generation_spend_cap_usd": 1.5,
-                    "output_schema": {"type": "object"}, "input": {"n": 1, "city": "Lisbon"}
-                },
-                {"input": {"city": "Oslo", "Tag Line": "a, b"}}
-            ])
-        );
-        assert_eq!(items[1].location, "line 4");
-    }
-
-    #[test]
-    fn json_body_keeps_its_other_fields() {
-        let (other_fields, items) =
-            json_body(br#"{"items": [{"instruction": "a"}], "concurrency": 2}"#).unwrap();
-        assert_eq!(Value::Object(other_fields), json!({"concurrency": 2}));
-        assert_eq!(items.len(), 1);
-    }
-
-    #[test]
-    fn errors_name_the_location() {
-        let rows = [
-            (parse_jsonl(b"{}\n[1]"), "line 2"),
-            (parse_jsonl(b"{}\n{\"a\":"), "line 2"),
-            (parse_jsonl(b"{}\n\xff"), "line 2 is not UTF-8"),
-            (parse_csv(b"instrucion\nx\n"), "did you mean `instruction`?"),
-            (parse_csv(b"a,a\n1,2\n"), "the column `a` twice"),
-            (parse_csv(b"a,\n1,2\n"), "without a name"),
-            (parse_csv(b"a,b\n1\n"), "line 2: it has 1 cell, but the header has 2 columns"),
-            (parse_csv(b"a,b\r\n1,2\r\n\r\n1\r\n"), "line 4: it has 1 cell"),
-            (parse_csv(b"a\n\"1\n1\"\n\"2\n3\n"), "line 4 has a quote that is not closed"),
-            (parse_csv(b"a\n1\"\n\"\"\"\n\n"), "line 3 has a quote that is not closed"),
-            (parse_csv(b"attachments\n\n[]\n\n[\n"), "line 5, attachments"),
-            (parse_csv(b"generation_spend_cap_usd\nmuch\n"), "line 2, generation_spend_cap_usd"),
-            (parse_csv(b"attachments\n[\n"), "line 2, attachments"),
-            (parse_csv(b"input,a\n[],1\n"), "input: expected a JSON object"),
-            (json_body(b"[]").map(|it| it.1), "array `items`"),
-            (json_body(br#"{"items": [1]}"#).map(|it| it.1), "items[0]"),
-            (
-                read(Path::new("/dev/null"), &ColumnOptions::default()).map(|it| it.1),
-                ".jsonl, .csv",
-            ),
-        ];
-        for (read, expected) in rows {
-            let failure = read.unwrap_err();
-            let text = format!("{} {:?}", failure.headline(), failure.detail_lines());
-            assert!(text.contains(expected), "{text}");
-        }
+        Ok(fields)
     }
 }

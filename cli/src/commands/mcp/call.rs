@@ -131,6 +131,7 @@ impl PaidCall<'_> {
             chosen_key: chosen_key.as_ref(),
             max_price: price.upper_bound(),
             is_idempotent: self.tool.has_argument(KEY),
+            source: None,
         };
         self.send(paid, &price).await
     }

@@ -3,14 +3,13 @@
 //! `tools` and `call` use the service's own MCP endpoint. `serve` is an MCP server for programs on
 //! this machine that calls the service's REST APIs.
 
-mod api_request;
 mod call;
 mod endpoint;
 mod serve;
 mod spend_limits;
+mod stdio;
 mod tool_error;
 mod tool_handler;
-mod tools;
 
 use clap::Subcommand;
 use serde_json::{Map, Value};
@@ -31,7 +30,7 @@ pub(crate) enum Mcp {
     Call(Call),
     /// Serve tools over stdin and stdout, for desktop clients and agents
     ///
-    /// Every paid call is limited by its argument max_spend_usd and by --max-spend-usd, whichever is
+    /// Every paid call is limited by its argument max_spend_usd and by --max-price, whichever is
     /// lower. A paid call without either limit is rejected.
     Serve(Serve),
 }

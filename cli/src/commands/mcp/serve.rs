@@ -2,12 +2,14 @@
 //!
 //! Nothing but protocol messages may be written to standard output.
 
+use std::io::{self, IsTerminal};
 use std::sync::Arc;
 
 use clap::Args;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
-    PaginatedRequestParams, ResultType, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
+    Implementation, ListToolsResult, PaginatedRequestParams, ResultType, ServerCapabilities,
+    ServerConfig,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -16,8 +18,8 @@ use svc_sdk::types::Usd;
 use svc_sdk::{Developer, Open};
 
 use super::spend_limits::SpendLimits;
+use super::stdio::Stdio;
 use super::tool_handler::ToolHandler;
-use super::tools::Tool;
 use crate::args::parse_usd;
 use crate::error::Failure;
 use crate::session::Session;
@@ -30,18 +32,21 @@ links to the files. Every paid call has a limit, max_spend_usd; a call that may 
 rejected. If a paid call fails with the code no_answer, repeat exactly the same call: it is not \
 charged twice. If it fails with the code ambiguous, ask the user.";
 
+/// The definitions of the tools, as they are listed to the model.
+const TOOLS: &str = include_str!("tools.json");
+
 /// The flags of `svc mcp serve`.
 #[derive(Args, Debug)]
 pub(crate) struct Serve {
     /// Maximum cost of a call in USD; a model can lower it, but not raise it
-    #[arg(long, value_name = "USD", value_parser = parse_usd, allow_negative_numbers = true)]
-    max_spend_usd: Option<Usd>,
+    #[arg(long, alias = "max-spend-usd", value_name = "USD", value_parser = parse_usd, allow_negative_numbers = true)]
+    max_price: Option<Usd>,
     /// Maximum total cost of all calls of this session in USD
-    #[arg(long, value_name = "USD", value_parser = parse_usd, allow_negative_numbers = true)]
-    max_total_usd: Option<Usd>,
+    #[arg(long, alias = "max-total-usd", value_name = "USD", value_parser = parse_usd, allow_negative_numbers = true)]
+    max_spend: Option<Usd>,
     /// Allow tools whose price is unknown in advance: music, and, if only the developer surface is
     /// configured, images and videos
-    #[arg(long, conflicts_with = "max_total_usd")]
+    #[arg(long, conflicts_with = "max_spend")]
     allow_unpriced: bool,
 }
 
@@ -52,15 +57,20 @@ pub(crate) async fn run(session: &Session, args: &Serve) -> Result<(), Failure> 
     if let (Err(_), Err(_)) = (&open, &developer) {
         return open.map(|_| ());
     }
+    let tools = serde_json::from_str(TOOLS).map_err(|error| serve_failure(&error))?;
     let handler = ToolHandler {
         open: open.ok(),
         developer: developer.ok(),
         state_dir: session.state_dir()?,
-        limits: SpendLimits::new(args.max_spend_usd, args.max_total_usd, args.allow_unpriced),
+        limits: SpendLimits::new(args.max_price, args.max_spend, args.allow_unpriced),
+        tools,
     };
+    if io::stdin().is_terminal() {
+        note_configuration(session, args);
+    }
     let server = McpServer(Arc::new(handler));
     let serving = async {
-        let running = server.serve(rmcp::transport::stdio()).await;
+        let running = server.serve(Stdio::new()).await;
         let running = running.map_err(|error| serve_failure(&error))?;
         running.waiting().await.map(|_| ()).map_err(|error| serve_failure(&error))
     };
@@ -68,6 +78,29 @@ pub(crate) async fn run(session: &Session, args: &Serve) -> Result<(), Failure> 
         served = serving => served,
         _ = session.interrupts.first() => Err(Failure::interrupted()),
     }
+}
+
+/// Says how a program starts this server: a person at a terminal has nothing to say to it.
+fn note_configuration(session: &Session, args: &Serve) {
+    let command = std::env::current_exe().map(|path| path.display().to_string());
+    let mut words = vec!["mcp".to_owned(), "serve".to_owned()];
+    let amounts = [("--max-price", args.max_price), ("--max-spend", args.max_spend)];
+    for (flag, amount) in amounts {
+        words.extend(amount.into_iter().flat_map(|amount| [flag.to_owned(), amount.to_string()]));
+    }
+    if args.allow_unpriced {
+        words.push("--allow-unpriced".to_owned());
+    }
+    if let Some(profile) = &session.global.profile {
+        words.extend(["--profile".to_owned(), profile.clone()]);
+    }
+    let server = json!({"command": command.unwrap_or_else(|_| "svc".to_owned()), "args": words});
+    let configuration = json!({"mcpServers": {"svc": server}});
+    session.printer.note(
+        "Waiting for messages of an MCP client on standard input. A client starts this command itself, \
+         with these lines in its configuration:",
+    );
+    session.printer.note(&format!("{configuration:#}"));
 }
 
 fn serve_failure(error: &dyn std::error::Error) -> Failure {
@@ -91,11 +124,27 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = Tool::all().filter(|tool| self.0.is_available(*tool));
-        let tools: Vec<Value> = tools.map(Tool::definition).collect();
+        let tools = self.0.tools.iter().filter(|tool| self.0.is_available(name_of(tool)));
+        let tools = tools.cloned().collect();
         let tools =
             serde_json::from_value(Value::Array(tools)).map_err(|error| internal(&error))?;
         Ok(ListToolsResult::with_all_items(tools))
+    }
+
+    /// Answers a request that `rmcp` does not know, or whose parameters it does not.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        Err(match method.as_str() {
+            "tools/call" | "tools/list" => {
+                let why = format!("invalid parameters of {method}");
+                ErrorData::invalid_params(why, None)
+            }
+            _ => ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, method, None),
+        })
     }
 
     async fn call_tool(
@@ -103,9 +152,10 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = Tool::from_name(&request.name).filter(|tool| self.0.is_available(*tool));
-        let Some(tool) = tool else {
-            let message = format!("unknown tool `{}`", request.name);
+        let name = request.name.as_ref();
+        let mut available = self.0.tools.iter().filter(|tool| self.0.is_available(name_of(tool)));
+        let Some(tool) = available.find(|tool| name_of(tool) == name) else {
+            let message = format!("unknown tool `{name}`");
             return Err(ErrorData::invalid_params(message, None));
         };
         let outcome = Box::pin(self.0.call(tool, request.arguments.unwrap_or_default())).await;
@@ -119,6 +169,10 @@ impl ServerHandler for McpServer {
         result.result_type = Some(ResultType::COMPLETE);
         Ok(result.into())
     }
+}
+
+fn name_of(tool: &Value) -> &str {
+    tool.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn internal(error: &serde_json::Error) -> ErrorData {

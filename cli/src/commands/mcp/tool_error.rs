@@ -55,6 +55,7 @@ impl From<Failure> for ToolError {
             (None, Exit::Unreachable | Exit::Overloaded) => "no_answer",
             (None, _) => "failed",
         };
-        Self::new(code, failure.headline())
+        // An estimate has the arguments in the field `input`.
+        Self::new(code, failure.headline().replace("`input.", "`"))
     }
 }

@@ -9,16 +9,15 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::Operation;
 use svc_sdk::handle::{AgentRun, FormatRun, Handle, JobResource};
 use svc_sdk::types::{FormatRef, IdempotencyKey, Usd};
-use svc_sdk::{Developer, Error, ErrorKind, Open};
+use svc_sdk::{Client, ClientSurface, Developer, Error, ErrorKind, Open};
 
-use crate::commands::mcp::api_request::ApiRequest;
-use crate::commands::mcp::spend_limits::{SpendLimits, amount_of};
-use crate::commands::mcp::tool_error::ToolError;
-use crate::commands::mcp::tools::Tool;
+use super::spend_limits::{SpendLimits, amount_of};
+use super::tool_error::ToolError;
 use crate::error::Exit;
 use crate::journal::Submissions;
 use crate::pricing::Price;
-use crate::request_body::run::usd_number;
+use crate::request_body::run::{self as run_body, usd_number};
+use crate::request_body::{RequestBody, has_content, has_input};
 use crate::resource::{ResourceKind, SubmitRequest};
 use crate::session::Access;
 use crate::submit::paid_request::{PaidRequest, prepare};
@@ -32,78 +31,76 @@ pub(super) struct ToolHandler {
     /// The folder of the journal, unless calls are not recorded.
     pub(super) state_dir: Option<PathBuf>,
     pub(super) limits: SpendLimits,
+    /// The definitions of the tools.
+    pub(super) tools: Vec<Value>,
 }
 
 type ToolResult = Result<Value, ToolError>;
 
 /// What to do about a call whose outcome is unknown, and that cannot be sent again.
 const ASK_USER: &str = "ask the user to check whether it was executed";
+/// The argument of every paid tool that limits the cost of a call.
+const MAX_SPEND: &str = "max_spend_usd";
 /// The field of a run that limits its spending.
 const CAP: &str = "generation_spend_cap_usd";
 
 impl ToolHandler {
     /// Returns whether the surface that a tool needs is configured.
-    pub(super) fn is_available(&self, tool: Tool) -> bool {
+    pub(super) fn is_available(&self, tool: &str) -> bool {
         match tool {
-            Tool::ImageGenerate
-            | Tool::VideoGenerate
-            | Tool::JobsStatus
-            | Tool::JobsResult
-            | Tool::ModelsList => true,
-            Tool::Estimate => self.open.is_some(),
-            Tool::MusicGenerate
-            | Tool::FormatRun
-            | Tool::AgentCompletion
-            | Tool::RunStatus
-            | Tool::RunResult
-            | Tool::Balance => self.developer.is_some(),
+            "image_generate" | "video_generate" | "jobs_status" | "jobs_result" | "models_list" => {
+                true
+            }
+            "estimate" => self.open.is_some(),
+            _ => self.developer.is_some(),
         }
     }
 
     /// Executes a tool, and returns its structured content.
-    pub(super) async fn call(&self, tool: Tool, arguments: Map<String, Value>) -> ToolResult {
-        if let Some(name) = arguments.keys().find(|name| !tool.has_argument(name)) {
-            let message = format!("unknown argument `{name}` of {}", tool.name());
-            return Err(ToolError::new("invalid_request", message));
+    pub(super) async fn call(&self, tool: &Value, arguments: Map<String, Value>) -> ToolResult {
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        let schema = tool.get("inputSchema");
+        let properties = schema.and_then(|schema| schema.get("properties"));
+        let is_known = |name: &str| properties.is_some_and(|known| known.get(name).is_some());
+        if let Some(unknown) = arguments.keys().find(|name| !is_known(name)) {
+            return Err(invalid(format!("unknown argument `{unknown}` of {name}")));
         }
-        match tool {
-            Tool::ImageGenerate => self.image(arguments).await,
-            Tool::VideoGenerate => self.video(arguments).await,
-            Tool::MusicGenerate => {
-                let operation = Operation::Music1Generate;
-                self.developer_job("music track", operation, arguments).await
+        let required = schema.and_then(|schema| schema.get("required")?.as_array());
+        let mut required = required.into_iter().flatten().filter_map(Value::as_str);
+        let is_missing = |name: &&str| !arguments.get(*name).is_some_and(has_content);
+        if let Some(missing) = required.find(is_missing) {
+            return Err(invalid(format!("{missing} is required")));
+        }
+        use Operation as Op;
+        match name {
+            "image_generate" => self.image(arguments).await,
+            "video_generate" => self.video(arguments).await,
+            "music_generate" => {
+                self.developer_job("music track", Op::Music1Generate, arguments).await
             }
-            Tool::FormatRun => self.format_run(arguments).await,
-            Tool::AgentCompletion => self.agent_run(arguments).await,
-            Tool::JobsStatus => self.read_job(Operation::JobsStatus, &arguments).await,
-            Tool::JobsResult => self.read_job(Operation::JobsResult, &arguments).await,
-            Tool::RunStatus => {
-                let operations = [Operation::FormatRunsStatus, Operation::AgentRunsStatus];
-                self.read_run(operations, &arguments).await
+            "format_run" => self.format_run(arguments).await,
+            "agent_completion" => self.agent_run(arguments).await,
+            "jobs_status" => self.read_job(Op::JobsStatus, &arguments).await,
+            "jobs_result" => self.read_job(Op::JobsResult, &arguments).await,
+            "run_status" => {
+                self.read_run([Op::FormatRunsStatus, Op::AgentRunsStatus], &arguments).await
             }
-            Tool::RunResult => {
-                let operations = [Operation::FormatRunsResult, Operation::AgentRunsResult];
-                self.read_run(operations, &arguments).await
+            "run_result" => {
+                self.read_run([Op::FormatRunsResult, Op::AgentRunsResult], &arguments).await
             }
-            Tool::Estimate => {
-                let body = Value::Object(arguments);
-                let estimate = ApiRequest::new(Operation::OpenEstimate, &[]).body(&body);
-                estimate.send(&self.open()?.client).await
+            "estimate" => {
+                let client = &self.open()?.client;
+                read(client, Op::OpenEstimate, &[], Some(&Value::Object(arguments))).await
             }
-            Tool::ModelsList => match &self.open {
+            "models_list" => match &self.open {
                 Some(open) => {
-                    let list = ApiRequest::new(Operation::OpenCatalogList, &[]);
-                    Ok(json!({"models": list.send(&open.client).await?}))
+                    let models = read(&open.client, Op::OpenCatalogList, &[], None).await?;
+                    Ok(json!({ "models": models }))
                 }
-                None => {
-                    let catalog = ApiRequest::new(Operation::Catalog, &[]);
-                    catalog.send(&self.developer()?.client).await
-                }
+                None => read(&self.developer()?.client, Op::Catalog, &[], None).await,
             },
-            Tool::Balance => {
-                let balance = ApiRequest::new(Operation::Balance, &[]);
-                balance.send(&self.developer()?.client).await
-            }
+            "balance" => read(&self.developer()?.client, Op::Balance, &[], None).await,
+            _ => Err(invalid(format!("unknown tool `{name}`"))),
         }
     }
 
@@ -112,12 +109,11 @@ impl ToolHandler {
             return self.developer_job("image", Operation::Image1Generate, arguments).await;
         };
         if !arguments.contains_key("model") {
-            let list = ApiRequest::new(Operation::ImageModelsList, &[]);
-            let models = list.send(&open.client).await?;
+            let models = read(&open.client, Operation::ImageModelsList, &[], None).await?;
             let first = models.pointer("/0/id").or_else(|| models.pointer("/items/0/id"));
             let Some(model) = first.cloned() else {
-                let message = "model is required: the service does not list any image models";
-                return Err(ToolError::new("invalid_request", message));
+                let why = "model is required: the service does not list any image models";
+                return Err(invalid(why));
             };
             arguments.insert("model".to_owned(), model);
         }
@@ -125,6 +121,13 @@ impl ToolHandler {
     }
 
     async fn video(&self, mut arguments: Map<String, Value>) -> ToolResult {
+        // A video of nothing in particular would be paid for as well.
+        if !has_input(&arguments) {
+            return Err(invalid(
+                "the video has no input: pass prompt, image_url, video_url, audio_url, \
+                 reference_image_urls or reference_video_urls",
+            ));
+        }
         if self.open.is_none() {
             let operation = Operation::Video1Generate;
             return self.developer_job("video", operation, arguments).await;
@@ -141,7 +144,8 @@ impl ToolHandler {
         mut arguments: Map<String, Value>,
     ) -> ToolResult {
         let spend_limit = self.spend_limit(&mut arguments)?;
-        let request = SubmitRequest::new(noun, operation, arguments);
+        let body = RequestBody::from_fields(arguments).finish()?;
+        let request = SubmitRequest::new(noun, operation, body);
         self.submit::<JobResource<Open>>(self.open()?, &request, spend_limit).await
     }
 
@@ -154,19 +158,22 @@ impl ToolHandler {
     ) -> ToolResult {
         let spend_limit = self.spend_limit(&mut arguments)?;
         arguments.remove("model");
-        let request = SubmitRequest::new(noun, operation, arguments);
+        let body = RequestBody::from_fields(arguments).finish()?;
+        let request = SubmitRequest::new(noun, operation, body);
         self.submit::<JobResource<Developer>>(self.developer()?, &request, spend_limit).await
     }
 
     async fn format_run(&self, mut arguments: Map<String, Value>) -> ToolResult {
         let spend_limit = self.spend_limit(&mut arguments)?;
         let access = self.developer()?;
-        let format = FormatRef::from(take_id(&mut arguments, "format_id")?);
+        let format = FormatRef::from(id_of(&arguments, "format_id")?.to_owned());
+        arguments.remove("format_id");
+        run_body::validate_format(&arguments)?;
         let (get, segments) =
             format.select_operation(Operation::FormatsGet, Operation::FormatsBySlugGet);
         // The limit can lower the Format's own cap, but not raise it.
-        let read = ApiRequest::new(get, &segments).send(&access.client).await?;
-        let default_cap = read.get("generation_spend_cap_usd_micros");
+        let found = read(&access.client, get, &segments, None).await?;
+        let default_cap = found.get("generation_spend_cap_usd_micros");
         let default_cap = default_cap.and_then(Value::as_i64).map(Usd::from_micros);
         set_cap(&mut arguments, default_cap, spend_limit)?;
         let (operation, segments) = format
@@ -266,16 +273,14 @@ impl ToolHandler {
 
     /// Reads a job of either surface.
     async fn read_job(&self, operation: Operation, arguments: &Map<String, Value>) -> ToolResult {
-        let segments = [require_id(arguments, "job_id")?];
-        let read = ApiRequest::new(operation, &segments);
-        match (&self.open, &self.developer) {
-            (Some(open), Some(developer)) => match read.send(&open.client).await {
-                Err(error) if error.code() == "job_not_found" => read.send(&developer.client).await,
-                result => result,
-            },
-            (Some(open), None) => read.send(&open.client).await,
-            _ => read.send(&self.developer()?.client).await,
+        let id = [id_of(arguments, "job_id")?];
+        if let Some(open) = &self.open {
+            match read(&open.client, operation, &id, None).await {
+                Err(error) if error.code() == "job_not_found" && self.developer.is_some() => {}
+                result => return result,
+            }
         }
+        read(&self.developer()?.client, operation, &id, None).await
     }
 
     async fn read_run(
@@ -283,23 +288,18 @@ impl ToolHandler {
         [format, agent]: [Operation; 2],
         arguments: &Map<String, Value>,
     ) -> ToolResult {
-        let segments = [require_id(arguments, "run_id")?];
+        let id = [id_of(arguments, "run_id")?];
         let client = &self.developer()?.client;
-        let format = ApiRequest::new(format, &segments);
-        let agent = ApiRequest::new(agent, &segments);
         match arguments.get("kind").and_then(Value::as_str) {
-            Some("format") => format.send(client).await,
-            Some("agent") => agent.send(client).await,
-            Some(kind) => Err(ToolError::new(
-                "invalid_request",
-                format!("invalid kind `{kind}`: expected format or agent"),
-            )),
-            None => match format.send(client).await {
+            Some("format") => read(client, format, &id, None).await,
+            Some("agent") => read(client, agent, &id, None).await,
+            Some(kind) => Err(invalid(format!("invalid kind `{kind}`: expected format or agent"))),
+            None => match read(client, format, &id, None).await {
                 // A key with access to the agent alone cannot read Format runs.
                 Err(error)
                     if matches!(error.code(), "format_run_not_found" | "insufficient_scope") =>
                 {
-                    agent.send(client).await
+                    read(client, agent, &id, None).await
                 }
                 result => result,
             },
@@ -307,7 +307,7 @@ impl ToolHandler {
     }
 
     fn spend_limit(&self, arguments: &mut Map<String, Value>) -> Result<Usd, ToolError> {
-        self.limits.spend_limit(arguments.remove("max_spend_usd").as_ref())
+        self.limits.spend_limit(arguments.remove(MAX_SPEND).as_ref())
     }
 
     fn open(&self) -> Result<&Access<Open>, ToolError> {
@@ -348,22 +348,37 @@ fn set_cap(
         None => Some(default_cap.map_or(spend_limit, |default_cap| default_cap.min(spend_limit))),
     };
     let cap = cap.filter(|cap| *cap > Usd::ZERO).ok_or_else(|| {
-        let text = "invalid generation_spend_cap_usd: expected dollars as a number above 0";
-        ToolError::new("invalid_request", text)
+        invalid("invalid generation_spend_cap_usd: expected dollars as a number above 0")
     })?;
     arguments.insert(CAP.to_owned(), usd_number(cap));
     Ok(())
 }
 
-fn require_id<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a str, ToolError> {
-    let id = arguments.get(name).and_then(Value::as_str);
-    id.ok_or_else(|| {
-        ToolError::new("invalid_request", format!("{name} is required: expected a string"))
-    })
+/// Sends a request that is free of charge, and returns the response's `data`.
+async fn read<S: ClientSurface>(
+    client: &Client<S>,
+    operation: Operation,
+    segments: &[&str],
+    body: Option<&Value>,
+) -> ToolResult {
+    let path = operation.expand(segments).map_err(|error| invalid(error.to_string()))?;
+    let mut raw = client.raw_request(operation.method(), &path);
+    if let Some(body) = body {
+        raw = raw.body(body);
+    }
+    let response = raw.await.map_err(|error| ToolError::from(&error))?;
+    let mut body: Value = serde_json::from_slice(&response.body).map_err(|_| {
+        let status = response.status;
+        ToolError::new("no_answer", format!("cannot decode the response with status {status}"))
+    })?;
+    Ok(body.get_mut("data").map_or(Value::Null, Value::take))
 }
 
-fn take_id(arguments: &mut Map<String, Value>, name: &str) -> Result<String, ToolError> {
-    let id = require_id(arguments, name)?.to_owned();
-    arguments.remove(name);
-    Ok(id)
+fn id_of<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a str, ToolError> {
+    let id = arguments.get(name).and_then(Value::as_str);
+    id.ok_or_else(|| invalid(format!("invalid {name}: expected a string")))
+}
+
+fn invalid(why: impl Into<String>) -> ToolError {
+    ToolError::new("invalid_request", why)
 }

@@ -196,26 +196,3 @@ async fn of_jobs(session: &Session, client: &Client, spends: &[Spend]) -> HashMa
     }
     models
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn totals_are_grouped_by_day_and_kind_newest_first() {
-        let entries: Vec<UsageEntry> = serde_json::from_value(serde_json::json!([
-            {"kind": "capture", "amount_usd": "0.5000", "created_at": "2026-01-02T10:00:00Z"},
-            {"kind": "capture", "amount_usd": "0.2500", "created_at": "2026-01-02T09:00:00Z"},
-            {"kind": "refund", "amount_usd": "1.0000", "created_at": "2026-01-02T08:00:00Z"},
-            {"kind": "capture", "amount_usd": "1.5005", "created_at": "2026-01-01T10:00:00Z"},
-        ]))
-        .unwrap();
-        assert_eq!(
-            total_table(&totals(&entries, |entry| day_of(entry).to_owned())).render(None, false),
-            "DAY         KIND     COUNT   AMOUNT\n\
-             2026-01-02  refund       1    $1.00\n\
-             2026-01-02  capture      2    $0.75\n\
-             2026-01-01  capture      1  $1.5005\n"
-        );
-    }
-}

@@ -219,7 +219,7 @@ impl Names {
                 if by == By::Operation {
                     for entry in journal::entries(&folder).await? {
                         let id = entry.resource.as_ref().map(|id| id.id().to_owned());
-                        names.extend(id.map(|id| (id, entry.intent.operation.clone())));
+                        names.extend(id.map(|id| (id, entry.operation.clone())));
                     }
                 }
                 for item in batch::known_items(&folder).await {

@@ -2,7 +2,6 @@
 
 pub(crate) mod report;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -55,9 +54,9 @@ impl FinishedItem {
         }
     }
 
-    /// Returns the subfolder of the item's files.
-    fn folder(&self, folder: &Path) -> PathBuf {
-        folder.join(self.index.to_string())
+    /// Returns the number of the item, as people count.
+    fn number(&self) -> u64 {
+        self.index.saturating_add(1)
     }
 
     /// Returns the error in the receipt.
@@ -73,6 +72,8 @@ impl Serialize for FinishedItem {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct ItemLine<'a> {
+            /// The number of the item, as people count.
+            item: u64,
             index: u64,
             #[serde(flatten)]
             run: &'a Value,
@@ -93,6 +94,7 @@ impl Serialize for FinishedItem {
         }
         let error = failure.map(Failure::to_json);
         ItemLine {
+            item: self.number(),
             index: self.index,
             run: &run,
             files: self.files.as_ref(),
@@ -110,6 +112,10 @@ impl ResourceKind for QueueResource {
     const NOUN: &'static str = "queue";
     const VERB: &'static str = "Start";
 
+    fn handle(client: &Client, id: &str) -> Handle<Self> {
+        client.queues().handle(id)
+    }
+
     fn resource_id(handle: &Handle<Self>) -> ResourceId {
         ResourceId::Queue(handle.id().as_str().to_owned())
     }
@@ -125,7 +131,7 @@ impl ResourceKind for QueueResource {
             return Ok(Price::SpendCap(cap));
         }
         let default_cap = FormatRun::default_cap(client, request).await;
-        Ok(default_cap.map_or(Price::Unknown, |cap| Price::OwnerCap(cap, items.len())))
+        Ok(default_cap.map_or(Price::Uncapped, |cap| Price::OwnerCap(cap, items.len())))
     }
 
     fn items(request: &SubmitRequest) -> Option<&[Value]> {
@@ -217,8 +223,8 @@ impl ResourceKind for QueueResource {
             };
             // Artifacts that could not be decoded are reported by the download.
             if !receipt.artifacts.is_empty() || receipt.extra.get("artifacts").is_some() {
-                let into = item.folder(plan.folder());
-                let download = run.download_result(receipt, into).on_progress(with_offset);
+                let download = run.download_result(receipt, plan.folder());
+                let download = download.on_progress(with_offset);
                 let index = usize::try_from(item.index).unwrap_or(usize::MAX);
                 let files = plan.configure(index, download).await;
                 let delivery = plan.deliver(session, files).await;

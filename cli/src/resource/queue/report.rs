@@ -87,9 +87,9 @@ pub(super) fn summarize(
         failure = failure.with_client_code(ClientCode::UnreadableResponse);
     }
     for item in &finished.items {
-        let index = item.index;
+        let number = item.number();
         if let Some(item_failure) = &item.failure {
-            failure = failure.issue(format!("item {index}: {}", item_failure.headline()));
+            failure = failure.issue(format!("item {number}: {}", item_failure.headline()));
         } else if *item.status() != RunStatus::Completed {
             let status = match item.status().as_str() {
                 "" => "has no status",
@@ -98,7 +98,7 @@ pub(super) fn summarize(
             let run = item.item.run_id.as_ref();
             let run = run.map(|id| format!(", {id}")).unwrap_or_default();
             let error = item.error().map(|error| format!(": {error}")).unwrap_or_default();
-            failure = failure.issue(format!("item {index}{run} {status}{error}"));
+            failure = failure.issue(format!("item {number}{run} {status}{error}"));
         }
     }
     let not_downloaded = finished.items.iter().find(|item| {
@@ -109,9 +109,8 @@ pub(super) fn summarize(
         && let Some(id) = &item.item.run_id
         && !session.is_sandbox()
     {
-        let folder = item.folder(Path::new("DIR"));
-        let command = download_command(session, id.as_str(), "format", &folder);
-        failure = failure.hint(format!("download the files of item {}: {command}", item.index));
+        let command = download_command(session, id.as_str(), "format", Path::new("DIR"));
+        failure = failure.hint(format!("download the files of item {}: {command}", item.number()));
     }
     Err(failure)
 }
@@ -126,16 +125,18 @@ pub(crate) fn queue(queue: &Queue) -> Table {
     table.field("concurrency", queue.concurrency);
     table.field("created", time_ago_and_date(queue.created_at.as_ref()));
     for (position, item) in queue.items.iter().enumerate() {
-        let index = item_index(item, position);
+        let number = item_number(item, position);
         let run = item.run_id.as_ref().map_or("", |id| id.as_str());
-        table.field(&format!("item {index}"), Some(format!("{}  {run}", item.status).trim_end()));
+        table.field(&format!("item {number}"), Some(format!("{}  {run}", item.status).trim_end()));
     }
     table.field("request", queue.request_id.as_ref());
     table
 }
 
-fn item_index(item: &QueueItem, position: usize) -> String {
-    item.index.map_or_else(|| position.to_string(), |index| index.to_string())
+/// Returns the number of an item, as people count.
+fn item_number(item: &QueueItem, position: usize) -> u64 {
+    let index = item.index.or_else(|| u64::try_from(position).ok());
+    index.unwrap_or_default().saturating_add(1)
 }
 
 /// Describes the progress of a queue: `12 of 20 ended, 4 running, 2 failed`.
@@ -166,9 +167,9 @@ pub(super) fn rows(items: &[QueueItem]) -> Vec<String> {
                 RunStatus::Completed => 2,
                 _ => 3,
             };
-            let index = item_index(item, position);
+            let number = item_number(item, position);
             let run = item.run_id.as_ref().map_or("", |id| id.as_str());
-            let line = format!("{index:>3}  {:<9}  {run}", item.status.as_str());
+            let line = format!("{number:>3}  {:<9}  {run}", item.status.as_str());
             (rank, sanitize(line.trim_end()))
         })
         .collect();
@@ -186,7 +187,7 @@ pub(super) fn results(items: &[FinishedItem]) -> Table {
         required("location"),
     ]);
     for item in items {
-        let index = item.index.to_string();
+        let index = item.number().to_string();
         let run = item.item.run_id.as_ref().map_or("", |id| id.as_str());
         let status = item.status().as_str();
         let spent = match item.receipt.as_ref().map(RunReceipt::billable_amount) {
@@ -250,10 +251,10 @@ mod tests {
         assert_eq!(
             rows(&items),
             [
-                "  2  running    run_[2Jc",
-                "  1  failed     run_b",
-                "  0  completed  run_a",
-                "  3  queued"
+                "  3  running    run_[2Jc",
+                "  2  failed     run_b",
+                "  1  completed  run_a",
+                "  4  queued"
             ]
         );
     }

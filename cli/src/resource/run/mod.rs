@@ -13,12 +13,14 @@ use svc_sdk::{Error, Update, Updates};
 use crate::args::{RunKindChoice, SurfaceChoice};
 use crate::download::DownloadPlan;
 use crate::error::Failure;
+use crate::output::object::Shown;
 use crate::output::values::money;
 use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::pricing::{Price, SpendCap};
 use crate::resource::run::report::RunSummary;
 use crate::resource::{
     OnProgress, Outcome, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest,
+    WaitTogether,
 };
 use crate::session::Session;
 use crate::text::sanitize;
@@ -76,6 +78,14 @@ impl<K: RunKind> ResourceKind for K {
     const NOUN: &'static str = "run";
     const VERB: &'static str = "Start";
 
+    fn handle(client: &Client, id: &str) -> Handle<Self> {
+        K::run_handle(client, id)
+    }
+
+    fn set_reused(finished: &mut FinishedRun) {
+        finished.reused = true;
+    }
+
     fn resource_id(handle: &Handle<Self>) -> ResourceId {
         ResourceId::Run(handle.id().as_str().to_owned())
     }
@@ -89,8 +99,12 @@ impl<K: RunKind> ResourceKind for K {
         if let Some(cap) = SpendCap::from_body(&request.body) {
             return Ok(Price::SpendCap(cap));
         }
-        let default_cap = K::default_cap(client, request).await;
-        Ok(default_cap.map_or(Price::Unknown, |cap| Price::OwnerCap(cap, 1)))
+        Ok(match K::default_cap(client, request).await {
+            Some(cap) => Price::OwnerCap(cap, 1),
+            // The cap of an Action is its own.
+            None if K::KIND.as_str() == "action" => Price::Unknown,
+            None => Price::Uncapped,
+        })
     }
 
     fn list_command(session: &Session, request: &SubmitRequest) -> String {
@@ -205,6 +219,34 @@ impl<K: RunKind> ResourceKind for K {
     }
 }
 
+impl<K: RunKind> WaitTogether for K {
+    fn report(
+        handle: &Handle<Self>,
+        session: &Session,
+        mut finished: FinishedRun,
+    ) -> (Shown, Option<Failure>) {
+        let download = finished.failure.take();
+        let (id, kind) = (handle.id().as_str(), K::KIND);
+        let is_downloaded = finished.files.is_some();
+        let failure =
+            match report::summarize(session, id, &finished.result, kind.as_str(), is_downloaded) {
+                RunSummary::Completed(sentence) => {
+                    session.printer.note(&sentence);
+                    download
+                }
+                RunSummary::Degraded(sentence, _) => {
+                    session.printer.warn(&sentence);
+                    download
+                }
+                RunSummary::Failed(failure) => Some(match download {
+                    Some(download) => failure.with_part(download),
+                    None => failure,
+                }),
+            };
+        (Shown::new(ObjectKind::Run, &finished), failure)
+    }
+}
+
 /// Waits for the terminal receipt of a run, whatever its outcome.
 pub(crate) async fn terminal_receipt<K: RunKind>(updates: Updates<K>) -> Result<RunReceipt, Error> {
     match updates.result().await {
@@ -220,17 +262,19 @@ pub(crate) async fn terminal_receipt<K: RunKind>(updates: Updates<K>) -> Result<
 }
 
 pub(crate) trait RunKind: RunResource {
-    fn handle(client: &Client, id: &str) -> RunHandle<Self>;
+    fn run_handle(client: &Client, id: &str) -> RunHandle<Self>;
 
     /// Returns the words of the command that lists the runs.
     fn list_command(request: &SubmitRequest) -> Vec<String>;
 
     /// Returns the spend cap of a run whose request has none.
-    async fn default_cap(client: &Client, request: &SubmitRequest) -> Option<Usd>;
+    async fn default_cap(_: &Client, _: &SubmitRequest) -> Option<Usd> {
+        None
+    }
 }
 
 impl RunKind for ActionRun {
-    fn handle(client: &Client, id: &str) -> RunHandle<Self> {
+    fn run_handle(client: &Client, id: &str) -> RunHandle<Self> {
         client.action_runs().handle(id)
     }
 
@@ -238,14 +282,10 @@ impl RunKind for ActionRun {
         let action = request.segments.join("/");
         vec!["action".to_owned(), "runs".to_owned(), action]
     }
-
-    async fn default_cap(_: &Client, _: &SubmitRequest) -> Option<Usd> {
-        None
-    }
 }
 
 impl RunKind for FormatRun {
-    fn handle(client: &Client, id: &str) -> RunHandle<Self> {
+    fn run_handle(client: &Client, id: &str) -> RunHandle<Self> {
         client.format_runs().handle(id)
     }
 
@@ -266,22 +306,17 @@ impl RunKind for FormatRun {
 }
 
 impl RunKind for AgentRun {
-    fn handle(client: &Client, id: &str) -> RunHandle<Self> {
+    fn run_handle(client: &Client, id: &str) -> RunHandle<Self> {
         client.agent_runs().handle(id)
     }
 
     fn list_command(_: &SubmitRequest) -> Vec<String> {
         vec!["agent".to_owned(), "runs".to_owned()]
     }
-
-    async fn default_cap(_: &Client, _: &SubmitRequest) -> Option<Usd> {
-        None
-    }
 }
 
 pub(crate) fn kind_of_operation(operation: &str) -> Option<RunKindChoice> {
-    let operation = Operation::ALL.iter().find(|it| it.name() == operation);
-    let operation = *operation?;
+    let operation = Operation::from_name(operation)?;
     if ActionRun::is_submitted_by(operation) {
         Some(RunKindChoice::Action)
     } else if FormatRun::is_submitted_by(operation) {
@@ -290,43 +325,5 @@ pub(crate) fn kind_of_operation(operation: &str) -> Option<RunKindChoice> {
         Some(RunKindChoice::Agent)
     } else {
         None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn an_unreadable_spend_is_unknown() {
-        let of = |usage: serde_json::Value| {
-            let receipt = json!({"run_id": "run_1", "status": "completed", "usage": usage});
-            spend(&serde_json::from_value(receipt).unwrap())
-        };
-        let rows = [
-            (json!(null), "spend unknown"),
-            (
-                json!({"generation_spend_cap_usd_micros": 2_000_000}),
-                "spend unknown, of a cap of $2.00",
-            ),
-            (json!({"billable_amount_usd_micros": 0}), "spent $0.00"),
-            (
-                json!({"billable_amount_usd_micros": 420_000, "generation_spend_cap_usd_micros": 2_000_000}),
-                "spent $0.42 of a cap of $2.00",
-            ),
-        ];
-        for (usage, expected) in rows {
-            assert_eq!(of(usage), expected);
-        }
-    }
-
-    #[test]
-    fn the_kind_follows_from_the_operation() {
-        assert_eq!(kind_of_operation("formats_by_slug_runs_create"), Some(RunKindChoice::Format));
-        assert_eq!(kind_of_operation("agent_completions_create"), Some(RunKindChoice::Agent));
-        assert_eq!(kind_of_operation("actions_runs_create"), Some(RunKindChoice::Action));
-        assert_eq!(kind_of_operation("formats_bulk_create"), None);
-        assert_eq!(kind_of_operation("video_generate"), None);
     }
 }

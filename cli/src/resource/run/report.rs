@@ -10,8 +10,7 @@ use crate::error::{Exit, Failure};
 use crate::output::Table;
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::values::{
-    add_artifacts, artifact_label, date_and_time, error_label, error_text, money, time_ago,
-    time_ago_and_date,
+    add_artifacts, date_and_time, error_label, error_text, money, time_ago, time_ago_and_date,
 };
 use crate::resource::ResourceId;
 use crate::resource::run::{FinishedRun, spend};
@@ -239,40 +238,6 @@ pub(crate) fn list(runs: &[RunReceipt]) -> Table {
     table
 }
 
-/// Returns the table of several finished runs.
-pub(crate) fn finished_list(finished: &[FinishedRun]) -> Table {
-    let mut table = Table::new([
-        required("id"),
-        status("status"),
-        cut("usage"),
-        cut("content"),
-        required("location"),
-    ]);
-    for finished in finished {
-        let receipt = &finished.result;
-        let (id, status) = (receipt.id(), receipt.status.as_str());
-        let id = id.as_ref().map_or("", |id| id.as_str());
-        let usage = spend(receipt);
-        let mut row =
-            |content: &str, location: &str| table.row([id, status, &usage, content, location]);
-        if let Some(output) = &receipt.output {
-            row("output", &output.to_string());
-        }
-        match &finished.files {
-            Some(files) => files.iter().for_each(|file| row("file", &file.path)),
-            None => receipt.artifacts.iter().for_each(|artifact| {
-                let kind = artifact_label(artifact);
-                row(kind, artifact.url.as_deref().unwrap_or("-"));
-            }),
-        }
-        if receipt.output.is_none() && receipt.artifacts.is_empty() {
-            let error = receipt.error.as_ref();
-            row("", error.map_or("", error_label));
-        }
-    }
-    table
-}
-
 pub(crate) fn status_table(status: &RunStatusPayload) -> Table {
     let mut table = Table::key_value();
     table.field("id", status.run_id.as_ref());
@@ -282,15 +247,6 @@ pub(crate) fn status_table(status: &RunStatusPayload) -> Table {
     table.field("result ready", status.result_ready);
     let next = status.poll_after;
     table.field("next poll", next.map(|hint| format!("in {} s", hint.as_secs_f64())));
-    table
-}
-
-pub(crate) fn status_list(statuses: &[RunStatusPayload]) -> Table {
-    let mut table = Table::new([required("id"), status("status")]);
-    for payload in statuses {
-        let id = payload.run_id.as_ref().map_or("", |id| id.as_str());
-        table.row([id, payload.status.as_ref().map_or("", RunStatus::as_str)]);
-    }
     table
 }
 

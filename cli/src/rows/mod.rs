@@ -1,12 +1,15 @@
 //! Rows of spreadsheets and JSONL files, read without more than one in memory.
 
-use std::collections::HashSet;
+mod columns;
+
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::error::Failure;
-use crate::text::counted;
+
+pub(crate) use self::columns::{Columns, Fields};
 
 /// The maximum length of a record. The service accepts bodies of at most 4 MiB.
 const MAX_RECORD_BYTES: u64 = 16 * 1024 * 1024;
@@ -58,7 +61,7 @@ impl RowFile {
             file = utf8_copy_of(&mut file).map_err(unreadable)?;
             beginning = beginning_of(&mut file).map_err(unreadable)?;
         }
-        let extension = path.extension().map(|it| it.to_ascii_lowercase());
+        let extension = path.extension().map(OsStr::to_ascii_lowercase);
         let is_csv = match extension.as_deref().and_then(|it| it.to_str()) {
             Some("csv" | "tsv" | "tab") => true,
             None if is_stdin => {
@@ -141,6 +144,11 @@ pub(crate) struct RecordPosition {
     pub(crate) offset: u64,
     /// The number of the first line, counted from 1.
     pub(crate) line: u32,
+}
+
+impl RecordPosition {
+    /// The beginning of a file.
+    pub(crate) const START: Self = Self { offset: 0, line: 1 };
 }
 
 /// A reader of records. Blank lines are skipped, but counted.
@@ -237,60 +245,6 @@ fn check_text(record: &[u8], position: RecordPosition) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
-/// The columns of a CSV file, which are named in its first record.
-#[derive(Debug)]
-pub(crate) struct Header {
-    pub(crate) names: Vec<String>,
-    separator: u8,
-}
-
-impl Header {
-    /// Parses the first record.
-    pub(crate) fn parse(record: &[u8], separator: u8) -> Result<Self, String> {
-        let names = split(record, separator)?;
-        let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
-        if names.iter().any(|name| name.contains('\r')) {
-            return Err("the lines end with CR: save the file with LF or CRLF".to_owned());
-        }
-        let mut seen = HashSet::new();
-        for name in &names {
-            if name.is_empty() {
-                return Err("the header has a column without a name".to_owned());
-            }
-            if !seen.insert(name) {
-                return Err(format!("the header has the column `{name}` twice"));
-            }
-        }
-        Ok(Self { names, separator })
-    }
-
-    /// Returns the cells of a record with the names of their columns, without those that are empty. A
-    /// record of several columns that is blank has none.
-    pub(crate) fn cells(
-        &self,
-        record: &[u8],
-    ) -> Result<impl Iterator<Item = (&str, String)>, String> {
-        let cells = match self.is_blank(record) {
-            true => vec![String::new(); self.names.len()],
-            false => split(record, self.separator)?,
-        };
-        if cells.len() != self.names.len() {
-            return Err(format!(
-                "it has {}, but the header has {}",
-                counted(cells.len(), "cell"),
-                counted(self.names.len(), "column")
-            ));
-        }
-        let cells = self.names.iter().map(String::as_str).zip(cells);
-        Ok(cells.filter(|(_, cell)| !cell.is_empty()))
-    }
-
-    /// Returns whether a record is a blank line.
-    pub(crate) fn is_blank(&self, record: &[u8]) -> bool {
-        self.names.len() > 1 && record.iter().all(u8::is_ascii_whitespace)
-    }
-}
-
 /// Splits a record into its cells.
 fn split(record: &[u8], separator: u8) -> Result<Vec<String>, String> {
     let mut reader = csv::ReaderBuilder::new()
@@ -335,65 +289,17 @@ impl QuoteState {
 }
 
 #[cfg(test)]
+mod properties;
+
+#[cfg(test)]
 mod tests {
     use super::*;
-
-    fn records(text: &str, format: RecordFormat) -> Vec<(u32, String)> {
-        let start = RecordPosition { offset: 0, line: 1 };
-        let mut reader = RecordReader::new(text.as_bytes(), format, start);
-        let (mut record, mut all) = (Vec::new(), Vec::new());
-        while let Some(position) = reader.read(&mut record).unwrap() {
-            let rest = text.get(position.offset as usize..).unwrap();
-            let again =
-                RecordReader::new(rest.as_bytes(), format, position).read(&mut Vec::new()).unwrap();
-            assert_eq!(again, Some(position), "it can be read at its offset");
-            all.push((position.line, String::from_utf8(record.clone()).unwrap()));
-        }
-        all
-    }
-
-    #[test]
-    fn blank_lines_are_skipped_and_counted() {
-        let text = "\u{feff}{\"a\":1}\r\n\n  \n{\"b\":2}";
-        assert_eq!(
-            records(text, RecordFormat::Jsonl),
-            [(1, "{\"a\":1}".to_owned()), (4, "{\"b\":2}".to_owned())]
-        );
-        assert!(records("\n\n", RecordFormat::Jsonl).is_empty());
-    }
-
-    #[test]
-    fn a_quoted_csv_field_may_contain_line_breaks() {
-        let text = "a,b\n\"one\n\"\"two\"\"\n\",x\n5\" wide,y\n\n\"\",z\n";
-        let expected =
-            [(1, "a,b"), (2, "\"one\n\"\"two\"\"\n\",x"), (5, "5\" wide,y"), (7, "\"\",z")];
-        let expected: Vec<_> = expected.map(|(line, text)| (line, text.to_owned())).into();
-        assert_eq!(records(text, RecordFormat::Csv { separator: b',' }), expected);
-        let text = text.replace(',', ";");
-        let expected: Vec<_> =
-            expected.into_iter().map(|(line, text)| (line, text.replace(',', ";"))).collect();
-        assert_eq!(records(&text, RecordFormat::Csv { separator: b';' }), expected);
-    }
-
-    #[test]
-    fn the_separator_is_that_of_the_header() {
-        let rows = [
-            ("a,b;c,d\n1;2;3;4\n", b','),
-            ("\n a;b\n1,2,3;4\n", b';'),
-            ("\"a,b,c\"\td\n", b'\t'),
-            ("prompt\n", b','),
-            ("", b','),
-        ];
-        for (text, expected) in rows {
-            assert_eq!(separator_of(text.as_bytes()), expected, "{text}");
-        }
-    }
 
     #[test]
     fn utf_16_is_converted_and_other_encodings_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("m.csv");
-        let start = RecordPosition { offset: 0, line: 1 };
+        let start = RecordPosition::START;
         let mut record = Vec::new();
         let text = "\u{feff}a;\u{1f98a}\n";
         for bytes in [

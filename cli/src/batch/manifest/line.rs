@@ -1,0 +1,125 @@
+//! The lines of a manifest.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use svc_sdk::contract::Operation;
+
+use crate::batch::operation::parse_operation;
+use crate::journal::RequestHash;
+use crate::request_body::RequestBody;
+
+/// The longest id of a submission in the journal.
+const MAX_ID_BYTES: usize = 512;
+/// The model that stands for any video model.
+const AUTO: &str = "auto";
+
+/// The request in a line of a manifest.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::batch) struct Line {
+    /// The id: as given, or the number of the line.
+    pub(in crate::batch) id: String,
+    pub(in crate::batch) operation: Operation,
+    /// Whether the line itself names its operation.
+    pub(in crate::batch) names_operation: bool,
+    pub(in crate::batch) body: Map<String, Value>,
+}
+
+impl Line {
+    /// Checks the parts of a line as the commands that submit do.
+    pub(super) fn new(
+        id: String,
+        operation: Operation,
+        names_operation: bool,
+        body: Map<String, Value>,
+    ) -> Result<Self, String> {
+        if id.is_empty() {
+            return Err("`id` is empty".to_owned());
+        }
+        if id.len() > MAX_ID_BYTES || id.chars().any(char::is_control) {
+            return Err(format!(
+                "`id` must have at most {MAX_ID_BYTES} bytes, without control characters"
+            ));
+        }
+        let is_capped = body.contains_key("generation_spend_cap_usd");
+        if operation == Operation::AgentCompletionsCreate && !is_capped {
+            return Err("`generation_spend_cap_usd` is required (USD)".to_owned());
+        }
+        let body = RequestBody::from_fields(body);
+        let body = match operation {
+            Operation::VideoGenerate => body.with_default("model", AUTO),
+            _ => body,
+        };
+        let body = body.finish().map_err(|failure| failure.headline())?;
+        Ok(Self { id, operation, names_operation, body })
+    }
+
+    /// Returns a hash of the operation and the body.
+    pub(in crate::batch) fn hash(&self) -> u64 {
+        let body = Value::Object(self.body.clone());
+        let hash = RequestHash::new("", "", self.operation, &[], &body, None).to_string();
+        hash.get(..16).and_then(|prefix| u64::from_str_radix(prefix, 16).ok()).unwrap_or_default()
+    }
+}
+
+/// A line as it is written: the id and the operation, if it has them, and the body.
+#[derive(Debug)]
+pub(super) struct GivenLine {
+    pub(super) id: Option<String>,
+    pub(super) operation: Option<String>,
+    pub(super) body: Map<String, Value>,
+}
+
+impl GivenLine {
+    /// Parses a line of JSONL. An error has the column, if it is known.
+    pub(super) fn from_json(record: &[u8]) -> Result<Self, (Option<usize>, String)> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields, expecting = "an object")]
+        struct JsonLine {
+            id: Option<Value>,
+            operation: Option<String>,
+            body: Option<Map<String, Value>>,
+        }
+        // An array would be read as the fields in their order.
+        let start = record.iter().position(|byte| !byte.is_ascii_whitespace());
+        if let Some(at) = start.filter(|at| record.get(*at) == Some(&b'[')) {
+            return Err((Some(at + 1), "invalid type: sequence: expected an object".to_owned()));
+        }
+        let line: JsonLine = serde_json::from_slice(record)
+            .map_err(|error| (Some(error.column()), json_problem(&error)))?;
+        let id = match line.id {
+            None => None,
+            Some(Value::String(id)) => Some(id),
+            Some(Value::Number(id)) => Some(id.to_string()),
+            Some(other) => return Err((None, format!("invalid id {other}: expected a string"))),
+        };
+        let missing = "`body` is missing: expected {\"id\"?, \"operation\"?, \"body\": {…}}";
+        let body = line.body.ok_or((None, missing.to_owned()))?;
+        Ok(Self { id, operation: line.operation, body })
+    }
+
+    pub(super) fn operation(&self) -> Result<Option<Operation>, String> {
+        self.operation.as_deref().map(parse_operation).transpose()
+    }
+
+    /// Returns the model of the body, or else the one of the fields that it does not have, unless it is
+    /// any.
+    pub(super) fn model(&self, defaults: &Map<String, Value>) -> Option<String> {
+        let model = self.body.get("model").or_else(|| defaults.get("model"))?.as_str()?;
+        (model != AUTO).then(|| model.trim().to_owned())
+    }
+}
+
+/// Returns what is wrong with a JSON text, without the position, which is relative to the record.
+fn json_problem(error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        return "the JSON ends too early".to_owned();
+    }
+    let text = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    let text = text.strip_suffix(&position).unwrap_or(&text);
+    let text = text.replacen(", expected ", ": expected ", 1);
+    match text.starts_with("unknown field") {
+        true => format!("{text} (the fields of the request belong into \"body\")"),
+        false => text,
+    }
+}

@@ -1,0 +1,203 @@
+//! Columns of a spreadsheet, and the types of their cells.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::Value;
+use svc_openapi::Servers;
+use svc_sdk::contract::Operation;
+
+use super::split;
+use crate::text::counted;
+
+/// The maximum number of schemas between a request body and the type of a field.
+const MAX_SCHEMA_DEPTH: u8 = 8;
+
+/// The columns of a spreadsheet, which are named in its first record.
+#[derive(Debug)]
+pub(crate) struct Columns {
+    names: Vec<String>,
+    separator: u8,
+    /// Columns that are left out.
+    ignored: Vec<String>,
+}
+
+impl Columns {
+    /// Parses the first record.
+    pub(crate) fn parse(record: &[u8], separator: u8, ignored: &[String]) -> Result<Self, String> {
+        let names = split(record, separator)?;
+        let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
+        if names.iter().any(|name| name.contains('\r')) {
+            return Err("the lines end with CR: save the file with LF or CRLF".to_owned());
+        }
+        let mut seen = HashSet::new();
+        for name in &names {
+            if name.is_empty() {
+                return Err("the header has a column without a name".to_owned());
+            }
+            if !seen.insert(name) {
+                return Err(format!("the header has the column `{name}` twice"));
+            }
+        }
+        match ignored.iter().find(|it| !names.contains(it)) {
+            Some(name) => Err(format!("--ignore-column {name}: there is no such column")),
+            None => Ok(Self { names, separator, ignored: ignored.to_vec() }),
+        }
+    }
+
+    /// Returns the columns that are not left out.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let names = self.names.iter().filter(|name| !self.ignored.contains(name));
+        names.map(String::as_str)
+    }
+
+    /// Returns the cells of a record with the names of their columns, without those that are empty or
+    /// left out. A record of several columns that is blank has none.
+    pub(crate) fn cells(&self, record: &[u8]) -> Result<Vec<(&str, String)>, String> {
+        if self.is_blank(record) {
+            return Ok(Vec::new());
+        }
+        let cells = split(record, self.separator)?;
+        if cells.len() != self.names.len() {
+            return Err(format!(
+                "it has {}, but the header has {}",
+                counted(cells.len(), "cell"),
+                counted(self.names.len(), "column")
+            ));
+        }
+        let cells = self.names.iter().zip(cells);
+        let cells = cells.filter(|(name, cell)| !cell.is_empty() && !self.ignored.contains(name));
+        Ok(cells.map(|(name, cell)| (name.as_str(), cell)).collect())
+    }
+
+    /// Returns whether a record is a blank line.
+    pub(crate) fn is_blank(&self, record: &[u8]) -> bool {
+        self.names.len() > 1 && record.iter().all(u8::is_ascii_whitespace)
+    }
+}
+
+/// What a cell holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CellType {
+    Text,
+    Number,
+    Boolean,
+    /// An array, an object, or several of the others.
+    Json,
+}
+
+/// The fields of an operation's body, as far as the specification shows them.
+#[derive(Debug)]
+pub(crate) struct Fields(BTreeMap<String, CellType>);
+
+impl Fields {
+    /// Returns the fields of an operation.
+    pub(crate) fn of(operation: Operation) -> Self {
+        let document = svc_openapi::document(&Servers::default());
+        let method = operation.method().as_str().to_ascii_lowercase();
+        let schema = document
+            .get("paths")
+            .and_then(|paths| paths.get(operation.path())?.get(method))
+            .and_then(|item| item.pointer("/requestBody/content/application~1json/schema"));
+        let mut fields = BTreeMap::new();
+        if let Some(schema) = schema {
+            collect_fields(&document, schema, MAX_SCHEMA_DEPTH, &mut fields);
+        }
+        Self(fields)
+    }
+
+    /// Leaves only some of the fields.
+    pub(crate) fn only(mut self, names: &[&str]) -> Self {
+        self.0.retain(|name, _| names.contains(&name.as_str()));
+        self
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Returns the field that a column names, without regard to case.
+    pub(crate) fn name_of(&self, column: &str) -> Option<&str> {
+        self.names().find(|name| name.eq_ignore_ascii_case(column))
+    }
+
+    /// Parses the cell of a field. One that does not fit its type is text, which the service rejects.
+    pub(crate) fn value(&self, field: &str, cell: String) -> Result<Value, String> {
+        let trimmed = cell.trim();
+        if cell.starts_with(['[', '{']) {
+            return serde_json::from_str(trimmed)
+                .map_err(|error| format!("the cell `{field}` is not valid JSON: {error}"));
+        }
+        let parsed = serde_json::from_str::<Value>(trimmed).ok();
+        let value = match self.0.get(field) {
+            Some(CellType::Text) | None => None,
+            Some(CellType::Number) => parsed.filter(Value::is_number),
+            Some(CellType::Boolean) => {
+                parsed.filter(Value::is_boolean).or_else(|| boolean(trimmed))
+            }
+            Some(CellType::Json) => parsed.filter(|it| it.is_number() || it.is_boolean()),
+        };
+        Ok(value.unwrap_or(Value::String(cell)))
+    }
+}
+
+/// Parses what spreadsheets make of a truth value.
+fn boolean(text: &str) -> Option<Value> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" => Some(Value::Bool(true)),
+        "false" => Some(Value::Bool(false)),
+        _ => None,
+    }
+}
+
+fn collect_fields(
+    document: &Value,
+    schema: &Value,
+    depth: u8,
+    found: &mut BTreeMap<String, CellType>,
+) {
+    let Some(schema) = resolve(document, schema, depth) else { return };
+    let fields = schema.get("properties").and_then(Value::as_object);
+    for (name, field) in fields.into_iter().flatten() {
+        let cell_type = cell_type(document, field, depth).unwrap_or(CellType::Json);
+        found.entry(name.clone()).or_insert(cell_type);
+    }
+    for part in parts(schema) {
+        collect_fields(document, part, depth.saturating_sub(1), found);
+    }
+}
+
+fn cell_type(document: &Value, schema: &Value, depth: u8) -> Option<CellType> {
+    let schema = resolve(document, schema, depth)?;
+    let named = |name: &str| match name {
+        "string" => Some(CellType::Text),
+        "integer" | "number" => Some(CellType::Number),
+        "boolean" => Some(CellType::Boolean),
+        _ => None,
+    };
+    match schema.get("type") {
+        Some(Value::String(name)) => named(name),
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).find_map(named),
+        _ => parts(schema).find_map(|part| cell_type(document, part, depth.saturating_sub(1))),
+    }
+}
+
+/// Follows a reference within the document.
+fn resolve<'a>(document: &'a Value, schema: &'a Value, depth: u8) -> Option<&'a Value> {
+    if depth == 0 {
+        return None;
+    }
+    match schema.get("$ref").and_then(Value::as_str) {
+        Some(reference) => {
+            let target = document.pointer(reference.strip_prefix('#')?)?;
+            resolve(document, target, depth - 1)
+        }
+        None => Some(schema),
+    }
+}
+
+fn parts(schema: &Value) -> impl Iterator<Item = &Value> {
+    ["allOf", "anyOf", "oneOf"]
+        .into_iter()
+        .filter_map(|name| schema.get(name)?.as_array())
+        .flatten()
+}
