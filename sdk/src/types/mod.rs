@@ -20,6 +20,7 @@ mod generate;
 mod id;
 mod idempotency;
 mod job;
+mod json_schema;
 mod model;
 mod money;
 mod output_schema;

@@ -7,6 +7,8 @@ use std::str::FromStr;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::json_schema::json_schema;
+
 /// An exact amount of US dollars, stored as an integer number of micros (millionths of a dollar).
 ///
 /// In JSON it is a decimal string with four to six decimal places, such as `"0.7035"`. Numbers are
@@ -150,21 +152,12 @@ impl Sum for Usd {
     }
 }
 
-#[cfg(feature = "schemars")]
-impl schemars::JsonSchema for Usd {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Usd".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "An exact amount of US dollars, as a decimal string.",
-            "type": "string",
-            "pattern": "^-?[0-9]+\\.[0-9]{4,6}$",
-            "examples": ["0.7035"],
-        })
-    }
-}
+json_schema! { Usd {
+    "description": "An exact amount of US dollars, as a decimal string.",
+    "type": "string",
+    "pattern": "^-?[0-9]+\\.[0-9]{4,6}$",
+    "examples": ["0.7035"],
+} }
 
 impl Serialize for Usd {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

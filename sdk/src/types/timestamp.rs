@@ -8,6 +8,8 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::json_schema::json_schema;
+
 /// A point in time, in JSON an RFC 3339 string.
 ///
 /// The string is kept and written back unchanged. Comparisons use the point in time, so two
@@ -125,20 +127,7 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-#[cfg(feature = "schemars")]
-impl schemars::JsonSchema for Timestamp {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Timestamp".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": "string", "format": "date-time"})
-    }
-}
+json_schema! { inline Timestamp {"type": "string", "format": "date-time"} }
 
 /// An error returned when parsing a [`Timestamp`] fails.
 #[derive(Clone, Debug, PartialEq, Eq)]
