@@ -26,7 +26,6 @@ pub(crate) mod retry_budget;
 pub(crate) mod submit;
 pub(crate) mod task;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +44,7 @@ pub use self::request::Request;
 pub use self::response::Response;
 use self::submit::{JournaledSubmit, SubmitFunctions, SubmitOptions};
 use crate::contract::Operation;
+use crate::debug_fields::debug_fields;
 use crate::error::{Error, ResourceRef, Result};
 use crate::types::{IdempotencyKey, InvalidField, Page, Validate};
 
@@ -402,14 +402,7 @@ impl<T: DeserializeOwned> Call<Page<T>> {
     }
 }
 
-impl<T> fmt::Debug for Call<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call")
-            .field("request", &self.request)
-            .field("options", &self.options)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { [T] Call<T> as "Call" { request, options } }
 
 #[cfg(test)]
 mod tests;

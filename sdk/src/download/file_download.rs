@@ -3,10 +3,9 @@
 use url::Url;
 
 use super::digest::FileDigest;
-use super::downloaded_file::{DownloadedFile, FileStatus};
 use super::options::IfExists;
 use super::partial_file::PartialFile;
-use super::progress::DownloadEvent;
+use super::progress::{DownloadEvent, DownloadedFile, FileStatus};
 use super::retries::Retries;
 use super::source::{ArtifactSource, ResumePoint, redact_url};
 use super::target::{StoredFiles, Target};
