@@ -35,7 +35,7 @@ response_body! {
         /// The job that generates the video.
         optional job_id: JobId,
         /// The generated files.
-        list artifacts: Artifact,
+        objects artifacts: Artifact,
     }
 }
 
@@ -54,7 +54,7 @@ response_body! {
         /// The job that generates the captions.
         optional job_id: JobId,
         /// The generated files.
-        list artifacts: Artifact,
+        objects artifacts: Artifact,
     }
 }
 

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::json_schema::json_schema;
+use super::response::Text;
 
 /// A point in time, in JSON an RFC 3339 string.
 ///
@@ -122,7 +123,7 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        let Text(text) = Text::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
     }
 }
