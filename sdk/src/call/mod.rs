@@ -93,7 +93,7 @@ type Decoder<T> = fn(&DecodeContext<'_>, &RawResponse) -> Result<T>;
 
 /// A call of the service, ready to be sent.
 ///
-/// Nothing happens until it is polled, as every future. Every method of a resource returns one; its
+/// Like every future, it does nothing until it is polled. Every method of a resource returns one; its
 /// options are set on it:
 ///
 /// ```no_run
