@@ -93,6 +93,8 @@ mod call;
 #[cfg(feature = "client")]
 mod client;
 #[cfg(feature = "client")]
+mod debug_fields;
+#[cfg(feature = "client")]
 pub mod download;
 #[cfg(feature = "client")]
 mod error;
@@ -100,6 +102,8 @@ mod error;
 pub mod handle;
 #[cfg(feature = "client")]
 pub mod journal;
+#[cfg(feature = "client")]
+mod lock;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 #[cfg(feature = "client")]

@@ -71,8 +71,11 @@ macro_rules! open_enum {
 
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let value = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-                Ok(Self::from(&*value))
+                let value = crate::types::Text::deserialize(deserializer)?;
+                Ok(match value.0 {
+                    std::borrow::Cow::Borrowed(value) => Self::from(value),
+                    std::borrow::Cow::Owned(value) => Self::from(value),
+                })
             }
         }
 

@@ -3,10 +3,11 @@
 //! A connection can be dead without having been closed: while the computer slept, the server or a
 //! gateway forgot it, or the network that it went through is gone. A request on it gets no response.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use super::clock::{self, ClockReading, Instant};
+use crate::lock::lock;
 
 /// The state of the connections that are kept for reuse.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ impl Connections {
     /// Records the time of a request.
     pub(crate) fn note_request(&self) -> NotedRequest {
         // Read after the lock is held, so that one sleep is noticed once.
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         let now = ClockReading::now();
         let slept = state.last_used.slept_until(&now);
         state.last_used = now;
@@ -56,15 +57,11 @@ impl Connections {
     /// Marks the connections as replaced after a request got no response, unless they were replaced
     /// since it was sent: then it says nothing of the new ones. Returns whether they were marked.
     pub(crate) fn mark_replaced(&self, sent_at: Instant, now: &ClockReading) -> bool {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         let is_old = state.replaced_at <= sent_at;
         if is_old {
             state.replaced_at = now.monotonic();
         }
         is_old
-    }
-
-    fn state(&self) -> MutexGuard<'_, ConnectionState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

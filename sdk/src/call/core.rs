@@ -1,6 +1,5 @@
 //! The state that the clones of a client share, and the loop that sends a call.
 
-use std::fmt;
 use std::ops::Deref;
 use std::pin::pin;
 use std::sync::Arc;
@@ -27,6 +26,7 @@ use super::submit::Estimates;
 use super::task::{PendingSubmits, TaskGroup};
 use super::{CallOptions, Request};
 use crate::contract::{ErrorCode, RateLimitBucket, RetryClass};
+use crate::debug_fields::debug_fields;
 use crate::error::failure_class::{FailureClass, classify, is_conclusive};
 use crate::error::{Error, Kind, Result};
 use crate::journal::{ActiveIntent, Journal, KEY_RETENTION, SpendLimit, StoreError};
@@ -431,14 +431,7 @@ fn is_rejected_key(error: &Error) -> bool {
     matches!(error.variant(), Kind::Api { status: 401, .. })
 }
 
-impl fmt::Debug for Core {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Core")
-            .field("base_url", &self.base_url)
-            .field("retry", &self.retry)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { [] Core as "Core" { base_url, retry } }
 
 /// A place in a rate-limit bucket, given back even if the call is dropped.
 struct Permit<'a> {

@@ -26,7 +26,6 @@ pub(crate) mod retry_budget;
 pub(crate) mod submit;
 pub(crate) mod task;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +44,7 @@ pub use self::request::Request;
 pub use self::response::Response;
 use self::submit::{JournaledSubmit, SubmitFunctions, SubmitOptions};
 use crate::contract::Operation;
+use crate::debug_fields::debug_fields;
 use crate::error::{Error, ResourceRef, Result};
 use crate::types::{IdempotencyKey, InvalidField, Page, Validate};
 
@@ -93,7 +93,7 @@ type Decoder<T> = fn(&DecodeContext<'_>, &RawResponse) -> Result<T>;
 
 /// A call of the service, ready to be sent.
 ///
-/// Nothing happens until it is polled, as every future. Every method of a resource returns one; its
+/// Like every future, it does nothing until it is polled. Every method of a resource returns one; its
 /// options are set on it:
 ///
 /// ```no_run
@@ -402,14 +402,7 @@ impl<T: DeserializeOwned> Call<Page<T>> {
     }
 }
 
-impl<T> fmt::Debug for Call<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call")
-            .field("request", &self.request)
-            .field("options", &self.options)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { [T] Call<T> as "Call" { request, options } }
 
 #[cfg(test)]
 mod tests;

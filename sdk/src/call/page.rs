@@ -1,7 +1,6 @@
 //! Lists: one page, all pages, all items.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,6 +10,7 @@ use futures_core::Stream;
 use serde::de::DeserializeOwned;
 
 use super::{Call, CallOptions, Core, Request};
+use crate::debug_fields::debug_fields;
 use crate::error::{Error, Result};
 use crate::types::Page;
 
@@ -109,11 +109,7 @@ impl<T: DeserializeOwned + Send + Unpin + 'static> Stream for Pages<T> {
     }
 }
 
-impl<T> fmt::Debug for Pages<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pages").field("request", &self.request).finish_non_exhaustive()
-    }
-}
+debug_fields! { [T] Pages<T> as "Pages" { request } }
 
 /// A stream of the items of a list, over all its pages.
 ///
@@ -152,8 +148,4 @@ impl<T: DeserializeOwned + Send + Unpin + 'static> Stream for Items<T> {
     }
 }
 
-impl<T> fmt::Debug for Items<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Items").field("pages", &self.pages).finish_non_exhaustive()
-    }
-}
+debug_fields! { [T] Items<T> as "Items" { pages } }

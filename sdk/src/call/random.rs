@@ -1,8 +1,9 @@
 //! The only source of randomness, for jitter and idempotency keys. A seed makes both repeatable.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use crate::error::{Error, Result};
+use crate::lock::lock;
 use crate::types::IdempotencyKey;
 
 #[derive(Debug)]
@@ -24,7 +25,7 @@ impl Random {
 
     /// Returns a random fraction in [0, 1).
     pub(crate) fn fraction(&self) -> f64 {
-        self.generator().f64()
+        lock(&self.generator).f64()
     }
 
     /// Returns a unique idempotency key.
@@ -34,16 +35,12 @@ impl Random {
     pub(crate) fn idempotency_key(&self) -> Result<IdempotencyKey> {
         let mut bytes = [0; 16];
         if self.seeded {
-            self.generator().fill(&mut bytes);
+            lock(&self.generator).fill(&mut bytes);
         } else {
             getrandom::fill(&mut bytes).map_err(no_random_numbers)?;
         }
         let uuid = uuid::Builder::from_random_bytes(bytes).into_uuid();
         Ok(uuid.to_string().try_into()?)
-    }
-
-    fn generator(&self) -> MutexGuard<'_, fastrand::Rng> {
-        self.generator.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,6 +1,8 @@
 //! The retry budget: how many retries the clones of a client may spend together.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use crate::lock::lock;
 
 /// The retries available at the start, and the most that can be available.
 const CAPACITY: f64 = 50.0;
@@ -18,7 +20,7 @@ impl RetryBudget {
 
     /// Takes one retry, if one is left.
     pub(crate) fn take(&self) -> bool {
-        let mut available = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut available = lock(&self.0);
         let granted = *available >= 1.0;
         if granted {
             *available -= 1.0;
@@ -28,7 +30,7 @@ impl RetryBudget {
 
     /// Adds to the budget after a success.
     pub(crate) fn refund(&self) {
-        let mut available = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut available = lock(&self.0);
         *available = (*available + REFUND).min(CAPACITY);
     }
 }

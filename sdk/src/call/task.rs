@@ -1,16 +1,17 @@
 //! The tasks in which calls progress, whether or not their callers are polled.
 
-use std::fmt;
 use std::panic;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
 use tokio::runtime::Handle;
 use tokio::task::{AbortHandle, JoinHandle};
 use tracing::Instrument;
 
+use crate::debug_fields::debug_fields;
 use crate::error::{Error, Result};
+use crate::lock::lock;
 use crate::transport::TransportError;
 
 /// Returns the current runtime.
@@ -52,9 +53,7 @@ impl<T> Task<T> {
         self.is_detached = true;
         self
     }
-}
 
-impl<T> Task<T> {
     pub(crate) fn is_finished(&self) -> bool {
         self.handle.is_finished()
     }
@@ -95,7 +94,7 @@ struct TaskGroupState {
 impl TaskGroup {
     /// Aborts the tasks of the group, and those that are started in it from now on.
     pub fn end(&self) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.is_ended = true;
         for task in state.tasks.drain(..) {
             task.abort();
@@ -103,24 +102,16 @@ impl TaskGroup {
     }
 
     fn add(&self, task: AbortHandle) {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         if state.is_ended {
             return task.abort();
         }
         state.tasks.retain(|task| !task.is_finished());
         state.tasks.push(task);
     }
-
-    fn state(&self) -> MutexGuard<'_, TaskGroupState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl fmt::Debug for TaskGroup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskGroup").finish_non_exhaustive()
-    }
-}
+debug_fields! { [] TaskGroup as "TaskGroup" {  } }
 
 /// Counts the submits that go on although their futures may have been dropped.
 #[derive(Debug)]

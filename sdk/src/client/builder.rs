@@ -1,6 +1,5 @@
 //! The configuration of a client.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +21,7 @@ use crate::call::submit::Estimates;
 use crate::call::task::PendingSubmits;
 use crate::call::task::TaskGroup;
 use crate::call::{Core, RateLimit, SharedCore, parse_header};
+use crate::debug_fields::debug_fields;
 use crate::error::{Error, Result};
 use crate::journal::{Journal, SpendLimit};
 use crate::observe::Observer;
@@ -371,11 +371,7 @@ impl<S: ClientSurface> ClientBuilder<S> {
     }
 }
 
-impl<S> fmt::Debug for ClientBuilder<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientBuilder").field("retry", &self.retry).finish_non_exhaustive()
-    }
-}
+debug_fields! { [S] ClientBuilder<S> as "ClientBuilder" { retry } }
 
 fn user_agent(mut user_agent: String, suffix: Option<String>) -> Result<HeaderValue> {
     if let Some(suffix) = suffix {

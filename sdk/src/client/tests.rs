@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use crate::call::clock;
 use crate::call::key_provider::KeyProviderError;
-use crate::contract::Operation;
 use crate::error::ErrorKind;
-use crate::handle::JobResource;
 use crate::surface::{Developer, Open};
 use crate::transport::scripted::{Script, ScriptedTransport, Step, json};
+use crate::types::Music1Generate;
 use crate::{ApiKey, Client, ClientBuilder, Error, RetryPolicy};
 
 const JOB: &str = r#"{"data": {"id": "job_1", "status": "queued"}}"#;
@@ -196,9 +195,7 @@ async fn the_requests_in_flight_are_bounded_as_configured() {
         let client = client.clone();
         tasks.spawn(async move { get_job(&client).await });
     }
-    while let Some(task) = tasks.join_next().await {
-        task.unwrap().unwrap();
-    }
+    assert!(tasks.join_all().await.iter().all(Result::is_ok));
     assert_eq!(script.max_in_flight(), 3);
     assert_eq!(script.request_times().last(), Some(&3_000));
 }
@@ -213,9 +210,7 @@ async fn a_provided_key_is_requested_once() {
         let client = client.clone();
         tasks.spawn(async move { get_job(&client).await });
     }
-    while let Some(task) = tasks.join_next().await {
-        task.unwrap().unwrap();
-    }
+    assert!(tasks.join_all().await.iter().all(Result::is_ok));
     assert_eq!(asked.load(Ordering::SeqCst), 1);
     assert_eq!(sent_keys(&script), ["Bearer first-key"; 5]);
 }
@@ -231,11 +226,7 @@ async fn a_rejected_key_is_replaced_without_a_retry() {
         .retry(RetryPolicy::none())
         .build()
         .unwrap();
-    let body = serde_json::json!({"prompt": "p"});
-    client
-        .submit_json::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
-        .await
-        .unwrap();
+    client.music().generate(Music1Generate::new("p")).await.unwrap();
     assert_eq!(asked.load(Ordering::SeqCst), 2);
     assert_eq!(sent_keys(&script), ["Bearer first-key", "Bearer second-key"]);
     let requests = script.requests();

@@ -145,8 +145,16 @@ macro_rules! idempotency_text {
     };
 }
 
+/// The section of a method's documentation that says what its operation does with keys.
 #[cfg(feature = "client")]
-pub(crate) use idempotency_text;
+macro_rules! idempotency_section {
+    ($variant:ident) => {
+        concat!("\n# Idempotency\n\n", crate::contract::idempotency_text!($variant))
+    };
+}
+
+#[cfg(feature = "client")]
+pub(crate) use {idempotency_section, idempotency_text};
 
 /// What the service does with a request that has the `Idempotency-Key` of an earlier one.
 ///

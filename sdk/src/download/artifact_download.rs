@@ -10,10 +10,9 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tracing::Instrument;
 
 use super::byte_stream::ByteStream;
-use super::downloaded_file::DownloadedFile;
 use super::file_download::FileDownload;
 use super::options::{DownloadOptions, IfExists, download_options};
-use super::progress::{DownloadProgress, Reporter};
+use super::progress::{DownloadProgress, DownloadedFile, Reporter};
 use super::source::ArtifactSource;
 use super::target::{StoredFiles, Target};
 use crate::error::{Error, Kind, Result};

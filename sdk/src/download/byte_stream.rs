@@ -18,7 +18,6 @@ use super::options::DownloadOptions;
 use super::progress::DownloadEvent;
 use super::retries::Retries;
 use super::source::{ArtifactSource, Content, ResumePoint};
-use crate::call::clock;
 use crate::error::Result;
 
 /// The content of an artifact, as a stream of bytes.
@@ -187,10 +186,7 @@ impl StreamTransfer {
             return Ok(None);
         }
         loop {
-            if self.source.deadline.has_passed() {
-                return Err(self.source.timed_out());
-            }
-            let error = match self.receive().await {
+            match self.receive().await {
                 Ok(Some(chunk)) => return Ok(Some(chunk)),
                 Ok(None) => {
                     self.is_complete = true;
@@ -199,17 +195,11 @@ impl StreamTransfer {
                     self.source.reporter.report(finished);
                     return Ok(None);
                 }
-                Err(error) => error,
-            };
-            self.content = None;
-            let Some(delay) = self.retries.next_delay(&error, self.delivered) else {
-                return Err(match self.source.deadline.has_passed() {
-                    true => self.source.timed_out(),
-                    false => error,
-                });
-            };
-            self.source.reporter.retrying(&error, delay);
-            self.source.deadline.before(clock::pause(delay)).await;
+                Err(error) => {
+                    self.content = None;
+                    self.source.before_retry(&mut self.retries, error, self.delivered).await?;
+                }
+            }
         }
     }
 

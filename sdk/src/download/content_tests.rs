@@ -11,6 +11,7 @@ use super::tests::{
     BODY, download, files_in, image, image_result, job_result, other_version, rest,
 };
 use super::{ArtifactDownload, DownloadEvent, DownloadProgress, FileStatus, IfExists};
+use crate::call::clock;
 use crate::error::ErrorKind;
 use crate::transport::scripted::{Script, Step, json, open_client};
 use crate::types::Artifact;
@@ -296,4 +297,25 @@ async fn files_are_named_by_templates_and_functions() {
     let files = download.name_with(|name| format!("../{}.{}", name.number, name.extension));
     files.await.unwrap();
     assert_eq!(files_in(folder.path()), ["-1.png", "-2.png"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stalled_download_is_resumed_on_a_new_connection() {
+    for (sleeps, at_least, at_most) in [(true, 7, 15), (false, 30, 35)] {
+        let folder = tempfile::tempdir().unwrap();
+        let script = Script::new([image_result(), image(200, BODY).stalled_after(5), rest(5)]);
+        if sleeps {
+            tokio::spawn(async {
+                clock::sleep(Duration::from_secs(7)).await;
+                clock::sleep_computer(Duration::from_secs(3_600));
+            });
+        }
+        let files = download(&script, folder.path()).await.unwrap();
+        assert_eq!(std::fs::read(&files[0].path).unwrap(), BODY);
+        let resumed = &script.requests()[2];
+        assert_eq!(resumed.header("range"), Some("bytes=5-"));
+        assert_eq!(resumed.reconnects, 1);
+        let at = resumed.at.as_secs();
+        assert!((at_least..=at_most).contains(&at), "{at} s");
+    }
 }

@@ -3,14 +3,12 @@
 use url::Url;
 
 use super::digest::FileDigest;
-use super::downloaded_file::{DownloadedFile, FileStatus};
 use super::options::IfExists;
 use super::partial_file::PartialFile;
-use super::progress::DownloadEvent;
+use super::progress::{DownloadEvent, DownloadedFile, FileStatus};
 use super::retries::Retries;
 use super::source::{ArtifactSource, ResumePoint, redact_url};
 use super::target::{StoredFiles, Target};
-use crate::call::clock;
 use crate::error::Result;
 
 /// The download of one artifact to a file.
@@ -85,18 +83,10 @@ struct FileTransfer<'a> {
 impl FileTransfer<'_> {
     /// Completes the file, and resumes after interruptions.
     async fn run(&mut self) -> Result<()> {
-        let source = self.source;
-        loop {
-            if source.deadline.has_passed() {
-                return Err(source.timed_out());
-            }
-            let Err(error) = self.attempt().await else { return Ok(()) };
-            let Some(delay) = self.retries.next_delay(&error, self.file.len) else {
-                return Err(if source.deadline.has_passed() { source.timed_out() } else { error });
-            };
-            source.reporter.retrying(&error, delay);
-            source.deadline.before(clock::pause(delay)).await;
+        while let Err(error) = self.attempt().await {
+            self.source.before_retry(&mut self.retries, error, self.file.len).await?;
         }
+        Ok(())
     }
 
     /// Requests the missing bytes once, and succeeds if the file is complete afterwards.

@@ -1,9 +1,106 @@
-//! Safe file names for artifacts, derived from an identifier and a media type.
+//! Names of downloaded files: safe on every platform, and chosen by the id, a template or a function.
 
+use std::sync::Arc;
+
+use super::name_template::NameTemplate;
 use crate::types::Artifact;
 
 /// The maximum number of characters of the identifier in a file name.
 const MAX_STEM_CHARS: usize = 100;
+/// The maximum length of a file name in bytes. The name of its partial file is longer.
+const MAX_NAME_BYTES: usize = 200;
+
+/// An artifact whose file is named.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ArtifactName<'a> {
+    /// The artifact, as the service describes it.
+    pub artifact: &'a Artifact,
+    /// The artifact's number in the result, counted from 1 (`{index}` in a template).
+    pub number: usize,
+    /// The id of the job or run.
+    pub resource_id: &'a str,
+    /// The extension for the artifact's media type, such as `png`.
+    pub extension: &'static str,
+}
+
+impl<'a> ArtifactName<'a> {
+    /// `position` starts at 0.
+    pub(super) fn new(artifact: &'a Artifact, position: usize, resource_id: &'a str) -> Self {
+        Self { artifact, number: position + 1, resource_id, extension: extension(artifact) }
+    }
+
+    fn id(&self) -> String {
+        match &self.artifact.id {
+            Some(id) => id.to_string(),
+            None => format!("{}-{}", self.resource_id, self.number),
+        }
+    }
+
+    /// Returns the artifact's id, in a form that is a valid file name.
+    pub(super) fn stem(&self) -> String {
+        safe_stem(&self.id())
+    }
+
+    pub(super) fn safe_resource_id(&self) -> String {
+        safe_stem(self.resource_id)
+    }
+
+    pub(super) fn default_name(&self) -> String {
+        file_name(&self.id(), self.artifact)
+    }
+}
+
+/// What names the files of a download.
+#[derive(Clone, Default)]
+pub(super) enum FileNames {
+    /// The artifact's id and extension.
+    #[default]
+    Id,
+    Template(NameTemplate),
+    Function(Arc<dyn Fn(&ArtifactName<'_>) -> String + Send + Sync>),
+}
+
+impl FileNames {
+    /// Returns the file name of an artifact. It never leads out of the folder.
+    pub(super) fn name(&self, name: &ArtifactName<'_>) -> String {
+        let chosen = match self {
+            Self::Id => return name.default_name(),
+            Self::Template(template) => template.expand(name),
+            Self::Function(function) => function(name),
+        };
+        let chosen = safe_name(&chosen);
+        if chosen.is_empty() { name.default_name() } else { chosen }
+    }
+}
+
+/// Returns the name without separators and control characters, not hidden, and not too long.
+fn safe_name(name: &str) -> String {
+    let is_allowed = |c: char| {
+        let is_reserved = cfg!(windows) && matches!(c, '<' | '>' | ':' | '"' | '|' | '?' | '*');
+        !c.is_control() && !is_reserved
+    };
+    let name: String = name
+        .chars()
+        .filter(|c| is_allowed(*c))
+        .map(|c| if matches!(c, '/' | '\\') { '-' } else { c })
+        .collect();
+    // Windows ignores dots and spaces at the end.
+    let name =
+        name.trim_start_matches('.').trim_end_matches(|c: char| c == '.' || c.is_whitespace());
+    if name.len() <= MAX_NAME_BYTES {
+        return name.to_owned();
+    }
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    let suffix = match extension.len() {
+        1..=16 => format!(".{extension}"),
+        _ => String::new(),
+    };
+    let stem = if suffix.is_empty() { name } else { stem };
+    let ends = (0..=MAX_NAME_BYTES - suffix.len()).rev();
+    let stem = ends.into_iter().find_map(|end| stem.get(..end));
+    format!("{}{suffix}", stem.unwrap_or_default())
+}
 
 /// Returns a file name for an artifact that is valid and visible on every platform.
 pub(super) fn file_name(stem: &str, artifact: &Artifact) -> String {
@@ -117,14 +214,10 @@ mod tests {
 
     #[test]
     fn unsafe_identifiers_are_sanitized() {
-        let identifiers = [
-            "../../etc/passwd",
+        let short = [
             "..",
             ".",
             "",
-            "/etc/passwd",
-            "C:\\windows",
-            "..\\..\\x",
             "a/b",
             "a\\b",
             "nul",
@@ -134,7 +227,6 @@ mod tests {
             "aux",
             "a\0b",
             "a\nb",
-            "\u{202e}gpj.exe",
             "-rf",
             "--",
             "~",
@@ -157,11 +249,11 @@ mod tests {
             "é",
             "日本",
             "\u{1b}[2J",
-            "%2e%2e%2f",
         ];
-        assert_eq!(identifiers.len(), 40);
+        let long =
+            ["../../etc/passwd", "/etc/passwd", "C:\\windows", "\u{202e}gpj.exe", "%2e%2e%2f"];
         let mut seen = std::collections::HashSet::new();
-        for stem in identifiers {
+        for stem in short.into_iter().chain(long) {
             let name = file_name(stem, &artifact(serde_json::json!({"url": "https://m/a"})));
             let stem_part = name.strip_suffix(".bin").unwrap();
             assert!(stem_part.starts_with("artifact-"), "{stem:?} gave {name:?}");
@@ -178,28 +270,11 @@ mod tests {
 
     #[test]
     fn safe_identifiers_are_unchanged() {
-        for stem in [
-            "art_1",
-            "a",
-            "A-b_C",
-            "0",
-            "00",
-            "art-",
-            "x_",
-            "1-2-3",
-            "CONsole",
-            "nully",
-            "com10",
-            "lpt",
-            "Aux1",
-            "a--b",
-            "a__b",
-            "Z9",
-            "job_1-1",
-            "deadbeef",
-            "0x0",
-            "e3b0c44298fc1c149afbf4c8996fb924",
-        ] {
+        let stems = [
+            "art_1", "a", "A-b_C", "0", "00", "art-", "x_", "1-2-3", "CONsole", "nully", "com10",
+            "lpt", "Aux1", "a--b", "a__b", "Z9", "job_1-1", "deadbeef", "0x0",
+        ];
+        for stem in stems {
             let name = file_name(stem, &artifact(serde_json::json!({"url": "https://m/a"})));
             assert_eq!(name, format!("{stem}.bin"));
         }
@@ -232,5 +307,31 @@ mod tests {
         for (json, expected) in cases {
             assert_eq!(file_name("a", &artifact(json.clone())), format!("a.{expected}"), "{json}");
         }
+    }
+
+    #[test]
+    fn names_of_functions_stay_in_the_folder() {
+        let artifact: Artifact =
+            serde_json::from_str(r#"{"id": "art_1", "content_type": "image/png"}"#).unwrap();
+        for (chosen, expected) in [
+            ("fox.png", "fox.png"),
+            ("../../etc/passwd", "-..-etc-passwd"),
+            ("/etc/passwd", "-etc-passwd"),
+            ("..", "art_1.png"),
+            ("", "art_1.png"),
+            ("a\u{0}b\n. ", "ab"),
+        ] {
+            let names = FileNames::Function(Arc::new(|_| chosen.to_owned()));
+            let name = names.name(&ArtifactName::new(&artifact, 0, "job_1"));
+            assert_eq!(name, expected, "{chosen:?}");
+        }
+    }
+
+    #[test]
+    fn long_names_keep_their_extension() {
+        let name = safe_name(&format!("{}.png", "ü".repeat(300)));
+        assert!(name.len() <= MAX_NAME_BYTES && name.ends_with("ü.png"));
+        let name = safe_name(&"x".repeat(300));
+        assert_eq!(name.len(), MAX_NAME_BYTES);
     }
 }

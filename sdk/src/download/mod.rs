@@ -31,24 +31,20 @@
 
 mod artifact_download;
 mod artifact_list;
-mod artifact_name;
 mod byte_stream;
 mod digest;
 mod disk;
-pub(crate) mod downloaded_file;
 mod file_download;
 mod file_name;
-mod file_names;
 mod host;
 mod name_template;
 mod options;
 mod partial_file;
-mod progress;
+pub(crate) mod progress;
 mod retries;
 mod source;
 mod target;
 
-use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -61,20 +57,20 @@ use tracing::Instrument;
 
 pub use self::artifact_download::ArtifactDownload;
 pub(crate) use self::artifact_list::ArtifactList;
-pub use self::artifact_name::ArtifactName;
 pub use self::byte_stream::ByteStream;
-pub use self::downloaded_file::{DownloadedFile, FileStatus};
 use self::file_download::FileDownload;
-use self::file_names::FileNames;
+pub use self::file_name::ArtifactName;
+use self::file_name::FileNames;
 pub use self::name_template::{InvalidNameTemplate, NameTemplate};
 pub(crate) use self::options::DownloadOptions;
 pub use self::options::IfExists;
 use self::options::{download_options, timed_out};
 use self::progress::Reporter;
-pub use self::progress::{DownloadEvent, DownloadProgress};
+pub use self::progress::{DownloadEvent, DownloadProgress, DownloadedFile, FileStatus};
 use self::source::ArtifactSource;
 use self::target::{StoredFiles, Target};
 use crate::call::deadline::Deadline;
+use crate::debug_fields::debug_fields;
 use crate::error::{Error, Kind, Result};
 use crate::observe::trace;
 use crate::types::Artifact;
@@ -309,18 +305,12 @@ impl IntoFuture for Download {
     }
 }
 
-impl fmt::Debug for Download {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Download").field("folder", &self.folder).finish_non_exhaustive()
-    }
-}
+debug_fields! { [] Download as "Download" { folder } }
 
 #[cfg(test)]
 mod content_tests;
 #[cfg(test)]
 mod property_tests;
-#[cfg(test)]
-mod sleep_tests;
 #[cfg(test)]
 mod storage_tests;
 #[cfg(test)]

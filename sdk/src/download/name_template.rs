@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::artifact_name::ArtifactName;
+use super::file_name::ArtifactName;
 
 /// The maximum number of characters of a slug.
 const MAX_SLUG_CHARS: usize = 60;

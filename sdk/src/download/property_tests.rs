@@ -18,14 +18,14 @@ use crate::transport::{ResponseFuture, Transport};
 const VERSIONS: u8 = 3;
 
 /// Returns a version of the file. No two versions have a byte in common.
-fn content(version: u8) -> Vec<u8> {
+pub(super) fn content(version: u8) -> Vec<u8> {
     let first = version * 80;
     (first..first + 20 + 7 * version).collect()
 }
 
 /// What a server knows of the file's version.
 #[derive(Clone, Copy, Debug)]
-enum Etag {
+pub(super) enum Etag {
     Strong,
     Weak,
     Missing,
@@ -33,7 +33,7 @@ enum Etag {
 
 /// What a server says of the file's total length.
 #[derive(Clone, Copy, Debug)]
-enum Total {
+pub(super) enum Total {
     Known,
     /// `*` in the `Content-Range`.
     Unknown,
@@ -41,7 +41,7 @@ enum Total {
 
 /// How a server answers one request.
 #[derive(Clone, Debug)]
-enum Answer {
+pub(super) enum Answer {
     /// The whole file, or the rest if it was requested.
     File(Etag),
     /// The whole file, whatever was requested.
@@ -63,10 +63,10 @@ enum Answer {
 
 /// An answer, the version of the file from then on, and the bytes before the connection is lost.
 #[derive(Clone, Debug)]
-struct Turn {
-    answer: Answer,
-    version: u8,
-    cut: Option<usize>,
+pub(super) struct Turn {
+    pub(super) answer: Answer,
+    pub(super) version: u8,
+    pub(super) cut: Option<usize>,
 }
 
 fn turn() -> impl Strategy<Value = Turn> {
@@ -100,7 +100,7 @@ fn turn() -> impl Strategy<Value = Turn> {
 }
 
 /// A server of one artifact, which answers correctly when its turns are used up.
-struct Server(Mutex<VecDeque<Turn>>);
+pub(super) struct Server(pub(super) Mutex<VecDeque<Turn>>);
 
 impl Server {
     fn answer(&self, request: &http::Request<Bytes>) -> Step {
@@ -181,7 +181,10 @@ impl Transport for Server {
     }
 }
 
-async fn download(server: &Arc<Server>, folder: &Path) -> crate::Result<Vec<DownloadedFile>> {
+pub(super) async fn download(
+    server: &Arc<Server>,
+    folder: &Path,
+) -> crate::Result<Vec<DownloadedFile>> {
     let client = crate::Client::<Open>::builder()
         .base_url("https://api.example")
         .transport(Arc::clone(server) as Arc<dyn Transport>)

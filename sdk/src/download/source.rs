@@ -17,6 +17,7 @@ use url::Url;
 use super::digest::FileDigest;
 use super::options::timed_out;
 use super::progress::Reporter;
+use super::retries::Retries;
 use super::{host, partial_file};
 use crate::call::clock::ClockReading;
 use crate::call::deadline::{Deadline, NoResponse, exchange};
@@ -87,6 +88,9 @@ impl ArtifactSource {
         resume_point: ResumePoint<'_>,
         attempt: u32,
     ) -> Result<Option<Content>> {
+        if self.deadline.has_passed() {
+            return Err(self.timed_out());
+        }
         let (head, body) = self.send(url, resume_point, attempt).await?.into_parts();
         let etag = strong_etag(&head.headers);
         let mut range = None;
@@ -288,7 +292,23 @@ impl ArtifactSource {
         self.error(reason, Some(TransportError::maybe_sent(reason).into()))
     }
 
-    pub(super) fn timed_out(&self) -> Error {
+    /// Pauses before the next attempt of a transfer that was interrupted at `length`, or returns the
+    /// error if there is none.
+    pub(super) async fn before_retry(
+        &self,
+        retries: &mut Retries,
+        error: Error,
+        length: u64,
+    ) -> Result<()> {
+        let Some(delay) = retries.next_delay(&error, length) else {
+            return Err(if self.deadline.has_passed() { self.timed_out() } else { error });
+        };
+        self.reporter.retrying(&error, delay);
+        self.deadline.before(clock::pause(delay)).await;
+        if self.deadline.has_passed() { Err(self.timed_out()) } else { Ok(()) }
+    }
+
+    fn timed_out(&self) -> Error {
         let source = timed_out(&self.deadline);
         self.error(&source.to_string(), Some(source))
     }

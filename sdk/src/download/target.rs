@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use tokio::sync::Mutex;
 
-use super::downloaded_file::FileStatus;
 use super::options::IfExists;
 use super::partial_file::{PartialFile, file_error};
+use super::progress::FileStatus;
 use crate::error::Result;
 
 /// The maximum number of files with the same name and different contents.

@@ -14,7 +14,7 @@ pub use self::kind::ErrorKind;
 use crate::call::key_provider::KeyProviderError;
 use crate::call::raw_response::RawResponse;
 use crate::contract::{ErrorCode, JobStatus, NextAction, Operation, PathError, RetryClass};
-use crate::download::downloaded_file::DownloadedFile;
+use crate::download::progress::DownloadedFile;
 use crate::journal::error::JournalError;
 use crate::transport::TransportError;
 use crate::types::{

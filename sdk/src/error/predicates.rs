@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_is_one_word_wide() {
+    fn an_error_is_as_small_as_a_pointer() {
         assert_eq!(size_of::<Error>(), size_of::<usize>());
     }
 }

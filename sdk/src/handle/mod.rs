@@ -36,6 +36,7 @@ use crate::call::{Call, Core};
 use crate::client::Client;
 use crate::contract::Operation;
 use crate::contract::limits::SUGGESTED_VIDEO_TIMEOUT;
+use crate::debug_fields::debug_fields;
 use crate::download;
 use crate::error::{Error, ResourceRef, Result};
 use crate::journal::{ActiveIntent, IntentId, ResourceKind};
@@ -385,11 +386,4 @@ impl<R: Resource> Clone for Handle<R> {
     }
 }
 
-impl<R: Resource> fmt::Debug for Handle<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handle")
-            .field("id", &self.id)
-            .field("submission", &self.submission)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { [R: Resource] Handle<R> as "Handle" { id, submission } }

@@ -88,7 +88,7 @@ mod webhook_event;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 pub(crate) use self::active_intent::{ActiveIntent, Receipt};
@@ -111,6 +111,7 @@ pub use self::store::{
 use crate::call::deadline::Deadline;
 use crate::contract::limits::IDEMPOTENCY_RETENTION;
 use crate::error::{Error, Result};
+pub(crate) use crate::lock::lock;
 
 /// How long the service is assumed to recognize an idempotency key, less ten minutes for the skew of
 /// clocks and the time of retries.
@@ -271,10 +272,6 @@ impl Journal {
 async fn in_time<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
     let answer = Deadline::after(STORE_TIMEOUT).before(answer).await;
     answer.unwrap_or_else(|| Err(StoreError::message("the journal's store does not answer")))
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl From<StoreError> for Error {

@@ -40,38 +40,32 @@ pub(super) fn call_span(core: &Core, request: &Request) -> Span {
     )
 }
 
+/// Creates the span of something that makes several calls about a resource.
+macro_rules! resource_span {
+    ($target:literal, $name:literal, $resource:expr, $($counter:ident).+) => {{
+        let span = tracing::info_span!(
+            target: $target,
+            $name,
+            otel.kind = "internal",
+            otel.status_code = tracing::field::Empty,
+            "error.type" = tracing::field::Empty,
+            $($counter).+ = tracing::field::Empty,
+            svc.job_id = tracing::field::Empty,
+            svc.run_id = tracing::field::Empty,
+            svc.queue_id = tracing::field::Empty,
+            svc.top_up_id = tracing::field::Empty,
+        );
+        record_resource(&span, $resource);
+        span
+    }};
+}
+
 pub(crate) fn wait_span(resource: &ResourceRef) -> Span {
-    let span = tracing::info_span!(
-        target: "svc_sdk::wait",
-        "svc.wait",
-        otel.kind = "internal",
-        otel.status_code = tracing::field::Empty,
-        "error.type" = tracing::field::Empty,
-        svc.poll_count = tracing::field::Empty,
-        svc.job_id = tracing::field::Empty,
-        svc.run_id = tracing::field::Empty,
-        svc.queue_id = tracing::field::Empty,
-        svc.top_up_id = tracing::field::Empty,
-    );
-    record_resource(&span, resource);
-    span
+    resource_span!("svc_sdk::wait", "svc.wait", resource, svc.poll_count)
 }
 
 pub(crate) fn download_span(resource: &ResourceRef) -> Span {
-    let span = tracing::info_span!(
-        target: "svc_sdk::download",
-        "svc.download",
-        otel.kind = "internal",
-        otel.status_code = tracing::field::Empty,
-        "error.type" = tracing::field::Empty,
-        svc.files = tracing::field::Empty,
-        svc.job_id = tracing::field::Empty,
-        svc.run_id = tracing::field::Empty,
-        svc.queue_id = tracing::field::Empty,
-        svc.top_up_id = tracing::field::Empty,
-    );
-    record_resource(&span, resource);
-    span
+    resource_span!("svc_sdk::download", "svc.download", resource, svc.files)
 }
 
 /// Records how a download ended: with a number of files, or with an error.

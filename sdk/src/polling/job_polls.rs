@@ -10,9 +10,8 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::fmt;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -26,8 +25,10 @@ use crate::call::rate_limit::RateLimiter;
 use crate::call::task::{self, Task};
 use crate::call::{Call, Core};
 use crate::contract::{JobStatus, Operation};
+use crate::debug_fields::debug_fields;
 use crate::error::{Error, Result};
 use crate::handle::JobHandle;
+use crate::lock::lock;
 use crate::surface::ClientSurface;
 use crate::types::{Job, JobId, JobResult, JobStatusPayload, Page};
 
@@ -101,7 +102,7 @@ pub(crate) async fn poll<S: ClientSurface>(handle: &JobHandle<S>) -> JobPollResu
             let deadline = clock::after(MAX_LIST_WAIT);
             match clock::before(deadline, &mut wait.receiver).await {
                 Some(Ok(poll)) => return Ok(poll),
-                _ => polls.state().alone(handle, None),
+                _ => lock(&polls.0).alone(handle, None),
             }
         }
     };
@@ -115,7 +116,7 @@ impl JobPolls {
         now: Instant,
     ) -> Result<PollSource<'_>> {
         let limiter = &handle.core.key.rate_limiter;
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         if let Some(poll) = state.poll_under_way(handle.id()) {
             return Ok(PollSource::Alone(poll));
         }
@@ -175,7 +176,7 @@ impl JobPolls {
                     match failures.pause(&error, now, LIST_FAILURE_TIMEOUT, jitter) {
                         Some(pause) => clock::pause(pause).await,
                         None => {
-                            self.state().alone_until = Some(now + LIST_RECOVERY_TIME);
+                            lock(&self.0).alone_until = Some(now + LIST_RECOVERY_TIME);
                             return;
                         }
                     }
@@ -186,7 +187,7 @@ impl JobPolls {
             let next = page.next_cursor.clone();
             let is_repeated = next == cursor;
             let answers = self.answer(page);
-            let is_empty = self.state().listed.is_empty();
+            let is_empty = lock(&self.0).listed.is_empty();
             if answers < MIN_ANSWERS || is_empty || is_repeated || next.is_none() {
                 return;
             }
@@ -195,7 +196,7 @@ impl JobPolls {
     }
 
     fn begin_reading(&self) -> u64 {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.readings += 1;
         state.readings
     }
@@ -203,7 +204,7 @@ impl JobPolls {
     /// Lets the polls that were due before the reading, and that no page has answered, be sent alone.
     /// Returns whether no other waits for the next reading, after which there is none.
     fn end_reading(&self, reading: u64) -> bool {
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         state.listed.retain(|_, waits| {
             waits.retain(|wait| wait.readings >= reading && !wait.sender.is_closed());
             !waits.is_empty()
@@ -218,7 +219,7 @@ impl JobPolls {
     /// Answers the polls of the jobs on a page, and returns how many there were.
     fn answer(&self, page: Page<Job>) -> usize {
         let now = clock::now();
-        let mut state = self.state();
+        let mut state = lock(&self.0);
         let mut answers = 0;
         for job in page {
             let Entry::Occupied(waits) = state.listed.entry(job.id.clone()) else { continue };
@@ -235,10 +236,6 @@ impl JobPolls {
             state.list_until = Some(now + LIST_TIME);
         }
         answers
-    }
-
-    fn state(&self) -> MutexGuard<'_, JobPollsState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -292,7 +289,7 @@ struct AloneEntry {
 
 impl Drop for AloneEntry {
     fn drop(&mut self) {
-        let mut state = self.core.key.job_polls.state();
+        let mut state = lock(&self.core.key.job_polls.0);
         // A poll that was aborted may end after the next one has begun.
         if let Entry::Occupied(entry) = state.alone.entry(self.id.clone())
             && entry.get().0 == self.number
@@ -332,7 +329,7 @@ struct PageWait<'a> {
 impl Drop for PageWait<'_> {
     fn drop(&mut self) {
         self.receiver.close();
-        let mut state = self.polls.state();
+        let mut state = lock(&self.polls.0);
         if let Entry::Occupied(mut waits) = state.listed.entry(self.id.clone()) {
             waits.get_mut().retain(|wait| !wait.sender.is_closed());
             if waits.get().is_empty() {
@@ -370,8 +367,4 @@ impl JobPoll {
     }
 }
 
-impl fmt::Debug for JobPolls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobPolls").finish_non_exhaustive()
-    }
-}
+debug_fields! { [] JobPolls as "JobPolls" {  } }

@@ -1,6 +1,5 @@
 //! The status of a resource as a stream.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,6 +15,7 @@ use super::{PollStatus, Polled, WaitOptions, WebhookNotifier, schedule, wait_opt
 use crate::call::clock::{self, CHECK_INTERVAL, ClockReading, Instant, Timer};
 use crate::call::deadline::with_grace;
 use crate::call::task;
+use crate::debug_fields::debug_fields;
 use crate::error::{Error, Kind, Result};
 use crate::handle::{Handle, Resource};
 use crate::observe::trace;
@@ -393,12 +393,4 @@ impl<R: Resource> Stream for Updates<R> {
     }
 }
 
-impl<R: Resource> fmt::Debug for Updates<R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Updates")
-            .field("handle", &self.handle)
-            .field("status", &self.status)
-            .field("polls", &self.polls)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { [R: Resource] Updates<R> as "Updates" { handle, status, polls } }

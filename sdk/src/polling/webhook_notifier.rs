@@ -1,12 +1,13 @@
 //! Webhook events, for waits that should not wait for their next poll.
 
 use std::collections::{HashSet, VecDeque};
-use std::fmt;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
 
+use crate::debug_fields::debug_fields;
+use crate::lock::lock;
 use crate::types::WebhookEvent;
 
 /// The number of ended resources that are remembered for waits that begin after the event.
@@ -61,7 +62,7 @@ impl WebhookNotifier {
     /// run has ended, changes nothing.
     pub fn notify(&self, event: &WebhookEvent) {
         let Some(id) = ended_id(event) else { return };
-        let mut ended = self.0.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ended = lock(&self.0.ended);
         if ended.ids.insert(id.clone()) {
             ended.oldest_first.push_back(id);
             if ended.oldest_first.len() > MAX_REMEMBERED
@@ -88,8 +89,7 @@ impl WebhookNotifier {
     }
 
     fn contains(&self, id: &str) -> bool {
-        let ended = self.0.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        ended.ids.contains(id)
+        lock(&self.0.ended).ids.contains(id)
     }
 }
 
@@ -104,11 +104,7 @@ fn ended_id(event: &WebhookEvent) -> Option<String> {
     Some(event.job_id.as_ref()?.to_string())
 }
 
-impl fmt::Debug for WebhookNotifier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebhookNotifier").finish_non_exhaustive()
-    }
-}
+debug_fields! { [] WebhookNotifier as "WebhookNotifier" {  } }
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,16 @@
-//! The account.
+//! The account: its key and balance, top-ups, and the administration of webhooks.
+
+use std::borrow::Borrow;
 
 use super::resource;
 use crate::call::Call;
-use crate::contract::Operation;
-use crate::surface::Developer;
-use crate::types::{Balance, Me, Page, UsageEntry};
+use crate::contract::{Operation, idempotency_section};
+use crate::handle::TopUpHandle;
+use crate::surface::{Developer, Open};
+use crate::types::{
+    Balance, Me, Page, SigningSecret, TestDelivery, TestDeliveryCreate, TopUpCreate, TopUpId,
+    UsageEntry,
+};
 
 resource! {
     /// The API key, its owner and workspace, and what was spent.
@@ -26,5 +32,50 @@ impl Account<'_> {
     /// Lists the entries of the usage ledger, newest first: `GET /v1/usage`.
     pub fn usage(&self) -> Call<Page<UsageEntry>> {
         Call::list::<&str>(&self.client.core, Operation::Usage, &[])
+    }
+}
+
+resource! {
+    /// Top-ups of the balance, paid at a hosted checkout.
+    TopUps, /// Top-ups of the balance: create them.
+    top_ups of Open, with handles TopUpHandle, TopUpId
+}
+
+impl TopUps<'_> {
+    /// Starts a top-up: `POST /v1/open/top-ups`.
+    ///
+    /// The handle's receipt has the link to the checkout.
+    #[doc = idempotency_section!(OnePerKey)]
+    pub fn create(&self, body: impl Borrow<TopUpCreate>) -> Call<TopUpHandle> {
+        Call::submit(&self.client.core, Operation::TopUpsCreate, &[]).json(body.borrow())
+    }
+}
+
+resource! {
+    /// The signing secret of webhooks, and test deliveries.
+    ///
+    /// A job or a run has its event sent again by its handle.
+    Webhooks, /// Webhooks: the signing secret, test deliveries.
+    webhooks of Developer
+}
+
+impl Webhooks<'_> {
+    /// Reads the signing secret of the workspace: `GET /v1/webhooks/signing-secret`.
+    pub fn signing_secret(&self) -> Call<SigningSecret> {
+        Call::secret(&self.client.core, Operation::SigningSecretGet)
+    }
+
+    /// Rotates the signing secret of the workspace: `POST /v1/webhooks/signing-secret/rotate`.
+    ///
+    /// For 24 hours deliveries are signed with the previous secret as well. A second rotation within
+    /// that time retires the older secret at once, so that an ambiguous rotation is not retried.
+    pub fn rotate_signing_secret(&self) -> Call<SigningSecret> {
+        Call::secret(&self.client.core, Operation::SigningSecretRotate)
+    }
+
+    /// Sends a signed test event to a URL: `POST /v1/webhooks/test-deliveries`.
+    pub fn send_test(&self, body: impl Borrow<TestDeliveryCreate>) -> Call<TestDelivery> {
+        let operation = Operation::TestDeliveriesCreate;
+        Call::new::<&str>(&self.client.core, operation, &[]).json(body.borrow())
     }
 }

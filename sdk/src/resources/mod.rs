@@ -12,100 +12,28 @@
 //! # }
 //! ```
 //!
-//! # Both surfaces
-//!
-//! | resource | method | what it does |
-//! |---|---|---|
-//! | [`Images`] | `images()` | generate images |
-//! | [`Videos`] | `videos()` | generate videos |
-//! | [`Jobs`] | `jobs()` | list jobs; get a handle of one |
-//!
-//! # The open surface
-//!
-//! | resource | method | what it does |
-//! |---|---|---|
-//! | [`Models`] | `models()` | list image and video models |
-//! | [`Pricing`] | `pricing()` | list models with their prices in dollars |
-//! | [`Estimates`] | `estimates()` | price a submit before it is made |
-//! | [`TopUps`] | `top_ups()` | top up the balance |
-//!
-//! # The developer surface
-//!
-//! | resource | method | what it does |
-//! |---|---|---|
-//! | [`Account`] | `account()` | the API key, the balance, the usage ledger |
-//! | [`Catalog`] | `catalog()` | what the service offers, and whether it is up |
-//! | [`Music`] | `music()` | generate music |
-//! | [`BackgroundMusic`] | `background_music()` | list and pick background music |
-//! | [`Avatars`] | `avatars()` | create and find avatars, generate talking videos |
-//! | [`AvatarVideos`] | `avatar_videos()` | list videos of avatars |
-//! | [`Previews`] | `previews()` | preview videos of avatars |
-//! | [`Captions`] | `captions()` | caption videos |
-//! | [`Trending`] | `trending()` | search trending videos |
-//! | [`ModelAliases`] | `model_aliases(owner)` | submit by the older paths under `/v1/models` |
-//! | [`Actions`] | `actions()` | list and run Actions |
-//! | [`Formats`] | `formats()` | list and run Formats, singly or in bulk |
-//! | [`Agents`] | `agents()` | run the agent on an instruction |
-//! | [`ActionRuns`], [`FormatRuns`], [`AgentRuns`] | `action_runs()`, … | get a handle of a run |
-//! | [`Queues`] | `queues()` | get a handle of a bulk queue |
-//! | [`Webhooks`] | `webhooks()` | the signing secret, test deliveries |
-//! | [`Schema`] | `schema()` | the OpenAPI documents |
+//! The [crate](crate#where-to-start) lists them by surface.
 
 mod account;
-mod actions;
-mod agents;
-mod avatar_videos;
+mod agent;
 mod avatars;
-mod background_music;
-mod captions;
 mod catalog;
-mod estimates;
-mod formats;
-mod images;
+mod generation;
 mod jobs;
-mod model_aliases;
-mod models;
-mod music;
-mod previews;
-mod pricing;
-mod queues;
-mod runs;
-mod schema;
-mod top_ups;
-mod trending;
-mod videos;
-mod webhooks;
 
-pub use self::account::Account;
-pub use self::actions::Actions;
-pub use self::agents::Agents;
-pub use self::avatar_videos::AvatarVideos;
-pub use self::avatars::Avatars;
-pub use self::background_music::BackgroundMusic;
-pub use self::captions::Captions;
-pub use self::catalog::Catalog;
-pub use self::estimates::Estimates;
-pub use self::formats::Formats;
-pub use self::images::Images;
+pub use self::account::{Account, TopUps, Webhooks};
+pub use self::agent::{ActionRuns, Actions, AgentRuns, Agents, FormatRuns, Formats, Queues};
+pub use self::avatars::{AvatarVideos, Avatars, Captions, Previews};
+pub use self::catalog::{BackgroundMusic, Catalog, Estimates, Models, Pricing, Schema, Trending};
+pub use self::generation::{Images, ModelAliases, Music, Videos};
 pub use self::jobs::Jobs;
-pub use self::model_aliases::ModelAliases;
-pub use self::models::Models;
-pub use self::music::Music;
-pub use self::previews::Previews;
-pub use self::pricing::Pricing;
-pub use self::queues::Queues;
-pub use self::runs::{ActionRuns, AgentRuns, FormatRuns};
-pub use self::schema::Schema;
-pub use self::top_ups::TopUps;
-pub use self::trending::Trending;
-pub use self::videos::Videos;
-pub use self::webhooks::Webhooks;
 
-/// Declares a resource, and the client's method that returns it.
+/// Declares a resource, and the client's method that returns it. `with handles` adds its method `handle`.
 macro_rules! resource {
     (
         $(#[$doc:meta])*
-        $name:ident, $(#[$method_doc:meta])* $method:ident of $surface:ty
+        $name:ident, $(#[$method_doc:meta])* $method:ident of $surface:ident
+        $(, with handles $handle:ty, $id:ty)?
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
@@ -120,6 +48,16 @@ macro_rules! resource {
                 $name { client: self }
             }
         }
+
+        $(
+            impl $name<'_> {
+                /// Returns a handle of the one with that id. Nothing is requested.
+                #[must_use]
+                pub fn handle(&self, id: impl Into<$id>) -> $handle {
+                    <$handle>::from_id(self.client, id.into())
+                }
+            }
+        )?
     };
     (
         $(#[$doc:meta])*

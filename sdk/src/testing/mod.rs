@@ -53,7 +53,7 @@ mod recorder;
 mod step;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -62,6 +62,7 @@ use crate::call::api_key::ApiKey;
 use crate::client::{Client, ClientBuilder};
 use crate::contract::{Operation, Surface};
 use crate::error::{Error, Kind, Result};
+use crate::lock::lock;
 use crate::surface::ClientSurface;
 use crate::transport::{ResponseFuture, Transport, TransportError};
 use crate::types::ErrorBody;
@@ -105,7 +106,7 @@ impl ScriptedService {
     /// Adds an answer to an operation. Several are given in order, the last one repeatedly.
     #[must_use]
     pub fn answer(self, operation: Operation, answer: impl Into<Answer>) -> Self {
-        let mut answers = self.answers();
+        let mut answers = lock(&self.answers);
         let steps = answers.by_operation.entry(operation).or_default();
         steps.push_back(answer.into().0);
         drop(answers);
@@ -115,7 +116,7 @@ impl ScriptedService {
     /// Adds an answer to requests for a URL outside the API, such as that of an artifact.
     #[must_use]
     pub fn answer_url(self, url: impl Into<String>, answer: impl Into<Answer>) -> Self {
-        let mut answers = self.answers();
+        let mut answers = lock(&self.answers);
         let steps = answers.by_url.entry(url.into()).or_default();
         steps.push_back(answer.into().0);
         drop(answers);
@@ -154,12 +155,8 @@ impl ScriptedService {
         Ok(builder)
     }
 
-    fn answers(&self) -> MutexGuard<'_, Answers> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn next_step(&self, operation: Option<Operation>, url: &str) -> Option<Step> {
-        let mut answers = self.answers();
+        let mut answers = lock(&self.answers);
         let steps = match operation {
             Some(operation) => answers.by_operation.get_mut(&operation),
             None => answers.by_url.get_mut(url),

@@ -1,7 +1,7 @@
 //! Requests that a scripted transport received.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::call::clock::{self, Instant};
 use crate::contract::Operation;
+use crate::lock::lock;
 
 /// A request that a [`ScriptedService`](super::ScriptedService) received.
 #[derive(Clone, Debug)]
@@ -69,7 +70,7 @@ impl Recorder {
 
     pub(crate) fn record(&self, operation: Option<Operation>, request: http::Request<Bytes>) {
         let (head, body) = request.into_parts();
-        self.lock().push(RecordedRequest {
+        lock(&self.requests).push(RecordedRequest {
             at: clock::now() - self.created_at,
             operation,
             method: head.method,
@@ -81,7 +82,7 @@ impl Recorder {
     }
 
     pub(crate) fn requests(&self) -> Vec<RecordedRequest> {
-        self.lock().clone()
+        lock(&self.requests).clone()
     }
 
     pub(crate) fn count_reconnect(&self) {
@@ -91,9 +92,5 @@ impl Recorder {
     /// Returns how many times the transport was told to reconnect.
     pub(crate) fn reconnects(&self) -> usize {
         self.reconnects.load(Ordering::SeqCst)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<RecordedRequest>> {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

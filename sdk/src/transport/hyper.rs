@@ -6,9 +6,9 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Mutex;
 #[cfg(feature = "_tls")]
 use std::sync::{Arc, OnceLock};
-use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -30,6 +30,7 @@ use super::failure::{BoxError, connection_lost, failed_to_send};
 #[cfg(feature = "_tls")]
 use super::proxy::{ProxyConnector, check_environment};
 use super::{Body, ConnectionOptions, ResponseFuture, Transport, TransportError};
+use crate::lock::lock;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
@@ -72,13 +73,13 @@ where
         &self,
         build: impl FnOnce() -> Result<PooledClient<C>, String>,
     ) -> Result<PooledClient<C>, TransportError> {
-        let mut client = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut client = lock(&self.0);
         let client = client.get_or_insert_with(build).clone();
         client.map_err(TransportError::setup)
     }
 
     fn discard(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *lock(&self.0) = None;
     }
 }
 

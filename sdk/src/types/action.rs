@@ -50,17 +50,6 @@ response_body! {
 
 request_body! {
     /// The body that starts a run of an Action. All fields are optional. Its fields are assumed.
-    ///
-    /// ```
-    /// use svc_sdk::types::ActionRunCreate;
-    ///
-    /// let body = ActionRunCreate::default().instruction("Only today's news.");
-    /// assert_eq!(
-    ///     serde_json::to_value(&body)?,
-    ///     serde_json::json!({"instruction": "Only today's news."}),
-    /// );
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct ActionRunCreate {
         /// An additional instruction for the run.
         instruction: text,

@@ -35,7 +35,7 @@ response_body! {
         /// The job that generates the video.
         optional job_id: JobId,
         /// The generated files.
-        list artifacts: Artifact,
+        objects artifacts: Artifact,
     }
 }
 
@@ -54,7 +54,7 @@ response_body! {
         /// The job that generates the captions.
         optional job_id: JobId,
         /// The generated files.
-        list artifacts: Artifact,
+        objects artifacts: Artifact,
     }
 }
 
@@ -105,17 +105,6 @@ open_enum! {
 
 request_body! {
     /// The body of `POST /v1/avatar-1.0/generate`.
-    ///
-    /// ```
-    /// use svc_sdk::types::{AvatarGenerate, AvatarInput};
-    ///
-    /// let body = AvatarGenerate::new("mia").input(AvatarInput::prompt("a calm presenter"));
-    /// assert_eq!(
-    ///     serde_json::to_value(&body)?,
-    ///     serde_json::json!({"avatar_handle": "mia", "input": {"prompt": "a calm presenter"}}),
-    /// );
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct AvatarGenerate (
         /// The handle of the new avatar.
         avatar_handle: text,
@@ -159,17 +148,6 @@ request_body! {
 request_body! {
     /// The body of `POST /v1/models/{first_party_owner}/avatar-face-swap/v1.0/runs` (beta), with
     /// exactly one of `video_url` and `image_url`. Its fields are assumed.
-    ///
-    /// ```
-    /// use svc_sdk::types::AvatarFaceSwap;
-    ///
-    /// let body = AvatarFaceSwap::new("ada").image_url("https://media.example/a.png");
-    /// assert_eq!(
-    ///     serde_json::to_value(&body)?,
-    ///     serde_json::json!({"avatar_handle": "ada", "image_url": "https://media.example/a.png"}),
-    /// );
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct AvatarFaceSwap (
         /// The handle of the avatar whose face is used.
         avatar_handle: text,
@@ -199,17 +177,6 @@ request_body! {
 
 request_body! {
     /// The body of `POST /v1/video-captions`. Assumed.
-    ///
-    /// ```
-    /// use svc_sdk::types::VideoCaptionsCreate;
-    ///
-    /// let body = VideoCaptionsCreate::new("https://media.example/a.mp4").language("en");
-    /// assert_eq!(
-    ///     serde_json::to_value(&body)?,
-    ///     serde_json::json!({"video_url": "https://media.example/a.mp4", "language": "en"}),
-    /// );
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct VideoCaptionsCreate (
         /// The URL of the video (HTTPS).
         video_url: text,

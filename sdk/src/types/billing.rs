@@ -74,11 +74,7 @@ impl From<&ImageGenerate> for EstimateRequest {
     }
 }
 
-impl Validate for EstimateRequest {
-    fn validate(&self) -> Result<(), InvalidField> {
-        Ok(())
-    }
-}
+impl Validate for EstimateRequest {}
 
 response_body! {
     /// An estimated price. It equals the charge. Its fields are assumed.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::request::request_body;
 use super::response::response_body;
-use super::{InvalidField, Model, Timestamp, Validate};
+use super::{Model, Timestamp, Validate};
 
 response_body! {
     /// The developer surface's catalog. Its parts are specified; their shapes are assumed.
@@ -57,14 +57,6 @@ response_body! {
 
 request_body! {
     /// The body of `POST /v1/bgm/pick`. Its fields are assumed.
-    ///
-    /// ```
-    /// use svc_sdk::types::MusicPick;
-    ///
-    /// let body = MusicPick::new().category("ambient").mood("calm");
-    /// assert_eq!(serde_json::to_value(&body)?, serde_json::json!({"category": "ambient", "mood": "calm"}));
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct MusicPick () {
         /// The category to pick from.
         category: text,
@@ -76,14 +68,6 @@ request_body! {
 request_body! {
     /// The body of the searches (`POST /v1/avatar-catalog/search`, `POST /v1/trending-videos/search`).
     /// Its fields are assumed.
-    ///
-    /// ```
-    /// use svc_sdk::types::SearchQuery;
-    ///
-    /// let body = SearchQuery::new("presenter").limit(5);
-    /// assert_eq!(serde_json::to_value(&body)?, serde_json::json!({"query": "presenter", "limit": 5}));
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct SearchQuery (
         /// The search terms.
         query: text,
@@ -119,14 +103,6 @@ response_body! {
     }
 }
 
-impl Validate for MusicPick {
-    fn validate(&self) -> Result<(), InvalidField> {
-        Ok(())
-    }
-}
+impl Validate for MusicPick {}
 
-impl Validate for SearchQuery {
-    fn validate(&self) -> Result<(), InvalidField> {
-        Ok(())
-    }
-}
+impl Validate for SearchQuery {}

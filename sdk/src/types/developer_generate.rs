@@ -8,14 +8,6 @@ use super::{InvalidField, Validate};
 
 request_body! {
     /// The body of `POST /v1/image-1.0/generate`. Its fields are assumed.
-    ///
-    /// ```
-    /// use svc_sdk::types::Image1Generate;
-    ///
-    /// let body = Image1Generate::new("a red fox").num_images(2);
-    /// assert_eq!(serde_json::to_value(&body)?, serde_json::json!({"prompt": "a red fox", "num_images": 2}));
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Image1Generate (
         /// The description of the image.
         prompt: text,
@@ -31,14 +23,6 @@ request_body! {
 
 request_body! {
     /// The body of `POST /v1/video-1.0/generate`. Its fields are assumed.
-    ///
-    /// ```
-    /// use svc_sdk::types::Video1Generate;
-    ///
-    /// let body = Video1Generate::new("a red fox in snow").duration(5);
-    /// assert_eq!(serde_json::to_value(&body)?, serde_json::json!({"prompt": "a red fox in snow", "duration": 5}));
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Video1Generate (
         /// The description of the video.
         prompt: text,
@@ -64,14 +48,6 @@ request_body! {
 
 request_body! {
     /// The body of `POST /v1/music-1.0/generate`. Its fields are assumed.
-    ///
-    /// ```
-    /// use svc_sdk::types::Music1Generate;
-    ///
-    /// let body = Music1Generate::new("a slow waltz").duration(30);
-    /// assert_eq!(serde_json::to_value(&body)?, serde_json::json!({"prompt": "a slow waltz", "duration": 30}));
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Music1Generate (
         /// The description of the music.
         prompt: text,

@@ -4,6 +4,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::json_schema::json_schema;
+
 /// JSON fields that have no typed counterpart in this version of the crate.
 ///
 /// In a response these are the unknown fields, and the original JSON of a known field whose typed
@@ -24,20 +26,7 @@ use serde_json::{Map, Value};
 #[serde(transparent)]
 pub struct Extra(Map<String, Value>);
 
-#[cfg(feature = "schemars")]
-impl schemars::JsonSchema for Extra {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Extra".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": "object", "additionalProperties": true})
-    }
-}
+json_schema! { inline Extra {"type": "object", "additionalProperties": true} }
 
 impl Extra {
     /// Returns the value of a field as a `T`, or `None` if it is missing or not a `T`.

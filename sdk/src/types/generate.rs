@@ -48,17 +48,6 @@ request_body! {
 
 request_body! {
     /// The body of `POST /v1/image-router/generate`.
-    ///
-    /// ```
-    /// use svc_sdk::types::ImageGenerate;
-    ///
-    /// let body = ImageGenerate::new("image-i").prompt("a red fox").num_images(2);
-    /// assert_eq!(
-    ///     serde_json::to_value(&body)?,
-    ///     serde_json::json!({"model": "image-i", "prompt": "a red fox", "num_images": 2}),
-    /// );
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct ImageGenerate (
         /// The model's id, or `auto`.
         model: text,

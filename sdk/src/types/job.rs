@@ -41,19 +41,19 @@ response_body! {
         /// The model that the job uses. Assumed.
         optional model: String,
         /// The result of a completed job.
-        optional result: JobOutput,
+        object result: JobOutput,
         /// Why the job failed. Assumed.
         failure error: ErrorBody,
         /// The price of the job; open surface. Assumed.
         amount price_usd: Usd,
         /// The caller's key-value data.
-        optional metadata: Extra,
+        object metadata: Extra,
         /// When the job was submitted. Assumed.
         optional created_at: Timestamp,
         /// When the job last changed. Assumed.
         optional updated_at: Timestamp,
         /// The state of the webhook delivery.
-        optional webhook_delivery: WebhookDelivery,
+        object webhook_delivery: WebhookDelivery,
     }
 }
 
@@ -62,7 +62,7 @@ response_body! {
     #[derive(Default)]
     pub struct JobOutput {
         /// The generated files.
-        list artifacts: Artifact,
+        objects artifacts: Artifact,
     }
 }
 
@@ -113,7 +113,7 @@ response_body! {
         /// The event that is sent again.
         optional event: String,
         /// The state of the delivery.
-        optional webhook_delivery: WebhookDelivery,
+        object webhook_delivery: WebhookDelivery,
     }
 }
 
@@ -169,9 +169,9 @@ response_body! {
         /// The job's terminal status. Assumed.
         optional status: JobStatus,
         /// The generated files; see [`artifacts`](Self::artifacts).
-        list artifacts: Artifact,
+        objects artifacts: Artifact,
         /// The result object, if the files are in one. Assumed.
-        optional result: JobOutput,
+        object result: JobOutput,
         /// Why the job failed. Assumed.
         failure error: ErrorBody,
     }

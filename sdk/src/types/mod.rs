@@ -20,6 +20,7 @@ mod generate;
 mod id;
 mod idempotency;
 mod job;
+mod json_schema;
 mod model;
 mod money;
 mod output_schema;
@@ -67,6 +68,7 @@ pub use model::{Capabilities, CatalogModel, CatalogPricing, CatalogRate, Model, 
 pub use money::{ParseUsdError, Usd};
 pub use output_schema::{OutputSchema, OutputSchemaError, SchemaViolation};
 pub use page::{Page, UnreadableItem};
+pub(crate) use response::Text;
 pub use run::{RunEvent, RunKind, RunReceipt, RunStatusPayload, RunUsage};
 pub use timestamp::{ParseTimestampError, Timestamp};
 pub use validation::{InvalidField, Validate};

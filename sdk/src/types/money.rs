@@ -7,6 +7,8 @@ use std::str::FromStr;
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::json_schema::json_schema;
+
 /// An exact amount of US dollars, stored as an integer number of micros (millionths of a dollar).
 ///
 /// In JSON it is a decimal string with four to six decimal places, such as `"0.7035"`. Numbers are
@@ -98,6 +100,17 @@ impl Usd {
         let rest = self.micros.rem_euclid(100);
         if rest == 0 { self } else { Self { micros: self.micros.saturating_add(100 - rest) } }
     }
+
+    /// Returns whether the amount, parsed from the text, is written like it.
+    pub(super) fn is_written_as(self, text: &str) -> bool {
+        let Some((dollars, fraction)) = text.trim_start_matches('-').split_once('.') else {
+            return false;
+        };
+        let is_negative = text.starts_with('-');
+        is_negative == (self.micros < 0)
+            && (dollars == "0" || !dollars.starts_with('0'))
+            && (fraction.len() == 4 || fraction.len() > 4 && !fraction.ends_with('0'))
+    }
 }
 
 impl fmt::Display for Usd {
@@ -150,21 +163,12 @@ impl Sum for Usd {
     }
 }
 
-#[cfg(feature = "schemars")]
-impl schemars::JsonSchema for Usd {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Usd".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "An exact amount of US dollars, as a decimal string.",
-            "type": "string",
-            "pattern": "^-?[0-9]+\\.[0-9]{4,6}$",
-            "examples": ["0.7035"],
-        })
-    }
-}
+json_schema! { Usd {
+    "description": "An exact amount of US dollars, as a decimal string.",
+    "type": "string",
+    "pattern": "^-?[0-9]+\\.[0-9]{4,6}$",
+    "examples": ["0.7035"],
+} }
 
 impl Serialize for Usd {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -231,6 +235,10 @@ mod tests {
         for (micros, text) in rows {
             assert_eq!(Usd::from_micros(micros).to_string(), text);
             assert_eq!(text.parse(), Ok(Usd::from_micros(micros)));
+            assert!(Usd::from_micros(micros).is_written_as(text));
+        }
+        for text in ["0", "1.5", "0.70350", "0.1000000", "00.5000", "-0.0000", "01.2345"] {
+            assert!(!text.parse::<Usd>().unwrap().is_written_as(text), "{text}");
         }
     }
 

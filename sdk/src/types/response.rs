@@ -6,6 +6,7 @@
 
 mod json;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
@@ -13,7 +14,8 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-pub(in crate::types) use self::json::{Json, Text};
+pub(crate) use self::json::Text;
+pub(in crate::types) use self::json::{Json, Object, Objects};
 
 use super::seconds::Seconds;
 use super::{ErrorBody, Extra, Usd};
@@ -26,6 +28,8 @@ use super::{ErrorBody, Extra, Usd};
 /// - `optional name: T` is an `Option<T>`.
 /// - `amount name: Usd` is an `Option<Usd>`, and `required_amount name: Usd` a `Usd`. A text with other
 ///   decimal places than [`Usd`](crate::types::Usd) writes is kept in `extra`.
+/// - `object name: T` is an `Option<T>`, and `objects name: T` a `Vec<T>` as a `list`, of a `T` that has
+///   no required fields, and is decoded as it is read.
 /// - `list name: T` is a `Vec<T>` with the items that are a `T`.
 /// - `text name: T` is a `String` or an open enum, empty if the field is missing.
 /// - `failure name: ErrorBody` is an `Option<ErrorBody>`, also of an error in another form.
@@ -173,6 +177,8 @@ macro_rules! response_body {
     (@type required_amount $type:ty) => { $type };
     (@type amount $type:ty) => { Option<$type> };
     (@type optional $type:ty) => { Option<$type> };
+    (@type object $type:ty) => { Option<$type> };
+    (@type objects $type:ty) => { Vec<$type> };
     (@type seconds $type:ty) => { Option<$type> };
     (@type failure $type:ty) => { Option<$type> };
     (@type list $type:ty) => { Vec<$type> };
@@ -216,6 +222,9 @@ macro_rules! response_body {
         if let Some(value) = $value { $fields.write($name, value)?; }
     };
     (@write optional $fields:ident $name:ident $value:expr) => {
+        if let Some(value) = $value { $fields.write($name, value)?; }
+    };
+    (@write object $fields:ident $name:ident $value:expr) => {
         if let Some(value) = $value { $fields.write($name, value)?; }
     };
     (@write failure $fields:ident $name:ident $value:expr) => {
@@ -262,11 +271,38 @@ pub(in crate::types) fn optional<T: DeserializeOwned>(
     decoded
 }
 
+/// Takes an `object` field.
+pub(in crate::types) fn object<T>(
+    extra: &mut Extra,
+    name: Text<'_>,
+    object: Object<T>,
+) -> Option<T> {
+    match object {
+        Object::Read(object) => Some(object),
+        Object::Other(json) => {
+            extra.insert(name.0.into_owned(), json);
+            None
+        }
+    }
+}
+
+/// Takes an `objects` field.
+pub(in crate::types) fn objects<T>(
+    extra: &mut Extra,
+    name: Text<'_>,
+    objects: Objects<T>,
+) -> Vec<T> {
+    if let Some(json) = objects.json {
+        extra.insert(name.0.into_owned(), json);
+    }
+    objects.read
+}
+
 /// Decodes an `amount` field.
 pub(in crate::types) fn amount(extra: &mut Extra, name: Text<'_>, json: Json<'_>) -> Option<Usd> {
     let decoded: Option<Usd> = json.decode();
     let is_written_alike = match (&decoded, &json) {
-        (Some(amount), Json::Text(text)) => amount.to_string() == **text,
+        (Some(amount), Json::Text(text)) => amount.is_written_as(text),
         (decoded, _) => decoded.is_some(),
     };
     if !is_written_alike {
@@ -294,13 +330,14 @@ pub(in crate::types) fn list<T: DeserializeOwned>(
 }
 
 /// Decodes a `text` field.
-pub(in crate::types) fn text<T: From<String>>(
+pub(in crate::types) fn text<T: From<String> + for<'a> From<&'a str>>(
     extra: &mut Extra,
     name: Text<'_>,
     json: Json<'_>,
 ) -> T {
     match json {
-        Json::Text(text) if !text.is_empty() => text.into_owned().into(),
+        Json::Text(Cow::Borrowed(text)) if !text.is_empty() => text.into(),
+        Json::Text(Cow::Owned(text)) if !text.is_empty() => text.into(),
         json => {
             extra.insert(name.0.into_owned(), json.into());
             String::new().into()

@@ -64,7 +64,7 @@ response_body! {
         /// The output that matches the requested `output_schema`, or a part of it.
         optional output: Value,
         /// All generated files, also of a failed run.
-        list artifacts: Artifact,
+        objects artifacts: Artifact,
         /// The URL of the deliverable. It is null if there is none.
         optional primary_output_url: String,
         /// The key of the primary output in `output`.
@@ -72,7 +72,7 @@ response_body! {
         /// The spend of the run. Null means that it could not be read, which differs from 0.
         optional usage: RunUsage,
         /// The state of the webhook delivery.
-        optional webhook_delivery: WebhookDelivery,
+        object webhook_delivery: WebhookDelivery,
         /// How long to wait before the next poll, in seconds. Assumed.
         seconds poll_after as "next_poll_after_seconds": Duration,
         /// When the run was created. Assumed.

@@ -8,6 +8,9 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::json_schema::json_schema;
+use super::response::Text;
+
 /// A point in time, in JSON an RFC 3339 string.
 ///
 /// The string is kept and written back unchanged. Comparisons use the point in time, so two
@@ -120,25 +123,12 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        let Text(text) = Text::deserialize(deserializer)?;
         text.parse().map_err(serde::de::Error::custom)
     }
 }
 
-#[cfg(feature = "schemars")]
-impl schemars::JsonSchema for Timestamp {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Timestamp".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({"type": "string", "format": "date-time"})
-    }
-}
+json_schema! { inline Timestamp {"type": "string", "format": "date-time"} }
 
 /// An error returned when parsing a [`Timestamp`] fails.
 #[derive(Clone, Debug, PartialEq, Eq)]

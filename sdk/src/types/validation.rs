@@ -55,7 +55,9 @@ pub trait Validate {
     /// # Errors
     ///
     /// Returns an error for the first invalid field.
-    fn validate(&self) -> Result<(), InvalidField>;
+    fn validate(&self) -> Result<(), InvalidField> {
+        Ok(())
+    }
 }
 
 pub(crate) fn https_url(field: &'static str, url: Option<&String>) -> Result<(), InvalidField> {

@@ -26,11 +26,11 @@ impl Comparison<'_> {
     }
 }
 
-/// Which side writes a body.
+/// The kind of a body, and so who writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
-    /// The client.
+    /// A request body, which the client writes.
     Request,
-    /// The service.
+    /// A response body, which the service writes.
     Response,
 }

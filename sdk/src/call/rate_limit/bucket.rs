@@ -11,10 +11,11 @@ pub(super) const RECHECK_DELAY: Duration = Duration::from_millis(50);
 const RESERVED_READS: u32 = 20;
 /// How old a report may be to show what the other clients of the key left.
 const FRESH_REPORT: Duration = Duration::from_secs(2);
-/// How often a client sends a request to see what the others left, whatever is under way.
+/// How often a client sends a request, even with others under way, to learn from the response what the
+/// other clients of the key have left.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
-/// The requests of a shared window that are left, as several clients may send one at the same time;
-/// a sixth of a small window.
+/// The requests of a window that a client does not use if others share it, as several may send one at
+/// the same time; a sixth of a small window.
 const SHARED_MARGIN: u32 = 20;
 
 /// The requests of a key that are counted together.
@@ -24,7 +25,7 @@ pub(super) struct Bucket {
     /// The use of the last window of which something was reported.
     previous: Usage,
     longest_reset: Duration,
-    /// Until when the service asked to wait, by a 429.
+    /// Until when nothing is sent, as a 429 asked for.
     closed_until: Option<Instant>,
     last_acquired: Option<Instant>,
     in_flight: u32,

@@ -7,7 +7,7 @@
 mod bucket;
 mod window;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName};
@@ -16,6 +16,7 @@ use self::bucket::Bucket;
 use self::window::Report;
 use super::clock::Instant;
 use crate::contract::RateLimitBucket;
+use crate::lock::lock;
 
 // Constants, because a lookup by `&str` would parse the name each time.
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
@@ -141,7 +142,7 @@ impl RateLimiter {
     /// Brings all windows forward by the time that the computer slept, which the clock did not count,
     /// given all of its sleep since the client was created.
     pub(crate) fn skip_sleep(&self, total: Duration) {
-        let mut skipped = self.skipped.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut skipped = lock(&self.skipped);
         let span = total.saturating_sub(*skipped);
         if span.is_zero() {
             return;
@@ -153,11 +154,10 @@ impl RateLimiter {
     }
 
     fn bucket(&self, bucket: RateLimitBucket) -> MutexGuard<'_, Bucket> {
-        let bucket = match bucket {
+        lock(match bucket {
             RateLimitBucket::Write => &self.write,
             _ => &self.read,
-        };
-        bucket.lock().unwrap_or_else(PoisonError::into_inner)
+        })
     }
 }
 

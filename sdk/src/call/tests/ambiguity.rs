@@ -1,22 +1,16 @@
 //! What a failure says of whether a request was carried out.
 
-use super::{RECEIPT, busy, page, video};
-use crate::contract::{Method, Operation};
-use crate::handle::JobResource;
-use crate::surface::Developer;
+use super::{RECEIPT, busy, page, submit_music, video};
+use crate::contract::Method;
 use crate::transport::scripted::{Script, Step, developer_client, json, open_client};
 
 #[tokio::test(start_paused = true)]
 async fn a_submit_of_undocumented_idempotency_is_not_retried_once_it_may_have_arrived() {
-    let body = serde_json::json!({"prompt": "p"});
     for ambiguous in
         [Step::ConnectionReset, page(502), page(500), json(202, "{\"data\": {\"jo"), json(202, "")]
     {
         let script = Script::new([ambiguous.clone(), json(202, RECEIPT)]);
-        let error = developer_client(&script)
-            .submit_json::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
-            .await
-            .unwrap_err();
+        let error = submit_music(&script).await.unwrap_err();
         assert_eq!(script.requests().len(), 1, "{ambiguous:?}");
         assert!(error.is_ambiguous(), "{ambiguous:?}");
         assert_eq!(
@@ -26,10 +20,7 @@ async fn a_submit_of_undocumented_idempotency_is_not_retried_once_it_may_have_ar
     }
     for harmless in [Step::ConnectionRefused, busy(0), json(429, "{}")] {
         let script = Script::new([harmless.clone(), json(202, RECEIPT)]);
-        developer_client(&script)
-            .submit_json::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
-            .await
-            .unwrap();
+        submit_music(&script).await.unwrap();
         assert_eq!(script.requests().len(), 2, "{harmless:?}");
     }
 }
@@ -104,14 +95,10 @@ async fn a_receipt_that_cannot_be_decoded_decides_an_earlier_attempt() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_error_with_an_envelope_is_ambiguous() {
-    let body = serde_json::json!({"prompt": "p"});
     for status in [500, 504] {
         let gateway = json(status, r#"{"error": {"code": "gateway_timeout"}}"#);
         let script = Script::new([gateway.clone(), json(202, RECEIPT)]);
-        let error = developer_client(&script)
-            .submit_json::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
-            .await
-            .unwrap_err();
+        let error = submit_music(&script).await.unwrap_err();
         assert!(error.is_ambiguous() && !error.is_retryable(), "{status}");
         assert_eq!(script.requests().len(), 1, "{status}");
 

@@ -2,42 +2,27 @@
 
 use std::time::Duration;
 
-use super::{JOB, RECEIPT};
+use super::{JOB, RECEIPT, limited};
 use crate::call::clock;
-use crate::contract::Operation;
-use crate::handle::JobResource;
-use crate::surface::Developer;
 use crate::transport::scripted::{Script, developer_client, json, open_client};
+use crate::types::Music1Generate;
 
 #[tokio::test(start_paused = true)]
 async fn a_client_learns_the_rate_limit_before_it_sends_more_than_can_be_under_way() {
-    let exhausted =
-        [("ratelimit-limit", "64"), ("ratelimit-remaining", "0"), ("ratelimit-reset", "100")];
-    let accepted = exhausted
-        .into_iter()
-        .fold(json(202, RECEIPT), |step, (name, value)| step.header(name, value));
+    let accepted = limited(json(202, RECEIPT), 64, 0);
     let script = Script::with_latency([accepted], Duration::from_secs(1));
     let client = developer_client(&script);
-    let body = serde_json::json!({"prompt": "p"});
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..2 * crate::transport::MAX_IN_FLIGHT {
-        let submit =
-            client.submit_json::<JobResource<Developer>>(Operation::Music1Generate, &[], &body);
-        tasks.spawn(submit);
+        tasks.spawn(client.music().generate(Music1Generate::new("p")));
     }
-    clock::sleep(Duration::from_secs(50)).await;
+    clock::sleep(Duration::from_secs(20)).await;
     assert_eq!(script.requests().len(), crate::transport::MAX_IN_FLIGHT);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_exhausted_rate_limit_is_waited_for() {
-    let told = |remaining: u32| {
-        json(200, JOB)
-            .header("ratelimit-limit", 120)
-            .header("ratelimit-remaining", remaining)
-            .header("ratelimit-reset", 30)
-    };
-    let script = Script::new([told(1), told(0), told(119)]);
+    let script = Script::new([1, 0, 119].map(|remaining| limited(json(200, JOB), 120, remaining)));
     let client = open_client(&script);
     for _ in 0..3 {
         client.jobs().handle("job_1").get().await.unwrap();
@@ -48,11 +33,7 @@ async fn an_exhausted_rate_limit_is_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn a_401_says_nothing_of_the_rate_limit_of_the_key() {
     let refused = r#"{"error": {"code": "unauthorized", "message": "no"}}"#;
-    let refused = json(401, refused)
-        .header("ratelimit-limit", 120)
-        .header("ratelimit-remaining", 0)
-        .header("ratelimit-reset", 30);
-    let script = Script::new([refused, json(200, JOB)]);
+    let script = Script::new([limited(json(401, refused), 120, 0), json(200, JOB)]);
     let client = open_client(&script);
     client.jobs().handle("job_1").get().await.unwrap_err();
     client.jobs().handle("job_1").get().await.unwrap();
@@ -61,11 +42,7 @@ async fn a_401_says_nothing_of_the_rate_limit_of_the_key() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rate_limit_that_resets_after_the_timeout_is_an_error_that_sent_nothing() {
-    let told = json(200, JOB)
-        .header("ratelimit-limit", 120)
-        .header("ratelimit-remaining", 0)
-        .header("ratelimit-reset", 30);
-    let script = Script::new([told]);
+    let script = Script::new([limited(json(200, JOB), 120, 0)]);
     let client = open_client(&script);
     client.jobs().handle("job_1").get().await.unwrap();
     let late = client.jobs().handle("job_1").get().timeout(Duration::from_secs(10));
@@ -84,8 +61,6 @@ async fn requests_in_flight_are_bounded() {
         let client = client.clone();
         tasks.spawn(async move { client.jobs().handle("job_1").get().await.map(drop) });
     }
-    while let Some(task) = tasks.join_next().await {
-        task.unwrap().unwrap();
-    }
+    assert!(tasks.join_all().await.iter().all(Result::is_ok));
     assert_eq!(script.max_in_flight(), crate::transport::MAX_IN_FLIGHT);
 }

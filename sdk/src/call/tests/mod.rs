@@ -8,8 +8,13 @@ mod retries;
 mod sleep;
 mod timeouts;
 
-use crate::transport::scripted::{Step, json};
-use crate::types::VideoGenerate;
+use std::sync::Arc;
+
+use crate::JobHandle;
+use crate::call::Call;
+use crate::surface::Developer;
+use crate::transport::scripted::{Script, Step, developer_client, json};
+use crate::types::{Music1Generate, VideoGenerate};
 
 const RECEIPT: &str =
     r#"{"data": {"job": {"id": "job_1", "status": "queued"}, "next_poll_after_seconds": 2}}"#;
@@ -17,6 +22,18 @@ const JOB: &str = r#"{"data": {"id": "job_1", "status": "queued"}}"#;
 
 fn video() -> VideoGenerate {
     VideoGenerate::new("auto").prompt("a red fox in snow")
+}
+
+/// Submits music, whose idempotency is not documented.
+fn submit_music(script: &Arc<Script>) -> Call<JobHandle<Developer>> {
+    developer_client(script).music().generate(Music1Generate::new("p"))
+}
+
+/// Adds the state of a rate limit that resets in half a minute to a response.
+fn limited(step: Step, limit: u32, remaining: u32) -> Step {
+    step.header("ratelimit-limit", limit)
+        .header("ratelimit-remaining", remaining)
+        .header("ratelimit-reset", 30)
 }
 
 fn busy(after: u64) -> Step {

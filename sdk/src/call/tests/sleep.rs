@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{JOB, RECEIPT, video};
+use super::{JOB, RECEIPT, limited, video};
 use crate::call::clock;
 use crate::transport::scripted::{Script, Step, json, open_client};
 
@@ -81,11 +81,7 @@ async fn a_response_that_comes_soon_after_sleep_is_used() {
 
 #[tokio::test(start_paused = true)]
 async fn the_windows_of_the_rate_limit_end_during_sleep() {
-    let spent = json(200, JOB)
-        .header("ratelimit-limit", 60)
-        .header("ratelimit-remaining", 0)
-        .header("ratelimit-reset", 50);
-    let script = Script::new([spent, json(200, JOB)]);
+    let script = Script::new([limited(json(200, JOB), 60, 0), json(200, JOB)]);
     let job = open_client(&script).jobs().handle("job_1");
     job.get().await.unwrap();
     clock::sleep_computer(HOUR);

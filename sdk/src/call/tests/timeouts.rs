@@ -4,20 +4,16 @@ use std::time::Duration;
 
 use super::{JOB, RECEIPT, video};
 use crate::call::clock;
-use crate::contract::Operation;
-use crate::handle::JobResource;
-use crate::surface::Developer;
 use crate::transport::scripted::{Script, Step, developer_client, json, open_client};
+use crate::types::Music1Generate;
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_waits_for_its_turn_was_not_sent() {
     let script = Script::with_latency([json(202, RECEIPT)], Duration::from_secs(50));
     let client = developer_client(&script);
-    let body = serde_json::json!({"prompt": "p"});
     let submit = |deadline| {
-        client
-            .submit_json::<JobResource<Developer>>(Operation::Music1Generate, &[], &body)
-            .timeout(Duration::from_secs(deadline))
+        let body = Music1Generate::new("p");
+        client.music().generate(body).timeout(Duration::from_secs(deadline))
     };
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..crate::transport::MAX_IN_FLIGHT {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::ResponseFormat;
 use crate::contract::limits::{MAX_RUN_INPUT_BYTES, MAX_RUN_INPUT_KEYS, MAX_SPEND_CAP_USD};
 use crate::open_enum::open_enum;
+use crate::types::json_schema::json_schema;
 use crate::types::request::{request_body, run_options};
 use crate::types::validation::media_url;
 use crate::types::{InvalidField, OutputSchema, RunId, Usd, Validate};
@@ -108,32 +109,11 @@ impl Serialize for SpendCap {
     }
 }
 
-#[cfg(feature = "schemars")]
-impl schemars::JsonSchema for SpendCap {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "SpendCap".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        // The mark keeps the `null`, which in other requests stands for an absent field.
-        schemars::json_schema!({"type": ["number", "null"], "x-nullable": true})
-    }
-}
+// The mark keeps the `null`, which in other requests stands for an absent field.
+json_schema! { inline SpendCap {"type": ["number", "null"], "x-nullable": true} }
 
 request_body! {
     /// A file for a run.
-    ///
-    /// ```
-    /// use svc_sdk::types::Attachment;
-    ///
-    /// let photo = Attachment::from_url("https://files.example/fox.png");
-    /// assert_eq!(serde_json::to_value(&photo)?, serde_json::json!({"url": "https://files.example/fox.png"}));
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct Attachment {
         /// The id of an asset of the workspace.
         asset_id: {Option<String>},

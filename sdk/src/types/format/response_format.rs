@@ -4,6 +4,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::types::OutputSchema;
+use crate::types::json_schema::json_schema;
 
 /// The format of a run's output. Its shape is assumed.
 ///
@@ -56,25 +57,16 @@ impl Serialize for ResponseFormat {
     }
 }
 
-#[cfg(feature = "schemars")]
-impl schemars::JsonSchema for ResponseFormat {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ResponseFormat".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "The format of a run's output. Assumed.",
+json_schema! { ResponseFormat with generator {
+    "description": "The format of a run's output. Assumed.",
+    "type": "object",
+    "required": ["type"],
+    "properties": {
+        "type": {"type": "string", "enum": ["text", "json_object", "json_schema"]},
+        "json_schema": {
             "type": "object",
-            "required": ["type"],
-            "properties": {
-                "type": {"type": "string", "enum": ["text", "json_object", "json_schema"]},
-                "json_schema": {
-                    "type": "object",
-                    "required": ["schema"],
-                    "properties": {"schema": generator.subschema_for::<OutputSchema>()},
-                },
-            },
-        })
-    }
-}
+            "required": ["schema"],
+            "properties": {"schema": generator.subschema_for::<OutputSchema>()},
+        },
+    },
+} }

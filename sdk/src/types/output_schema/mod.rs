@@ -9,6 +9,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::json_schema::json_schema;
 use super::response::response_body;
 
 /// A JSON Schema for the output of a run.
@@ -36,20 +37,11 @@ use super::response::response_body;
 #[serde(transparent)]
 pub struct OutputSchema(Value);
 
-#[cfg(feature = "schemars")]
-impl schemars::JsonSchema for OutputSchema {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "OutputSchema".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "description": "A JSON Schema within the supported subset; an object at the root, eight levels deep.",
-            "type": "object",
-            "required": ["type"],
-        })
-    }
-}
+json_schema! { OutputSchema {
+    "description": "A JSON Schema within the supported subset; an object at the root, eight levels deep.",
+    "type": "object",
+    "required": ["type"],
+} }
 
 impl OutputSchema {
     /// Creates a schema. Whether it is supported is decided by the service; [`validate`](Self::validate)

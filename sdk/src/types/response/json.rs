@@ -2,14 +2,15 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, DeserializeOwned, Error, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// A name or a text of a body, borrowed from it where it can be.
-pub(in crate::types) struct Text<'de>(pub(in crate::types) Cow<'de, str>);
+pub(crate) struct Text<'de>(pub(crate) Cow<'de, str>);
 
 impl<'de> Deserialize<'de> for Text<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -37,6 +38,27 @@ impl<'de> Deserialize<'de> for Text<'de> {
 
         deserializer.deserialize_str(TextVisitor)
     }
+}
+
+/// The value of a field, read as whatever JSON it is.
+trait FieldValue<'de>: Sized {
+    fn text(text: Cow<'de, str>) -> Self {
+        Self::other(Value::String(text.into_owned()))
+    }
+
+    fn object<A: MapAccess<'de>>(fields: A) -> Result<Self, A::Error> {
+        Value::deserialize(MapAccessDeserializer::new(fields)).map(Self::other)
+    }
+
+    fn array<A: SeqAccess<'de>>(items: A) -> Result<Self, A::Error> {
+        Value::deserialize(SeqAccessDeserializer::new(items)).map(Self::other)
+    }
+
+    fn other(json: Value) -> Self;
+}
+
+fn read<'de, F: FieldValue<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<F, D::Error> {
+    deserializer.deserialize_any(FieldVisitor(PhantomData))
 }
 
 /// The JSON of a field, which is kept if it cannot be decoded. A text is not copied before that.
@@ -69,72 +91,138 @@ impl From<Json<'_>> for Value {
     }
 }
 
+impl<'de> FieldValue<'de> for Json<'de> {
+    fn text(text: Cow<'de, str>) -> Self {
+        Self::Text(text)
+    }
+
+    fn other(json: Value) -> Self {
+        Self::Other(json)
+    }
+}
+
 impl<'de> Deserialize<'de> for Json<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct JsonVisitor;
+        read(deserializer)
+    }
+}
 
-        impl JsonVisitor {
-            fn other<'de, E: Error>(value: impl Into<Value>) -> Result<Json<'de>, E> {
-                Ok(Json::Other(value.into()))
+/// An object without required fields, which is read as it comes, or the JSON of something else.
+pub(in crate::types) enum Object<T> {
+    Read(T),
+    Other(Value),
+}
+
+// Types with `Default` have no required fields, so every object can be read.
+impl<'de, T: DeserializeOwned + Default> FieldValue<'de> for Object<T> {
+    fn object<A: MapAccess<'de>>(fields: A) -> Result<Self, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(fields)).map(Self::Read)
+    }
+
+    fn other(json: Value) -> Self {
+        Self::Other(json)
+    }
+}
+
+impl<'de, T: DeserializeOwned + Default> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+/// The objects of a list, and the JSON of the whole field unless it is a list of nothing else.
+pub(in crate::types) struct Objects<T> {
+    pub(in crate::types) read: Vec<T>,
+    pub(in crate::types) json: Option<Value>,
+}
+
+impl<'de, T: DeserializeOwned + Default + Serialize> FieldValue<'de> for Objects<T> {
+    fn array<A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
+        let mut read = Vec::new();
+        let mut others = Vec::new();
+        while let Some(item) = items.next_element()? {
+            match item {
+                Object::Read(item) => read.push(item),
+                Object::Other(json) => others.push((read.len() + others.len(), json)),
             }
         }
-
-        impl<'de> Visitor<'de> for JsonVisitor {
-            type Value = Json<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any JSON value")
+        let mut json = None;
+        if read.is_empty() || !others.is_empty() {
+            let items: Result<Vec<_>, _> = read.iter().map(serde_json::to_value).collect();
+            let mut items = items.map_err(A::Error::custom)?;
+            for (index, other) in others {
+                items.insert(index, other);
             }
-
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Json<'de>, E> {
-                Ok(Json::Text(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Json<'de>, E> {
-                self.visit_string(text.to_owned())
-            }
-
-            fn visit_string<E: Error>(self, text: String) -> Result<Json<'de>, E> {
-                Ok(Json::Text(Cow::Owned(text)))
-            }
-
-            fn visit_bool<E: Error>(self, value: bool) -> Result<Json<'de>, E> {
-                Self::other(value)
-            }
-
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Json<'de>, E> {
-                Self::other(value)
-            }
-
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Json<'de>, E> {
-                Self::other(value)
-            }
-
-            fn visit_f64<E: Error>(self, value: f64) -> Result<Json<'de>, E> {
-                Self::other(value)
-            }
-
-            fn visit_unit<E: Error>(self) -> Result<Json<'de>, E> {
-                Self::other(())
-            }
-
-            fn visit_none<E: Error>(self) -> Result<Json<'de>, E> {
-                Self::other(())
-            }
-
-            fn visit_some<D: Deserializer<'de>>(self, value: D) -> Result<Json<'de>, D::Error> {
-                value.deserialize_any(self)
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Json<'de>, A::Error> {
-                Value::deserialize(SeqAccessDeserializer::new(items)).map(Json::Other)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Json<'de>, A::Error> {
-                Value::deserialize(MapAccessDeserializer::new(fields)).map(Json::Other)
-            }
+            json = Some(items.into());
         }
+        Ok(Self { read, json })
+    }
 
-        deserializer.deserialize_any(JsonVisitor)
+    fn other(json: Value) -> Self {
+        Self { read: Vec::new(), json: Some(json) }
+    }
+}
+
+impl<'de, T: DeserializeOwned + Default + Serialize> Deserialize<'de> for Objects<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer)
+    }
+}
+
+struct FieldVisitor<F>(PhantomData<F>);
+
+impl<'de, F: FieldValue<'de>> Visitor<'de> for FieldVisitor<F> {
+    type Value = F;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<F, E> {
+        Ok(F::text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<F, E> {
+        self.visit_string(text.to_owned())
+    }
+
+    fn visit_string<E: Error>(self, text: String) -> Result<F, E> {
+        Ok(F::text(Cow::Owned(text)))
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<F, E> {
+        Ok(F::other(value.into()))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<F, E> {
+        Ok(F::other(value.into()))
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<F, E> {
+        Ok(F::other(value.into()))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<F, E> {
+        Ok(F::other(value.into()))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<F, E> {
+        Ok(F::other(Value::Null))
+    }
+
+    fn visit_none<E: Error>(self) -> Result<F, E> {
+        Ok(F::other(Value::Null))
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, value: D) -> Result<F, D::Error> {
+        value.deserialize_any(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<F, A::Error> {
+        F::array(items)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<F, A::Error> {
+        F::object(fields)
     }
 }

@@ -131,7 +131,7 @@ fn an_amount_is_written_back_as_it_came() {
     assert_eq!(serde_json::to_value(&balance).unwrap(), json);
 }
 
-/// Values that are blank, or that no or only some fields expect.
+/// Values for every field: blank ones, ones that some fields expect, and ones that none does.
 fn unexpected_values() -> Vec<Value> {
     vec![
         Value::Null,
@@ -271,4 +271,49 @@ fn every_response_body_is_in_the_table() {
         include_str!("../webhook.rs"),
     ];
     assert_eq!(files.iter().map(|file| declared(file)).sum::<usize>(), BODIES.len());
+}
+
+/// A job as a program would decode it with types of its own.
+#[derive(serde::Deserialize)]
+#[expect(dead_code, reason = "only decoded")]
+struct PlainJob {
+    id: String,
+    status: String,
+    #[serde(rename = "type")]
+    job_type: String,
+    model: String,
+    price_usd: String,
+    result: PlainOutput,
+    metadata: serde_json::Map<String, Value>,
+    created_at: String,
+}
+
+#[derive(serde::Deserialize)]
+#[expect(dead_code, reason = "only decoded")]
+struct PlainOutput {
+    artifacts: Vec<PlainArtifact>,
+}
+
+#[derive(serde::Deserialize)]
+#[expect(dead_code, reason = "only decoded")]
+struct PlainArtifact {
+    id: String,
+    url: String,
+    media_type: String,
+}
+
+#[test]
+fn a_job_takes_no_more_allocations_than_plain_types() {
+    fn allocations<T: DeserializeOwned>(json: &str) -> u64 {
+        let counted = allocation_counter::measure(|| {
+            serde_json::from_str::<T>(json).unwrap();
+        });
+        counted.count_total
+    }
+
+    let json = r#"{"id": "job_1", "status": "completed", "type": "image_generation", "model": "image-i",
+        "price_usd": "0.0050", "metadata": {"order": "1042"}, "created_at": "2026-08-14T09:26:53.589Z",
+        "result": {"artifacts": [{"id": "art_1", "url": "https://m/a.png", "media_type": "image"}]}}"#;
+    let (own, plain) = (allocations::<Job>(json), allocations::<PlainJob>(json));
+    assert!(own <= plain, "{own} instead of {plain}");
 }
