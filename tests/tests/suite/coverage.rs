@@ -5,7 +5,6 @@
 //! dealt with here.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 use svc_mock_server::InProcess;
@@ -17,7 +16,7 @@ use svc_sdk::types::{
     TestDeliveryCreate, TopUpCreate, TopUpId, Usd, Video1Generate, VideoCaptionsCreate,
     VideoGenerate,
 };
-use svc_sdk::{ApiKey, Call, Developer, JobHandle, Result, developer, open};
+use svc_sdk::{Call, Developer, JobHandle, Result, developer, open};
 
 use crate::{developer_client, open_client};
 
