@@ -45,14 +45,21 @@ pub(crate) struct Access<S> {
     pub(crate) key_fingerprint: String,
 }
 
-/// A client of the MCP endpoint, not connected yet, with the values that the journal records.
+/// The settings of a client of the MCP endpoint, with the values that the journal records.
 #[cfg(feature = "mcp")]
 #[derive(Debug)]
 pub(crate) struct McpAccess {
-    pub(crate) builder: svc_sdk::mcp::McpClientBuilder,
+    pub(crate) builder: svc_sdk::developer::ClientBuilder,
     /// The URL of the endpoint.
     pub(crate) url: String,
     pub(crate) key_fingerprint: String,
+}
+
+#[cfg(feature = "mcp")]
+impl McpAccess {
+    pub(crate) async fn connect(self) -> Result<svc_mcp::McpClient, svc_mcp::McpError> {
+        svc_mcp::McpClient::with_client(&self.builder.build()?).await
+    }
 }
 
 impl Session {
@@ -226,7 +233,7 @@ impl Session {
         self.printer.redact(&key);
         self.record_url(SurfaceChoice::Developer, &url);
         let key_fingerprint = key_fingerprint(&key);
-        let mut builder = svc_sdk::mcp::McpClient::builder().url(url.clone()).api_key(key);
+        let mut builder = svc_sdk::developer::Client::builder().base_url(url.clone()).api_key(key);
         if let Some(policy) = self.retry_policy() {
             builder = builder.retry(policy);
         }

@@ -75,7 +75,6 @@
 //! | `reqwest-client` | no | [`transport`]`::from_reqwest_client`: a `reqwest::Client` of your own. With this feature alone, reqwest 0.13 is part of the public API. No feature of this crate changes the features of reqwest |
 //! | `rustls` | yes | TLS by rustls with ring and the platform's certificates |
 //! | `rustls-aws-lc` | no | TLS by rustls with aws-lc-rs |
-//! | `mcp` | no | `mcp::McpClient`, on the official `rmcp` |
 //! | `opentelemetry` | no | `observe::OpenTelemetryMetrics`. With this feature alone, opentelemetry 0.33 is part of the public API |
 //! | `testing` | no | `testing::ScriptedService`: scripted answers for the tests of applications |
 //! | `schemars` | no | `types::OutputSchema::for_type`, and `schemars::JsonSchema` for the bodies |
@@ -104,8 +103,9 @@ pub mod handle;
 pub mod journal;
 #[cfg(feature = "client")]
 mod lock;
-#[cfg(feature = "mcp")]
-pub mod mcp;
+#[cfg(feature = "client")]
+#[doc(hidden)]
+pub mod message;
 #[cfg(feature = "client")]
 pub mod observe;
 #[cfg(feature = "client")]

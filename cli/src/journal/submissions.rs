@@ -82,10 +82,10 @@ impl Submissions {
     #[cfg(feature = "mcp")]
     pub(crate) fn tool_submission<'a>(
         &self,
-        call: svc_sdk::mcp::ToolCall<'a>,
+        call: svc_mcp::ToolCall<'a>,
         hash: &RequestHash,
         notes: Map<String, Value>,
-    ) -> svc_sdk::mcp::ToolCall<'a> {
+    ) -> svc_mcp::ToolCall<'a> {
         let call = call
             .journal(&self.journal)
             .submission_id(hash.to_string())

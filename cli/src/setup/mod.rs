@@ -146,15 +146,15 @@ pub(crate) async fn count_tools(
 ) -> Result<usize, Failure> {
     session.record_key(SurfaceChoice::Developer, key.clone());
     let access = session.mcp_with(url.to_owned(), key.key.clone());
-    let client = access.builder.connect().await.map_err(mcp_failure)?;
+    let client = access.connect().await.map_err(mcp_failure)?;
     let tools = client.tools().await.map_err(mcp_failure)?;
     Ok(tools.len())
 }
 
 #[cfg(feature = "mcp")]
-fn mcp_failure(error: svc_sdk::mcp::McpError) -> Failure {
+fn mcp_failure(error: svc_mcp::McpError) -> Failure {
     match error {
-        svc_sdk::mcp::McpError::Request(error) => Failure::from(error),
+        svc_mcp::McpError::Request(error) => Failure::from(error),
         // Listing tools has no side effects: an unknown outcome is a connection that failed.
         error if error.is_ambiguous() => Failure::new(Exit::Unreachable, error.to_string()),
         error => Failure::other(error.to_string()),

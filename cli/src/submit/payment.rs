@@ -104,10 +104,10 @@ impl<'a> Payment<'a> {
     #[cfg(feature = "mcp")]
     pub(crate) fn record_tool<'c>(
         &self,
-        client: &'c svc_sdk::mcp::McpClient,
+        client: &'c svc_mcp::McpClient,
         tool: &str,
         arguments: serde_json::Value,
-    ) -> Option<svc_sdk::mcp::ToolCall<'c>> {
+    ) -> Option<svc_mcp::ToolCall<'c>> {
         let journal = self.journal.as_ref()?;
         let call = client.submit(tool, arguments);
         Some(journal.tool_submission(call, &self.hash, self.paid.notes(None)))

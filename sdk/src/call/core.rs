@@ -56,6 +56,8 @@ pub(crate) struct KeyState {
     pub(crate) credentials: Credentials,
     pub(crate) rate_limiter: RateLimiter,
     pub(crate) job_polls: JobPolls,
+    /// The turns of polls of one job, as many as there may be requests in flight.
+    pub(crate) poll_turns: Semaphore,
 }
 
 /// The state that a client shares with those derived from it for other API keys.
@@ -75,6 +77,7 @@ pub(crate) struct SharedCore {
     pub(crate) retry_budget: RetryBudget,
     pub(crate) random: Random,
     pub(crate) in_flight: Semaphore,
+    pub(crate) max_in_flight: usize,
     pub(crate) observers: Vec<Arc<dyn Observer>>,
     pub(crate) task_group: Option<TaskGroup>,
     pub(crate) journal: Option<Journal>,
@@ -101,6 +104,7 @@ impl Core {
             credentials,
             rate_limiter: RateLimiter::default(),
             job_polls: JobPolls::default(),
+            poll_turns: Semaphore::new(shared.max_in_flight),
         };
         Self { shared, key: Arc::new(key), account }
     }

@@ -26,7 +26,9 @@ pub struct RawResponse {
 }
 
 impl RawResponse {
-    pub(crate) fn new(status: u16, headers: HeaderMap, body: Bytes) -> Self {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn new(status: u16, headers: HeaderMap, body: Bytes) -> Self {
         Self { status, headers, body }
     }
 

@@ -339,8 +339,9 @@ impl<S: ClientSurface> ClientBuilder<S> {
             Some(KeySource::Provider(provider)) => Credentials::from_provider(provider),
             None => Credentials::default(),
         };
+        let max_in_flight = self.max_in_flight.min(Semaphore::MAX_PERMITS);
         let shared = SharedCore {
-            transport: transport(self.transport, &self.connection, self.max_in_flight)?,
+            transport: transport(self.transport, &self.connection, max_in_flight)?,
             connections: Connections::new(),
             base_url: BaseUrl::parse(&url, &http_hosts)?,
             http_hosts,
@@ -355,7 +356,8 @@ impl<S: ClientSurface> ClientBuilder<S> {
             random: self
                 .seed
                 .map_or_else(Random::from_system, |seed| Ok(Random::from_seed(seed)))?,
-            in_flight: Semaphore::new(self.max_in_flight.min(Semaphore::MAX_PERMITS)),
+            in_flight: Semaphore::new(max_in_flight),
+            max_in_flight,
             journal: self.journal,
             spend_limit: self.spend_limit,
             estimates: Estimates::default(),

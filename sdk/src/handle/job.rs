@@ -268,7 +268,7 @@ impl<S: ClientSurface> Resource for JobResource<S> {
         is_urgent: bool,
     ) -> Result<Polled<JobStatusPayload, JobResult>, Arc<Error>> {
         match is_urgent {
-            true => Ok(Polled::new(handle.poll_alone().await?)),
+            true => Ok(Polled::new(Box::pin(handle.poll_alone()).await?)),
             false => poll_job(&handle).await,
         }
     }

@@ -99,8 +99,8 @@ pub(crate) async fn poll<S: ClientSurface>(handle: &JobHandle<S>) -> JobPollResu
     let poll = match polls.poll_source(handle, clock::now())? {
         PollSource::Alone(poll) => poll,
         PollSource::ByPage(mut wait) => {
-            let deadline = clock::after(MAX_LIST_WAIT);
-            match clock::before(deadline, &mut wait.receiver).await {
+            let answer = clock::before(clock::after(MAX_LIST_WAIT), &mut wait.receiver);
+            match Box::pin(answer).await {
                 Some(Ok(poll)) => return Ok(poll),
                 _ => lock(&polls.0).alone(handle, None),
             }
@@ -258,13 +258,8 @@ impl JobPollsState {
         self.polls += 1;
         let limiter = &handle.core.key.rate_limiter;
         let slot = slot.unwrap_or_else(|| limiter.reserve_poll(clock::now()));
-        let entry = AloneEntry {
-            core: Arc::clone(&handle.core),
-            id: handle.id().clone(),
-            number: self.polls,
-        };
-        let poll = poll_alone(entry, handle.status().max_retries(0), slot);
-        let poll = poll.boxed().shared();
+        let entry = AloneEntry { handle: handle.clone(), number: self.polls };
+        let poll = poll_alone(entry, slot).boxed().shared();
         if let Some(weak) = poll.downgrade() {
             let entry = (self.polls, weak);
             self.alone.insert(handle.id().clone(), entry);
@@ -281,17 +276,16 @@ impl JobPollsState {
 }
 
 /// The entry of a poll of one job, which is removed when the poll ends.
-struct AloneEntry {
-    core: Arc<Core>,
-    id: JobId,
+struct AloneEntry<S: ClientSurface> {
+    handle: JobHandle<S>,
     number: u64,
 }
 
-impl Drop for AloneEntry {
+impl<S: ClientSurface> Drop for AloneEntry<S> {
     fn drop(&mut self) {
-        let mut state = lock(&self.core.key.job_polls.0);
+        let mut state = lock(&self.handle.core.key.job_polls.0);
         // A poll that was aborted may end after the next one has begun.
-        if let Entry::Occupied(entry) = state.alone.entry(self.id.clone())
+        if let Entry::Occupied(entry) = state.alone.entry(self.handle.id().clone())
             && entry.get().0 == self.number
         {
             entry.remove();
@@ -300,16 +294,17 @@ impl Drop for AloneEntry {
 }
 
 /// Polls one job in a task, which is started by whoever awaits it first.
-async fn poll_alone(
-    entry: AloneEntry,
-    mut call: Call<JobStatusPayload>,
-    slot: Instant,
-) -> JobPollResult {
-    let core = Arc::clone(&entry.core);
+async fn poll_alone<S: ClientSurface>(entry: AloneEntry<S>, slot: Instant) -> JobPollResult {
+    let core = Arc::clone(&entry.handle.core);
     let polling = async move {
-        let _entry = entry;
-        clock::sleep_until(slot).await;
-        call.send(|status, _| status)?.await
+        // Thousands of polls may be due at once: until there is room for a request, one keeps little.
+        if clock::now() < slot {
+            Box::pin(clock::sleep_until(slot)).await;
+        }
+        let _turn = entry.handle.core.key.poll_turns.acquire().await;
+        let sending =
+            async { entry.handle.status().max_retries(0).send(|status, _| status)?.await };
+        Box::pin(sending).await
     };
     let status = task::spawn(core.task_group.as_ref(), polling)?.await;
     match status {

@@ -1,6 +1,7 @@
 //! Typed calls of the SDK, beside reqwest and serde_json with types of their own.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use svc_sdk::journal::Journal;
 use svc_sdk::types::ImageGenerate;
 use svc_sdk::{ApiKey, open};
@@ -36,6 +37,36 @@ struct Status {
     terminal: bool,
     result_ready: bool,
     next_poll_after_seconds: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "decoded as a program with types of its own would")]
+struct WholeJob {
+    id: String,
+    status: String,
+    #[serde(rename = "type")]
+    job_type: String,
+    model: String,
+    price_usd: String,
+    result: Option<Output>,
+    metadata: Map<String, Value>,
+    created_at: String,
+    updated_at: String,
+}
+
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "decoded as a program with types of its own would")]
+struct Output {
+    artifacts: Vec<Artifact>,
+}
+
+#[derive(Deserialize)]
+#[expect(dead_code, reason = "decoded as a program with types of its own would")]
+struct Artifact {
+    id: String,
+    url: String,
+    media_type: String,
+    content_type: String,
 }
 
 #[derive(Serialize)]
@@ -82,6 +113,8 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
     runtime.block_on(async {
         clients.own_get().await?;
         clients.peer_get().await?;
+        clients.own_job().await?;
+        clients.peer_job().await?;
         clients.own_submit().await?;
         clients.peer_submit().await
     })?;
@@ -92,6 +125,13 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
         [
             &mut || cpu_each(&runtime, &clients, async |clients| clients.own_get().await),
             &mut || cpu_each(&runtime, &clients, async |clients| clients.peer_get().await),
+        ],
+    );
+    let jobs = Costs::measure(
+        ROUNDS,
+        [
+            &mut || cpu_each(&runtime, &clients, async |clients| clients.own_job().await),
+            &mut || cpu_each(&runtime, &clients, async |clients| clients.peer_job().await),
         ],
     );
     let submits = Costs::measure(
@@ -105,12 +145,17 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
         allocations_each(&runtime, || clients.own_get()),
         allocations_each(&runtime, || clients.peer_get()),
     ];
+    let job_allocations = [
+        allocations_each(&runtime, || clients.own_job()),
+        allocations_each(&runtime, || clients.peer_job()),
+    ];
     let submit_allocations = [
         allocations_each(&runtime, || clients.own_submit()),
         allocations_each(&runtime, || clients.peer_submit()),
     ];
     for (work, costs, allocations, goals) in [
         ("typed GET of a job's status, processor time", gets, get_allocations, ["1.10x", "+5"]),
+        ("typed GET of a whole job, processor time", jobs, job_allocations, ["1.08x", "+5"]),
         ("typed submit, processor time", submits, submit_allocations, ["1.12x", "+10"]),
     ] {
         let [own, other] = costs.medians();
@@ -183,6 +228,20 @@ impl Clients {
         let body = request.send().await?.error_for_status()?.bytes().await?;
         let status: Data<Status> = serde_json::from_slice(&body)?;
         drop(status.data);
+        Ok(())
+    }
+
+    async fn own_job(&self) -> Outcome<()> {
+        self.own.jobs().handle("job_v5t2wk75fhe7363ypmm2").get().await?;
+        Ok(())
+    }
+
+    async fn peer_job(&self) -> Outcome<()> {
+        let id = "job_v5t2wk75fhe7363ypmm2";
+        let request = self.peer.get(format!("{}/v1/jobs/{id}", self.url)).bearer_auth(KEY);
+        let body = request.send().await?.error_for_status()?.bytes().await?;
+        let job: Data<WholeJob> = serde_json::from_slice(&body)?;
+        drop(job.data);
         Ok(())
     }
 

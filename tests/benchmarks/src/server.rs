@@ -19,6 +19,8 @@ use crate::Outcome;
 pub(crate) const STATUS_BODY: &str = r#"{"data":{"job_id":"job_v5t2wk75fhe7363ypmm2","next_poll_after_seconds":4.0,"result_ready":false,"status":"processing","terminal":false}}"#;
 pub(crate) const RECEIPT_BODY: &str = r#"{"data":{"cancel_url":"http://127.0.0.1:4010/v1/jobs/job_v5t2wk75fhe7363ypmm2/cancel","job":{"created_at":"2026-08-14T09:26:53.589Z","id":"job_v5t2wk75fhe7363ypmm2","metadata":{},"model":"image-i","price_usd":"0.0050","status":"queued","type":"image_generation","updated_at":"2026-08-14T09:26:53.589Z"},"next_poll_after_seconds":1.0,"request_id":"req_zgz82y26sv3553edpemh","result_url":"http://127.0.0.1:4010/v1/jobs/job_v5t2wk75fhe7363ypmm2/result","status_url":"http://127.0.0.1:4010/v1/jobs/job_v5t2wk75fhe7363ypmm2/status"}}"#;
 
+pub(crate) const JOB_BODY: &str = r#"{"data":{"created_at":"2026-08-14T09:26:53.589Z","id":"job_v5t2wk75fhe7363ypmm2","metadata":{"order":"1042"},"model":"image-i","price_usd":"0.0050","result":{"artifacts":[{"content_type":"image/png","id":"art_0c3m8m6zq5w5r1k2","media_type":"image","url":"http://127.0.0.1:4012/media/art_0c3m8m6zq5w5r1k2.png"}]},"status":"completed","type":"image_generation","updated_at":"2026-08-14T09:27:04.120Z"}}"#;
+
 /// The size of the file that is downloaded.
 pub(crate) const FILE_BYTES: u64 = 1 << 30;
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -67,6 +69,10 @@ pub(crate) fn axum() -> Outcome<Running> {
             .route(
                 "/v1/jobs/{id}/status",
                 get(async |Path(_): Path<String>| json(StatusCode::OK, STATUS_BODY)),
+            )
+            .route(
+                "/v1/jobs/{id}",
+                get(async |Path(_): Path<String>| json(StatusCode::OK, JOB_BODY)),
             )
             .route("/v1/jobs/{id}/result", get(result))
             .route(

@@ -77,12 +77,7 @@ impl MockProcess {
     /// Returns the resident memory in bytes, now and at most since [`reset_peak`](Self::reset_peak).
     /// Only Linux tells.
     pub(crate) fn memory(&self) -> Option<(f64, f64)> {
-        let status = std::fs::read_to_string(self.proc("status")).ok()?;
-        let kilobytes = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
-            line.trim_end_matches("kB").trim().parse::<f64>().ok()
-        };
-        Some((kilobytes("VmRSS:")? * 1024.0, kilobytes("VmHWM:")? * 1024.0))
+        resident_memory(&self.proc("status"))
     }
 
     pub(crate) fn reset_peak(&self) {
@@ -92,6 +87,16 @@ impl MockProcess {
     fn proc(&self, file: &str) -> String {
         format!("/proc/{}/{file}", self.child.id())
     }
+}
+
+/// Returns the resident memory of a process in bytes, now and at most, from its status file.
+pub(crate) fn resident_memory(status: &str) -> Option<(f64, f64)> {
+    let status = std::fs::read_to_string(status).ok()?;
+    let kilobytes = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim_end_matches("kB").trim().parse::<f64>().ok()
+    };
+    Some((kilobytes("VmRSS:")? * 1024.0, kilobytes("VmHWM:")? * 1024.0))
 }
 
 impl Drop for MockProcess {

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use crate::Outcome;
 use crate::fleet::Fleet;
 use crate::report::{Row, Unit};
+use crate::svc_process::resident_memory;
 
 /// The reads per minute of a key.
 const FREE: u32 = 4_800;
@@ -26,10 +27,18 @@ const SHORT_JOB: Duration = Duration::from_secs(15);
 
 pub(crate) fn rows() -> Outcome<Vec<Row>> {
     let mut rows = Vec::new();
-    for count in [1_000, 10_000, 100_000] {
-        let row =
-            Row::new(format!("memory of a waiter, {count} at once"), Unit::Bytes, memory(count)?);
+    // The most first, as the others would use again what it has freed.
+    for count in [100_000, 10_000, 1_000] {
+        let resident = || resident_memory("/proc/self/status").map(|(now, _)| now);
+        let (before, (memory, waits)) = (resident(), memory(count)?);
+        let row = Row::new(format!("memory of a waiter, {count} at once"), Unit::Bytes, memory);
         rows.push(if count == 10_000 { row.goal("1000 B") } else { row });
+        if let (100_000, Some(before), Some(now)) = (count, before, resident()) {
+            let each = (now - before) / count as f64;
+            let row = Row::new("… its resident memory", Unit::Bytes, each);
+            rows.push(row.goal("1500 B"));
+        }
+        drop(waits);
     }
     let one = run(&[LONG_JOB], ENTERPRISE)?;
     rows.push(Row::new("a job of 105 s: calls", Unit::Calls, one.calls).goal("16 calls"));
@@ -75,8 +84,9 @@ fn client(transport: impl Transport) -> Outcome<open::Client> {
         .build()?)
 }
 
-/// Returns the bytes that a waiter keeps while it sleeps: its task, its future and its timers.
-fn memory(count: usize) -> Outcome<f64> {
+/// Returns the bytes that a waiter keeps while it sleeps: its task, its future and its timers. The waits
+/// go on sleeping.
+fn memory(count: usize) -> Outcome<(f64, (JoinSet<bool>, Runtime))> {
     let runtime = runtime()?;
     let (fleet, client) = runtime.block_on(async {
         let fleet = Fleet::new(vec![Duration::from_secs(3_600); count], UNLIMITED, Duration::ZERO);
@@ -98,7 +108,7 @@ fn memory(count: usize) -> Outcome<f64> {
     if fleet.calls().total < count as u64 / 10 && count < 100 {
         return Err("the waits were not polled".into());
     }
-    Ok(memory.bytes_current as f64 / count as f64)
+    Ok((memory.bytes_current as f64 / count as f64, (waits, runtime)))
 }
 
 struct Run {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use svc_mcp::{McpClient, McpError, ToolResult};
 use svc_sdk::contract::Operation;
-use svc_sdk::mcp::ToolResult;
-use svc_sdk::{ApiKey, RetryPolicy, mcp};
+use svc_sdk::{ApiKey, RetryPolicy, developer};
 
 use super::orders::{Order, ResourceKind};
 use super::plan::Tools;
@@ -76,7 +76,7 @@ impl Session {
         };
         self.trace(|| format!("  ! {name} {}", error.to_string().replace('\n', " ")));
         match &error {
-            mcp::McpError::Request(error) => self.not_accepted(order, Some(error)).await,
+            McpError::Request(error) => self.not_accepted(order, Some(error)).await,
             _ => self.not_accepted(order, None).await,
         }
     }
@@ -87,9 +87,10 @@ impl Session {
         tool: &PaidTool,
         order: &Order,
         name: &str,
-    ) -> Option<Result<ToolResult, mcp::McpError>> {
+    ) -> Option<Result<ToolResult, McpError>> {
         let limit = self.call_timeout_ms();
-        let connect = self.mcp_client(name).connect();
+        let channel = self.mcp_channel(name).build().unwrap();
+        let connect = McpClient::with_client(&channel);
         // The client is boxed: its future is large.
         let connect = Box::pin(self.within(name, limit * HANDSHAKE_MESSAGES, connect));
         let client = match connect.await? {
@@ -101,10 +102,11 @@ impl Session {
         self.within(name, limit * SUBMIT_PARTS, call).await
     }
 
-    fn mcp_client(&self, name: &str) -> mcp::McpClientBuilder {
+    /// The client that sends the messages of a call.
+    fn mcp_channel(&self, name: &str) -> developer::ClientBuilder {
         let keys = &self.world.credentials[self.client];
-        mcp::McpClient::builder()
-            .url(self.world.mock().mcp_url())
+        developer::Client::builder()
+            .base_url(self.world.mock().mcp_url())
             .api_key(ApiKey::new(keys.developer.as_str()).unwrap())
             .transport(Arc::new(FaultyTransport(Arc::clone(&self.network))))
             .retry(RetryPolicy::default().max_retries(self.plan.max_retries))

@@ -5,7 +5,6 @@
 //! dealt with here.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 use svc_mock_server::InProcess;
@@ -17,7 +16,7 @@ use svc_sdk::types::{
     TestDeliveryCreate, TopUpCreate, TopUpId, Usd, Video1Generate, VideoCaptionsCreate,
     VideoGenerate,
 };
-use svc_sdk::{ApiKey, Call, Developer, JobHandle, Result, developer, open};
+use svc_sdk::{Call, Developer, JobHandle, Result, developer, open};
 
 use crate::{developer_client, open_client};
 
@@ -284,13 +283,9 @@ impl World {
 
     /// Lists the tools of the MCP endpoint, and calls one.
     async fn tools(&self) -> Result<()> {
-        let client = svc_sdk::mcp::McpClient::builder()
-            .url(self.mock.mcp_url())
-            .api_key(ApiKey::new("svc_dev_demo").unwrap())
-            .transport(Arc::new(self.mock.clone()))
-            .connect()
-            .await
-            .unwrap();
+        let channel = developer_client(&self.mock, "svc_dev_demo").base_url(self.mock.mcp_url());
+        let channel = channel.build().unwrap();
+        let client = svc_mcp::McpClient::with_client(&channel).await.unwrap();
         assert_eq!(client.protocol_version().as_deref(), Some("2026-07-28"));
         let tools = client.tools().await.unwrap();
         assert!(tools.iter().any(|tool| tool.name == "jobs_status" && tool.read_only));

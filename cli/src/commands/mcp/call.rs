@@ -6,8 +6,8 @@
 
 use clap::Args;
 use serde_json::{Map, Value, json};
+use svc_mcp::{McpClient, McpError, Tool, ToolResult};
 use svc_sdk::contract::Operation;
-use svc_sdk::mcp::{self, McpClient, Tool, ToolResult};
 use svc_sdk::types::IdempotencyKey;
 
 use crate::args::{Pair, SpendingArgs, SurfaceChoice, headings, parse_usd};
@@ -53,9 +53,9 @@ pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
     let arguments = arguments(args)?;
     let McpAccess { builder, url, key_fingerprint } =
         session.mcp(args.endpoint.mcp_url.as_deref())?;
-    let builder = builder.account(key_fingerprint.as_str());
+    let channel = builder.build()?.with_account(key_fingerprint.as_str());
     let connect = async {
-        let client = builder.connect().await.map_err(read_failure)?;
+        let client = McpClient::with_client(&channel).await.map_err(read_failure)?;
         let tools = client.tools().await.map_err(read_failure)?;
         Ok::<_, Failure>((client, tools))
     };
@@ -218,10 +218,10 @@ impl PaidCall<'_> {
 }
 
 /// Returns the failure of a call, which is ambiguous if the tool may have run.
-fn sent_call_failure(error: mcp::McpError, payment: &Payment<'_>) -> Failure {
+fn sent_call_failure(error: McpError, payment: &Payment<'_>) -> Failure {
     let is_ambiguous = error.is_ambiguous();
     match error {
-        mcp::McpError::Request(error) => {
+        McpError::Request(error) => {
             let is_unsettled = error.has_unsettled_attempt();
             let failure = payment.failure(error);
             if is_ambiguous && !is_unsettled { failure.with_exit(Exit::Ambiguous) } else { failure }

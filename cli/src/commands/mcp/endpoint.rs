@@ -1,9 +1,9 @@
 //! The flag for the service's MCP endpoint, and the conversion of its errors.
 
 use clap::Args;
+use svc_mcp::McpError;
 use svc_sdk::ErrorKind;
 use svc_sdk::contract::ErrorCode;
-use svc_sdk::mcp;
 
 use crate::error::{ClientCode, Exit, Failure};
 
@@ -16,12 +16,12 @@ pub(crate) struct EndpointArgs {
 }
 
 /// Converts an error of a request without side effects, which is never ambiguous.
-pub(super) fn read_failure(error: mcp::McpError) -> Failure {
+pub(super) fn read_failure(error: McpError) -> Failure {
     if !error.is_ambiguous() {
         return call_failure(error);
     }
     match &error {
-        mcp::McpError::Request(request) if request.kind() == ErrorKind::InvalidResponse => {
+        McpError::Request(request) if request.kind() == ErrorKind::InvalidResponse => {
             Failure::other(error.to_string()).with_client_code(ClientCode::UnreadableResponse)
         }
         _ => Failure::new(Exit::Unreachable, error.to_string()),
@@ -29,10 +29,10 @@ pub(super) fn read_failure(error: mcp::McpError) -> Failure {
 }
 
 /// Converts an error of a call.
-pub(super) fn call_failure(error: mcp::McpError) -> Failure {
+pub(super) fn call_failure(error: McpError) -> Failure {
     match error {
-        mcp::McpError::Request(error) => Failure::from(error),
-        mcp::McpError::Tool(error) => {
+        McpError::Request(error) => Failure::from(error),
+        McpError::Tool(error) => {
             let code = error.code();
             let mut failure = Failure::new(exit_of(code), error.to_string());
             if let Some(body) = &error.body {
@@ -49,7 +49,7 @@ pub(super) fn call_failure(error: mcp::McpError) -> Failure {
                 None => failure,
             }
         }
-        mcp::McpError::Protocol { code: -32602, message } => Failure::usage(message),
+        McpError::Protocol { code: -32602, message } => Failure::usage(message),
         other => Failure::other(other.to_string()).with_client_code(ClientCode::UnreadableResponse),
     }
 }

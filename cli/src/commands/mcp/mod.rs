@@ -45,7 +45,7 @@ pub(crate) async fn run(session: &Session, args: Mcp) -> Result<(), Failure> {
 
 async fn tools(session: &Session, endpoint: &EndpointArgs) -> Result<(), Failure> {
     let listed = async {
-        let client = session.mcp(endpoint.mcp_url.as_deref())?.builder.connect().await;
+        let client = session.mcp(endpoint.mcp_url.as_deref())?.connect().await;
         let client = client.map_err(read_failure)?;
         client.tools().await.map_err(read_failure)
     };

@@ -259,3 +259,50 @@ async fn waits_for_the_same_job_share_a_poll() {
     assert_eq!(waits.service.count("/status"), 1);
     waits.end().await;
 }
+
+/// A service whose jobs never end, without a limit.
+#[derive(Clone, Copy)]
+struct EndlessJobs;
+
+impl Transport for EndlessJobs {
+    fn send(&self, _: http::Request<Bytes>) -> ResponseFuture {
+        let body = r#"{"data": {"status": "processing", "terminal": false}}"#;
+        let body = Full::new(Bytes::from_static(body.as_bytes())).map_err(|never| match never {});
+        let response = http::Response::builder()
+            .header("ratelimit-limit", 1_000_000_000)
+            .header("ratelimit-remaining", 1_000_000_000)
+            .header("ratelimit-reset", 60);
+        let response = response.body(body.boxed_unsync()).unwrap();
+        Box::pin(async move {
+            clock::sleep(LATENCY).await;
+            Ok(response)
+        })
+    }
+}
+
+#[test]
+fn a_wait_keeps_little_while_it_sleeps_and_while_it_waits_for_its_turn() {
+    const COUNT: u64 = 2_000;
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.enable_time().start_paused(true).build().unwrap();
+    let client = crate::Client::<Open>::builder()
+        .base_url("https://api.example")
+        .api_key(crate::ApiKey::new("canary-key").unwrap())
+        .transport(Arc::new(EndlessJobs))
+        .build()
+        .unwrap();
+    runtime.block_on(async { client.jobs().handle("job").status().await }).unwrap();
+    let mut waits = JoinSet::new();
+    let memory = allocation_counter::measure(|| {
+        runtime.block_on(async {
+            for number in 0..COUNT {
+                let wait = client.jobs().handle(format!("job_{number}")).wait();
+                waits.spawn(async move { wait.await.is_ok() });
+            }
+            clock::sleep(Duration::from_secs(10)).await;
+        });
+    });
+    let kept = memory.bytes_current.unsigned_abs() / COUNT;
+    let most = memory.bytes_max / COUNT;
+    assert!(kept <= 1_000 && most <= 2_500, "{kept} B, at most {most} B");
+}

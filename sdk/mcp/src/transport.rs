@@ -1,5 +1,5 @@
-//! The HTTP client behind `rmcp`, which sends messages through [`Core`] so that the API key, the
-//! rate limit and the retry rules apply.
+//! The HTTP client behind `rmcp`, which sends messages as the SDK sends every request, so that the API
+//! key, the rate limit and the retry rules apply.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -7,37 +7,33 @@ use std::sync::Arc;
 
 use futures_core::Stream;
 use http::header::ACCEPT;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest};
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 use serde_json::Value;
 use sse_stream::Sse;
+use svc_sdk::contract::RetryClass;
+use svc_sdk::message::{self, Message, MessageChannel, MessageIntent};
+use svc_sdk::types::IdempotencyKey;
 
-use super::receipt::receipt;
-use super::response::{SESSION_ID, decode, into_reply};
-use super::tool::ToolCache;
-use crate::call::deadline::Deadline;
-use crate::call::{CallOptions, Core, Request};
-use crate::contract::{Operation, RetryClass};
-use crate::error::Kind;
-use crate::journal::ActiveIntent;
-use crate::journal::settlement::Settlement;
-use crate::types::IdempotencyKey;
+use crate::receipt::receipt;
+use crate::response::{SESSION_ID, decode, into_reply};
+use crate::tool::ToolCache;
 
 /// Sends the messages of `rmcp` to the configured endpoint.
 #[derive(Clone)]
-pub(super) struct McpTransport {
-    pub(super) core: Arc<Core>,
-    pub(super) tools: Arc<ToolCache>,
+pub(crate) struct McpTransport {
+    pub(crate) channel: MessageChannel,
+    pub(crate) tools: Arc<ToolCache>,
 }
 
-type McpResult<T> = Result<T, StreamableHttpError<crate::Error>>;
+type McpResult<T> = Result<T, StreamableHttpError<svc_sdk::Error>>;
 type EventStream = Pin<Box<dyn Stream<Item = Result<Sse, sse_stream::Error>> + Send>>;
 
 impl StreamableHttpClient for McpTransport {
-    type Error = crate::Error;
+    type Error = svc_sdk::Error;
 
     async fn post_message(
         &self,
@@ -49,7 +45,7 @@ impl StreamableHttpClient for McpTransport {
     ) -> McpResult<StreamableHttpPostResponse> {
         let intent = intent_of(&message);
         let message = serde_json::to_value(&message).map_err(StreamableHttpError::Deserialize)?;
-        self.send(&message, session_id.as_deref(), headers, intent.as_deref())
+        self.send(&message, session_id.as_deref(), headers, intent.as_ref())
             .await
             .map_err(StreamableHttpError::Client)
     }
@@ -83,38 +79,59 @@ impl McpTransport {
         message: &Value,
         session_id: Option<&str>,
         headers: HashMap<HeaderName, HeaderValue>,
-        intent: Option<&ActiveIntent>,
-    ) -> crate::Result<StreamableHttpPostResponse> {
-        // The base URL is already the endpoint's complete URL.
-        let operation = Operation::Mcp;
-        let request = Request::raw(Some(operation), operation.method(), String::new());
-        let mut request = request.with_body(message)?;
+        intent: Option<&MessageIntent>,
+    ) -> svc_sdk::Result<StreamableHttpPostResponse> {
         let retry_class = match self.retry_class(message) {
             RetryClass::Safe if intent.is_some() => RetryClass::Never,
             retry_class => retry_class,
         };
         let has_effects = matches!(retry_class, RetryClass::Key | RetryClass::Never);
-        request.retry_class = Some(retry_class);
-        request.headers = headers.into_iter().collect();
+        let mut headers: HeaderMap = headers.into_iter().collect();
         let accept = HeaderValue::from_static("application/json, text/event-stream");
-        request.headers.insert(ACCEPT, accept);
+        headers.insert(ACCEPT, accept);
         if let Some(session_id) = session_id.and_then(|id| HeaderValue::from_str(id).ok()) {
-            request.headers.insert(SESSION_ID, session_id);
+            headers.insert(SESSION_ID, session_id);
         }
-        let options = CallOptions::default();
-        let deadline = Deadline::after(self.core.timeout);
         let sent = self
-            .core
-            .execute(&request, &options, &deadline, intent, |response| {
+            .channel
+            .send(Message { body: message, headers, retry_class, intent }, |response| {
                 decode(message, has_effects, response)
             })
             .await;
         let sent = match intent {
-            Some(intent) => record(&self.core, message, sent, intent).await,
+            Some(intent) => self.record(message, sent, intent).await,
             None => sent,
         };
         sent.or_else(|error| into_reply(message, error))
-            .map_err(|error| error.with_key(idempotency_key(message).as_ref()))
+            .map_err(|error| message::with_key(error, idempotency_key(message).as_ref()))
+    }
+
+    /// Writes to the intent of a call what became of it.
+    async fn record(
+        &self,
+        message: &Value,
+        sent: svc_sdk::Result<StreamableHttpPostResponse>,
+        intent: &MessageIntent,
+    ) -> svc_sdk::Result<StreamableHttpPostResponse> {
+        match &sent {
+            Ok(StreamableHttpPostResponse::Json(reply, _)) => {
+                let reply = serde_json::to_value(reply).unwrap_or_default();
+                let tool = message.pointer("/params/name").and_then(Value::as_str);
+                let structured = reply.pointer("/result/structuredContent");
+                // Without an id, the call can be sent again if the tool accepts a key.
+                if let Some(receipt) =
+                    structured.and_then(|it| receipt(tool.unwrap_or_default(), it))
+                {
+                    self.channel.accepted(intent, receipt).await;
+                }
+                sent
+            }
+            Ok(_) => sent,
+            Err(_) => match sent {
+                Err(error) => Err(intent.failed(error).await),
+                sent => sent,
+            },
+        }
     }
 
     /// Returns whether a message may be sent again after a failure.
@@ -134,49 +151,11 @@ impl McpTransport {
 }
 
 /// Returns the intent of a call that is in a journal.
-fn intent_of(message: &ClientJsonRpcMessage) -> Option<Arc<ActiveIntent>> {
+fn intent_of(message: &ClientJsonRpcMessage) -> Option<MessageIntent> {
     let ClientJsonRpcMessage::Request(request) = message else { return None };
     match &request.request {
         ClientRequest::CallToolRequest(call) => call.extensions.get().cloned(),
         _ => None,
-    }
-}
-
-/// Writes to the intent of a call what became of it.
-async fn record(
-    core: &Core,
-    message: &Value,
-    sent: crate::Result<StreamableHttpPostResponse>,
-    intent: &ActiveIntent,
-) -> crate::Result<StreamableHttpPostResponse> {
-    match &sent {
-        Ok(StreamableHttpPostResponse::Json(reply, _)) => {
-            let reply = serde_json::to_value(reply).unwrap_or_default();
-            let tool = message.pointer("/params/name").and_then(Value::as_str);
-            let structured = reply.pointer("/result/structuredContent");
-            let receipt = structured.and_then(|it| receipt(tool.unwrap_or_default(), it));
-            // Without an id, the call can be sent again if the tool accepts a key.
-            if let Some(receipt) = receipt
-                && let Err(error) = intent.accepted(receipt).await
-            {
-                core.report_journal_failure(intent, &error);
-            }
-            sent
-        }
-        Ok(_) => sent,
-        Err(error) => {
-            let is_unknown = match error.variant() {
-                // A reply that cannot be read does not say that the tool ran.
-                Kind::Decode { .. } => false,
-                _ => intent.failed(error).await == Settlement::Unknown,
-            };
-            match sent {
-                Err(error) if is_unknown && !error.is_ambiguous() => {
-                    Err(error.with_unsettled_attempt())
-                }
-                sent => sent,
-            }
-        }
     }
 }
 

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use crate::journal::{Receipt, ResourceKind};
-use crate::types::Usd;
+use svc_sdk::journal::ResourceKind;
+use svc_sdk::message::MessageReceipt;
+use svc_sdk::types::Usd;
 
 /// The fields of a result that name what a tool made.
 const JOB: &str = "job_id";
@@ -11,7 +12,7 @@ const RUN: &str = "run_id";
 const QUEUE: &str = "queue_id";
 
 /// Returns what a tool's structured result says that it made, if it has an id.
-pub(super) fn receipt(tool: &str, structured: &Value) -> Option<Receipt> {
+pub(crate) fn receipt(tool: &str, structured: &Value) -> Option<MessageReceipt> {
     let text = |name: &str| structured.get(name)?.as_str().filter(|id| !id.is_empty());
     let run_kind = match tool {
         "agent_completion" => ResourceKind::AgentRun,
@@ -20,16 +21,15 @@ pub(super) fn receipt(tool: &str, structured: &Value) -> Option<Receipt> {
     let kinds = [(JOB, ResourceKind::Job), (RUN, run_kind), (QUEUE, ResourceKind::Queue)];
     let (kind, id) = kinds.into_iter().find_map(|(name, kind)| Some((kind, text(name)?)))?;
     let price = structured.pointer("/job/price_usd").cloned();
-    Some(Receipt {
+    Some(MessageReceipt {
         kind,
         id: id.to_owned(),
-        request_id: None,
         price_usd: price.and_then(|price| serde_json::from_value::<Usd>(price).ok()),
     })
 }
 
 /// Returns the field of a result that names what a tool made of that kind.
-pub(super) const fn field(kind: ResourceKind) -> &'static str {
+pub(crate) const fn field(kind: ResourceKind) -> &'static str {
     match kind {
         ResourceKind::Job => JOB,
         ResourceKind::Queue => QUEUE,

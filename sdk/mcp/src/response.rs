@@ -7,13 +7,13 @@ use rmcp::transport::streamable_http_client::StreamableHttpPostResponse;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::call::RawResponse;
-use crate::call::response::{ErrorEnvelope, snippet};
-use crate::contract::ErrorCategory;
-use crate::error::{Error, Kind, Result};
-use crate::types::ErrorBody;
+use svc_sdk::contract::ErrorCategory;
+use svc_sdk::types::ErrorBody;
+use svc_sdk::{Error, ErrorKind, RawResponse, Result, message};
 
-pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+use crate::error::ErrorEnvelope;
+
+pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// The JSON-RPC errors that are reported before a tool runs: the message or its headers are not
 /// valid, the method or the tool is unknown, or the protocol revision is not supported.
@@ -24,7 +24,7 @@ const REJECTIONS: [i64; 8] = [-32700, -32600, -32601, -32602, -32002, -32020, -3
 /// If the message calls a tool that has effects, an error that the reply reports is an error here,
 /// so that it is judged like that of any other submit: whether the call ran, whether it may be
 /// repeated, and whether it settles an earlier attempt. [`into_reply`] makes a reply of it again.
-pub(super) fn decode(
+pub(crate) fn decode(
     message: &Value,
     has_effects: bool,
     response: RawResponse,
@@ -59,14 +59,11 @@ pub(super) fn decode(
             },
         },
     };
-    let response = response.into_success()?;
-    if !is_empty {
-        let (path, reason) = problem;
-        return Err(undecided_outcome(&response, path, reason));
-    }
-    let kind = Kind::NotJson { status: response.status, snippet: snippet(&response.body) };
-    let request_id = response.request_id();
-    Err(Error::new(kind).with_request_id(request_id).with_response(response))
+    let response = message::into_success(response)?;
+    Err(match is_empty {
+        true => message::not_json(&response),
+        false => message::undecided(&response, problem.0, problem.1),
+    })
 }
 
 /// Returns the reply to a message: the one with its id, or an error without an id, which an endpoint
@@ -114,8 +111,8 @@ fn check_result(message: &Value, reply: &Value) -> std::result::Result<(), &'sta
 }
 
 /// Returns the reply of a tool or an endpoint that rejected a call, or the error if it does not say so.
-pub(super) fn into_reply(message: &Value, error: Error) -> Result<StreamableHttpPostResponse> {
-    let is_rejection = matches!(error.variant(), Kind::Api { .. } | Kind::NoEnvelope { .. });
+pub(crate) fn into_reply(message: &Value, error: Error) -> Result<StreamableHttpPostResponse> {
+    let is_rejection = error.kind() == ErrorKind::ErrorResponse;
     let response = error.response().filter(|_| is_rejection && !error.is_ambiguous());
     let reply = response.and_then(|response| {
         let reply = reply_to(message, replies(&response.headers, &response.body))?;
@@ -131,8 +128,8 @@ fn call_error(reply: &Value, response: &RawResponse) -> Option<Error> {
     // The error of an HTTP response that is no JSON-RPC reply has a code of another type.
     if let Some(code) = reply.pointer("/error/code").and_then(Value::as_i64) {
         return Some(match REJECTIONS.contains(&code) {
-            true => rejection(response),
-            false => undecided_outcome(response, "error", "the endpoint failed"),
+            true => message::rejected(response),
+            false => message::undecided(response, "error", "the endpoint failed"),
         });
     }
     let result = reply.get("result")?;
@@ -145,14 +142,9 @@ fn call_error(reply: &Value, response: &RawResponse) -> Option<Error> {
         .and_then(|text| serde_json::from_str::<ErrorEnvelope>(text).ok());
     let Some(ErrorEnvelope { error }) = envelope else {
         let reason = "the tool failed without an error envelope";
-        return Some(undecided_outcome(response, "result.content", reason));
+        return Some(message::undecided(response, "result.content", reason));
     };
-    let error = Error::new(Kind::Api {
-        status: status_of(&error),
-        retry_after: error.retry_after,
-        body: Box::new(error),
-    });
-    Some(error.with_response(response.clone()))
+    Some(message::refused(response, status_of(&error), error))
 }
 
 /// Returns the HTTP status that the error would have outside of a tool's result.
@@ -162,28 +154,6 @@ fn status_of(error: &ErrorBody) -> u16 {
         Some(ErrorCategory::Upstream) => 500,
         _ => 400,
     })
-}
-
-/// Returns the error of a call that was rejected before the endpoint looked for its idempotency key: this
-/// attempt did not run, and nothing is said of an earlier one.
-fn rejection(response: &RawResponse) -> Error {
-    let error = Error::new(Kind::NoEnvelope {
-        status: 400,
-        snippet: snippet(&response.body),
-        retry_after: None,
-    });
-    error.with_request_id(response.request_id()).with_response(response.clone())
-}
-
-/// Returns the error of a reply that does not say whether the tool ran.
-fn undecided_outcome(response: &RawResponse, path: &str, reason: &str) -> Error {
-    let error = Error::new(Kind::Decode {
-        status: response.status,
-        path: path.to_owned(),
-        reason: reason.to_owned(),
-        snippet: snippet(&response.body),
-    });
-    error.with_request_id(response.request_id()).with_response(response.clone())
 }
 
 /// Returns the JSON-RPC error for a `server/discover` request that the endpoint rejected.
@@ -231,12 +201,11 @@ mod tests {
     use http::HeaderValue;
 
     use super::*;
-    use crate::error::ErrorKind;
 
     fn response(status: u16, content_type: &'static str, body: &'static str) -> RawResponse {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        RawResponse { status, headers, body: Bytes::from_static(body.as_bytes()) }
+        RawResponse::new(status, headers, Bytes::from_static(body.as_bytes()))
     }
 
     fn request(method: &str) -> Value {
@@ -358,10 +327,7 @@ mod tests {
                 let body = Box::leak(body.clone().into_boxed_str());
                 response(200, "application/json", body)
             };
-            let judged = decode(&call, true, reply()).or_else(|error| {
-                let error = error.with_retry_class(crate::contract::RetryClass::Never);
-                into_reply(&call, error)
-            });
+            let judged = decode(&call, true, reply()).or_else(|error| into_reply(&call, error));
             match judged {
                 Ok(_) => assert!(!is_ambiguous, "{body}"),
                 Err(error) => {

@@ -5,11 +5,17 @@ use std::fmt;
 use rmcp::service::{ClientInitializeError, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
-use crate::call::response::ErrorEnvelope;
-use crate::contract::{ErrorCode, Operation};
-use crate::error::Kind;
-use crate::transport::TransportError;
-use crate::types::{ErrorBody, IdempotencyKey};
+use serde::Deserialize;
+use svc_sdk::contract::ErrorCode;
+use svc_sdk::message;
+use svc_sdk::transport::TransportError;
+use svc_sdk::types::{ErrorBody, IdempotencyKey};
+
+/// The body of an error of the service.
+#[derive(Deserialize)]
+pub(crate) struct ErrorEnvelope {
+    pub(crate) error: ErrorBody,
+}
 
 /// An error of the MCP client.
 #[derive(Debug)]
@@ -30,7 +36,7 @@ pub enum McpError {
     },
     /// The request failed or could not be sent, for example because the API key is invalid or the
     /// connection was refused.
-    Request(crate::Error),
+    Request(svc_sdk::Error),
 }
 
 /// The error that a tool reported.
@@ -77,14 +83,14 @@ impl McpError {
         }
     }
 
-    pub(super) fn with_key(self, key: Option<&IdempotencyKey>) -> Self {
+    pub(crate) fn with_key(self, key: Option<&IdempotencyKey>) -> Self {
         match self {
-            Self::Request(error) => Self::Request(error.with_key(key)),
+            Self::Request(error) => Self::Request(message::with_key(error, key)),
             other => other,
         }
     }
 
-    pub(super) fn from_service_error(error: ServiceError) -> Self {
+    pub(crate) fn from_service_error(error: ServiceError) -> Self {
         match error {
             ServiceError::McpError(error) => Self::from_json_rpc_error(error),
             ServiceError::TransportSend(error) => Self::from_transport_error(error.error),
@@ -93,7 +99,7 @@ impl McpError {
         }
     }
 
-    pub(super) fn from_initialize_error(error: ClientInitializeError) -> Self {
+    pub(crate) fn from_initialize_error(error: ClientInitializeError) -> Self {
         match error {
             ClientInitializeError::JsonRpcError(error) => Self::from_json_rpc_error(error),
             ClientInitializeError::TransportError { error, .. } => {
@@ -116,7 +122,7 @@ impl McpError {
 
     /// Extracts the error of this crate that `rmcp` received from its transport.
     fn from_transport_error(error: Box<dyn std::error::Error + Send + Sync>) -> Self {
-        match error.downcast::<StreamableHttpError<crate::Error>>() {
+        match error.downcast::<StreamableHttpError<svc_sdk::Error>>() {
             Ok(error) => match *error {
                 StreamableHttpError::Client(error) => Self::Request(error),
                 other => Self::connection_failed(other),
@@ -127,13 +133,8 @@ impl McpError {
 
     /// Returns the error of a reply that `rmcp` could not use.
     fn unexpected_result(request: &str) -> Self {
-        let kind = Kind::Decode {
-            status: 200,
-            path: "result".to_owned(),
-            reason: format!("not a result of {request}"),
-            snippet: String::new(),
-        };
-        Self::Request(crate::Error::new(kind).with_operation(Some(Operation::Mcp)))
+        let reason = format!("not a result of {request}");
+        Self::Request(message::unexpected_result(reason))
     }
 
     fn connection_failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
@@ -141,8 +142,8 @@ impl McpError {
     }
 }
 
-impl From<crate::Error> for McpError {
-    fn from(error: crate::Error) -> Self {
+impl From<svc_sdk::Error> for McpError {
+    fn from(error: svc_sdk::Error) -> Self {
         Self::Request(error)
     }
 }
@@ -175,7 +176,7 @@ impl ToolError {
         self.body.as_ref().map(|body| &body.code)
     }
 
-    pub(super) fn new(
+    pub(crate) fn new(
         tool: &str,
         texts: &[String],
         idempotency_key: Option<IdempotencyKey>,

@@ -1,19 +1,19 @@
 //! Paid calls through a journal, at an endpoint that keeps idempotency keys.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
+use svc_sdk::journal::{
+    EntryState, Journal, JournalError, MemoryStore, ReleaseReason, ResourceKind, Reuse,
+    UndecidedReason,
+};
+use svc_sdk::transport::{Body, ResponseFuture, Transport, TransportError};
+use svc_sdk::{ApiKey, RetryPolicy, developer};
 
 use super::{McpClient, McpError, ToolResult};
-use crate::journal::{
-    EntryState, Journal, JournalError, MemoryStore, ReleaseReason, ResourceKind, Reuse,
-    UndecidedReason, lock,
-};
-use crate::testing::{Step, json_response};
-use crate::transport::{ResponseFuture, Transport};
-use crate::{ApiKey, RetryPolicy};
 
 const ID: &str = "order-1";
 /// A tool with an idempotency key, and one without.
@@ -34,6 +34,20 @@ enum Answer {
     NoFunds,
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap()
+}
+
+/// A response with a JSON body, or the loss of the connection.
+type Reply = Result<http::Response<Body>, TransportError>;
+
+fn json_response(status: u16, body: &str) -> Reply {
+    let body = Full::new(Bytes::copy_from_slice(body.as_bytes())).map_err(|never| match never {});
+    let mut response = http::Response::new(body.boxed_unsync());
+    *response.status_mut() = status.try_into().unwrap();
+    Ok(response)
+}
+
 #[derive(Debug, Default)]
 struct Endpoint {
     answers: Mutex<VecDeque<Answer>>,
@@ -47,7 +61,7 @@ impl Endpoint {
         lock(&self.calls).clone()
     }
 
-    fn call(&self, arguments: &Value) -> Result<Value, Step> {
+    fn call(&self, arguments: &Value) -> Result<Value, Reply> {
         let key = arguments["idempotency_key"].as_str().map(str::to_owned);
         lock(&self.calls).push(key.clone());
         let answer = lock(&self.answers).pop_front().unwrap_or(Answer::Accept);
@@ -63,13 +77,13 @@ impl Endpoint {
         let key = key.unwrap_or_else(|| next.to_string());
         let job = jobs.entry(key).or_insert_with(|| format!("job_{next}"));
         match answer {
-            Answer::Lost => Err(Step::ConnectionReset),
+            Answer::Lost => Err(Err(TransportError::maybe_sent("connection reset"))),
             Answer::WithoutId => Ok(json!({"result": {"content": []}})),
             _ => Ok(json!({"result": {"content": [], "structuredContent": {"job_id": job}}})),
         }
     }
 
-    fn answer(&self, message: &Value) -> Step {
+    fn answer(&self, message: &Value) -> Reply {
         let reply = match message["method"].as_str().unwrap() {
             "initialize" => Ok(json!({"result": {
                 "protocolVersion": "2025-11-25",
@@ -90,7 +104,7 @@ impl Endpoint {
                 reply["id"] = message["id"].clone();
                 json_response(200, &reply.to_string())
             }
-            Err(step) => step,
+            Err(reply) => reply,
         }
     }
 }
@@ -106,8 +120,8 @@ struct EndpointTransport(Arc<Endpoint>);
 impl Transport for EndpointTransport {
     fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
         let message = serde_json::from_slice(request.body()).unwrap();
-        let step = self.0.answer(&message);
-        Box::pin(step.into_result())
+        let reply = self.0.answer(&message);
+        Box::pin(async move { reply })
     }
 }
 
@@ -122,13 +136,15 @@ impl Test {
         let endpoint = Arc::new(Endpoint::default());
         lock(&endpoint.answers).extend(answers);
         let journal = Journal::with_store(MemoryStore::new());
-        let client = McpClient::builder()
-            .url("https://mcp.example/mcp")
+        let client = developer::Client::builder()
+            .base_url("https://mcp.example/mcp")
             .api_key(ApiKey::new("canary-key").unwrap())
             .transport(Arc::new(EndpointTransport(Arc::clone(&endpoint))))
             .retry(RetryPolicy::none())
-            .journal(journal.clone());
-        Self { endpoint, journal, client: client.connect().await.unwrap() }
+            .journal(journal.clone())
+            .build()
+            .unwrap();
+        Self { endpoint, journal, client: McpClient::with_client(&client).await.unwrap() }
     }
 
     async fn submit(&self, tool: &str, prompt: &str) -> Result<ToolResult, McpError> {

@@ -3,25 +3,20 @@
 use std::fmt;
 use std::future::IntoFuture;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, ServerResult};
 use rmcp::service::ServiceError;
 use serde_json::{Map, Value};
 
-use super::client::{KEY_ARGUMENT, McpClient, key_of, object};
-use super::error::McpError;
-use super::tool::ToolResult;
-use crate::call::deadline::Deadline;
-use crate::call::submit::{check_submission_id, key_fingerprint};
-use crate::contract::Operation;
-use crate::journal::{
-    ActiveIntent, CostFuture, ExpectedCost, Fingerprint, Journal, JournalError, JournaledRequest,
-    Reuse, Start,
-};
+use svc_sdk::journal::{Journal, JournalError, Reuse};
+use svc_sdk::message::{self, MessageIntent, MessageSubmission, Start};
+
+use crate::client::{KEY_ARGUMENT, McpClient, key_of, object};
+use crate::error::McpError;
+use crate::tool::ToolResult;
 
 impl McpClient {
-    /// Calls a tool through a [journal](crate::journal), so that it is paid for once: the client's
+    /// Calls a tool through a [journal](svc_sdk::journal), so that it is paid for once: the client's
     /// journal, or that of [`ToolCall::journal`].
     ///
     /// With a [`submission_id`](ToolCall::submission_id), the same call after a crash returns what the
@@ -30,7 +25,7 @@ impl McpClient {
     ///
     /// ```no_run
     /// use serde_json::json;
-    /// use svc_sdk::mcp::McpClient;
+    /// use svc_mcp::McpClient;
     ///
     /// # async fn run(client: McpClient, order: &str) -> Result<(), Box<dyn std::error::Error>> {
     /// let arguments = json!({"prompt": "a red fox", "max_spend_usd": 0.05});
@@ -61,12 +56,12 @@ pub struct ToolCall<'a> {
 }
 
 impl<'a> ToolCall<'a> {
-    pub(super) fn new(client: &'a McpClient, tool: &str, arguments: Value) -> Self {
+    pub(crate) fn new(client: &'a McpClient, tool: &str, arguments: Value) -> Self {
         Self {
             client,
             tool: tool.to_owned(),
             arguments,
-            journal: client.core.journal.clone(),
+            journal: client.channel.journal().cloned(),
             submission_id: None,
             reuse: Reuse::default(),
             notes: Map::new(),
@@ -79,13 +74,13 @@ impl<'a> ToolCall<'a> {
         self
     }
 
-    /// Names the submission, as [`Call::submission_id`](crate::Call::submission_id) does.
+    /// Names the submission, as [`Call::submission_id`](svc_sdk::Call::submission_id) does.
     pub fn submission_id(mut self, id: impl Into<String>) -> Self {
         self.submission_id = Some(id.into());
         self
     }
 
-    /// Sets what is done if the submission was accepted before, as [`Call::reuse`](crate::Call::reuse)
+    /// Sets what is done if the submission was accepted before, as [`Call::reuse`](svc_sdk::Call::reuse)
     /// does.
     pub fn reuse(mut self, reuse: Reuse) -> Self {
         self.reuse = reuse;
@@ -99,42 +94,26 @@ impl<'a> ToolCall<'a> {
     }
 
     async fn send(self) -> Result<ToolResult, McpError> {
-        let core = &self.client.core;
         let Some(journal) = &self.journal else {
-            let error = crate::Error::configuration("a submit of a tool needs a journal");
-            return Err(error.into());
+            return Err(message::configuration_error("a submit of a tool needs a journal").into());
         };
-        check_submission_id(self.submission_id.as_deref())?;
         let mut arguments = object(self.arguments.clone())?;
         let chosen_key = key_of(&arguments)?;
         arguments.remove(KEY_ARGUMENT);
         let accepts_key = self.client.accepts_key(&self.tool).await?;
         let body = Value::Object(arguments.clone()).to_string();
         let path = format!("tools/{}", self.tool);
-        let deadline = Deadline::after(core.timeout);
-        let no_cost = || -> CostFuture<'_> { Box::pin(async { Ok(ExpectedCost::default()) }) };
+        let submission = MessageSubmission {
+            submission_id: self.submission_id.as_deref(),
+            reuse: self.reuse,
+            path: &path,
+            body: body.as_bytes(),
+            chosen_key: chosen_key.as_ref(),
+            is_key_documented: accepts_key,
+            notes: &self.notes,
+        };
         loop {
-            let api_key = core.key.credentials.header().await?;
-            let operation = Operation::Mcp.name();
-            let request = JournaledRequest {
-                submission_id: self.submission_id.clone(),
-                reuse: self.reuse,
-                account: Arc::clone(&core.account),
-                operation: operation.to_owned(),
-                path: path.clone(),
-                fingerprint: Fingerprint::new(operation, &path, body.as_bytes()),
-                origin: core.base_url.as_str().to_owned(),
-                api_key: api_key.map(|key| key_fingerprint(key.as_bytes())),
-                key: match &chosen_key {
-                    Some(key) => key.clone(),
-                    None => core.random.idempotency_key()?,
-                },
-                is_key_chosen: chosen_key.is_some(),
-                is_key_documented: accepts_key,
-                is_job: false,
-                notes: self.notes.clone(),
-            };
-            let intent = match Box::pin(journal.start(request, &deadline, &no_cost)).await? {
+            let intent = match self.client.channel.start(journal, &submission).await? {
                 Start::Send(intent) => intent,
                 Start::Existing(intent) => return Ok(ToolResult::of_intent(intent)),
             };
@@ -155,11 +134,11 @@ impl<'a> ToolCall<'a> {
     async fn send_once(
         &self,
         arguments: Map<String, Value>,
-        intent: &Arc<ActiveIntent>,
+        intent: &MessageIntent,
     ) -> Result<ToolResult, McpError> {
         let params = CallToolRequestParams::new(self.tool.clone()).with_arguments(arguments);
         let mut request = CallToolRequest::new(params);
-        request.extensions.insert(Arc::clone(intent));
+        request.extensions.insert(intent.clone());
         let request = ClientRequest::CallToolRequest(request);
         let result = match self.client.service.peer().send_request(request).await {
             Ok(ServerResult::CallToolResult(result)) => result,
@@ -167,7 +146,7 @@ impl<'a> ToolCall<'a> {
             Err(error) => return Err(McpError::from_service_error(error)),
         };
         let result = ToolResult::from_reply(&self.tool, result, Some(intent.key().clone()))?;
-        Ok(result.with_intent(Arc::clone(intent)))
+        Ok(result.with_intent(intent.clone()))
     }
 }
 

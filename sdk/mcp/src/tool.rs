@@ -5,11 +5,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use svc_sdk::journal::IntentId;
+use svc_sdk::message::MessageIntent;
+use svc_sdk::types::IdempotencyKey;
 
-use super::error::{McpError, ToolError};
-use super::receipt::field;
-use crate::journal::{ActiveIntent, IntentId};
-use crate::types::IdempotencyKey;
+use crate::error::{McpError, ToolError};
+use crate::receipt::field;
 
 /// A tool of the MCP endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,7 +44,7 @@ impl Tool {
         self.has_argument("max_spend_usd")
     }
 
-    pub(super) fn from_rmcp(tool: rmcp::model::Tool) -> Self {
+    pub(crate) fn from_rmcp(tool: rmcp::model::Tool) -> Self {
         let annotations = tool.annotations.unwrap_or_default();
         let to_value = |schema: &Map<String, Value>| Value::Object(schema.clone());
         Self {
@@ -59,19 +60,19 @@ impl Tool {
 
 /// The tools of the last listing, which the client and its transport share.
 #[derive(Default)]
-pub(super) struct ToolCache(RwLock<Option<Arc<[Tool]>>>);
+pub(crate) struct ToolCache(RwLock<Option<Arc<[Tool]>>>);
 
 impl ToolCache {
-    pub(super) fn get(&self) -> Option<Arc<[Tool]>> {
+    pub(crate) fn get(&self) -> Option<Arc<[Tool]>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn set(&self, tools: Arc<[Tool]>) {
+    pub(crate) fn set(&self, tools: Arc<[Tool]>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(tools);
     }
 
     /// Returns `true` if the tool is known to be read-only.
-    pub(super) fn is_read_only(&self, name: &str) -> bool {
+    pub(crate) fn is_read_only(&self, name: &str) -> bool {
         self.get().is_some_and(|tools| tools.iter().any(|tool| tool.name == name && tool.read_only))
     }
 }
@@ -91,18 +92,9 @@ pub struct ToolResult {
     /// Calling the tool again with this key and the same arguments does not run it twice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
+    /// The intent of the call in the journal, which is active as long as the result exists.
     #[serde(skip)]
-    intent: Option<JournaledCall>,
-}
-
-/// The intent of a call, which is active as long as its result exists.
-#[derive(Clone, Debug)]
-struct JournaledCall(Arc<ActiveIntent>);
-
-impl PartialEq for JournaledCall {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.id() == other.0.id()
-    }
+    intent: Option<MessageIntent>,
 }
 
 /// A link to a file. No credential is needed to download it.
@@ -118,10 +110,10 @@ pub struct ResourceLink {
 }
 
 impl ToolResult {
-    /// Returns the intent in the journal, if the call was [submitted](super::McpClient::submit) through one.
+    /// Returns the intent in the journal, if the call was [submitted](crate::McpClient::submit) through one.
     #[must_use]
     pub fn intent_id(&self) -> Option<&IntentId> {
-        self.intent.as_ref().map(|intent| intent.0.id())
+        self.intent.as_ref().map(MessageIntent::id)
     }
 
     /// Records in the journal that the application has the result. Does nothing without a journal.
@@ -129,20 +121,20 @@ impl ToolResult {
     /// # Errors
     ///
     /// Returns an error if the journal cannot be written.
-    pub async fn acknowledge(&self) -> crate::Result<()> {
+    pub async fn acknowledge(&self) -> svc_sdk::Result<()> {
         match &self.intent {
-            Some(intent) => intent.0.acknowledge().await,
+            Some(intent) => intent.acknowledge().await,
             None => Ok(()),
         }
     }
 
-    pub(super) fn with_intent(mut self, intent: Arc<ActiveIntent>) -> Self {
-        self.intent = Some(JournaledCall(intent));
+    pub(crate) fn with_intent(mut self, intent: MessageIntent) -> Self {
+        self.intent = Some(intent);
         self
     }
 
     /// Returns the result of a call that the journal has the receipt of.
-    pub(super) fn of_intent(intent: Arc<ActiveIntent>) -> Self {
+    pub(crate) fn of_intent(intent: MessageIntent) -> Self {
         let made = intent.resource();
         let result = Self {
             structured: made.map(|(kind, id)| json!({ field(kind): id })),
@@ -153,7 +145,7 @@ impl ToolResult {
     }
 
     /// Returns the result of a reply, or the error that it reports.
-    pub(super) fn from_reply(
+    pub(crate) fn from_reply(
         tool: &str,
         reply: CallToolResult,
         key: Option<IdempotencyKey>,

@@ -1,0 +1,246 @@
+//! The MCP client and its builder.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion,
+};
+use rmcp::service::RunningService;
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{ClientLifecycleMode, ClientServiceExt, RoleClient};
+use serde_json::{Map, Value};
+
+use svc_sdk::message::{self, MessageChannel};
+use svc_sdk::types::{IdempotencyKey, InvalidField};
+use svc_sdk::{ApiKey, developer};
+
+use crate::error::McpError;
+use crate::tool::{Tool, ToolCache, ToolResult};
+use crate::transport::McpTransport;
+
+const URL_VARIABLE: &str = "SVC_MCP_URL";
+const API_KEY_VARIABLE: &str = "SVC_DEVELOPER_API_KEY";
+/// The argument by which the service recognizes a repeated call.
+pub(crate) const KEY_ARGUMENT: &str = "idempotency_key";
+
+/// A connected client of the MCP endpoint.
+///
+/// # Retries
+///
+/// If a tool accepts an `idempotency_key` and the arguments have none, [`call`](Self::call) adds a
+/// new one and returns it with the result or the error. Calls with a key and calls of read-only
+/// tools are retried even if an earlier attempt may have run. Other calls are retried only if they
+/// cannot have run.
+///
+/// # Examples
+///
+/// ```no_run
+/// use serde_json::json;
+/// use svc_mcp::McpClient;
+///
+/// # async fn run() -> Result<(), svc_mcp::McpError> {
+/// let client = McpClient::from_env().await?;
+/// for tool in client.tools().await?.iter() {
+///     println!("{}", tool.name);
+/// }
+/// let result = client.call("jobs_status", json!({"job_id": "job_123"})).await?;
+/// println!("{:?}", result.structured);
+/// # Ok(())
+/// # }
+/// ```
+pub struct McpClient {
+    pub(crate) service: RunningService<RoleClient, ClientConfig>,
+    pub(crate) channel: MessageChannel,
+    url: String,
+    tools: Arc<ToolCache>,
+}
+
+impl McpClient {
+    /// Connects to an endpoint with an API key of the developer surface.
+    ///
+    /// The URL must use `https`, or `http` with a loopback address.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the URL is not valid, if the endpoint cannot be reached, or if it
+    /// rejects the key.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use svc_mcp::McpClient;
+    /// use svc_sdk::ApiKey;
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let key = ApiKey::new("svc_dev_demo")?;
+    /// let client = McpClient::connect("http://127.0.0.1:4011/mcp", key).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn connect(url: impl Into<String>, key: ApiKey) -> Result<Self, McpError> {
+        Self::with_client(&developer::Client::builder().base_url(url).api_key(key).build()?).await
+    }
+
+    /// Connects to the endpoint in `SVC_MCP_URL` with the API key in `SVC_DEVELOPER_API_KEY`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if one of the variables is not set, and under the conditions of
+    /// [`connect`](Self::connect).
+    pub async fn from_env() -> Result<Self, McpError> {
+        let url = variable(URL_VARIABLE)?;
+        let key = ApiKey::new(variable(API_KEY_VARIABLE)?).map_err(svc_sdk::Error::from)?;
+        Self::connect(url, key).await
+    }
+
+    /// Connects with the settings of a client of the SDK, whose base URL is that of the endpoint: its
+    /// time limits, retries, transport, observers, journal and account.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the endpoint cannot be reached, or if it rejects the key.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    /// use svc_mcp::McpClient;
+    /// use svc_sdk::{ApiKey, developer};
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = developer::Client::builder()
+    ///     .base_url("http://127.0.0.1:4011/mcp")
+    ///     .api_key(ApiKey::new("svc_dev_demo")?)
+    ///     .timeout(Duration::from_secs(30))
+    ///     .build()?;
+    /// let tools = McpClient::with_client(&client).await?.tools().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn with_client(client: &developer::Client) -> Result<Self, McpError> {
+        let channel = MessageChannel::new(client);
+        let url = client.base_url().to_owned();
+        let tools = Arc::<ToolCache>::default();
+        let transport = McpTransport { channel: channel.clone(), tools: Arc::clone(&tools) };
+        let config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
+        let transport = StreamableHttpClientTransport::with_client(transport, config);
+        let client_info = Implementation::new("svc-sdk", env!("CARGO_PKG_VERSION"));
+        let client = ClientConfig::new(ClientCapabilities::default(), client_info);
+        let lifecycle = ClientLifecycleMode::Auto {
+            preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+            legacy_version: Some(ProtocolVersion::V_2025_11_25),
+        };
+        let service = client.serve_with_lifecycle(transport, lifecycle).await;
+        let service = service.map_err(McpError::from_initialize_error)?;
+        Ok(Self { service, channel, url, tools })
+    }
+
+    /// Lists the tools of the endpoint.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the request fails.
+    pub async fn tools(&self) -> Result<Arc<[Tool]>, McpError> {
+        let listed = self.service.list_all_tools().await;
+        let listed = listed.map_err(McpError::from_service_error)?;
+        let tools: Arc<[Tool]> = listed.into_iter().map(Tool::from_rmcp).collect();
+        self.tools.set(Arc::clone(&tools));
+        Ok(tools)
+    }
+
+    /// Calls a tool and returns its result.
+    ///
+    /// `arguments` must be a JSON object, or `null` for a call without arguments. With a journal, the call
+    /// of a paid tool is a [`submit`](Self::submit) without a submission id.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`McpError::Tool`] if the tool rejected the call, and another error if the call was not
+    /// sent or did not receive a response that says what became of it. If the error
+    /// [is ambiguous](McpError::is_ambiguous) and has an idempotency key, repeat the call with that key;
+    /// without one, the tool may run twice.
+    pub async fn call(&self, tool: &str, arguments: Value) -> Result<ToolResult, McpError> {
+        if self.channel.journal().is_some() && self.knows(tool, Tool::is_paid).await? {
+            return self.submit(tool, arguments).await;
+        }
+        let mut arguments = object(arguments)?;
+        let key = self.ensure_idempotency_key(tool, &mut arguments).await?;
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let result = self.service.call_tool(params).await;
+        let result =
+            result.map_err(|error| McpError::from_service_error(error).with_key(key.as_ref()))?;
+        ToolResult::from_reply(tool, result, key)
+    }
+
+    /// Returns the protocol version that the client and the endpoint agreed on.
+    #[must_use]
+    pub fn protocol_version(&self) -> Option<String> {
+        let peer = self.service.peer_info()?;
+        Some(peer.protocol_version.to_string())
+    }
+
+    /// Returns the idempotency key of a call, after adding one if the tool accepts it.
+    async fn ensure_idempotency_key(
+        &self,
+        tool: &str,
+        arguments: &mut Map<String, Value>,
+    ) -> Result<Option<IdempotencyKey>, McpError> {
+        if let Some(key) = key_of(arguments)? {
+            return Ok(Some(key));
+        }
+        if !self.accepts_key(tool).await? {
+            return Ok(None);
+        }
+        let key = self.channel.new_key()?;
+        arguments.insert(KEY_ARGUMENT.to_owned(), Value::from(key.as_str()));
+        Ok(Some(key))
+    }
+
+    /// Returns whether a tool accepts an idempotency key.
+    pub(crate) async fn accepts_key(&self, tool: &str) -> Result<bool, McpError> {
+        self.knows(tool, |tool| tool.has_argument(KEY_ARGUMENT)).await
+    }
+
+    /// Returns whether there is a tool of that name for which something holds.
+    async fn knows(&self, name: &str, holds: impl Fn(&Tool) -> bool) -> Result<bool, McpError> {
+        let tools = match self.tools.get() {
+            Some(tools) => tools,
+            None => self.tools().await?,
+        };
+        Ok(tools.iter().any(|tool| tool.name == name && holds(tool)))
+    }
+}
+
+/// Returns the arguments of a call.
+pub(crate) fn object(arguments: Value) -> Result<Map<String, Value>, McpError> {
+    match arguments {
+        Value::Object(arguments) => Ok(arguments),
+        Value::Null => Ok(Map::new()),
+        _ => {
+            let invalid = InvalidField::new("arguments", "must be a JSON object");
+            Err(svc_sdk::Error::from(invalid).into())
+        }
+    }
+}
+
+/// Returns the idempotency key that the caller chose.
+pub(crate) fn key_of(arguments: &Map<String, Value>) -> Result<Option<IdempotencyKey>, McpError> {
+    let key = arguments.get(KEY_ARGUMENT);
+    let key = key.map(|key| key.as_str().unwrap_or_default().parse());
+    Ok(key.transpose().map_err(svc_sdk::Error::from)?)
+}
+
+impl fmt::Debug for McpClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpClient").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+fn variable(name: &str) -> svc_sdk::Result<String> {
+    std::env::var(name)
+        .ok()
+        .filter(|value| !value.is_empty())
+        .ok_or_else(|| message::configuration_error(format!("{name} is not set")))
+}
