@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::active_intent::{captured, change, reserved};
 use super::decision::{UndecidedReason, undecided_reason};
 use super::intents::Intents;
-use super::record::{Accepted, Ended, Intent, Record, ReleaseReason, Released, ResourceKind};
+use super::record::{Ended, Intent, Receipt, Record, ReleaseReason, Released, ResourceKind};
 use super::store::{Change, Hold, IntentId, Owner, Phase, StoreError, SubmissionKey};
 use super::{Journal, in_time};
 use crate::contract::Operation;
@@ -179,12 +179,8 @@ impl Journal {
                 Change { hold: Some(Hold::default()), ..change(&released) }
             }
             Settled::Executed { kind, id, charge_usd } => {
-                let accepted = Record::Accepted(Accepted {
-                    kind,
-                    id,
-                    request_id: None,
-                    price_usd: charge_usd,
-                });
+                let accepted =
+                    Record::Accepted(Receipt { kind, id, request_id: None, price_usd: charge_usd });
                 captured(&accepted, reserved(&intent), charge_usd)
             }
         };

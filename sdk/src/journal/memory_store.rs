@@ -9,8 +9,9 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 
 use super::store::{
-    Begun, BudgetTotals, Change, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner, Phase,
-    Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionKey, found,
+    Begun, BudgetTotals, Change, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner,
+    OwnerCalls, Phase, Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionKey,
+    found,
 };
 use crate::call::clock;
 
@@ -27,6 +28,7 @@ type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 pub struct MemoryStore {
     shared: Arc<SharedIntents>,
     owner: Arc<()>,
+    calls: OwnerCalls,
 }
 
 struct SharedIntents {
@@ -68,21 +70,24 @@ impl MemoryStore {
     #[must_use]
     pub fn with_clock(clock: Arc<dyn Fn() -> SystemTime + Send + Sync>) -> Self {
         let shared = SharedIntents { state: Mutex::default(), changed: Notify::new(), clock };
-        Self { shared: Arc::new(shared), owner: Arc::default() }
+        Self { shared: Arc::new(shared), owner: Arc::default(), calls: OwnerCalls::default() }
     }
 
     /// Returns a store of the same data that is another owner, like that of another process.
     #[must_use]
     pub fn handle(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), owner: Arc::default() }
+        let shared = Arc::clone(&self.shared);
+        Self { shared, owner: Arc::default(), calls: OwnerCalls::default() }
     }
 
     /// Takes an intent over although its owner may be running, as if it were taken for a dead one.
-    #[cfg(test)]
-    pub(super) fn take_over(&self, id: &IntentId) {
+    #[doc(hidden)]
+    pub fn take_over(&self, id: &IntentId) {
         let state = &mut *self.state();
         let intent = state.ids.get(id).and_then(|position| state.intents.get_mut(position));
-        intent.expect("it was begun").owner = Arc::downgrade(&self.owner);
+        if let Some(intent) = intent {
+            intent.owner = Arc::downgrade(&self.owner);
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, Intents> {
@@ -308,6 +313,10 @@ impl Store for MemoryStore {
             let _ = clock::before(clock::after(MAX_PAUSE), notified).await;
             Ok(())
         })
+    }
+
+    fn owner_calls(&self) -> OwnerCalls {
+        self.calls.clone()
     }
 }
 

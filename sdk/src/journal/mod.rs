@@ -80,34 +80,32 @@ mod record;
 mod recovery;
 pub(crate) mod settlement;
 mod start;
-mod store;
+pub mod store;
 #[doc(hidden)]
 pub mod testing;
 mod webhook_event;
 
-use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub(crate) use self::active_intent::{ActiveIntent, Receipt};
+pub(crate) use self::active_intent::ActiveIntent;
 pub use self::budget::SpendLimit;
 pub use self::decision::{Reuse, UndecidedReason};
 pub use self::entry::{Entries, Entry, EntryState, Settled};
 pub use self::error::{JournalError, Undecided};
 pub use self::file_store::FileStore;
-pub(crate) use self::fingerprint::{Fingerprint, hex};
+pub(crate) use self::fingerprint::{Fingerprint, key_fingerprint};
 #[doc(hidden)]
 pub use self::import::ImportedSubmission;
 pub use self::memory_store::MemoryStore;
+pub(crate) use self::record::Receipt;
 pub use self::record::{ReleaseReason, ResourceKind};
 pub use self::recovery::{Recovered, Recovery, Skipped};
 pub(crate) use self::start::{CostFuture, ExpectedCost, JournaledRequest, Start};
-pub use self::store::{
-    Begun, BudgetTotals, Change, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner, Phase,
-    Reservation, Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionKey,
-};
+use self::store::OwnerCalls;
+pub use self::store::{BudgetTotals, Hold, IntentId, Store, StoreError};
 use crate::call::deadline::Deadline;
 use crate::contract::limits::IDEMPOTENCY_RETENTION;
 use crate::error::{Error, Result};
@@ -134,28 +132,15 @@ pub struct Journal {
 
 struct Shared {
     store: Box<dyn Store>,
-    /// One lock for each submission that a task of this process works on.
-    locks: Mutex<HashMap<SubmissionKey, Weak<tokio::sync::Mutex<()>>>>,
-    /// The intents that this process works on or holds a handle of, and how often.
-    active: Mutex<HashMap<IntentId, u32>>,
-    /// What could not be written after a request was sent. It is written before the next intent.
-    unwritten: Mutex<VecDeque<(IntentId, Change)>>,
-    /// Held while they are written.
-    writing: tokio::sync::Mutex<()>,
+    calls: OwnerCalls,
 }
 
 impl Journal {
-    /// Creates a journal in that store. Clone the journal, not the store, to use it in several clients:
-    /// two journals do not know of each other's calls, and a store's clones are one process to others.
+    /// Creates a journal in that store.
     pub fn with_store(store: impl Store) -> Self {
+        let calls = store.owner_calls();
         Self {
-            shared: Arc::new(Shared {
-                store: Box::new(store),
-                locks: Mutex::default(),
-                active: Mutex::default(),
-                unwritten: Mutex::default(),
-                writing: tokio::sync::Mutex::default(),
-            }),
+            shared: Arc::new(Shared { store: Box::new(store), calls }),
             namespace: Arc::from(""),
             key_retention: KEY_RETENTION,
             searches_jobs: false,
@@ -245,25 +230,9 @@ impl Journal {
         Ok(in_time(self.shared.store.budget(&self.namespace, name)).await?)
     }
 
-    /// Returns the lock of a submission, which is held until its receipt is known.
-    async fn lock(&self, key: &SubmissionKey) -> tokio::sync::OwnedMutexGuard<()> {
-        let lock = {
-            let mut locks = lock(&self.shared.locks);
-            match locks.get(key).and_then(Weak::upgrade) {
-                Some(lock) => lock,
-                None => {
-                    locks.retain(|_, lock| lock.strong_count() > 0);
-                    let lock = Arc::default();
-                    locks.insert(key.clone(), Arc::downgrade(&lock));
-                    lock
-                }
-            }
-        };
-        lock.lock_owned().await
-    }
-
+    /// Returns whether this process works on an intent, or holds a handle of it.
     fn is_active(&self, id: &IntentId) -> bool {
-        lock(&self.shared.active).contains_key(id)
+        self.shared.calls.is_active(id)
     }
 }
 
@@ -271,6 +240,17 @@ impl Journal {
 async fn in_time<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
     let answer = Deadline::after(STORE_TIMEOUT).before(answer).await;
     answer.unwrap_or_else(|| Err(StoreError::message("the journal's store does not answer")))
+}
+
+/// Returns what the store answers before the time limit of a call passes.
+async fn before<T, E: Into<Error>>(
+    deadline: &Deadline,
+    answer: impl Future<Output = Result<T, E>>,
+) -> Result<T> {
+    match deadline.before(answer).await {
+        Some(answer) => answer.map_err(Into::into),
+        None => Err(deadline.passed_before_sending()),
+    }
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -18,7 +18,7 @@ const VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Facts {
     #[serde(rename = "v")]
-    version: u32,
+    pub(super) version: u32,
     pub(super) operation: String,
     pub(super) path: String,
     pub(super) idempotency_key: IdempotencyKey,
@@ -51,79 +51,45 @@ pub(super) struct Facts {
     pub(super) notes: Map<String, Value>,
     /// When another journal began it, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    begun_at_ms: Option<u64>,
+    pub(super) begun_at_ms: Option<u64>,
 }
 
 fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The parts of [`Facts`] that are not derived from others.
-pub(super) struct NewFacts {
-    pub(super) operation: String,
-    pub(super) path: String,
-    pub(super) idempotency_key: IdempotencyKey,
-    pub(super) is_key_chosen: bool,
-    pub(super) is_key_documented: bool,
-    pub(super) has_key_in_metadata: bool,
-    pub(super) origin: String,
-    pub(super) api_key: Option<String>,
-    pub(super) price_usd: Option<Usd>,
-    pub(super) notes: Map<String, Value>,
-}
-
-/// The facts of an intent that another journal wrote.
-pub(super) struct ImportedFacts {
-    pub(super) operation: Operation,
-    pub(super) is_key_documented: bool,
-    pub(super) idempotency_key: IdempotencyKey,
-    pub(super) origin: String,
-    pub(super) price_usd: Option<Usd>,
-    pub(super) notes: Map<String, Value>,
-    pub(super) begun_at: SystemTime,
-}
-
 impl Facts {
-    pub(super) fn new(facts: NewFacts, fingerprint: &Fingerprint) -> Self {
-        let key = &facts.idempotency_key;
+    /// Creates the facts of an intent of which nothing else is known.
+    pub(super) fn new(operation: &str, idempotency_key: IdempotencyKey) -> Self {
         Self {
             version: VERSION,
-            request_hash: fingerprint.request_hash(key),
-            body_hash: fingerprint.body_hash(key),
-            is_key_permanent: facts.operation == Operation::TopUpsCreate.name(),
-            operation: facts.operation,
-            path: facts.path,
-            idempotency_key: facts.idempotency_key,
-            is_key_chosen: facts.is_key_chosen,
-            is_key_documented: facts.is_key_documented,
-            has_key_in_metadata: facts.has_key_in_metadata,
-            origin: facts.origin,
-            api_key: facts.api_key,
-            price_usd: facts.price_usd,
-            notes: facts.notes,
+            operation: operation.to_owned(),
+            path: String::new(),
+            idempotency_key,
+            is_key_chosen: false,
+            is_key_documented: false,
+            is_key_permanent: operation == Operation::TopUpsCreate.name(),
+            has_key_in_metadata: false,
+            request_hash: String::new(),
+            body_hash: String::new(),
+            origin: String::new(),
+            api_key: None,
+            price_usd: None,
+            notes: Map::new(),
             begun_at_ms: None,
         }
     }
 
-    /// The facts of an intent that another journal wrote, which knows nothing of the body.
-    pub(super) fn imported(facts: ImportedFacts) -> Self {
-        let since_1970 = facts.begun_at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    /// Creates the facts of an intent for a request.
+    pub(super) fn of_request(
+        operation: &str,
+        idempotency_key: IdempotencyKey,
+        fingerprint: &Fingerprint,
+    ) -> Self {
         Self {
-            version: VERSION,
-            operation: facts.operation.name().to_owned(),
-            path: String::new(),
-            idempotency_key: facts.idempotency_key,
-            is_key_chosen: false,
-            is_key_documented: facts.is_key_documented,
-            is_key_permanent: facts.operation == Operation::TopUpsCreate,
-            has_key_in_metadata: false,
-            request_hash: String::new(),
-            body_hash: String::new(),
-            origin: facts.origin,
-            api_key: None,
-            price_usd: facts.price_usd,
-            notes: facts.notes,
-            begun_at_ms: Some(u64::try_from(since_1970.as_millis()).unwrap_or_default()),
+            request_hash: fingerprint.request_hash(&idempotency_key),
+            body_hash: fingerprint.body_hash(&idempotency_key),
+            ..Self::new(operation, idempotency_key)
         }
     }
 
@@ -159,7 +125,7 @@ pub(super) enum Record {
         attempt: u32,
     },
     /// The service accepted the request.
-    Accepted(Accepted),
+    Accepted(Receipt),
     /// The service accepted the request with a response that has no readable id.
     AcceptedWithoutId {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,16 +141,16 @@ pub(super) enum Record {
     Acknowledged,
 }
 
-/// The receipt of an intent.
+/// What the service accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Accepted {
-    pub(super) kind: ResourceKind,
-    pub(super) id: String,
+pub(crate) struct Receipt {
+    pub(crate) kind: ResourceKind,
+    pub(crate) id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) request_id: Option<String>,
+    pub(crate) request_id: Option<String>,
     /// What the service charged, if the receipt says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) price_usd: Option<Usd>,
+    pub(crate) price_usd: Option<Usd>,
 }
 
 /// Why nothing was carried out.
@@ -305,7 +271,7 @@ pub(super) struct Progress {
     pub(super) attempt: u32,
     /// Whether it proved that nothing ran.
     pub(super) nothing_ran: bool,
-    pub(super) accepted: Option<Accepted>,
+    pub(super) accepted: Option<Receipt>,
     pub(super) accepted_without_id: bool,
     pub(super) released: Option<Released>,
     pub(super) ended: Option<Ended>,
@@ -394,7 +360,7 @@ mod tests {
 
     #[test]
     fn each_record_is_read_as_it_was_written() {
-        let accepted = Accepted {
+        let accepted = Receipt {
             kind: ResourceKind::Queue,
             id: "frq_1".to_owned(),
             request_id: None,

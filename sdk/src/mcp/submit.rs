@@ -13,11 +13,11 @@ use super::client::{KEY_ARGUMENT, McpClient, key_of, object};
 use super::error::McpError;
 use super::tool::ToolResult;
 use crate::call::deadline::Deadline;
-use crate::call::submit::{check_submission_id, key_fingerprint};
+use crate::call::submit::check_submission_id;
 use crate::contract::Operation;
 use crate::journal::{
     ActiveIntent, CostFuture, ExpectedCost, Fingerprint, Journal, JournalError, JournaledRequest,
-    Reuse, Start,
+    Reuse, Start, key_fingerprint,
 };
 
 impl McpClient {

@@ -25,8 +25,8 @@ use self::operations::Session;
 use self::owners::Ownership;
 use self::state::{LogAccess, Place, StoreJob};
 use super::store::{
-    Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, Store, StoreError,
-    StoreFuture, StoredIntent, SubmissionKey,
+    Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, OwnerCalls, Store,
+    StoreError, StoreFuture, StoredIntent, SubmissionKey,
 };
 use crate::call::clock;
 
@@ -58,6 +58,7 @@ struct OpenStore(Arc<SharedLog>);
 
 /// What the clones and the running task have in common.
 struct SharedLog {
+    calls: OwnerCalls,
     queue: Mutex<JobQueue>,
     state: Mutex<LogAccess>,
 }
@@ -167,7 +168,11 @@ impl FileStore {
     }
 
     fn new(state: LogAccess) -> Self {
-        let shared = SharedLog { queue: Mutex::default(), state: Mutex::new(state) };
+        let shared = SharedLog {
+            calls: OwnerCalls::default(),
+            queue: Mutex::default(),
+            state: Mutex::new(state),
+        };
         Self(Arc::new(OpenStore(Arc::new(shared))))
     }
 
@@ -304,6 +309,10 @@ impl Store for FileStore {
             clock::sleep(PAUSE).await;
             Ok(())
         })
+    }
+
+    fn owner_calls(&self) -> OwnerCalls {
+        self.0.0.calls.clone()
     }
 }
 
