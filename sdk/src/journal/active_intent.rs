@@ -31,7 +31,6 @@ pub(crate) struct ActiveIntent {
 #[derive(Debug)]
 pub(super) struct IntentProgress {
     pub(super) step: IntentStep,
-    /// The last attempt.
     pub(super) attempt: u32,
     /// What is reserved of a budget, or was spent of it.
     pub(super) reserved: Option<Usd>,
@@ -97,7 +96,6 @@ impl ActiveIntent {
         Some(Self::new(mark, key, submission_id, earlier, begun_at, state))
     }
 
-    /// Returns the identifier of the intent.
     pub(crate) fn id(&self) -> &IntentId {
         &self.mark.id
     }
@@ -112,7 +110,6 @@ impl ActiveIntent {
         self.mark.journal.key_retention
     }
 
-    /// Returns the key of each of its attempts.
     pub(crate) fn key(&self) -> &IdempotencyKey {
         &self.key
     }
@@ -122,12 +119,10 @@ impl ActiveIntent {
         lock(&self.state).has_key_in_metadata
     }
 
-    /// Returns the id that the application gave.
     pub(crate) fn submission_id(&self) -> Option<&str> {
         self.submission_id.as_deref()
     }
 
-    /// Returns what was accepted, and its id.
     pub(crate) fn resource(&self) -> Option<(ResourceKind, String)> {
         let state = lock(&self.state);
         state.accepted.as_ref().map(|it| (it.kind, it.id.clone()))
@@ -253,7 +248,6 @@ impl ActiveIntent {
         }
     }
 
-    /// Writes the receipt.
     pub(crate) async fn accepted(&self, accepted: Receipt) -> Result<(), StoreError> {
         let mut change = change(&Record::Accepted(accepted.clone()));
         let reserved = {

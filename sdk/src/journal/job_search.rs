@@ -12,7 +12,6 @@ use crate::contract::Operation;
 use crate::error::Result;
 use crate::types::{IdempotencyKey, Job, Page};
 
-/// The entry of a job's metadata that has its idempotency key.
 const ENTRY: &str = "svc_idempotency_key";
 
 /// Adds the key to the metadata of a job's body. Metadata that is no object stays as it is: the service

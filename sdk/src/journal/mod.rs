@@ -23,6 +23,39 @@
 //! # }
 //! ```
 //!
+//! The same call again returns what was submitted, in this process and in the next one:
+//!
+//! ```
+//! # #[cfg(feature = "testing")]
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> svc_sdk::Result<()> {
+//! use svc_sdk::contract::Operation;
+//! use svc_sdk::journal::{Journal, JournalError};
+//! use svc_sdk::testing::ScriptedService;
+//! use svc_sdk::{open, types::VideoGenerate};
+//!
+//! let job = serde_json::json!({"job": {"id": "job_1", "status": "queued"}});
+//! let service = ScriptedService::new().answer(Operation::VideoGenerate, job);
+//! let client: open::Client = service.builder()?.journal(Journal::in_memory()).build()?;
+//! let submit = |prompt: &str| {
+//!     let body = VideoGenerate::new("auto").prompt(prompt);
+//!     client.videos().generate(body).submission_id("order-1")
+//! };
+//!
+//! let first = submit("a red fox").await?;
+//! let again = submit("a red fox").await?;
+//! assert_eq!(again.id(), first.id());
+//! assert_eq!(service.requests().len(), 1);
+//!
+//! // Another request under the same id is a mistake of the application.
+//! let error = submit("a blue fox").await.unwrap_err();
+//! assert!(matches!(error.journal(), Some(JournalError::SubmissionConflict { .. })));
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "testing"))]
+//! # fn main() {}
+//! ```
+//!
 //! # Terms
 //!
 //! - **Submission**: what the application wants to pay for once, identified by its submission id.
@@ -63,7 +96,7 @@
 //!
 //! [`Journal::create`] and [`Journal::open`] keep the journal in a folder, which several processes of
 //! one machine can share. `svc-journal-postgres` keeps it in PostgreSQL, for several machines. Bodies
-//! are not stored, only hashes of them.
+//! are not stored, only hashes of them. [`store`] is for those who write a store of their own.
 
 mod active_intent;
 mod budget;
@@ -114,7 +147,6 @@ use crate::error::{Error, Result};
 /// clocks and the time of retries.
 pub(crate) const KEY_RETENTION: Duration =
     IDEMPOTENCY_RETENTION.saturating_sub(Duration::from_secs(600));
-/// How long ended submissions are remembered.
 const ENTRY_RETENTION: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 /// How long a store may take to answer: one that hangs must not hold a call for ever.
 const STORE_TIMEOUT: Duration = Duration::from_secs(10);

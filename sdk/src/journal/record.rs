@@ -11,7 +11,6 @@ use crate::call::clock;
 use crate::contract::Operation;
 use crate::types::{IdempotencyKey, Usd};
 
-/// The version of facts and records that this code writes.
 const VERSION: u32 = 1;
 
 /// The facts about a request, written before it is sent.
@@ -22,7 +21,6 @@ pub(super) struct Facts {
     pub(super) operation: String,
     pub(super) path: String,
     pub(super) idempotency_key: IdempotencyKey,
-    /// Whether the caller chose the key.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) is_key_chosen: bool,
     /// Whether the service documents that it recognizes the key.
@@ -38,7 +36,6 @@ pub(super) struct Facts {
     pub(super) request_hash: String,
     /// The hash of the bytes of its body, empty if another journal wrote it.
     pub(super) body_hash: String,
-    /// The base URL that it is sent to.
     pub(super) origin: String,
     /// The fingerprint of the API key that pays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,7 +138,6 @@ pub(super) enum Record {
     Acknowledged,
 }
 
-/// What the service accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Receipt {
     pub(crate) kind: ResourceKind,
@@ -153,7 +149,6 @@ pub(crate) struct Receipt {
     pub(crate) price_usd: Option<Usd>,
 }
 
-/// Why nothing was carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Released {
     pub(super) reason: ReleaseReason,
@@ -173,7 +168,6 @@ pub enum ReleaseReason {
     Settled,
 }
 
-/// How what was submitted ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ended {
     /// The status, in the service's words.
@@ -235,7 +229,6 @@ impl Record {
         }
     }
 
-    /// The phase that an intent is in after the record, if it changes.
     pub(super) fn phase(&self) -> Option<Phase> {
         match self {
             Self::NothingRan { .. }
@@ -264,10 +257,8 @@ pub(super) struct Intent {
     pub(super) progress: Progress,
 }
 
-/// What became of an intent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Progress {
-    /// The last attempt.
     pub(super) attempt: u32,
     /// Whether it proved that nothing ran.
     pub(super) nothing_ran: bool,
@@ -304,7 +295,6 @@ impl Intent {
         Operation::from_name(&self.facts.as_ref()?.operation)
     }
 
-    /// When it was begun, in this journal or in the one that it was imported from.
     /// Returns its age when it was read, or `None` if the store's clock was set back.
     pub(super) fn age(&self) -> Option<Duration> {
         self.stored.read_at.duration_since(self.begun_at()).ok()
@@ -316,6 +306,7 @@ impl Intent {
         begun_at.unwrap_or(UNIX_EPOCH)
     }
 
+    /// Returns when it was begun, in this journal or in the one that it was imported from.
     pub(super) fn begun_at(&self) -> SystemTime {
         let imported = self.facts.as_ref().and_then(|facts| facts.begun_at_ms);
         let imported = imported.and_then(|ms| UNIX_EPOCH.checked_add(Duration::from_millis(ms)));

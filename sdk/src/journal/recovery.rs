@@ -185,6 +185,9 @@ impl<S: ClientSurface> Client<S> {
 
     /// Recovers an intent, unless another process has gone on with it, and ended, since it was listed.
     async fn claim_and_recover(&self, journal: &Journal, id: &IntentId) -> Result<Found<S>> {
+        if journal.is_active(id) {
+            return Ok(Found::Nothing);
+        }
         let claimed = in_time(journal.shared.store.claim(id)).await?;
         let Some(claimed) = claimed.filter(|it| !it.phase.is_closed()) else {
             return Ok(Found::Nothing);

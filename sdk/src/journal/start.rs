@@ -30,9 +30,7 @@ pub(crate) struct JournaledRequest {
     pub(crate) operation: String,
     pub(crate) path: String,
     pub(crate) fingerprint: Fingerprint,
-    /// The base URL.
     pub(crate) origin: String,
-    /// The fingerprint of the API key.
     pub(crate) api_key: Option<String>,
     /// A fresh idempotency key, or the one that the caller chose.
     pub(crate) key: IdempotencyKey,
@@ -43,17 +41,14 @@ pub(crate) struct JournaledRequest {
     pub(crate) notes: Map<String, Value>,
 }
 
-/// The cost that a submit may have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExpectedCost {
     pub(crate) price_usd: Option<Usd>,
     pub(crate) reservation: Option<Reservation>,
 }
 
-/// The future of what a submit may cost.
 pub(crate) type CostFuture<'a> = Pin<Box<dyn Future<Output = Result<ExpectedCost>> + Send + 'a>>;
 
-/// The next step of a submit.
 #[derive(Debug)]
 pub(crate) enum Start {
     /// Send it, with the key of the intent.

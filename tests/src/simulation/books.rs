@@ -244,7 +244,7 @@ impl World {
 
     /// Checks that nothing is left undecided.
     async fn check_entries(&self, client: usize) {
-        let mut entries = self.journals[client].entries(false);
+        let mut entries = self.journals[client].unacknowledged_entries();
         while let Some(entry) = entries.next().await {
             let entry = entry.unwrap();
             if matches!(entry.state, EntryState::InProgress | EntryState::Undecided(_)) {

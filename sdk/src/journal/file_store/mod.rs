@@ -30,7 +30,6 @@ use super::store::{
 };
 use crate::call::clock;
 
-/// The pause of [`Store::changed`].
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A [`Store`] in files, for one or more processes of a machine.

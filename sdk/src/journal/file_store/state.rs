@@ -17,7 +17,6 @@ pub(super) type StoreJob =
 
 pub(super) type JobAnswer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
-/// Where the log is.
 #[derive(Debug)]
 pub(super) enum Place {
     Folder(Folder),

@@ -33,7 +33,6 @@ impl ListFilter {
         }
     }
 
-    /// Returns whether it includes an intent.
     pub(in crate::journal) fn includes(&self, namespace: &str, phase: Phase) -> bool {
         let is_namespace = self.namespace.as_deref().is_none_or(|it| it == namespace);
         is_namespace && (self.include_closed || !phase.is_closed())
