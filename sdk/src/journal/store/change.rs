@@ -67,3 +67,46 @@ impl Phase {
         self >= Self::Acknowledged
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::Usd;
+
+    #[test]
+    fn a_process_that_lost_an_intent_adds_only_what_is_certain() {
+        use Phase::{Accepted, Acknowledged, Ended, Open, Released};
+
+        let all =
+            [None, Some(Open), Some(Accepted), Some(Ended), Some(Acknowledged), Some(Released)];
+        for phase in [Open, Accepted, Ended, Acknowledged, Released] {
+            for is_owner in [true, false] {
+                let allowed =
+                    all.into_iter().filter(|new| change(*new).is_allowed(phase, is_owner));
+                let expected = match (phase, is_owner) {
+                    (Open, true) => &all[..],
+                    (Open, false) => &all[2..3],
+                    _ => &all[2..5],
+                };
+                assert!(allowed.eq(expected.iter().copied()), "{phase:?} {is_owner}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_receipt_after_the_end_changes_no_budget() {
+        let captured = Hold { captured: Usd::from_micros(1), ..Hold::default() };
+        let late = change(Some(Phase::Accepted));
+        for phase in [Phase::Ended, Phase::Acknowledged] {
+            assert_eq!(late.hold_after(phase, captured), captured);
+        }
+        for phase in [Phase::Open, Phase::Accepted, Phase::Released] {
+            assert_eq!(late.hold_after(phase, captured), Hold::default());
+        }
+    }
+
+    fn change(phase: Option<Phase>) -> Change {
+        let hold = Some(Hold::default());
+        Change { record: String::new(), phase, hold, stops_budget: false }
+    }
+}

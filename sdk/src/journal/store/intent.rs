@@ -63,7 +63,6 @@ pub struct NewIntent {
 }
 
 impl NewIntent {
-    /// Returns what identifies its submission, or `None` if it has no id.
     pub(in crate::journal) fn submission(&self) -> Option<SubmissionKey> {
         Some(SubmissionKey {
             namespace: self.namespace.clone(),
@@ -135,4 +134,28 @@ pub(in crate::journal) fn found<T>(intents: Vec<(T, Phase, bool)>) -> Vec<T> {
         !phase.is_closed() || Some(*index) == newest || Some(*index) == newest_executed
     });
     found.map(|(_, (intent, ..))| intent).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_open_the_newest_and_the_newest_executed_intent_are_found() {
+        use Phase::{Accepted, Acknowledged, Ended, Open, Released};
+
+        for (phases, expected) in [
+            (vec![Open, Accepted, Ended], vec![0, 1, 2]),
+            (vec![Acknowledged, Released, Released], vec![0, 2]),
+            (vec![Acknowledged, Acknowledged], vec![1]),
+            (vec![Ended, Released, Acknowledged], vec![0, 2]),
+            (vec![Released], vec![0]),
+            (vec![], vec![]),
+        ] {
+            let intents = (0..).zip(phases).map(|(index, phase)| (index, phase, false));
+            assert_eq!(found(intents.collect()), expected);
+        }
+        let released = [(0, Released, true), (1, Released, false), (2, Released, false)];
+        assert_eq!(found(released.into()), [0, 2]);
+    }
 }
