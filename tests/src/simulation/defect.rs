@@ -53,8 +53,6 @@ defects! {
     ConflictTakenAsRefused => NothingLost,
     /// Each process takes the intents of the others for its own.
     OwnershipIgnored => Once,
-    /// A process goes on with an intent that another one has taken over.
-    TakeoverNotNoticed => Once,
     /// What is reserved is compared with the limit before it is written.
     ReservationNotAtomic => Budget,
     /// The age of an idempotency key is counted from its last attempt.

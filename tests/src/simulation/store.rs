@@ -121,12 +121,7 @@ impl Store for ProcessStore {
                 self.store.begin(&intent).await?;
             }
             self.write().await;
-            match self.store.append(id, &self.replaced(change)).await {
-                Err(error) if error.is_not_owner() && self.has(Defect::TakeoverNotNoticed) => {
-                    Ok(())
-                }
-                written => written,
-            }
+            self.store.append(id, &self.replaced(change)).await
         })
     }
 
