@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Stops an application between the record of a submit and its first byte, and starts a second one.
+"""Stops an application in the middle of a submit, and starts a second one.
 
     python3 tests/kill/stopped.py [--rounds N] [--store file|postgres] [--seed S]
 
-The application is `orders.rs`. In each round one process has recorded the submit of a new order and is
-stopped with SIGSTOP; another process is started with the same order. Then the first one goes on or is
-killed, before or after the second one has ended. At the end each order has one job and one charge, in both
+The application is `orders.rs`. In each round one process is stopped with SIGSTOP when it has recorded the
+submit of a new order and not sent it, or in the pause after a first attempt of which nothing ran; another
+process is started with the same order. Then the first one goes on or is killed, before or after the second
+one has ended. At the end each order has one job and one charge, in both
 processes; one of an operation without documented idempotency may be undecided in place of it. Needs
 target/debug with `svc-mock-server` and `examples/orders`. The last line of the output is a JSON object;
 the exit code is 1 if a check failed.
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import time
 
-from application import charged_jobs, main
+from application import OPERATIONS, charged_jobs, main
 from batch import Mock, check, environment
 
 # A stopped process is only replaced where its ownership expires, as in PostgreSQL. A lock on a file does not.
@@ -43,6 +44,22 @@ def wait_until_stopped(process):
     check(False, "it did not send anything")
 
 
+def stop_in_pause(options, folder, mock, store, count):
+    """Starts the application, and stops it after the first attempt of the last order."""
+    operation = OPERATIONS[count % 3 == 0]
+    mock.control("/faults", {"operation": operation, "kind": "status_503", "times": 1, "retry_after_seconds": 2})
+    before = len(mock.requests())
+    process = start(options, folder, mock, store, count)
+    for _ in range(3000):
+        if any(it["status"] == 503 for it in mock.requests()[before:]):
+            break
+        check(process.poll() is None, "it ended before it sent anything")
+        time.sleep(0.01)
+    time.sleep(0.1)  # for the record that nothing ran
+    process.send_signal(signal.SIGSTOP)
+    return process
+
+
 def outcomes(process):
     """Waits for the application, and returns what it says of each order."""
     output, errors = process.communicate(timeout=120)
@@ -55,7 +72,11 @@ def run(options, folder, store):
     counts, jobs_of, undecided = collections.Counter(), {}, set()
     with Mock(options, "--plan", "enterprise", "--speed", "50") as mock:
         for count in range(1, options.rounds + 1):
-            first = start(options, folder, mock, store, count, STOP_BEFORE_SEND="1")
+            is_in_pause = rng.random() < 0.5
+            if is_in_pause:
+                first = stop_in_pause(options, folder, mock, store, count)
+            else:
+                first = start(options, folder, mock, store, count, STOP_BEFORE_SEND="1")
             wait_until_stopped(first)
             second = start(options, folder, mock, store, count)
             is_killed, is_last = rng.random() < 0.5, rng.choice(GOES_ON_LAST[options.store])
@@ -63,6 +84,7 @@ def run(options, folder, store):
             time.sleep(rng.uniform(0, 0.3))
             first.send_signal(signal.SIGKILL if is_killed else signal.SIGCONT)
             found = found or outcomes(second)
+            counts["in a pause"] += is_in_pause
             counts[f"{'killed' if is_killed else 'continued'} {'last' if is_last else 'first'}"] += 1
             if is_killed:
                 first.communicate()

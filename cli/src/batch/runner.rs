@@ -246,12 +246,12 @@ impl<'a> Runner<'a> {
         let submissions = Source::submissions(&self.source);
         let clients = &self.source.clients;
         let batch = match (&clients.open, &clients.developer) {
-            (Some(access), _) => access.client.batch_of(submissions),
-            (None, Some(access)) => access.client.batch_of(submissions),
+            (Some(access), _) => access.client.mixed_batch(submissions),
+            (None, Some(access)) => access.client.mixed_batch(submissions),
             (None, None) => return Err(Failure::other("no client for this batch")),
         };
         let batch = batch.concurrency(self.options.max_in_flight());
-        Ok(Some(batch.resumed(resumed).run()))
+        Ok(Some(batch.already_submitted(resumed).run()))
     }
 
     /// Runs until nothing is left to do.

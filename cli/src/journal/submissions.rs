@@ -137,7 +137,7 @@ impl Submissions {
         account: &str,
     ) -> Result<Vec<journal::Entry>, Failure> {
         let hash = hash.to_string();
-        let open = read_all(self.journal.entries(false)).await;
+        let open = read_all(self.journal.unacknowledged_entries()).await;
         let mut open = open.map_err(|error| journal_failure("read", &self.folder, &error))?;
         open.retain(|entry| {
             let is_same = entry.submission_id.as_ref() == Some(&hash) && entry.account == account;
@@ -169,7 +169,7 @@ pub(crate) async fn entries(state_dir: &Path) -> Result<Vec<Entry>, Failure> {
     let earlier = earlier::read(state_dir);
     let mut entries = earlier.map_err(|error| unreadable(state_dir, &error))?;
     if let Some(journal) = open(state_dir).await? {
-        let all = read_all(journal.entries(true)).await;
+        let all = read_all(journal.entries()).await;
         let all = all.map_err(|error| unreadable(&state_dir.join(FOLDER), &error))?;
         let all: Vec<_> = all.into_iter().filter_map(to_history_entry).collect();
         let moved: HashSet<_> = all.iter().map(|entry| entry.id.as_str()).collect();
@@ -190,7 +190,7 @@ pub(crate) async fn close_matching(
     // If it cannot be closed, the same command merely resumes it.
     let _ = earlier::convert(state_dir, &state_dir.join(FOLDER)).await;
     let Ok(Some(journal)) = open(state_dir).await else { return };
-    for entry in read_all(journal.entries(false)).await.unwrap_or_default() {
+    for entry in read_all(journal.unacknowledged_entries()).await.unwrap_or_default() {
         let (id, is_running) = (entry.id.clone(), entry.is_running);
         let is_it = to_history_entry(entry).is_some_and(|entry| {
             entry.resource.as_ref() == Some(resource) && entry.base_url == base_url

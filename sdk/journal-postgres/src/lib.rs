@@ -40,7 +40,8 @@
 //! - **No session state.** No prepared statements, session locks or notifications: the store works behind
 //!   pgbouncer in transaction mode.
 //! - **Owners have a heartbeat.** A process that exits normally releases its intents at once. Those of one that
-//!   was killed are released after [`owner_timeout`](PostgresOptions::owner_timeout).
+//!   was killed are released after [`owner_timeout`](PostgresOptions::owner_timeout), for which
+//!   [`Client::recover`](svc_sdk::Client::recover) waits.
 
 #![forbid(unsafe_code)]
 

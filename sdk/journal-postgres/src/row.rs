@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use svc_sdk::journal::{Hold, IntentId, Owner, Phase, StoredIntent, StoredRecord};
+use svc_sdk::journal::store::{Hold, IntentId, Owner, Phase, StoredIntent, StoredRecord};
 use svc_sdk::types::Usd;
 use tokio_postgres::{Error, Row};
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use deadpool_postgres::Pool;
-use svc_sdk::journal::{
-    Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, Store, StoreError,
-    StoreFuture, StoredIntent, SubmissionKey,
+use svc_sdk::journal::store::{
+    Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, OwnerCalls, Store,
+    StoreError, StoreFuture, StoredIntent, SubmissionKey,
 };
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
@@ -34,6 +34,8 @@ const PURGE: &str = "cannot remove intents from the database";
 pub struct PostgresStore {
     database: Arc<Database>,
     heartbeat: Arc<Heartbeat>,
+    calls: OwnerCalls,
+    owner_timeout: Duration,
 }
 
 impl PostgresStore {
@@ -60,7 +62,8 @@ impl PostgresStore {
         let database = Arc::new(Database::new(pool, Statements::new(&schema)));
         migrations::run(&database, &schema).await?;
         let heartbeat = Heartbeat::start(Arc::clone(&database), options.owner_timeout).await?;
-        Ok(Self { database, heartbeat: Arc::new(heartbeat) })
+        let (heartbeat, calls) = (Arc::new(heartbeat), OwnerCalls::default());
+        Ok(Self { database, heartbeat, calls, owner_timeout: options.owner_timeout })
     }
 
     fn owner(&self) -> &str {
@@ -211,6 +214,14 @@ impl Store for PostgresStore {
             tokio::time::sleep(PAUSE).await;
             Ok(())
         })
+    }
+
+    fn owner_calls(&self) -> OwnerCalls {
+        self.calls.clone()
+    }
+
+    fn owner_timeout(&self) -> Duration {
+        self.owner_timeout
     }
 }
 

@@ -24,23 +24,28 @@ use crate::surface::ClientSurface;
 const MAX_SET_ASIDE: usize = 256;
 /// The number of items of an earlier batch that are waited for at once, whatever the concurrency is:
 /// a lower one may begin with some that take long, and those behind them would not be returned.
-const MAX_RESUMED: usize = 500;
+const MAX_SUBMITTED_BEFORE: usize = 500;
 
 /// A batch of submits of several kinds, also through clients of both surfaces.
 ///
-/// Returned by [`Client::batch_of`]. It works as a [`Batch`](super::Batch), but leaves to the program
+/// Returned by [`Client::mixed_batch`]. It works as a [`Batch`](super::Batch), but leaves to the program
 /// what [follows](crate::Call::followed_by) a submit, and to acknowledge it.
 #[must_use = "a batch does nothing until it is run"]
 pub struct MixedBatch<'a, T> {
     core: Arc<Core>,
     submissions: Submissions<'a, T>,
     concurrency: usize,
-    resumed: u64,
+    already_submitted: u64,
 }
 
 impl<'a, T> MixedBatch<'a, T> {
     pub(super) fn new(core: &Arc<Core>, submissions: Submissions<'a, T>) -> Self {
-        Self { core: Arc::clone(core), submissions, concurrency: DEFAULT_CONCURRENCY, resumed: 0 }
+        Self {
+            core: Arc::clone(core),
+            submissions,
+            concurrency: DEFAULT_CONCURRENCY,
+            already_submitted: 0,
+        }
     }
 
     /// Sets the maximum number of items in flight, as [`Batch::concurrency`](super::Batch::concurrency)
@@ -50,10 +55,10 @@ impl<'a, T> MixedBatch<'a, T> {
         self
     }
 
-    /// Sets how many submissions, from the first one, an earlier batch has already submitted. Up to 500
-    /// of them are waited for at once, whatever the concurrency is.
-    pub fn resumed(mut self, items: u64) -> Self {
-        self.resumed = items;
+    /// Sets how many submissions, from the first one, an earlier batch has submitted. Up to 500 of them
+    /// are waited for at once, whatever the concurrency is.
+    pub fn already_submitted(mut self, items: u64) -> Self {
+        self.already_submitted = items;
         self
     }
 
@@ -65,7 +70,7 @@ impl<'a, T> MixedBatch<'a, T> {
             submissions: Some(self.submissions),
             is_stopped: false,
             pace: Pace::new(self.concurrency),
-            resumed: self.resumed,
+            already_submitted: self.already_submitted,
             next_index: 0,
             tasks: FuturesUnordered::new(),
             submitting: 0,
@@ -102,7 +107,7 @@ pub struct MixedOutcomes<'a, T> {
     submissions: Option<Submissions<'a, T>>,
     is_stopped: bool,
     pace: Pace,
-    resumed: u64,
+    already_submitted: u64,
     next_index: u64,
     tasks: FuturesUnordered<Pin<Box<dyn Future<Output = Event<T>> + Send>>>,
     /// The items that are submitted now, and those that are accepted and have not ended.
@@ -249,8 +254,8 @@ impl<T: Send + 'static> MixedOutcomes<'_, T> {
     /// Returns the number of items that may be in flight when the next one is submitted.
     fn size(&self) -> usize {
         let size = self.pace.size();
-        match self.delayed.is_empty() && self.next_index < self.resumed {
-            true => size.max(MAX_RESUMED),
+        match self.delayed.is_empty() && self.next_index < self.already_submitted {
+            true => size.max(MAX_SUBMITTED_BEFORE),
             false => size,
         }
     }
@@ -364,14 +369,14 @@ impl<S: ClientSurface> Client<S> {
     /// let video = client.videos().generate(VideoGenerate::new("auto").prompt("a red fox"));
     /// let submissions = [image, video]
     ///     .map(|call| call.followed_by(|job| async move { job.wait().await.is_ok() }));
-    /// let mut outcomes = client.batch_of(stream::iter(submissions)).run();
+    /// let mut outcomes = client.mixed_batch(stream::iter(submissions)).run();
     /// while let Some(item) = outcomes.next().await {
     ///     println!("{:?}", item?.outcome);
     /// }
     /// # Ok(())
     /// # }
     /// ```
-    pub fn batch_of<'a, T>(
+    pub fn mixed_batch<'a, T>(
         &self,
         submissions: impl Stream<Item = BatchCall<T>> + Send + 'a,
     ) -> MixedBatch<'a, T> {

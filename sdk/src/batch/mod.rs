@@ -27,6 +27,41 @@
 //! # }
 //! ```
 //!
+//! A batch that runs again submits nothing that is acknowledged:
+//!
+//! ```
+//! # #[cfg(feature = "testing")]
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> svc_sdk::Result<()> {
+//! use serde_json::json;
+//! use svc_sdk::contract::Operation;
+//! use svc_sdk::journal::Journal;
+//! use svc_sdk::testing::ScriptedService;
+//! use svc_sdk::{open, types::ImageGenerate};
+//!
+//! let service = ScriptedService::new()
+//!     .answer(Operation::ImageGenerate, json!({"job": {"id": "job_1", "status": "queued"}}))
+//!     .answer(Operation::JobsStatus, json!({"status": "completed", "terminal": true}))
+//!     .answer(Operation::JobsResult, json!({"status": "completed", "artifacts": []}));
+//! let client: open::Client = service.builder()?.journal(Journal::in_memory()).build()?;
+//! let calls = || {
+//!     let body = ImageGenerate::new("auto").prompt("a red fox");
+//!     [client.images().generate(body).submission_id("row-1")]
+//! };
+//!
+//! let mut outcomes = client.batch(calls()).run();
+//! while let Some(item) = outcomes.next().await {
+//!     assert!(item?.outcome.is_ok());
+//! }
+//! let mut outcomes = client.batch(calls()).run();
+//! assert!(outcomes.next().await.is_none());
+//! assert_eq!(outcomes.skipped(), 1);
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "testing"))]
+//! # fn main() {}
+//! ```
+//!
 //! Calls are taken when there is room for them, so that a batch needs no more memory than what is in
 //! flight, however long it is.
 //!

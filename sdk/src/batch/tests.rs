@@ -346,7 +346,7 @@ async fn room_that_is_made_during_a_submit_is_used() {
     };
     let calls = vec![submission(0, vec![None]), submission(5, vec![Some(over_budget), None])];
     let client = client(&Service::new(1000));
-    let mut outcomes = client.batch_of(futures_util::stream::iter(calls)).run();
+    let mut outcomes = client.mixed_batch(futures_util::stream::iter(calls)).run();
     while let Some(item) = outcomes.next().await {
         item.unwrap().outcome.unwrap();
     }
@@ -378,8 +378,8 @@ async fn what_an_earlier_batch_submitted_is_waited_for_beyond_the_concurrency() 
     let submissions = (0..40).map(|number| {
         call(&client, number, "fox").followed_by(|job| async move { job.wait().await.is_ok() })
     });
-    let batch = client.batch_of(futures_util::stream::iter(submissions));
-    let mut outcomes = batch.concurrency(1).resumed(20).run();
+    let batch = client.mixed_batch(futures_util::stream::iter(submissions));
+    let mut outcomes = batch.concurrency(1).already_submitted(20).run();
     assert!(outcomes.next().await.unwrap().unwrap().outcome.unwrap());
     assert_eq!((outcomes.in_flight(), outcomes.submitting()), (19, 0));
     assert_eq!(service.state().jobs.len(), 20);

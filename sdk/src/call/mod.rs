@@ -10,16 +10,19 @@ pub(crate) mod connections;
 pub(crate) mod core;
 pub(crate) mod credentials;
 pub(crate) mod deadline;
+pub(crate) mod estimates;
 pub(crate) mod key_provider;
 pub(crate) mod lenient_json;
 mod long_decimals;
+pub(crate) mod options;
 mod page;
+mod price;
 mod progress;
 pub(crate) mod random;
 pub(crate) mod rate_limit;
 mod raw_request;
 pub(crate) mod raw_response;
-mod request;
+pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod retry;
 pub(crate) mod retry_budget;
@@ -35,6 +38,8 @@ use serde::de::DeserializeOwned;
 
 pub(crate) use self::core::{Core, SharedCore};
 use self::deadline::Deadline;
+pub(crate) use self::options::{CallOptions, DecodeContext};
+use self::options::{Decoder, SubmitFunctions, SubmitOptions};
 pub use self::page::{Items, Pages};
 pub use self::progress::CallWithResponse;
 use self::progress::{CallState, ended};
@@ -42,7 +47,7 @@ pub use self::rate_limit::RateLimit;
 pub use self::raw_response::RawResponse;
 pub use self::request::Request;
 pub use self::response::Response;
-use self::submit::{JournaledSubmit, SubmitFunctions, SubmitOptions};
+use self::submit::JournaledSubmit;
 use crate::contract::Operation;
 use crate::debug_fields::debug_fields;
 use crate::error::{Error, ResourceRef, Result};
@@ -69,27 +74,6 @@ pub(crate) fn parse_header(
     let value = HeaderValue::from_str(value).map_err(|_| invalid("not a valid header value"))?;
     Ok((header, value))
 }
-
-/// The limits of one call, where they differ from those of its client.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct CallOptions {
-    pub(crate) timeout: Option<Duration>,
-    pub(crate) max_retries: Option<u32>,
-    /// The resource that the call is about.
-    pub(crate) resource: Option<ResourceRef>,
-    /// The options of the submit, if the caller set any.
-    pub(crate) submit: Option<Box<SubmitOptions>>,
-    /// Whether a batch waits until the service has room for the job, in place of retries.
-    pub(crate) is_of_batch: bool,
-}
-
-/// What a decoder needs to know of the call that it decodes the response of.
-pub(crate) struct DecodeContext<'a> {
-    pub(crate) core: &'a Arc<Core>,
-    pub(crate) request: &'a Request,
-}
-
-type Decoder<T> = fn(&DecodeContext<'_>, &RawResponse) -> Result<T>;
 
 /// A call of the service, ready to be sent.
 ///

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::base_url::BaseUrl;
 use super::clock;
@@ -73,6 +74,11 @@ impl Request {
         })?;
         self.body = Some(json.into());
         Ok(())
+    }
+
+    /// Returns the body as a JSON object, which is empty if it is none.
+    pub(crate) fn json_body(&self) -> Map<String, Value> {
+        serde_json::from_slice(self.body.as_deref().unwrap_or_default()).unwrap_or_default()
     }
 
     pub(crate) fn with_body(mut self, body: &impl Serialize) -> Result<Self> {

@@ -75,6 +75,8 @@ pub(crate) fn is_conclusive(error: &Error) -> bool {
         Kind::Api { status: 401..=404 | 409 | 500.., .. } => false,
         Kind::Api { .. } => classify(error) == FailureClass::Final,
         Kind::Decode { .. } => true,
+        // The call begins again, and finds what the other process has submitted.
+        Kind::Journal(JournalError::GenerationTaken) => true,
         _ => false,
     }
 }

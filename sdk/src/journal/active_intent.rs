@@ -7,23 +7,13 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::decision::UndecidedReason;
 use super::error::{JournalError, Undecided};
-use super::record::{Accepted, Ended, Intent, Record, ReleaseReason, Released, ResourceKind};
+use super::record::{Ended, Intent, Receipt, Record, ReleaseReason, Released, ResourceKind};
 use super::settlement::{EarlierAttempts, Settlement, settle};
-use super::start::before;
-use super::store::{Begun, Change, Hold, IntentId, NewIntent, StoreError};
-use super::{Journal, in_time, lock};
+use super::store::{Begun, Change, Hold, IntentId, NewIntent, StoreError, may_succeed_later};
+use super::{Journal, Shared, before, in_time, lock};
 use crate::call::deadline::Deadline;
 use crate::error::{Error, Result};
 use crate::types::{IdempotencyKey, Usd};
-
-/// What the service accepted.
-#[derive(Clone, Debug)]
-pub(crate) struct Receipt {
-    pub(crate) kind: ResourceKind,
-    pub(crate) id: String,
-    pub(crate) request_id: Option<String>,
-    pub(crate) price_usd: Option<Usd>,
-}
 
 /// An intent that this process works on.
 #[derive(Debug)]
@@ -41,11 +31,10 @@ pub(crate) struct ActiveIntent {
 #[derive(Debug)]
 pub(super) struct IntentProgress {
     pub(super) step: IntentStep,
-    /// The last attempt.
     pub(super) attempt: u32,
     /// What is reserved of a budget, or was spent of it.
     pub(super) reserved: Option<Usd>,
-    pub(super) accepted: Option<Accepted>,
+    pub(super) accepted: Option<Receipt>,
     /// Held until the receipt is known, so that no other task of this process submits the same.
     pub(super) guard: Option<OwnedMutexGuard<()>>,
     /// Whether the body that is sent has the key in its metadata.
@@ -102,12 +91,11 @@ impl ActiveIntent {
         };
         let submission_id = intent.stored.submission_id.clone();
         let earlier = EarlierAttempts::default();
-        let mark = journal.mark(intent);
+        let mark = journal.mark(&intent.stored.id);
         let begun_at = intent.begun_at_by_this_clock();
         Some(Self::new(mark, key, submission_id, earlier, begun_at, state))
     }
 
-    /// Returns the identifier of the intent.
     pub(crate) fn id(&self) -> &IntentId {
         &self.mark.id
     }
@@ -122,7 +110,6 @@ impl ActiveIntent {
         self.mark.journal.key_retention
     }
 
-    /// Returns the key of each of its attempts.
     pub(crate) fn key(&self) -> &IdempotencyKey {
         &self.key
     }
@@ -132,12 +119,10 @@ impl ActiveIntent {
         lock(&self.state).has_key_in_metadata
     }
 
-    /// Returns the id that the application gave.
     pub(crate) fn submission_id(&self) -> Option<&str> {
         self.submission_id.as_deref()
     }
 
-    /// Returns what was accepted, and its id.
     pub(crate) fn resource(&self) -> Option<(ResourceKind, String)> {
         let state = lock(&self.state);
         state.accepted.as_ref().map(|it| (it.kind, it.id.clone()))
@@ -171,8 +156,8 @@ impl ActiveIntent {
         }
         let planned = match &lock(&self.state).step {
             IntentStep::Planned(intent) => Some(intent.clone()),
-            IntentStep::NothingRan => None,
-            IntentStep::Sending | IntentStep::Settled | IntentStep::Acknowledged => return Ok(()),
+            IntentStep::Sending | IntentStep::NothingRan => None,
+            IntentStep::Settled | IntentStep::Acknowledged => return Ok(()),
         };
         match planned {
             Some(intent) => {
@@ -226,7 +211,7 @@ impl ActiveIntent {
         let record = Record::Released(Released { reason: ReleaseReason::NotSent, code: None });
         let mut change = change(&record);
         change.hold = Some(Hold::default());
-        lock(&self.mark.journal.shared.unwritten).push_back((self.mark.id.clone(), change));
+        self.mark.journal.shared.calls.keep(&self.mark.id, change);
     }
 
     async fn begin(&self, intent: &NewIntent) -> Result<()> {
@@ -263,14 +248,7 @@ impl ActiveIntent {
         }
     }
 
-    /// Writes the receipt.
-    pub(crate) async fn accepted(&self, receipt: Receipt) -> Result<(), StoreError> {
-        let accepted = Accepted {
-            kind: receipt.kind,
-            id: receipt.id,
-            request_id: receipt.request_id,
-            price_usd: receipt.price_usd,
-        };
+    pub(crate) async fn accepted(&self, accepted: Receipt) -> Result<(), StoreError> {
         let mut change = change(&Record::Accepted(accepted.clone()));
         let reserved = {
             let mut state = lock(&self.state);
@@ -359,22 +337,9 @@ pub(super) struct ActiveMark {
     id: IntentId,
 }
 
-impl ActiveMark {
-    pub(super) fn new(journal: &Journal, id: IntentId) -> Self {
-        *lock(&journal.shared.active).entry(id.clone()).or_default() += 1;
-        Self { journal: journal.clone(), id }
-    }
-}
-
 impl Drop for ActiveMark {
     fn drop(&mut self) {
-        let mut active = lock(&self.journal.shared.active);
-        if let Some(count) = active.get_mut(&self.id) {
-            *count -= 1;
-            if *count == 0 {
-                active.remove(&self.id);
-            }
-        }
+        self.journal.shared.calls.remove_active(&self.id);
     }
 }
 
@@ -408,21 +373,16 @@ pub(super) fn reserved(intent: &Intent) -> Option<Usd> {
 }
 
 impl Journal {
+    pub(super) fn mark(&self, id: &IntentId) -> ActiveMark {
+        self.shared.calls.add_active(id);
+        ActiveMark { journal: self.clone(), id: id.clone() }
+    }
+
     /// Writes what could not be written before.
     pub(super) async fn write_unwritten(&self) -> Result<(), StoreError> {
-        if lock(&self.shared.unwritten).is_empty() {
-            return Ok(());
-        }
-        // One after the other: a record that is written twice must not follow a newer one.
-        let _turn = in_time(async { Ok(self.shared.writing.lock().await) }).await?;
-        loop {
-            let next = lock(&self.shared.unwritten).front().cloned();
-            let Some((id, change)) = next else { return Ok(()) };
-            match in_time(self.shared.store.append(&id, &change)).await {
-                Err(error) if !error.is_not_owner() && !error.is_not_found() => return Err(error),
-                _ => drop(lock(&self.shared.unwritten).pop_front()),
-            }
-        }
+        let Shared { store, calls } = &*self.shared;
+        let append = |id, change| async move { store.append(&id, &change).await };
+        in_time(calls.write_unwritten(append)).await
     }
 
     /// Adds a record after those that could not be written before, or keeps it to be written before the
@@ -433,11 +393,8 @@ impl Journal {
             self.shared.store.append(id, &change).await
         });
         let written = written.await;
-        if let Err(error) = &written
-            && !error.is_not_owner()
-            && !error.is_not_found()
-        {
-            lock(&self.shared.unwritten).push_back((id.clone(), change));
+        if written.as_ref().is_err_and(may_succeed_later) {
+            self.shared.calls.keep(id, change);
         }
         written
     }

@@ -52,7 +52,6 @@ pub(super) struct Candidate<'a> {
     pub(super) key_retention: Duration,
 }
 
-/// The decision about a submission.
 #[derive(Debug)]
 pub(super) enum Decision {
     /// Begin that generation.

@@ -3,11 +3,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde_json::Map;
-
-use super::super::record::{
-    Accepted, Ended, Facts, NewFacts, Record, ReleaseReason, Released, ResourceKind,
-};
+use super::super::record::{Ended, Facts, Receipt, Record, ReleaseReason, Released, ResourceKind};
 use super::super::store::{Hold, IntentId, Owner, StoredIntent, StoredRecord};
 use super::*;
 use crate::contract::Operation;
@@ -195,7 +191,7 @@ fn operation(key: KeyIs) -> &'static str {
 
 fn records(happened: Happened) -> Vec<String> {
     let accepted = || {
-        Record::Accepted(Accepted {
+        Record::Accepted(Receipt {
             kind: ResourceKind::Job,
             id: "job_1".to_owned(),
             request_id: None,
@@ -231,20 +227,16 @@ fn records(happened: Happened) -> Vec<String> {
 }
 
 fn intent(case: Case, generation: usize) -> Intent {
-    let facts = NewFacts {
-        operation: operation(case.key).to_owned(),
+    let fingerprint = Fingerprint::new(operation(case.key), "/v1", BODY.as_bytes());
+    let key = "svc-1".parse().unwrap();
+    let facts = Facts {
         path: "/v1".to_owned(),
-        idempotency_key: "svc-1".parse().unwrap(),
-        is_key_chosen: false,
         is_key_documented: case.key != KeyIs::NotDocumented,
-        has_key_in_metadata: false,
         origin: ORIGIN.to_owned(),
         api_key: Some(API_KEY.to_owned()),
-        price_usd: None,
-        notes: Map::new(),
+        ..Facts::of_request(operation(case.key), key, &fingerprint)
     };
-    let fingerprint = Fingerprint::new(operation(case.key), "/v1", BODY.as_bytes());
-    let mut facts = Facts::new(facts, &fingerprint).to_json();
+    let mut facts = facts.to_json();
     if case.happened == Happened::FactsOfNewerVersion {
         facts = facts.replace(r#""v":1"#, r#""v":9"#);
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::active_intent::{captured, change, reserved};
 use super::decision::{UndecidedReason, undecided_reason};
 use super::intents::Intents;
-use super::record::{Accepted, Ended, Intent, Record, ReleaseReason, Released, ResourceKind};
+use super::record::{Ended, Intent, Receipt, Record, ReleaseReason, Released, ResourceKind};
 use super::store::{Change, Hold, IntentId, Owner, Phase, StoreError, SubmissionKey};
 use super::{Journal, in_time};
 use crate::contract::Operation;
@@ -122,11 +122,33 @@ impl Entries {
 }
 
 impl Journal {
-    /// Returns the submissions of the namespace, oldest first. Acknowledged and released ones are
-    /// returned only if `include_closed` is set.
+    /// Returns the submissions of the namespace, oldest first.
     #[must_use]
-    pub fn entries(&self, include_closed: bool) -> Entries {
-        Entries(Intents::new(self, include_closed))
+    pub fn entries(&self) -> Entries {
+        Entries(Intents::new(self, true))
+    }
+
+    /// Returns those of them that are neither acknowledged nor released, oldest first.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> svc_sdk::Result<()> {
+    /// use svc_sdk::journal::{EntryState, Journal};
+    ///
+    /// let journal = Journal::in_memory();
+    /// let mut entries = journal.unacknowledged_entries();
+    /// while let Some(entry) = entries.next().await {
+    ///     let entry = entry?;
+    ///     if let EntryState::Undecided(reason) = &entry.state {
+    ///         println!("{:?}: {reason:?}", entry.submission_id);
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn unacknowledged_entries(&self) -> Entries {
+        Entries(Intents::new(self, false))
     }
 
     /// Returns the newest submission under an id, of the account with that label (empty for none).
@@ -161,6 +183,37 @@ impl Journal {
     /// Records what became of a submission whose outcome was unknown, as a person or a program found it
     /// out.
     ///
+    /// ```
+    /// # #[cfg(feature = "testing")]
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> svc_sdk::Result<()> {
+    /// use svc_sdk::contract::Operation;
+    /// use svc_sdk::journal::{Journal, JournalError, Settled};
+    /// use svc_sdk::testing::{Answer, ScriptedService};
+    /// use svc_sdk::{developer, types::Music1Generate};
+    ///
+    /// let job = serde_json::json!({"job": {"id": "job_1", "status": "queued"}});
+    /// let service = ScriptedService::new()
+    ///     .answer(Operation::Music1Generate, Answer::connection_reset())
+    ///     .answer(Operation::Music1Generate, job);
+    /// let journal = Journal::in_memory();
+    /// let client: developer::Client = service.builder()?.journal(journal.clone()).build()?;
+    /// let submit = || client.music().generate(Music1Generate::new("jazz")).submission_id("order-1");
+    ///
+    /// // The answer was lost, and the service does not document that it recognizes the key.
+    /// assert!(submit().await.unwrap_err().is_ambiguous());
+    /// let error = submit().await.unwrap_err();
+    /// let Some(JournalError::Undecided(undecided)) = error.journal() else { panic!("{error}") };
+    ///
+    /// // A look at the list of jobs shows that there is none.
+    /// journal.settle(&undecided.id, Settled::NotExecuted).await?;
+    /// assert_eq!(submit().await?.id().as_str(), "job_1");
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "testing"))]
+    /// # fn main() {}
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns an error if the store fails, if this or another process is working on the submission, or
@@ -179,12 +232,8 @@ impl Journal {
                 Change { hold: Some(Hold::default()), ..change(&released) }
             }
             Settled::Executed { kind, id, charge_usd } => {
-                let accepted = Record::Accepted(Accepted {
-                    kind,
-                    id,
-                    request_id: None,
-                    price_usd: charge_usd,
-                });
+                let accepted =
+                    Record::Accepted(Receipt { kind, id, request_id: None, price_usd: charge_usd });
                 captured(&accepted, reserved(&intent), charge_usd)
             }
         };

@@ -47,6 +47,12 @@ fn keyed_hash(key: &IdempotencyKey, bytes: &[u8]) -> String {
     format!("1:{}", hex(digest.get(..16).unwrap_or_default()))
 }
 
+/// Returns what identifies an API key without revealing it.
+pub(crate) fn key_fingerprint(header: &[u8]) -> String {
+    let digest = Sha256::digest(header);
+    hex(digest.get(..8).unwrap_or_default())
+}
+
 /// Returns bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;

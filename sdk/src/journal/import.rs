@@ -1,12 +1,12 @@
 //! Submissions that another journal wrote, such as that of an earlier version of a program.
 
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
 
 use super::Journal;
 use super::active_intent::change;
-use super::record::{Accepted, Facts, ImportedFacts, Record, ResourceKind};
+use super::record::{Facts, Receipt, Record, ResourceKind};
 use super::store::{Begun, IntentId, NewIntent};
 use crate::contract::Operation;
 use crate::error::Result;
@@ -47,15 +47,15 @@ impl Journal {
     pub async fn import(&self, submission: ImportedSubmission) -> Result<()> {
         let store = &self.shared.store;
         let key = self.key(&submission.account, &submission.submission_id);
-        let facts = Facts::imported(ImportedFacts {
-            operation: submission.operation,
+        let since_1970 = submission.begun_at.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let facts = Facts {
             is_key_documented: submission.is_key_documented,
-            idempotency_key: submission.idempotency_key,
             origin: submission.base_url,
             price_usd: submission.price_usd,
             notes: submission.notes,
-            begun_at: submission.begun_at,
-        });
+            begun_at_ms: Some(u64::try_from(since_1970.as_millis()).unwrap_or_default()),
+            ..Facts::new(submission.operation.name(), submission.idempotency_key)
+        };
         let mut intent = NewIntent {
             id: submission.id,
             namespace: key.namespace.clone(),
@@ -76,7 +76,7 @@ impl Journal {
         if let Some((kind, id)) = submission.resource {
             // A process that is gone may have begun to import it.
             store.claim(&intent.id).await?;
-            let accepted = Record::Accepted(Accepted {
+            let accepted = Record::Accepted(Receipt {
                 kind,
                 id,
                 request_id: submission.request_id,

@@ -7,7 +7,6 @@ use super::store::{ListFilter, StoredIntent};
 use super::{Journal, in_time};
 use crate::error::Result;
 
-/// How many intents are read from the store at once.
 const PAGE_SIZE: usize = 500;
 
 /// The intents of a journal's namespace, oldest first.
@@ -35,7 +34,6 @@ impl Intents {
         }
     }
 
-    /// Returns the next intent, or `None` after the last, and after an error.
     pub(super) async fn next(&mut self) -> Option<Result<Intent>> {
         while self.page.is_empty() && !self.is_last {
             match in_time(self.journal.shared.store.list(&self.filter)).await {

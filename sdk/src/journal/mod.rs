@@ -23,6 +23,39 @@
 //! # }
 //! ```
 //!
+//! The same call again returns what was submitted, in this process and in the next one:
+//!
+//! ```
+//! # #[cfg(feature = "testing")]
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> svc_sdk::Result<()> {
+//! use svc_sdk::contract::Operation;
+//! use svc_sdk::journal::{Journal, JournalError};
+//! use svc_sdk::testing::ScriptedService;
+//! use svc_sdk::{open, types::VideoGenerate};
+//!
+//! let job = serde_json::json!({"job": {"id": "job_1", "status": "queued"}});
+//! let service = ScriptedService::new().answer(Operation::VideoGenerate, job);
+//! let client: open::Client = service.builder()?.journal(Journal::in_memory()).build()?;
+//! let submit = |prompt: &str| {
+//!     let body = VideoGenerate::new("auto").prompt(prompt);
+//!     client.videos().generate(body).submission_id("order-1")
+//! };
+//!
+//! let first = submit("a red fox").await?;
+//! let again = submit("a red fox").await?;
+//! assert_eq!(again.id(), first.id());
+//! assert_eq!(service.requests().len(), 1);
+//!
+//! // Another request under the same id is a mistake of the application.
+//! let error = submit("a blue fox").await.unwrap_err();
+//! assert!(matches!(error.journal(), Some(JournalError::SubmissionConflict { .. })));
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "testing"))]
+//! # fn main() {}
+//! ```
+//!
 //! # Terms
 //!
 //! - **Submission**: what the application wants to pay for once, identified by its submission id.
@@ -63,7 +96,7 @@
 //!
 //! [`Journal::create`] and [`Journal::open`] keep the journal in a folder, which several processes of
 //! one machine can share. `svc-journal-postgres` keeps it in PostgreSQL, for several machines. Bodies
-//! are not stored, only hashes of them.
+//! are not stored, only hashes of them. [`store`] is for those who write a store of their own.
 
 mod active_intent;
 mod budget;
@@ -80,34 +113,32 @@ mod record;
 mod recovery;
 pub(crate) mod settlement;
 mod start;
-mod store;
+pub mod store;
 #[doc(hidden)]
 pub mod testing;
 mod webhook_event;
 
-use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use self::active_intent::{ActiveIntent, Receipt};
+pub(crate) use self::active_intent::ActiveIntent;
 pub use self::budget::SpendLimit;
 pub use self::decision::{Reuse, UndecidedReason};
 pub use self::entry::{Entries, Entry, EntryState, Settled};
 pub use self::error::{JournalError, Undecided};
 pub use self::file_store::FileStore;
-pub(crate) use self::fingerprint::{Fingerprint, hex};
+pub(crate) use self::fingerprint::{Fingerprint, key_fingerprint};
 #[doc(hidden)]
 pub use self::import::ImportedSubmission;
 pub use self::memory_store::MemoryStore;
+pub(crate) use self::record::Receipt;
 pub use self::record::{ReleaseReason, ResourceKind};
 pub use self::recovery::{Recovered, Recovery, Skipped};
 pub(crate) use self::start::{CostFuture, ExpectedCost, JournaledRequest, Start};
-pub use self::store::{
-    Begun, BudgetTotals, Change, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner, Phase,
-    Reservation, Store, StoreError, StoreFuture, StoredIntent, StoredRecord, SubmissionKey,
-};
+use self::store::OwnerCalls;
+pub use self::store::{BudgetTotals, Hold, IntentId, Store, StoreError};
 use crate::call::deadline::Deadline;
 use crate::contract::limits::IDEMPOTENCY_RETENTION;
 use crate::error::{Error, Result};
@@ -117,7 +148,6 @@ pub(crate) use crate::lock::lock;
 /// clocks and the time of retries.
 pub(crate) const KEY_RETENTION: Duration =
     IDEMPOTENCY_RETENTION.saturating_sub(Duration::from_secs(600));
-/// How long ended submissions are remembered.
 const ENTRY_RETENTION: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 /// How long a store may take to answer: one that hangs must not hold a call for ever.
 const STORE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -135,28 +165,15 @@ pub struct Journal {
 
 struct Shared {
     store: Box<dyn Store>,
-    /// One lock for each submission that a task of this process works on.
-    locks: Mutex<HashMap<SubmissionKey, Weak<tokio::sync::Mutex<()>>>>,
-    /// The intents that this process works on or holds a handle of, and how often.
-    active: Mutex<HashMap<IntentId, u32>>,
-    /// What could not be written after a request was sent. It is written before the next intent.
-    unwritten: Mutex<VecDeque<(IntentId, Change)>>,
-    /// Held while they are written.
-    writing: tokio::sync::Mutex<()>,
+    calls: OwnerCalls,
 }
 
 impl Journal {
-    /// Creates a journal in that store. Clone the journal, not the store, to use it in several clients:
-    /// two journals do not know of each other's calls, and a store's clones are one process to others.
+    /// Creates a journal in that store.
     pub fn with_store(store: impl Store) -> Self {
+        let calls = store.owner_calls();
         Self {
-            shared: Arc::new(Shared {
-                store: Box::new(store),
-                locks: Mutex::default(),
-                active: Mutex::default(),
-                unwritten: Mutex::default(),
-                writing: tokio::sync::Mutex::default(),
-            }),
+            shared: Arc::new(Shared { store: Box::new(store), calls }),
             namespace: Arc::from(""),
             key_retention: KEY_RETENTION,
             searches_jobs: false,
@@ -246,25 +263,9 @@ impl Journal {
         Ok(in_time(self.shared.store.budget(&self.namespace, name)).await?)
     }
 
-    /// Returns the lock of a submission, which is held until its receipt is known.
-    async fn lock(&self, key: &SubmissionKey) -> tokio::sync::OwnedMutexGuard<()> {
-        let lock = {
-            let mut locks = lock(&self.shared.locks);
-            match locks.get(key).and_then(Weak::upgrade) {
-                Some(lock) => lock,
-                None => {
-                    locks.retain(|_, lock| lock.strong_count() > 0);
-                    let lock = Arc::default();
-                    locks.insert(key.clone(), Arc::downgrade(&lock));
-                    lock
-                }
-            }
-        };
-        lock.lock_owned().await
-    }
-
+    /// Returns whether this process works on an intent, or holds a handle of it.
     fn is_active(&self, id: &IntentId) -> bool {
-        lock(&self.shared.active).contains_key(id)
+        self.shared.calls.is_active(id)
     }
 }
 
@@ -272,6 +273,17 @@ impl Journal {
 async fn in_time<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
     let answer = Deadline::after(STORE_TIMEOUT).before(answer).await;
     answer.unwrap_or_else(|| Err(StoreError::message("the journal's store does not answer")))
+}
+
+/// Returns what the store answers before the time limit of a call passes.
+async fn before<T, E: Into<Error>>(
+    deadline: &Deadline,
+    answer: impl Future<Output = Result<T, E>>,
+) -> Result<T> {
+    match deadline.before(answer).await {
+        Some(answer) => answer.map_err(Into::into),
+        None => Err(deadline.passed_before_sending()),
+    }
 }
 
 impl From<StoreError> for Error {

@@ -11,18 +11,16 @@ use crate::call::clock;
 use crate::contract::Operation;
 use crate::types::{IdempotencyKey, Usd};
 
-/// The version of facts and records that this code writes.
 const VERSION: u32 = 1;
 
 /// The facts about a request, written before it is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Facts {
     #[serde(rename = "v")]
-    version: u32,
+    pub(super) version: u32,
     pub(super) operation: String,
     pub(super) path: String,
     pub(super) idempotency_key: IdempotencyKey,
-    /// Whether the caller chose the key.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) is_key_chosen: bool,
     /// Whether the service documents that it recognizes the key.
@@ -38,7 +36,6 @@ pub(super) struct Facts {
     pub(super) request_hash: String,
     /// The hash of the bytes of its body, empty if another journal wrote it.
     pub(super) body_hash: String,
-    /// The base URL that it is sent to.
     pub(super) origin: String,
     /// The fingerprint of the API key that pays.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,79 +48,45 @@ pub(super) struct Facts {
     pub(super) notes: Map<String, Value>,
     /// When another journal began it, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    begun_at_ms: Option<u64>,
+    pub(super) begun_at_ms: Option<u64>,
 }
 
 fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// The parts of [`Facts`] that are not derived from others.
-pub(super) struct NewFacts {
-    pub(super) operation: String,
-    pub(super) path: String,
-    pub(super) idempotency_key: IdempotencyKey,
-    pub(super) is_key_chosen: bool,
-    pub(super) is_key_documented: bool,
-    pub(super) has_key_in_metadata: bool,
-    pub(super) origin: String,
-    pub(super) api_key: Option<String>,
-    pub(super) price_usd: Option<Usd>,
-    pub(super) notes: Map<String, Value>,
-}
-
-/// The facts of an intent that another journal wrote.
-pub(super) struct ImportedFacts {
-    pub(super) operation: Operation,
-    pub(super) is_key_documented: bool,
-    pub(super) idempotency_key: IdempotencyKey,
-    pub(super) origin: String,
-    pub(super) price_usd: Option<Usd>,
-    pub(super) notes: Map<String, Value>,
-    pub(super) begun_at: SystemTime,
-}
-
 impl Facts {
-    pub(super) fn new(facts: NewFacts, fingerprint: &Fingerprint) -> Self {
-        let key = &facts.idempotency_key;
+    /// Creates the facts of an intent of which nothing else is known.
+    pub(super) fn new(operation: &str, idempotency_key: IdempotencyKey) -> Self {
         Self {
             version: VERSION,
-            request_hash: fingerprint.request_hash(key),
-            body_hash: fingerprint.body_hash(key),
-            is_key_permanent: facts.operation == Operation::TopUpsCreate.name(),
-            operation: facts.operation,
-            path: facts.path,
-            idempotency_key: facts.idempotency_key,
-            is_key_chosen: facts.is_key_chosen,
-            is_key_documented: facts.is_key_documented,
-            has_key_in_metadata: facts.has_key_in_metadata,
-            origin: facts.origin,
-            api_key: facts.api_key,
-            price_usd: facts.price_usd,
-            notes: facts.notes,
+            operation: operation.to_owned(),
+            path: String::new(),
+            idempotency_key,
+            is_key_chosen: false,
+            is_key_documented: false,
+            is_key_permanent: operation == Operation::TopUpsCreate.name(),
+            has_key_in_metadata: false,
+            request_hash: String::new(),
+            body_hash: String::new(),
+            origin: String::new(),
+            api_key: None,
+            price_usd: None,
+            notes: Map::new(),
             begun_at_ms: None,
         }
     }
 
-    /// The facts of an intent that another journal wrote, which knows nothing of the body.
-    pub(super) fn imported(facts: ImportedFacts) -> Self {
-        let since_1970 = facts.begun_at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    /// Creates the facts of an intent for a request.
+    pub(super) fn of_request(
+        operation: &str,
+        idempotency_key: IdempotencyKey,
+        fingerprint: &Fingerprint,
+    ) -> Self {
         Self {
-            version: VERSION,
-            operation: facts.operation.name().to_owned(),
-            path: String::new(),
-            idempotency_key: facts.idempotency_key,
-            is_key_chosen: false,
-            is_key_documented: facts.is_key_documented,
-            is_key_permanent: facts.operation == Operation::TopUpsCreate,
-            has_key_in_metadata: false,
-            request_hash: String::new(),
-            body_hash: String::new(),
-            origin: facts.origin,
-            api_key: None,
-            price_usd: facts.price_usd,
-            notes: facts.notes,
-            begun_at_ms: Some(u64::try_from(since_1970.as_millis()).unwrap_or_default()),
+            request_hash: fingerprint.request_hash(&idempotency_key),
+            body_hash: fingerprint.body_hash(&idempotency_key),
+            ..Self::new(operation, idempotency_key)
         }
     }
 
@@ -159,7 +122,7 @@ pub(super) enum Record {
         attempt: u32,
     },
     /// The service accepted the request.
-    Accepted(Accepted),
+    Accepted(Receipt),
     /// The service accepted the request with a response that has no readable id.
     AcceptedWithoutId {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,19 +138,17 @@ pub(super) enum Record {
     Acknowledged,
 }
 
-/// The receipt of an intent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Accepted {
-    pub(super) kind: ResourceKind,
-    pub(super) id: String,
+pub(crate) struct Receipt {
+    pub(crate) kind: ResourceKind,
+    pub(crate) id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) request_id: Option<String>,
+    pub(crate) request_id: Option<String>,
     /// What the service charged, if the receipt says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) price_usd: Option<Usd>,
+    pub(crate) price_usd: Option<Usd>,
 }
 
-/// Why nothing was carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Released {
     pub(super) reason: ReleaseReason,
@@ -207,7 +168,6 @@ pub enum ReleaseReason {
     Settled,
 }
 
-/// How what was submitted ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ended {
     /// The status, in the service's words.
@@ -269,7 +229,6 @@ impl Record {
         }
     }
 
-    /// The phase that an intent is in after the record, if it changes.
     pub(super) fn phase(&self) -> Option<Phase> {
         match self {
             Self::NothingRan { .. }
@@ -298,14 +257,12 @@ pub(super) struct Intent {
     pub(super) progress: Progress,
 }
 
-/// What became of an intent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Progress {
-    /// The last attempt.
     pub(super) attempt: u32,
     /// Whether it proved that nothing ran.
     pub(super) nothing_ran: bool,
-    pub(super) accepted: Option<Accepted>,
+    pub(super) accepted: Option<Receipt>,
     pub(super) accepted_without_id: bool,
     pub(super) released: Option<Released>,
     pub(super) ended: Option<Ended>,
@@ -338,7 +295,6 @@ impl Intent {
         Operation::from_name(&self.facts.as_ref()?.operation)
     }
 
-    /// When it was begun, in this journal or in the one that it was imported from.
     /// Returns its age when it was read, or `None` if the store's clock was set back.
     pub(super) fn age(&self) -> Option<Duration> {
         self.stored.read_at.duration_since(self.begun_at()).ok()
@@ -350,6 +306,7 @@ impl Intent {
         begun_at.unwrap_or(UNIX_EPOCH)
     }
 
+    /// Returns when it was begun, in this journal or in the one that it was imported from.
     pub(super) fn begun_at(&self) -> SystemTime {
         let imported = self.facts.as_ref().and_then(|facts| facts.begun_at_ms);
         let imported = imported.and_then(|ms| UNIX_EPOCH.checked_add(Duration::from_millis(ms)));
@@ -394,7 +351,7 @@ mod tests {
 
     #[test]
     fn each_record_is_read_as_it_was_written() {
-        let accepted = Accepted {
+        let accepted = Receipt {
             kind: ResourceKind::Queue,
             id: "frq_1".to_owned(),
             request_id: None,

@@ -1,17 +1,19 @@
 //! Recovery: the submissions that an ended process has left open.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
 use super::active_intent::{ActiveIntent, change, reserved, unknown};
 use super::decision::undecided_reason;
 use super::error::Undecided;
+use super::fingerprint::key_fingerprint;
 use super::intents::Intents;
 use super::record::{Intent, Record, ReleaseReason, Released, ResourceKind};
 use super::start::undecided;
-use super::store::{Change, Hold, Owner, StoreError, StoredIntent};
+use super::store::{Change, Hold, IntentId, Owner, StoreError};
 use super::{Journal, in_time};
-use crate::call::submit::key_fingerprint;
+use crate::call::clock::{self, Instant};
 use crate::client::Client;
 use crate::contract::{Operation, Surface};
 use crate::error::Result;
@@ -47,11 +49,19 @@ pub enum Recovered<S: ClientSurface> {
 /// The submissions of processes that have ended, oldest first.
 ///
 /// Returned by [`Client::recover`]. Each is given to one process only.
+///
+/// In a store that takes a killed process for a running one for a while, as PostgreSQL does for half a
+/// minute, what a running process works on is looked at again after that time: the last call of
+/// [`next`](Self::next) waits for as long.
 #[must_use = "nothing is recovered unless `next` is called"]
 pub struct Recovery<S: ClientSurface> {
     client: Client<S>,
     /// The intents of the client's journal, if it has one.
     intents: Option<Intents>,
+    /// Those that another process works on, which may have been killed a moment ago.
+    in_progress: VecDeque<IntentId>,
+    /// When a process that was killed before the end of the list is known to be gone.
+    looks_again_at: Option<Instant>,
     skipped: Skipped,
 }
 
@@ -60,8 +70,7 @@ pub struct Recovery<S: ClientSurface> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// Another process works on them. In PostgreSQL, a process that was killed counts as running for
-    /// half a minute more: recover again after that.
+    /// Another process works on them.
     pub in_progress: usize,
     /// They were begun with another base URL or API key, and the client has no account label that
     /// says that they are the same account.
@@ -74,6 +83,8 @@ impl<S: ClientSurface> Recovery<S> {
         Self {
             client: client.clone(),
             intents: journal.map(|journal| Intents::new(journal, false)),
+            in_progress: VecDeque::new(),
+            looks_again_at: None,
             skipped: Skipped::default(),
         }
     }
@@ -86,16 +97,29 @@ impl<S: ClientSurface> Recovery<S> {
     pub async fn next(&mut self) -> Option<Result<Recovered<S>>> {
         let intents = self.intents.as_mut()?;
         let journal = intents.journal.clone();
-        loop {
-            let intent = match intents.next().await? {
-                Ok(intent) => intent,
+        while let Some(intent) = intents.next().await {
+            let found = async { self.client.examine(&journal, intent?).await }.await;
+            match found {
                 Err(error) => return Some(Err(error)),
-            };
-            let recovered = self.client.recover_intent(&journal, &intent, &mut self.skipped).await;
-            if let Some(recovered) = recovered.transpose() {
-                return Some(recovered);
+                Ok(Found::Recovered(recovered)) => return Some(Ok(*recovered)),
+                Ok(Found::AccountChanged) => self.skipped.account_changed += 1,
+                Ok(Found::InProgress(id)) => self.in_progress.push_back(id),
+                Ok(Found::Nothing) => {}
             }
         }
+        while let Some(id) = self.in_progress.front().cloned() {
+            let timeout = journal.shared.store.owner_timeout();
+            let at = *self.looks_again_at.get_or_insert_with(|| clock::after(timeout));
+            clock::pause_until(at).await;
+            self.in_progress.pop_front();
+            match self.client.claim_and_recover(&journal, &id).await {
+                Err(error) => return Some(Err(error)),
+                Ok(Found::Recovered(recovered)) => return Some(Ok(*recovered)),
+                Ok(Found::InProgress(_)) => self.skipped.in_progress += 1,
+                Ok(Found::AccountChanged | Found::Nothing) => {}
+            }
+        }
+        None
     }
 
     /// Returns how many submissions were not returned so far.
@@ -103,6 +127,16 @@ impl<S: ClientSurface> Recovery<S> {
     pub fn skipped(&self) -> Skipped {
         self.skipped
     }
+}
+
+/// What an intent is for a recovery.
+enum Found<S: ClientSurface> {
+    Recovered(Box<Recovered<S>>),
+    /// Another process works on it.
+    InProgress(IntentId),
+    AccountChanged,
+    /// It is not for this client to recover, or not any more.
+    Nothing,
 }
 
 impl<S: ClientSurface> Client<S> {
@@ -132,54 +166,56 @@ impl<S: ClientSurface> Client<S> {
         Ok(self.has_origin(intent) && facts.is_none_or(|it| it.api_key == api_key))
     }
 
-    /// Returns the submission of an intent, or `None` if it is not for this client to recover.
-    async fn recover_intent(
-        &self,
-        journal: &Journal,
-        intent: &Intent,
-        skipped: &mut Skipped,
-    ) -> Result<Option<Recovered<S>>> {
-        if !self.is_of_label(intent) || journal.is_active(&intent.stored.id) {
-            return Ok(None);
+    /// Recovers an intent that was listed, if it is for this client to recover.
+    async fn examine(&self, journal: &Journal, intent: Intent) -> Result<Found<S>> {
+        let id = intent.stored.id.clone();
+        if !self.is_of_label(&intent) || journal.is_active(&id) {
+            return Ok(Found::Nothing);
         }
-        if !self.is_of_account(intent).await? {
-            skipped.account_changed += 1;
-            return Ok(None);
+        if !self.is_of_account(&intent).await? {
+            return Ok(Found::AccountChanged);
         }
-        // What this process has given up is recovered after its end.
-        if intent.stored.owner != Owner::Gone {
-            skipped.in_progress += usize::from(intent.stored.owner == Owner::Other);
-            return Ok(None);
+        match intent.stored.owner {
+            // What this process has given up is recovered after its end.
+            Owner::This => Ok(Found::Nothing),
+            Owner::Other => Ok(Found::InProgress(id)),
+            Owner::Gone => self.claim_and_recover(journal, &id).await,
         }
-        // Another process may have gone on with it, and ended, since it was read.
-        let claimed = in_time(journal.shared.store.claim(&intent.stored.id)).await?;
-        let is_ours = |it: &StoredIntent| it.owner == Owner::This && !it.phase.is_closed();
-        let Some(claimed) = claimed.filter(is_ours) else { return Ok(None) };
+    }
+
+    /// Recovers an intent, unless another process has gone on with it, and ended, since it was listed.
+    async fn claim_and_recover(&self, journal: &Journal, id: &IntentId) -> Result<Found<S>> {
+        if journal.is_active(id) {
+            return Ok(Found::Nothing);
+        }
+        let claimed = in_time(journal.shared.store.claim(id)).await?;
+        let Some(claimed) = claimed.filter(|it| !it.phase.is_closed()) else {
+            return Ok(Found::Nothing);
+        };
+        if claimed.owner != Owner::This {
+            return Ok(Found::InProgress(id.clone()));
+        }
         let mut intent = Intent::read(claimed);
         if journal.searches_jobs
             && intent.progress.accepted.is_none()
             && !intent.progress.nothing_ran
             && let Some(facts) = intent.readable_facts().filter(|it| it.has_key_in_metadata)
-            && journal.find_job(&self.core, &intent.stored.id, &facts.idempotency_key).await
+            && journal.find_job(&self.core, id, &facts.idempotency_key).await
         {
-            intent = journal.claimed(&intent.stored.id).await?;
+            intent = journal.claimed(id).await?;
         }
-        if let Some(active) = ActiveIntent::existing(journal, &intent)
-            && let Some(accepted) = &intent.progress.accepted
+        let recovered = if let Some(active) = ActiveIntent::existing(journal, &intent)
+            && let Some((kind, resource)) = active.resource()
         {
-            let kind = accepted.kind;
-            return Ok(Some(self.recovered(kind, accepted.id.clone(), active)));
-        }
-        match undecided_reason(&intent, journal.key_retention) {
-            Some(reason) => {
-                journal.mark_unknown(&intent).await;
-                Ok(Some(Recovered::Undecided(undecided(&intent, reason))))
-            }
-            None => {
-                journal.release(&intent).await?;
-                Ok(None)
-            }
-        }
+            self.recovered(kind, resource, active)
+        } else if let Some(reason) = undecided_reason(&intent, journal.key_retention) {
+            journal.mark_unknown(&intent).await;
+            Recovered::Undecided(undecided(&intent, reason))
+        } else {
+            journal.release(&intent).await?;
+            return Ok(Found::Nothing);
+        };
+        Ok(Found::Recovered(Box::new(recovered)))
     }
 
     fn recovered(&self, kind: ResourceKind, id: String, intent: Arc<ActiveIntent>) -> Recovered<S> {

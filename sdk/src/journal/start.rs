@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
-use super::active_intent::{ActiveIntent, ActiveMark, IntentProgress, IntentStep, reserved};
+use super::active_intent::{ActiveIntent, IntentProgress, IntentStep, reserved};
 use super::decision::{Candidate, Decision, Reuse, UndecidedReason, decide};
 use super::error::{JournalError, Undecided};
 use super::fingerprint::{Fingerprint, hex};
-use super::record::{Facts, Intent, NewFacts};
+use super::record::{Facts, Intent};
 use super::settlement::EarlierAttempts;
 use super::store::{IntentId, NewIntent, Reservation};
-use super::{Journal, in_time};
+use super::{Journal, before, in_time};
 use crate::call::clock;
 use crate::call::deadline::Deadline;
 use crate::error::{Error, Result};
@@ -30,9 +30,7 @@ pub(crate) struct JournaledRequest {
     pub(crate) operation: String,
     pub(crate) path: String,
     pub(crate) fingerprint: Fingerprint,
-    /// The base URL.
     pub(crate) origin: String,
-    /// The fingerprint of the API key.
     pub(crate) api_key: Option<String>,
     /// A fresh idempotency key, or the one that the caller chose.
     pub(crate) key: IdempotencyKey,
@@ -43,17 +41,14 @@ pub(crate) struct JournaledRequest {
     pub(crate) notes: Map<String, Value>,
 }
 
-/// The cost that a submit may have.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExpectedCost {
     pub(crate) price_usd: Option<Usd>,
     pub(crate) reservation: Option<Reservation>,
 }
 
-/// The future of what a submit may cost.
 pub(crate) type CostFuture<'a> = Pin<Box<dyn Future<Output = Result<ExpectedCost>> + Send + 'a>>;
 
-/// The next step of a submit.
 #[derive(Debug)]
 pub(crate) enum Start {
     /// Send it, with the key of the intent.
@@ -81,7 +76,7 @@ impl Journal {
         };
         let mut guard = None;
         if request.reuse != Reuse::ContinueAbandoned {
-            let locked = deadline.before(self.lock(&key)).await;
+            let locked = deadline.before(self.shared.calls.lock(&key)).await;
             guard = Some(locked.ok_or_else(|| in_progress(IntentId::new("")))?);
         }
         let mut claimed = None;
@@ -102,7 +97,9 @@ impl Journal {
             let decision = decide(intents, &candidate, is_active);
             // Marked before anything is awaited, so that no other task adopts the same intent.
             let mark = match &decision {
-                Decision::Resend(intent) | Decision::Return(intent) => Some(self.mark(intent)),
+                Decision::Resend(intent) | Decision::Return(intent) => {
+                    Some(self.mark(&intent.stored.id))
+                }
                 _ => None,
             };
             match decision {
@@ -204,10 +201,8 @@ impl Journal {
             conflict_proves_arrival: derived.is_some(),
         };
         let key = derived.unwrap_or(request.key);
-        let facts = NewFacts {
-            operation: request.operation,
+        let facts = Facts {
             path: request.path,
-            idempotency_key: key.clone(),
             is_key_chosen: request.is_key_chosen,
             is_key_documented: request.is_key_documented,
             has_key_in_metadata: self.searches_jobs && request.is_job,
@@ -215,8 +210,8 @@ impl Journal {
             api_key: request.api_key,
             price_usd: cost.price_usd,
             notes: request.notes,
+            ..Facts::of_request(&request.operation, key.clone(), &request.fingerprint)
         };
-        let facts = Facts::new(facts, &request.fingerprint);
         let has_key_in_metadata = facts.has_key_in_metadata;
         let reserved = cost.reservation.as_ref().map(|it| it.amount);
         let intent = NewIntent {
@@ -238,7 +233,7 @@ impl Journal {
             has_key_in_metadata,
         };
         let submission_id = request.submission_id;
-        let mark = ActiveMark::new(self, intent.id);
+        let mark = self.mark(&intent.id);
         Ok(ActiveIntent::new(mark, key, submission_id, earlier, clock::wall(), state))
     }
 
@@ -268,24 +263,9 @@ impl Journal {
         };
         let key = facts.idempotency_key.clone();
         let submission_id = intent.stored.submission_id.clone();
-        let mark = self.mark(intent);
+        let mark = self.mark(&intent.stored.id);
         let begun_at = intent.begun_at_by_this_clock();
         Some(ActiveIntent::new(mark, key, submission_id, earlier, begun_at, state))
-    }
-
-    pub(super) fn mark(&self, intent: &Intent) -> ActiveMark {
-        ActiveMark::new(self, intent.stored.id.clone())
-    }
-}
-
-/// Returns what the journal answers before the time limit of a call passes.
-pub(super) async fn before<T, E: Into<Error>>(
-    deadline: &Deadline,
-    answer: impl Future<Output = Result<T, E>>,
-) -> Result<T> {
-    match deadline.before(answer).await {
-        Some(answer) => answer.map_err(Into::into),
-        None => Err(deadline.passed_before_sending()),
     }
 }
 

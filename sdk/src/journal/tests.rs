@@ -84,6 +84,10 @@ fn undecided(error: &Error) -> Option<UndecidedReason> {
     }
 }
 
+fn is_undecided(error: &Error) -> bool {
+    undecided(error).is_some()
+}
+
 /// A journal in two processes, of which the first one can end.
 fn two_processes() -> (Journal, Journal) {
     let store = MemoryStore::new();
@@ -418,6 +422,7 @@ mod crashes;
 mod identity;
 mod job_search;
 mod observed_store;
+mod processes;
 mod takeover;
 mod unwritten;
 mod webhook_events;

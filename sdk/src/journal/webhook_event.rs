@@ -4,7 +4,7 @@ use super::Journal;
 use super::active_intent::ActiveIntent;
 use super::entry::Entry;
 use super::intents::Intents;
-use super::record::{Accepted, Ended, Intent, ResourceKind};
+use super::record::{Ended, Intent, Receipt, ResourceKind};
 use crate::contract::{JobStatus, RunStatus};
 use crate::error::Result;
 use crate::handle::{job_charge, run_charge};
@@ -103,7 +103,7 @@ impl Outcome {
         })
     }
 
-    fn is_of(&self, accepted: &Accepted) -> bool {
+    fn is_of(&self, accepted: &Receipt) -> bool {
         let is_kind = match self.kind {
             Some(kind) => kind == accepted.kind,
             None => accepted.kind != ResourceKind::Job,

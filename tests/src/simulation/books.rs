@@ -10,7 +10,8 @@ use http::Request;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use svc_mock_server::InProcess;
-use svc_sdk::journal::{EntryState, ListFilter, Store};
+use svc_sdk::journal::EntryState;
+use svc_sdk::journal::store::{ListFilter, Store};
 use svc_sdk::transport::Transport;
 use svc_sdk::types::Usd;
 
@@ -243,7 +244,7 @@ impl World {
 
     /// Checks that nothing is left undecided.
     async fn check_entries(&self, client: usize) {
-        let mut entries = self.journals[client].entries(false);
+        let mut entries = self.journals[client].unacknowledged_entries();
         while let Some(entry) = entries.next().await {
             let entry = entry.unwrap();
             if matches!(entry.state, EntryState::InProgress | EntryState::Undecided(_)) {
@@ -269,7 +270,7 @@ impl World {
                 let hold = intent.hold;
                 let captured = hold.captured.as_micros();
                 let is_open = hold.reserved != Usd::ZERO || hold.undecided != Usd::ZERO;
-                let is_released = matches!(intent.phase, svc_sdk::journal::Phase::Released);
+                let is_released = matches!(intent.phase, svc_sdk::journal::store::Phase::Released);
                 // Of a run whose result could not be read, what was reserved counts.
                 let is_wrong = captured < charge || (is_job && captured != charge);
                 if intent.budget.is_some() && (is_open || (is_wrong && !is_released)) {

@@ -39,8 +39,29 @@ pub(super) enum Fault {
     ServerError,
     Slow,
     Redirect,
+    /// An intermediary that replaces the API key, as while a key is exchanged.
     WrongKey,
+    /// A repeated submit in other bytes, which the service takes for another one.
     Conflict,
+}
+
+impl Fault {
+    pub(super) const ALL: [Self; 14] = [
+        Self::Refused,
+        Self::LostRequest,
+        Self::LostReply,
+        Self::LateRequest,
+        Self::Truncated,
+        Self::Garbage,
+        Self::RateLimited,
+        Self::Unavailable,
+        Self::GatewayPage,
+        Self::ServerError,
+        Self::Slow,
+        Self::Redirect,
+        Self::WrongKey,
+        Self::Conflict,
+    ];
 }
 
 /// A reply before it is put on the wire.
@@ -137,32 +158,13 @@ fn page() -> MockReply {
 }
 
 pub(super) fn draw(rates: &FaultRates, rng: &mut Rng) -> Fault {
-    let mut rates = *rates;
-    let faults = [
-        Fault::Refused,
-        Fault::LostRequest,
-        Fault::LostReply,
-        Fault::LateRequest,
-        Fault::Truncated,
-        Fault::Garbage,
-        Fault::RateLimited,
-        Fault::Unavailable,
-        Fault::GatewayPage,
-        Fault::ServerError,
-        Fault::Slow,
-        Fault::Redirect,
-        Fault::WrongKey,
-        Fault::Conflict,
-    ];
     let drawn = rng.below(1_000);
     let mut sum = 0;
-    for ((_, rate), fault) in rates.fields().into_iter().zip(faults) {
-        sum += *rate;
-        if drawn < sum {
-            return fault;
-        }
-    }
-    Fault::None
+    let drawn_fault = Fault::ALL.into_iter().zip(rates.0).find(|(_, rate)| {
+        sum += rate;
+        drawn < sum
+    });
+    drawn_fault.map_or(Fault::None, |(fault, _)| fault)
 }
 
 /// Returns the reply of a gateway that did not pass the request on.

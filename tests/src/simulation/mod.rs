@@ -17,6 +17,7 @@ mod defect;
 mod environment;
 mod fault;
 mod mcp_message;
+mod mock;
 mod oracle;
 mod orders;
 mod plan;

@@ -7,6 +7,7 @@ use std::fmt;
 
 use svc_sdk::contract::Plan as Tier;
 
+use super::fault::Fault;
 use super::rng::Rng;
 
 /// The most clients of a plan. Each has a slot of its own in virtual time.
@@ -52,26 +53,9 @@ pub(super) struct ClientPlan {
     pub(super) max_retries: u32,
 }
 
-/// How likely each fault is, in thousandths of the requests.
+/// How likely each fault of [`Fault::ALL`] is, in thousandths of the requests.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FaultRates {
-    pub(super) refused: u64,
-    pub(super) lost_request: u64,
-    pub(super) lost_reply: u64,
-    pub(super) late_request: u64,
-    pub(super) truncated: u64,
-    pub(super) garbage: u64,
-    pub(super) rate_limited: u64,
-    pub(super) unavailable: u64,
-    pub(super) gateway_page: u64,
-    pub(super) server_error: u64,
-    pub(super) slow: u64,
-    pub(super) redirect: u64,
-    /// An intermediary that replaces the API key, as while a key is exchanged.
-    pub(super) wrong_key: u64,
-    /// A repeated submit in other bytes, which the service takes for another one.
-    pub(super) conflict: u64,
-}
+pub(super) struct FaultRates(pub(super) [u64; Fault::ALL.len()]);
 
 /// Who takes a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,49 +234,18 @@ impl FaultRates {
     fn generate(rng: &mut Rng) -> Self {
         // A network that never fails, one that fails now and then, and a very bad one.
         let most = *rng.pick(&[0, 30, 30, 120]);
-        let mut rate = || if most == 0 { 0 } else { rng.below(most) };
-        let mut rates = Self {
-            refused: rate(),
-            lost_request: rate(),
-            lost_reply: 0,
-            late_request: rate(),
-            truncated: rate(),
-            garbage: rate(),
-            rate_limited: rate(),
-            unavailable: rate(),
-            gateway_page: rate(),
-            server_error: rate(),
-            slow: rate(),
-            redirect: rate() / 4,
-            wrong_key: rate() / 4,
-            conflict: rate(),
-        };
-        // Lost replies are what may be paid for twice: some networks lose two in five.
-        if most > 0 {
-            let most = *rng.pick(&[most, most, 200, 300, 400, 400]);
-            rates.lost_reply = rng.between(most / 2, most);
+        if most == 0 {
+            return Self::default();
         }
-        rates
-    }
-
-    /// Returns the rates one by one, to switch them off while shrinking.
-    pub(super) fn fields(&mut self) -> [(&'static str, &mut u64); 14] {
-        [
-            ("refused", &mut self.refused),
-            ("lost_request", &mut self.lost_request),
-            ("lost_reply", &mut self.lost_reply),
-            ("late_request", &mut self.late_request),
-            ("truncated", &mut self.truncated),
-            ("garbage", &mut self.garbage),
-            ("rate_limited", &mut self.rate_limited),
-            ("unavailable", &mut self.unavailable),
-            ("gateway_page", &mut self.gateway_page),
-            ("server_error", &mut self.server_error),
-            ("slow", &mut self.slow),
-            ("redirect", &mut self.redirect),
-            ("wrong_key", &mut self.wrong_key),
-            ("conflict", &mut self.conflict),
-        ]
+        Self(Fault::ALL.map(|fault| match fault {
+            // Lost replies are what may be paid for twice: some networks lose two in five.
+            Fault::LostReply => {
+                let most = *rng.pick(&[most, most, 200, 300, 400, 400]);
+                rng.between(most / 2, most)
+            }
+            Fault::Redirect | Fault::WrongKey => rng.below(most) / 4,
+            _ => rng.below(most),
+        }))
     }
 }
 

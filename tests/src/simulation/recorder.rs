@@ -234,8 +234,6 @@ pub(super) struct Abandoned<'a> {
 
 impl Drop for Abandoned<'_> {
     fn drop(&mut self) {
-        let order = self.sent.order.as_deref();
-        self.network.world.set_awaited(order, false);
         if self.is_armed {
             self.network.taint(self.sent);
             if let Some(record) = &self.sent.record {

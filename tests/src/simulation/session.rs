@@ -53,6 +53,16 @@ impl Session {
         incarnation: u64,
         folder: PathBuf,
     ) -> Arc<Self> {
+        Self::start_process(world, client, incarnation, folder, false)
+    }
+
+    fn start_process(
+        world: &Arc<World>,
+        client: usize,
+        incarnation: u64,
+        folder: PathBuf,
+        is_impatient: bool,
+    ) -> Arc<Self> {
         let seed = Rng::derive(world.plan.seed, 1_000 * (client as u64 + 1) + incarnation).next();
         let network = Arc::new(Network {
             world: Arc::clone(world),
@@ -65,7 +75,7 @@ impl Session {
         let keys = &world.credentials[client];
         let mock = world.mock();
         let tasks = TaskGroup::default();
-        let journal = Journal::with_store(ProcessStore::new(world, client));
+        let journal = Journal::with_store(ProcessStore::new(world, client, is_impatient));
         let searches_jobs = client % 2 == 1;
         let journal = if searches_jobs { journal.search_jobs() } else { journal };
         let open = client_builder(mock.base_url(), &keys.open, &network, &journal);
@@ -102,10 +112,10 @@ impl Session {
         &self.plan.workspace
     }
 
-    /// Starts another process of the client, beside this one.
-    pub(super) fn start_another(&self, step: &Step) -> Arc<Self> {
-        let number = SECOND_PROCESS + self.incarnation;
-        let another = Self::start(&self.world, self.client, number, self.folder.clone());
+    /// Starts another process of the client, beside this one, which may take this one for a dead one.
+    pub(super) fn start_another(&self, step: &Step, is_impatient: bool) -> Arc<Self> {
+        let (number, folder) = (SECOND_PROCESS + self.incarnation, self.folder.clone());
+        let another = Self::start_process(&self.world, self.client, number, folder, is_impatient);
         *another.network.rng() = Rng::derive(step.seed, 4);
         for network in [&self.network, &another.network] {
             network.is_beside_another.store(true, Ordering::Relaxed);

@@ -32,9 +32,9 @@ pub(super) fn shrink(plan: &Plan, defect: Option<Defect>, oracle: Oracle) -> Pla
         }
         size /= 2;
     }
-    for field in 0..smallest.faults.fields().len() {
+    for fault in 0..smallest.faults.0.len() {
         let mut candidate = smallest.clone();
-        *candidate.faults.fields()[field].1 = 0;
+        candidate.faults.0[fault] = 0;
         if fails(&candidate) == (true, true) {
             smallest = candidate;
         }

@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use svc_sdk::journal::{
-    Begun, BudgetTotals, Change, Hold, IntentId, IntentPage, ListFilter, MemoryStore, NewIntent,
-    Owner, Phase, Store, StoreFuture, StoredIntent, SubmissionKey,
+use svc_sdk::journal::MemoryStore;
+use svc_sdk::journal::store::{
+    Begun, BudgetTotals, Change, Hold, IntentId, IntentPage, ListFilter, NewIntent, Owner, Phase,
+    Store, StoreFuture, StoredIntent, SubmissionKey,
 };
 use svc_sdk::types::Usd;
 
@@ -18,12 +19,14 @@ pub(super) struct ProcessStore {
     world: Arc<World>,
     slot: u64,
     store: MemoryStore,
+    /// Whether it takes running processes for dead ones.
+    is_impatient: bool,
     /// What is lost when the process ends.
     unsynced: Mutex<Option<NewIntent>>,
 }
 
 impl ProcessStore {
-    pub(super) fn new(world: &Arc<World>, client: usize) -> Self {
+    pub(super) fn new(world: &Arc<World>, client: usize, is_impatient: bool) -> Self {
         Self {
             world: Arc::clone(world),
             slot: client as u64 + 1,
@@ -31,6 +34,7 @@ impl ProcessStore {
                 true => world.stores[client].clone(),
                 false => world.stores[client].handle(),
             },
+            is_impatient,
             unsynced: Mutex::default(),
         }
     }
@@ -67,8 +71,11 @@ impl ProcessStore {
         change
     }
 
-    /// Replaces the time at which an intent was begun by that of its last record.
-    fn replace_begin(&self, intent: &mut StoredIntent) {
+    /// Shows an intent as this process sees it.
+    fn show(&self, intent: &mut StoredIntent) {
+        if self.is_impatient && intent.owner == Owner::Other {
+            intent.owner = Owner::Gone;
+        }
         if self.has(Defect::ExpiryFromLastAttempt)
             && let Some(last) = intent.records.last()
         {
@@ -121,7 +128,7 @@ impl Store for ProcessStore {
     fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Vec<StoredIntent>> {
         Box::pin(async move {
             let mut found = self.store.get(submission).await?;
-            found.iter_mut().for_each(|intent| self.replace_begin(intent));
+            found.iter_mut().for_each(|intent| self.show(intent));
             Ok(found)
         })
     }
@@ -129,8 +136,11 @@ impl Store for ProcessStore {
     fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, Option<StoredIntent>> {
         Box::pin(async move {
             self.write().await;
+            if self.is_impatient {
+                self.store.take_over(id);
+            }
             let mut claimed = self.store.claim(id).await?;
-            claimed.iter_mut().for_each(|intent| self.replace_begin(intent));
+            claimed.iter_mut().for_each(|intent| self.show(intent));
             let is_own_open = claimed
                 .as_ref()
                 .is_some_and(|it| it.owner == Owner::This && it.phase == Phase::Open);

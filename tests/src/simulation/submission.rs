@@ -194,7 +194,7 @@ impl Session {
     /// service has.
     pub(super) async fn settle(&self, order: &Order, intent: &IntentId) {
         let is_blind = self.world.has(Defect::UndecidedTakenAsUnsent);
-        if !is_blind && self.world.is_abandoned_under_way(&order.name) {
+        if !is_blind && self.world.is_under_way(&order.name) {
             return;
         }
         let made = self.world.made_of(&order.name).await;
@@ -249,7 +249,7 @@ impl Session {
     /// Submits an order in this process and in another one.
     pub(super) async fn submit_twice(&self, step: &Step, rng: &mut Rng) {
         let Some(order) = self.new_order(rng) else { return };
-        let another = self.start_another(step);
+        let another = self.start_another(step, rng.per_mille(300));
         // Many begin in the same moment.
         let pause_ms = *rng.pick(&[0, 0, 300, 2_000]);
         let later = async {
@@ -337,7 +337,12 @@ impl Session {
                 _ => continue,
             };
             let name = with_handle!(&handle, it => it.submission_id()).map(str::to_owned);
+            let is_known = self.orders().by_id(handle.id()).is_some();
             self.accept(&name.unwrap_or_default(), handle.id()).await;
+            if is_known {
+                // The table of an earlier process has it already.
+                handle.acknowledge().await.unwrap();
+            }
         }
     }
 

@@ -144,7 +144,6 @@ impl Network {
             network.exchange(request, exchange_sent, fault, rng, reply).await;
             world.remove_in_flight(order.as_deref());
         });
-        self.world.set_awaited(sent.order.as_deref(), true);
         let mut abandoned = Abandoned { network: &self, sent: &sent, is_armed: true };
         let outcome = outcome.await.unwrap_or_else(|_| Err(lost()));
         abandoned.is_armed = false;

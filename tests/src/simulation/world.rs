@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde_json::Value;
-use svc_mock_server::engine::{Delivery, DeliveryOutcome, KeyKind, NewKey, Time};
-use svc_mock_server::{InProcess, Setup, Speed};
+use svc_mock_server::InProcess;
+use svc_mock_server::engine::Delivery;
 use svc_sdk::contract::Operation;
 use svc_sdk::journal::{Journal, MemoryStore};
 use svc_sdk::types::Usd;
@@ -16,10 +16,10 @@ use tokio::time::Instant;
 use super::Counts;
 use super::books::{Books, client_of};
 use super::defect::Defect;
+use super::mock::{Credentials, Mailboxes, add_keys, new_mock, wall_after};
 use super::oracle::Oracle;
 use super::orders::Orders;
 use super::plan::Plan;
-use super::rng::Rng;
 use super::signing_secrets::SigningSecrets;
 
 /// The slots of virtual time. An actor acts only in milliseconds of its own slot, so that the order
@@ -31,8 +31,6 @@ pub(super) const ENVIRONMENT_SLOT: u64 = 0;
 const WINDOW_MS: u64 = 61_000;
 /// The most violations that are recorded of one simulation.
 const MAX_VIOLATIONS: usize = 20;
-/// Where the service's clock starts.
-const EPOCH: Time = Time::from_micros(1_760_000_000_000_000);
 
 /// A property that did not hold.
 #[derive(Clone, Debug)]
@@ -59,15 +57,6 @@ pub(super) struct CallRecord {
     /// Until when the service asked the client to wait.
     pub(super) closed_until_ms: u64,
 }
-
-/// The API keys of a client.
-#[derive(Clone, Debug)]
-pub(super) struct Credentials {
-    pub(super) open: String,
-    pub(super) developer: String,
-}
-
-type Mailboxes = Arc<Mutex<BTreeMap<String, Vec<Delivery>>>>;
 
 /// All that the actors share.
 pub(super) struct World {
@@ -106,8 +95,6 @@ pub(super) struct State {
     pub(super) top_ups: BTreeSet<String>,
     /// How many requests of each order are under way.
     under_way: BTreeMap<String, u64>,
-    /// How many replies to each order's requests a process waits for.
-    awaited: BTreeMap<String, u64>,
     calls: BTreeMap<String, CallRecord>,
     used_keys: BTreeSet<(String, String)>,
     /// The keys of the submits that were carried out.
@@ -162,7 +149,6 @@ impl World {
                 made: BTreeMap::new(),
                 top_ups: BTreeSet::new(),
                 under_way: BTreeMap::new(),
-                awaited: BTreeMap::new(),
                 calls: BTreeMap::new(),
                 used_keys: BTreeSet::new(),
                 accepted_keys: BTreeSet::new(),
@@ -294,19 +280,9 @@ impl World {
         }
     }
 
-    /// Notes that a process waits for the reply to a request of an order, or does not any more.
-    pub(super) fn set_awaited(&self, order: Option<&str>, is_awaited: bool) {
-        let Some(order) = order else { return };
-        let mut state = self.lock();
-        let count = state.awaited.entry(order.to_owned()).or_default();
-        if is_awaited { *count += 1 } else { *count -= 1 }
-    }
-
-    /// Returns whether a request of an order is under way that no process waits for.
-    pub(super) fn is_abandoned_under_way(&self, order: &str) -> bool {
-        let state = self.lock();
-        let count = |counts: &BTreeMap<String, u64>| counts.get(order).copied().unwrap_or_default();
-        count(&state.under_way) > 0 && count(&state.awaited) == 0
+    /// Returns whether a request of an order is under way.
+    pub(super) fn is_under_way(&self, order: &str) -> bool {
+        self.lock().under_way.get(order).is_some_and(|count| *count > 0)
     }
 
     /// Returns whether a request of an order was ever sent.
@@ -477,47 +453,4 @@ impl State {
         let creation = self.created.get(id).ok_or(())?;
         Ok(client_of(&creation.order).filter(|_| creation.has_limit))
     }
-}
-
-/// Returns the time of the wall clocks so long after the start.
-fn wall_after(span: Duration, speed: f64) -> SystemTime {
-    let epoch = SystemTime::UNIX_EPOCH + Duration::from_micros(EPOCH.as_micros());
-    epoch + span.mul_f64(speed)
-}
-
-/// Creates the keys of a client, and its workspace.
-fn add_keys(mock: &InProcess, workspace: &str) -> Credentials {
-    let key = |kind| {
-        let key = NewKey { kind, workspace: Some(workspace.to_owned()), plan: None, scopes: None };
-        mock.add_key(key).unwrap().key
-    };
-    Credentials { open: key(KeyKind::Open), developer: key(KeyKind::Developer) }
-}
-
-fn new_mock(plan: &Plan, mailboxes: &Mailboxes) -> InProcess {
-    let mailboxes = Arc::clone(mailboxes);
-    let seed = plan.seed;
-    let setup = Setup::default()
-        .seed(seed)
-        .plan(plan.tier.clone())
-        .balance_usd(plan.balance_usd)
-        .read_multiple(plan.read_multiple)
-        .speed(Speed::new(plan.speed).unwrap())
-        .epoch(EPOCH);
-    InProcess::new(setup).webhook_receiver(move |delivery| {
-        let hash = delivery.body.iter().fold(delivery.at.as_micros(), |hash, byte| {
-            hash.wrapping_mul(31).wrapping_add(u64::from(*byte))
-        });
-        let mut rng = Rng::derive(seed, hash);
-        match rng.below(100) {
-            0..15 => return DeliveryOutcome::answered(503),
-            15..20 => return DeliveryOutcome::answered(500),
-            20..25 => return DeliveryOutcome::failed("timeout"),
-            _ => {}
-        }
-        let client = delivery.url.split('/').nth(3).unwrap_or_default().to_owned();
-        let mut mailboxes = mailboxes.lock().unwrap_or_else(PoisonError::into_inner);
-        mailboxes.entry(client).or_default().push(delivery.clone());
-        DeliveryOutcome::answered(204)
-    })
 }

@@ -129,7 +129,7 @@ impl Journal {
             }
         });
         read.map_err(|error| unusable(&self.path, &error))?;
-        let mut entries = self.submissions.entries(true);
+        let mut entries = self.submissions.entries();
         while let Some(entry) = entries.next().await {
             visit(Stored::Submission(Box::new(entry?)));
         }

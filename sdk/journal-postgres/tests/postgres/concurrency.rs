@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use futures_util::future::join_all;
 use svc_journal_postgres::PostgresStore;
-use svc_sdk::journal::{Begun, Change, NewIntent, Phase, Store};
+use svc_sdk::journal::store::{Begun, Change, NewIntent, Phase, Store};
 
 use crate::servers::Postgres;
 use crate::support::{captured, get, intent, is_written, open, record, reserving, sums, usd};

@@ -1,6 +1,6 @@
 //! Lost responses, and a server that is killed.
 
-use svc_sdk::journal::{Begun, NewIntent, Owner, Store};
+use svc_sdk::journal::store::{Begun, NewIntent, Owner, Store};
 
 use crate::proxy::Proxy;
 use crate::servers::Postgres;

@@ -1,6 +1,6 @@
 //! Owners that are gone.
 
-use svc_sdk::journal::{Owner, Store};
+use svc_sdk::journal::store::{Owner, Store};
 use tokio::runtime::Runtime;
 
 use crate::servers::Postgres;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deadpool_postgres::{Manager, Pool};
 use svc_journal_postgres::{PostgresOptions, PostgresStore};
-use svc_sdk::journal::{
+use svc_sdk::journal::store::{
     Begun, Change, Hold, IntentId, NewIntent, Owner, Phase, Reservation, Store, SubmissionKey,
 };
 use svc_sdk::types::Usd;

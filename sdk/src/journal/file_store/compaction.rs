@@ -18,7 +18,6 @@ pub(super) const MIN_ENDED: usize = if cfg!(test) { 4 } else { 1_000 };
 /// How many archived intents a line of a log names.
 const ARCHIVED_PER_LINE: usize = 100;
 
-/// Returns whether it is worth the effort to replace the log.
 pub(super) fn is_worth(log: &Log) -> bool {
     let (in_log, ended, archived) = log.index.counts();
     // The new log lists all that is archived.

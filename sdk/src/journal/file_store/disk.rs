@@ -7,7 +7,6 @@ use std::path::Path;
 
 use crate::journal::store::StoreError;
 
-/// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OpenMode {
     Existing,
@@ -20,7 +19,6 @@ pub(super) enum OpenMode {
 }
 
 pub(super) trait Disk: Debug + Send + Sync {
-    /// Returns the names in a folder.
     fn names(&self, folder: &Path) -> io::Result<Vec<String>>;
 
     /// Creates a folder that only its owner can use, unless it exists, and those above it.
@@ -49,7 +47,6 @@ pub(super) trait DiskFile: Debug + Send {
 
     fn truncate(&mut self, length: u64) -> io::Result<()>;
 
-    /// Flushes the content to the disk.
     fn sync(&mut self) -> io::Result<()>;
 
     /// Locks the file until it is closed, and waits for other owners of the lock.
@@ -59,7 +56,6 @@ pub(super) trait DiskFile: Debug + Send {
     fn try_lock(&mut self) -> io::Result<bool>;
 }
 
-/// The disk of the operating system.
 #[derive(Debug)]
 pub(super) struct SystemDisk;
 

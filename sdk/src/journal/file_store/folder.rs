@@ -9,7 +9,6 @@ use super::log::{Log, Writer, archive_path};
 use super::owners::Ownership;
 use crate::journal::store::StoreError;
 
-/// A folder of logs.
 #[derive(Clone, Debug)]
 pub(super) struct Folder {
     disk: Arc<dyn Disk>,
@@ -89,7 +88,6 @@ impl Folder {
         Log::write(&*self.disk, &path, last_number, write_lines)
     }
 
-    /// Writes a file of the archive.
     pub(super) fn write_archive(
         &self,
         number: u32,
@@ -137,7 +135,6 @@ impl Folder {
     }
 }
 
-/// Returns the number of a log.
 pub(super) fn log_number(path: &Path) -> Option<u32> {
     number_in(path, "log-")
 }

@@ -33,7 +33,6 @@ pub(super) struct Index {
     purged: usize,
 }
 
-/// An intent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IndexEntry {
     pub(super) number: u64,
@@ -53,7 +52,6 @@ pub(super) struct IndexEntry {
 }
 
 impl IndexEntry {
-    /// Returns the number of its budget.
     pub(super) fn budget(&self) -> Option<u32> {
         (self.budget != NONE).then_some(self.budget)
     }
@@ -337,7 +335,6 @@ impl Index {
         self.budgets.get_mut(usize::try_from(budget).ok()?)
     }
 
-    /// Returns the intent of that id.
     pub(super) fn get(&self, id: &str) -> Option<IndexEntry> {
         self.entries.get(self.find(id)?).copied()
     }
@@ -356,7 +353,6 @@ impl Index {
         self.entries.get(start..).unwrap_or_default()
     }
 
-    /// Returns the offsets of an intent's lines in the log.
     pub(super) fn offsets(&self, entry: &IndexEntry) -> Vec<u64> {
         let mut offsets = Vec::new();
         let mut line = usize::try_from(entry.position).ok();
@@ -376,7 +372,6 @@ impl Index {
         self.owners.name(entry.owner).map(String::as_str)
     }
 
-    /// Returns the name of the intent's budget.
     pub(super) fn budget_name(&self, entry: &IndexEntry) -> Option<&str> {
         self.budget_names.name(entry.budget).map(|(_, name)| name.as_str())
     }
@@ -388,7 +383,6 @@ impl Index {
         totals.copied().unwrap_or_default()
     }
 
-    /// Returns how many lines of intents the log has.
     pub(super) fn line_count(&self) -> usize {
         self.lines.offsets.len()
     }
@@ -466,7 +460,6 @@ fn hash(texts: &[&str]) -> u64 {
     bytes.map_or(0, u64::from_be_bytes)
 }
 
-/// Returns the submission in a line that cannot be read.
 pub(super) fn submission_in(text: &[u8]) -> Option<SubmissionKey> {
     Some(SubmissionKey {
         namespace: line::field(text, "namespace")?,

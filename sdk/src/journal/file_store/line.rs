@@ -11,13 +11,10 @@ use serde_json::value::RawValue;
 use crate::journal::store::{Hold, Phase, StoreError};
 use crate::types::Usd;
 
-/// The version of the format.
 const VERSION: u32 = 1;
 
-/// The name in the first line of a file.
 const FORMAT: &str = "svc";
 
-/// What a text between two line ends is.
 #[derive(Debug)]
 pub(super) enum Parsed {
     Line(Box<Line>),
@@ -154,7 +151,6 @@ pub(super) struct FileInfo {
     pub(super) last: u64,
 }
 
-/// A new intent.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Begin {
     pub(super) namespace: String,
@@ -173,7 +169,6 @@ pub(super) struct Begin {
     pub(super) facts: Box<RawValue>,
 }
 
-/// A change of an intent.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RecordLine {
     pub(super) at: Timestamp,
@@ -186,7 +181,6 @@ pub(super) struct RecordLine {
     pub(super) data: Box<RawValue>,
 }
 
-/// The sums of a budget.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Budget {
     pub(super) namespace: String,

@@ -37,7 +37,6 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Reads a log.
     pub(super) fn load(
         disk: Arc<dyn Disk>,
         path: PathBuf,
@@ -77,12 +76,10 @@ impl Log {
         Ok(log)
     }
 
-    /// Reads the log again.
     pub(super) fn reload(self) -> Result<Self, StoreError> {
         Self::load(self.disk, self.path, self.file)
     }
 
-    /// Creates the file of a new log.
     pub(super) fn write(
         disk: &dyn Disk,
         path: &Path,
@@ -266,7 +263,6 @@ impl From<CommitError> for StoreError {
     }
 }
 
-/// Writes a new file.
 pub(super) struct Writer {
     file: Box<dyn DiskFile>,
     path: PathBuf,
@@ -310,7 +306,6 @@ impl Writer {
         written.map_err(|error| io_error("cannot write to", &self.path, error))
     }
 
-    /// Flushes the file to the disk.
     pub(super) fn finish(mut self) -> Result<(), StoreError> {
         self.flush()?;
         let synced = self.file.sync();
@@ -318,13 +313,11 @@ impl Writer {
     }
 }
 
-/// Returns the first line of a new file.
 pub(super) fn header_line(last_number: u64) -> Result<Vec<u8>, StoreError> {
     let file = FileInfo { id: random_name()?, last: last_number };
     Line::header(file).to_bytes()
 }
 
-/// Returns the path of a file of the archive, which is beside the log.
 pub(super) fn archive_path(log: &Path, number: u32) -> PathBuf {
     log.with_file_name(format!("archive-{number:08}.jsonl"))
 }

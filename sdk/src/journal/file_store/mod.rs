@@ -25,12 +25,11 @@ use self::operations::Session;
 use self::owners::Ownership;
 use self::state::{LogAccess, Place, StoreJob};
 use super::store::{
-    Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, Store, StoreError,
-    StoreFuture, StoredIntent, SubmissionKey,
+    Begun, BudgetTotals, Change, IntentId, IntentPage, ListFilter, NewIntent, OwnerCalls, Store,
+    StoreError, StoreFuture, StoredIntent, SubmissionKey,
 };
 use crate::call::clock;
 
-/// The pause of [`Store::changed`].
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A [`Store`] in files, for one or more processes of a machine.
@@ -58,6 +57,7 @@ struct OpenStore(Arc<SharedLog>);
 
 /// What the clones and the running task have in common.
 struct SharedLog {
+    calls: OwnerCalls,
     queue: Mutex<JobQueue>,
     state: Mutex<LogAccess>,
 }
@@ -167,7 +167,11 @@ impl FileStore {
     }
 
     fn new(state: LogAccess) -> Self {
-        let shared = SharedLog { queue: Mutex::default(), state: Mutex::new(state) };
+        let shared = SharedLog {
+            calls: OwnerCalls::default(),
+            queue: Mutex::default(),
+            state: Mutex::new(state),
+        };
         Self(Arc::new(OpenStore(Arc::new(shared))))
     }
 
@@ -304,6 +308,10 @@ impl Store for FileStore {
             clock::sleep(PAUSE).await;
             Ok(())
         })
+    }
+
+    fn owner_calls(&self) -> OwnerCalls {
+        self.0.0.calls.clone()
     }
 }
 

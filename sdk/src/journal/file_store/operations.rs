@@ -189,7 +189,6 @@ impl Session<'_> {
         Ok(intents)
     }
 
-    /// Reads an intent.
     fn stored(&mut self, entry: &IndexEntry) -> Result<StoredIntent, StoreError> {
         let mut intent = None;
         let mut records = Vec::new();
@@ -275,7 +274,6 @@ fn unknown_intent(text: &[u8]) -> StoredIntent {
     }
 }
 
-/// Returns the time in the precision that is stored.
 fn now() -> Timestamp {
     let now = Timestamp::try_from(clock::wall()).unwrap_or_default();
     Timestamp::from_microsecond(now.as_microsecond()).unwrap_or_default()

@@ -14,13 +14,13 @@ pub(super) struct Ownership {
     /// The folder of the owners' files, unless only one owner can exist at a time.
     folder: Option<PathBuf>,
     disk: Arc<dyn Disk>,
-    _file: Option<Box<dyn DiskFile>>,
+    file: Option<Box<dyn DiskFile>>,
 }
 
 impl Ownership {
     /// Creates an owner of a store that only one can have at a time.
     pub(super) fn exclusive(disk: Arc<dyn Disk>) -> Result<Self, StoreError> {
-        Ok(Self { name: random_name()?, folder: None, disk, _file: None })
+        Ok(Self { name: random_name()?, folder: None, disk, file: None })
     }
 
     /// Creates an owner with a file, and removes the files of owners that are gone. The store must be
@@ -33,11 +33,26 @@ impl Ownership {
         for name in disk.names(&folder).map_err(failed(&folder))? {
             is_gone(&*disk, &folder.join(name)).map_err(failed(&folder))?;
         }
-        let name = random_name()?;
-        let path = folder.join(&name);
-        let mut file = disk.open(&path, OpenMode::OrCreate).map_err(failed(&path))?;
-        file.lock().map_err(failed(&path))?;
-        Ok(Self { name, folder: Some(folder), disk, _file: Some(file) })
+        let mut owner = Self { name: random_name()?, folder: Some(folder), disk, file: None };
+        owner.keep_file()?;
+        Ok(owner)
+    }
+
+    /// Creates the owner's file again if it is missing or another one, as in a folder that was restored
+    /// from a backup. The store must be locked.
+    pub(super) fn keep_file(&mut self) -> Result<(), StoreError> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        let path = folder.join(&self.name);
+        let locked = self.disk.open(&path, OpenMode::OrCreate).or_else(|_| {
+            self.disk.create_folder(folder)?;
+            self.disk.open(&path, OpenMode::OrCreate)
+        });
+        let locked = locked.and_then(|mut file| Ok(file.try_lock()?.then_some(file)));
+        // If it cannot be locked, this owner has locked it.
+        if let Some(file) = locked.map_err(|error| io_error("cannot use", &path, error))? {
+            self.file = Some(file);
+        }
+        Ok(())
     }
 
     pub(super) fn name(&self) -> &str {

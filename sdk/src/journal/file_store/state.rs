@@ -17,7 +17,6 @@ pub(super) type StoreJob =
 
 pub(super) type JobAnswer = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
-/// Where the log is.
 #[derive(Debug)]
 pub(super) enum Place {
     Folder(Folder),
@@ -54,11 +53,14 @@ impl LogAccess {
 
     /// Does the jobs, flushes the log once, and answers all.
     pub(super) fn run(&mut self, jobs: Vec<StoreJob>) {
-        let Some(ownership) = self.ownership.take() else {
+        let Some(mut ownership) = self.ownership.take() else {
             return refuse(jobs, &StoreError::message("the store is closed"));
         };
         match self.lock_log() {
-            Ok((_lock, log)) => self.run_on(log, &ownership, jobs),
+            Ok((_lock, log)) => match ownership.keep_file() {
+                Ok(()) => self.run_on(log, &ownership, jobs),
+                Err(error) => refuse(jobs, &error),
+            },
             Err(error) => refuse(jobs, &error),
         }
         self.ownership = Some(ownership);

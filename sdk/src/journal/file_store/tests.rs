@@ -252,6 +252,31 @@ async fn notices_that_the_folder_was_removed_and_restored() {
     assert!(get(&FileStore::open(&path).await.unwrap(), 1).await.is_some());
 }
 
+#[tokio::test]
+async fn a_running_owner_is_one_in_a_folder_that_was_restored() {
+    let folder = tempfile::tempdir().unwrap();
+    let owners = folder.path().join("owners");
+    let store = folder.open().await;
+    begin(&store, 1).await;
+    // A backup may lack the owner's file and its folder, or have a copy of the file.
+    for is_copy in [false, true] {
+        let names: Vec<_> = std::fs::read_dir(&owners).unwrap().collect();
+        std::fs::remove_dir_all(&owners).unwrap();
+        if is_copy {
+            std::fs::create_dir(&owners).unwrap();
+            for name in names {
+                std::fs::write(owners.join(name.unwrap().file_name()), "").unwrap();
+            }
+        }
+        begin(&store, 2 + u32::from(is_copy)).await;
+        let other = folder.open().await;
+        assert_eq!(get(&other, 1).await.unwrap().owner, Owner::Other, "copy: {is_copy}");
+    }
+    let other = folder.open().await;
+    drop(store);
+    assert_eq!(get(&other, 1).await.unwrap().owner, Owner::Gone);
+}
+
 #[test]
 fn works_after_its_runtime_was_shut_down() {
     let runtime = || tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -1,241 +1,23 @@
-//! A process that crashes at each step of a submit, with others beside and after it, on a service that
-//! keeps idempotency keys as the real one does. Deliberate defects are each noticed.
+//! A process that crashes at each step of a submit, with others beside and after it. Deliberate defects are
+//! each noticed.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::FutureExt;
 
 use super::super::file_store::{FileStore, SimulatedDisk};
-use super::super::store::Store;
-use super::super::{Journal, JournalError, MemoryStore, Recovered, Reuse, SpendLimit, lock};
-use super::observed_store::{Crash, Defect, ObservedStore};
-use super::{BUSY, Step, answer, clock, fox, price, receipt, refusal};
-use crate::error::{Error, Result};
-use crate::surface::{ClientSurface, Developer, Open};
-use crate::transport::{ResponseFuture, Transport};
-use crate::types::{Music1Generate, Usd, VideoGenerate};
-use crate::{ApiKey, Client, RetryPolicy};
+use super::super::{JournalError, MemoryStore, Recovered, Reuse};
+use super::observed_store::Defect;
+use super::processes::{Answer, HOUR, Order, Process, Service, World, check, check_budget};
+use super::{clock, fox, is_undecided};
+use crate::error::Result;
+use crate::surface::{Developer, Open};
+use crate::types::Music1Generate;
 
-const HOUR: Duration = Duration::from_secs(60 * 60);
-const LATENCY: Duration = Duration::from_millis(100);
-/// What each job costs.
-const PRICE: Usd = Usd::from_micros(200_000);
-const LIMIT: Usd = Usd::from_micros(500_000);
 /// More steps than a submit has.
 const MAX_STEPS: usize = 40;
-
-/// What the service does about a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
-    Receipt,
-    /// It accepts the request, and the answer is lost.
-    Lost,
-    /// Nothing ran, and it can be tried again in five seconds.
-    Busy,
-    /// It is refused before the service looks for the key.
-    NoFunds,
-}
-
-/// A service that keeps the keys of one of its operations for a day.
-#[derive(Debug, Default)]
-struct Service {
-    state: Mutex<ServiceState>,
-}
-
-#[derive(Debug, Default)]
-struct ServiceState {
-    answers: VecDeque<Answer>,
-    /// The job of each key, the body, and when it was made.
-    keys: HashMap<String, (String, Bytes, SystemTime)>,
-    jobs: usize,
-}
-
-impl Service {
-    fn new(answers: &[Answer]) -> Arc<Self> {
-        let state =
-            ServiceState { answers: answers.iter().copied().collect(), ..Default::default() };
-        Arc::new(Self { state: Mutex::new(state) })
-    }
-
-    fn jobs(&self) -> usize {
-        lock(&self.state).jobs
-    }
-
-    fn accept(&self, request: &http::Request<Bytes>) -> Step {
-        let mut state = lock(&self.state);
-        let is_documented = !request.uri().path().contains("music");
-        let key = &request.headers()["idempotency-key"];
-        let key = key.to_str().unwrap().to_owned();
-        if let Some((job, body, made_at)) = state.keys.get(&key)
-            && is_documented
-            && clock::wall().duration_since(*made_at).unwrap() < 24 * HOUR
-        {
-            return match body == request.body() {
-                true => receipt(job),
-                false => refusal(409, "idempotency_conflict"),
-            };
-        }
-        state.jobs += 1;
-        let job = format!("job_{}", state.jobs);
-        let made = (job.clone(), request.body().clone(), clock::wall());
-        state.keys.insert(key, made);
-        receipt(&job)
-    }
-}
-
-/// A process that submits, up to a step at which it crashes.
-struct Process {
-    service: Arc<Service>,
-    journal: Journal,
-    crash: Arc<Crash>,
-}
-
-struct Network {
-    service: Arc<Service>,
-    crash: Arc<Crash>,
-}
-
-impl Transport for Network {
-    fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
-        let (service, crash) = (Arc::clone(&self.service), Arc::clone(&self.crash));
-        Box::pin(async move {
-            if request.uri().path().contains("estimate") {
-                return price("0.2000").into_result().await;
-            }
-            crash.step().await;
-            clock::sleep(LATENCY).await;
-            let next = lock(&service.state).answers.pop_front();
-            let step = match next.unwrap_or(Answer::Receipt) {
-                Answer::Busy => answer(503, BUSY).header("retry-after", 5),
-                Answer::NoFunds => refusal(402, "insufficient_funds"),
-                Answer::Receipt => service.accept(&request),
-                Answer::Lost => {
-                    service.accept(&request);
-                    Step::ConnectionReset
-                }
-            };
-            crash.step().await;
-            clock::sleep(LATENCY).await;
-            step.into_result().await
-        })
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
-    /// The service documents that it recognizes its key.
-    Video,
-    /// The same request, from a version of the SDK that writes other bytes.
-    VideoInOtherBytes,
-    /// A budget applies to it.
-    VideoWithLimit,
-    /// The service does not document that it recognizes its key.
-    Music,
-}
-
-impl Process {
-    fn start(world: &World, steps: usize) -> Self {
-        let crash = Crash::after(steps);
-        let store = ObservedStore::new(world.disk.handle(), &crash, world.defect);
-        Self { service: Arc::clone(&world.service), journal: Journal::with_store(store), crash }
-    }
-
-    fn with_files(service: &Arc<Service>, store: FileStore) -> Self {
-        let (service, crash) = (Arc::clone(service), Crash::after(usize::MAX));
-        Self { service, journal: Journal::with_store(store), crash }
-    }
-
-    fn client<S: ClientSurface>(&self, has_limit: bool) -> Client<S> {
-        let network =
-            Network { service: Arc::clone(&self.service), crash: Arc::clone(&self.crash) };
-        let mut builder = Client::<S>::builder()
-            .base_url("https://api.example")
-            .api_key(ApiKey::new("canary-key").unwrap())
-            .transport(Arc::new(network))
-            .retry(RetryPolicy::default().max_retries(1))
-            .journal(self.journal.clone())
-            .task_group(&self.crash.group);
-        if has_limit {
-            builder = builder.spend_limit(SpendLimit::new("orders", LIMIT));
-        }
-        builder.build().unwrap()
-    }
-
-    /// Submits the order, until the end of the process. Returns the id of its job.
-    async fn submit(self, order: Order, id: &str) -> Result<String> {
-        let has_limit = order == Order::VideoWithLimit;
-        let video = |body: VideoGenerate| {
-            let client = self.client::<Open>(has_limit);
-            client.videos().generate(body).submission_id(id)
-        };
-        let result = match order {
-            Order::Video | Order::VideoWithLimit => video(fox().duration(5)).await,
-            Order::VideoInOtherBytes => {
-                let body = VideoGenerate::new("video-f").duration(5);
-                video(body.field("prompt", "a red fox")).await
-            }
-            Order::Music => {
-                let body = Music1Generate::new("jazz");
-                let client = self.client::<Developer>(false);
-                let call = client.music().generate(body).submission_id(id);
-                return call.await.map(|job| job.id().to_string());
-            }
-        };
-        result.map(|job| job.id().to_string())
-    }
-}
-
-/// The service and the disk, which outlive the processes.
-struct World {
-    service: Arc<Service>,
-    disk: MemoryStore,
-    defect: Option<Defect>,
-}
-
-impl World {
-    fn new(defect: Option<Defect>, answers: &[Answer]) -> Self {
-        Self { service: Service::new(answers), disk: MemoryStore::new(), defect }
-    }
-
-    /// Runs a process that does not crash.
-    async fn submit(&self, order: Order, id: &str) -> Result<String> {
-        Process::start(self, usize::MAX).submit(order, id).await
-    }
-
-    /// Checks what the last process of an order was told.
-    async fn check(&self, order: Order, last: Result<String>) -> Result<(), String> {
-        check(&self.service, &self.disk, order, last).await
-    }
-}
-
-/// Checks what was made of an order, of what the last process was told of it, and of its budget.
-async fn check(
-    service: &Service,
-    store: &dyn Store,
-    order: Order,
-    last: Result<String>,
-) -> Result<(), String> {
-    let jobs = service.jobs();
-    match last {
-        _ if jobs > 1 => Err(format!("{jobs} jobs")),
-        Ok(job) if job != "job_1" => Err(format!("{job} in place of job_1")),
-        Err(error) if !is_undecided(&error) => Err(error.to_string()),
-        _ if order == Order::VideoWithLimit => check_budget(service, store).await,
-        _ => Ok(()),
-    }
-}
-
-async fn check_budget(service: &Service, store: &dyn Store) -> Result<(), String> {
-    let totals = store.budget("", "orders").await.unwrap();
-    let hold = totals.hold;
-    let sum = hold.reserved.as_micros() + hold.captured.as_micros() + hold.undecided.as_micros();
-    let charged = PRICE.as_micros() * i64::try_from(service.jobs()).unwrap();
-    let is_kept = charged <= sum && sum <= LIMIT.as_micros();
-    is_kept.then_some(()).ok_or_else(|| format!("{charged} charged, {totals:?}"))
-}
 
 /// When the second process submits the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -243,10 +25,6 @@ enum Second {
     After,
     AtOnce,
     ASecondLater,
-}
-
-fn is_undecided(error: &Error) -> bool {
-    matches!(error.journal(), Some(JournalError::Undecided(_)))
 }
 
 /// Runs two processes with one order, of which the first one crashes at that step, and others a day
@@ -328,6 +106,8 @@ async fn a_crash_at_any_step_neither_pays_twice_nor_loses_anything() {
     assert!(runs > 500, "{runs}");
 }
 
+const FILE_SCRIPTS: [&[Answer]; 3] = [&[], &[Answer::Lost], &[Answer::Busy, Answer::Lost]];
+
 /// Submits on files whose disk crashes after so many operations, and thrice after that. Returns whether
 /// it crashed, and what is wrong.
 async fn run_on_files(
@@ -341,23 +121,30 @@ async fn run_on_files(
     if let Ok(store) = FileStore::on_simulated_disk(&disk) {
         let _ = Process::with_files(&service, store).submit(order, "order-1").await;
     }
-    let has_crashed = disk.has_crashed();
+    (disk.has_crashed(), submit_later(&service, &disk, order).await)
+}
+
+/// Submits after restarts: at once, and when the key has almost expired and has expired.
+async fn submit_later(
+    service: &Arc<Service>,
+    disk: &SimulatedDisk,
+    order: Order,
+) -> Result<(), String> {
     let mut last = None;
     for pause in [Duration::ZERO, 20 * HOUR, 10 * HOUR] {
         clock::sleep_computer(pause);
         disk.restart();
-        let store = FileStore::on_simulated_disk(&disk).unwrap();
-        let submitted = Process::with_files(&service, store.clone()).submit(order, "order-1").await;
+        let store = FileStore::on_simulated_disk(disk).unwrap();
+        let submitted = Process::with_files(service, store.clone()).submit(order, "order-1").await;
         last = Some((store, submitted));
     }
     let (store, submitted) = last.unwrap();
-    (has_crashed, check(&service, &store, order, submitted).await)
+    check(service, &store, order, submitted).await
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_crash_at_any_operation_of_the_disk_neither_pays_twice_nor_loses_anything() {
-    let scripts: [&[Answer]; 3] = [&[], &[Answer::Lost], &[Answer::Busy, Answer::Lost]];
-    for answers in scripts {
+    for answers in FILE_SCRIPTS {
         for order in [Order::Video, Order::VideoWithLimit, Order::Music] {
             let mut operations = 0;
             loop {
@@ -371,6 +158,50 @@ async fn a_crash_at_any_operation_of_the_disk_neither_pays_twice_nor_loses_anyth
             assert!(operations > 20, "{operations}");
         }
     }
+}
+
+/// Submits on files in a process that ends at that poll of the submit, and thrice after that. Returns
+/// whether it ended in between, and what is wrong.
+async fn run_to_poll(
+    answers: &[Answer],
+    order: Order,
+    mut polls: usize,
+) -> (bool, Result<(), String>) {
+    let service = Service::new(answers);
+    let disk = SimulatedDisk::new(1);
+    let submitted = {
+        let store = FileStore::on_simulated_disk(&disk).unwrap();
+        let submit = Process::with_files(&service, store).submit(order, "order-1");
+        let mut submit = std::pin::pin!(submit);
+        let up_to_poll = std::future::poll_fn(|context| {
+            let Some(left) = polls.checked_sub(1) else { return Poll::Ready(None) };
+            polls = left;
+            submit.as_mut().poll(context).map(Some)
+        });
+        up_to_poll.await
+    };
+    (submitted.is_none(), submit_later(&service, &disk, order).await)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_at_any_poll_neither_pays_twice_nor_loses_anything() {
+    let mut crashes = 0;
+    for answers in FILE_SCRIPTS {
+        for order in [Order::Video, Order::VideoWithLimit, Order::Music] {
+            let mut polls = 0;
+            loop {
+                let (has_crashed, outcome) = run_to_poll(answers, order, polls).await;
+                assert_eq!(outcome, Ok(()), "{answers:?} {order:?}, poll {polls}");
+                if !has_crashed {
+                    break;
+                }
+                polls += 1;
+            }
+            crashes += polls;
+        }
+    }
+    // How many there are depends on how soon the threads that write answer.
+    assert!(crashes > 20, "{crashes}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -430,38 +261,27 @@ async fn what_was_acknowledged_before_a_claim_is_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_a_process_left_that_was_killed_a_moment_ago_is_recovered() {
+    let world = World::new(Some(Defect::KilledTakenForRunning), &[]);
+    world.submit(Order::Video, "order-1").await.unwrap();
+    let running = Process::start(&world, usize::MAX);
+    let job = running.client::<Open>(false).videos().generate(fox()).await.unwrap();
+    let client = Process::start(&world, usize::MAX).client::<Open>(false);
+    let mut recovery = client.recover();
+    let Some(Ok(Recovered::Job(recovered))) = recovery.next().await else {
+        panic!("it was not recovered")
+    };
+    assert_eq!(recovered.id().as_str(), "job_1");
+    assert!(recovery.next().await.is_none());
+    assert_eq!(recovery.skipped().in_progress, 1, "{job:?} of a running process");
+}
+
+#[tokio::test(start_paused = true)]
 async fn deliberate_defects_are_noticed() {
-    for defect in [
-        Defect::SentBeforeSync,
-        Defect::GenerationNotCompared,
-        Defect::OwnershipIgnored,
-        Defect::ExpiryFromLastRecord,
-        Defect::ConflictTakenAsRefused,
-        Defect::UnknownTakenAsNothingRan,
-        Defect::ReceiptLost,
-    ] {
+    for defect in [Defect::UnknownTakenAsNothingRan, Defect::ReceiptLost] {
         let (_, violation) = explore(Some(defect)).await;
         assert!(violation.is_some(), "{defect:?} was not noticed");
     }
-}
-
-/// Submits ten orders from three processes at once, under a limit that two of them fit into.
-async fn reserve_at_once(defect: Option<Defect>) -> (usize, Result<(), String>) {
-    let world = World::new(defect, &[]);
-    let processes = [(); 3].map(|()| Process::start(&world, usize::MAX));
-    let clients = processes.each_ref().map(|it| it.client::<Open>(true));
-    let submits = (0..10).map(|number: usize| {
-        let id = format!("order-{number}");
-        let client = &clients[number % clients.len()];
-        client.videos().generate(fox()).submission_id(id).into_future()
-    });
-    let results = futures_util::future::join_all(submits).await;
-    for error in results.iter().filter_map(|it| it.as_ref().err()) {
-        let is_limit = matches!(error.journal(), Some(JournalError::OverBudget { .. }));
-        assert!(is_limit, "{error}");
-    }
-    let submitted = results.iter().filter(|it| it.is_ok()).count();
-    (submitted, check_budget(&world.service, &world.disk).await)
 }
 
 /// Another body under the same derived key proves that the order was submitted, even if no journal
@@ -479,11 +299,24 @@ async fn an_order_of_a_journal_that_was_lost_is_not_paid_again_in_other_bytes() 
     assert_eq!(world.service.jobs(), 1);
 }
 
+/// Ten orders from three processes at once, under a limit that two of them fit into.
 #[tokio::test(start_paused = true)]
 async fn three_processes_keep_one_limit() {
-    assert_eq!(reserve_at_once(None).await, (2, Ok(())));
-    let (_, outcome) = reserve_at_once(Some(Defect::ReservationNotAtomic)).await;
-    outcome.unwrap_err();
+    let world = World::new(None, &[]);
+    let processes = [(); 3].map(|()| Process::start(&world, usize::MAX));
+    let clients = processes.each_ref().map(|it| it.client::<Open>(true));
+    let submits = (0..10).map(|number: usize| {
+        let id = format!("order-{number}");
+        let client = &clients[number % clients.len()];
+        client.videos().generate(fox()).submission_id(id).into_future()
+    });
+    let results = futures_util::future::join_all(submits).await;
+    for error in results.iter().filter_map(|it| it.as_ref().err()) {
+        let is_limit = matches!(error.journal(), Some(JournalError::OverBudget { .. }));
+        assert!(is_limit, "{error}");
+    }
+    assert_eq!(results.iter().filter(|it| it.is_ok()).count(), 2);
+    assert_eq!(check_budget(&world.service, &world.disk).await, Ok(()));
 }
 
 #[tokio::test(start_paused = true)]

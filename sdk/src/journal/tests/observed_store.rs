@@ -1,7 +1,7 @@
-//! A store with deliberate defects, whose process crashes at one of its steps.
+//! A store that fails on demand and has deliberate defects, whose process crashes at one of its steps.
 
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
@@ -12,8 +12,8 @@ use super::super::store::{
 use super::super::{MemoryStore, lock};
 use super::clock;
 use crate::call::task::TaskGroup;
-use crate::error::Result;
-use crate::types::Usd;
+
+const OWNER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Counts the steps of a process, and ends it at one of them.
 #[derive(Debug)]
@@ -41,21 +41,9 @@ impl Crash {
     }
 }
 
-/// What is wrong with a store, or with what is written to it.
+/// What is wrong with a store, or with what is written to it. The simulation of `svc-tests` injects others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Defect {
-    /// A new intent is in memory when the request is sent, and is lost by a crash.
-    SentBeforeSync,
-    /// An intent is begun whatever other generations there are.
-    GenerationNotCompared,
-    /// Everybody has every intent.
-    OwnershipIgnored,
-    /// What is reserved is compared with the limit before it is written.
-    ReservationNotAtomic,
-    /// The age of a key is counted from the last record.
-    ExpiryFromLastRecord,
-    /// A conflict with the body of an earlier attempt is recorded as a refusal.
-    ConflictTakenAsRefused,
     /// What proves that nothing ran is recorded for what has no answer.
     UnknownTakenAsNothingRan,
     /// A receipt is not recorded.
@@ -64,6 +52,58 @@ pub(super) enum Defect {
     AnswerLost,
     /// Not of the journal: a process pauses before it claims an intent.
     PauseBeforeClaim,
+    /// Not of the journal: a process that was killed counts as running for half a minute.
+    KilledTakenForRunning,
+}
+
+/// How a store fails, and what was written to it.
+#[derive(Debug)]
+pub(super) struct Writes {
+    /// How many records can be added before the disk is full.
+    pub(super) appends_left: AtomicUsize,
+    /// Whether it writes nothing and does not answer.
+    pub(super) hangs: AtomicBool,
+    at_once: AtomicUsize,
+    /// The most records that were added at the same time.
+    pub(super) most_at_once: AtomicUsize,
+    /// The intents of the records that were added.
+    pub(super) appended: Mutex<Vec<IntentId>>,
+}
+
+impl Writes {
+    fn new(appends_left: usize) -> Arc<Self> {
+        Arc::new(Self {
+            appends_left: AtomicUsize::new(appends_left),
+            hangs: AtomicBool::new(false),
+            at_once: AtomicUsize::new(0),
+            most_at_once: AtomicUsize::new(0),
+            appended: Mutex::default(),
+        })
+    }
+
+    pub(super) fn set_hanging(&self, hangs: bool) {
+        self.hangs.store(hangs, Ordering::Relaxed);
+    }
+
+    async fn answer(&self) {
+        if self.hangs.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Takes the time of a record, and fails if the disk is full.
+    async fn append(&self, id: &IntentId) -> Result<(), StoreError> {
+        self.answer().await;
+        let at_once = self.at_once.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most_at_once.fetch_max(at_once, Ordering::Relaxed);
+        clock::sleep(Duration::from_millis(10)).await;
+        self.at_once.fetch_sub(1, Ordering::Relaxed);
+        let left = self.appends_left.load(Ordering::Relaxed).checked_sub(1);
+        let left = left.ok_or_else(|| StoreError::message("the disk is full"))?;
+        self.appends_left.store(left, Ordering::Relaxed);
+        lock(&self.appended).push(id.clone());
+        Ok(())
+    }
 }
 
 /// A store that counts the steps of its process: each operation has one before and one after it.
@@ -71,53 +111,27 @@ pub(super) struct ObservedStore {
     store: MemoryStore,
     crash: Arc<Crash>,
     defect: Option<Defect>,
-    /// What a crash loses.
-    unsynced: Mutex<Option<NewIntent>>,
+    opened_at: clock::Instant,
+    writes: Arc<Writes>,
 }
 
 impl ObservedStore {
     pub(super) fn new(store: MemoryStore, crash: &Arc<Crash>, defect: Option<Defect>) -> Self {
-        Self { store, crash: Arc::clone(crash), defect, unsynced: Mutex::default() }
+        let (crash, opened_at) = (Arc::clone(crash), clock::now());
+        let writes = Writes::new(usize::MAX);
+        Self { store, crash, defect, opened_at, writes }
     }
 
-    async fn sync(&self) -> Result<(), StoreError> {
-        let unsynced = lock(&self.unsynced).take();
-        match unsynced {
-            Some(intent) => self.store.begin(&intent).await.map(drop),
-            None => Ok(()),
-        }
+    /// Creates a store that adds so many records, and fails after them.
+    pub(super) fn with_appends(appends_left: usize) -> (Self, Arc<Writes>) {
+        let store = Self::new(MemoryStore::new(), &Crash::after(usize::MAX), None);
+        let writes = Writes::new(appends_left);
+        (Self { writes: Arc::clone(&writes), ..store }, writes)
     }
 
-    async fn begin_now(&self, intent: &NewIntent) -> Result<Begun, StoreError> {
-        match self.defect {
-            Some(Defect::SentBeforeSync) => {
-                *lock(&self.unsynced) = Some(intent.clone());
-                Ok(Begun::Written(clock::wall()))
-            }
-            Some(Defect::GenerationNotCompared) => {
-                let mut intent = intent.clone();
-                loop {
-                    match self.store.begin(&intent).await? {
-                        Begun::GenerationTaken => intent.generation += 1,
-                        begun => return Ok(begun),
-                    }
-                }
-            }
-            Some(Defect::ReservationNotAtomic) => {
-                let mut intent = intent.clone();
-                if let Some(reservation) = &mut intent.reservation {
-                    let name = &reservation.budget;
-                    let totals = self.store.budget(&intent.namespace, name).await?;
-                    if !totals.fits(reservation) {
-                        return Ok(Begun::OverBudget(totals));
-                    }
-                    reservation.limit = Usd::from_micros(i64::MAX);
-                    clock::sleep(Duration::from_millis(1)).await;
-                }
-                self.store.begin(&intent).await
-            }
-            _ => self.store.begin(intent).await,
-        }
+    fn hides_the_gone(&self) -> bool {
+        self.defect == Some(Defect::KilledTakenForRunning)
+            && clock::now() < self.opened_at + OWNER_TIMEOUT
     }
 
     fn changed_by_defect(&self, change: &Change) -> Option<Change> {
@@ -126,13 +140,8 @@ impl ObservedStore {
             Some(Change { record, phase, ..change.clone() })
         };
         match self.defect {
-            Some(Defect::ConflictTakenAsRefused)
-                if change.record.contains("accepted_without_id") =>
-            {
-                replaced(r#""event":"released","reason":"refused""#, Some(Phase::Released))
-            }
             Some(Defect::UnknownTakenAsNothingRan) if change.record.contains("unknown") => {
-                replaced(r#""event":"nothing_ran""#, None)
+                replaced(r#""event":"nothing_ran","attempt":9"#, None)
             }
             Some(Defect::ReceiptLost) if change.record.contains("\"accepted\"") => {
                 replaced(r#""event":"released","reason":"refused""#, Some(Phase::Released))
@@ -151,10 +160,11 @@ impl fmt::Debug for ObservedStore {
 impl Store for ObservedStore {
     fn begin<'a>(&'a self, intent: &'a NewIntent) -> StoreFuture<'a, Begun> {
         Box::pin(async move {
+            self.writes.answer().await;
             self.crash.step().await;
             // So that processes that begin at once read the same before.
             clock::sleep(Duration::from_millis(1)).await;
-            let begun = self.begin_now(intent).await;
+            let begun = self.store.begin(intent).await;
             self.crash.step().await;
             begun
         })
@@ -163,15 +173,10 @@ impl Store for ObservedStore {
     fn append<'a>(&'a self, id: &'a IntentId, change: &'a Change) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             self.crash.step().await;
-            self.sync().await?;
+            self.writes.append(id).await?;
             let replaced = self.changed_by_defect(change);
             let written = self.store.append(id, replaced.as_ref().unwrap_or(change));
             let written = match written.await {
-                Err(error)
-                    if error.is_not_owner() && self.defect == Some(Defect::OwnershipIgnored) =>
-                {
-                    Ok(())
-                }
                 Ok(())
                     if change.record.contains("nothing_ran")
                         && self.defect == Some(Defect::AnswerLost) =>
@@ -186,20 +191,7 @@ impl Store for ObservedStore {
     }
 
     fn get<'a>(&'a self, submission: &'a SubmissionKey) -> StoreFuture<'a, Vec<StoredIntent>> {
-        Box::pin(async move {
-            let mut found = self.store.get(submission).await?;
-            for intent in &mut found {
-                match self.defect {
-                    Some(Defect::OwnershipIgnored) => intent.owner = Owner::Gone,
-                    Some(Defect::ExpiryFromLastRecord) => {
-                        let last = intent.records.last();
-                        intent.begun_at = last.map_or(intent.begun_at, |it| it.at);
-                    }
-                    _ => {}
-                }
-            }
-            Ok(found)
-        })
+        self.store.get(submission)
     }
 
     fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, Option<StoredIntent>> {
@@ -208,19 +200,21 @@ impl Store for ObservedStore {
             if self.defect == Some(Defect::PauseBeforeClaim) {
                 clock::sleep(Duration::from_secs(8)).await;
             }
-            let mut claimed = self.store.claim(id).await?;
+            assert!(!self.hides_the_gone(), "what is running is not claimed");
+            let claimed = self.store.claim(id).await;
             self.crash.step().await;
-            if let Some(intent) = &mut claimed
-                && self.defect == Some(Defect::OwnershipIgnored)
-            {
-                intent.owner = Owner::This;
-            }
-            Ok(claimed)
+            claimed
         })
     }
 
     fn list<'a>(&'a self, filter: &'a ListFilter) -> StoreFuture<'a, IntentPage> {
-        self.store.list(filter)
+        Box::pin(async move {
+            let mut page = self.store.list(filter).await?;
+            if self.hides_the_gone() {
+                page.intents.iter_mut().for_each(|intent| intent.owner = Owner::Other);
+            }
+            Ok(page)
+        })
     }
 
     fn budget<'a>(&'a self, namespace: &'a str, name: &'a str) -> StoreFuture<'a, BudgetTotals> {
@@ -233,5 +227,12 @@ impl Store for ObservedStore {
 
     fn changed(&self) -> StoreFuture<'_, ()> {
         self.store.changed()
+    }
+
+    fn owner_timeout(&self) -> Duration {
+        match self.defect {
+            Some(Defect::KilledTakenForRunning) => OWNER_TIMEOUT,
+            _ => Duration::ZERO,
+        }
     }
 }

@@ -80,3 +80,37 @@ async fn what_a_process_works_on_is_not_settled_by_hand() {
     journal.settle(&id, Settled::NotExecuted).await.unwrap_err();
     assert_eq!(call.await.unwrap().unwrap().id().as_str(), "job_1");
 }
+
+/// A refusal that the other process met may be one that this process does not meet.
+#[tokio::test(start_paused = true)]
+async fn it_does_not_repeat_what_the_other_has_released() {
+    let (first, second, store) = two_processes_and_a_store();
+    let slow = Script::new([Step::ConnectionReset, receipt("job_1")]);
+    let client = builder::<Open>(&slow, &first).retry(RetryPolicy::default()).build().unwrap();
+    let call = client.videos().generate(fox()).submission_id("order-1");
+    let call = tokio::spawn(call.into_future());
+    clock::sleep(Duration::from_millis(1)).await;
+    assert_eq!(slow.requests().len(), 1);
+    let id = second.find("", "order-1").await.unwrap().unwrap().id;
+    store.take_over(&id);
+
+    let script = Script::new([refusal(400, "invalid_request"), receipt("job_2")]);
+    submit_order(&script, &second).await.unwrap_err();
+    let job = submit_order(&script, &second).await.unwrap();
+    assert_eq!(call.await.unwrap().unwrap().id(), job.id());
+    assert_eq!((slow.requests().len(), script.requests().len()), (1, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn journals_on_clones_of_one_store_know_of_each_others_calls() {
+    let store = MemoryStore::new();
+    let (first, second) = (Journal::with_store(store.clone()), Journal::with_store(store));
+    let script = Script::with_latency([receipt("job_1")], Duration::from_secs(5));
+    let call = tokio::spawn(submit_music(&script, &first).into_future());
+    clock::sleep(Duration::from_secs(1)).await;
+    let id = second.find("", "order-1").await.unwrap().unwrap().id;
+    second.settle(&id, Settled::NotExecuted).await.unwrap_err();
+    let job = submit_music(&script, &second).await.unwrap();
+    assert_eq!(job.id(), call.await.unwrap().unwrap().id());
+    assert_eq!(script.requests().len(), 1);
+}
