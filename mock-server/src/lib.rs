@@ -52,9 +52,12 @@
 //! ```text
 //! svc-mock-server [--port-base 4010] [--bind 127.0.0.1] [--host HOST] [--clock real|manual]
 //!                 [--speed 1] [--seed 1] [--plan free] [--balance-usd 100]
-//!                 [--webhook-route HTTPS_ORIGIN=HTTP_ORIGIN]… [--undocumented-keys ignore|honor]
-//!                 [--read-multiple 40] [--writes-per-minute PLAN=N]… [--concurrent-jobs PLAN=N]…
-//!                 [--retain DAYS] [--env|--json]
+//!                 [--webhook-route HTTPS_ORIGIN=HTTP_ORIGIN]… [--webhook-timestamps wall|service]
+//!                 [--schedules] [--undocumented-keys ignore|honor] [--read-multiple 40]
+//!                 [--writes-per-minute PLAN=N]… [--concurrent-jobs PLAN=N]… [--retain DAYS]
+//!                 [--public-url [SURFACE=]URL]… [--urls-from-host] [--allow-host NAME]…
+//!                 [--cors ORIGIN]… [--max-connections 512] [--log-requests]
+//!                 [--log-format text|json] [--check-health] [--env|--json]
 //! ```
 //!
 //! The program listens on four ports of 127.0.0.1: the open surface (4010), the developer surface
@@ -128,15 +131,18 @@
 //! - A run that continues another carries its thread: `thread_id` is the same in all runs of the
 //!   thread, and an output without a schema tells the turn. A run that continues a thread has it
 //!   even if the agent never started; a skipped run has none.
-//! - `act_daily` runs every day at 09:00 UTC of the service clock (`schedule`). `trigger_type` of
-//!   its runs is `schedule` or `api`. A scheduled run that the wallet cannot fund is skipped.
+//! - `act_daily` has a schedule: 09:00 UTC of the service clock. It is paused unless it is started
+//!   (`--schedules`, [`Setup::schedules`], [`Service::set_schedule_active`]), so that nothing happens
+//!   without a request. `trigger_type` of its runs is `schedule` or `api`. A scheduled run that the
+//!   wallet cannot fund is skipped.
 //! - Runs are paid by the wallet of the workspace's organization, if it has one; jobs are not.
 //!
 //! # URLs
 //!
 //! Inputs, attachments and webhooks need public HTTPS URLs. Nothing is fetched, and host names are
-//! not resolved: `POST /dns` of the control API sets the address of one. A URL with a host below
-//! `.invalid` cannot be fetched.
+//! not resolved: `POST /dns` of the control API sets the address of one. Names of private networks
+//! (`printer`, `nas.local`, `api.internal`) are not public, unless webhooks to them have a route. A
+//! URL with a host below `.invalid` cannot be fetched.
 //!
 //! The mock's own media URLs count as public HTTPS URLs, so that the artifact of one job can be the
 //! input of the next or be attached to a run. They are judged by what they lead to: a video is not
@@ -180,7 +186,11 @@
 //!   the last attempt. `attempts` counts the automatic attempts.
 //! - `last_error` is `http_error`, `redirect`, `timeout`, `connection_failed`, `url_not_public` or
 //!   `no_route`.
-//! - A successful redelivery ends the retries; a failed one leaves the status unchanged.
+//! - A successful redelivery ends the retries. One whose destination is refused ends them as `failed`;
+//!   any other failed one leaves the status unchanged.
+//! - The timestamps of webhooks show the wall clock, whatever the service clock shows, so that
+//!   receivers accept their age ([`Setup::webhook_timestamps`], `--webhook-timestamps service`). Those
+//!   of `InProcess` show the service clock.
 //! - An attempt in progress when a state is exported is repeated when the state is restored.
 //!
 //! # Time
@@ -216,8 +226,8 @@
 //! # MCP
 //!
 //! The endpoint takes JSON-RPC messages by `POST` and responds with JSON. It supports the revisions
-//! 2026-07-28 (stateless, with `server/discover`) and 2025-11-25 (`initialize`, `ping`), has no
-//! sessions, and requires a developer key. The tools are `image_generate`, `video_generate`,
+//! 2026-07-28 (stateless, with `server/discover`) and 2025-11-25, 2025-06-18 and 2025-03-26
+//! (`initialize`, `ping`), has no sessions, and requires a developer key. The tools are `image_generate`, `video_generate`,
 //! `music_generate`, `format_run`, `agent_completion`, `jobs_status`, `jobs_result`, `run_status`,
 //! `run_result`, `formats_list`, `models_list` and `balance`. The specification names
 //! `jobs_status` and `max_spend_usd`; the rest is specific to the mock:

@@ -1,8 +1,10 @@
 //! The program `svc-mock-server`: a local mock of the svc service.
 
 use std::error::Error as StdError;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, TcpStream};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use svc_mock_server::program::{Options, run, shutdown_signal};
@@ -16,12 +18,23 @@ use svc_mock_server::program::{Options, run, shutdown_signal};
 struct Program {
     #[command(flatten)]
     options: Options,
+
+    /// Exit with 0 if a mock with these options runs, else with 1: the health check of a container
+    #[arg(long)]
+    check_health: bool,
 }
+
+/// How long a health check waits for a response.
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let Program { options } = Program::parse();
-    match run_program(options).await {
+    let Program { options, check_health } = Program::parse();
+    let result = match check_health {
+        true => self::check_health(options.bind, options.port_base).map_err(Into::into),
+        false => run_program(options).await,
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             log(&error_chain(error.as_ref()));
@@ -36,6 +49,20 @@ async fn run_program(options: Options) -> Result<(), Box<dyn StdError>> {
     let shutdown = shutdown_signal()?;
     run(options, &mut io::stdout(), log, shutdown).await?;
     Ok(())
+}
+
+/// Asks the mock that listens on an address whether it runs.
+fn check_health(address: IpAddr, port: u16) -> io::Result<()> {
+    let address = if address.is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { address };
+    let mut stream = TcpStream::connect_timeout(&(address, port).into(), HEALTH_TIMEOUT)?;
+    stream.set_read_timeout(Some(HEALTH_TIMEOUT))?;
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")?;
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response)?;
+    match response.starts_with(b"HTTP/1.1 200 ") {
+        true => Ok(()),
+        false => Err(io::Error::other("the mock does not respond as expected")),
+    }
 }
 
 fn error_chain(error: &dyn StdError) -> String {

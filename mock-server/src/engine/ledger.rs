@@ -15,7 +15,9 @@ use svc_sdk::types::Usd;
 
 use self::carried_forward::CarriedForward;
 use self::entries::Entries;
-pub(crate) use self::view::{ControlEntry, ControlLedger, EntryQuery, LedgerView};
+#[cfg(feature = "dashboard")]
+pub(crate) use self::view::ControlEntry;
+pub(crate) use self::view::{ControlLedger, EntryQuery, LedgerView};
 use super::Time;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -172,8 +172,9 @@ fn wav(size: usize) -> Vec<u8> {
 
 fn json(size: usize) -> Vec<u8> {
     let mut file = vec![b' '; size];
-    if let [first, .., last] = file.as_mut_slice() {
-        (*first, *last) = (b'"', b'"');
+    match file.as_mut_slice() {
+        [first, .., last] => (*first, *last) = (b'"', b'"'),
+        file => file.fill(b'0'),
     }
     file
 }
@@ -189,7 +190,7 @@ mod tests {
             ("image/jpeg", b"\xff\xd8\xff"),
             ("video/mp4", b"\0\0\0"),
             ("audio/wav", b"RIFF"),
-            ("application/json", b"\""),
+            ("application/json", b""),
             ("text/csv", b"An asset"),
             ("application/pdf", b"\0"),
         ];
@@ -202,6 +203,7 @@ mod tests {
             }
         }
         assert!(serde_json::from_slice::<String>(&json(77)).is_ok());
+        assert!(serde_json::from_slice::<u8>(&json(1)).is_ok());
         let image = png(5_000);
         let mut reader = png::Decoder::new(std::io::Cursor::new(image)).read_info().unwrap();
         let mut pixels = vec![0; reader.output_buffer_size().unwrap()];

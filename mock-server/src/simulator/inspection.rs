@@ -141,6 +141,7 @@ impl Simulator {
     }
 
     /// Returns the state of the webhook delivery of a job or run.
+    #[cfg(feature = "dashboard")]
     pub(crate) fn webhook_delivery(&self, id: &str) -> Option<Value> {
         self.state.webhook_queue.view(id)
     }
@@ -159,6 +160,7 @@ impl Simulator {
     }
 
     /// Returns the active fault rules, each with the number of times that it still applies.
+    #[cfg(feature = "dashboard")]
     pub(crate) fn faults(&self) -> Vec<Value> {
         self.state.fault_rules.all().iter().map(|rule| json!(rule)).collect()
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use svc_mock_server::engine::Time;
-use svc_mock_server::{Service, Speed, UndocumentedKeys};
+use svc_mock_server::{Service, Speed, UndocumentedKeys, WebhookTimestamps};
 
 mod in_process;
 mod sockets;
@@ -66,7 +66,8 @@ pub struct Setup(svc_mock_server::Setup);
 
 impl Default for Setup {
     fn default() -> Self {
-        Self(svc_mock_server::Setup::default().epoch(EPOCH).clock_manual())
+        let setup = svc_mock_server::Setup::default().epoch(EPOCH).clock_manual();
+        Self(setup.webhook_timestamps(WebhookTimestamps::Service))
     }
 }
 
@@ -94,6 +95,11 @@ impl Setup {
     /// Runs the clock in real time, multiplied by a speed.
     pub fn speed(self, speed: f64) -> Self {
         Self(self.0.speed(Speed::new(speed).expect("a valid speed")))
+    }
+
+    /// Lets the timestamps of webhooks show the wall clock.
+    pub fn wall_timestamps(self) -> Self {
+        Self(self.0.webhook_timestamps(WebhookTimestamps::Wall))
     }
 
     /// Sets whether submits whose idempotency is not documented honor the idempotency key.

@@ -154,7 +154,7 @@ scripts! {
 
 on_every_frontend! {
     keys_workspaces_and_limits_are_listed,
-    no_bodies_are_stored_without_a_server,
+    bodies_are_stored,
     large_bodies_are_rejected,
     the_journal_contains_no_credentials,
 }
@@ -177,11 +177,10 @@ async fn keys_workspaces_and_limits_are_listed(mock: Mock) {
     assert_eq!(limit["read"]["used"], 0);
 }
 
-async fn no_bodies_are_stored_without_a_server(mock: Mock) {
-    if mock.kind() == FrontendKind::InProcess {
-        submit(&mock.open(), IMAGE, image()).await;
-        assert_eq!(mock.control().get_json("/requests/1").await["request"], Value::Null);
-    }
+async fn bodies_are_stored(mock: Mock) {
+    submit(&mock.open(), IMAGE, image()).await;
+    let request = mock.control().get_json("/requests/1").await;
+    assert!(request["request"].to_string().contains("a red fox"), "{request}");
 }
 
 async fn large_bodies_are_rejected(mock: Mock) {

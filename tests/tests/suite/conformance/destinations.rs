@@ -48,7 +48,7 @@ const PUBLIC: [&str; 18] = [
     "https://xn--bcher-kva.example.com/a.png",
 ];
 
-const NOT_PUBLIC: [&str; 80] = [
+const NOT_PUBLIC: [&str; 86] = [
     // Not an HTTPS URL.
     "",
     "cdn.example.com/a.png",
@@ -67,6 +67,12 @@ const NOT_PUBLIC: [&str; 80] = [
     "https://localhost:8080/a.png",
     "https://localhost./a.png",
     "https://api.localhost/a.png",
+    "https://intranet/a.png",
+    "https://printer.local/a.png",
+    "https://api.INTERNAL/a.png",
+    "https://nas.lan/a.png",
+    "https://nas.home.arpa/a.png",
+    "https://nas.home.arpa./a.png",
     "https://127.0.0.1/a.png",
     "https://127.255.255.254/a.png",
     "https://0.0.0.0/a.png",

@@ -26,7 +26,7 @@ scripts! {
         for <meta> in {"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}
           developer mcp {"method": "tools/list"} => 200 result.tools=<tools>
           developer mcp-protocol-version=2026-07-28 mcp-method=tools/list mcp {"method": "tools/list", "params": {"_meta": <meta>}} => 200 result.tools=<tools> result.resultType=complete result.cacheScope=public
-          developer mcp-protocol-version=2026-07-28 mcp-method=server/discover mcp {"method": "server/discover", "params": {"_meta": <meta>}} => 200 result.supportedVersions=["2026-07-28","2025-11-25"]
+          developer mcp-protocol-version=2026-07-28 mcp-method=server/discover mcp {"method": "server/discover", "params": {"_meta": <meta>}} => 200 result.supportedVersions=["2026-07-28","2025-11-25","2025-06-18","2025-03-26"]
           developer mcp-protocol-version=2026-07-28 mcp-method=tools/call mcp-name=balance mcp {"params": {"name": "balance", "arguments": {}, "_meta": <meta>}} => 200 result.structuredContent.available_usd=100.0000
           developer mcp-protocol-version=2026-07-28 mcp-method=tools/call mcp-name=balance mcp {"params": {"name": "jobs_status", "_meta": <meta>}} => 400 code=-32020
           # Methods of the previous revision only.
@@ -52,7 +52,7 @@ scripts! {
           | 2030-01-01 {"io.modelcontextprotocol/protocolVersion":"2030-01-01","io.modelcontextprotocol/clientCapabilities":{}} -32022
           | 2026-07-28 {"io.modelcontextprotocol/protocolVersion":7,"io.modelcontextprotocol/clientCapabilities":{}} -32020
           developer mcp-protocol-version=<header> mcp-method=tools/call mcp-name=balance mcp {"params": {"name": "balance", "_meta": <meta>}} => 400 code=<code>
-        for <version> <status> <code> in 2025-11-25 200 null, 2026-07-28 400 -32602, 2025-03-26 400 -32022, 1900-01-01 400 -32022, "" 400 -32022
+        for <version> <status> <code> in 2025-11-25 200 null, 2026-07-28 400 -32602, 2025-06-18 200 null, 2025-03-26 200 null, 2024-11-05 400 -32022, 1900-01-01 400 -32022, "" 400 -32022
           developer mcp-protocol-version=<version> mcp {"method": "ping"} => <status> /error.code=<code>
     "#
     errors_name_the_invalid_argument r#"
@@ -91,9 +91,11 @@ scripts! {
           | {"jsonrpc":"2.0","id":1,"method":"ping","params":[]} 1 -32602
           developer POST /mcp <message> => 400 code=<code> /id=<id>
         for <version> in 1900-01-01 2024-11-05
-          developer mcp-protocol-version=<version> mcp {"method": "ping"} => 400 code=-32022 data.supported=["2026-07-28","2025-11-25"]
+          developer mcp-protocol-version=<version> mcp {"method": "ping"} => 400 code=-32022 data.supported=["2026-07-28","2025-11-25","2025-06-18","2025-03-26"]
         developer origin=https://evil.example mcp {"method": "ping"} => 403
         developer accept=text/plain mcp {"method": "ping"} => 406
+        for <accepted> in application/json */* "application/json, text/event-stream"
+          developer accept=<accepted> mcp {"method": "ping"} => 200 result={}
     "#
     requests_count_as_reads_and_submits_as_writes r#"
         developer mcp {"method": "tools/list"} => 200 @ratelimit-limit=4800

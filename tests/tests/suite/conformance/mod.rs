@@ -37,6 +37,7 @@ mod scopes;
 mod scripts;
 mod speed;
 mod state;
+mod teams;
 mod top_ups;
 mod validation;
 mod webhooks;

@@ -455,6 +455,44 @@ const CONTROL: &str = r#"
 {"kind": "status_416", "surface": "open"} => 400
 {"kind": "wrong_length", "operation": "jobs_get"} => 400
 {"kind": "changed_etag", "surface": "open"} => 400
+{"kind": "status_503", "workspace": 7} => 400
+{"kind": "status_503", "match": {}} => 400
+{"kind": "status_503", "times": 0} => 400
+{"kind": "status_503", "probability": 1.5} => 400
+
+= control POST /workspaces
+{"id": ""} => 400
+{"id": "ws a"} => 400
+{"id": 7} => 400
+{"plan": "gold"} => 400
+{"balance_usd": -1} => 400
+{"name": "a"} => 400
+{"id": "ws_other"} => 409
+
+= control POST /webhook-routes + {"origin": "https://a.example", "to": "http://127.0.0.1:9000"}
+{"origin": "a.example"} => 400
+{"origin": "http://a.example"} => 400
+{"origin": "https://a.example/path"} => 400
+{"to": "http://a.example"} => 400
+{"to": "nowhere"} => 400
+{"workspace": "ws_none"} => 404
+{"tenant": "a"} => 400
+
+= control POST /actions/act_daily
+{} => 400
+{"schedule_active": "yes"} => 400
+{"active": true} => 400
+
+= control POST /verify
+{"operations": "jobs_list"} => 400
+{"operation": "no_such_operation"} => 400
+{"count": "many"} => 400
+{"count": {"more_than": 1}} => 400
+{"path": ["/"]} => 400
+{"status": 7} => 400
+{"count": 0} => 200
+{} => 422 verification_failed
+{"count": {"at_least": 1}} => 422 verification_failed
 
 = control POST /workspaces/ws_new
 {"plan": "gold"} => 400

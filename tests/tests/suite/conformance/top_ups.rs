@@ -49,7 +49,9 @@ scripts! {
         control /top-ups/<id> {"status": "paid"} => 200
         repeat 2
           advance 8640000
-          open key=pay-1 top-up {"amount_usd_cents": 550} => 200 id=<id>
+          open key=pay-1 top-up {"amount_usd_cents": 550} => 200 id=<id> status=paid
+          # Only the amount tells one from another.
+          open key=pay-1 top-up {"amount_usd_cents": 550, "success_url": "https://shop.example.com/b"} => 200 id=<id>
           open key=pay-1 top-up {"amount_usd_cents": 551} => 409 idempotency_conflict
         restore
         open key=pay-1 top-up {"amount_usd_cents": 550} => 200 id=<id>

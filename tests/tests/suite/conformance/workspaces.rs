@@ -41,7 +41,8 @@ scripts! {
         developer /v1/format-runs/<id> => 200 usage.billable_amount_usd_micros=3000000
         control /workspaces/ws_demo {} => 200 balance_usd=100.0000 organization_balance_usd=97.0000
         control /ledger => 200 #=6 *.run_id=["<id>","<id>","<id>","<id>","<id>","<id>"] 0.workspace=ws_demo *.wallet=["organization","organization","organization","organization","organization","organization"]
-        developer /v1/usage => 200 #=6
+        # The usage is that of the workspace.
+        developer /v1/usage => 200 #=0
         # Each request sees the wallet as it is: too little for this run, and not its own balance.
         control /workspaces/ws_demo {"organization_balance_usd": "0.5"} => 200
         developer run {"instruction": "[mock:cost=1]"} => 402 insufficient_credits details.available_usd=0.5000

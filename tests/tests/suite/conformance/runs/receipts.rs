@@ -104,7 +104,7 @@ scripts! {
           | mcp_unavailable {"retryable":true,"charged":false} true 0 0
           | provider_unavailable {"retryable":true} true 1 50000
           | format_run_failed null false 1 50000
-          | unknown_code null false 1 50000
+          | x_of_the_future null false 1 50000
           developer media-run {"instruction": "[mock:fail=<code>]"} => 202 run_id=<id>
           advance 10
           developer /v1/format-runs/<id> => 200 error.code=<code> error.details=<details> output_error.code=<code> output_error.details=<details>
@@ -119,8 +119,8 @@ scripts! {
         developer run {"instruction": "[mock:fail=output_schema_unsatisfied]", "output_schema": {"type": "object", "properties": {"hero": {"type": "string", "format": "uri"}, "title": {"type": "string"}}, "required": ["title"]}} => 202 run_id=<id>
         developer run {"instruction": "[mock:fail=output_schema_unsatisfied]"} => 202 run_id=<bare>
         advance 10
-        developer /v1/format-runs/<id> => 200 artifacts.0.url=<url>
-        developer /v1/format-runs/<id> => 200 error.details.violations=[{"path":"","rule":"required","message":"`title` is required"}] error.details.harvested={"image":1} error.details.rejected_urls=["<url>"] output={"hero":"<url>"}
+        # The URL is not one of the files that the run made, and is shown instead of violations.
+        developer /v1/format-runs/<id> => 200 artifacts.0.url!=<url> error.details.harvested={"image":1} error.details.rejected_urls=["<url>"] !error.details.violations output={"hero":"<url>"}
         developer /v1/format-runs/<bare> => 200 error.details.violations.0.rule=required error.details.harvested={} !error.details.rejected_urls
     "#
     pending_jobs_are_named_and_not_billed r#"
