@@ -560,11 +560,11 @@ async function checkView(page, mock, { name, path, colorScheme, width }) {
 /** Takes the pictures of the README, and with ALL_SCREENSHOTS each view at each width, light and dark. */
 async function takeScreenshots(mock, views) {
   const shots = ["requests", "request", "job", "money", "webhooks", "limits", "clock", "faults", "keys", "state"];
-  const pictures = shots.map((name) => ({ name, file: name, scheme: name === "job" ? "dark" : "light", width: 1200 }));
+  const pictures = shots.map((name) => ({ name, file: name, scheme: name === "job" ? "dark" : "light", width: 1152 }));
   const all = Object.keys(views).flatMap((name) => ["light", "dark"].flatMap((scheme) =>
     [1440, 768, 390].map((width) => ({ name, file: `${name}-${width}-${scheme}`, scheme, width }))));
   for (const { name, file, scheme, width } of process.env.ALL_SCREENSHOTS ? all : pictures) {
-    const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: 720 } });
+    const context = await browser.newContext({ colorScheme: scheme, viewport: { width, height: 680 } });
     const page = await context.newPage();
     await page.goto(mock.page + views[name]);
     await live(page);
