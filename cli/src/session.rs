@@ -1,9 +1,13 @@
 //! The session of a command: the printer, the configuration and the clients.
 
 mod explain;
+mod first_contact;
 mod keys;
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use svc_sdk::{ApiKey, Client, ClientBuilder, ClientSurface, RetryPolicy, contract};
 
@@ -17,7 +21,10 @@ use crate::resource::id::{Outcome, ResourceId};
 use crate::session::keys::Sandbox;
 use crate::text::{sanitize, shell_quote};
 
+use crate::session::first_contact::FirstContact;
+
 pub(crate) use crate::session::explain::EMPTY_SANDBOX;
+pub(crate) use crate::session::first_contact::NotThere;
 
 /// The state that is shared by all parts of a command.
 #[derive(Debug)]
@@ -34,6 +41,10 @@ pub(crate) struct Session {
     used_keys: RefCell<Vec<(SurfaceChoice, ConfiguredKey)>>,
     /// The surface and the URL of the newest client.
     used_url: RefCell<Option<(SurfaceChoice, String)>>,
+    /// Whether each base URL has answered.
+    answered: RefCell<HashMap<String, Arc<AtomicBool>>>,
+    /// Whether the command waits for a service that is not there.
+    is_patient: Cell<bool>,
 }
 
 /// A client, with the values that the journal records.
@@ -84,7 +95,14 @@ impl Session {
             sandbox: OnceCell::new(),
             used_keys: RefCell::default(),
             used_url: RefCell::default(),
+            answered: RefCell::default(),
+            is_patient: Cell::default(),
         })
+    }
+
+    /// Makes the command wait for a service that is not there as for one that does not answer any more.
+    pub(crate) fn wait_for_service(&self) {
+        self.is_patient.set(true);
     }
 
     /// Returns the settings, which are loaded on first use.
@@ -188,6 +206,11 @@ impl Session {
         }
         if self.is_sandbox() {
             builder = builder.transport(self.sandbox().transport());
+        } else if self.global.retries.is_none() && !self.is_patient.get() {
+            let is_answered =
+                self.answered.borrow_mut().entry(base_url.clone()).or_default().clone();
+            let (transport, url) = (svc_sdk::transport::hyper(), base_url.clone());
+            builder = builder.transport(Arc::new(FirstContact { transport, url, is_answered }));
         }
         let key_fingerprint = key.map(key_fingerprint).unwrap_or_default();
         Ok(Access { client: configure(builder).build()?, base_url, key_fingerprint })

@@ -1,6 +1,7 @@
 //! Text for terminals and shells.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// Returns the text on one line, without control characters.
 pub(crate) fn sanitize(text: &str) -> String {
@@ -11,6 +12,49 @@ pub(crate) fn sanitize(text: &str) -> String {
             c => Some(c),
         })
         .collect()
+}
+
+/// Returns whether text may have characters beyond ASCII: unless the locale is `C`, or has another encoding
+/// than UTF-8.
+pub(crate) fn is_unicode() -> bool {
+    static IS_UNICODE: LazyLock<bool> = LazyLock::new(|| {
+        let variables = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter();
+        let mut values = variables.filter_map(|name| std::env::var(name).ok());
+        values.find(|value| !value.is_empty()).is_none_or(|locale| has_unicode(&locale))
+    });
+    *IS_UNICODE
+}
+
+fn has_unicode(locale: &str) -> bool {
+    match locale.split_once('.') {
+        Some((_, encoding)) => encoding.to_lowercase().replace('-', "").starts_with("utf8"),
+        None => !matches!(locale, "C" | "POSIX"),
+    }
+}
+
+/// Returns the text as the locale can show it.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_unicode() { Cow::Borrowed(text) } else { Cow::Owned(to_ascii(text)) }
+}
+
+/// Replaces the characters that this program writes by similar ones, and others by question marks.
+fn to_ascii(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut ascii, c| {
+        match c {
+            c if c.is_ascii() => ascii.push(c),
+            '…' => ascii.push_str("..."),
+            '✓' => ascii.push('+'),
+            '✗' | '×' => ascii.push('x'),
+            '↑' => ascii.push('^'),
+            '↓' => ascii.push('v'),
+            '⏎' => ascii.push_str("enter"),
+            '─' => ascii.push('-'),
+            '│' => ascii.push('|'),
+            '█' | '▏' | '▎' | '▍' | '▌' | '▋' | '▊' | '▉' => ascii.push('#'),
+            _ => ascii.push('?'),
+        }
+        ascii
+    })
 }
 
 /// Returns the name that differs from a word in at most two letters, and in the fewest.
@@ -105,6 +149,21 @@ mod tests {
         assert_eq!(shell_quote("it's"), r"'it'\''s'");
         assert_eq!(shell_quote(""), "''");
         assert_eq!(shell_quote("$(x)"), "'$(x)'");
+    }
+
+    #[test]
+    fn a_locale_without_unicode_gets_ascii() {
+        for (locale, expected) in [
+            ("C", false),
+            ("POSIX", false),
+            ("de_DE.ISO-8859-1", false),
+            ("C.UTF-8", true),
+            ("en_US.utf8", true),
+            ("en_US", true),
+        ] {
+            assert_eq!(has_unicode(locale), expected, "{locale}");
+        }
+        assert_eq!(to_ascii("✓ 5 × 3… é"), "+ 5 x 3... ?");
     }
 
     #[test]

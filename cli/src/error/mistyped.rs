@@ -17,7 +17,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("get show describe", &["job get", "run get"]),
     ("status", &["job get", "run get"]),
     ("list ls jobs images videos", &["job list"]),
-    ("runs", &["history"]),
+    ("runs", &["history", "agent runs"]),
     ("models", &["model list"]),
     ("formats", &["format list"]),
     ("actions", &["action list"]),
@@ -31,7 +31,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("download fetch", &["job download", "run download"]),
     ("listen receive", &["webhook listen"]),
     ("trigger", &["webhook trigger"]),
-    ("replay", &["webhook inbox replay"]),
+    ("replay", &["webhook replay"]),
     ("serve server sandbox", &["mock serve"]),
     ("setup configure", &["init"]),
     ("log logs", &["history"]),
@@ -41,8 +41,8 @@ const COMMANDS: &[(&str, &[&str])] = &[
 /// Words for the commands of a group, and the commands that may be meant.
 const VERBS: &[(&str, &str)] = &[
     ("ls", "list"),
-    ("list ls", "show status"),
-    ("describe view info inspect status", "get show status"),
+    ("list ls", "runs status show get"),
+    ("describe view info inspect status show get", "get show status list"),
     ("rm remove delete stop kill abort", "cancel logout delete unset purge"),
     ("new create add make submit start", "generate create run serve listen set login"),
     ("generate", "run"),
@@ -50,6 +50,7 @@ const VERBS: &[(&str, &str)] = &[
     ("fetch save", "download get"),
     ("retry resume continue", "run"),
     ("receive serve start", "listen serve"),
+    ("events deliveries list ls", "inbox"),
 ];
 
 /// Options that other programs have.
@@ -90,7 +91,12 @@ pub(crate) fn advise(mut error: Error, root: &Command, arguments: &[String]) -> 
             let Some(word) = context(ContextKind::InvalidArg) else { return error };
             let (command, path, rest) = given_group(root, arguments);
             let known = OPTIONS.iter().find(|(option, _)| *option == word);
-            known.map(|(_, tip)| (*tip).to_owned()).or_else(|| quoted(command, &path, &word, rest))
+            let known = known.map(|(_, tip)| (*tip).to_owned());
+            // A verb after a command that needs none.
+            let is_verb = ["show", "get", "list", "ls"].contains(&word.as_str());
+            known
+                .or_else(|| quoted(command, &path, &word, rest))
+                .or_else(|| is_verb.then(|| format!("did you mean: {path}")))
         }
         ErrorKind::InvalidValue => {
             let argument = context(ContextKind::InvalidArg).unwrap_or_default();
@@ -174,10 +180,19 @@ fn tip_for_command(group: &Command, path: &str, word: &str) -> Option<String> {
             known.into_iter().flat_map(|(_, commands)| *commands).map(|it| (*it).to_owned()),
         );
     }
+    // The results of these are jobs, and the runs of this machine are in its history.
+    let lists = ["list", "ls", "get", "show"].contains(&word.as_str());
+    let made = ["svc image", "svc video", "svc music", "svc caption"].contains(&path);
+    if lists && (made || path == "svc run" || path == "svc top-up") {
+        let command = if made { "svc job list" } else { "svc history" };
+        return Some(format!("did you mean: {command}"));
+    }
     if meant.is_empty() {
         let verbs = VERBS.iter().filter(|(words, _)| means(words));
         let mut verbs = verbs.flat_map(|(_, verbs)| verbs.split(' '));
-        meant.extend(verbs.find(|verb| group.find_subcommand(verb).is_some()).map(str::to_owned));
+        meant.extend(
+            verbs.find_map(|verb| group.find_subcommand(verb)).map(|it| it.get_name().to_owned()),
+        );
     }
     if meant.is_empty() {
         // Of similar names only the nearest.

@@ -4,7 +4,7 @@ use console::{Style, style};
 use unicode_width::UnicodeWidthStr;
 
 use crate::output::layout::{self, Column, ColumnKind};
-use crate::text::sanitize;
+use crate::text::{is_unicode, sanitize, shown};
 
 const GAP: &str = "  ";
 
@@ -146,7 +146,7 @@ impl Table {
 
 impl Cell {
     fn new(text: &str, style: Option<Style>) -> Self {
-        let text = sanitize(text);
+        let text = shown(&sanitize(text)).into_owned();
         Self { text, style }
     }
 }
@@ -165,7 +165,7 @@ fn truncate(text: &str, width: usize) -> String {
             break;
         }
     }
-    shown.push('…');
+    shown.push(if is_unicode() { '…' } else { '~' });
     shown
 }
 
