@@ -3,13 +3,38 @@
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use svc_sdk::contract::JobStatus;
+use svc_sdk::types::Usd;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::model::{DownloadState, JobRow, ListState, Message, ViewModel};
+use crate::output::values::money;
 use crate::text::{counted, sanitize};
 
 /// The keys, from the most to the least important one.
-const KEYS: [&str; 6] = ["q quit", "enter details", "c cancel", "d download", "o open", "↑↓ move"];
+const KEYS: [&str; 8] = [
+    "q quit",
+    "enter details",
+    "c cancel",
+    "d download",
+    "o open",
+    "/ filter",
+    "? help",
+    "↑↓ move",
+];
+
+/// What the keys do, for the help.
+pub(super) const KEY_HELP: [(&str, &str); 10] = [
+    ("↑ ↓ k j", "select another job"),
+    ("PgUp PgDn Home End", "move faster"),
+    ("enter", "show or hide the details"),
+    ("c", "cancel the job, after a question"),
+    ("d", "download its files"),
+    ("o", "open its files"),
+    ("/", "show only jobs that contain a text; esc shows all"),
+    ("?", "show this help"),
+    ("q esc", "leave; the jobs continue"),
+    ("ctrl-c", "leave, and print how to watch again"),
+];
 
 /// The maximum number of lines of a message.
 const MAX_MESSAGE_LINES: usize = 3;
@@ -33,7 +58,8 @@ pub(super) fn title(model: &ViewModel, width: u16) -> String {
         jobs.filter(|job| is_counted(&job.status)).count()
     };
     let jobs = counted(model.rows().len(), "job");
-    let spent = format!("${}", model.total_spent());
+    let spent = money(model.total(false));
+    let refunded = model.total(true);
     let active = count(|status| !status.is_terminal());
     let active = format!("{active} active");
     let completed = count(|status| *status == JobStatus::Completed);
@@ -47,6 +73,9 @@ pub(super) fn title(model: &ViewModel, width: u16) -> String {
     let mut full = vec![jobs.clone(), format!("{spent} spent"), active.clone()];
     full.push(format!("{completed} completed"));
     full.extend(ended.iter().cloned());
+    if refunded > Usd::ZERO {
+        full.push(format!("{} refunded", money(refunded)));
+    }
     let full = full.join("  ");
     if full.width() <= usize::from(width) {
         return full;
@@ -61,6 +90,10 @@ pub(super) fn bottom_lines(model: &ViewModel, context: &Context, width: u16) -> 
         let text = format!("Cancel {}? y/n", sanitize(id.as_str()));
         return vec![Line::from(text).style(bold())];
     }
+    if model.is_typing {
+        let text = format!("/{}  enter keeps the filter, esc removes it", sanitize(&model.filter));
+        return vec![Line::from(text).style(bold())];
+    }
     if let Some(message) = model.message.clone().or_else(|| lasting_message(model)) {
         let style = match (message.is_error, context.is_colored) {
             (true, true) => Style::new().fg(Color::Red),
@@ -70,7 +103,15 @@ pub(super) fn bottom_lines(model: &ViewModel, context: &Context, width: u16) -> 
         let lines = lines.into_iter().take(MAX_MESSAGE_LINES);
         return lines.map(|line| Line::from(line).style(style)).collect();
     }
+    let count = model.visible().len();
+    let position = match (count, model.filter.as_str()) {
+        (0..2, "") => String::new(),
+        (count, "") => format!("{} of {count}  ", model.selected() + 1),
+        (0, filter) => format!("/{} matches none  ", sanitize(filter)),
+        (count, filter) => format!("/{} {} of {count}  ", sanitize(filter), model.selected() + 1),
+    };
     let mut text = KEYS.join("  ");
+    let width = width.saturating_sub(u16::try_from(position.width()).unwrap_or(u16::MAX));
     if text.width() > usize::from(width) {
         let keys = KEYS.iter().map(|key| key.replace("enter", "⏎"));
         text = join_fitting(keys, width);
@@ -79,7 +120,7 @@ pub(super) fn bottom_lines(model: &ViewModel, context: &Context, width: u16) -> 
     if text.width() + folder.width() <= usize::from(width) {
         text.push_str(&folder);
     }
-    vec![Line::from(text).style(Style::new().add_modifier(Modifier::DIM))]
+    vec![Line::from(position + &text).style(Style::new().add_modifier(Modifier::DIM))]
 }
 
 /// Returns what a key does not remove: that the list cannot be read, or the running downloads.
