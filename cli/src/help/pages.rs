@@ -231,12 +231,13 @@ pub(crate) fn write_manual(
 fn write_pages(command: &Command, path: &str, dir: &Path) -> io::Result<()> {
     let name = path.replace(' ', "-");
     fs::write(dir.join(format!("{name}.1")), manual_page(command, path)?)?;
-    let mut subcommands = command.get_subcommands().filter(|sub| sub.get_name() != "help");
+    let mut subcommands =
+        command.get_subcommands().filter(|sub| !matches!(sub.get_name(), "help" | "version"));
     subcommands.try_for_each(|sub| write_pages(sub, &format!("{path} {}", sub.get_name()), dir))
 }
 
 /// Returns the manual page of a command.
-fn manual_page(command: &Command, path: &str) -> io::Result<Vec<u8>> {
+fn manual_page(command: &Command, path: &str) -> io::Result<String> {
     let name = path.replace(' ', "-");
     let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let page = clap_mangen::Man::new(command.clone().after_help("").before_help(""))
@@ -263,7 +264,13 @@ fn manual_page(command: &Command, path: &str) -> io::Result<Vec<u8>> {
         let lines = lines.collect::<Vec<_>>().join("\n");
         writeln!(text, ".SH {}\n.nf\n{lines}\n.fi", title.to_uppercase())?;
     }
-    Ok(text)
+    // Formatters warn of a break beside a space.
+    let text = String::from_utf8_lossy(&text).replace(".br\n\n.br\n", ".sp\n");
+    let escaped = |c: char| match c.is_ascii() {
+        true => c.to_string(),
+        false => format!("\\[u{:04X}]", u32::from(c)),
+    };
+    Ok(text.chars().map(escaped).collect())
 }
 
 #[cfg(test)]
