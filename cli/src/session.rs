@@ -381,19 +381,40 @@ impl Session {
             SurfaceChoice::Open => &self.global.base_url,
             SurfaceChoice::Developer => &self.global.developer_base_url,
         };
-        let url = (surface.names().url_flag, url);
-        let mut command = vec!["svc".to_owned()];
-        command.extend(words.iter().map(|word| shell_quote(word.as_ref()).into_owned()));
-        for (name, value) in [("--profile", &self.global.profile), url] {
-            if let Some(value) = value {
-                command.extend([name.to_owned(), shell_quote(value).into_owned()]);
-            }
+        let mut words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+        let at = words.len();
+        if let Some(url) = url {
+            words.extend([surface.names().url_flag, url]);
         }
         if self.is_sandbox() {
-            command.push("--sandbox".to_owned());
+            words.push("--sandbox");
         }
+        self.command_line(&words, at)
+    }
+
+    /// Returns a command with the profile of this one.
+    pub(crate) fn command(&self, words: &[&str]) -> String {
+        self.command_line(words, words.len())
+    }
+
+    /// Returns a command with the profile of this one at a position.
+    fn command_line(&self, words: &[&str], at: usize) -> String {
+        let (before, after) = words.split_at_checked(at).unwrap_or((words, &[]));
+        let profile = self.global.profile.as_deref().map(|name| ["--profile", name]);
+        let words = before.iter().chain(profile.iter().flatten()).chain(after);
+        let words: Vec<_> = words.map(|word| shell_quote(word)).collect();
         // Identifiers come from the service and are printed to a terminal.
-        sanitize(&command.join(" "))
+        sanitize(&format!("svc {}", words.join(" ")))
+    }
+
+    /// Checks that a command about the configuration is not run in the sandbox, which has none.
+    pub(crate) fn check_is_configurable(&self, command: &str) -> Result<(), Failure> {
+        match self.is_sandbox() {
+            false => Ok(()),
+            true => Err(Failure::usage(format!(
+                "`svc {command}` cannot be used with --sandbox: the sandbox needs no configuration"
+            ))),
+        }
     }
 
     fn record_url(&self, surface: SurfaceChoice, url: &str) {

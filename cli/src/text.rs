@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
 /// Returns the text on one line, without control characters.
 pub(crate) fn sanitize(text: &str) -> String {
     text.chars()
@@ -63,6 +65,28 @@ pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) 
     let distances = names.into_iter().map(|name| (strsim::damerau_levenshtein(name, &word), name));
     let nearest = distances.min_by_key(|(distance, _)| *distance);
     nearest.filter(|(distance, _)| *distance <= 2).map(|(_, name)| name)
+}
+
+/// Breaks text into lines, between words where they fit.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.pop().unwrap_or_default();
+        match line.as_str() {
+            "" => lines.push(String::new()),
+            line if line.width() + 1 + word.width() <= width => lines.push(format!("{line} ")),
+            line => lines.extend([line.to_owned(), String::new()]),
+        }
+        for character in word.chars() {
+            let mut line = lines.pop().unwrap_or_default();
+            if !line.is_empty() && line.width() + character.width().unwrap_or(0) > width {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push(character);
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 /// Escapes the control characters in JSON text as `\u00xx`. The value stays the same.

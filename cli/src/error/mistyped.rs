@@ -5,6 +5,9 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
+use crate::error::usage::last_value;
+use crate::text::shell_quote;
+
 /// Words at the place of a command of `svc`, and what they mean.
 const COMMANDS: &[(&str, &[&str])] = &[
     ("login signin", &["auth login"]),
@@ -69,6 +72,9 @@ const OPTIONS: &[(&str, &str)] = &[
     ("--force", "to skip the confirmation prompt, write: --yes"),
 ];
 
+/// The maximum number of commands of other groups that are named for a verb.
+const MAX_NESTED: usize = 3;
+
 /// What is said of files that should be sent.
 const TAKES_URLS: &str = "the service takes public URLs only, and no files: put the file where it has a \
                           public HTTPS URL, and pass that, for example with --image-url URL";
@@ -85,7 +91,7 @@ pub(crate) fn advise(mut error: Error, root: &Command, arguments: &[String]) -> 
             let (group, path, _) = given_group(root, arguments);
             error.remove(ContextKind::SuggestedSubcommand);
             error.remove(ContextKind::Suggested);
-            tip_for_command(group, &path, &word)
+            tip_for_command(group, &path, &word, arguments)
         }
         ErrorKind::UnknownArgument => {
             let Some(word) = context(ContextKind::InvalidArg) else { return error };
@@ -97,6 +103,10 @@ pub(crate) fn advise(mut error: Error, root: &Command, arguments: &[String]) -> 
             known
                 .or_else(|| quoted(command, &path, &word, rest))
                 .or_else(|| is_verb.then(|| format!("did you mean: {path}")))
+                .or_else(|| {
+                    let is_exec = path == "svc mock exec";
+                    is_exec.then(|| format!("did you mean: {path} -- {}", rest.join(" ")))
+                })
         }
         ErrorKind::InvalidValue => {
             let argument = context(ContextKind::InvalidArg).unwrap_or_default();
@@ -164,7 +174,12 @@ pub(crate) fn check_text_options(
     Ok(())
 }
 
-fn tip_for_command(group: &Command, path: &str, word: &str) -> Option<String> {
+fn tip_for_command(
+    group: &Command,
+    path: &str,
+    word: &str,
+    arguments: &[String],
+) -> Option<String> {
     let word = word.to_lowercase();
     let means = |words: &str| words.split(' ').any(|it| it == word);
     if word == "upload" {
@@ -202,7 +217,20 @@ fn tip_for_command(group: &Command, path: &str, word: &str) -> Option<String> {
             |(distance, name): &(usize, &str)| *distance <= 2 && *distance * 2 < name.len();
         meant.extend(distances.filter(is_near).min().map(|(_, name)| name.to_owned()));
     }
-    let meant: Vec<_> = meant.iter().map(|it| format!("{path} {it}")).collect();
+    if meant.is_empty() {
+        // A verb of the groups in this group.
+        let groups = group.get_subcommands().filter(|it| !it.is_hide_set());
+        let verbs = groups.filter_map(|it| Some((it, it.find_subcommand(&word)?)));
+        let verbs: Vec<_> = verbs.filter(|(_, verb)| !verb.is_hide_set()).collect();
+        if verbs.len() <= MAX_NESTED {
+            meant.extend(
+                verbs.iter().map(|(it, verb)| format!("{} {}", it.get_name(), verb.get_name())),
+            );
+        }
+    }
+    let profile = last_value(arguments, &["--profile="], &["--profile"]);
+    let profile = profile.map_or_else(String::new, |it| format!(" --profile {}", shell_quote(&it)));
+    let meant: Vec<_> = meant.iter().map(|it| format!("{path} {it}{profile}")).collect();
     (!meant.is_empty()).then(|| format!("did you mean: {}", meant.join(", ")))
 }
 

@@ -10,6 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command};
 use super::all_commands;
 use crate::error::Failure;
 use crate::session::Session;
+use crate::text::wrap;
 use crate::version;
 
 /// The page that `svc` prints without arguments.
@@ -128,7 +129,42 @@ pub(crate) fn topic_page(command_line: Command, topic: &[String]) -> clap::Error
 }
 
 fn page(text: &'static str) -> Command {
+    let columns = console::Term::stdout().size_checked().map_or(PAGE_WIDTH, |(_, columns)| columns);
+    let text = match columns < PAGE_WIDTH {
+        true => reflowed(text, columns.into()),
+        false => text.to_owned(),
+    };
     Command::new("svc").disable_help_flag(true).arg(help_flag()).help_template(text)
+}
+
+/// The width that the pages are written for.
+const PAGE_WIDTH: u16 = 80;
+
+/// Breaks the paragraphs of a page anew. Lines that are indented stay as they are.
+fn reflowed(text: &str, columns: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut paragraph = String::new();
+    let end = |paragraph: &mut String, lines: &mut Vec<String>| {
+        if !paragraph.is_empty() {
+            lines.extend(wrap(&std::mem::take(paragraph), columns));
+        }
+    };
+    for line in text.lines() {
+        let is_prose = !line.is_empty() && !line.starts_with(' ');
+        if !is_prose {
+            end(&mut paragraph, &mut lines);
+            lines.push(line.to_owned());
+        } else {
+            let space = if paragraph.is_empty() { "" } else { " " };
+            paragraph.push_str(&format!("{space}{line}"));
+            // These lines say one thing each.
+            if line.ends_with(['.', ':']) {
+                end(&mut paragraph, &mut lines);
+            }
+        }
+    }
+    end(&mut paragraph, &mut lines);
+    lines.join("\n") + "\n"
 }
 
 /// Returns a command whose help lists the options of every command.
@@ -278,6 +314,13 @@ mod tests {
     use super::*;
 
     use crate::cli::full_command_line;
+
+    #[test]
+    fn paragraphs_follow_the_width() {
+        let text = "One two three four.\nFive\nsix.\n\n  kept as it is here\nEnd";
+        let expected = "One two\nthree four.\nFive six.\n\n  kept as it is here\nEnd\n";
+        assert_eq!(reflowed(text, 12), expected);
+    }
 
     #[test]
     fn fields_have_flags() {

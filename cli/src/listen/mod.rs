@@ -154,7 +154,13 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
     let result = loop {
         tokio::select! {
             biased;
-            _ = &mut interrupted => break Ok(()),
+            _ = &mut interrupted => {
+                if session.printer.is_table_by_default() {
+                    // The terminal shows Ctrl-C as `^C`.
+                    session.printer.end_prompt();
+                }
+                break Ok(());
+            }
             flushed = stdout.flush(), if stdout.is_writing() => {
                 if let Err(failure) = flushed {
                     break Err(failure);

@@ -4,21 +4,21 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use svc_sdk::contract::JobStatus;
 use svc_sdk::types::Usd;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 use super::model::{DownloadState, JobRow, ListState, Message, ViewModel};
 use crate::output::values::money;
-use crate::text::{counted, sanitize};
+use crate::text::{counted, sanitize, wrap};
 
 /// The keys, from the most to the least important one.
 const KEYS: [&str; 8] = [
     "q quit",
+    "? help",
     "enter details",
     "c cancel",
     "d download",
     "o open",
     "/ filter",
-    "? help",
     "↑↓ move",
 ];
 
@@ -150,26 +150,4 @@ fn join_fitting(parts: impl Iterator<Item = String>, width: u16) -> String {
         text.push_str(&part);
     }
     text
-}
-
-/// Breaks text into lines, between words where they fit.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.pop().unwrap_or_default();
-        match line.as_str() {
-            "" => lines.push(String::new()),
-            line if line.width() + 1 + word.width() <= width => lines.push(format!("{line} ")),
-            line => lines.extend([line.to_owned(), String::new()]),
-        }
-        for character in word.chars() {
-            let mut line = lines.pop().unwrap_or_default();
-            if !line.is_empty() && line.width() + character.width().unwrap_or(0) > width {
-                lines.push(std::mem::take(&mut line));
-            }
-            line.push(character);
-            lines.push(line);
-        }
-    }
-    lines
 }

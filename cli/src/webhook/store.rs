@@ -216,7 +216,9 @@ fn open_failure(error: &StoreError) -> Failure {
 /// Returns the failure of a store that another process uses.
 fn in_use(path: &Path, error: &StoreError) -> Failure {
     let why = match ask_listener(path, &Change::None) {
-        Some(listener) => format!("process {} listens with this store: {error}", listener.process),
+        Some(listener) => {
+            format!("process {} listens with the store {}", listener.process, path.display())
+        }
         None => error.to_string(),
     };
     Failure::usage(why)

@@ -255,7 +255,7 @@ fn no_event_is_lost_or_forwarded_twice_when_the_listener_is_killed() {
     assert_eq!(listener.events()[0]["duplicate"], true);
     CommandOutput::of(&mut listen(&env, words))
         .assert_exit(2)
-        .assert_stderr("listens with this store");
+        .assert_stderr("listens with the store");
     listener.end().assert_exit(0);
     let listener = Listener::start(&mut listen(&env, words));
     assert_eq!(listener.ready["pending"], 0);

@@ -121,8 +121,8 @@ fn secrets(session: &Session, args: &SecretArgs) -> Result<Secrets, Failure> {
     }
     let secrets = Secrets::of_trigger(session)?;
     session.printer.note(&format!(
-        "no signing secret is configured: signed with one that svc webhook listen accepts; for another \
-        receiver:\nexport SVC_WEBHOOK_SECRET={}",
+        "signed with a secret of this command, which svc webhook listen accepts; for another receiver:\n\
+        export SVC_WEBHOOK_SECRET={}",
         secrets.newest()
     ));
     Ok(secrets)
