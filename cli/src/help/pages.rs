@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command};
 use super::all_commands;
 use crate::error::Failure;
 use crate::session::Session;
-use crate::text::wrap;
+use crate::text::wrap_words;
 use crate::version;
 
 /// The page that `svc` prints without arguments.
@@ -129,10 +129,9 @@ pub(crate) fn topic_page(command_line: Command, topic: &[String]) -> clap::Error
 }
 
 fn page(text: &'static str) -> Command {
-    let columns = console::Term::stdout().size_checked().map_or(PAGE_WIDTH, |(_, columns)| columns);
-    let text = match columns < PAGE_WIDTH {
-        true => reflowed(text, columns.into()),
-        false => text.to_owned(),
+    let text = match narrow_width() {
+        Some(columns) => reflowed(text, columns),
+        None => text.to_owned(),
     };
     Command::new("svc").disable_help_flag(true).arg(help_flag()).help_template(text)
 }
@@ -140,13 +139,19 @@ fn page(text: &'static str) -> Command {
 /// The width that the pages are written for.
 const PAGE_WIDTH: u16 = 80;
 
+/// Returns the width of the terminal, if the pages are wider.
+pub(super) fn narrow_width() -> Option<usize> {
+    let (_, columns) = console::Term::stdout().size_checked()?;
+    (1..PAGE_WIDTH).contains(&columns).then_some(columns.into())
+}
+
 /// Breaks the paragraphs of a page anew. Lines that are indented stay as they are.
 fn reflowed(text: &str, columns: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut paragraph = String::new();
     let end = |paragraph: &mut String, lines: &mut Vec<String>| {
         if !paragraph.is_empty() {
-            lines.extend(wrap(&std::mem::take(paragraph), columns));
+            lines.extend(wrap_words(&std::mem::take(paragraph), columns));
         }
     };
     for line in text.lines() {

@@ -64,7 +64,6 @@ struct DeliveryReport {
 
 pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Failure> {
     args.secret.check_stdin("--payload", args.payload.as_deref())?;
-    let secrets = secrets(session, &args.secret)?;
     let to = match args.to.clone() {
         Some(to) => to,
         None => format!("http://127.0.0.1:{DEFAULT_PORT}").parse().map_err(Failure::other)?,
@@ -82,6 +81,7 @@ pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Fail
         );
         return Err(Failure::usage(why));
     }
+    let secrets = secrets(session, &args.secret)?;
     let timestamp = args.timestamp.unwrap_or_else(clock::unix_seconds);
     let headers = Signer::new(secrets.keys().clone()).sign(timestamp, &body);
     let status = tokio::select! {
