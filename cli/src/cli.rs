@@ -1,5 +1,7 @@
 //! The command-line parser and the dispatch of commands.
 
+use std::pin::Pin;
+
 use clap::builder::Resettable;
 use clap::{ArgMatches, CommandFactory, Error, FromArgMatches, Parser, Subcommand};
 
@@ -157,73 +159,81 @@ pub(crate) fn full_command_line() -> clap::Command {
     root
 }
 
+/// Returns whether a command goes on when the service is not there: it waits for something that was
+/// submitted before, or downloads it, or is a batch.
+pub(crate) fn waits_for_service(matches: &ArgMatches) -> bool {
+    let group = matches.subcommand();
+    let verb = group.and_then(|(_, matches)| matches.subcommand_name());
+    match (group.map(|(name, _)| name), verb) {
+        (Some("batch"), verb) => verb == Some("run"),
+        (_, verb) => matches!(verb, Some("wait" | "download" | "watch")),
+    }
+}
+
 /// Runs a command.
 ///
 /// Each future is boxed: inline, their sizes would add up in this one.
 pub(crate) async fn run(session: &Session, command: Command) -> Result<(), Failure> {
-    match command {
-        Command::Image(Deferred(image)) => Box::pin(commands::media::image(session, image)).await,
-        Command::Video(Deferred(video)) => Box::pin(commands::media::video(session, video)).await,
-        Command::Music(Deferred(music)) => Box::pin(commands::media::music(session, music)).await,
-        Command::Avatar(Deferred(avatar)) => {
-            Box::pin(commands::avatar::avatar(session, avatar)).await
-        }
+    let running: Pin<Box<dyn Future<Output = Result<(), Failure>> + '_>> = match command {
+        Command::Image(Deferred(image)) => Box::pin(commands::media::image(session, image)),
+        Command::Video(Deferred(video)) => Box::pin(commands::media::video(session, video)),
+        Command::Music(Deferred(music)) => Box::pin(commands::media::music(session, music)),
+        Command::Avatar(Deferred(avatar)) => Box::pin(commands::avatar::avatar(session, avatar)),
         Command::AvatarVideo(Deferred(video)) => {
-            Box::pin(commands::avatar::avatar_video(session, video)).await
+            Box::pin(commands::avatar::avatar_video(session, video))
         }
         Command::Preview(Deferred(preview)) => {
-            Box::pin(commands::avatar::preview(session, preview)).await
+            Box::pin(commands::avatar::preview(session, preview))
         }
-        Command::Caption(Deferred(caption)) => {
-            Box::pin(commands::media::caption(session, caption)).await
+        Command::Caption(Deferred(caption)) => Box::pin(commands::media::caption(session, caption)),
+        Command::Action(Deferred(action)) => Box::pin(commands::agent::action(session, action)),
+        Command::Format(Deferred(format)) => Box::pin(commands::format::run(session, format)),
+        Command::Agent(Deferred(agent)) => Box::pin(commands::agent::agent(session, agent)),
+        Command::Run(Deferred(run)) => Box::pin(commands::run::run(session, run)),
+        Command::Queue(Deferred(queue)) => Box::pin(commands::queue::run(session, queue)),
+        Command::Batch(Deferred(batch)) => Box::pin(commands::batch::run(session, batch)),
+        Command::Me => Box::pin(commands::account::me(session)),
+        Command::Balance => Box::pin(commands::account::balance(session)),
+        Command::Usage(usage) => {
+            Box::pin(async move { commands::usage::run(session, &usage).await })
         }
-        Command::Action(Deferred(action)) => {
-            Box::pin(commands::agent::action(session, action)).await
+        Command::Catalog => Box::pin(commands::account::catalog(session)),
+        Command::Bgm(Deferred(bgm)) => Box::pin(commands::catalog::bgm(session, bgm)),
+        Command::Trending(Deferred(videos)) => {
+            Box::pin(commands::catalog::trending(session, videos))
         }
-        Command::Format(Deferred(format)) => Box::pin(commands::format::run(session, format)).await,
-        Command::Agent(Deferred(agent)) => Box::pin(commands::agent::agent(session, agent)).await,
-        Command::Run(Deferred(run)) => Box::pin(commands::run::run(session, run)).await,
-        Command::Queue(Deferred(queue)) => Box::pin(commands::queue::run(session, queue)).await,
-        Command::Batch(Deferred(batch)) => Box::pin(commands::batch::run(session, batch)).await,
-        Command::Me => Box::pin(commands::account::me(session)).await,
-        Command::Balance => Box::pin(commands::account::balance(session)).await,
-        Command::Usage(usage) => Box::pin(commands::usage::run(session, &usage)).await,
-        Command::Catalog => Box::pin(commands::account::catalog(session)).await,
-        Command::Bgm(Deferred(bgm)) => Box::pin(commands::catalog::bgm(session, bgm)).await,
-        Command::Trending(Deferred(trending)) => {
-            Box::pin(commands::catalog::trending(session, trending)).await
-        }
-        Command::Health => Box::pin(commands::account::health(session)).await,
-        Command::Job(Deferred(job)) => Box::pin(commands::job::run(session, job)).await,
-        Command::Model(Deferred(model)) => Box::pin(commands::model::run(session, model)).await,
+        Command::Health => Box::pin(commands::account::health(session)),
+        Command::Job(Deferred(job)) => Box::pin(commands::job::run(session, job)),
+        Command::Model(Deferred(model)) => Box::pin(commands::model::run(session, model)),
         Command::Pricing(Deferred(pricing)) => {
-            Box::pin(commands::pricing::pricing(session, pricing)).await
+            Box::pin(commands::pricing::pricing(session, pricing))
         }
-        Command::Estimate(estimate) => {
-            Box::pin(commands::pricing::estimate(session, *estimate)).await
-        }
-        Command::TopUp(Deferred(top_up)) => Box::pin(commands::top_up::run(session, top_up)).await,
-        Command::Webhook(Deferred(webhook)) => {
-            Box::pin(commands::webhook::run(session, webhook)).await
-        }
-        Command::Schema(Deferred(schema)) => Box::pin(commands::schema::run(session, schema)).await,
+        Command::Estimate(estimate) => Box::pin(commands::pricing::estimate(session, *estimate)),
+        Command::TopUp(Deferred(top_up)) => Box::pin(commands::top_up::run(session, top_up)),
+        Command::Webhook(Deferred(webhook)) => Box::pin(commands::webhook::run(session, webhook)),
+        Command::Schema(Deferred(schema)) => Box::pin(commands::schema::run(session, schema)),
         #[cfg(feature = "mcp")]
-        Command::Mcp(Deferred(mcp)) => Box::pin(commands::mcp::run(session, mcp)).await,
-        Command::Api(api) => Box::pin(commands::api::run(session, api)).await,
-        Command::Init(init) => Box::pin(setup::init::init(session, init)).await,
-        Command::Doctor => Box::pin(setup::doctor::doctor(session)).await,
-        Command::Auth(Deferred(auth)) => Box::pin(setup::auth::auth(session, auth)).await,
-        Command::Mock(Deferred(mock)) => Box::pin(commands::mock::run(session, mock)).await,
-        Command::History(history) => Box::pin(commands::history::run(session, &history)).await,
-        Command::Operations(operations) => commands::operations::run(session, &operations),
-        Command::Config(Deferred(config)) => setup::config::config(session, &config),
-        Command::Profile(Deferred(profile)) => setup::profile::profile(session, profile).await,
-        Command::Completions(completions) => completion::print_script(session, &completions),
-        Command::Version => version::print(session),
-        Command::Man(man) => help::write_manual(session, &man, command_line()),
+        Command::Mcp(Deferred(mcp)) => Box::pin(commands::mcp::run(session, mcp)),
+        Command::Api(api) => Box::pin(commands::api::run(session, api)),
+        Command::Init(init) => Box::pin(setup::init::init(session, init)),
+        Command::Doctor => Box::pin(setup::doctor::doctor(session)),
+        Command::Auth(Deferred(auth)) => Box::pin(setup::auth::auth(session, auth)),
+        Command::Mock(Deferred(mock)) => Box::pin(commands::mock::run(session, mock)),
+        Command::History(history) => {
+            Box::pin(async move { commands::history::run(session, &history).await })
+        }
+        Command::Profile(Deferred(profile)) => Box::pin(setup::profile::profile(session, profile)),
+        Command::Operations(operations) => return commands::operations::run(session, &operations),
+        Command::Config(Deferred(config)) => return setup::config::config(session, &config),
+        Command::Completions(completions) => {
+            return completion::print_script(session, &completions);
+        }
+        Command::Version => return version::print(session),
+        Command::Man(man) => return help::write_manual(session, &man, command_line()),
         // `main` shows the help without a session, so that a wrong configuration does not matter.
-        Command::Help { .. } => Ok(()),
-    }
+        Command::Help { .. } => return Ok(()),
+    };
+    running.await
 }
 
 /// The subcommands of a command, which are added to the parser when it reaches that command. Most of

@@ -90,6 +90,15 @@ pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Creates a folder that only its owner can enter (mode 0700), and the folders above it.
+pub(crate) fn create_private_dir(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
 /// Returns the options of a file that is read and appended to, and that only its owner can read.
 pub(crate) fn private_append() -> OpenOptions {
     let mut options = OpenOptions::new();

@@ -137,8 +137,9 @@ impl TerminalModes {
     const fn restore(self) {}
 }
 
+/// The signals that ask the program to end.
 #[cfg(unix)]
-struct Signals {
+pub(crate) struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
     hang_up: Option<tokio::signal::unix::Signal>,
@@ -146,7 +147,7 @@ struct Signals {
 
 #[cfg(unix)]
 impl Signals {
-    fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
 
         Ok(Self {
@@ -159,7 +160,7 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) -> Interrupt {
+    pub(crate) async fn next(&mut self) -> Interrupt {
         let hang_up = async {
             match &mut self.hang_up {
                 Some(signal) => signal.recv().await,
@@ -192,16 +193,17 @@ fn is_hang_up_ignored() -> bool {
     }
 }
 
+/// The signal that asks the program to end.
 #[cfg(windows)]
-struct Signals(tokio::signal::windows::CtrlC);
+pub(crate) struct Signals(tokio::signal::windows::CtrlC);
 
 #[cfg(windows)]
 impl Signals {
-    fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         tokio::signal::windows::ctrl_c().map(Self)
     }
 
-    async fn next(&mut self) -> Interrupt {
+    pub(crate) async fn next(&mut self) -> Interrupt {
         match self.0.recv().await {
             Some(()) => Interrupt::CtrlC,
             None => std::future::pending().await,

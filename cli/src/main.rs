@@ -86,6 +86,9 @@ fn main() -> ExitCode {
             return failure.exit().into();
         }
     };
+    if cli::waits_for_service(&matches) {
+        session.wait_for_service();
+    }
     // The mock and its child processes handle signals themselves.
     if !matches!(command, Command::Mock(_)) {
         session.report_interrupts();
@@ -148,7 +151,8 @@ fn report_usage_error(error: &clap::Error, arguments: &[String]) -> Exit {
 /// printer does.
 fn styled_text(error: &clap::Error, is_colored: bool) -> String {
     let text = error.render();
-    if is_colored { text.ansi().to_string() } else { text.to_string() }
+    let text = if is_colored { text.ansi().to_string() } else { text.to_string() };
+    text::shown(&text).into_owned()
 }
 
 fn report_without_session(format: Option<Format>, failure: &Failure) -> Exit {

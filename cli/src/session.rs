@@ -1,9 +1,13 @@
 //! The session of a command: the printer, the configuration and the clients.
 
 mod explain;
+mod first_contact;
 mod keys;
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use svc_sdk::{ApiKey, Client, ClientBuilder, ClientSurface, RetryPolicy};
 
@@ -17,7 +21,10 @@ use crate::resource::id::{Outcome, ResourceId};
 use crate::session::keys::Sandbox;
 use crate::text::{sanitize, shell_quote};
 
+use crate::session::first_contact::FirstContact;
+
 pub(crate) use crate::session::explain::EMPTY_SANDBOX;
+pub(crate) use crate::session::first_contact::NotThere;
 
 /// The state that is shared by all parts of a command.
 #[derive(Debug)]
@@ -34,6 +41,10 @@ pub(crate) struct Session {
     used_keys: RefCell<Vec<(SurfaceChoice, ConfiguredKey)>>,
     /// The surface and the URL of the newest client.
     used_url: RefCell<Option<(SurfaceChoice, String)>>,
+    /// Whether each base URL has answered.
+    answered: RefCell<HashMap<String, Arc<AtomicBool>>>,
+    /// Whether the command waits for a service that is not there.
+    is_patient: Cell<bool>,
 }
 
 /// A client, with the values that the journal records.
@@ -91,7 +102,14 @@ impl Session {
             sandbox: OnceCell::new(),
             used_keys: RefCell::default(),
             used_url: RefCell::default(),
+            answered: RefCell::default(),
+            is_patient: Cell::default(),
         })
+    }
+
+    /// Makes the command wait for a service that is not there as for one that does not answer any more.
+    pub(crate) fn wait_for_service(&self) {
+        self.is_patient.set(true);
     }
 
     /// Returns the settings, which are loaded on first use.
@@ -195,6 +213,11 @@ impl Session {
         }
         if self.is_sandbox() {
             builder = builder.transport(self.sandbox().transport());
+        } else if self.global.retries.is_none() && !self.is_patient.get() {
+            let is_answered =
+                self.answered.borrow_mut().entry(base_url.clone()).or_default().clone();
+            let (transport, url) = (svc_sdk::transport::hyper(), base_url.clone());
+            builder = builder.transport(Arc::new(FirstContact { transport, url, is_answered }));
         }
         let key_fingerprint = key.map(key_fingerprint).unwrap_or_default();
         Ok(Access { client: configure(builder).build()?, base_url, key_fingerprint })
@@ -365,19 +388,40 @@ impl Session {
             SurfaceChoice::Open => &self.global.base_url,
             SurfaceChoice::Developer => &self.global.developer_base_url,
         };
-        let url = (surface.names().url_flag, url);
-        let mut command = vec!["svc".to_owned()];
-        command.extend(words.iter().map(|word| shell_quote(word.as_ref()).into_owned()));
-        for (name, value) in [("--profile", &self.global.profile), url] {
-            if let Some(value) = value {
-                command.extend([name.to_owned(), shell_quote(value).into_owned()]);
-            }
+        let mut words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+        let at = words.len();
+        if let Some(url) = url {
+            words.extend([surface.names().url_flag, url]);
         }
         if self.is_sandbox() {
-            command.push("--sandbox".to_owned());
+            words.push("--sandbox");
         }
+        self.command_line(&words, at)
+    }
+
+    /// Returns a command with the profile of this one.
+    pub(crate) fn command(&self, words: &[&str]) -> String {
+        self.command_line(words, words.len())
+    }
+
+    /// Returns a command with the profile of this one at a position.
+    fn command_line(&self, words: &[&str], at: usize) -> String {
+        let (before, after) = words.split_at_checked(at).unwrap_or((words, &[]));
+        let profile = self.global.profile.as_deref().map(|name| ["--profile", name]);
+        let words = before.iter().chain(profile.iter().flatten()).chain(after);
+        let words: Vec<_> = words.map(|word| shell_quote(word)).collect();
         // Identifiers come from the service and are printed to a terminal.
-        sanitize(&command.join(" "))
+        sanitize(&format!("svc {}", words.join(" ")))
+    }
+
+    /// Checks that a command about the configuration is not run in the sandbox, which has none.
+    pub(crate) fn check_is_configurable(&self, command: &str) -> Result<(), Failure> {
+        match self.is_sandbox() {
+            false => Ok(()),
+            true => Err(Failure::usage(format!(
+                "`svc {command}` cannot be used with --sandbox: the sandbox needs no configuration"
+            ))),
+        }
     }
 
     fn record_url(&self, surface: SurfaceChoice, url: &str) {

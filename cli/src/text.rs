@@ -1,6 +1,9 @@
 //! Text for terminals and shells.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Returns the text on one line, without control characters.
 pub(crate) fn sanitize(text: &str) -> String {
@@ -13,12 +16,92 @@ pub(crate) fn sanitize(text: &str) -> String {
         .collect()
 }
 
+/// Returns whether text may have characters beyond ASCII: unless the locale is `C`, or has another encoding
+/// than UTF-8.
+pub(crate) fn is_unicode() -> bool {
+    static IS_UNICODE: LazyLock<bool> = LazyLock::new(|| {
+        let variables = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter();
+        let mut values = variables.filter_map(|name| std::env::var(name).ok());
+        values.find(|value| !value.is_empty()).is_none_or(|locale| has_unicode(&locale))
+    });
+    *IS_UNICODE
+}
+
+fn has_unicode(locale: &str) -> bool {
+    match locale.split_once('.') {
+        Some((_, encoding)) => encoding.to_lowercase().replace('-', "").starts_with("utf8"),
+        None => !matches!(locale, "C" | "POSIX"),
+    }
+}
+
+/// Returns the text as the locale can show it.
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || is_unicode() { Cow::Borrowed(text) } else { Cow::Owned(to_ascii(text)) }
+}
+
+/// Replaces the characters that this program writes by similar ones, and others by question marks.
+fn to_ascii(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut ascii, c| {
+        match c {
+            c if c.is_ascii() => ascii.push(c),
+            '…' => ascii.push_str("..."),
+            '✓' => ascii.push('+'),
+            '✗' | '×' => ascii.push('x'),
+            '↑' => ascii.push('^'),
+            '↓' => ascii.push('v'),
+            '⏎' => ascii.push_str("enter"),
+            '─' => ascii.push('-'),
+            '│' => ascii.push('|'),
+            '█' | '▏' | '▎' | '▍' | '▌' | '▋' | '▊' | '▉' => ascii.push('#'),
+            _ => ascii.push('?'),
+        }
+        ascii
+    })
+}
+
 /// Returns the name that differs from a word in at most two letters, and in the fewest.
 pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     let distances = names.into_iter().map(|name| (strsim::damerau_levenshtein(name, &word), name));
     let nearest = distances.min_by_key(|(distance, _)| *distance);
     nearest.filter(|(distance, _)| *distance <= 2).map(|(_, name)| name)
+}
+
+/// Breaks text into lines between words. A word that is longer than the width, such as a URL, stays whole.
+pub(crate) fn wrap_words(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.width() + 1 + word.width() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// Breaks text into lines, between words where they fit.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.pop().unwrap_or_default();
+        match line.as_str() {
+            "" => lines.push(String::new()),
+            line if line.width() + 1 + word.width() <= width => lines.push(format!("{line} ")),
+            line => lines.extend([line.to_owned(), String::new()]),
+        }
+        for character in word.chars() {
+            let mut line = lines.pop().unwrap_or_default();
+            if !line.is_empty() && line.width() + character.width().unwrap_or(0) > width {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push(character);
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 /// Escapes the control characters in JSON text as `\u00xx`. The value stays the same.
@@ -105,6 +188,21 @@ mod tests {
         assert_eq!(shell_quote("it's"), r"'it'\''s'");
         assert_eq!(shell_quote(""), "''");
         assert_eq!(shell_quote("$(x)"), "'$(x)'");
+    }
+
+    #[test]
+    fn a_locale_without_unicode_gets_ascii() {
+        for (locale, expected) in [
+            ("C", false),
+            ("POSIX", false),
+            ("de_DE.ISO-8859-1", false),
+            ("C.UTF-8", true),
+            ("en_US.utf8", true),
+            ("en_US", true),
+        ] {
+            assert_eq!(has_unicode(locale), expected, "{locale}");
+        }
+        assert_eq!(to_ascii("✓ 5 × 3… é"), "+ 5 x 3... ?");
     }
 
     #[test]

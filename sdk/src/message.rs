@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::call::deadline::Deadline;
 use crate::call::response::snippet;
-use crate::call::submit::{check_submission_id, key_fingerprint};
+use crate::call::submit::check_submission_id;
 use crate::call::{CallOptions, Core, RawResponse, Request};
 use crate::client::Client;
 use crate::contract::{Operation, RetryClass};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use svc_sdk::types::Usd;
 use tokio::time::Instant;
 
@@ -48,8 +48,7 @@ impl Progress {
             let length = u64::try_from(total).unwrap_or(u64::MAX);
             let bar = printer.add_progress_bar(ProgressBar::new(length));
             let template = "{spinner} {bar:24} {pos} of {len}  {elapsed}  {msg}";
-            let style = ProgressStyle::with_template(template);
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.set_style(crate::output::progress_style(template));
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         });

@@ -11,11 +11,8 @@ use svc_mock_server::program::{self, MockOptions, request_line};
 use svc_mock_server::serve::Server;
 use tokio::process::Command;
 
-#[cfg(not(unix))]
-use self::other::Signals;
-#[cfg(unix)]
-use self::unix::Signals;
 use crate::error::{Exit, Failure};
+use crate::interrupt::{Interrupt, Signals};
 use crate::session::Session;
 use crate::text::sanitize;
 
@@ -148,8 +145,8 @@ enum Ended {
     Signal(i32),
 }
 
-/// Runs a program with additional environment variables, and waits for it. SIGINT and SIGTERM are
-/// forwarded to it.
+/// Runs a program with additional environment variables, and waits for it. SIGINT, SIGTERM and
+/// SIGHUP are forwarded to it.
 async fn run_child(
     program: &OsStr,
     arguments: &[OsString],
@@ -161,7 +158,7 @@ async fn run_child(
     loop {
         tokio::select! {
             ended = child.wait() => return Ok(Ended::from(ended?)),
-            signal = signals.next() => signal.forward_to(&child),
+            signal = signals.next() => forward(signal, &child),
         }
     }
 }
@@ -178,98 +175,37 @@ impl From<ExitStatus> for Ended {
     }
 }
 
+/// Passes a signal on to a child process.
 #[cfg(unix)]
-mod unix {
-    use std::io;
+fn forward(signal: Interrupt, child: &tokio::process::Child) {
+    use rustix::process::{Pid, Signal, kill_process};
 
-    use rustix::process::{Pid, Signal, getpgrp, kill_process};
+    let signal = match signal {
+        // A terminal sends Ctrl-C to all of its foreground processes. Programs often take
+        // a second one as the order to exit at once.
+        Interrupt::CtrlC if is_in_foreground() => return,
+        Interrupt::CtrlC => Signal::INT,
+        Interrupt::Terminate => Signal::TERM,
+        Interrupt::HangUp => Signal::HUP,
+    };
+    let pid = child.id().and_then(|id| i32::try_from(id).ok());
+    if let Some(pid) = pid.and_then(Pid::from_raw) {
+        // A child that has just ended cannot receive it any more.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// Returns whether this process belongs to the foreground processes of its terminal.
+#[cfg(unix)]
+fn is_in_foreground() -> bool {
+    use rustix::stdio::{stderr, stdin, stdout};
     use rustix::termios::tcgetpgrp;
-    use tokio::process::Child;
-    use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
 
-    /// The signals that are forwarded.
-    pub(super) struct Signals {
-        interrupt: Listener,
-        terminate: Listener,
-    }
-
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(super) enum ReceivedSignal {
-        Interrupt,
-        Terminate,
-    }
-
-    impl Signals {
-        pub(super) fn new() -> io::Result<Self> {
-            Ok(Self {
-                interrupt: signal(SignalKind::interrupt())?,
-                terminate: signal(SignalKind::terminate())?,
-            })
-        }
-
-        pub(super) async fn next(&mut self) -> ReceivedSignal {
-            tokio::select! {
-                _ = self.interrupt.recv() => ReceivedSignal::Interrupt,
-                _ = self.terminate.recv() => ReceivedSignal::Terminate,
-            }
-        }
-    }
-
-    impl ReceivedSignal {
-        pub(super) fn forward_to(self, child: &Child) {
-            let signal = match self {
-                // A terminal sends Ctrl-C to all of its foreground processes. Programs often take
-                // a second one as the order to exit at once.
-                Self::Interrupt if is_in_foreground() => return,
-                Self::Interrupt => Signal::INT,
-                Self::Terminate => Signal::TERM,
-            };
-            let pid = child.id().and_then(|id| i32::try_from(id).ok());
-            if let Some(pid) = pid.and_then(Pid::from_raw) {
-                // A child that has just ended cannot receive it any more.
-                let _ = kill_process(pid, signal);
-            }
-        }
-    }
-
-    /// Returns whether this process belongs to the foreground processes of its terminal.
-    fn is_in_foreground() -> bool {
-        let group = getpgrp();
-        let stdio = [
-            tcgetpgrp(rustix::stdio::stdin()),
-            tcgetpgrp(rustix::stdio::stderr()),
-            tcgetpgrp(rustix::stdio::stdout()),
-        ];
-        stdio.into_iter().flatten().any(|foreground| foreground == group)
-    }
+    let group = rustix::process::getpgrp();
+    let stdio = [tcgetpgrp(stdin()), tcgetpgrp(stderr()), tcgetpgrp(stdout())];
+    stdio.into_iter().flatten().any(|foreground| foreground == group)
 }
 
+/// Ctrl-C reaches all processes of a console.
 #[cfg(not(unix))]
-mod other {
-    use std::io;
-
-    use tokio::process::Child;
-
-    /// Ctrl-C, which reaches all processes of a console.
-    pub(super) struct Signals;
-
-    pub(super) struct ReceivedSignal;
-
-    impl Signals {
-        pub(super) fn new() -> io::Result<Self> {
-            Ok(Self)
-        }
-
-        /// Completes on Ctrl-C, so that it does not end this process before its child.
-        pub(super) async fn next(&mut self) -> ReceivedSignal {
-            if tokio::signal::ctrl_c().await.is_err() {
-                std::future::pending::<()>().await;
-            }
-            ReceivedSignal
-        }
-    }
-
-    impl ReceivedSignal {
-        pub(super) fn forward_to(self, _: &Child) {}
-    }
-}
+fn forward(_: Interrupt, _: &tokio::process::Child) {}

@@ -196,7 +196,7 @@ async fn get(session: &Session, id: &str, model_type: Option<ModelType>) -> Resu
         table.field("seconds", Some(seconds(model)).filter(|text| !text.is_empty()));
         table.field("resolutions", capabilities.map(|it| it.resolutions.join(", ")));
         table.field("aspect ratios", capabilities.map(|it| it.aspect_ratios.join(", ")));
-        table.field("prices", Some(format!("svc pricing get {}", model.id)));
+        table.field("prices", Some(session.command(&["pricing", "get", &model.id])));
         table
     })
 }

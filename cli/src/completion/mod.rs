@@ -250,7 +250,18 @@ pub(crate) fn print_script(session: &Session, args: &Completions) -> Result<(), 
     let script = script(name)
         .map_err(|error| Failure::other(format!("cannot create the script: {error}")))?
         .ok_or_else(|| Failure::usage(format!("no completions for `{name}`")))?;
-    session.printer.print_bytes(&script)
+    session.printer.print_bytes(&script)?;
+    if session.printer.is_terminal() {
+        let line = match args.shell {
+            Shell::Fish => "svc completions fish | source",
+            Shell::PowerShell => "svc completions powershell | Out-String | Invoke-Expression",
+            Shell::Elvish => "eval (svc completions elvish | slurp)",
+            Shell::Zsh => "source <(svc completions zsh)",
+            _ => "source <(svc completions bash)",
+        };
+        session.printer.note(&format!("put this line into the startup file of the shell: {line}"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use etcetera::{AppStrategy, AppStrategyArgs};
 use url::Url;
 
 use crate::args::{Global, SurfaceChoice};
-use crate::config::file::ConfigFile;
+use crate::config::file::{ConfigFile, PROFILE_KEYS};
 use crate::error::{Failure, Suggestion};
 
 /// The profile that is used if none is named, and the configuration file names none either.
@@ -47,11 +47,8 @@ pub(crate) struct Setting {
 pub(crate) struct Settings {
     pub(crate) profile: Setting,
     pub(crate) file: ConfigFile,
-    base_url: Option<Setting>,
-    developer_base_url: Option<Setting>,
-    mcp_url: Option<Setting>,
-    first_party_owner: Option<Setting>,
-    webhook_secret_file: Option<Setting>,
+    /// The values that are set, by their names in a profile.
+    values: BTreeMap<&'static str, Setting>,
 }
 
 impl Settings {
@@ -65,78 +62,47 @@ impl Settings {
             (None, Some(value)) => Setting { value, origin: Origin::File },
             (None, None) => Setting { value: DEFAULT_PROFILE.to_owned(), origin: Origin::Default },
         };
-        let resolve_value = |flag: Option<&String>,
-                             flag_name,
-                             variable,
-                             name: &str|
-         -> Result<Option<Setting>, Failure> {
-            let given = flag_or_variable(flag, flag_name, environment, variable);
-            let setting = match given {
-                Some(setting) => Some(setting),
-                None => {
-                    let value = file.get(&profile.value, name)?.filter(|value| !value.is_empty());
-                    let origin = Origin::Profile(profile.value.clone());
-                    value.map(|value| Setting { value, origin })
+        let mut values = BTreeMap::new();
+        for name in PROFILE_KEYS {
+            let (variable, flag) = match name {
+                "base_url" => ("SVC_BASE_URL", flags.base_url.as_ref()),
+                "developer_base_url" => {
+                    ("SVC_DEVELOPER_BASE_URL", flags.developer_base_url.as_ref())
                 }
+                "mcp_url" => ("SVC_MCP_URL", None),
+                "first_party_owner" => ("SVC_FIRST_PARTY_OWNER", None),
+                _ => ("SVC_WEBHOOK_SECRET_FILE", None),
             };
-            Ok(setting.map(|setting| match name.ends_with("_url") {
-                true => Setting { value: with_scheme(setting.value), ..setting },
-                false => setting,
-            }))
-        };
-        Ok(Self {
-            base_url: resolve_value(
-                flags.base_url.as_ref(),
-                "--base-url",
-                "SVC_BASE_URL",
-                "base_url",
-            )?,
-            developer_base_url: resolve_value(
-                flags.developer_base_url.as_ref(),
-                "--developer-base-url",
-                "SVC_DEVELOPER_BASE_URL",
-                "developer_base_url",
-            )?,
-            mcp_url: resolve_value(None, "", "SVC_MCP_URL", "mcp_url")?,
-            first_party_owner: resolve_value(
-                None,
-                "",
-                "SVC_FIRST_PARTY_OWNER",
-                "first_party_owner",
-            )?,
-            webhook_secret_file: resolve_value(
-                None,
-                "",
-                "SVC_WEBHOOK_SECRET_FILE",
-                "webhook_secret_file",
-            )?,
-            profile,
-            file,
-        })
+            let flag_name = if name == "base_url" { "--base-url" } else { "--developer-base-url" };
+            let given = flag_or_variable(flag, flag_name, environment, variable);
+            let stored = || {
+                let value = file.get(&profile.value, name)?.filter(|value| !value.is_empty());
+                let origin = Origin::Profile(profile.value.clone());
+                Ok::<_, Failure>(value.map(|value| Setting { value, origin }))
+            };
+            let Some(mut setting) = given.map_or_else(stored, |given| Ok(Some(given)))? else {
+                continue;
+            };
+            if name.ends_with("_url") {
+                setting.value = with_scheme(setting.value);
+            }
+            values.insert(name, setting);
+        }
+        Ok(Self { profile, file, values })
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Setting> {
-        match name {
-            "base_url" => self.base_url.as_ref(),
-            "developer_base_url" => self.developer_base_url.as_ref(),
-            "mcp_url" => self.mcp_url.as_ref(),
-            "first_party_owner" => self.first_party_owner.as_ref(),
-            "webhook_secret_file" => self.webhook_secret_file.as_ref(),
-            _ => None,
-        }
+        self.values.get(name)
     }
 
     pub(crate) fn url_of(&self, surface: SurfaceChoice) -> Option<&Setting> {
-        match surface {
-            SurfaceChoice::Open => self.base_url.as_ref(),
-            SurfaceChoice::Developer => self.developer_base_url.as_ref(),
-        }
+        self.get(surface.names().url)
     }
 
     /// Returns where a URL comes from, if it is one of the settings.
     pub(crate) fn origin_of_url(&self, url: &str) -> Option<&Origin> {
-        let urls = [&self.base_url, &self.developer_base_url, &self.mcp_url];
-        let mut urls = urls.into_iter().flatten();
+        let mut urls =
+            ["base_url", "developer_base_url", "mcp_url"].iter().filter_map(|it| self.get(it));
         urls.find(|setting| setting.value == url).map(|setting| &setting.origin)
     }
 

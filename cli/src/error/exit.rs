@@ -214,6 +214,7 @@ impl ClientCode {
             _ => {}
         }
         match error.kind() {
+            ErrorKind::Configuration if exit == Exit::Unreachable => Self::ConnectionFailed,
             ErrorKind::Configuration => Self::Configuration,
             ErrorKind::InvalidRequest => Self::Usage,
             ErrorKind::Download => Self::DownloadFailed,

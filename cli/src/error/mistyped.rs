@@ -5,6 +5,9 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
+use crate::error::usage::last_value;
+use crate::text::shell_quote;
+
 /// Words at the place of a command of `svc`, and what they mean.
 const COMMANDS: &[(&str, &[&str])] = &[
     ("login signin", &["auth login"]),
@@ -17,7 +20,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("get show describe", &["job get", "run get"]),
     ("status", &["job get", "run get"]),
     ("list ls jobs images videos", &["job list"]),
-    ("runs", &["history"]),
+    ("runs", &["history", "agent runs"]),
     ("models", &["model list"]),
     ("formats", &["format list"]),
     ("actions", &["action list"]),
@@ -31,7 +34,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("download fetch", &["job download", "run download"]),
     ("listen receive", &["webhook listen"]),
     ("trigger", &["webhook trigger"]),
-    ("replay", &["webhook inbox replay"]),
+    ("replay", &["webhook replay"]),
     ("serve server sandbox", &["mock serve"]),
     ("setup configure", &["init"]),
     ("log logs", &["history"]),
@@ -41,8 +44,8 @@ const COMMANDS: &[(&str, &[&str])] = &[
 /// Words for the commands of a group, and the commands that may be meant.
 const VERBS: &[(&str, &str)] = &[
     ("ls", "list"),
-    ("list ls", "show status"),
-    ("describe view info inspect status", "get show status"),
+    ("list ls", "runs status show get"),
+    ("describe view info inspect status show get", "get show status list"),
     ("rm remove delete stop kill abort", "cancel logout delete unset purge"),
     ("new create add make submit start", "generate create run serve listen set login"),
     ("generate", "run"),
@@ -50,6 +53,7 @@ const VERBS: &[(&str, &str)] = &[
     ("fetch save", "download get"),
     ("retry resume continue", "run"),
     ("receive serve start", "listen serve"),
+    ("events deliveries list ls", "inbox"),
 ];
 
 /// Options that other programs have.
@@ -68,6 +72,9 @@ const OPTIONS: &[(&str, &str)] = &[
     ("--force", "to skip the confirmation prompt, write: --yes"),
 ];
 
+/// The maximum number of commands of other groups that are named for a verb.
+const MAX_NESTED: usize = 3;
+
 /// What is said of files that should be sent.
 const TAKES_URLS: &str = "the service takes public URLs only, and no files: put the file where it has a \
                           public HTTPS URL, and pass that, for example with --image-url URL";
@@ -84,13 +91,22 @@ pub(crate) fn advise(mut error: Error, root: &Command, arguments: &[String]) -> 
             let (group, path, _) = given_group(root, arguments);
             error.remove(ContextKind::SuggestedSubcommand);
             error.remove(ContextKind::Suggested);
-            tip_for_command(group, &path, &word)
+            tip_for_command(group, &path, &word, arguments)
         }
         ErrorKind::UnknownArgument => {
             let Some(word) = context(ContextKind::InvalidArg) else { return error };
             let (command, path, rest) = given_group(root, arguments);
             let known = OPTIONS.iter().find(|(option, _)| *option == word);
-            known.map(|(_, tip)| (*tip).to_owned()).or_else(|| quoted(command, &path, &word, rest))
+            let known = known.map(|(_, tip)| (*tip).to_owned());
+            // A verb after a command that needs none.
+            let is_verb = ["show", "get", "list", "ls"].contains(&word.as_str());
+            known
+                .or_else(|| quoted(command, &path, &word, rest))
+                .or_else(|| is_verb.then(|| format!("did you mean: {path}")))
+                .or_else(|| {
+                    let is_exec = path == "svc mock exec";
+                    is_exec.then(|| format!("did you mean: {path} -- {}", rest.join(" ")))
+                })
         }
         ErrorKind::InvalidValue => {
             let argument = context(ContextKind::InvalidArg).unwrap_or_default();
@@ -158,7 +174,12 @@ pub(crate) fn check_text_options(
     Ok(())
 }
 
-fn tip_for_command(group: &Command, path: &str, word: &str) -> Option<String> {
+fn tip_for_command(
+    group: &Command,
+    path: &str,
+    word: &str,
+    arguments: &[String],
+) -> Option<String> {
     let word = word.to_lowercase();
     let means = |words: &str| words.split(' ').any(|it| it == word);
     if word == "upload" {
@@ -174,10 +195,19 @@ fn tip_for_command(group: &Command, path: &str, word: &str) -> Option<String> {
             known.into_iter().flat_map(|(_, commands)| *commands).map(|it| (*it).to_owned()),
         );
     }
+    // The results of these are jobs, and the runs of this machine are in its history.
+    let lists = ["list", "ls", "get", "show"].contains(&word.as_str());
+    let made = ["svc image", "svc video", "svc music", "svc caption"].contains(&path);
+    if lists && (made || path == "svc run" || path == "svc top-up") {
+        let command = if made { "svc job list" } else { "svc history" };
+        return Some(format!("did you mean: {command}"));
+    }
     if meant.is_empty() {
         let verbs = VERBS.iter().filter(|(words, _)| means(words));
         let mut verbs = verbs.flat_map(|(_, verbs)| verbs.split(' '));
-        meant.extend(verbs.find(|verb| group.find_subcommand(verb).is_some()).map(str::to_owned));
+        meant.extend(
+            verbs.find_map(|verb| group.find_subcommand(verb)).map(|it| it.get_name().to_owned()),
+        );
     }
     if meant.is_empty() {
         // Of similar names only the nearest.
@@ -187,7 +217,20 @@ fn tip_for_command(group: &Command, path: &str, word: &str) -> Option<String> {
             |(distance, name): &(usize, &str)| *distance <= 2 && *distance * 2 < name.len();
         meant.extend(distances.filter(is_near).min().map(|(_, name)| name.to_owned()));
     }
-    let meant: Vec<_> = meant.iter().map(|it| format!("{path} {it}")).collect();
+    if meant.is_empty() {
+        // A verb of the groups in this group.
+        let groups = group.get_subcommands().filter(|it| !it.is_hide_set());
+        let verbs = groups.filter_map(|it| Some((it, it.find_subcommand(&word)?)));
+        let verbs: Vec<_> = verbs.filter(|(_, verb)| !verb.is_hide_set()).collect();
+        if verbs.len() <= MAX_NESTED {
+            meant.extend(
+                verbs.iter().map(|(it, verb)| format!("{} {}", it.get_name(), verb.get_name())),
+            );
+        }
+    }
+    let profile = last_value(arguments, &["--profile="], &["--profile"]);
+    let profile = profile.map_or_else(String::new, |it| format!(" --profile {}", shell_quote(&it)));
+    let meant: Vec<_> = meant.iter().map(|it| format!("{path} {it}{profile}")).collect();
     (!meant.is_empty()).then(|| format!("did you mean: {}", meant.join(", ")))
 }
 

@@ -12,6 +12,7 @@ use svc_sdk::{Error, ErrorKind};
 
 use crate::error::{ClientCode, Exit, Failure, SetupProblem, Suggestion};
 use crate::resource::id::ResourceId;
+use crate::session::NotThere;
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
@@ -91,8 +92,21 @@ fn issues(body: &ErrorBody) -> Vec<String> {
     issues
 }
 
+/// Returns the error of a service that is not there.
+fn not_there(error: &Error) -> Option<&NotThere> {
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref() {
+            return Some(error);
+        }
+        cause = error.source();
+    }
+    None
+}
+
 fn exit_of(error: &Error) -> Exit {
     match error.kind() {
+        ErrorKind::Configuration if not_there(error).is_some() => return Exit::Unreachable,
         ErrorKind::Configuration | ErrorKind::InvalidRequest => return Exit::Usage,
         ErrorKind::WaitTimeout => return Exit::StillRunning,
         ErrorKind::JobCanceled | ErrorKind::RunCanceled => return Exit::JobCanceled,
@@ -177,6 +191,9 @@ pub(crate) fn message(error: &Error) -> String {
         && (is_rejected || error.kind() != ErrorKind::PollFailed)
     {
         return body.message.clone();
+    }
+    if let Some(error) = not_there(error) {
+        return error.to_string();
     }
     let text = error.to_string();
     let prefix = error.operation().map(|operation| format!("{operation}: "));

@@ -60,7 +60,11 @@ pub(crate) fn requested_color(arguments: &[String]) -> Color {
 
 /// Returns the last value of a flag. The arguments could not be parsed, so this looks for the flag
 /// alone, whose value follows one of the prefixes, or one of the names as the next argument.
-fn last_value(arguments: &[String], prefixes: &[&str], names: &[&str]) -> Option<String> {
+pub(super) fn last_value(
+    arguments: &[String],
+    prefixes: &[&str],
+    names: &[&str],
+) -> Option<String> {
     let mut words = arguments.iter().take_while(|word| *word != "--").peekable();
     let mut last = None;
     while let Some(word) = words.next() {

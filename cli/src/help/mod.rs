@@ -13,6 +13,7 @@ use clap::{Arg, ArgAction, Command};
 use svc_sdk::contract::{Idempotency, Operation, Surface};
 
 use crate::commands::operations::command_of;
+use crate::text::wrap_words;
 
 pub(crate) use self::pages::{
     Man, flag_of_field, given_command, topic_page, welcome_page, write_manual,
@@ -160,7 +161,7 @@ fn examples_section(path: &str) -> Option<String> {
         None => {
             let group = format!("{path} ");
             let commands: Vec<_> = examples()
-                .filter(|(command, _)| command.starts_with(&group))
+                .filter(|(command, _)| command.starts_with(&group) && !HIDDEN.contains(command))
                 .map(|(_, lines)| lines.filter(|line| !line.starts_with('#')))
                 .collect();
             match <[_; 1]>::try_from(commands) {
@@ -222,7 +223,8 @@ fn root_template(root: &Command) -> StyledStr {
     for (title, names) in MORE {
         let names: Vec<_> =
             names.split(' ').filter(|name| root.find_subcommand(name).is_some()).collect();
-        let names = names.join(&format!("{literal:#}, {literal}"));
+        let names = beside(24, &names.join(", "));
+        let names = names.replace(", ", &format!("{literal:#}, {literal}"));
         let _ = writeln!(text, "  {title:20}  {literal}{names}{literal:#}");
     }
     let _ = write!(text, "\n{header}Help:{header:#}\n{FOOTER}");
@@ -247,7 +249,18 @@ fn write_commands(text: &mut StyledStr, root: &Command, title: &str, names: &str
         let about = command.get_about().cloned().unwrap_or_default();
         let name = command.get_name();
         let padding = 12 - name.len();
+        let about = beside(16, &about.to_string());
         let _ = writeln!(text, "  {literal}{name}{literal:#}{:padding$}  {about}", "");
+    }
+}
+
+/// Breaks a text that stands at a column, if the terminal is narrow.
+fn beside(column: usize, text: &str) -> String {
+    match pages::narrow_width() {
+        None => text.to_owned(),
+        Some(width) => {
+            wrap_words(text, width.saturating_sub(column)).join(&format!("\n{:column$}", ""))
+        }
     }
 }
 

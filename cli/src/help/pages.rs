@@ -10,6 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command};
 use super::all_commands;
 use crate::error::Failure;
 use crate::session::Session;
+use crate::text::wrap_words;
 use crate::version;
 
 /// The page that `svc` prints without arguments.
@@ -128,7 +129,47 @@ pub(crate) fn topic_page(command_line: Command, topic: &[String]) -> clap::Error
 }
 
 fn page(text: &'static str) -> Command {
+    let text = match narrow_width() {
+        Some(columns) => reflowed(text, columns),
+        None => text.to_owned(),
+    };
     Command::new("svc").disable_help_flag(true).arg(help_flag()).help_template(text)
+}
+
+/// The width that the pages are written for.
+const PAGE_WIDTH: u16 = 80;
+
+/// Returns the width of the terminal, if the pages are wider.
+pub(super) fn narrow_width() -> Option<usize> {
+    let (_, columns) = console::Term::stdout().size_checked()?;
+    (1..PAGE_WIDTH).contains(&columns).then_some(columns.into())
+}
+
+/// Breaks the paragraphs of a page anew. Lines that are indented stay as they are.
+fn reflowed(text: &str, columns: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut paragraph = String::new();
+    let end = |paragraph: &mut String, lines: &mut Vec<String>| {
+        if !paragraph.is_empty() {
+            lines.extend(wrap_words(&std::mem::take(paragraph), columns));
+        }
+    };
+    for line in text.lines() {
+        let is_prose = !line.is_empty() && !line.starts_with(' ');
+        if !is_prose {
+            end(&mut paragraph, &mut lines);
+            lines.push(line.to_owned());
+        } else {
+            let space = if paragraph.is_empty() { "" } else { " " };
+            paragraph.push_str(&format!("{space}{line}"));
+            // These lines say one thing each.
+            if line.ends_with(['.', ':']) {
+                end(&mut paragraph, &mut lines);
+            }
+        }
+    }
+    end(&mut paragraph, &mut lines);
+    lines.join("\n") + "\n"
 }
 
 /// Returns a command whose help lists the options of every command.
@@ -231,12 +272,13 @@ pub(crate) fn write_manual(
 fn write_pages(command: &Command, path: &str, dir: &Path) -> io::Result<()> {
     let name = path.replace(' ', "-");
     fs::write(dir.join(format!("{name}.1")), manual_page(command, path)?)?;
-    let mut subcommands = command.get_subcommands().filter(|sub| sub.get_name() != "help");
+    let mut subcommands =
+        command.get_subcommands().filter(|sub| !matches!(sub.get_name(), "help" | "version"));
     subcommands.try_for_each(|sub| write_pages(sub, &format!("{path} {}", sub.get_name()), dir))
 }
 
 /// Returns the manual page of a command.
-fn manual_page(command: &Command, path: &str) -> io::Result<Vec<u8>> {
+fn manual_page(command: &Command, path: &str) -> io::Result<String> {
     let name = path.replace(' ', "-");
     let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let page = clap_mangen::Man::new(command.clone().after_help("").before_help(""))
@@ -263,7 +305,13 @@ fn manual_page(command: &Command, path: &str) -> io::Result<Vec<u8>> {
         let lines = lines.collect::<Vec<_>>().join("\n");
         writeln!(text, ".SH {}\n.nf\n{lines}\n.fi", title.to_uppercase())?;
     }
-    Ok(text)
+    // Formatters warn of a break beside a space.
+    let text = String::from_utf8_lossy(&text).replace(".br\n\n.br\n", ".sp\n");
+    let escaped = |c: char| match c.is_ascii() {
+        true => c.to_string(),
+        false => format!("\\[u{:04X}]", u32::from(c)),
+    };
+    Ok(text.chars().map(escaped).collect())
 }
 
 #[cfg(test)]
@@ -271,6 +319,13 @@ mod tests {
     use super::*;
 
     use crate::cli::full_command_line;
+
+    #[test]
+    fn paragraphs_follow_the_width() {
+        let text = "One two three four.\nFive\nsix.\n\n  kept as it is here\nEnd";
+        let expected = "One two\nthree four.\nFive six.\n\n  kept as it is here\nEnd\n";
+        assert_eq!(reflowed(text, 12), expected);
+    }
 
     #[test]
     fn fields_have_flags() {

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +15,9 @@ use http::HeaderMap;
 use http_body_util::Full;
 use jiff::Timestamp;
 use svc_sdk::developer;
-use svc_webhook_verify::{KeySet, ReceiveError, Verifier, VerifyError, Webhook, WebhookReceiver};
+use svc_webhook_verify::{
+    KeySet, ReceiveError, Verifier, VerifyError, Webhook, WebhookReceiver, header,
+};
 
 use crate::clock;
 use crate::error::Failure;
@@ -31,6 +34,8 @@ const MAX_WARNED_FINGERPRINTS: usize = 16;
 pub(crate) struct Keys {
     receiver: WebhookReceiver,
     source: SecretSource,
+    /// The file with the secret of `svc webhook trigger`, which may be made later.
+    trigger_file: Option<PathBuf>,
     warned: Mutex<HashSet<String>>,
 }
 
@@ -53,7 +58,32 @@ impl Keys {
             }
             (SecretSource::Service | SecretSource::Fixed(_), _) => receiver,
         };
-        Self { receiver, source: secrets.source().clone(), warned: Mutex::default() }
+        let source = secrets.source().clone();
+        Self { receiver, source, trigger_file: None, warned: Mutex::default() }
+    }
+
+    /// Also accepts the secret of `svc webhook trigger`, which is in a file.
+    pub(crate) fn with_trigger_file(mut self, file: PathBuf) -> Self {
+        self.trigger_file = Some(file);
+        self
+    }
+
+    pub(super) fn source(&self) -> &SecretSource {
+        &self.source
+    }
+
+    /// Returns the receiver with the secret of `svc webhook trigger`, if a delivery is signed with it and
+    /// not with another one.
+    fn trigger_receiver(&self, headers: &HeaderMap) -> Option<WebhookReceiver> {
+        let file = self.trigger_file.as_ref()?;
+        let named = headers.get(header::FINGERPRINT)?.to_str().ok()?;
+        if self.fingerprints().iter().any(|known| known == named) {
+            return None;
+        }
+        let keys = KeySet::from_file(file).ok()?;
+        let is_named = keys.newest().fingerprint().to_string() == named;
+        let verifier = self.verifier().with_keys(keys);
+        is_named.then(|| WebhookReceiver::new(verifier).clock(clock::unix_seconds))
     }
 
     pub(super) fn verifier(&self) -> Arc<Verifier> {
@@ -78,7 +108,8 @@ impl Keys {
         headers: &HeaderMap,
         body: Bytes,
     ) -> Result<Webhook, ReceiveError> {
-        self.receiver.receive(headers, Full::new(body)).await
+        let trigger = self.trigger_receiver(headers);
+        trigger.as_ref().unwrap_or(&self.receiver).receive(headers, Full::new(body)).await
     }
 
     /// Returns a warning, once per fingerprint, if a delivery names an unknown newer secret.

@@ -3,39 +3,43 @@
 //! `accept` accepts the connection, `receive` reads the delivery, verifies it with `keys`, and has
 //! the inbox store it. Only then is the response 2xx. `forward` is a worker of the inbox, which
 //! sends stored events to the target and retries as needed; several listeners can share a store.
-//! All of them report an `event`, which the loop in this module prints.
+//! All of them report an `event`, which the loop in this module prints. `control` is the socket for other
+//! commands.
 
 mod accept;
+mod control;
 mod forward;
 mod keys;
 mod receive;
 
 use std::io::ErrorKind;
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 use svc_sdk::transport;
-use svc_webhook_inbox::{Inbox, MemoryStore, Worker};
+use svc_webhook_inbox::{Inbox, Worker};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
 use crate::error::Failure;
 use crate::listen::accept::accept;
 use crate::listen::forward::Forwarder;
-use crate::listen::receive::{Receiver, StdoutWriter, report};
+use crate::listen::receive::{ListenEvent, Receiver, StdoutWriter, report};
 use crate::output::write_stdout;
 use crate::session::Session;
-use crate::webhook::{StoreAddress, Target, store_failure};
+use crate::webhook::{SecretSource, StoreAddress, Target, store_failure};
 
+pub(crate) use crate::listen::control::{Change, ask as ask_listener};
 pub(crate) use crate::listen::keys::{Keys, fetch_secrets};
+
+/// The port that is listened on if it is free and no other one is asked for.
+pub(crate) const DEFAULT_PORT: u16 = 9010;
 
 /// The time that open requests get to finish after a stop.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
-/// The maximum size of events in memory.
-const MAX_MEMORY_BYTES: usize = 64 * 1024 * 1024;
 /// How long handled events are kept. The service retries for some hours, and a user may redeliver
 /// later.
 const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -45,12 +49,13 @@ const LEASE_DURATION: Duration = Duration::from_secs(12);
 
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// The address to listen on. Port 0 is any free port.
-    pub(crate) address: SocketAddr,
+    /// The address to listen on.
+    pub(crate) address: IpAddr,
+    /// The port, 0 for any free one, or `None` for [`DEFAULT_PORT`] or any free one.
+    pub(crate) port: Option<u16>,
     /// The target to forward events to.
     pub(crate) target: Option<Target>,
-    /// The store of the events. Without one they are stored in memory.
-    pub(crate) store: Option<StoreAddress>,
+    pub(crate) store: StoreAddress,
     /// The number of times that the target may reject an event before forwarding stops.
     pub(crate) max_rejections: u32,
     /// The newest secret, if it is to be printed.
@@ -77,23 +82,9 @@ struct Ready {
 
 /// Listens until the process is asked to stop.
 pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> Result<(), Failure> {
-    let inbox = forward::inbox(match &options.store {
-        Some(address) => address.open().await?,
-        None => Arc::new(MemoryStore::new().max_bytes(MAX_MEMORY_BYTES)),
-    });
+    let inbox = forward::inbox(options.store.open().await?);
     let keys = Arc::new(keys);
-    let io_failure =
-        |what: &str, error: &std::io::Error| Failure::other(format!("cannot {what}: {error}"));
-    let address = options.address;
-    let listener = TcpListener::bind(address).await.map_err(|error| {
-        let failure = io_failure(&format!("listen on {address}"), &error);
-        match error.kind() {
-            ErrorKind::AddrNotAvailable => {
-                failure.hint("--bind must be an address of this machine, such as 127.0.0.1")
-            }
-            _ => failure.hint("choose another port with --port, or any free port with --port 0"),
-        }
-    })?;
+    let listener = bind(session, &options).await?;
     let address = listener.local_addr().map_err(|error| io_failure("listen", &error))?;
     if !address.ip().is_loopback() {
         session.printer.warn(&format!("{address} is plain HTTP and can be reached from other machines: put a TLS proxy in front of it"));
@@ -116,7 +107,7 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
         url: format!("http://{address}"),
         port: address.port(),
         forward_to: options.target.as_ref().map(ToString::to_string),
-        store: options.store.as_ref().map(ToString::to_string),
+        store: (options.store != StoreAddress::Memory).then(|| options.store.to_string()),
         pending,
         fingerprints: keys.fingerprints(),
         secret: options.secret,
@@ -133,15 +124,27 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
             );
             Some(forwarder.worker(inbox.clone()))
         }
-        // The memory is for events that are still to be forwarded.
-        None if options.store.is_none() => {
+        // Only a store that was asked for keeps events for a later listener that forwards them.
+        None if matches!(options.store, StoreAddress::Memory | StoreAddress::Default(_)) => {
             Some(Worker::new(inbox.clone(), |_| async { Ok(()) }).purge_after(RETENTION))
         }
         None => None,
     };
+    serve_control(session, &options.store, &inbox, is_forwarding, &sender);
+    let source = match keys.source() {
+        SecretSource::Service => "the signing secret of the service".to_owned(),
+        source => format!("the signing secret of {source}"),
+    };
     let receiver = Arc::new(Receiver::new(keys, inbox.clone(), sender));
     let mut accepting = pin!(tokio::spawn(accept(listener, receiver, stopped_listener)));
     write_stdout(session.printer.format_line(&ready, Ready::text)?.as_bytes())?;
+    session.printer.note(&format!("deliveries are verified with {source}"));
+    if session.printer.is_table_by_default() {
+        session.printer.note(&format!(
+            "try it in another terminal: {}",
+            session.command(&["webhook", "trigger", "job.completed", "--to", &ready.url])
+        ));
+    }
     let working = worker.map(|worker| {
         let mut stop = stopped_worker;
         tokio::spawn(worker.run_until(async move { wait_for_stop(&mut stop).await }))
@@ -151,7 +154,13 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
     let result = loop {
         tokio::select! {
             biased;
-            _ = &mut interrupted => break Ok(()),
+            _ = &mut interrupted => {
+                if session.printer.is_table_by_default() {
+                    // The terminal shows Ctrl-C as `^C`.
+                    session.printer.end_prompt();
+                }
+                break Ok(());
+            }
             flushed = stdout.flush(), if stdout.is_writing() => {
                 if let Err(failure) = flushed {
                     break Err(failure);
@@ -188,9 +197,56 @@ pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> R
     };
     let _ = tokio::time::timeout(SHUTDOWN_GRACE, finish_output).await;
     if is_forwarding && let Ok(pending) = unfinished_count(&inbox).await {
-        report_pending(session, pending, options.store.is_some());
+        report_pending(session, pending, options.store != StoreAddress::Memory);
     }
     result
+}
+
+fn io_failure(what: &str, error: &std::io::Error) -> Failure {
+    Failure::other(format!("cannot {what}: {error}"))
+}
+
+/// Listens on the port that was asked for, or on the default one, or on any if that is in use.
+async fn bind(session: &Session, options: &Options) -> Result<TcpListener, Failure> {
+    let address = |port| (options.address, port);
+    let port = options.port.unwrap_or(DEFAULT_PORT);
+    let mut bound = TcpListener::bind(address(port)).await;
+    if options.port.is_none() && bound.as_ref().is_err_and(|it| it.kind() == ErrorKind::AddrInUse) {
+        session.printer.note(&format!("port {port} is in use: listening on a free one"));
+        bound = TcpListener::bind(address(0)).await;
+    }
+    bound.map_err(|error| {
+        let failure = io_failure(&format!("listen on {}:{port}", options.address), &error);
+        match error.kind() {
+            ErrorKind::AddrNotAvailable => {
+                failure.hint("--bind must be an address of this machine, such as 127.0.0.1")
+            }
+            _ => failure.hint("choose another port with --port, or any free port with --port 0"),
+        }
+    })
+}
+
+/// Lets other commands change a store that only this process can write.
+fn serve_control(
+    session: &Session,
+    store: &StoreAddress,
+    inbox: &Inbox,
+    is_forwarding: bool,
+    events: &mpsc::Sender<ListenEvent>,
+) {
+    #[cfg(unix)]
+    if let Some(file) = store.file() {
+        match control::Control::bind(file) {
+            Ok(control) => {
+                tokio::spawn(control.serve(inbox.clone(), is_forwarding, events.clone()));
+            }
+            Err(error) => session.printer.warn(&format!(
+                "svc webhook replay does not work while this runs: cannot create a socket: {error}"
+            )),
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = (session, store, inbox, is_forwarding, events);
 }
 
 /// Returns the number of events that are not handled yet.
@@ -207,7 +263,7 @@ fn report_pending(session: &Session, pending: u64, on_disk: bool) {
             "{pending} events are not forwarded yet; the next run with this store forwards them"
         )),
         (pending, false) => session.printer.warn(&format!(
-            "{pending} events were not forwarded and are lost; pass --store FILE to keep events on disk"
+            "{pending} events were not forwarded and are lost; without --store memory they are kept on disk"
         )),
     }
 }

@@ -238,7 +238,7 @@ impl Rejection {
             Self::StoreError(error) => match error.kind() {
                 StoreErrorKind::Full => (
                     "store_full",
-                    "too many events are waiting to be forwarded; pass --store FILE to keep them on disk".to_owned(),
+                    "too many events are waiting to be forwarded; without --store memory they are kept on disk".to_owned(),
                 ),
                 StoreErrorKind::Broken => return ListenEvent::Stopped(error.to_string()),
                 _ => {
@@ -359,19 +359,21 @@ impl StdoutWriter {
 }
 
 impl Received {
-    /// Returns the line for people.
+    /// Returns the line for people: the event, the job or run, and its status.
     fn sentence(&self) -> String {
         let id = self.job_id.as_ref().or(self.run_id.as_ref());
+        // `ERROR` would read as if the delivery had failed.
+        let status = match self.event.strip_prefix("job.") {
+            Some(status) if self.known => Some(status.to_owned()),
+            _ => self.outcome.clone().or_else(|| self.status.as_ref().map(|it| it.to_lowercase())),
+        };
         let words = [
-            Some(self.at.strftime("%H:%M:%SZ").to_string()),
             Some(self.event.clone()),
             id.cloned(),
-            self.status.clone(),
-            self.outcome.clone(),
+            status,
             self.duplicate.then(|| "(duplicate)".to_owned()),
             (!self.known).then(|| "(unknown event type)".to_owned()),
         ];
-        let words: Vec<String> = words.into_iter().flatten().collect();
-        words.join("  ")
+        words.into_iter().flatten().collect::<Vec<_>>().join("  ")
     }
 }

@@ -64,7 +64,7 @@ mod engine {
     /// How much of it functions may use.
     const MAX_STACK_BYTES: usize = 200 << 20;
     /// The maximum number of calls of the filter's own functions.
-    const MAX_CALLS: u64 = 50_000_000;
+    const MAX_CALLS: u64 = 10_000_000;
 
     thread_local! {
         /// The address at which the stack of the filter begins, and the number of calls.

@@ -15,7 +15,7 @@ use svc_sdk::{Error, ErrorKind, Update};
 use crate::clock;
 use crate::output::log::{MIN_SHOWN_PAUSE, retry_reason};
 use crate::output::printer::Printer;
-use crate::text::sanitize;
+use crate::text::{self, is_unicode, sanitize};
 
 /// The minimum time between plain lines while the status does not change.
 const PLAIN_LINE_INTERVAL: Duration = Duration::from_secs(30);
@@ -39,8 +39,7 @@ impl<'a> ProgressLine<'a> {
         let next_poll = NextPoll::default();
         let bar = printer.shows_progress().then(|| {
             let bar = printer.add_progress_bar(ProgressBar::new_spinner());
-            let style = ProgressStyle::with_template("{spinner} {prefix}  {elapsed}  {msg}{next}")
-                .unwrap_or_else(|_| ProgressStyle::default_spinner());
+            let style = progress_style("{spinner} {prefix}  {elapsed}  {msg}{next}");
             let timer = next_poll.clone();
             let show_next_poll = move |state: &ProgressState, line: &mut dyn Write| {
                 // Drawing errors are ignored.
@@ -113,8 +112,7 @@ impl<'a> ProgressLine<'a> {
         let mut bars = self.rows.borrow_mut();
         while bars.len() < shown.len() {
             let bar = self.printer.add_progress_bar(ProgressBar::new_spinner());
-            let style = ProgressStyle::with_template("  {msg}");
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar.set_style(progress_style("  {msg}"));
             bars.push(bar);
         }
         for (position, bar) in bars.iter().enumerate() {
@@ -177,7 +175,7 @@ fn visible_rows(rows: &[String], height: usize) -> Vec<String> {
     let shown = height.saturating_sub(1);
     let mut visible_rows: Vec<String> = rows.iter().take(shown).cloned().collect();
     if height > 0 {
-        visible_rows.push(format!("… and {} more", rows.len() - shown));
+        visible_rows.push(text::shown(&format!("… and {} more", rows.len() - shown)).into_owned());
     }
     visible_rows
 }
@@ -281,8 +279,17 @@ fn set_total(bar: &ProgressBar, total: Option<u64>) {
             WITHOUT_TOTAL
         }
     };
+    bar.set_style(progress_style(template));
+}
+
+/// Returns a style whose bars and spinners the locale can show.
+pub(crate) fn progress_style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template);
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
+    match is_unicode() {
+        true => style,
+        false => style.tick_chars("|/-\\ ").progress_chars("#>-"),
+    }
 }
 
 #[cfg(test)]

@@ -105,8 +105,11 @@ impl Subscriber for Logger {
     fn event(&self, event: &Event<'_>) {
         let metadata = event.metadata();
         let line = LogLine::of(event);
-        let is_shown =
-            self.is_logged(metadata) || line.delay().is_some_and(|delay| delay >= MIN_SHOWN_PAUSE);
+        // A gateway without a service behind it is named after its first answer.
+        let is_first_502 = line.get("http.response.status_code") == Some("502")
+            && line.get("svc.attempt") == Some("2");
+        let is_shown = self.is_logged(metadata)
+            || line.delay().is_some_and(|delay| delay >= MIN_SHOWN_PAUSE || is_first_502);
         if is_shown {
             self.messages.write_line(&line.to_string());
         }

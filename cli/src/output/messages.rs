@@ -8,6 +8,7 @@ use indicatif::{MultiProgress, ProgressBar};
 use svc_sdk::ApiKey;
 
 use crate::args::Color;
+use crate::text::shown;
 
 /// The maximum number of lines that are held while a screen is shown.
 const MAX_HELD_LINES: usize = 1000;
@@ -68,7 +69,7 @@ impl Messages {
 
     /// Writes a line, or several.
     pub(crate) fn write_line(&self, text: &str) {
-        let text = self.redacted(text);
+        let text = shown(&self.redacted(text)).into_owned();
         if let Some(held) = &mut *self.held() {
             if held.newest.len() == MAX_HELD_LINES {
                 held.newest.pop_front();

@@ -13,7 +13,7 @@ mod printer;
 mod table;
 pub(crate) mod values;
 
-pub(crate) use crate::output::live::ProgressLine;
+pub(crate) use crate::output::live::{ProgressLine, progress_style};
 pub(crate) use crate::output::log::{LOG_VARIABLE, LogFilter};
 pub(crate) use crate::output::object::ObjectKind;
 pub(crate) use crate::output::printer::{Printer, PrinterOptions, write_stdout};

@@ -18,7 +18,7 @@ use crate::output::log::{self, LogFilter};
 use crate::output::messages::{HeldMessages, Messages, is_dumb_terminal};
 use crate::output::object::{ObjectKind, Shown};
 use crate::output::table::Table;
-use crate::text::{escape_json, sanitize};
+use crate::text::{escape_json, sanitize, shown};
 
 /// The width of a terminal that does not report one.
 const DEFAULT_WIDTH: usize = 80;
@@ -165,7 +165,7 @@ impl Printer {
         render: impl FnOnce(usize, bool) -> String,
     ) -> Result<(), Failure> {
         let width = self.width().unwrap_or(DEFAULT_WIDTH);
-        self.write(render(width, self.stdout.colored).as_bytes())
+        self.write(shown(&render(width, self.stdout.colored)).as_bytes())
     }
 
     /// Returns whether lists are printed as one line of JSON per item.
@@ -183,7 +183,7 @@ impl Printer {
             (Some(filter), _) => self.filter(filter, value),
             (None, Format::Table) => {
                 let words = words(value);
-                Ok(words.lines().map(|line| sanitize(line) + "\n").collect())
+                Ok(words.lines().map(|line| shown(&sanitize(line)).into_owned() + "\n").collect())
             }
             (None, Format::Json | Format::Jsonl) => Ok(self.escaped(compact(value)?)),
         }
@@ -342,7 +342,7 @@ impl Printer {
 
     /// Asks for confirmation. Everything except `y` and `yes` is a no.
     pub(crate) fn confirm(question: &str) -> io::Result<bool> {
-        write!(io::stderr().lock(), "{question} [y/N] ")?;
+        write!(io::stderr().lock(), "{} [y/N] ", shown(question))?;
         let mut answer = String::new();
         io::stdin().read_line(&mut answer)?;
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))

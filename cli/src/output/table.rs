@@ -4,9 +4,11 @@ use console::{Style, style};
 use unicode_width::UnicodeWidthStr;
 
 use crate::output::layout::{self, Column, ColumnKind};
-use crate::text::sanitize;
+use crate::text::{is_unicode, sanitize, shown, wrap_words};
 
 const GAP: &str = "  ";
+/// The width below which the values of fields are not broken into lines.
+const MIN_VALUE_WIDTH: usize = 12;
 
 /// A table with a header, or the fields of a single value.
 #[derive(Debug, Default)]
@@ -87,7 +89,23 @@ impl Table {
             let header = style(header).bold().force_styling(colored);
             text.push_str(&format!("{header}\n"));
         }
+        // The values of fields are broken between words, so that their names stay apart.
+        let indent = widths.first().copied().flatten().unwrap_or_default() + GAP.len();
+        let value_width = width.map_or(usize::MAX, |width| width.saturating_sub(indent));
         for row in &self.rows {
+            if let ([name, value], true, MIN_VALUE_WIDTH..) =
+                (row.as_slice(), self.columns.is_empty(), value_width)
+                && value.style.is_none()
+                && value.text.width() > value_width
+            {
+                let lines = wrap_words(&value.text, value_width);
+                for (number, line) in lines.iter().enumerate() {
+                    let name = if number == 0 { name.text.as_str() } else { "" };
+                    let padding = indent - name.width();
+                    text.push_str(&format!("{name}{:padding$}{line}\n", ""));
+                }
+                continue;
+            }
             let cells = row.iter().map(|cell| (cell.text.as_str(), cell.style.as_ref()));
             text.push_str(&self.render_line(cells, &widths, colored));
             text.push('\n');
@@ -146,7 +164,7 @@ impl Table {
 
 impl Cell {
     fn new(text: &str, style: Option<Style>) -> Self {
-        let text = sanitize(text);
+        let text = shown(&sanitize(text)).into_owned();
         Self { text, style }
     }
 }
@@ -165,7 +183,7 @@ fn truncate(text: &str, width: usize) -> String {
             break;
         }
     }
-    shown.push('…');
+    shown.push(if is_unicode() { '…' } else { '~' });
     shown
 }
 
@@ -256,5 +274,8 @@ mod tests {
         table.field("id", Some("job_1"));
         table.field("error", None::<&str>);
         assert_eq!(table.render(Some(5), false), "id  job_1\n");
+        table.field("url", Some("https://media.example/a.png of two"));
+        let expected = "id   job_1\nurl  https://media.example/a.png\n     of two\n";
+        assert_eq!(table.render(Some(20), false), expected);
     }
 }

@@ -121,16 +121,6 @@ impl Session {
             )),
         }
     }
-
-    /// Returns a command with the profile of this one.
-    pub(crate) fn command(&self, words: &[&str]) -> String {
-        let mut command = format!("svc {}", words.join(" "));
-        if let Some(profile) = &self.global.profile {
-            let profile = crate::text::shell_quote(profile);
-            command.push_str(&format!(" --profile {profile}"));
-        }
-        command
-    }
 }
 
 /// Says why a job of an earlier command is missing in the sandbox.

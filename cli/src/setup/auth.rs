@@ -54,11 +54,7 @@ struct KeyRow {
 }
 
 pub(crate) async fn auth(session: &Session, auth: Auth) -> Result<(), Failure> {
-    if session.is_sandbox() {
-        return Err(Failure::usage(
-            "`svc auth` cannot be used with --sandbox: the sandbox has built-in keys",
-        ));
-    }
+    session.check_is_configurable("auth")?;
     match auth {
         Auth::Login(args) => login(session, args).await,
         Auth::Status => status(session),

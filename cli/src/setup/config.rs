@@ -57,11 +57,7 @@ struct SettingRow {
 }
 
 pub(crate) fn config(session: &Session, config: &Config) -> Result<(), Failure> {
-    if session.is_sandbox() {
-        return Err(Failure::usage(
-            "`svc config` cannot be used with --sandbox: the sandbox needs no configuration",
-        ));
-    }
+    session.check_is_configurable("config")?;
     match config {
         Config::Show { origin } => show(session, *origin),
         Config::Path => {
@@ -162,8 +158,8 @@ fn show(session: &Session, with_origin: bool) -> Result<(), Failure> {
         "SVC_STATE_DIR",
     ));
     if ["base_url", "developer_base_url"].iter().all(|name| settings.get(name).is_none()) {
-        let hint = "no URL is configured: set up URLs and keys with svc init";
-        session.printer.note(hint);
+        let init = session.command(&["init"]);
+        session.printer.note(&format!("no URL is configured: set up URLs and keys with {init}"));
     }
     if !with_origin {
         rows.iter_mut().for_each(|row| row.origin = None);

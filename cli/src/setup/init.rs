@@ -16,11 +16,7 @@ use crate::setup::plan::{Init, McpSetup, SetupPlan, SurfaceSetup, given_plan};
 use crate::text::shell_quote;
 
 pub(crate) async fn init(session: &Session, args: Init) -> Result<(), Failure> {
-    if session.is_sandbox() {
-        return Err(Failure::usage(
-            "`svc init` cannot be used with --sandbox: the sandbox needs no configuration",
-        ));
-    }
+    session.check_is_configurable("init")?;
     check_single_stdin_reader(
         &SurfaceChoice::ALL.map(|surface| {
             (surface.names().key_flag, args.key_file(surface).and_then(Path::to_str))
@@ -127,6 +123,9 @@ struct Endpoint {
     /// The redacted key.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
+    /// Where the key is stored.
+    #[serde(skip)]
+    stored: Option<String>,
 }
 
 impl SetupReport {
@@ -152,6 +151,7 @@ impl SetupReport {
             status: "ok",
             message: format!("the key is valid; stored {}", stored.stored_location()),
             key: Some(key.redacted()),
+            stored: Some(stored.stored_location()),
         });
     }
 
@@ -166,6 +166,7 @@ impl SetupReport {
             status,
             message,
             key: None,
+            stored: None,
         });
     }
 
@@ -179,6 +180,10 @@ impl SetupReport {
             );
         } else {
             session.printer.print_item(&self, Self::table)?;
+            let stored = self.endpoints.iter().find_map(|it| it.stored.as_ref());
+            if let Some(stored) = stored.filter(|_| session.printer.is_table()) {
+                session.printer.note(&format!("the keys are stored {stored}"));
+            }
         }
         for command in &self.next {
             session.printer.note(&format!("next: {command}"));
@@ -208,7 +213,7 @@ impl SetupReport {
                 endpoint.status,
                 &endpoint.url,
                 endpoint.key.as_deref().unwrap_or("-"),
-                &endpoint.message,
+                if endpoint.stored.is_some() { "the key is valid" } else { &endpoint.message },
             ]);
         }
         table

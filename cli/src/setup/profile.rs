@@ -41,11 +41,7 @@ pub(crate) enum Profile {
 }
 
 pub(crate) async fn profile(session: &Session, profile: Profile) -> Result<(), Failure> {
-    if session.is_sandbox() {
-        return Err(Failure::usage(
-            "`svc profile` cannot be used with --sandbox: the sandbox needs no configuration",
-        ));
-    }
+    session.check_is_configurable("profile")?;
     match profile {
         Profile::List => list(session),
         Profile::Use { name } => make_default(session, &name),

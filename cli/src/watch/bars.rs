@@ -3,13 +3,38 @@
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use svc_sdk::contract::JobStatus;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use svc_sdk::types::Usd;
+use unicode_width::UnicodeWidthStr;
 
 use super::model::{DownloadState, JobRow, ListState, Message, ViewModel};
-use crate::text::{counted, sanitize};
+use crate::output::values::money;
+use crate::text::{counted, sanitize, wrap};
 
 /// The keys, from the most to the least important one.
-const KEYS: [&str; 6] = ["q quit", "enter details", "c cancel", "d download", "o open", "↑↓ move"];
+const KEYS: [&str; 8] = [
+    "q quit",
+    "? help",
+    "enter details",
+    "c cancel",
+    "d download",
+    "o open",
+    "/ filter",
+    "↑↓ move",
+];
+
+/// What the keys do, for the help.
+pub(super) const KEY_HELP: [(&str, &str); 10] = [
+    ("↑ ↓ k j", "select another job"),
+    ("PgUp PgDn Home End", "move faster"),
+    ("enter", "show or hide the details"),
+    ("c", "cancel the job, after a question"),
+    ("d", "download its files"),
+    ("o", "open its files"),
+    ("/", "show only jobs that contain a text; esc shows all"),
+    ("?", "show this help"),
+    ("q esc", "leave; the jobs continue"),
+    ("ctrl-c", "leave, and print how to watch again"),
+];
 
 /// The maximum number of lines of a message.
 const MAX_MESSAGE_LINES: usize = 3;
@@ -33,7 +58,8 @@ pub(super) fn title(model: &ViewModel, width: u16) -> String {
         jobs.filter(|job| is_counted(&job.status)).count()
     };
     let jobs = counted(model.rows().len(), "job");
-    let spent = format!("${}", model.total_spent());
+    let spent = money(model.total(false));
+    let refunded = model.total(true);
     let active = count(|status| !status.is_terminal());
     let active = format!("{active} active");
     let completed = count(|status| *status == JobStatus::Completed);
@@ -47,6 +73,9 @@ pub(super) fn title(model: &ViewModel, width: u16) -> String {
     let mut full = vec![jobs.clone(), format!("{spent} spent"), active.clone()];
     full.push(format!("{completed} completed"));
     full.extend(ended.iter().cloned());
+    if refunded > Usd::ZERO {
+        full.push(format!("{} refunded", money(refunded)));
+    }
     let full = full.join("  ");
     if full.width() <= usize::from(width) {
         return full;
@@ -61,6 +90,10 @@ pub(super) fn bottom_lines(model: &ViewModel, context: &Context, width: u16) -> 
         let text = format!("Cancel {}? y/n", sanitize(id.as_str()));
         return vec![Line::from(text).style(bold())];
     }
+    if model.is_typing {
+        let text = format!("/{}  enter keeps the filter, esc removes it", sanitize(&model.filter));
+        return vec![Line::from(text).style(bold())];
+    }
     if let Some(message) = model.message.clone().or_else(|| lasting_message(model)) {
         let style = match (message.is_error, context.is_colored) {
             (true, true) => Style::new().fg(Color::Red),
@@ -70,7 +103,15 @@ pub(super) fn bottom_lines(model: &ViewModel, context: &Context, width: u16) -> 
         let lines = lines.into_iter().take(MAX_MESSAGE_LINES);
         return lines.map(|line| Line::from(line).style(style)).collect();
     }
+    let count = model.visible().len();
+    let position = match (count, model.filter.as_str()) {
+        (0..2, "") => String::new(),
+        (count, "") => format!("{} of {count}  ", model.selected() + 1),
+        (0, filter) => format!("/{} matches none  ", sanitize(filter)),
+        (count, filter) => format!("/{} {} of {count}  ", sanitize(filter), model.selected() + 1),
+    };
     let mut text = KEYS.join("  ");
+    let width = width.saturating_sub(u16::try_from(position.width()).unwrap_or(u16::MAX));
     if text.width() > usize::from(width) {
         let keys = KEYS.iter().map(|key| key.replace("enter", "⏎"));
         text = join_fitting(keys, width);
@@ -79,7 +120,7 @@ pub(super) fn bottom_lines(model: &ViewModel, context: &Context, width: u16) -> 
     if text.width() + folder.width() <= usize::from(width) {
         text.push_str(&folder);
     }
-    vec![Line::from(text).style(Style::new().add_modifier(Modifier::DIM))]
+    vec![Line::from(position + &text).style(Style::new().add_modifier(Modifier::DIM))]
 }
 
 /// Returns what a key does not remove: that the list cannot be read, or the running downloads.
@@ -109,26 +150,4 @@ fn join_fitting(parts: impl Iterator<Item = String>, width: u16) -> String {
         text.push_str(&part);
     }
     text
-}
-
-/// Breaks text into lines, between words where they fit.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.pop().unwrap_or_default();
-        match line.as_str() {
-            "" => lines.push(String::new()),
-            line if line.width() + 1 + word.width() <= width => lines.push(format!("{line} ")),
-            line => lines.extend([line.to_owned(), String::new()]),
-        }
-        for character in word.chars() {
-            let mut line = lines.pop().unwrap_or_default();
-            if !line.is_empty() && line.width() + character.width().unwrap_or(0) > width {
-                lines.push(std::mem::take(&mut line));
-            }
-            line.push(character);
-            lines.push(line);
-        }
-    }
-    lines
 }

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use svc_sdk::types::{Job, JobId, Usd};
 
-use crate::text::counted;
+use crate::text::{counted, sanitize};
+
+/// The maximum length of the name of a job.
+const MAX_NAME_CHARS: usize = 40;
 
 /// The state of the screen.
 #[derive(Debug, Default)]
@@ -15,9 +18,18 @@ pub(super) struct ViewModel {
     by_id: HashMap<JobId, usize>,
     /// Whether the order is that of the command line, and not newest first.
     keeps_order: bool,
+    /// The index of the selected row among those that the filter leaves.
     selected: usize,
     /// Whether the details of the selected job are shown.
     pub(super) shows_details: bool,
+    /// Whether the keys are explained.
+    pub(super) shows_help: bool,
+    /// What the shown rows contain.
+    pub(super) filter: String,
+    /// Whether the filter is being typed.
+    pub(super) is_typing: bool,
+    /// Whether the service refunds failed and canceled jobs.
+    pub(super) has_refunds: bool,
     /// The job that the user is asked about before it is canceled.
     pub(super) confirming: Option<JobId>,
     /// Whether the list of jobs was read, if no ids were given.
@@ -37,6 +49,23 @@ pub(super) struct JobRow {
 }
 
 impl JobRow {
+    /// Returns the name that the job was given in its metadata, cut to 40 characters.
+    pub(super) fn name(&self) -> String {
+        let name = self.job.as_ref().and_then(|job| job.metadata.as_ref()?.get("name")?.as_str());
+        sanitize(name.unwrap_or_default()).chars().take(MAX_NAME_CHARS).collect()
+    }
+
+    /// Returns whether a text, in lower case, is part of what is shown of the job.
+    fn contains(&self, text: &str) -> bool {
+        let job = self.job.as_ref();
+        let model = job.and_then(|job| job.model.clone()).unwrap_or_default();
+        let status = job.map(|job| job.status.to_string()).unwrap_or_default();
+        let kind = job.and_then(|job| Some(job.job_type.as_ref()?.to_string())).unwrap_or_default();
+        [self.id.to_string(), self.name(), model, status, kind]
+            .iter()
+            .any(|part| part.to_lowercase().contains(text))
+    }
+
     /// Returns how far the download of the files is, or how it ended.
     pub(super) fn files(&self) -> String {
         match &self.download {
@@ -106,9 +135,15 @@ impl ViewModel {
         model
     }
 
-    /// Returns the rows in the order in which they are shown.
+    /// Returns all rows.
     pub(super) fn rows(&self) -> &[JobRow] {
         &self.rows
+    }
+
+    /// Returns the rows that are shown, in their order.
+    pub(super) fn visible(&self) -> Vec<&JobRow> {
+        let text = self.filter.to_lowercase();
+        self.rows.iter().filter(|row| text.is_empty() || row.contains(&text)).collect()
     }
 
     /// Returns the index of the selected row.
@@ -117,7 +152,7 @@ impl ViewModel {
     }
 
     pub(super) fn selected_row(&self) -> Option<&JobRow> {
-        self.rows.get(self.selected)
+        self.visible().get(self.selected).copied()
     }
 
     pub(super) fn row_mut(&mut self, id: &JobId) -> Option<&mut JobRow> {
@@ -133,13 +168,19 @@ impl ViewModel {
         files.map(PathBuf::as_path)
     }
 
-    /// Returns the sum of the prices, without those of failed and canceled jobs, which are refunded.
-    pub(super) fn total_spent(&self) -> Usd {
+    /// Returns the sum of the prices of jobs that are refunded, or of the others.
+    pub(super) fn total(&self, refunded: bool) -> Usd {
         let jobs = self.rows.iter().filter_map(|row| row.job.as_ref());
-        let charged = jobs.filter(|job| !is_refunded(job));
-        charged
+        jobs.filter(|job| self.is_refunded(job) == refunded)
             .filter_map(|job| job.price_usd)
             .fold(Usd::ZERO, |sum, price| sum.checked_add(price).unwrap_or(sum))
+    }
+
+    /// Returns whether the price of a job is given back.
+    pub(super) fn is_refunded(&self, job: &Job) -> bool {
+        use svc_sdk::contract::JobStatus;
+
+        self.has_refunds && matches!(job.status, JobStatus::Failed | JobStatus::Canceled)
     }
 
     /// Shows a job as it was read.
@@ -171,6 +212,13 @@ impl ViewModel {
                 _ => KeyAction::None,
             };
         }
+        if self.is_typing {
+            self.type_filter(key.code);
+            return KeyAction::None;
+        }
+        if std::mem::take(&mut self.shows_help) {
+            return KeyAction::None;
+        }
         if let Some(id) = self.confirming.take() {
             return match key.code {
                 KeyCode::Char('y' | 'Y') => KeyAction::Cancel(id),
@@ -190,6 +238,9 @@ impl ViewModel {
             KeyCode::End => self.select(usize::MAX),
             KeyCode::Enter => self.shows_details = !self.shows_details,
             KeyCode::Esc if self.shows_details => self.shows_details = false,
+            KeyCode::Esc if !self.filter.is_empty() => self.set_filter(String::new()),
+            KeyCode::Char('/') => self.is_typing = true,
+            KeyCode::Char('?') => self.shows_help = true,
             KeyCode::Esc | KeyCode::Char('q') => return KeyAction::Quit,
             KeyCode::Char('c') => self.ask_to_cancel(),
             KeyCode::Char('d') => return self.with_completed(KeyAction::Download),
@@ -197,6 +248,28 @@ impl ViewModel {
             _ => {}
         }
         KeyAction::None
+    }
+
+    fn type_filter(&mut self, key: KeyCode) {
+        let mut filter = self.filter.clone();
+        match key {
+            KeyCode::Enter => self.is_typing = false,
+            KeyCode::Esc => {
+                self.is_typing = false;
+                filter.clear();
+            }
+            KeyCode::Backspace => drop(filter.pop()),
+            KeyCode::Char(letter) => filter.push(letter),
+            _ => {}
+        }
+        self.set_filter(filter);
+    }
+
+    fn set_filter(&mut self, filter: String) {
+        if self.filter != filter {
+            self.filter = filter;
+            self.selected = 0;
+        }
     }
 
     fn add_row(&mut self, id: JobId) {
@@ -218,12 +291,13 @@ impl ViewModel {
         self.by_id = positions.map(|(index, row)| (row.id.clone(), index)).collect();
         // A user who has not moved sees new jobs as they come.
         if let (false, Some(id)) = (is_at_top, selected) {
-            self.selected = self.by_id.get(&id).copied().unwrap_or_default();
+            let position = self.visible().iter().position(|row| row.id == id);
+            self.selected = position.unwrap_or_default();
         }
     }
 
     fn select(&mut self, index: usize) {
-        self.selected = index.min(self.rows.len().saturating_sub(1));
+        self.selected = index.min(self.visible().len().saturating_sub(1));
     }
 
     fn ask_to_cancel(&mut self) {
@@ -254,11 +328,6 @@ impl ViewModel {
             None => KeyAction::None,
         }
     }
-}
-
-fn is_refunded(job: &Job) -> bool {
-    use svc_sdk::contract::JobStatus;
-    matches!(job.status, JobStatus::Failed | JobStatus::Canceled)
 }
 
 #[cfg(test)]
@@ -305,10 +374,41 @@ mod tests {
     #[test]
     fn refunded_jobs_do_not_count_as_spent() {
         let mut model = ViewModel::new(&[]);
+        model.has_refunds = true;
         for (id, status) in [("job_1", "completed"), ("job_2", "failed"), ("job_3", "processing")] {
             model.update(job(id, status, "2026-01-01T00:00:01Z", "0.2890"));
         }
-        assert_eq!(model.total_spent().to_string(), "0.5780");
+        assert_eq!(model.total(false).to_string(), "0.5780");
+        assert_eq!(model.total(true).to_string(), "0.2890");
+        // The developer surface bills what a job used.
+        model.has_refunds = false;
+        assert_eq!(model.total(true), Usd::ZERO);
+    }
+
+    #[test]
+    fn the_filter_selects_rows_while_it_is_typed() {
+        let mut model = ViewModel::new(&[]);
+        for (id, status) in [("job_1", "completed"), ("job_2", "failed"), ("job_3", "failed")] {
+            model.update(job(id, status, "2026-01-01T00:00:01Z", "0.1000"));
+        }
+        let shown = |model: &ViewModel| model.visible().len();
+        press(&mut model, KeyCode::Down);
+        for letter in "/Fail".chars() {
+            press(&mut model, KeyCode::Char(letter));
+        }
+        assert_eq!((shown(&model), model.selected()), (2, 0));
+        assert_eq!(model.selected_row().unwrap().id.as_str(), "job_2");
+        // Keys are letters of the filter until it is ended.
+        assert_eq!(press(&mut model, KeyCode::Char('q')), KeyAction::None);
+        assert_eq!(shown(&model), 0);
+        press(&mut model, KeyCode::Backspace);
+        press(&mut model, KeyCode::Enter);
+        press(&mut model, KeyCode::Char('?'));
+        assert!(model.shows_help);
+        assert_eq!(press(&mut model, KeyCode::Char('q')), KeyAction::None);
+        assert_eq!(press(&mut model, KeyCode::Esc), KeyAction::None);
+        assert_eq!(shown(&model), 3);
+        assert_eq!(press(&mut model, KeyCode::Char('q')), KeyAction::Quit);
     }
 
     #[test]

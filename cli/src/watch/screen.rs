@@ -15,6 +15,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
+use crate::args::SurfaceChoice;
 use crate::error::{Exit, Failure};
 use crate::output::values::time_ago;
 use crate::session::{Access, Session, surface_choice};
@@ -50,6 +51,7 @@ pub(super) async fn run<S: ClientSurface>(
         false => Feed::of_jobs(&access.client, &options.ids, None),
     };
     let mut model = ViewModel::new(&options.ids);
+    model.has_refunds = surface_choice::<S>() == SurfaceChoice::Open;
     let context = Context {
         age: Box::new(|row: &JobRow| {
             let created = row.job.as_ref().and_then(|job| job.created_at.as_ref());

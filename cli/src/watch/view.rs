@@ -10,8 +10,8 @@ use ratatui::widgets::{
 use svc_sdk::contract::JobStatus;
 use unicode_width::UnicodeWidthStr;
 
-use crate::output::values::{date_and_time, error_text};
-use crate::text::sanitize;
+use crate::output::values::{date_and_time, error_text, money};
+use crate::text::{self, is_unicode, sanitize};
 use crate::watch::bars::{self, Context, bold};
 use crate::watch::model::{DownloadState, JobRow, ListState, ViewModel};
 
@@ -26,12 +26,13 @@ struct JobColumn {
     is_right_aligned: bool,
 }
 
-const COLUMNS: [JobColumn; 7] = [
+const COLUMNS: [JobColumn; 8] = [
     column("JOB", |row, _| sanitize(row.id.as_str()), 0, false),
     column("STATUS", |row, _| status(row), 0, false),
     column("PRICE", |row, _| price(row), 60, true),
+    column("NAME", |row, _| row.name(), 80, false),
     column("AGE", |row, context| (context.age)(row), 72, true),
-    column("MODEL", |row, _| model(row), 84, false),
+    column("MODEL", |row, _| model_name(row), 84, false),
     column("KIND", |row, _| kind(row), 104, false),
     column("FILES", |row, _| row.files(), 116, false),
 ];
@@ -64,6 +65,19 @@ pub(super) fn draw(
         draw_details(frame, area, model, context);
     }
     frame.render_widget(Paragraph::new(bottom_lines), bottom);
+    if model.shows_help {
+        let lines = bars::KEY_HELP.map(|(keys, what)| {
+            Line::from(vec![Span::styled(format!("{keys:<20}"), bold()), Span::raw(what)])
+        });
+        frame.render_widget(Clear, body);
+        frame.render_widget(Paragraph::new(lines.to_vec()).wrap(Wrap { trim: false }), body);
+    }
+    if !is_unicode() {
+        for cell in &mut frame.buffer_mut().content {
+            let symbol = text::shown(cell.symbol()).chars().next().unwrap_or(' ');
+            cell.set_char(symbol);
+        }
+    }
 }
 
 /// Returns the number of rows that fit on a screen of that height.
@@ -90,8 +104,10 @@ fn draw_list(
     table: &mut TableState,
     context: &Context,
 ) {
-    if model.rows().is_empty() {
+    let visible = model.visible();
+    if visible.is_empty() {
         let text = match model.list {
+            _ if !model.filter.is_empty() => "No job contains the text.",
             ListState::Loading => "Loading jobs…",
             ListState::Read => "No jobs yet. New ones appear here.",
             // The bottom line says why.
@@ -100,10 +116,13 @@ fn draw_list(
         frame.render_widget(Paragraph::new(text), area);
         return;
     }
-    let columns: Vec<&JobColumn> =
-        COLUMNS.iter().filter(|column| area.width >= column.min_screen).collect();
-    let texts: Vec<Vec<String>> = model
-        .rows()
+    let has_names = visible.iter().any(|row| !row.name().is_empty());
+    let columns: Vec<&JobColumn> = COLUMNS
+        .iter()
+        .filter(|column| area.width >= column.min_screen)
+        .filter(|column| column.heading != "NAME" || has_names)
+        .collect();
+    let texts: Vec<Vec<String>> = visible
         .iter()
         .map(|row| columns.iter().map(|column| (column.text)(row, context)).collect())
         .collect();
@@ -122,7 +141,7 @@ fn draw_list(
         _ => text.to_owned(),
     };
     let header = columns.iter().enumerate().map(|(index, column)| aligned(index, column.heading));
-    let rows = model.rows().iter().zip(&texts).map(|(row, texts)| {
+    let rows = visible.iter().zip(&texts).map(|(row, texts)| {
         let cells = texts.iter().enumerate().map(|(index, text)| {
             let cell = Cell::from(aligned(index, text));
             match columns.get(index).is_some_and(|column| column.heading == "STATUS") {
@@ -146,10 +165,13 @@ fn draw_details(frame: &mut Frame<'_>, area: Rect, model: &ViewModel, context: &
     let Some(row) = model.selected_row() else { return };
     let mut lines = vec![detail("job", sanitize(row.id.as_str())), detail("status", status(row))];
     if let Some(job) = &row.job {
+        let is_refunded = model.is_refunded(job) && job.price_usd.is_some();
+        let refunded = if is_refunded { " (refunded)" } else { "" };
         let fields = [
+            ("name", row.name()),
             ("kind", kind(row)),
             ("model", model_name(row)),
-            ("price", price(row)),
+            ("price", price(row) + refunded),
             ("age", (context.age)(row)),
             (
                 "created",
@@ -212,10 +234,6 @@ fn kind(row: &JobRow) -> String {
     kind.map(|kind| sanitize(kind.as_str())).unwrap_or_default()
 }
 
-fn model(row: &JobRow) -> String {
-    model_name(row)
-}
-
 fn model_name(row: &JobRow) -> String {
     let model = row.job.as_ref().and_then(|job| job.model.as_deref());
     model.map(sanitize).unwrap_or_default()
@@ -223,7 +241,7 @@ fn model_name(row: &JobRow) -> String {
 
 fn price(row: &JobRow) -> String {
     let price = row.job.as_ref().and_then(|job| job.price_usd);
-    price.map(|price| format!("${price}")).unwrap_or_default()
+    price.map(money).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -235,6 +253,7 @@ mod tests {
 
     fn model(count: usize) -> ViewModel {
         let mut model = ViewModel::new(&[]);
+        model.has_refunds = true;
         for number in 0..count {
             let status = ["completed", "processing", "queued", "failed"][number % 4];
             let job = json!({
@@ -280,14 +299,15 @@ mod tests {
     #[test]
     fn a_narrow_title_has_what_needs_attention() {
         let mut model = model(4);
-        assert_eq!(screen(&model, 40, 6)[0], "4 jobs  2 active  1 failed  $0.8670");
+        assert_eq!(screen(&model, 40, 6)[0], "4 jobs  2 active  1 failed  $0.867");
         assert_eq!(screen(&model, 20, 6)[0], "4 jobs  2 active");
         let job = json!({"id": "job_c", "status": "canceled"});
         model.update(serde_json::from_value(job).unwrap());
         assert_eq!(
-            screen(&model, 80, 6)[0],
-            "5 jobs  $0.8670 spent  2 active  1 completed  1 failed  1 canceled"
+            screen(&model, 90, 6)[0],
+            "5 jobs  $0.867 spent  2 active  1 completed  1 failed  1 canceled  $0.289 refunded"
         );
+        assert_eq!(screen(&model, 80, 6)[0], "5 jobs  2 active  1 failed  1 canceled  $0.867");
     }
 
     #[test]

@@ -12,10 +12,12 @@ use std::time::Duration;
 use svc_sdk::ApiKey;
 use svc_webhook_verify::{KeyError, KeySet, Verifier, secret_lines};
 
+use crate::clock;
 use crate::config::{Origin, Setting};
 use crate::error::{Failure, Suggestion};
-use crate::input::read_file;
+use crate::input::{read_file, write_private};
 use crate::session::Session;
+use crate::webhook::store;
 
 const VARIABLE: &str = "SVC_WEBHOOK_SECRET";
 const PROFILE_VALUE: &str = "webhook_secret";
@@ -49,6 +51,23 @@ impl Secrets {
             }
             None => Err(Self::missing()),
         }
+    }
+
+    /// Returns the secret with which `svc webhook trigger` signs if none is configured. It is made once, and
+    /// `svc webhook listen` accepts it.
+    pub(crate) fn of_trigger(session: &Session) -> Result<Self, Failure> {
+        let path = Self::trigger_file(session)?;
+        if !path.exists() {
+            let secret = format!("whsec_{}\n", clock::random_hex(24)?);
+            write_private(&path, secret.as_bytes())
+                .map_err(|error| Failure::file("cannot write", &path, &error))?;
+        }
+        Self::from_file(&path)
+    }
+
+    /// Returns the file of the secret of `svc webhook trigger`.
+    pub(crate) fn trigger_file(session: &Session) -> Result<PathBuf, Failure> {
+        Ok(store::folder(session)?.join("trigger-secret"))
     }
 
     /// Returns the configured secrets, if any: flag, then environment, then profile.

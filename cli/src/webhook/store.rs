@@ -5,18 +5,27 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use svc_webhook_inbox::{FileStore, Store, StoreError, StoreErrorKind};
+use svc_webhook_inbox::{FileStore, MemoryStore, Store, StoreError, StoreErrorKind};
 use url::Url;
 
+use crate::config::state_dir;
 use crate::error::{ClientCode, Failure};
+use crate::input::{create_private_dir, parent_dir};
+use crate::listen::{Change, ask_listener};
 use crate::session::Session;
 
 /// The variable that holds the address of a store, which may contain a password.
 const VARIABLE: &str = "SVC_WEBHOOK_STORE";
+/// The maximum size of events in memory.
+const MAX_MEMORY_BYTES: usize = 64 * 1024 * 1024;
 
 /// The address of a store: a file, or a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StoreAddress {
+    /// The memory of one process.
+    Memory,
+    /// The file that is used if none is named.
+    Default(PathBuf),
     /// A file, and the text that named it.
     File(PathBuf, String),
     /// An `SQLite` database, and the text that named it.
@@ -39,6 +48,7 @@ impl FromStr for StoreAddress {
     fn from_str(text: &str) -> Result<Self, String> {
         let path = |rest: &str| PathBuf::from(rest.strip_prefix("//").unwrap_or(rest));
         let address = match text.split_once(':') {
+            None if text == "memory" => Self::Memory,
             Some(("file", rest)) => Self::File(path(rest), text.to_owned()),
             Some(("sqlite", rest)) => Self::Sqlite(path(rest), text.to_owned()),
             Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
@@ -70,6 +80,8 @@ impl FromStr for StoreAddress {
 impl fmt::Display for StoreAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Memory => f.write_str("memory"),
+            Self::Default(path) => path.display().fmt(f),
             Self::File(_, text) | Self::Sqlite(_, text) => f.write_str(text),
             Self::Server(server, text) => match Url::parse(text) {
                 Ok(mut url) => {
@@ -97,20 +109,47 @@ impl Server {
     }
 }
 
+/// Returns the folder of what the webhook commands keep.
+pub(super) fn folder(session: &Session) -> Result<PathBuf, Failure> {
+    Ok(state_dir(session.environment())?.join("webhooks"))
+}
+
 impl StoreAddress {
-    pub(crate) fn from_environment(session: &Session) -> Result<Option<Self>, Failure> {
-        let text = session.environment().get(VARIABLE);
-        let address = text.filter(|text| !text.is_empty()).map(Self::from_str);
-        let address = address.transpose();
-        address.map_err(|why| Failure::configuration(format!("invalid {VARIABLE}: {why}")))
+    /// Returns the given address, or the one in the environment, or the default.
+    pub(crate) fn resolve(given: Option<Self>, session: &Session) -> Result<Self, Failure> {
+        if let Some(address) = given {
+            return Ok(address);
+        }
+        match session.environment().get(VARIABLE) {
+            _ if session.is_sandbox() => Ok(Self::Memory),
+            Some(text) => Self::from_str(text)
+                .map_err(|why| Failure::configuration(format!("invalid {VARIABLE}: {why}"))),
+            None => Ok(Self::Default(folder(session)?.join("events"))),
+        }
+    }
+
+    /// Returns the file of the store, if it is one for a single process.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path, _) | Self::Default(path) => Some(path),
+            Self::Memory | Self::Sqlite(..) | Self::Server(..) => None,
+        }
     }
 
     /// Opens the store, and creates it if it does not exist.
     pub(crate) async fn open(&self) -> Result<Arc<dyn Store>, Failure> {
         match self {
-            Self::File(path, _) => {
+            Self::Memory => Ok(shared(MemoryStore::new().max_bytes(MAX_MEMORY_BYTES))),
+            Self::Default(path) | Self::File(path, _) => {
+                if let Self::Default(path) = self {
+                    create_private_dir(parent_dir(path))
+                        .map_err(|error| Failure::file("cannot create", path, &error))?;
+                }
                 let store = FileStore::open(path);
-                store.map(shared).map_err(|error| open_failure(&error))
+                store.map(shared).map_err(|error| match error.kind() {
+                    StoreErrorKind::Locked => in_use(path, &error),
+                    _ => open_failure(&error),
+                })
             }
             Self::Sqlite(path, _) => open_sqlite(path),
             Self::Server(server, url) => {
@@ -124,28 +163,25 @@ impl StoreAddress {
         }
     }
 
-    /// Returns the given address, or the one in the environment.
-    pub(crate) fn require(given: Option<Self>, session: &Session) -> Result<Self, Failure> {
-        let address = match given {
-            Some(address) => Some(address),
-            None => Self::from_environment(session)?,
-        };
-        address.ok_or_else(|| {
-            Failure::usage("--store is required")
-                .hint(format!("pass the --store of svc webhook listen, or set {VARIABLE}"))
-        })
-    }
-
-    pub(crate) async fn open_existing(&self) -> Result<Arc<dyn Store>, Failure> {
+    /// Makes a change to a store that exists, through the listener that uses it if there is one.
+    /// Returns the number of changed events.
+    pub(crate) async fn change(&self, change: &Change) -> Result<u64, Failure> {
         self.check_exists()?;
-        self.open().await
+        if let Some(changed) = self.file().and_then(|path| ask_listener(path, change)) {
+            return changed.result.map_err(Failure::other);
+        }
+        let store = self.open().await?;
+        change.apply(&*store).await.map_err(|error| store_failure(&error))
     }
 
     /// Opens a store that exists for reading, also while another process uses it.
     pub(crate) async fn open_read_only(&self) -> Result<Arc<dyn Store>, Failure> {
-        self.check_exists()?;
         match self {
-            Self::File(path, _) => {
+            Self::Default(path) if !path.exists() => return Self::Memory.open().await,
+            _ => self.check_exists()?,
+        }
+        match self {
+            Self::File(path, _) | Self::Default(path) => {
                 let store = FileStore::open_read_only(path);
                 store.map(shared).map_err(|error| open_failure(&error))
             }
@@ -155,7 +191,7 @@ impl StoreAddress {
 
     fn check_exists(&self) -> Result<(), Failure> {
         match self {
-            Self::File(path, _) | Self::Sqlite(path, _) if !path.exists() => {
+            Self::File(path, _) | Self::Default(path) | Self::Sqlite(path, _) if !path.exists() => {
                 Err(Failure::usage(format!("there is no store {self}"))
                     .hint("pass the --store of svc webhook listen"))
             }
@@ -171,13 +207,23 @@ fn shared(store: impl Store + 'static) -> Arc<dyn Store> {
 fn open_failure(error: &StoreError) -> Failure {
     let message = error.to_string();
     match error.kind() {
-        StoreErrorKind::Locked => Failure::other(message)
-            .hint("pass another file to --store, or stop the other process")
-            .hint("or share an SQLite database or a server between several processes"),
         StoreErrorKind::Invalid => Failure::usage(message)
             .hint("pass another file to --store; it is created if it is missing"),
         _ => Failure::other(message).with_client_code(ClientCode::Io),
     }
+}
+
+/// Returns the failure of a store that another process uses.
+fn in_use(path: &Path, error: &StoreError) -> Failure {
+    let why = match ask_listener(path, &Change::None) {
+        Some(listener) => {
+            format!("process {} listens with the store {}", listener.process, path.display())
+        }
+        None => error.to_string(),
+    };
+    Failure::usage(why)
+        .hint("pass another file to --store, or stop the other process")
+        .hint("or share an SQLite database or a server between several processes")
 }
 
 /// Returns the failure of an operation on an open store.

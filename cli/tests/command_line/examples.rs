@@ -12,7 +12,7 @@ const THREADS: usize = 8;
 
 /// What an example needs besides the sandbox, as words in it: something that was submitted before, a
 /// terminal, a server, a signature, another program, a configuration, or an answer.
-const NEEDS_MORE: [&str; 18] = [
+const NEEDS_MORE: [&str; 19] = [
     "_123",
     "--last",
     "svc job watch",
@@ -22,6 +22,7 @@ const NEEDS_MORE: [&str; 18] = [
     "-- npm",
     "svc mcp serve",
     "svc webhook inbox",
+    "svc webhook replay",
     "svc webhook listen",
     "svc webhook trigger",
     "svc webhook verify",

@@ -253,7 +253,9 @@ fn no_event_is_lost_or_forwarded_twice_when_the_listener_is_killed() {
     ids.dedup();
     assert_eq!((ids.len(), target.seen().len()), (60, 60));
     assert_eq!(listener.events()[0]["duplicate"], true);
-    CommandOutput::of(&mut listen(&env, words)).assert_exit(1).assert_stderr("another");
+    CommandOutput::of(&mut listen(&env, words))
+        .assert_exit(2)
+        .assert_stderr("listens with the store");
     listener.end().assert_exit(0);
     let listener = Listener::start(&mut listen(&env, words));
     assert_eq!(listener.ready["pending"], 0);
@@ -387,7 +389,7 @@ fn table_output_is_text_and_sigterm_ends_the_listener() {
     assert_eq!(deliver(&url, &job("job_1")), 200);
     line.clear();
     stdout.read_line(&mut line).unwrap();
-    assert!(line.trim().ends_with("job.completed  job_1  OK"), "{line}");
+    assert!(line.trim() == "job.completed  job_1  completed", "{line}");
     let id = process.0.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     process.end().assert_exit(0);

@@ -138,8 +138,11 @@ pub(crate) fn read_request(stream: &TcpStream) -> Option<Request> {
 }
 
 pub(crate) fn listen(env: &TestEnv, words: impl Words) -> Command {
-    let mut command = env.unconfigured("webhook listen");
-    command.env("SVC_WEBHOOK_SECRET", "whsec_newest").args(words.words());
+    let (mut command, words) = (env.unconfigured("webhook listen"), words.words());
+    if !words.iter().any(|word| word == "--port") {
+        command.args(["--port", "0"]);
+    }
+    command.env("SVC_WEBHOOK_SECRET", "whsec_newest").args(words);
     command
 }
 

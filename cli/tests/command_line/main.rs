@@ -8,7 +8,6 @@
     reason = "a panic fails the test"
 )]
 
-mod accounts;
 mod batch;
 mod bulk;
 mod completion;
@@ -21,14 +20,10 @@ mod listen_env;
 mod logs;
 #[cfg(feature = "mcp")]
 mod mcp;
-#[cfg(unix)]
-mod mock_exec;
 mod output;
 #[cfg(unix)]
 mod pty;
 
-mod sandbox;
-mod schema;
 #[cfg(unix)]
 mod screens;
 mod script;

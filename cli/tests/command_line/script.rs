@@ -13,6 +13,10 @@
 //! `start$ WORDS` (or `start dev$`) starts a command, `signal NAME` (INT is Ctrl-C) and `kill` stop it, and
 //! `end => EXIT CONDITIONS` waits for its end. `until LOOK-UP => CONDITIONS` waits for something to hold.
 //!
+//! `listen$ WORDS => CONDITIONS` starts a command whose first line of output has the conditions; `printed` are
+//! the lines after it. `until` takes a command too. `complete$ WORDS` is what a shell gets to complete the last
+//! word, and `save NAME` writes the last output to a file.
+//!
 //! `hint => EXIT CONDITIONS` runs the command that the errors of the last one named, as a user of both surfaces.
 //!
 //! `terminal$ WORDS` starts one on a terminal: `see TEXT` waits for its screen, `type TEXT` types, `enter
@@ -22,14 +26,14 @@
 //!
 //! A look-up has the conditions of an output without an exit code: `jobs`, `charges`, `ledger`,
 //! `requests [OPERATION]`, `faults` of the mock; `history`, `open` (its open entries); `ls FOLDER`,
-//! `cat FILE`; and `sent SERVER`, the requests to a server. A server is made by `serve NAME "200 OK" BODY`,
+//! `cat FILE`, `tree` (all files, and what stands for their contents), `mode FILE`; and `sent SERVER`, the requests to a server. A server is made by `serve NAME "200 OK" BODY`,
 //! or with its answers as indented lines `METHOD PATH "200 OK" BODY` (or `hang`: none), of which the first is taken whose
 //! method (or `*`) and part of a path fit; `<NAME>` is its URL, `<NAME-host>` and `HOST` in a body its host.
 //!
 //! The other steps: `submit VARIABLE PROMPT` (an image, whose job's id the variable is), `mock plan=free balance=1 speed=50 clock=manual jobs=10` (another mock), `fault
 //! OPERATION KIND [TIMES [RETRY-AFTER]]`, `delay OPERATION MILLISECONDS [TIMES]`, `no-faults`, `advance SECONDS`, `end-job
 //! ID STATUS`, `settle TOP-UP STATUS`, `pay TOP-UP`, `file NAME` with its lines below (`3x LINE` is three
-//! lines, with `#` their numbers from 0), `write NAME "text"`,
+//! lines, with `#` their numbers from 0), `program NAME` (an executable one), `write NAME "text"`,
 //! `remove NAME`, `exists NAME`, `missing NAME`, `stdin "text"` for the next command, `sleep
 //! MILLISECONDS`, and `earlier-version [CREATED-AT]`: the newest entry of the history is left open, in
 //! the file of an earlier version.
@@ -37,8 +41,11 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -69,14 +76,19 @@ macro_rules! scripts {
 }
 
 scripts! {
-    accounts, batch, batch_journal, batch_messages, bulk, developer, doctor, environment, errors, files,
-    format, incomplete_answers, init,
+    accounts, batch, batch_journal, batch_messages, bulk, completion, developer, doctor, environment, errors, files,
+    format, inbox, incomplete_answers, init,
     #[cfg(feature = "jq")]
     jq,
     lists, logs,
     #[cfg(feature = "mcp")]
     mcp,
-    output, run, submits,
+    #[cfg(unix)]
+    mock_exec,
+    output, run, sandbox,
+    #[cfg(feature = "jq")]
+    schema,
+    submits,
     #[cfg(unix)]
     terminal,
     transfers, typing, unexpected_answers, unknown_outcomes, usage, waiting, webhook,
@@ -112,6 +124,7 @@ fn run_script(script: &str) {
         ("developer", env.mock.developer_base_url()),
         ("mcp", env.mock.mcp_url()),
         ("home", env.path("").to_str().unwrap().trim_end_matches('/')),
+        ("svc", env!("CARGO_BIN_EXE_svc")),
     ] {
         variables.insert(name.to_owned(), value.to_owned());
     }
@@ -120,8 +133,9 @@ fn run_script(script: &str) {
         variables: RefCell::default(),
         servers: RefCell::default(),
         running: RefCell::default(),
+        printed: Arc::default(),
         stdin: Cell::default(),
-        last_errors: RefCell::default(),
+        last: RefCell::default(),
         #[cfg(unix)]
         terminal: RefCell::default(),
         #[cfg(unix)]
@@ -154,7 +168,7 @@ fn setup(options: &str) -> Setup {
 }
 
 /// How a command is started that does not end at once.
-const HOW: [&str; 3] = ["start", "terminal", "tools"];
+const HOW: [&str; 4] = ["start", "listen", "terminal", "tools"];
 
 /// What the steps of a script use.
 struct Commands<'e> {
@@ -163,6 +177,8 @@ struct Commands<'e> {
     variables: RefCell<BTreeMap<String, String>>,
     servers: RefCell<BTreeMap<String, FakeServer>>,
     running: RefCell<Option<RunningProcess>>,
+    /// What the command that was started with `listen$` has printed after its first line.
+    printed: Arc<Mutex<Vec<Value>>>,
     stdin: Cell<Option<String>>,
     #[cfg(unix)]
     terminal: RefCell<Option<Terminal>>,
@@ -171,8 +187,8 @@ struct Commands<'e> {
     answered: Cell<usize>,
     #[cfg(feature = "mcp")]
     session: RefCell<Option<McpSession>>,
-    /// The standard error of the last command.
-    last_errors: RefCell<String>,
+    /// The output of the last command.
+    last: RefCell<Option<CommandOutput>>,
 }
 
 impl Steps for Commands<'_> {
@@ -182,10 +198,24 @@ impl Steps for Commands<'_> {
             .chain(block.iter().map(String::as_str))
             .flat_map(|line| split(line, ' '))
             .collect();
+        if let Some(words) = words.strip_prefix("until ") {
+            wait_until(step, || {
+                let output = match words.split_once("$ ") {
+                    Some((before, command)) => self.output(&mut self.command(before, command)),
+                    None => self.look_up(&split(words, ' ')).unwrap_or_else(|| panic!("{step}")),
+                };
+                difference(step, &output, &all, &mut variables.clone()).is_none()
+            });
+            return None;
+        }
         if let Some((variables_and_surface, command)) = words.split_once("$ ") {
             let mut command = self.command(variables_and_surface, command);
             let how = variables_and_surface.split(' ').find(|word| HOW.contains(word));
             match how {
+                Some("listen") => {
+                    let first = self.listen(&mut command);
+                    return difference(step, &first, &all, variables);
+                }
                 Some("start") => {
                     *self.running.borrow_mut() = Some(start(&mut command));
                     return None;
@@ -203,23 +233,14 @@ impl Steps for Commands<'_> {
                 _ => {}
             }
             let output = self.output(&mut command);
-            self.last_errors.borrow_mut().clone_from(&output.err);
-            return difference(step, &output, &all, variables);
+            return difference(step, self.last.borrow_mut().insert(output), &all, variables);
         }
         let parts = split(words, ' ');
-        if let ["until", ..] = parts[..] {
-            wait_until(step, || {
-                let output = self.look_up(&parts[1..]).unwrap_or_else(|| panic!("{step}"));
-                difference(step, &output, &all, &mut variables.clone()).is_none()
-            });
-            return None;
-        }
         if let ["hint"] = parts[..] {
-            let errors = self.last_errors.take();
+            let errors = self.last.take().expect("a command").err;
             let (_, command) = errors.rsplit_once("svc ").expect("a command in the errors");
             let output = self.output(&mut self.command("both", command.trim()));
-            self.last_errors.borrow_mut().clone_from(&output.err);
-            return difference(step, &output, &all, variables);
+            return difference(step, self.last.borrow_mut().insert(output), &all, variables);
         }
         if let ["end"] = parts[..] {
             return difference(step, &self.end(), &all, variables);
@@ -237,6 +258,15 @@ impl Commands<'_> {
     fn command(&self, before: &str, words: &str) -> Command {
         let mut before = shell_words::split(before).unwrap();
         before.retain(|word| !HOW.contains(&word.as_str()));
+        let is_completion = before.last().is_some_and(|word| word == "complete");
+        if is_completion {
+            *before.last_mut().unwrap() = "both".to_owned();
+        }
+        let completed = match is_completion {
+            true => format!("-- svc {words}"),
+            false => words.to_owned(),
+        };
+        let words = completed.as_str();
         let surface = before.pop_if(|word| !word.contains('=')).unwrap_or_default();
         let mut command = match surface.as_str() {
             "" => self.env.open_surface(words),
@@ -257,9 +287,34 @@ impl Commands<'_> {
             }
             other => panic!("no surface is called {other}"),
         };
+        if is_completion {
+            let last = shell_words::split(words).unwrap().len() - 2;
+            command.env("COMPLETE", "bash").env("_CLAP_IFS", "\n");
+            command.env("_CLAP_COMPLETE_INDEX", last.to_string());
+        }
         let variables = before.iter().map(|word| word.split_once('=').unwrap());
         command.envs(&*self.variables.borrow()).envs(variables);
         command
+    }
+
+    /// Starts a command, and returns the first line that it prints.
+    fn listen(&self, command: &mut Command) -> CommandOutput {
+        let mut process = start(command);
+        let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
+        let mut out = String::new();
+        stdout.read_line(&mut out).unwrap();
+        if out.is_empty() {
+            return process.end();
+        }
+        self.printed.lock().unwrap().clear();
+        let printed = Arc::clone(&self.printed);
+        thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                printed.lock().unwrap().push(serde_json::from_str(&line).unwrap());
+            }
+        });
+        *self.running.borrow_mut() = Some(process);
+        CommandOutput { code: None, out, err: String::new() }
     }
 
     fn output(&self, command: &mut Command) -> CommandOutput {
@@ -305,6 +360,15 @@ impl Commands<'_> {
             ["request", method, params] => {
                 return self.session.borrow_mut().as_mut()?.output(method, parse(params)).into();
             }
+            #[cfg(unix)]
+            ["mode", name] => {
+                use std::os::unix::fs::PermissionsExt;
+
+                let metadata = fs::metadata(self.env.path(name)).unwrap();
+                json!(format!("{:o}", metadata.permissions().mode() & 0o777))
+            }
+            ["printed"] => json!(*self.printed.lock().unwrap()),
+            ["tree"] => json!(tree(&self.env.path(""))),
             ["sent", server] => self.servers.borrow()[*server].sent(),
             _ => return None,
         };
@@ -356,6 +420,15 @@ impl Commands<'_> {
             ["pay", id] => drop(mock.pay_top_up(id).unwrap()),
             ["file", name] => self.write(name, &lines_of(block)),
             ["write", name, text] => self.write(name, &text_of(text)),
+            ["save", name] => self.write(name, &self.last.borrow().as_ref().unwrap().out),
+            #[cfg(unix)]
+            ["program", name] => {
+                use std::os::unix::fs::PermissionsExt;
+
+                self.write(name, &lines_of(block));
+                let mode = fs::Permissions::from_mode(0o755);
+                fs::set_permissions(self.env.path(name), mode).unwrap();
+            }
             ["remove", name] => {
                 let path = self.env.path(name);
                 if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
@@ -463,6 +536,23 @@ fn by_rules(lines: &[String]) -> FakeServer {
         });
         (status.clone(), body.replace("HOST", &host.unwrap_or_default()))
     })
+}
+
+/// Returns the files below a folder, and what stands for their contents.
+fn tree(folder: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(tree(&path));
+        } else {
+            let mut hasher = DefaultHasher::new();
+            fs::read(&path).unwrap_or_default().hash(&mut hasher);
+            files.push(format!("{}:{:x}", path.display(), hasher.finish()));
+        }
+    }
+    files.sort();
+    files
 }
 
 /// Returns the text of a file: lines, of which `3x LINE` stands for three, with their numbers for `#`.

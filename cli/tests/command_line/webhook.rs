@@ -69,7 +69,7 @@ fn all_commands_use_all_secrets_of_each_source() {
         assert!(heads[0].contains(&both), "{}", heads[0]);
         drop(heads);
 
-        let mut command = env.unconfigured("webhook listen");
+        let mut command = env.unconfigured("webhook listen --port 0");
         command.env("SVC_WEBHOOK_SECRET", variable).args(flags);
         let listener = Listener::start(&mut command);
         for secret in ["whsec_newest", "whsec_previous"] {

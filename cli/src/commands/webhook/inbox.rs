@@ -10,11 +10,12 @@ use http::HeaderMap;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
-use svc_webhook_inbox::{EventId, EventState, ListQuery, ReplayFilter, Store, StoredEvent};
+use svc_webhook_inbox::{EventId, EventState, ListQuery, Store, StoredEvent};
 
 use crate::args::{PageArgs, headings};
 use crate::clock;
 use crate::error::{ClientCode, Exit, Failure};
+use crate::listen::Change;
 use crate::listing::Continuation;
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::values::seconds_ago;
@@ -31,8 +32,7 @@ pub(crate) enum Inbox {
     Show(Show),
     /// Have events handled again
     ///
-    /// Handled and dead events become pending. A running `svc webhook listen` on the same server or
-    /// database forwards them; with a file, the next one does.
+    /// The same as `svc webhook replay`.
     Replay(Replay),
     /// Remove old events that are handled or dead
     ///
@@ -40,18 +40,18 @@ pub(crate) enum Inbox {
     Purge(Purge),
 }
 
-/// The flag `--store` of commands that need one.
+/// The flag `--store`.
 #[derive(Args, Debug)]
 struct StoreArgs {
     /// Store of the events: a file, or a URL that begins with sqlite:, postgres://, redis:// or
-    /// nats:// (required) [env: SVC_WEBHOOK_STORE]
+    /// nats:// [default: that of `svc webhook listen`] [env: SVC_WEBHOOK_STORE]
     #[arg(long, value_name = "FILE|URL")]
     store: Option<StoreAddress>,
 }
 
 impl StoreArgs {
-    fn require(self, session: &Session) -> Result<StoreAddress, Failure> {
-        StoreAddress::require(self.store, session)
+    fn resolve(self, session: &Session) -> Result<StoreAddress, Failure> {
+        StoreAddress::resolve(self.store, session)
     }
 }
 
@@ -179,7 +179,7 @@ enum StateFilter {
 }
 
 async fn list(session: &Session, args: ListInbox) -> Result<(), Failure> {
-    let address = args.store.require(session)?;
+    let address = args.store.resolve(session)?;
     let store = address.open_read_only().await?;
     let mut query = ListQuery::default();
     query.state = args.state.map(EventState::from);
@@ -262,7 +262,7 @@ struct Details {
 }
 
 async fn show(session: &Session, args: Show) -> Result<(), Failure> {
-    let address = args.store.require(session)?;
+    let address = args.store.resolve(session)?;
     let store = address.open_read_only().await?;
     let event = store.get(&EventId::new(&args.id)).await;
     let event = event.map_err(|error| store_failure(&error))?;
@@ -351,31 +351,30 @@ impl FromStr for Time {
     }
 }
 
-async fn replay(session: &Session, args: Replay) -> Result<(), Failure> {
-    let address = args.store.require(session)?;
-    let store = address.open_existing().await?;
-    let mut filters = Vec::new();
+pub(super) async fn replay(session: &Session, args: Replay) -> Result<(), Failure> {
+    let address = args.store.resolve(session)?;
+    let store = address.open_read_only().await?;
+    let mut changes = Vec::new();
     for id in &args.ids {
         let event = store.get(&EventId::new(id)).await;
         let event = event.map_err(|error| store_failure(&error))?;
-        let event = event.ok_or_else(|| not_found(id, &address))?;
-        filters.push(ReplayFilter::Id(event.id));
+        event.ok_or_else(|| not_found(id, &address))?;
+        changes.push(Change::ReplayId(id.clone()));
     }
+    drop(store);
     if args.dead {
-        filters.push(ReplayFilter::Dead);
+        changes.push(Change::ReplayDead);
     }
     if let Some(Time(since)) = args.since {
         let until = args.until.map_or_else(clock::now, |Time(until)| until);
         if until <= since {
             return Err(Failure::usage("invalid --until: expected a time after --since"));
         }
-        let range = SystemTime::from(since)..SystemTime::from(until);
-        filters.push(ReplayFilter::ReceivedIn(range));
+        changes.push(Change::ReplayReceived(since, until));
     }
     let mut replayed = 0;
-    for filter in &filters {
-        let count = store.replay(filter).await;
-        replayed += count.map_err(|error| store_failure(&error))?;
+    for change in &changes {
+        replayed += address.change(change).await?;
     }
     session.printer.print_item(&Replayed { replayed }, |report| {
         let mut table = Table::key_value();
@@ -426,10 +425,8 @@ impl FromStr for Age {
 }
 
 async fn purge(session: &Session, args: Purge) -> Result<(), Failure> {
-    let address = args.store.require(session)?;
-    let store = address.open_existing().await?;
-    let purged = store.purge(args.older_than.0).await;
-    let purged = purged.map_err(|error| store_failure(&error))?;
+    let address = args.store.resolve(session)?;
+    let purged = address.change(&Change::Purge(args.older_than.0.as_secs())).await?;
     session.printer.print_item(&Purged { purged }, |report| {
         let mut table = Table::key_value();
         table.field("purged", Some(report.purged));

@@ -7,7 +7,7 @@ mod secret;
 mod sign;
 mod trigger;
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -32,6 +32,8 @@ pub(crate) enum Webhook {
     /// Prints one line when it is ready, and one for each event. Runs until Ctrl-C, or until it can
     /// no longer receive events.
     Listen(Listen),
+    /// Have received events handled again, also while `svc webhook listen` runs
+    Replay(inbox::Replay),
     /// List, show, replay and purge received events
     #[command(subcommand)]
     Inbox(inbox::Inbox),
@@ -44,6 +46,9 @@ pub(crate) enum Webhook {
     Sign(sign::Sign),
     /// Create and sign an event, and send it to a receiver (does not call the service)
     ///
+    /// Without a configured secret it is signed with one that is made once, which `svc webhook listen`
+    /// accepts.
+    ///
     /// The exit code is 0 if the receiver returns a 2xx status, 1 if it returns another status, and
     /// 10 if it cannot be reached.
     Trigger(trigger::Trigger),
@@ -54,6 +59,7 @@ pub(crate) async fn run(session: &Session, webhook: Webhook) -> Result<(), Failu
         Webhook::Secret(args) => secret::run(session, args).await,
         Webhook::Test(args) => trigger::send_test(session, args).await,
         Webhook::Listen(args) => listen_on(session, args).await,
+        Webhook::Replay(args) => inbox::replay(session, args).await,
         Webhook::Inbox(args) => inbox::run(session, args).await,
         Webhook::Verify(args) => sign::verify(session, &args),
         Webhook::Sign(args) => sign::sign(session, &args),
@@ -66,14 +72,14 @@ pub(crate) struct Listen {
     /// URL to forward events to, byte for byte: HTTPS, or HTTP on this machine
     #[arg(long, value_name = "URL")]
     forward_to: Option<Target>,
-    /// Store for events, so that they survive crashes and restarts: a file, or the URL of a store
-    /// that several processes can share (sqlite:FILE, postgres://…, redis://…, nats://…) [default:
-    /// in memory] [env: SVC_WEBHOOK_STORE]
-    #[arg(long, value_name = "FILE|URL")]
+    /// Store for events, which survive crashes and restarts: a file, the URL of a store that several
+    /// processes can share (sqlite:FILE, postgres://…, redis://…, nats://…), or memory [default: a
+    /// file in the state directory] [env: SVC_WEBHOOK_STORE]
+    #[arg(long, value_name = "FILE|URL|memory")]
     store: Option<StoreAddress>,
-    /// Port to listen on; 0 selects a free port
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    port: u16,
+    /// Port to listen on; 0 selects a free port [default: 9010, or a free port if that is in use]
+    #[arg(long, value_name = "N")]
+    port: Option<u16>,
     /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     bind: IpAddr,
@@ -92,19 +98,20 @@ pub(crate) struct Listen {
 }
 
 async fn listen_on(session: &Session, args: Listen) -> Result<(), Failure> {
-    let store = match args.store {
-        Some(store) => Some(store),
-        None => StoreAddress::from_environment(session)?,
-    };
+    let store = StoreAddress::resolve(args.store, session)?;
     let (secrets, client) = secrets(session, &args.secret).await?;
     let options = Options {
-        address: SocketAddr::new(args.bind, args.port),
+        address: args.bind,
+        port: args.port,
         target: args.forward_to,
         store,
         max_rejections: args.refusals,
         secret: args.print_secret.then(|| secrets.newest().to_owned()),
     };
-    let keys = Keys::new(&secrets, Duration::from_secs(args.tolerance), client);
+    let mut keys = Keys::new(&secrets, Duration::from_secs(args.tolerance), client);
+    if !session.is_sandbox() {
+        keys = keys.with_trigger_file(Secrets::trigger_file(session)?);
+    }
     listen(session, options, keys).await
 }
 

@@ -72,9 +72,10 @@ async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
         }
     })?;
     session.printer.print_item(&rotated, table)?;
-    session.printer.note(
-        "configure receivers with both secrets, the newest first; print the new one with: svc webhook secret show --jq .secret",
-    );
+    let show = session.command(&["webhook", "secret", "show", "--jq", ".secret"]);
+    session.printer.note(&format!(
+        "configure receivers with both secrets, the newest first; print the new one with: {show}"
+    ));
     Ok(())
 }
 

@@ -15,6 +15,7 @@ use crate::args::{BodyArgs, SecretArgs};
 use crate::clock;
 use crate::error::{ClientCode, Exit, Failure};
 use crate::input::read_file;
+use crate::listen::DEFAULT_PORT;
 use crate::output::Table;
 use crate::request_body::RequestBody;
 use crate::session::Session;
@@ -29,9 +30,10 @@ pub(crate) struct Trigger {
     /// format.run.terminal, agent.run.terminal or webhook.test; with --payload, any other
     #[arg(value_name = "EVENT")]
     event: String,
-    /// URL of the receiver: HTTPS, or HTTP on this machine
+    /// URL of the receiver: HTTPS, or HTTP on this machine [default: that of `svc webhook listen`,
+    /// http://127.0.0.1:9010]
     #[arg(long, value_name = "URL")]
-    to: Target,
+    to: Option<Target>,
     /// Id of the job in the event [default: random]
     #[arg(long, value_name = "ID", conflicts_with = "payload")]
     job_id: Option<String>,
@@ -62,7 +64,10 @@ struct DeliveryReport {
 
 pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Failure> {
     args.secret.check_stdin("--payload", args.payload.as_deref())?;
-    let secrets = Secrets::require(session, args.secret.secret_file.as_deref())?;
+    let to = match args.to.clone() {
+        Some(to) => to,
+        None => format!("http://127.0.0.1:{DEFAULT_PORT}").parse().map_err(Failure::other)?,
+    };
     let body = match &args.payload {
         Some(path) => read_file("--payload", path)?,
         None => sample_body(&args)?.to_string().into_bytes(),
@@ -76,18 +81,19 @@ pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Fail
         );
         return Err(Failure::usage(why));
     }
+    let secrets = secrets(session, &args.secret)?;
     let timestamp = args.timestamp.unwrap_or_else(clock::unix_seconds);
     let headers = Signer::new(secrets.keys().clone()).sign(timestamp, &body);
     let status = tokio::select! {
         biased;
-        status = send(&args.to, &headers, body) => status,
+        status = send(session, &to, &headers, body) => status,
         _ = session.interrupts.first() => Err(Failure::interrupted()),
     };
     let report = DeliveryReport {
         event: args.event,
         job_id: event.job_id().map(str::to_owned),
         run_id: event.run_id().map(str::to_owned),
-        to: args.to.to_string(),
+        to: to.to_string(),
         timestamp: headers.timestamp().to_owned(),
         status: status?,
     };
@@ -105,6 +111,21 @@ pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Fail
         status => Err(Failure::other(format!("the receiver returned status {status}"))
             .with_client_code(ClientCode::HttpError)),
     }
+}
+
+/// Returns the configured secrets, or the one of this command, and says how a receiver gets it.
+fn secrets(session: &Session, args: &SecretArgs) -> Result<Secrets, Failure> {
+    let found = Secrets::find(session, args.secret_file.as_deref())?;
+    if session.is_sandbox() || found.is_some() {
+        return found.map_or_else(|| Secrets::require(session, None), Ok);
+    }
+    let secrets = Secrets::of_trigger(session)?;
+    session.printer.note(&format!(
+        "signed with a secret of this command, which svc webhook listen accepts; for another receiver:\n\
+        export SVC_WEBHOOK_SECRET={}",
+        secrets.newest()
+    ));
+    Ok(secrets)
 }
 
 fn sample_body(args: &Trigger) -> Result<serde_json::Value, Failure> {
@@ -138,7 +159,12 @@ fn random_id(prefix: &str) -> Result<String, Failure> {
     Ok(format!("{prefix}_{}", clock::random_hex(10)?))
 }
 
-async fn send(to: &Target, headers: &SignatureHeaders, body: Vec<u8>) -> Result<u16, Failure> {
+async fn send(
+    session: &Session,
+    to: &Target,
+    headers: &SignatureHeaders,
+    body: Vec<u8>,
+) -> Result<u16, Failure> {
     let mut request = to.post(Bytes::from(body));
     let json = http::HeaderValue::from_static("application/json");
     request.headers_mut().insert(CONTENT_TYPE, json);
@@ -149,7 +175,8 @@ async fn send(to: &Target, headers: &SignatureHeaders, body: Vec<u8>) -> Result<
         Ok(Err(error)) => {
             let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
             let why = format!("could not reach {to}{}", cause.unwrap_or_default());
-            Err(Failure::new(Exit::Unreachable, why))
+            let listen = session.command(&["webhook", "listen"]);
+            Err(Failure::new(Exit::Unreachable, why).hint(format!("start a receiver: {listen}")))
         }
         Err(_) => {
             let why = format!("no response from {to} within {} s", RECEIVER_TIMEOUT.as_secs());

@@ -56,8 +56,7 @@ fn invalid(session: &Session, failure: &Failure) -> Check {
 
 fn file(session: &Session, settings: &Settings) -> Check {
     if let Err(failure) = settings.check_profile() {
-        return Check::failed("configuration", failure.headline())
-            .next(format!("svc init --profile {}", settings.profile.value));
+        return Check::failed("configuration", failure.headline()).next(session.command(&["init"]));
     }
     let path = settings.file.path();
     let exists = if path.exists() { "" } else { ", which does not exist" };
@@ -96,8 +95,9 @@ fn webhook_secret(session: &Session, settings: &Settings) -> Check {
     match Secrets::from_file(std::path::Path::new(&file.value)) {
         Ok(_) => Check::ok(NAME, format!("file {} ({})", file.value, file.origin)),
         Err(failure) => {
-            Check { status: CheckStatus::Warning, ..Check::failed(NAME, failure.headline()) }
-                .next("svc webhook secret show --jq .secret > FILE")
+            Check { status: CheckStatus::Warning, ..Check::failed(NAME, failure.headline()) }.next(
+                session.command(&["webhook", "secret", "show", "--jq", ".secret"]) + " > FILE",
+            )
         }
     }
 }

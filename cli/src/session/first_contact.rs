@@ -1,0 +1,83 @@
+//! A service that is not there: a command waits for it for two seconds only, until it has had an answer.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Request;
+use svc_sdk::transport::{ResponseFuture, Transport, TransportError};
+
+use crate::clock;
+
+/// How long connections to a service that has not answered yet may be refused.
+const LIMIT: Duration = Duration::from_secs(2);
+/// The time between two attempts.
+const PAUSE: Duration = Duration::from_millis(400);
+
+/// A transport that tries connections that are refused for a short time, until there is an answer. From then
+/// on the client decides.
+pub(super) struct FirstContact {
+    pub(super) transport: Arc<dyn Transport>,
+    pub(super) url: String,
+    pub(super) is_answered: Arc<AtomicBool>,
+}
+
+impl Transport for FirstContact {
+    fn send(&self, request: Request<Bytes>) -> ResponseFuture {
+        if self.is_answered.load(Ordering::Relaxed) {
+            return self.transport.send(request);
+        }
+        let (transport, is_answered) = (Arc::clone(&self.transport), Arc::clone(&self.is_answered));
+        let url = self.url.trim_end_matches('/').to_owned();
+        Box::pin(async move {
+            let began = clock::monotonic();
+            loop {
+                match transport.send(request.clone()).await {
+                    Err(error) if is_refused(&error) => {}
+                    answer => {
+                        is_answered.store(true, Ordering::Relaxed);
+                        return answer;
+                    }
+                }
+                if clock::monotonic() - began + PAUSE > LIMIT {
+                    // The client would try an error of a connection again.
+                    return Err(TransportError::setup(NotThere { url }));
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        })
+    }
+
+    fn reconnect(&self) {
+        self.transport.reconnect();
+    }
+}
+
+fn is_refused(error: &TransportError) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        let refused = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        if refused == Some(io::ErrorKind::ConnectionRefused) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// The error of connections that were refused for as long as a command waits for the service.
+#[derive(Debug)]
+pub(crate) struct NotThere {
+    url: String,
+}
+
+impl fmt::Display for NotThere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "could not connect to {}: connection refused", self.url)
+    }
+}
+
+impl std::error::Error for NotThere {}
