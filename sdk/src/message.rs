@@ -18,7 +18,7 @@ use crate::error::{Error, Kind, Result};
 use crate::journal::settlement::Settlement;
 use crate::journal::{
     self, ActiveIntent, CostFuture, ExpectedCost, Fingerprint, IntentId, Journal, JournaledRequest,
-    Receipt, ResourceKind, Reuse,
+    Receipt, ResourceKind, Reuse, key_fingerprint,
 };
 use crate::surface::Developer;
 use crate::types::{ErrorBody, IdempotencyKey, Usd};
