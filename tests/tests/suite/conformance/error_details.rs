@@ -9,7 +9,7 @@ scripts! {
     a_refused_create_has_the_details_of_its_code [plan("scale")] r#"
         for <code> <status> <after> in
           | generation_failed 400 null
-          | no_such_code 400 null
+          | x_no_such_code 400 null
           | provider_unavailable 400 null
           | studio_agent_upstream_unavailable 503 1
           | attachment_too_large 413 null

@@ -94,7 +94,7 @@ scripts! {
           developer mcp-protocol-version=<version> mcp {"method": "ping"} => 400 code=-32022 data.supported=["2026-07-28","2025-11-25","2025-06-18","2025-03-26"]
         developer origin=https://evil.example mcp {"method": "ping"} => 403
         developer accept=text/plain mcp {"method": "ping"} => 406
-        for <accepted> in application/json */* "application/json, text/event-stream"
+        for <accepted> in application/json */*
           developer accept=<accepted> mcp {"method": "ping"} => 200 result={}
     "#
     requests_count_as_reads_and_submits_as_writes r#"

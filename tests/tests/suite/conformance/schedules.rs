@@ -8,7 +8,7 @@ scripts! {
         developer /v1/actions/act_no_trigger => 200 schedule=null
     "#
     the_schedule_is_paused_at_first r#"
-        control /actions => 200 #=1 0.id=act_daily 0.schedule_active=false 0.next_run_at=null
+        control /actions => 200 #=2 0.id=act_daily 0.schedule_active=false 0.next_run_at=null
         advance 259200
         developer runs:action => 200 #=0
         control /actions/act_daily {"schedule_active": true} => 200 schedule_active=true next_run_at=2027-01-18T09:00:00Z

@@ -74,7 +74,7 @@ scripts! {
         control /jobs/<id> => 200 id=<id> status=queued workspace=ws_demo
         developer media-run {"instruction": "[mock:fail=incomplete_assembly]"} => 202 run_id=<run>
         advance 10
-        control /runs/<run> => 200 id=<run> workspace=ws_demo
+        control /runs/<run> => 200 run_id=<run> workspace=ws_demo
         # What a run left unfinished is read and ended in the same way.
         developer /v1/format-runs/<run> => 200 error.details.pending_jobs.0.id=<job>
         control /jobs/<job> => 200 run_id=<run> status=processing
@@ -117,7 +117,7 @@ scripts! {
         control PUT /state <document> => 200 mode=real speed=2.0
     "#
     an_asset_has_its_type_and_size r#"
-        for <type> in image/png image/jpeg video/mp4 audio/wav application/json text/csv
+        for <type> in image/png image/jpeg video/mp4 audio/wav application/json text/plain
           control /assets {"workspace": "ws_demo", "content_type": "<type>", "bytes": 70001} => 201 url=<url> asset_id^=asset_
           media <url> => 200 @content-type^=<type> @content-length=70001
     "#
@@ -132,10 +132,6 @@ scripts! {
         open content-encoding=identity image => 202
         for <path> in /v1/avatars /v1/avatar-videos
           developer POST <path> {"handle": "x"} => 404 not_found
-    "#
-    every_port_tells_that_it_runs r#"
-        for <host> in open: developer: media control
-          <host> /healthz => 200 status=ok
     "#
 }
 

@@ -119,8 +119,9 @@ scripts! {
         developer run {"instruction": "[mock:fail=output_schema_unsatisfied]", "output_schema": {"type": "object", "properties": {"hero": {"type": "string", "format": "uri"}, "title": {"type": "string"}}, "required": ["title"]}} => 202 run_id=<id>
         developer run {"instruction": "[mock:fail=output_schema_unsatisfied]"} => 202 run_id=<bare>
         advance 10
-        # The URL is not one of the files that the run made, and is shown instead of violations.
-        developer /v1/format-runs/<id> => 200 artifacts.0.url!=<url> error.details.harvested={"image":1} error.details.rejected_urls=["<url>"] !error.details.violations output={"hero":"<url>"}
+        # A rejected URL is not that of a file of the run, and is shown instead of violations.
+        developer /v1/format-runs/<id> => 200 artifacts.0.url=<url>
+        developer /v1/format-runs/<id> => 200 error.details.harvested={"image":1} error.details.rejected_urls=["https://files.example.com/unknown.png"] !error.details.violations output={"hero":"<url>"}
         developer /v1/format-runs/<bare> => 200 error.details.violations.0.rule=required error.details.harvested={} !error.details.rejected_urls
     "#
     pending_jobs_are_named_and_not_billed r#"
