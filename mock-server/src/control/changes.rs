@@ -17,6 +17,7 @@ use crate::engine::{
 };
 use crate::mock_state::MockState;
 use crate::simulator::with_workspace;
+use crate::webhook_route::ActiveRoute;
 
 pub(super) fn faults(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
     list(state.simulator.state.fault_rules.all())
@@ -225,7 +226,7 @@ fn action_view(state: &State, id: &str) -> Value {
 }
 
 pub(super) fn webhook_routes(state: &mut MockState, _: &ControlRequest<'_>) -> ControlResult {
-    list(&state.dispatch.routes.iter().map(|route| route.view()).collect::<Vec<_>>())
+    list(&state.dispatch.routes.iter().map(ActiveRoute::view).collect::<Vec<_>>())
 }
 
 pub(super) fn add_webhook_route(
@@ -247,7 +248,7 @@ pub(super) fn add_webhook_route(
         state.simulator.state.check_has_workspace(workspace)?;
     }
     let id = state.add_webhook_route(route, workspace);
-    let view = state.dispatch.routes.iter().find(|route| route.id == id).map(|it| it.view());
+    let view = state.dispatch.routes.iter().find(|route| route.id == id).map(ActiveRoute::view);
     created(&view)
 }
 

@@ -54,7 +54,7 @@ pub(super) fn verify(state: &mut MockState, request: &ControlRequest<'_>) -> Con
                 })?;
             }
             (name, Value::String(text)) if FILTERS.contains(&name) => {
-                filters.push((name, text.clone()))
+                filters.push((name, text.clone()));
             }
             (name, Value::Number(number)) if FILTERS.contains(&name) => {
                 filters.push((name, number.to_string()));

@@ -63,15 +63,17 @@ impl Service {
         let Some(wait) = control::requested_wait(&request) else {
             return self.handle_control(&request);
         };
-        let deadline = tokio::time::Instant::now() + wait;
+        let mut time_limit = pin!(tokio::time::sleep(wait));
         loop {
             let seen = self.revision();
             let response = self.handle_control(&request).map(ControlBody::into_bytes);
-            let left = deadline.saturating_duration_since(tokio::time::Instant::now());
-            if left.is_zero() || control::is_satisfied(response.body()) {
+            if time_limit.is_elapsed() || control::is_satisfied(response.body()) {
                 return response.map(ControlBody::Complete);
             }
-            self.wait_for_change(seen, left).await;
+            tokio::select! {
+                () = time_limit.as_mut() => {}
+                _ = self.wait_for_change(seen, wait) => {}
+            }
         }
     }
 

@@ -45,6 +45,7 @@ mod headers;
 mod open_sets;
 mod operation;
 mod parameters;
+mod rules;
 mod schemas;
 mod servers;
 #[cfg(test)]

@@ -148,7 +148,11 @@ fn json_rpc_responses() -> [(String, Value); 5] {
             "properties": {
                 "jsonrpc": {"const": "2.0"},
                 "id": {"type": ["string", "integer", "null"]},
-                "error": {"type": "object", "required": ["code", "message"]},
+                "error": {
+                    "type": "object",
+                    "required": ["code", "message"],
+                    "properties": {"code": {"type": ["integer", "string"]}, "message": {"type": "string"}},
+                },
             },
         });
         let response = json!({

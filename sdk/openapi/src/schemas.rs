@@ -6,7 +6,7 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value};
 
 use crate::doc_comments::{self, AssumedParts};
-use crate::{bounds, open_sets};
+use crate::{bounds, open_sets, rules};
 
 /// The prefix of references to component schemas.
 pub(crate) const COMPONENTS: &str = "#/components/schemas/";
@@ -30,6 +30,7 @@ pub(crate) fn finish(components: &mut Map<String, Value>, requests: &[Value]) {
         open_sets::rewrite(fields);
         if in_requests.contains(name) {
             refine_request(fields);
+            rules::add(name, fields);
         } else {
             refine_response(fields);
         }
