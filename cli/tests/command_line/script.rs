@@ -389,7 +389,7 @@ impl Commands<'_> {
             }
             ["stdin", text] => self.stdin.set(Some(text_of(text))),
             ["signal", name] => {
-                send_signal(self.running.borrow().as_ref().expect("a command"), name)
+                send_signal(self.running.borrow().as_ref().expect("a command"), name);
             }
             ["kill"] => drop(self.running.take().expect("a command that was started")),
             #[cfg(feature = "mcp")]
