@@ -37,7 +37,7 @@ def test_a_lost_response_is_paid_for_once(
 @pytest.mark.parametrize("number", range(50))
 def test_a_failed_job_costs_nothing(number: int, svc_workspace: Workspace, svc_webhooks: WebhookReceiver) -> None:
     before = svc_workspace.balance_usd
-    prompt = f"fox {number} [mock:fail=provider_failed]"
+    prompt = f"fox {number} [mock:fail]"
     job = submit(svc_workspace.env, prompt, mode="webhook", webhook_url=svc_webhooks.url)
     assert svc_webhooks.wait("job.failed")[0].body["job_id"] == job
     [failed] = svc_workspace.jobs(status="failed", count=1)
