@@ -6,8 +6,10 @@ use futures_util::future::join_all;
 use svc_journal_postgres::PostgresStore;
 use svc_sdk::journal::store::{Begun, Change, NewIntent, Phase, Store};
 
-use crate::servers::Postgres;
-use crate::support::{captured, get, intent, is_written, open, record, reserving, sums, usd};
+use crate::servers::{Server, ServerKind};
+use crate::support::{
+    captured, get, intent, is_written, new_schema, open, record, reserving, sums, usd,
+};
 
 /// Begins intents at the same time, on three machines in turn.
 async fn begin_all(machines: &[PostgresStore; 3], intents: &[NewIntent]) -> Vec<Begun> {
@@ -16,15 +18,15 @@ async fn begin_all(machines: &[PostgresStore; 3], intents: &[NewIntent]) -> Vec<
     begun.await.into_iter().map(Result::unwrap).collect()
 }
 
-async fn three_machines(server: &Postgres) -> [PostgresStore; 3] {
-    let address = server.new_schema().await;
+async fn three_machines(server: &Server) -> [PostgresStore; 3] {
+    let address = new_schema(server).await;
     let (first, second, third) = tokio::join!(open(&address), open(&address), open(&address));
     [first, second, third]
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn machines_share_submissions_and_budgets() {
-    let Some(server) = Postgres::start() else { return };
+    let Some(server) = Server::start(ServerKind::Postgres) else { return };
     reservations_stay_within_the_limit(three_machines(&server).await).await;
     one_of_many_begins_a_generation(three_machines(&server).await).await;
     repeated_begins_are_one(three_machines(&server).await).await;

@@ -3,8 +3,8 @@
 use svc_sdk::journal::store::{Begun, NewIntent, Owner, Store};
 
 use crate::proxy::Proxy;
-use crate::servers::Postgres;
-use crate::support::{get, is_written, open, pool, record, reserving, sums, usd};
+use crate::servers::{Server, ServerKind};
+use crate::support::{get, is_written, new_schema, open, pool, record, reserving, sums, usd};
 
 /// Repeats a call that failed, as the journal does.
 async fn begin_until_answered(store: &impl Store, intent: &NewIntent) -> Begun {
@@ -18,7 +18,7 @@ async fn begin_until_answered(store: &impl Store, intent: &NewIntent) -> Begun {
 
 #[tokio::test]
 async fn a_begin_whose_response_is_lost_is_repeated() {
-    let Some(server) = Postgres::start() else { return };
+    let Some(server) = Server::start(ServerKind::Postgres) else { return };
     let folder = tempfile::tempdir().unwrap();
     let socket = ".s.PGSQL.5432";
     let proxy = Proxy::unix(&folder.path().join(socket), server.folder().path().join(socket));
@@ -41,8 +41,8 @@ async fn a_begin_whose_response_is_lost_is_repeated() {
 
 #[tokio::test]
 async fn intents_and_owners_survive_a_restart_of_the_server() {
-    let Some(mut server) = Postgres::start() else { return };
-    let address = server.new_schema().await;
+    let Some(mut server) = Server::start(ServerKind::Postgres) else { return };
+    let address = new_schema(&server).await;
     let (store, other) = tokio::join!(open(&address), open(&address));
     let intent = reserving(1, "order", 5);
     let begun = store.begin(&intent).await.unwrap();

@@ -7,8 +7,8 @@ use futures_util::future::join_all;
 use svc_journal_postgres::{PostgresOptions, PostgresStore};
 use svc_sdk::journal::Store;
 
-use crate::servers::Postgres;
-use crate::support::{captured, get, is_written, pool, reserving};
+use crate::servers::{Server, ServerKind};
+use crate::support::{captured, get, is_written, new_schema, pool, reserving};
 
 async fn execute(pool: &Pool, sql: &str) {
     let connection = pool.get().await.unwrap();
@@ -22,8 +22,8 @@ async fn refusal(pool: &Pool) -> String {
 
 #[tokio::test]
 async fn a_store_is_opened() {
-    let Some(server) = Postgres::start() else { return };
-    let open = PostgresStore::new(pool(&server.new_schema().await));
+    let Some(server) = Server::start(ServerKind::Postgres) else { return };
+    let open = PostgresStore::new(pool(&new_schema(&server).await));
     drop(open.await.unwrap());
     many_create_the_tables_at_once(&server).await;
     the_tables_are_in_the_schema_of_the_options(&server).await;
@@ -32,13 +32,13 @@ async fn a_store_is_opened() {
     no_state_is_left_in_a_session(&server).await;
 }
 
-async fn many_create_the_tables_at_once(server: &Postgres) {
-    let address = server.new_schema().await;
+async fn many_create_the_tables_at_once(server: &Server) {
+    let address = new_schema(server).await;
     let stores = join_all((0..8).map(|_| PostgresStore::new(pool(&address)))).await;
     assert!(stores.iter().all(Result::is_ok), "{stores:?}");
 }
 
-async fn the_tables_are_in_the_schema_of_the_options(server: &Postgres) {
+async fn the_tables_are_in_the_schema_of_the_options(server: &Server) {
     let pool = pool(&server.address());
     execute(&pool, r#"CREATE SCHEMA "the ""shop""""#).await;
     let mut options = PostgresOptions::default();
@@ -53,8 +53,8 @@ async fn the_tables_are_in_the_schema_of_the_options(server: &Postgres) {
     assert_eq!(invalid.to_string(), "invalid owner timeout 0ns: expected 1 second to 1 day");
 }
 
-async fn existing_tables_need_no_right_to_create(server: &Postgres) {
-    let address = server.new_schema().await;
+async fn existing_tables_need_no_right_to_create(server: &Server) {
+    let address = new_schema(server).await;
     drop(PostgresStore::new(pool(&address)).await.unwrap());
     let connection = pool(&address).get().await.unwrap();
     let schema = connection.query_one("SELECT current_schema()::text", &[]).await.unwrap();
@@ -70,8 +70,8 @@ async fn existing_tables_need_no_right_to_create(server: &Postgres) {
     assert!(is_written(&store.begin(&intent).await.unwrap()));
 }
 
-async fn newer_tables_and_loss_of_commits_are_refused(server: &Postgres) {
-    let address = server.new_schema().await;
+async fn newer_tables_and_loss_of_commits_are_refused(server: &Server) {
+    let address = new_schema(server).await;
     let pool = pool(&address);
     drop(PostgresStore::new(pool.clone()).await.unwrap());
     execute(&pool, "INSERT INTO svc_journal_migrations (version) VALUES (7)").await;
@@ -87,9 +87,9 @@ async fn newer_tables_and_loss_of_commits_are_refused(server: &Postgres) {
 }
 
 /// Behind pgbouncer, the next statement of a session is that of another client.
-async fn no_state_is_left_in_a_session(server: &Postgres) {
+async fn no_state_is_left_in_a_session(server: &Server) {
     let manager = deadpool_postgres::Manager::new(
-        server.new_schema().await.parse().unwrap(),
+        new_schema(server).await.parse().unwrap(),
         tokio_postgres::NoTls,
     );
     let pool = Pool::builder(manager).max_size(1).build().unwrap();

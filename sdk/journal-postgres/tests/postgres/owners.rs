@@ -3,8 +3,8 @@
 use svc_sdk::journal::store::{Owner, Store};
 use tokio::runtime::Runtime;
 
-use crate::servers::Postgres;
-use crate::support::{claim, get, intent, open, open_with_short_timeout, record};
+use crate::servers::{Server, ServerKind};
+use crate::support::{claim, get, intent, new_schema, open, open_with_short_timeout, record};
 
 /// Begins an intent in a process that is killed at once: a runtime whose tasks end where they are.
 fn begin_and_be_killed(address: String) {
@@ -21,8 +21,8 @@ fn begin_and_be_killed(address: String) {
 
 #[tokio::test]
 async fn intents_of_a_killed_owner_are_claimed_once() {
-    let Some(server) = Postgres::start() else { return };
-    let address = server.new_schema().await;
+    let Some(server) = Server::start(ServerKind::Postgres) else { return };
+    let address = new_schema(&server).await;
     let (running, first, second) = tokio::join!(
         open_with_short_timeout(&address),
         open_with_short_timeout(&address),
@@ -53,8 +53,8 @@ async fn intents_of_a_killed_owner_are_claimed_once() {
 
 #[tokio::test]
 async fn an_owner_ends_with_its_last_clone() {
-    let Some(server) = Postgres::start() else { return };
-    let address = server.new_schema().await;
+    let Some(server) = Server::start(ServerKind::Postgres) else { return };
+    let address = new_schema(&server).await;
     let (ending, other) = tokio::join!(open(&address), open(&address));
     ending.begin(&intent(1, "order")).await.unwrap();
     let clone = ending.clone();

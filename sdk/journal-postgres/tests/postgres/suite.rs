@@ -4,8 +4,8 @@ use deadpool_postgres::Pool;
 use svc_journal_postgres::PostgresStore;
 use svc_sdk::journal::testing::{StoreSource, run_concurrent_begins, run_random_operations};
 
-use crate::servers::Postgres;
-use crate::support::pool;
+use crate::servers::{Server, ServerKind};
+use crate::support::{new_schema, pool};
 
 const SEEDS: u64 = 4;
 
@@ -16,8 +16,8 @@ struct Machines {
 }
 
 impl Machines {
-    async fn new(server: &Postgres) -> Self {
-        let address = server.new_schema().await;
+    async fn new(server: &Server) -> Self {
+        let address = new_schema(server).await;
         let observer = pool(&address);
         Self { address, observer }
     }
@@ -47,7 +47,7 @@ impl StoreSource for Machines {
 
 #[tokio::test]
 async fn agrees_with_the_model() {
-    let Some(server) = Postgres::start() else { return };
+    let Some(server) = Server::start(ServerKind::Postgres) else { return };
     for seed in 0..SEEDS {
         run_random_operations(&Machines::new(&server).await, seed).await;
     }
@@ -55,6 +55,6 @@ async fn agrees_with_the_model() {
 
 #[tokio::test]
 async fn decides_between_concurrent_begins() {
-    let Some(server) = Postgres::start() else { return };
+    let Some(server) = Server::start(ServerKind::Postgres) else { return };
     run_concurrent_begins(&Machines::new(&server).await).await;
 }

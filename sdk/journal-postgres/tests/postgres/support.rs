@@ -10,9 +10,19 @@ use svc_sdk::journal::store::{
 use svc_sdk::types::Usd;
 use tokio_postgres::NoTls;
 
+use crate::servers::Server;
+
 pub(crate) fn pool(address: &str) -> Pool {
     let manager = Manager::new(address.parse().unwrap(), NoTls);
     Pool::builder(manager).max_size(8).build().unwrap()
+}
+
+/// Creates a schema that no other test uses, and returns the address with it.
+pub(crate) async fn new_schema(server: &Server) -> String {
+    let name = server.new_name();
+    let connection = pool(&server.address()).get().await.unwrap();
+    connection.batch_execute(&format!("CREATE SCHEMA {name}")).await.unwrap();
+    format!("{} options='-c search_path={name}'", server.address())
 }
 
 pub(crate) async fn open(address: &str) -> PostgresStore {
