@@ -48,10 +48,10 @@ class ClientTest(unittest.TestCase):
         self.assertCountEqual([charge["job_id"] for charge in self.charges()], jobs)
 
     def test_a_failed_job_is_an_error_with_its_code_and_costs_nothing(self):
-        job = self.client.generate_image("a red fox in snow [mock:fail=provider_failed]")
+        job = self.client.generate_image("a red fox in snow [mock:fail=provider_unavailable]")
         with self.assertRaises(ServiceError) as failure:
             self.client.wait(job["id"])
-        self.assertEqual(failure.exception.code, "provider_failed")
+        self.assertEqual(failure.exception.code, "provider_unavailable")
         self.assertEqual(self.charges(), [])
 
     def test_a_refused_submit_is_not_repeated(self):

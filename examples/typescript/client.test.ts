@@ -54,8 +54,8 @@ test("a lost response is paid for once", async () => {
 
 test("a failed job is an error with its code and costs nothing", async () => {
   const { client, charges } = await setUp();
-  const job = await client.generateImage("a red fox in snow [mock:fail=provider_failed]");
-  await assert.rejects(client.wait(job.id), (error) => error instanceof ServiceError && error.code === "provider_failed");
+  const job = await client.generateImage("a red fox in snow [mock:fail=provider_unavailable]");
+  await assert.rejects(client.wait(job.id), (error) => error instanceof ServiceError && error.code === "provider_unavailable");
   assert.deepEqual(await charges(), []);
 });
 

@@ -123,12 +123,17 @@ impl Fields {
     /// Parses the cell of a field. One that does not fit its type is text, which the service rejects.
     pub(crate) fn value(&self, field: &str, cell: String) -> Result<Value, String> {
         let trimmed = cell.trim();
+        let cell_type = self.0.get(field);
         if cell.starts_with(['[', '{']) {
-            return serde_json::from_str(trimmed)
-                .map_err(|error| format!("the cell `{field}` is not valid JSON: {error}"));
+            return match serde_json::from_str(trimmed) {
+                Ok(value) => Ok(value),
+                // A prompt may begin with a bracket.
+                Err(_) if cell_type == Some(&CellType::Text) => Ok(Value::String(cell)),
+                Err(error) => Err(format!("the cell `{field}` is not valid JSON: {error}")),
+            };
         }
         let parsed = serde_json::from_str::<Value>(trimmed).ok();
-        let value = match self.0.get(field) {
+        let value = match cell_type {
             Some(CellType::Text) | None => None,
             Some(CellType::Number) => parsed.filter(Value::is_number),
             Some(CellType::Boolean) => {

@@ -61,7 +61,7 @@ impl Endpoint {
         lock(&self.calls).clone()
     }
 
-    fn call(&self, arguments: &Value) -> Result<Value, Reply> {
+    fn call(&self, arguments: &Value) -> Result<Value, Box<Reply>> {
         let key = arguments["idempotency_key"].as_str().map(str::to_owned);
         lock(&self.calls).push(key.clone());
         let answer = lock(&self.answers).pop_front().unwrap_or(Answer::Accept);
@@ -77,7 +77,7 @@ impl Endpoint {
         let key = key.unwrap_or_else(|| next.to_string());
         let job = jobs.entry(key).or_insert_with(|| format!("job_{next}"));
         match answer {
-            Answer::Lost => Err(Err(TransportError::maybe_sent("connection reset"))),
+            Answer::Lost => Err(Box::new(Err(TransportError::maybe_sent("connection reset")))),
             Answer::WithoutId => Ok(json!({"result": {"content": []}})),
             _ => Ok(json!({"result": {"content": [], "structuredContent": {"job_id": job}}})),
         }
@@ -95,8 +95,8 @@ impl Endpoint {
                 tool(MUSIC, &["prompt", "max_spend_usd"]),
             ]}})),
             "tools/call" => self.call(&message["params"]["arguments"]),
-            "server/discover" => Err(json_response(404, "{}")),
-            _ => Err(json_response(202, "")),
+            "server/discover" => Err(Box::new(json_response(404, "{}"))),
+            _ => Err(Box::new(json_response(202, ""))),
         };
         match reply {
             Ok(mut reply) => {
@@ -104,7 +104,7 @@ impl Endpoint {
                 reply["id"] = message["id"].clone();
                 json_response(200, &reply.to_string())
             }
-            Err(reply) => reply,
+            Err(reply) => *reply,
         }
     }
 }
