@@ -49,7 +49,7 @@ pub(crate) enum TimeSource {
     Runtime(tokio::time::Instant),
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the only module that reads the system time")]
+#[allow(clippy::disallowed_methods, reason = "this is the only module that reads the system time")]
 impl TimeSource {
     #[cfg(any(feature = "serve", feature = "wiremock"))]
     pub(crate) fn system() -> Self {

@@ -243,12 +243,17 @@
 //!   errors are used only for checks that precede the message: `401`, `403` for the `Origin` of
 //!   another site, `405`, `406`, `413`, `415`, `429`.
 //!
+#![cfg_attr(
+    not(all(
+        feature = "serve",
+        feature = "wiremock",
+        feature = "in-process",
+        feature = "dashboard"
+    )),
+    allow(dead_code, unused_imports, reason = "parts that only another frontend uses")
+)]
 #![doc = include_str!("../CONTROL.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(
-    not(any(feature = "in-process", feature = "serve", feature = "wiremock")),
-    allow(dead_code, unused_imports, reason = "without a frontend, nothing starts a mock")
-)]
 
 mod addresses;
 mod api;

@@ -125,13 +125,14 @@ def kill_batch(options, folder, report):
         charges = [it for it in ledger if it["kind"] == "capture" and "job_id" in it]
         statuses = collections.Counter(it["status"] for it in requests)
         files = [it for it in (folder / "out").iterdir() if it.suffix == ".png"]
-        artifacts = {it["id"] for job in jobs for it in job["result"]["artifacts"]}
+        artifacts = [it["id"] for job in jobs for it in job["result"]["artifacts"]]
         check(len(jobs) == options.items, f"{len(jobs)} jobs")
         check(len(charges) == options.items, f"{len(charges)} charges")
-        check({it.stem for it in files} == artifacts, f"{len(files)} files, {len(artifacts)} artifacts")
+        check(len(files) == len(artifacts), f"{len(files)} files, {len(artifacts)} artifacts")
         check(statuses[429] == 0, f"{statuses[429]} requests above the rate limit: {statuses}")
         printed = {json.loads(it)["item"] for it in ended if it.endswith(b"}")}
         check(len(printed) == options.items, f"{len(printed)} of the items were printed")
+        check({it.stem for it in files} == {str(it) for it in printed}, "files that are not named after items")
         status = subprocess.run([options.svc, "batch", "status", "m.jsonl", "-o", "json"], cwd=folder,
                                 capture_output=True, check=True, env=environment(folder, mock))
         by_status = json.loads(status.stdout)["by_status"]

@@ -305,15 +305,18 @@ class Round:
         served, stored = {}, {}
         for name in ids:
             if name in jobs:
-                prefix, artifacts = "", jobs[name]["result"]["artifacts"]
+                item, artifacts = None, jobs[name]["result"]["artifacts"]
             else:
                 url = f"{self.worker.urls['SVC_DEVELOPER_BASE_URL']}/v1/format-runs/{name}/result"
                 key = {"authorization": f"Bearer {self.worker.urls['SVC_DEVELOPER_API_KEY']}"}
                 run = json.loads(fetch(url, headers=key))["data"]
                 in_queue = run.get("queue_id") and "run" != self.command[3]
-                prefix, artifacts = f"{run['item_index']}/" if in_queue else "", run["artifacts"]
+                # Its files are named after the item, which people count from 1.
+                item, artifacts = run["item_index"] + 1 if in_queue else None, run["artifacts"]
             check(artifacts, f"{name} has no artifacts")
-            served |= {prefix + it["id"]: fetch(it["url"]) for it in artifacts}
+            names = [str(item or it["id"]) for it in artifacts]
+            check(len(set(names)) == len(names), f"{name} has several artifacts")
+            served |= {file: fetch(it["url"]) for file, it in zip(names, artifacts)}
         for path in self.folder.rglob("*"):
             if path.is_file():
                 name = path.relative_to(self.folder)

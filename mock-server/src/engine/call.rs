@@ -47,7 +47,7 @@ pub struct Reply {
     /// The reply to wait for, in the modes `sync` and `subscribe`.
     ///
     /// If it is set, `response` is only what would be sent now, and
-    /// [`Simulator::resume`](crate::Simulator::resume) returns the response to send later.
+    /// `Simulator::resume` returns the response to send later.
     /// `transmission` and `delay` apply to that later response.
     pub pending: Option<PendingReply>,
 }

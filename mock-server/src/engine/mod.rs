@@ -1,7 +1,7 @@
 //! The state of the simulated service and the rules by which it changes.
 //!
 //! The engine uses no clock, sockets or threads, and does not know HTTP bodies. Requests and
-//! responses are handled in `api`; [`Simulator`](crate::Simulator) connects the two.
+//! responses are handled in `api`; `Simulator` connects the two.
 
 pub(crate) mod actions;
 pub(crate) mod assets;
