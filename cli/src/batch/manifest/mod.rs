@@ -315,7 +315,7 @@ fn typed(cells: Map<String, Value>, fields: &Fields) -> Result<Map<String, Value
                 None => "to leave it out".to_owned(),
             };
             return Err(format!(
-                "the column `{column}` is no field of the request: {guess}: --ignore-column {column}"
+                "the column `{column}` is not a field of the request: {guess}: --ignore-column {column}"
             ));
         };
         let cell = cell.as_str().unwrap_or_default().to_owned();

@@ -144,7 +144,7 @@ impl<'a> Spreadsheet<'a> {
                 && let Some(field) = nearest(name, RUN_FIELDS)
             {
                 return Err(format!(
-                    "the column `{name}` is no field of a run: did you mean `{field}`? If it is a \
+                    "the column `{name}` is not a field of a run: did you mean `{field}`? If it is a \
                      field of the Format's input: --input-column {name}; to leave it out: \
                      --ignore-column {name}"
                 ));
