@@ -3,14 +3,21 @@
 //! The protocol follows from the environment. Asking the terminal would wait for an answer that some
 //! never give, and could take input that is meant for another program.
 
+use std::collections::BTreeMap;
 use std::io::Cursor;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use color_quant::NeuQuant;
+use image::imageops::dither;
 use image::{DynamicImage, ImageFormat};
 
 /// The maximum length of the data in one sequence of the kitty protocol.
 const KITTY_CHUNK_BYTES: usize = 4096;
+/// The number of colors that terminals with sixels can show at a time.
+const SIXEL_COLORS: usize = 256;
+/// The palette of an image is made from about this many of its pixels.
+const PALETTE_SAMPLES: usize = 100_000;
 /// The size of a cell in pixels, for images that are smaller than the terminal.
 const CELL: (u32, u32) = (8, 16);
 
@@ -77,7 +84,7 @@ fn encode_for(
             let (length, data) = (png.len(), STANDARD.encode(&png));
             Ok(format!("\x1b]1337;File=inline=1;size={length};preserveAspectRatio=1:{data}\x07\n"))
         }
-        Protocol::Sixel => sixel(&shrink(image, columns, rows)),
+        Protocol::Sixel => Ok(sixel(&shrink(image, columns, rows))),
         Protocol::HalfBlocks { is_true_color } => {
             Ok(half_blocks(image, columns, rows, is_true_color))
         }
@@ -116,14 +123,37 @@ fn kitty(png: &[u8]) -> String {
     }
 }
 
-fn sixel(image: &DynamicImage) -> Result<String, String> {
-    let pixels = image.to_rgba8();
-    let size = |length: u32| usize::try_from(length).map_err(|error| error.to_string());
-    let (width, height) = (size(pixels.width())?, size(pixels.height())?);
-    icy_sixel::SixelImage::try_from_rgba(pixels.into_raw(), width, height)
-        .and_then(|image| image.encode())
-        .map(|text| text + "\n")
-        .map_err(|error| error.to_string())
+/// Encodes an image in a palette of its own: bands of six rows, in each band one line of every color.
+fn sixel(image: &DynamicImage) -> String {
+    let mut pixels = image.to_rgba8();
+    let one_in = (pixels.pixels().len() / PALETTE_SAMPLES).clamp(1, 30) as i32;
+    let palette = NeuQuant::new(one_in, SIXEL_COLORS, pixels.as_raw());
+    dither(&mut pixels, &palette);
+    let (width, height) = pixels.dimensions();
+    let mut text = format!("\x1bPq\"1;1;{width};{height}");
+    for (color, [red, green, blue]) in palette.color_map_rgb().as_chunks().0.iter().enumerate() {
+        let percent = |part: &u8| u32::from(*part) * 100 / 255;
+        text.push_str(&format!("#{color};2;{};{};{}", percent(red), percent(green), percent(blue)));
+    }
+    for top in (0..height).step_by(6) {
+        let mut lines: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
+        for y in top..height.min(top + 6) {
+            for x in 0..width {
+                let line = lines.entry(palette.index_of(&pixels.get_pixel(x, y).0));
+                let line = line.or_insert_with(|| vec![0; width as usize]);
+                line[x as usize] |= 1 << (y - top);
+            }
+        }
+        for (color, line) in lines {
+            text.push_str(&format!("#{color}"));
+            for run in line.chunk_by(|left, right| left == right) {
+                text.push_str(&format!("!{}{}", run.len(), char::from(b'?' + run[0])));
+            }
+            text.push('$');
+        }
+        text.push('-');
+    }
+    text + "\x1b\\\n"
 }
 
 /// Shows two pixels in each cell: the upper one as the color of a half block, the lower one as that
@@ -206,11 +236,60 @@ mod tests {
 
         let iterm = encode(Protocol::Iterm);
         assert!(iterm.starts_with("\x1b]1337;File=inline=1") && iterm.ends_with("\x07\n"));
-        assert!(encode(Protocol::Sixel).starts_with("\x1bP"));
+
+        let sixel = encode(Protocol::Sixel);
+        assert!(sixel.starts_with("\x1bPq\"1;1;64;64#0;2;") && sixel.ends_with("-\x1b\\\n"));
+        assert_eq!(sixel.matches('-').count(), 11, "a band for every six rows");
 
         let is_true_color = true;
         let blocks = encode(Protocol::HalfBlocks { is_true_color });
         assert_eq!(blocks.lines().count(), 10);
         assert!(blocks.lines().all(|line| line.matches('▀').count() == 20));
+    }
+
+    #[test]
+    fn sixels_are_drawn_at_their_places_in_their_colors() {
+        let image = image::RgbaImage::from_fn(12, 8, |x, y| match (x, y) {
+            (0..4, _) => image::Rgba([255, 0, 0, 255]),
+            (_, 0..6) => image::Rgba([0, 255, 0, 255]),
+            _ => image::Rgba([0, 0, 255, 255]),
+        });
+        let text = sixel(&DynamicImage::ImageRgba8(image.clone()));
+
+        let mut drawn = image::RgbaImage::new(12, 8);
+        let (mut palette, mut color, mut x, mut top, mut count) = (BTreeMap::new(), 0, 0, 0, 1);
+        let data = text.strip_prefix("\x1bPq\"1;1;12;8").unwrap().strip_suffix("\x1b\\\n").unwrap();
+        let mut rest = data.chars().peekable();
+        while let Some(character) = rest.next() {
+            let mut numbers = String::new();
+            while let Some(digit) = rest.next_if(|it| it.is_ascii_digit() || *it == ';') {
+                numbers.push(digit);
+            }
+            let numbers: Vec<u32> = numbers.split(';').flat_map(str::parse).collect();
+            match (character, numbers.as_slice()) {
+                ('#', [number, 2, rgb @ ..]) => drop(palette.insert(*number, rgb.to_vec())),
+                ('#', [number]) => color = *number,
+                ('!', [length]) => count = *length,
+                ('$', []) => x = 0,
+                ('-', []) => (x, top) = (0, top + 6),
+                ('?'..='~', []) => {
+                    let bits = u32::from(character) - u32::from('?');
+                    let rgb = palette[&color].iter().map(|percent| (percent * 255 / 100) as u8);
+                    let rgb: Vec<u8> = rgb.chain([255]).collect();
+                    for x in x..x + count {
+                        for row in (0..6).filter(|row| bits >> row & 1 == 1) {
+                            drawn.get_pixel_mut(x, top + row).0.copy_from_slice(&rgb);
+                        }
+                    }
+                    (x, count) = (x + count, 1);
+                }
+                unexpected => panic!("{unexpected:?}"),
+            }
+        }
+        for (x, y, expected) in image.enumerate_pixels() {
+            let drawn = drawn.get_pixel(x, y).0;
+            let is_near = drawn.iter().zip(expected.0).all(|(one, other)| one.abs_diff(other) < 40);
+            assert!(is_near, "{x}, {y}: {drawn:?}, not {:?}", expected.0);
+        }
     }
 }
