@@ -17,7 +17,7 @@ use crate::error::{ClientCode, Exit, Failure, Suggestion};
 use crate::interrupt::Interrupts;
 use crate::journal::{self, Entry, Submissions, key_fingerprint};
 use crate::output::{LOG_VARIABLE, LogFilter, Printer, PrinterOptions};
-use crate::resource::id::{Outcome, ResourceId};
+use crate::resource::{Outcome, ResourceId};
 use crate::session::keys::Sandbox;
 use crate::text::{sanitize, shell_quote};
 

@@ -21,7 +21,7 @@ use super::summary::DropReason;
 use crate::clock;
 use crate::error::{Exit, Failure};
 use crate::output::values::money;
-use crate::pricing::has_no_price;
+use crate::request::pricing::has_no_price;
 
 /// An item at its end, with its latest submission.
 struct Ending {

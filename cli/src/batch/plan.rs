@@ -11,7 +11,7 @@ use super::operation::surface_of;
 use super::options::BatchOptions;
 use crate::args::SurfaceChoice;
 use crate::error::Failure;
-use crate::rows::RecordPosition;
+use crate::request::rows::RecordPosition;
 use crate::session::Session;
 
 /// The index of an item.

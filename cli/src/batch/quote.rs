@@ -16,8 +16,8 @@ use crate::error::{ClientCode, Exit, Failure};
 use crate::journal::RequestHash;
 use crate::output::Table;
 use crate::output::values::money;
-use crate::pricing::{EstimateSource, SpendCap, estimate_request, has_no_price};
-use crate::rows::RecordPosition;
+use crate::request::pricing::{EstimateSource, SpendCap, estimate_request, has_no_price};
+use crate::request::rows::RecordPosition;
 use crate::session::Session;
 use crate::text::{counted, sanitize};
 

@@ -20,8 +20,8 @@ use crate::args::SurfaceChoice;
 use crate::clock;
 use crate::download::{DownloadPlan, StoredFile, prompt_of};
 use crate::error::Failure;
-use crate::pricing::EstimateSource;
-use crate::resource::ResourceKind;
+use crate::follow::ResourceKind;
+use crate::request::pricing::EstimateSource;
 use crate::session::Access;
 
 /// The maximum number of jobs whose files are downloaded at the same time.

@@ -20,7 +20,7 @@ use crate::args::SurfaceChoice;
 use crate::clock;
 use crate::download::DownloadPlan;
 use crate::error::Failure;
-use crate::pricing::NOTHING_CHARGED;
+use crate::request::pricing::NOTHING_CHARGED;
 use crate::session::{Access, Session};
 use crate::text::counted;
 

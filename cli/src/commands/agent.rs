@@ -9,13 +9,13 @@ use svc_sdk::types::{Action, ActionTrigger};
 
 use crate::args::{CapArg, InstructionArgs, ListArgs, RunArgs, headings};
 use crate::error::Failure;
+use crate::follow::run::{FinishedRun, report};
 use crate::listing::Listing;
 use crate::output::layout::{cut, required, status};
 use crate::output::values::time_ago_and_date;
 use crate::output::{ObjectKind, Table};
-use crate::request_body::run as run_body;
-use crate::resource::SubmitRequest;
-use crate::resource::run::{FinishedRun, report};
+use crate::request::SubmitRequest;
+use crate::request::body::run as run_body;
 use crate::session::Session;
 use crate::submit;
 

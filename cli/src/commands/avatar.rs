@@ -12,8 +12,8 @@ use crate::error::Failure;
 use crate::listing::Listing;
 use crate::output::layout::{cut, required, status, whole};
 use crate::output::{Table, values};
-use crate::request_body::{RequestBody, search_query};
-use crate::resource::SubmitRequest;
+use crate::request::SubmitRequest;
+use crate::request::body::{RequestBody, search_query};
 use crate::session::Session;
 use crate::submit;
 

@@ -9,7 +9,7 @@ use crate::error::Failure;
 use crate::listing::Listing;
 use crate::output::Table;
 use crate::output::layout::{cut, number, required, whole};
-use crate::request_body::{RequestBody, search_query};
+use crate::request::body::{RequestBody, search_query};
 use crate::session::Session;
 
 #[derive(Debug, Subcommand)]

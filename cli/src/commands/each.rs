@@ -5,9 +5,9 @@ use futures_util::stream;
 use serde::Serialize;
 
 use crate::error::Failure;
+use crate::follow::several;
 use crate::output::object::Shown;
 use crate::output::{ObjectKind, Table};
-use crate::resource::several;
 use crate::session::Session;
 
 /// The number of requests that are sent at the same time.

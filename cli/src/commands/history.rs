@@ -8,13 +8,14 @@ use svc_sdk::{Client, ClientSurface, Developer, Open};
 
 use crate::args::{PageArgs, SurfaceChoice};
 use crate::error::{Exit, Failure};
+use crate::follow::ResourceKind;
+use crate::follow::run::{by_kind, kind_of_operation};
 use crate::journal::Entry;
 use crate::output::layout::{number, required, status, time, whole};
 use crate::output::object::Shown;
 use crate::output::values::{optional_money, seconds_ago};
 use crate::output::{ObjectKind, Table};
-use crate::resource::run::{by_kind, kind_of_operation};
-use crate::resource::{Outcome, ResourceId, ResourceKind};
+use crate::resource::{Outcome, ResourceId};
 use crate::session::{Access, EMPTY_SANDBOX, Session};
 use crate::text::sanitize;
 use crate::{clock, listing};

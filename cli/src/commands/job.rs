@@ -15,15 +15,16 @@ use crate::commands::each::print_each;
 use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
+use crate::follow::job::{self, FinishedJob};
+use crate::follow::wait::{self, WaitOptions};
+use crate::follow::watch::{WatchOptions, watch};
+use crate::follow::{ReceiptMode, with_download_flags};
 use crate::listing::Listing;
 use crate::output::values::redelivery as redelivery_table;
 use crate::output::{ObjectKind, Table};
-use crate::pricing::EstimateSource;
-use crate::resource::job::{self, FinishedJob};
-use crate::resource::{Outcome, ReceiptMode, ResourceId, with_download_flags};
+use crate::request::pricing::EstimateSource;
+use crate::resource::{Outcome, ResourceId};
 use crate::session::{Access, Session, surface_choice};
-use crate::wait::{self, WaitOptions};
-use crate::watch::{WatchOptions, watch};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Job {

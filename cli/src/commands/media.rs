@@ -9,8 +9,8 @@ use crate::args::{ImageFields, PromptArgs, SubmitArgs, SurfaceChoice, VideoField
 use crate::error::{Failure, Suggestion};
 use crate::output::Table;
 use crate::output::values::add_artifacts;
-use crate::request_body::RequestBody;
-use crate::resource::SubmitRequest;
+use crate::request::SubmitRequest;
+use crate::request::body::RequestBody;
 use crate::session::Session;
 use crate::submit;
 

@@ -14,8 +14,8 @@ use crate::error::Failure;
 use crate::listing::Listing;
 use crate::output::Table;
 use crate::output::layout::{cut, number, required, whole};
-use crate::request_body::RequestBody;
-use crate::resource::SubmitRequest;
+use crate::request::SubmitRequest;
+use crate::request::body::RequestBody;
 use crate::session::Session;
 use crate::submit;
 

@@ -10,8 +10,8 @@ use crate::listing::Listing;
 use crate::output::Table;
 use crate::output::layout::{number, required, whole};
 use crate::output::values::money;
-use crate::pricing;
-use crate::request_body::RequestBody;
+use crate::request::body::RequestBody;
+use crate::request::pricing;
 use crate::session::Session;
 
 #[derive(Debug, Subcommand)]

@@ -8,11 +8,12 @@ use crate::args::{DownloadArgs, PageArgs, WaitArgs, headings};
 use crate::commands::history::{self, newest_entry};
 use crate::download::DownloadPlan;
 use crate::error::Failure;
+use crate::follow::queue::report;
+use crate::follow::wait::{self, Waiter};
+use crate::follow::{ReceiptMode, ResourceKind};
 use crate::output::ObjectKind;
-use crate::resource::queue::report;
-use crate::resource::{ReceiptMode, ResourceId, ResourceKind};
+use crate::resource::ResourceId;
 use crate::session::{EMPTY_SANDBOX, Session};
-use crate::wait::{self, Waiter};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Queue {

@@ -15,16 +15,17 @@ use crate::commands::each::print_each;
 use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
+use crate::follow::run::{
+    FinishedRun, by_kind, kind_of_operation, outcome_of, report, spend, terminal_receipt,
+};
+use crate::follow::wait::{self, WaitOptions};
+use crate::follow::{ReceiptMode, ResourceKind, with_download_flags};
 use crate::listing::Listing;
 use crate::output::ObjectKind;
 use crate::output::values::redelivery as redelivery_table;
-use crate::resource::run::{
-    FinishedRun, by_kind, kind_of_operation, outcome_of, report, spend, terminal_receipt,
-};
-use crate::resource::{ReceiptMode, ResourceId, ResourceKind, with_download_flags};
+use crate::resource::ResourceId;
 use crate::session::{Access, Session};
 use crate::text::sanitize;
-use crate::wait::{self, WaitOptions};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Run {

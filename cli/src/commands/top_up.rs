@@ -10,15 +10,16 @@ use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpId, Usd};
 use crate::args::{BodyArgs, JournalArgs, SurfaceChoice, Timeout, headings};
 use crate::download::open_with_default;
 use crate::error::{Exit, Failure};
+use crate::follow::wait;
 use crate::output::values::money;
 use crate::output::{ObjectKind, Table};
-use crate::request_body::RequestBody;
-use crate::resource::{Outcome, ResourceId, SubmitRequest};
+use crate::request::SubmitRequest;
+use crate::request::body::RequestBody;
+use crate::resource::{Outcome, ResourceId};
 use crate::session::Session;
 use crate::submit::paid_request::{PaidRequest, prepare};
 use crate::submit::payment::Payment;
 use crate::text::sanitize;
-use crate::wait;
 
 const MICROS_PER_CENT: i64 = 10_000;
 /// The largest amount that is not confirmed on a terminal.

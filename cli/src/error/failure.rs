@@ -12,7 +12,7 @@ use svc_sdk::contract::{NextAction, Operation};
 
 use crate::error::{ClientCode, Exit, Suggestion};
 use crate::interrupt::Interrupt;
-use crate::resource::id::{Outcome, ResourceId};
+use crate::resource::{Outcome, ResourceId};
 
 /// What the configuration may have to do with a failure. The session, which knows the configuration,
 /// adds the hints.

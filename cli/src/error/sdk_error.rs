@@ -11,7 +11,7 @@ use svc_sdk::types::{ErrorBody, Usd};
 use svc_sdk::{Error, ErrorKind};
 
 use crate::error::{ClientCode, Exit, Failure, SetupProblem, Suggestion};
-use crate::resource::id::ResourceId;
+use crate::resource::ResourceId;
 use crate::session::NotThere;
 
 impl From<Error> for Failure {

@@ -17,9 +17,9 @@ use svc_sdk::types::Usd;
 
 use crate::args::RunKindChoice;
 use crate::error::Failure;
+use crate::follow::run::kind_of_operation;
 use crate::input::{private_append, sync_dir, try_lock};
 use crate::journal::entry::{ENDED_AT, Entry, OUTCOME, journal_failure, notes};
-use crate::resource::run::kind_of_operation;
 use crate::resource::{Outcome, ResourceId};
 
 /// The file that is locked during a conversion.

@@ -16,16 +16,18 @@ use svc_sdk::{Developer, Open};
 use crate::args::{SubmitArgs, SubmitOptions, SurfaceChoice};
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
+use crate::follow::wait::{self, Waiter};
+use crate::follow::{ReceiptMode, ResourceKind};
 use crate::output::Table;
 use crate::output::values::money;
-use crate::pricing::{self, Price};
-use crate::resource::{Outcome, ReceiptMode, ResourceKind, SubmitRequest};
+use crate::request::SubmitRequest;
+use crate::request::pricing::{self, Price};
+use crate::resource::Outcome;
 use crate::session::{Access, Session};
 use crate::submit::paid_request::{PaidRequest, prepare};
 use crate::submit::payment::Payment;
 use crate::submit::reuse::submitted_with_key;
 use crate::text::sanitize;
-use crate::wait::{self, Waiter};
 
 /// Submits a job on the open surface, waits for it, and prints the result.
 pub(crate) async fn open(

@@ -9,7 +9,7 @@ use svc_sdk::{Call, Client, ClientSurface};
 use crate::args::SurfaceChoice;
 use crate::error::Failure;
 use crate::journal::{RequestHash, SOURCE, notes};
-use crate::resource::SubmitRequest;
+use crate::request::SubmitRequest;
 use crate::session::{Access, surface_choice};
 
 /// A request with the account that pays for it.

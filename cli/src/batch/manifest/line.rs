@@ -6,7 +6,7 @@ use svc_sdk::contract::Operation;
 
 use crate::batch::operation::parse_operation;
 use crate::journal::RequestHash;
-use crate::request_body::RequestBody;
+use crate::request::body::RequestBody;
 
 /// The longest id of a submission in the journal.
 const MAX_ID_BYTES: usize = 512;

@@ -18,7 +18,7 @@ use self::line::GivenLine;
 use super::journal::hash_id;
 use super::operation::operations;
 use crate::error::Failure;
-use crate::rows::{Columns, Fields, RecordFormat, RecordPosition, RecordReader, RowFile};
+use crate::request::rows::{Columns, Fields, RecordFormat, RecordPosition, RecordReader, RowFile};
 use crate::text::{counted, nearest};
 
 pub(super) use self::line::Line;

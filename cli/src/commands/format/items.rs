@@ -8,7 +8,7 @@ use svc_sdk::contract::Operation;
 
 use crate::error::Failure;
 use crate::input::read_file;
-use crate::rows::{Columns, Fields, RecordFormat, RecordPosition, RowFile};
+use crate::request::rows::{Columns, Fields, RecordFormat, RecordPosition, RowFile};
 use crate::text::{json_error, nearest};
 
 /// The fields of a run that a column can be.

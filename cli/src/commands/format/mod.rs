@@ -12,14 +12,14 @@ use svc_sdk::{Developer, FormatRun};
 
 use crate::args::{FormatFields, InstructionArgs, ListArgs, RunArgs};
 use crate::error::Failure;
+use crate::follow::run::report;
 use crate::input::check_single_stdin_reader;
 use crate::listing::Listing;
 use crate::output::layout::{cut, number, required, status, whole};
 use crate::output::values::{money, optional_money, time_ago_and_date};
 use crate::output::{ObjectKind, Table};
-use crate::request_body::run as run_body;
-use crate::resource::SubmitRequest;
-use crate::resource::run::report;
+use crate::request::SubmitRequest;
+use crate::request::body::run as run_body;
 use crate::session::Session;
 use crate::submit;
 

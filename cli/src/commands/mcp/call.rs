@@ -11,17 +11,19 @@ use svc_sdk::contract::Operation;
 use svc_sdk::types::IdempotencyKey;
 
 use crate::args::{Pair, SpendingArgs, SurfaceChoice, headings, parse_usd};
+use crate::clock;
 use crate::commands::mcp::endpoint::{EndpointArgs, call_failure, read_failure};
 use crate::error::{Exit, Failure, Suggestion};
+use crate::follow::wait;
 use crate::input::read_json_or_file;
 use crate::output::Table;
-use crate::pricing::{self, Price, SpendCap};
-use crate::request_body::run::usd_number;
-use crate::resource::{Outcome, SubmitRequest};
+use crate::request::SubmitRequest;
+use crate::request::body::run::usd_number;
+use crate::request::pricing::{self, Price, SpendCap};
+use crate::resource::Outcome;
 use crate::session::{McpAccess, Session};
 use crate::submit::paid_request::PaidRequest;
 use crate::submit::payment::{Payment, ambiguous_if_key_in_use};
-use crate::{clock, wait};
 
 /// The name of the argument for the idempotency key.
 const KEY: &str = "idempotency_key";

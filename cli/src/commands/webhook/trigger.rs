@@ -17,7 +17,7 @@ use crate::error::{ClientCode, Exit, Failure};
 use crate::input::read_file;
 use crate::listen::DEFAULT_PORT;
 use crate::output::Table;
-use crate::request_body::RequestBody;
+use crate::request::body::RequestBody;
 use crate::session::Session;
 use crate::webhook::{Sample, SampleFields, Secrets, Target};
 

@@ -6,12 +6,12 @@ use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{Queue, QueueCounts, QueueItem, RunReceipt, Usd};
 
 use crate::error::{ClientCode, Exit, Failure, Suggestion};
+use crate::follow::queue::{FinishedItem, FinishedQueue};
+use crate::follow::run::report::download_command;
 use crate::output::Table;
 use crate::output::layout::{cut, number, required, status, whole};
 use crate::output::values::{artifact_label, money, time_ago_and_date};
 use crate::resource::ResourceId;
-use crate::resource::queue::{FinishedItem, FinishedQueue};
-use crate::resource::run::report::download_command;
 use crate::session::Session;
 use crate::text::sanitize;
 

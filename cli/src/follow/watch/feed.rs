@@ -13,8 +13,8 @@ use tokio::time::sleep;
 
 use crate::download::open_with_default;
 use crate::error::Failure;
+use crate::follow::watch::model::{DownloadState, ViewModel};
 use crate::text::counted;
-use crate::watch::model::{DownloadState, ViewModel};
 
 /// The time between two reads of the list of jobs.
 const LIST_INTERVAL: Duration = Duration::from_secs(2);

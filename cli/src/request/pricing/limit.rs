@@ -7,8 +7,8 @@ use svc_sdk::types::Usd;
 use crate::args::SpendingArgs;
 use crate::error::{Exit, Failure, Suggestion};
 use crate::output::values::money;
-use crate::pricing::Price;
-use crate::resource::SubmitRequest;
+use crate::request::SubmitRequest;
+use crate::request::pricing::Price;
 use crate::session::Session;
 
 /// The consequence of a submit that was not confirmed, for messages.

@@ -21,12 +21,12 @@ use svc_sdk::types::{Job, JobId};
 
 use crate::clock;
 use crate::error::{Exit, Failure, Suggestion};
+use crate::follow::watch::feed::{Feed, FeedEvent};
 use crate::output::ObjectKind;
 use crate::output::values::error_text;
 use crate::output::write_stdout;
-use crate::pricing::EstimateSource;
+use crate::request::pricing::EstimateSource;
 use crate::session::{Access, Session, surface_choice};
-use crate::watch::feed::{Feed, FeedEvent};
 
 #[derive(Debug)]
 pub(crate) struct WatchOptions {

@@ -17,14 +17,14 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::args::SurfaceChoice;
 use crate::error::{Exit, Failure};
+use crate::follow::watch::WatchOptions;
+use crate::follow::watch::bars::Context;
+use crate::follow::watch::feed::{self, Feed, FeedEvent};
+use crate::follow::watch::model::{DownloadState, JobRow, KeyAction, ListState, ViewModel};
+use crate::follow::watch::view;
 use crate::output::values::time_ago;
 use crate::session::{Access, Session, surface_choice};
 use crate::text::sanitize;
-use crate::watch::WatchOptions;
-use crate::watch::bars::Context;
-use crate::watch::feed::{self, Feed, FeedEvent};
-use crate::watch::model::{DownloadState, JobRow, KeyAction, ListState, ViewModel};
-use crate::watch::view;
 
 /// The time between two drawings while nothing but the ages changes.
 const REDRAW_INTERVAL: Duration = Duration::from_secs(1);

@@ -10,7 +10,7 @@ use crate::error::Failure;
 use crate::output::values::money;
 use crate::text::sanitize;
 
-pub(crate) use crate::pricing::limit::{
+pub(crate) use crate::request::pricing::limit::{
     NOTHING_CHARGED, check_max_price, check_model_kind, confirm,
 };
 

@@ -9,20 +9,20 @@ use svc_sdk::{Client, Update, Updates};
 
 use crate::download::DownloadPlan;
 use crate::error::Failure;
+use crate::follow::{OnProgress, ReceiptMode, ResourceKind, Stopped, WaitTogether};
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::object::Shown;
 use crate::output::values::{
     add_artifacts, date_and_time, error_text, money, time_ago, time_ago_and_date,
 };
 use crate::output::{ObjectKind, ProgressLine, Table};
-use crate::pricing::{self, EstimateSource, Price};
-use crate::resource::{
-    OnProgress, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest, WaitTogether,
-};
+use crate::request::SubmitRequest;
+use crate::request::pricing::{self, EstimateSource, Price};
+use crate::resource::ResourceId;
 use crate::session::{Session, surface_choice};
 use crate::text::sanitize;
 
-pub(crate) type FinishedJob = crate::resource::Finished<svc_sdk::types::JobResult>;
+pub(crate) type FinishedJob = crate::follow::Finished<svc_sdk::types::JobResult>;
 
 #[derive(Debug, Serialize)]
 #[serde(untagged)]

@@ -18,11 +18,13 @@ use svc_sdk::{Error, Update, Updates};
 use crate::args::SurfaceChoice;
 use crate::download::{DownloadPlan, StoredFile};
 use crate::error::Failure;
+use crate::follow::run::{RunKind, terminal_receipt};
+use crate::follow::{OnProgress, ReceiptMode, ResourceKind, Stopped};
 use crate::output::values::error_text;
 use crate::output::{ObjectKind, ProgressLine, Table};
-use crate::pricing::{Price, SpendCap};
-use crate::resource::run::{RunKind, terminal_receipt};
-use crate::resource::{OnProgress, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest};
+use crate::request::SubmitRequest;
+use crate::request::pricing::{Price, SpendCap};
+use crate::resource::ResourceId;
 use crate::session::Session;
 
 /// The result of a queue: its items, in order.

@@ -14,13 +14,13 @@ use tokio::sync::mpsc;
 use crate::args::{Timeout, WaitArgs};
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
+use crate::follow::{
+    ReceiptMode, ResourceKind, Stopped, WaitTogether, resource_id, several, with_retry_command,
+};
 use crate::interrupt::Interrupt;
 use crate::output::object::Shown;
 use crate::output::{ObjectKind, ProgressLine};
-use crate::resource::{
-    Outcome, ReceiptMode, ResourceKind, Stopped, WaitTogether, resource_id, several,
-    with_retry_command,
-};
+use crate::resource::Outcome;
 use crate::session::Session;
 use crate::text::sanitize;
 

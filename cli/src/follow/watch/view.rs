@@ -10,10 +10,10 @@ use ratatui::widgets::{
 use svc_sdk::contract::JobStatus;
 use unicode_width::UnicodeWidthStr;
 
+use crate::follow::watch::bars::{self, Context, bold};
+use crate::follow::watch::model::{DownloadState, JobRow, ListState, ViewModel};
 use crate::output::values::{date_and_time, error_text, money};
 use crate::text::{self, is_unicode, sanitize};
-use crate::watch::bars::{self, Context, bold};
-use crate::watch::model::{DownloadState, JobRow, ListState, ViewModel};
 
 /// The width from which the details stand beside the list.
 const MIN_WIDTH_FOR_SIDE_PANEL: u16 = 120;

@@ -7,13 +7,13 @@ use svc_sdk::types::{ErrorBody, RunEvent, RunReceipt, RunStatusPayload};
 
 use crate::args::SurfaceChoice;
 use crate::error::{Exit, Failure};
+use crate::follow::run::{FinishedRun, spend};
 use crate::output::Table;
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::values::{
     add_artifacts, date_and_time, error_label, error_text, money, time_ago, time_ago_and_date,
 };
 use crate::resource::ResourceId;
-use crate::resource::run::{FinishedRun, spend};
 use crate::session::Session;
 use crate::text::sanitize;
 

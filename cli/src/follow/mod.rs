@@ -1,32 +1,33 @@
-//! The resources that a submit starts and a wait polls: jobs, runs and bulk queues.
+//! What was submitted, followed to its result: jobs, runs and bulk queues.
 //!
 //! `submit` and `wait` handle all three alike. The [`ResourceKind`] trait has what differs: the price,
-//! the status, the result, and the commands that resume.
+//! the status, the result, and the commands that resume. `watch` shows jobs as they change.
 
-pub(crate) mod id;
 pub(crate) mod job;
 pub(crate) mod queue;
 pub(crate) mod run;
 mod table;
+pub(crate) mod wait;
+pub(crate) mod watch;
 
 use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use svc_sdk::contract::Operation;
 use svc_sdk::download::{Download, DownloadProgress};
 use svc_sdk::handle::{self, Handle};
 use svc_sdk::types::{IdempotencyKey, Usd};
 use svc_sdk::{Client, Update, Updates};
 
-pub(crate) use self::id::{Outcome, ResourceId};
 pub(crate) use self::table::several;
 use crate::args::{ReceiptArgs, SurfaceChoice};
 use crate::download::{DownloadPlan, StoredFile};
 use crate::error::Failure;
 use crate::output::object::Shown;
 use crate::output::{ObjectKind, ProgressLine, Table};
-use crate::pricing::Price;
+use crate::request::SubmitRequest;
+use crate::request::pricing::Price;
+use crate::resource::ResourceId;
 use crate::session::Session;
 
 /// A function that is called with the progress of a download.
@@ -272,23 +273,5 @@ impl<T> Finished<T> {
         self.files = delivery.files;
         self.failure =
             delivery.failure.map(|failure| with_retry_command(failure, handle, session, plan));
-    }
-}
-
-/// A request that submits a job, a run or a queue.
-#[derive(Debug)]
-pub(crate) struct SubmitRequest {
-    /// The noun in messages, such as `video`.
-    pub(crate) noun: &'static str,
-    pub(crate) operation: Operation,
-    /// The values of the path's placeholders.
-    pub(crate) segments: Vec<String>,
-    pub(crate) body: Map<String, Value>,
-}
-
-impl SubmitRequest {
-    /// Creates a request of an operation whose path has no placeholders.
-    pub(crate) fn new(noun: &'static str, operation: Operation, body: Map<String, Value>) -> Self {
-        Self { noun, operation, segments: Vec::new(), body }
     }
 }

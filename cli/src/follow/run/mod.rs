@@ -13,15 +13,14 @@ use svc_sdk::{Error, Update, Updates};
 use crate::args::{RunKindChoice, SurfaceChoice};
 use crate::download::DownloadPlan;
 use crate::error::Failure;
+use crate::follow::run::report::RunSummary;
+use crate::follow::{OnProgress, ReceiptMode, ResourceKind, Stopped, WaitTogether};
 use crate::output::object::Shown;
 use crate::output::values::money;
 use crate::output::{ObjectKind, ProgressLine, Table};
-use crate::pricing::{Price, SpendCap};
-use crate::resource::run::report::RunSummary;
-use crate::resource::{
-    OnProgress, Outcome, ReceiptMode, ResourceId, ResourceKind, Stopped, SubmitRequest,
-    WaitTogether,
-};
+use crate::request::SubmitRequest;
+use crate::request::pricing::{Price, SpendCap};
+use crate::resource::{Outcome, ResourceId};
 use crate::session::Session;
 use crate::text::sanitize;
 
@@ -46,7 +45,7 @@ macro_rules! by_kind {
 }
 pub(crate) use by_kind;
 
-pub(crate) type FinishedRun = crate::resource::Finished<svc_sdk::types::RunReceipt>;
+pub(crate) type FinishedRun = crate::follow::Finished<svc_sdk::types::RunReceipt>;
 
 /// Describes the spend of a run and its cap. An unreadable amount is unknown rather than 0.
 pub(crate) fn spend(receipt: &RunReceipt) -> String {
