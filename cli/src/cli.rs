@@ -105,7 +105,8 @@ pub(crate) enum Command {
     /// List requests submitted from this machine, newest first
     ///
     /// Batches are not among them: they have a journal of their own, which `svc batch status MANIFEST`
-    /// shows.
+    /// shows. The label is the first 40 characters of the prompt or instruction; where SVC_NO_LABELS is
+    /// set, the journal keeps none.
     History(commands::history::History),
     /// Fetch the service's OpenAPI schema, or compare it (no key)
     #[command(subcommand)]

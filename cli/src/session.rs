@@ -54,6 +54,8 @@ pub(crate) struct Access<S> {
     pub(crate) base_url: String,
     /// The fingerprint of the API key, or empty without one.
     pub(crate) key_fingerprint: String,
+    /// Whether journals keep the beginnings of prompts.
+    pub(crate) keeps_labels: bool,
 }
 
 /// The settings of a client of the MCP endpoint, with the values that the journal records.
@@ -123,6 +125,11 @@ impl Session {
 
     pub(crate) fn environment(&self) -> &Environment {
         &self.environment
+    }
+
+    /// Returns whether journals keep the beginnings of prompts.
+    pub(crate) fn keeps_labels(&self) -> bool {
+        self.environment.get("SVC_NO_LABELS").is_none()
     }
 
     /// Returns whether the command uses a mock of the service in this process.
@@ -220,7 +227,8 @@ impl Session {
             builder = builder.transport(Arc::new(FirstContact { transport, url, is_answered }));
         }
         let key_fingerprint = key.map(key_fingerprint).unwrap_or_default();
-        Ok(Access { client: configure(builder).build()?, base_url, key_fingerprint })
+        let (client, keeps_labels) = (configure(builder).build()?, self.keeps_labels());
+        Ok(Access { client, base_url, key_fingerprint, keeps_labels })
     }
 
     /// Returns a client of the MCP endpoint, not connected yet. It uses the developer key.
@@ -456,7 +464,8 @@ impl Session {
                 "Using the sandbox: a mock of the service in this process, which charges nothing",
             );
             if self.is_first_run() {
-                self.printer.note("To use the service, set it up with: svc init");
+                let init = self.command(&["init"]);
+                self.printer.note(&format!("To use the service, set it up with: {init}"));
             }
             Sandbox::start()
         })

@@ -4,7 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::journal::{Journal, Stored, resource_id};
+use super::report::label_of;
+use crate::config::state_dir;
+use crate::error::Failure;
 use crate::input::{parent_dir, private_append, read_or_empty};
+use crate::session::Session;
 
 /// The file with the paths of the journals, in the folder of the state.
 const FILE: &str = "batches.txt";
@@ -15,6 +19,8 @@ pub(crate) struct KnownItem {
     pub(crate) operation: String,
     /// The name of the journal's file, without what all of them end in.
     pub(crate) batch: String,
+    /// The beginning of its prompt or instruction.
+    pub(crate) label: Option<String>,
 }
 
 /// Remembers the journal of a batch.
@@ -31,29 +37,39 @@ pub(super) fn remember(folder: &Path, journal: &Path) -> io::Result<()> {
     )
 }
 
-/// Returns the jobs and runs of all batches whose journals are still there.
-pub(crate) async fn known_items(folder: &Path) -> Vec<KnownItem> {
-    let paths = read_or_empty(&folder.join(FILE)).unwrap_or_default();
+/// Returns the jobs and runs of all batches whose journals are still there. Warns of journals that cannot
+/// be read, whose items are missing.
+pub(crate) async fn known_items(session: &Session) -> Result<Vec<KnownItem>, Failure> {
+    let file = state_dir(session.environment())?.join(FILE);
+    let paths = read_or_empty(&file)
+        .map_err(|error| Failure::file("cannot read the list of batches", &file, &error))?;
     let mut items = Vec::new();
     for path in paths.lines().map(PathBuf::from).filter(|path| path.exists()) {
-        let Ok(journal) = Journal::read_only(&path).await else { continue };
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = name.unwrap_or_default();
-        let batch = name.strip_suffix(".journal.jsonl").unwrap_or(&name);
-        // What cannot be read is not known.
-        let _ = journal
-            .read(|stored| {
-                if let Stored::Submission(entry) = stored
-                    && let (Some(id), Some(operation)) = (resource_id(&entry), entry.operation)
-                {
-                    items.push(KnownItem {
-                        id: id.id().to_owned(),
-                        operation: operation.name().to_owned(),
-                        batch: batch.to_owned(),
-                    });
-                }
-            })
-            .await;
+        let read = read_items(&path, &mut items).await;
+        if let Err(failure) = read {
+            let (path, why) = (path.display(), failure.headline());
+            session.printer.warn(&format!("the items of the batch in {path} are left out: {why}"));
+        }
     }
-    items
+    Ok(items)
+}
+
+async fn read_items(path: &Path, items: &mut Vec<KnownItem>) -> Result<(), Failure> {
+    let journal = Journal::read_only(path).await?;
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.unwrap_or_default();
+    let batch = name.strip_suffix(".journal.jsonl").unwrap_or(&name);
+    let visit = |stored| {
+        if let Stored::Submission(entry) = stored
+            && let (Some(id), Some(operation)) = (resource_id(&entry), entry.operation)
+        {
+            items.push(KnownItem {
+                id: id.id().to_owned(),
+                operation: operation.name().to_owned(),
+                batch: batch.to_owned(),
+                label: label_of(&entry).map(str::to_owned),
+            });
+        }
+    };
+    journal.read(visit).await
 }

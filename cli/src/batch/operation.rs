@@ -24,6 +24,13 @@ pub(super) fn operations() -> impl Iterator<Item = Operation> {
     Operation::ALL.iter().copied().filter(is_submit)
 }
 
+/// Returns whether the specification shows all fields of an operation's body. The others may have more.
+pub(super) const fn has_specified_fields(operation: Operation) -> bool {
+    use Operation::{AgentCompletionsCreate, ImageGenerate, VideoGenerate};
+
+    matches!(operation, AgentCompletionsCreate | ImageGenerate | VideoGenerate)
+}
+
 /// Parses the name of an operation that a batch can submit.
 pub(super) fn parse_operation(name: &str) -> Result<Operation, String> {
     operations().find(|operation| operation.name() == name).ok_or_else(|| {

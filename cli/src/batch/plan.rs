@@ -1,13 +1,13 @@
 //! The plan of a batch: the lines of the manifest, each with its next step according to the journal.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 
 use super::journal::{Quota, Record, Records, Status, hash_id};
 use super::manifest::{Line, Manifest};
-use super::operation::surface_of;
+use super::operation::{has_specified_fields, surface_of};
 use super::options::BatchOptions;
 use crate::args::SurfaceChoice;
 use crate::error::Failure;
@@ -52,6 +52,8 @@ pub(super) struct Item {
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) items: Vec<Item>,
+    /// The operations of items to submit whose bodies may have fields that are not known.
+    pub(super) unspecified: BTreeSet<&'static str>,
     /// What is spent by all items in the journal.
     pub(super) spent: Usd,
     /// What is spent and reserved by them.
@@ -76,7 +78,7 @@ impl Plan {
     ) -> Result<Self, Failure> {
         let (mut items, mut seen, mut names) = (Vec::new(), HashMap::new(), HashSet::new());
         let path = options.manifest.display().to_string();
-        let mut other_operation = None;
+        let (mut other_operation, mut unspecified) = (None, BTreeSet::new());
         let read = manifest.for_each(|position, line| {
             let id_hash = hash_id(&line.id);
             let number = manifest.number_at(position);
@@ -105,6 +107,9 @@ impl Plan {
                 options.retry_failed && !record.has_unknown_status,
                 options.download.download.is_some(),
             );
+            if next_step == NextStep::Submit && !has_specified_fields(line.operation) {
+                unspecified.insert(line.operation.name());
+            }
             items.push(Item {
                 position,
                 hash,
@@ -129,6 +134,7 @@ impl Plan {
             is_overcharged: records.is_overcharged,
             missing: records.items.len(),
             quotas: records.quotas,
+            unspecified,
             items,
         })
     }

@@ -7,6 +7,7 @@ use super::journal::{ItemResult, Status, resource_id, status_words};
 use super::reasons::Reasons;
 use crate::args::Format;
 use crate::error::Failure;
+use crate::journal::LABEL;
 use crate::output::layout::{cut, number, required, status, whole};
 use crate::output::object::Shown;
 use crate::output::values::optional_money;
@@ -39,7 +40,16 @@ pub(super) fn item_json(
         "files": result.map(|result| &result.files),
         "error": result.map(|result| &result.error),
     });
-    json!(Shown::new(kind, &item))
+    let mut item = json!(Shown::new(kind, &item));
+    if let (Some(fields), Some(label)) = (item.as_object_mut(), entry.and_then(label_of)) {
+        fields.insert(LABEL.to_owned(), label.into());
+    }
+    item
+}
+
+/// Returns the beginning of the prompt or instruction of a submission.
+pub(super) fn label_of(entry: &Entry) -> Option<&str> {
+    entry.notes.get(LABEL)?.as_str()
 }
 
 /// The items that were not submitted because of the limit of the batch.
@@ -170,13 +180,15 @@ pub(super) fn print_items(
 }
 
 fn items_table(items: &[Value]) -> Table {
-    let columns = [required("item"), status("status"), whole("id"), number("price"), cut("result")];
+    let result = cut("result");
+    let (id, status_column) = (whole("id"), status("status"));
+    let columns = [required("item"), status_column, id, cut("label"), number("price"), result];
     let mut table = Table::new(columns);
     for item in items {
         let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
         let price = optional_money(text("price_usd").parse().ok());
         let status = status_words(text("status"));
-        table.row([text("item"), &status, text("id"), &price, &result_of(item)]);
+        table.row([text("item"), &status, text("id"), text("label"), &price, &result_of(item)]);
     }
     table
 }

@@ -18,9 +18,10 @@ use super::manifest::Line;
 use super::operation::surface_of;
 use crate::args::SurfaceChoice;
 use crate::clock;
-use crate::download::{DownloadPlan, StoredFile, prompt_of};
+use crate::download::{DownloadPlan, StoredFile};
 use crate::error::Failure;
 use crate::follow::ResourceKind;
+use crate::journal::{label, prompt_of};
 use crate::request::pricing::EstimateSource;
 use crate::session::Access;
 
@@ -108,8 +109,10 @@ impl Clients {
     ) -> Result<BatchCall<Followed>, Failure> {
         let access = access.ok_or_else(|| Failure::other("no client for this operation"))?;
         let plan = self.download.as_ref().filter(|plan| plan.has_template());
-        let prompt = plan.and_then(|_| prompt_of(&line.body));
-        let notes = notes_of(line.hash(), &access.base_url, &access.key_fingerprint);
+        let prompt = prompt_of(&line.body).map(str::to_owned);
+        let label = prompt.as_deref().filter(|_| access.keeps_labels).and_then(label);
+        let notes = notes_of(line.hash(), &access.base_url, &access.key_fingerprint, label);
+        let prompt = prompt.filter(|_| plan.is_some());
         let body = Value::Object(line.body);
         let call = access
             .client

@@ -65,7 +65,7 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
         // Without a journal this only checks the manifest, before a journal is created.
         let plan = Plan::new(session, &manifest, records?, &options)?;
         if options.dry_run {
-            setup::warn_if_empty(session, &plan, &options);
+            setup::warn(session, &manifest, &plan, &options);
             catalog.check_if(plan.to_submit() > 0).await?;
             let quote = Quote::new(session, &manifest, &plan).await?;
             return quote.print(session, &plan, &options);
@@ -85,7 +85,7 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
         downloads.name_by_id();
     }
     let plan = Plan::new(session, &manifest, records, &options)?;
-    setup::warn_if_empty(session, &plan, &options);
+    setup::warn(session, &manifest, &plan, &options);
     if let Some(downloads) = &downloads {
         downloads.check_names_of(plan.items.len())?;
     }

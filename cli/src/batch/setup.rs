@@ -162,10 +162,19 @@ pub(super) async fn confirm(
 }
 
 /// Warns about a manifest without items, which is rarely meant.
-pub(super) fn warn_if_empty(session: &Session, plan: &Plan, options: &BatchOptions) {
+/// Warns of a manifest without items, and of columns that are sent although they may not be fields.
+pub(super) fn warn(session: &Session, manifest: &Manifest, plan: &Plan, options: &BatchOptions) {
+    let printer = &session.printer;
     if plan.items.is_empty() {
-        let path = options.manifest.display();
-        session.printer.warn(&format!("{path} has no items"));
+        printer.warn(&format!("{} has no items", options.manifest.display()));
+    }
+    for operation in &plan.unspecified {
+        for column in manifest.unknown_columns(operation) {
+            printer.warn(&format!(
+                "the column `{column}` is not a known field of {operation}: it is sent as it is \
+                 (to leave it out: --ignore-column {column})"
+            ));
+        }
     }
 }
 
@@ -196,11 +205,12 @@ pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions)
     let is_watched = |item: &&Item| item.next_step != NextStep::Done && !item.is_run;
     let watched: Vec<&Item> = plan.items.iter().filter(is_watched).collect();
     if printer.shows_progress() && !session.is_sandbox() && !watched.is_empty() {
-        let surface = match watched.iter().any(|item| item.surface == SurfaceChoice::Open) {
-            true => "",
-            false => " --surface developer",
+        let words: &[&str] = match watched.iter().any(|item| item.surface == SurfaceChoice::Open) {
+            true => &["job", "watch"],
+            false => &["job", "watch", "--surface", "developer"],
         };
-        printer.note(&format!("Watch the jobs in another terminal with: svc job watch{surface}"));
+        let watch = session.command(words);
+        printer.note(&format!("Watch the jobs in another terminal with: {watch}"));
     }
     if plan.missing > 0 {
         printer.warn(&format!(

@@ -18,7 +18,7 @@ use crate::error::{Failure, Suggestion};
 use crate::output::Table;
 use crate::output::values::money;
 use crate::session::Session;
-use crate::text::{counted, sanitize, shell_quote};
+use crate::text::{counted, sanitize};
 
 /// The maximum number of items in the table. Items that are not completed come first.
 const MAX_TABLE_ROWS: usize = 50;
@@ -82,7 +82,7 @@ pub(crate) async fn status(
     contents.print(session)?;
     let file = manifest.display().to_string();
     let command = contents.command.clone();
-    let command = command.unwrap_or_else(|| format!("svc batch run {}", shell_quote(&file)));
+    let command = command.unwrap_or_else(|| session.command(&["batch", "run", &file]));
     if let Some(next) = contents.next_step(&command) {
         session.printer.note(&format!("next: {}", sanitize(&next)));
     }

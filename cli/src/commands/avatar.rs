@@ -113,8 +113,8 @@ async fn generate(session: &Session, args: &Generate) -> Result<(), Failure> {
         .props(args.props.as_deref())?
         .with_nested("input", "image_url", args.image_url.clone())?
         .require_prompt(
-            "a prompt, --props or --image-url, for example: svc avatar generate \"a \
-            friendly chef\" --avatar-handle chef",
+            "a prompt, --props or --image-url",
+            Some((&["avatar", "generate"], "\"a friendly chef\" --avatar-handle chef")),
             &args.submit.options.download,
         )?
         .communication(&args.submit.communication)?

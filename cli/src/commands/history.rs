@@ -11,7 +11,7 @@ use crate::error::{Exit, Failure};
 use crate::follow::ResourceKind;
 use crate::follow::run::{by_kind, kind_of_operation};
 use crate::journal::Entry;
-use crate::output::layout::{number, required, status, time, whole};
+use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::object::Shown;
 use crate::output::values::{optional_money, seconds_ago};
 use crate::output::{ObjectKind, Table};
@@ -36,9 +36,10 @@ pub(crate) async fn run(session: &Session, args: &History) -> Result<(), Failure
     let mut entries = session.submitted().await?;
     entries.retain(|entry| !args.unfinished || entry.outcome.is_none());
     if print(session, entries, &args.page, args.refresh, "requests").await? == 0 {
-        session.printer.note(match session.is_sandbox() {
-            true => EMPTY_SANDBOX,
-            false => "batches have a journal of their own: svc batch status MANIFEST",
+        let status = session.command(&["batch", "status", "MANIFEST"]);
+        session.printer.note(&match session.is_sandbox() {
+            true => EMPTY_SANDBOX.to_owned(),
+            false => format!("batches have a journal of their own: {status}"),
         });
     }
     Ok(())
@@ -69,16 +70,17 @@ pub(in crate::commands) async fn print(
 fn table(entries: &[ListedEntry], has_statuses: bool) -> Table {
     let id = required("id");
     let outcome = status("outcome");
-    let when = time("when");
+    let when = time("created");
     let price = number("price");
-    let what = whole("what");
-    let key = whole("key");
+    let label = cut("label");
+    let what = whole("summary");
+    let key = whole("idempotency_key");
     let mut table = match has_statuses {
         true => {
             let status = status("status");
-            Table::new([id, status, outcome, when, price, what, key])
+            Table::new([id, status, outcome, when, price, label, what, key])
         }
-        false => Table::new([id, outcome, when, price, what, key]),
+        false => Table::new([id, outcome, when, price, label, what, key]),
     };
     for listed in entries {
         let entry = &listed.entry;
@@ -87,13 +89,15 @@ fn table(entries: &[ListedEntry], has_statuses: bool) -> Table {
         let age = clock::now().as_second() - entry.created_at.as_second();
         let when = seconds_ago(age);
         let price = optional_money(entry.price_usd);
+        let label = entry.label.as_deref().unwrap_or_default();
+        let summary = &entry.summary;
         let key = entry.idempotency_key.as_str();
         match has_statuses {
             true => {
                 let status = listed.status_text();
-                table.row([id, &status, outcome, &when, &price, &entry.summary, key]);
+                table.row([id, &status, outcome, &when, &price, label, summary, key]);
             }
-            false => table.row([id, outcome, &when, &price, &entry.summary, key]),
+            false => table.row([id, outcome, &when, &price, label, summary, key]),
         }
     }
     table

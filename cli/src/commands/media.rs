@@ -34,7 +34,8 @@ pub(crate) async fn image(session: &Session, Image::Generate(args): Image) -> Re
     let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .flags(&args.fields)?
         .require_prompt(
-            "a prompt, for example: svc image generate \"a red fox\" --model image-i",
+            "a prompt",
+            Some((&["image", "generate"], "\"a red fox\" --model image-i")),
             &args.submit.options.download,
         )?
         .communication(&args.submit.communication)?
@@ -76,7 +77,8 @@ pub(crate) async fn video(session: &Session, Video::Generate(args): Video) -> Re
     let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .flags(&args.fields)?
         .require_prompt(
-            "a prompt or a media URL such as --image-url, for example: svc video generate \"a red fox\"",
+            "a prompt or a media URL such as --image-url",
+            Some((&["video", "generate"], "\"a red fox\"")),
             &args.submit.options.download,
         )?
         .communication(&args.submit.communication)?;
@@ -114,7 +116,8 @@ pub(crate) async fn music(session: &Session, Music::Generate(args): Music) -> Re
     let body = RequestBody::read_with_prompt(&args.submit.body, &args.prompt)?
         .with("duration", args.duration)?
         .require_prompt(
-            "a prompt, for example: svc music generate \"calm piano\"",
+            "a prompt",
+            Some((&["music", "generate"], "\"calm piano\"")),
             &args.submit.options.download,
         )?
         .communication(&args.submit.communication)?

@@ -132,7 +132,7 @@ fn alias_body(args: &RunAlias) -> Result<Map<String, Value>, Failure> {
         _ => body,
     };
     let what_to_pass = "a prompt, or what the alias takes, such as --script";
-    body.require_prompt(what_to_pass, &args.submit.options.download)?
+    body.require_prompt(what_to_pass, None, &args.submit.options.download)?
         .communication(&args.submit.communication)?
         .finish()
 }

@@ -15,6 +15,7 @@ use tempfile::TempDir;
 
 use crate::args::{DownloadArgs, FileArgs, FileName, Timeout};
 use crate::error::Failure;
+use crate::journal::prompt_of;
 use crate::session::Session;
 use crate::text::sanitize;
 
@@ -25,7 +26,7 @@ pub(crate) use crate::download::open::open_with_default;
 pub(crate) struct DownloadPlan {
     folder: PathBuf,
     args: FileArgs,
-    /// The name of the only file, if the command names a file and no folder.
+    /// The name of the only file, if the command names a file instead of a folder.
     file: Option<OneFile>,
     /// The folder of files that are only shown.
     temporary: Option<TempDir>,
@@ -47,7 +48,7 @@ struct OneFile {
 }
 
 impl OneFile {
-    /// Returns the folder and the name, if the path ends as a file of media does and is no folder.
+    /// Returns the folder and the name, if the path ends as a file of media does and is not a folder.
     fn in_path(path: &Path) -> Option<(PathBuf, Self)> {
         let extension = path.extension()?.to_str()?.to_lowercase();
         if !MEDIA_EXTENSIONS.split(' ').any(|known| known == extension) || path.is_dir() {
@@ -208,9 +209,10 @@ impl DownloadPlan {
 
     /// Sets the prompts that `{slug}` is made from: that of the request body, or of each of its items.
     pub(crate) fn with_prompts_of(mut self, body: &Map<String, Value>) -> Self {
+        let prompt = |body| prompt_of(body).map(str::to_owned);
         self.prompts = match body.get("items").and_then(Value::as_array) {
-            Some(items) => items.iter().map(|item| item.as_object().and_then(prompt_of)).collect(),
-            None => vec![prompt_of(body)],
+            Some(items) => items.iter().map(|item| prompt(item.as_object()?)).collect(),
+            None => vec![prompt(body)],
         };
         self
     }
@@ -341,13 +343,6 @@ fn note_status(session: &Session, file: &DownloadedFile) {
         _ => return,
     };
     session.printer.note(&note);
-}
-
-pub(crate) fn prompt_of(body: &Map<String, Value>) -> Option<String> {
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-    text(body.get("prompt"))
-        .or_else(|| text(body.get("input").and_then(|input| input.get("prompt"))))
-        .or_else(|| text(body.get("instruction")))
 }
 
 /// Returns the path with the home folder in place of `~` at its beginning, which a shell leaves as it

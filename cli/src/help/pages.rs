@@ -95,6 +95,8 @@ A flag overrides the environment, and the environment overrides the profile.
   SVC_PROFILE              profile of the configuration file
   SVC_CONFIG               path of the configuration file
   SVC_STATE_DIR            directory of the journal
+  SVC_NO_LABELS            keep no beginnings of prompts in the journal, if not
+                           empty
   SVC_LOG                  info, debug or trace (as -v, -vv and -vvv), or a
                            tracing filter
   NO_COLOR                 no colors, if not empty

@@ -11,11 +11,13 @@ use svc_sdk::types::{IdempotencyKey, Usd};
 use crate::error::Failure;
 use crate::journal::request_hash::RequestHash;
 use crate::resource::{Outcome, ResourceId};
+use crate::text::sanitize;
 
 /// The names of the notes of an entry.
 pub(super) const SURFACE: &str = "surface";
 pub(super) const BASE_URL: &str = "base_url";
 pub(super) const SUMMARY: &str = "summary";
+pub(crate) const LABEL: &str = "label";
 pub(super) const PRICE: &str = "price_usd";
 pub(super) const MAX_PRICE: &str = "max_price_usd";
 /// What a bulk queue was made from.
@@ -43,6 +45,9 @@ pub(crate) struct Entry {
     pub(crate) idempotency_key: IdempotencyKey,
     /// A description for people, without the texts of the request.
     pub(crate) summary: String,
+    /// The beginning of the prompt or instruction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) label: Option<String>,
     /// The estimate, if one was requested, and later the price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) price_usd: Option<Usd>,
@@ -84,6 +89,23 @@ pub(crate) fn notes(
     let prices = prices.into_iter().filter(|(_, price)| price.is_some());
     notes.extend(prices.map(|(name, price)| (name.to_owned(), json!(price))));
     notes
+}
+
+/// The maximum length of a label.
+const MAX_LABEL_CHARS: usize = 40;
+
+/// Returns what the journal keeps of a prompt, an instruction or a name: how it begins, on one line.
+pub(crate) fn label(text: &str) -> Option<String> {
+    let label: String = sanitize(text).trim_start().chars().take(MAX_LABEL_CHARS).collect();
+    let label = label.trim_end();
+    (!label.is_empty()).then(|| label.to_owned())
+}
+
+/// Returns the prompt or the instruction of a request.
+pub(crate) fn prompt_of(body: &Map<String, Value>) -> Option<&str> {
+    let input = || body.get("input")?.get("prompt");
+    let prompt = body.get("prompt").or_else(input).or_else(|| body.get("instruction"));
+    prompt.and_then(Value::as_str)
 }
 
 /// Returns the failure of a journal without which nothing is sent: an interrupted command could be

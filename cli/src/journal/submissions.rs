@@ -19,7 +19,7 @@ use crate::clock;
 use crate::error::Failure;
 use crate::journal::earlier;
 use crate::journal::entry::{
-    BASE_URL, ENDED_AT, Entry, MAX_PRICE, OUTCOME, PRICE, SOURCE, SUMMARY, SURFACE, journal_failure,
+    BASE_URL, ENDED_AT, Entry, LABEL, MAX_PRICE, OUTCOME, PRICE, SOURCE, SUMMARY, SURFACE, journal_failure,
 };
 use crate::journal::request_hash::RequestHash;
 use crate::resource::{Outcome, ResourceId};
@@ -293,6 +293,7 @@ fn to_history_entry(entry: journal::Entry) -> Option<Entry> {
         operation: entry.operation?.name().to_owned(),
         idempotency_key: entry.idempotency_key.clone()?,
         summary: text(SUMMARY),
+        label: noted(&entry, LABEL),
         price_usd: entry.price_usd().or_else(|| noted(&entry, PRICE)),
         max_price_usd: noted(&entry, MAX_PRICE),
         created_at: Timestamp::try_from(entry.begun_at).ok()?,

@@ -96,7 +96,7 @@ mod unix {
         /// Creates the socket of a store that this process has opened. Only its user can connect.
         pub(in crate::listen) fn bind(store: &Path) -> io::Result<Self> {
             let path = socket_of(store);
-            // Nobody else can enter this folder before the permissions are set. The name is short,
+            // No other user can enter this folder before the permissions are set. The name is short,
             // as that of a socket may be.
             let private = tempfile::Builder::new().prefix(".s").tempdir_in(parent_dir(store))?;
             let unfinished = private.path().join("s");

@@ -24,6 +24,13 @@ def _cell(text): if isstring then text elif . == null then "" elif isnumber or i
 def @csv: map(_cell("\"" + gsub("\""; "\"\"") + "\"")) | join(",");
 def @tsv: map(_cell(gsub("\\\\"; "\\\\") | gsub("\t"; "\\t") | gsub("\n"; "\\n") | gsub("\r"; "\\r"))) | join("\t");
 
+# These end, and are those of jq.
+def repeat(f): def rec: __check_recursion | ., (f | rec); rec;
+def recurse(f): def rec: __check_recursion | ., (f | rec); rec;
+def recurse(f; cond): recurse(f | select(cond));
+def while(cond; update): def rec: __check_recursion | if cond then ., (update | rec) else empty end; rec;
+def until(cond; update): def rec: __check_recursion | if cond then . else update | rec end; rec;
+
 def _alphabet64: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 def _alphabet32: "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 # The bits of text in an alphabet of 2^$width characters.
@@ -35,7 +42,8 @@ def _text($alphabet; $width; $group): . as $bits
     | . as $n | $alphabet[$n:$n + 1]] | join("") as $text
   | $text + ([range(($group - ($text | length) % $group) % $group) | "="] | join(""));
 def @base32: tostring | utf8bytelength as $bytes | @base64 | _bits(_alphabet64; 6) | .[:$bytes * 8] | _text(_alphabet32; 5; 8);
-def @base32d: tostring | _bits(_alphabet32; 5) | .[:(length / 8 | floor) * 8] | _text(_alphabet64; 6; 4) | @base64d;
+def @base32d: tostring | if test("^[A-Z2-7]*=*$") then . else error("\(.) is not valid base32 data") end
+  | _bits(_alphabet32; 5) | .[:(length / 8 | floor) * 8] | _text(_alphabet64; 6; 4) | @base64d;
 
 def _closing: . as $root | def walk_($p): ($root | getpath($p)) as $v
     | if ($v | isarray or isobject) and ($v | length) > 0
@@ -48,6 +56,7 @@ def _set($p; $v): if ($p | length) == 0 then $v
   | if isarray then . as $list | [range([length, $k + 1] | max) as $i | if $i == $k then ($list[$i] | _set($p[1:]; $v)) else $list[$i] end]
     else . + {($k): (.[$k] | _set($p[1:]; $v))} end
   end;
+def setpath($p; $v): _set($p; $v);
 def fromstream(f): foreach f as $e ({x: null, e: false};
   (if .e then {x: null, e: false} else . end) | . as $s
   | if ($e | length) == 2 then {x: ($s.x | _set($e[0]; $e[1])), e: (($e[0] | length) == 0)}

@@ -45,9 +45,11 @@ impl std::fmt::Debug for Filter {
 #[cfg(feature = "jq")]
 mod engine {
     use std::cell::Cell;
+    use std::collections::{BTreeMap, BTreeSet};
     use std::thread;
 
     use jaq_core::load::lex::{Lexer, StrPart, Tok, Token};
+    use jaq_core::load::parse::Def;
     use jaq_core::load::{self, Arena, File, Loader};
     use jaq_core::{Compiler, Ctx, Cv, DataT, Error, Exn, RunPtr, Vars, data, native, unwrap_valr};
     use jaq_json::{Val, read};
@@ -63,8 +65,14 @@ mod engine {
     const STACK_BYTES: usize = 256 << 20;
     /// How much of it functions may use.
     const MAX_STACK_BYTES: usize = 200 << 20;
-    /// The maximum number of calls of the filter's own functions.
-    const MAX_CALLS: u64 = 10_000_000;
+    /// The maximum number of calls of the filter's own functions, and of steps of endless ones.
+    const MAX_CALLS: u64 = if cfg!(test) { 100_000 } else { 10_000_000 };
+    /// The maximum size of all outputs, which are collected.
+    const MAX_OUTPUT_BYTES: usize = 512 << 20;
+    /// The function of the library that makes numbers, and its name in the one that checks it.
+    const RANGE: [&str; 2] = ["range", "__range"];
+    const CHECKED_RANGE: &str =
+        "def range(from; to; by): __range(from; to; by) | __check_recursion;";
 
     thread_local! {
         /// The address at which the stack of the filter begins, and the number of calls.
@@ -99,12 +107,14 @@ mod engine {
     }
 
     pub(super) fn compile(expression: &str) -> Result<Compiled, String> {
-        let own = load::parse(include_str!("functions.jq"), |parser| parser.defs());
-        let defs = jaq_core::defs()
+        let defs = parse_defs(CHECKED_RANGE)
+            .into_iter()
+            .chain(jaq_core::defs())
             .chain(jaq_std::defs())
             .chain(jaq_json::defs())
-            .chain(own.unwrap_or_default())
+            .chain(parse_defs(include_str!("functions.jq")))
             .filter(|def| !ENDING_FUNCTIONS.contains(&def.name));
+        let defs: Vec<_> = defs.collect();
         let check: native::Filter<RunPtr<Values>> =
             (CHECK, native::v(0), |cv| Box::new(std::iter::once(check_recursion(cv))));
         let funs = jaq_core::funs()
@@ -114,18 +124,35 @@ mod engine {
             )
             .chain(jaq_json::funs())
             .filter(|(name, ..)| !ENDING_FUNCTIONS.contains(name))
+            .map(|(name, args, run)| (if name == RANGE[0] { RANGE[1] } else { name }, args, run))
             .chain([native::run::<Values>(check)]);
+        let funs: Vec<_> = funs.collect();
+        let names = defs.iter().map(|def| (def.name, def.args.len()));
+        let names = names.chain(funs.iter().map(|(name, args, _)| (*name, args.len())));
+        let names: BTreeSet<_> = names
+            .filter(|(name, _)| !name.starts_with('_'))
+            .map(|(name, count)| format!("\"{name}/{count}\""))
+            .chain(["\"builtins/0\"".to_owned()])
+            .collect();
+        let names = names.into_iter().collect::<Vec<_>>().join(",");
+        let builtins = format!("def builtins: [{names}];");
+        let mut defs: Vec<Def<&str>> = defs;
+        defs.extend(parse_defs(&builtins));
         let arena = Arena::default();
         let code = with_checks(expression)?;
         let program = File { code: code.as_str(), path: () };
         let modules =
             Loader::new(defs).load(&arena, program).map_err(|_| "syntax error".to_owned())?;
-        let compiler = Compiler::default().with_funs(funs).with_global_vars(["$ENV"]);
+        let compiler = Compiler::default().with_funs(funs).with_global_vars(["$ENV", "$__loc__"]);
         compiler.compile(modules).map_err(|errors| {
             let unknown =
                 errors.iter().flat_map(|(_, errors)| errors).map(|(name, _)| (*name).to_owned());
             format!("{} is not defined", unknown.collect::<Vec<_>>().join(", "))
         })
+    }
+
+    fn parse_defs(code: &str) -> Vec<Def<&str>> {
+        load::parse(code, |parser| parser.defs()).unwrap_or_default()
     }
 
     /// Adds the check to the beginning of each function of an expression.
@@ -172,7 +199,7 @@ mod engine {
         CALLS.set(calls);
         // A stack grows from its beginning to lower addresses.
         if BEGIN.get().saturating_sub(address()) > MAX_STACK_BYTES || calls > MAX_CALLS {
-            return Err(Exn::from(Error::str("a function calls itself without end")));
+            return Err(Exn::from(Error::str("a function does not end")));
         }
         Ok(cv.1)
     }
@@ -200,24 +227,31 @@ mod engine {
         let parse = |json: &Vec<u8>| read::parse_single(json).map_err(|error| error.to_string());
         let inputs = RcIter::new(json.iter().map(parse));
         let inputs: Inputs<'_, Val> = &inputs;
-        let variables: std::collections::BTreeMap<_, _> = std::env::vars_os()
+        let variables: BTreeMap<_, _> = std::env::vars_os()
             .map(|(name, value)| [name, value].map(|it| it.to_string_lossy().into_owned()))
             .map(|[name, value]| (name, value))
             .collect();
         let variables = serde_json::to_vec(&variables).map_err(|error| error.to_string())?;
         let variables = read::parse_single(&variables).map_err(|error| error.to_string())?;
-        let mut lines = Vec::new();
+        let location = read::parse_single(br#"{"file":"<top-level>","line":1}"#);
+        let location = location.map_err(|error| error.to_string())?;
+        let (mut lines, mut bytes) = (Vec::new(), 0);
         for input in inputs {
             let context = Ctx::<Values>::new(
                 Data { lut: &filter.lut, inputs },
-                Vars::new([variables.clone()]),
+                Vars::new([variables.clone(), location.clone()]),
             );
             for output in filter.id.run((context, input?)).map(unwrap_valr) {
-                lines.push(match output {
+                let line = match output {
                     Ok(Val::TStr(text)) => String::from_utf8_lossy(&text).into_owned(),
                     Ok(value) => value.to_string(),
                     Err(error) => return Err(error.to_string()),
-                });
+                };
+                bytes += line.len();
+                if bytes > MAX_OUTPUT_BYTES {
+                    return Err(format!("the output is larger than {MAX_OUTPUT_BYTES} bytes"));
+                }
+                lines.push(line);
             }
         }
         Ok(lines)
@@ -252,11 +286,23 @@ mod tests {
         let json = fails.to_json();
         assert_eq!(json["error"]["code"], "filter_failed");
         assert!(json["error"]["message"].as_str().unwrap().chars().count() < 250, "{json}");
-        for endless in
-            ["def f: 1 + f; f", "def f: [f]; f", "def f: f | f; f", "\"\\(def f: 1+f; f)\""]
-        {
+        for endless in [
+            "def f: 1 + f; f",
+            "def f: [f]; f",
+            "def f: f | f; f",
+            "def f: f; f",
+            "\"\\(def f: 1+f; f)\"",
+            "repeat(.)",
+            "[repeat(.)]",
+            "recurse(.)",
+            "last(recurse([.]))",
+            "until(false; .)",
+            "[while(true; . + 1)]",
+            "[range(infinite)]",
+            "reduce range(0; infinite) as $i (0; . + 1)",
+        ] {
             let failure = Filter::compile(endless).unwrap().apply(&[1]).unwrap_err();
-            assert!(failure.headline().contains("without end"), "{endless}: {failure:?}");
+            assert!(failure.headline().contains("does not end"), "{endless}: {failure:?}");
         }
         let deep = "def f: if . == 0 then 0 else 1 + (. - 1 | f) end; f";
         assert_eq!(Filter::compile(deep).unwrap().apply(&[5000]).unwrap(), ["5000"]);
@@ -269,6 +315,18 @@ mod tests {
             (r#"[1, "a\"b", null, false] | @csv"#, r#"1,"a""b",,false"#),
             (r#""a b" | @sh"#, "'a b'"),
             (r#""This is é" | @base32, (@base32 | @base32d)"#, "KRUGS4ZANFZSBQ5J\nThis is é"),
+            ("try (1 | @base32d) catch .", "1 is not valid base32 data"),
+            ("try (null | @base32d) catch .", "null is not valid base32 data"),
+            ("null | setpath([\"a\", 1]; 2) | tojson", r#"{"a":[null,2]}"#),
+            ("[1 | limit(3; repeat(. * 2))] | tojson", "[1,2,4]"),
+            ("[2 | recurse(if . < 20 then . * . else empty end)] | tojson", "[2,4,16,256]"),
+            ("[1 | while(. < 9; . * 2)] | tojson", "[1,2,4,8]"),
+            ("[range(3), range(1; 3), range(5; 0; -2)] | tojson", "[0,1,2,1,2,5,3,1]"),
+            ("$__loc__ | tojson", r#"{"file":"<top-level>","line":1}"#),
+            (
+                r#"[builtins | index("map/1", "range/3", "__range/3") | . != null] | tojson"#,
+                "[true,true,false]",
+            ),
             ("2 | IN(1, 2), (IN(3; 1, 2))", "true\nfalse"),
             (r#"[{"a": 1}, {"a": 2}] | INDEX(.a) | tojson"#, r#"{"1":{"a":1},"2":{"a":2}}"#),
             (

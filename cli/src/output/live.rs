@@ -295,6 +295,7 @@ pub(crate) fn progress_style(template: &str) -> ProgressStyle {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::PrinterOptions;
 
     #[test]
     fn rows_that_do_not_fit_are_counted() {
@@ -302,6 +303,23 @@ mod tests {
         assert_eq!(visible_rows(&rows, 5), ["0", "1", "2", "3", "4"]);
         assert_eq!(visible_rows(&rows, 3), ["0", "1", "… and 3 more"]);
         assert!(visible_rows(&rows, 0).is_empty());
+    }
+
+    #[test]
+    fn a_status_that_stays_is_a_line_every_30_seconds() {
+        let options = PrinterOptions { quiet: true, ..PrinterOptions::default() };
+        let printer = Printer::new(&options).unwrap();
+        let line = ProgressLine::new(&printer, "job_1");
+        let shown_at = |status: &str, seconds: u64| {
+            line.plain(status, "", Duration::from_secs(seconds));
+            line.last_shown_at.get().as_secs()
+        };
+        assert_eq!(shown_at("queued", 1), 1);
+        assert_eq!(shown_at("processing", 4), 4);
+        assert_eq!(shown_at("processing", 33), 4);
+        assert_eq!(shown_at("processing", 34), 34);
+        assert_eq!(shown_at("processing", 63), 34);
+        assert_eq!(shown_at("processing", 95), 95);
     }
 
     #[test]

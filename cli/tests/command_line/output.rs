@@ -28,3 +28,89 @@ fn a_write_error_on_stdout_is_an_error_and_the_job_can_be_resumed() {
     env.run(words).assert_exit(0).assert_stderr("Resuming job_");
     assert_eq!(env.charge_count(), 1);
 }
+
+/// Columns that are made from several fields, or from parts of one.
+const DERIVED_COLUMNS: [&str; 6] = ["result", "location", "content", "age", "seconds", "inputs"];
+
+#[test]
+fn the_columns_of_tables_are_named_like_the_fields() {
+    let env = TestEnv::new();
+    env.generate_image("a fox", &[]).assert_exit(0);
+    std::fs::write(env.path("m.csv"), "model,prompt\nimage-i,one\nimage-i,two\n").unwrap();
+    env.run("batch run m.csv").assert_exit(0);
+    env.developer("action run act_1 --instruction 'a fox'");
+    env.developer("format bulk ugc-ad --item '{\"instruction\": \"a fox\"}'");
+    let mut wrong = Vec::new();
+    for words in [
+        "job list", "history", "history --refresh", "model list", "pricing list", "usage",
+        "usage --since 7d", "usage --since 7d --by operation", "usage --since 7d --entries",
+        "top-up list", "batch status m.csv", "batch run m.csv --retry-failed",
+        "action list", "format list", "agent list", "run list", "queue list", "catalog", "avatar list",
+        "avatar-video list", "bgm list", "bgm categories", "trending list", "webhook inbox list", "auth status",
+        "profile list", "config show", "doctor", "mcp tools", "me", "operations", "job events", "webhook secret get",
+    ] {
+        let run = |form: &str| {
+            let words = format!("{words} -o {form}");
+            let mut command = env.developer_surface(words.as_str());
+            CommandOutput::of(command.env("SVC_BASE_URL", env.mock.base_url()).env("SVC_OPEN_API_KEY", svc_mock_server::OPEN_API_KEY))
+        };
+        let (table, json) = (run("table"), run("json"));
+        let item = json.out.parse::<serde_json::Value>().unwrap_or_default();
+        let keys: Vec<String> = match item.get(0) { Some(v) => v, None => &item }.as_object().into_iter().flat_map(|o| o.keys().cloned()).collect();
+        let header = table.out.lines().next().unwrap_or_default().to_owned();
+        let bad: Vec<String> = header.split("  ").map(str::trim).filter(|c| !c.is_empty()).map(|c| c.to_lowercase().replace(' ', "_"))
+            .filter(|c| !keys.iter().any(|k| k == c || ["_usd", "_at", "_id", "_usd_micros"].iter().any(|s| k.strip_suffix(s) == Some(c)))).collect();
+        wrong.push(format!("{words}: {:?} bad {bad:?}\n   header {header}\n   keys {keys:?} {}", table.code, table.err.lines().next().unwrap_or_default()));
+    }
+    panic!("{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_printed_command_keeps_the_profile() {
+    let env = TestEnv::new();
+    std::fs::create_dir_all(env.path("config")).unwrap();
+    let config = format!("[profiles.work]\nbase_url = \"{}\"\n", env.mock.base_url());
+    std::fs::write(env.path("config/config.toml"), config).unwrap();
+    std::fs::write(env.path("m.csv"), "model,prompt\nnone,a fox\n").unwrap();
+    std::fs::write(env.path("b.csv"), "model,prompt\nimage-i,[mock:fail]\nimage-i,x\n").unwrap();
+    let (mut count, mut wrong) = (0, Vec::new());
+    let failing = "image generate\nvideo generate\nmusic generate\navatar generate\nimage generate a fox\n\
+        image generate 'a fox'\nimage generate --model none 'a fox' --yes\n\
+        video generate --model image-i 'a fox' --yes\nvideo generate 'a fox' --surface developer\n\
+        image generate --model image-i '[mock:stuck]' --timeout 1\n\
+        image generate --model image-i '[mock:stuck]' --no-wait --new\n\
+        image generate --model image-i '[mock:fail]' --new\n\
+        image generate --model image-i 'a fox' --max-price 0\njob get job_none\njob wait job_none\n\
+        job cancel job_none\njob watch\njob download job_none\njob rm x\nmodel get none\nmodel list --type x\n\
+        run get run_none\nrun wait run_none\nrun list\naction run none\nformat run none\nformat bulk none\n\
+        agent run 'a fox'\nbatch run none.csv\nbatch run m.csv\nbatch status m.csv\nbatch run b.csv\n\
+        batch status b.csv\nbatch b.csv\nhistory --unfinished\nhistory\ndoctor\nauth status\nconfig list\n\
+        auth logout --surface developer\nprofile use none\nqueue get none\nqueue list\ntop-up get none\n\
+        top-up create 1\nusage --by none\nusage --since x\nwebhook secret get\nwebhook verify m.csv\n\
+        webhook inbox show none\nwebhook replay none\nmcp tools\nmcp call x\nme\nbalance --surface x\nlogin\n\
+        whoami\nupload fox.png\ngenerate\nimage generate -o out.png\nimage generate --json x\n\
+        estimate --model none --prompt x\npricing get none\npreview create\ncaption create\navatar get none";
+    for words in failing.lines() {
+        let run = env.run(format!("{words} --profile work").as_str());
+        for line in run.err.lines().filter(|line| !line.starts_with("Usage:")) {
+            for (at, _) in line.match_indices("svc ") {
+                let (before, command) = line.split_at(at);
+                let before = before.chars().last();
+                let command = match before {
+                    Some('`') => command.split('`').next().unwrap_or_default(),
+                    Some(' ' | '(') | None => command,
+                    _ => continue,
+                };
+                let noun = command.split([' ', ',', ';']).nth(1).unwrap_or_default();
+                if ["mock", "help", "completions", ""].contains(&noun) {
+                    continue;
+                }
+                count += 1;
+                if !command.contains(" --profile work") {
+                    wrong.push(format!("{words}: {line}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty() && count > 30, "{count}\n{}", wrong.join("\n"));
+}

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::test_env::{TestEnv, sleep, start};
+use crate::test_env::{CommandOutput, TestEnv, sleep, start};
 
 const IMAGE_ARGS: &str = "image generate --model image-i --prompt '[mock:seconds=0.4] a fox'";
 
@@ -48,16 +48,33 @@ fn concurrent_identical_commands_are_separate_calls() {
 }
 
 #[test]
-fn the_journal_contains_no_secret_and_no_user_text() {
-    let env = TestEnv::new();
-    env.generate_image("[mock:stuck] canary", &["--metadata", "who=canary", "--timeout", "1"])
-        .assert_exit(9);
-    let files = fs::read_dir(env.path("state/journal")).unwrap();
-    let files = files.map(|file| file.unwrap().path()).filter(|path| path.is_file());
-    let text: String =
-        files.map(|path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned()).collect();
-    assert!(text.contains("image_generate"), "{text}");
-    assert!(!text.contains("canary") && !text.contains("svc_open_demo"), "{text}");
+fn the_journal_contains_no_secret_and_no_user_text_but_the_label() {
+    let label = "[mock:stuck] a red fox in the deep snow ";
+    let prompt = format!("{label}canary");
+    for (no_labels, is_kept) in [("", true), ("1", false)] {
+        let env = TestEnv::new();
+        let words = ["image", "generate", "--model", "image-i", "--metadata", "who=canary"];
+        let mut command = env.open_surface(words);
+        command.args(["--prompt", &prompt, "--timeout", "1"]).env("SVC_NO_LABELS", no_labels);
+        CommandOutput::of(&mut command).assert_exit(9);
+        std::fs::write(env.path("m.csv"), format!("model,prompt\nimage-i,{prompt}\n")).unwrap();
+        let mut command = env.open_surface("batch run m.csv --timeout 1");
+        CommandOutput::of(command.env("SVC_NO_LABELS", no_labels)).assert_exit(9);
+        let files = fs::read_dir(env.path("state/journal")).unwrap();
+        let files = files.map(|file| file.unwrap().path()).filter(|path| path.is_file());
+        let journals = files.chain([env.path("m.csv.journal.jsonl")]);
+        for journal in journals {
+            let text = String::from_utf8_lossy(&fs::read(&journal).unwrap()).into_owned();
+            assert!(!text.contains("canary") && !text.contains("svc_open_demo"), "{text}");
+            let is_request = text.contains("image_generate");
+            assert_eq!(text.contains("a red fox"), is_request && is_kept, "{text}");
+        }
+        let shown = env.run("history -o json").json()[0]["label"].clone();
+        let in_batch = env.run("batch status m.csv -o json").json()["items"][0]["label"].clone();
+        for shown in [shown, in_batch] {
+            assert_eq!(shown.as_str(), is_kept.then_some(label.trim_end()), "{no_labels}");
+        }
+    }
 }
 
 #[test]

@@ -2,8 +2,11 @@
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName};
-use rmcp::model::{CallToolResult, InitializeResult, ListToolsResult, ServerJsonRpcMessage};
+use rmcp::model::{
+    CallToolResult, DiscoverResult, InitializeResult, ListToolsResult, ServerJsonRpcMessage,
+};
 use rmcp::transport::streamable_http_client::StreamableHttpPostResponse;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -35,9 +38,10 @@ pub(crate) fn decode(
     }
     let session_id = header(&response.headers, &SESSION_ID);
     let mut replies = replies(&response.headers, &response.body);
-    let is_probe = message.get("method") == Some(&json!("server/discover"));
-    if is_probe && matches!(response.status, 400 | 404 | 405) {
-        replies = vec![probe_error(message, replies.pop())];
+    // What is repeated or needs another API key is an error first.
+    let is_error = matches!(response.status, 401 | 403 | 429 | 502..=504);
+    if is_probe(message) && !is_error && !replies.iter().any(|reply| answers_probe(message, reply)) {
+        replies = vec![probe_error(message)];
     }
     let is_empty = replies.is_empty();
     let reply = reply_to(message, replies);
@@ -112,6 +116,12 @@ fn check_result(message: &Value, reply: &Value) -> std::result::Result<(), &'sta
 
 /// Returns the reply of a tool or an endpoint that rejected a call, or the error if it does not say so.
 pub(crate) fn into_reply(message: &Value, error: Error) -> Result<StreamableHttpPostResponse> {
+    if is_probe(message)
+        && error.response().is_some()
+        && let Ok(reply) = serde_json::from_value(probe_error(message))
+    {
+        return Ok(StreamableHttpPostResponse::Json(reply, None));
+    }
     let is_rejection = error.kind() == ErrorKind::ErrorResponse;
     let response = error.response().filter(|_| is_rejection && !error.is_ambiguous());
     let reply = response.and_then(|response| {
@@ -156,15 +166,22 @@ fn status_of(error: &ErrorBody) -> u16 {
     })
 }
 
-/// Returns the JSON-RPC error for a `server/discover` request that the endpoint rejected.
+/// Returns whether a message asks what the endpoint supports, in a newer revision of the protocol.
+fn is_probe(message: &Value) -> bool {
+    message.get("method") == Some(&json!("server/discover"))
+}
+
+/// Returns whether a reply is a valid answer to a probe.
+fn answers_probe(probe: &Value, reply: &Value) -> bool {
+    let result = reply.get("result").filter(|_| reply.get("id") == probe.get("id"));
+    result.is_some_and(|result| DiscoverResult::deserialize(result).is_ok())
+}
+
+/// Returns the JSON-RPC error that stands for whatever else an endpoint answers to a probe.
 ///
 /// `rmcp` falls back to the older revision only if it receives an error with the id of its request.
-/// The endpoint's own error is used if there is one, and "method not found" otherwise.
-fn probe_error(probe: &Value, reply: Option<Value>) -> Value {
-    let error = reply
-        .and_then(|mut reply| Some(reply.get_mut("error")?.take()))
-        .filter(|error| error.get("code").is_some_and(Value::is_i64))
-        .unwrap_or_else(|| json!({"code": -32601, "message": "method not found: server/discover"}));
+fn probe_error(probe: &Value) -> Value {
+    let error = json!({"code": -32601, "message": "method not found: server/discover"});
     json!({"jsonrpc": "2.0", "id": probe.get("id"), "error": error})
 }
 
@@ -286,14 +303,31 @@ mod tests {
     }
 
     #[test]
-    fn rejected_probe_becomes_a_json_rpc_error() {
-        let probe = request("server/discover");
+    fn whatever_else_a_probe_is_answered_with_is_a_json_rpc_error() {
+        let (probe, json) = (request("server/discover"), "application/json");
+        let answers = [
+            (400, "text/plain", "?"),
+            (404, json, "{}"),
+            (405, "text/plain", ""),
+            (500, json, r#"{"error": {"code": "internal", "message": "x"}}"#),
+            (200, "text/html", "<html>"),
+            (200, json, r#"{"jsonrpc": "2.0", "id": 1, "result": {}}"#),
+            (200, json, r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": -32022, "message": "x"}}"#),
+            (202, json, ""),
+            (401, json, "{}"),
+            (503, "text/plain", "?"),
+        ];
+        for (status, content_type, body) in answers {
+            let answer = decode(&probe, false, response(status, content_type, body));
+            assert_eq!(answer.is_err(), matches!(status, 401 | 503), "{status}");
+            let reply = answer.or_else(|error| into_reply(&probe, error)).unwrap();
+            let StreamableHttpPostResponse::Json(reply, _) = reply else { panic!("{status} {body}") };
+            assert_eq!(json!(reply)["error"]["code"], -32601, "{status} {body}");
+        }
         for status in [400, 404, 405] {
-            assert!(is_json(&decode(&probe, false, response(status, "text/plain", "?"))));
             let list = decode(&request("tools/list"), false, response(status, "text/plain", "?"));
             assert!(list.is_err(), "{status}");
         }
-        assert!(decode(&probe, false, response(503, "text/plain", "?")).is_err());
     }
 
     #[test]

@@ -236,7 +236,7 @@ impl EarlierAttempt {
             submission_id: intent.id,
             account: ACCOUNT.to_owned(),
             operation,
-            notes: notes_of(intent.hash, &intent.base_url, &intent.key_fingerprint),
+            notes: notes_of(intent.hash, &intent.base_url, &intent.key_fingerprint, None),
             base_url: intent.base_url,
             idempotency_key: intent.idempotency_key,
             begun_at: intent.at.into(),

@@ -21,6 +21,7 @@ pub(super) use self::record::{
 };
 use crate::clock;
 use crate::error::Failure;
+use crate::journal::LABEL;
 
 /// The label of the account in the journal. Which API key submitted an item is checked before.
 pub(super) const ACCOUNT: &str = "batch";
@@ -60,13 +61,19 @@ pub(super) fn default_path(manifest: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Returns what is noted of a submission: the hash of its line, and who pays for it.
-pub(super) fn notes_of(hash: u64, base_url: &str, key_fingerprint: &str) -> Map<String, Value> {
-    let hash = format!("{hash:016x}");
-    match json!({HASH: hash, BASE_URL: base_url, KEY_FINGERPRINT: key_fingerprint}) {
-        Value::Object(notes) => notes,
-        _ => Map::new(),
-    }
+/// Returns what is noted of a submission: the hash of its line, who pays for it, and its label.
+pub(super) fn notes_of(
+    hash: u64,
+    base_url: &str,
+    key_fingerprint: &str,
+    label: Option<String>,
+) -> Map<String, Value> {
+    let mut notes = Map::new();
+    notes.insert(HASH.to_owned(), format!("{hash:016x}").into());
+    notes.insert(BASE_URL.to_owned(), base_url.into());
+    notes.insert(KEY_FINGERPRINT.to_owned(), key_fingerprint.into());
+    notes.extend(label.map(|label| (LABEL.to_owned(), label.into())));
+    notes
 }
 
 impl Journal {

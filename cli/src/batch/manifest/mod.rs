@@ -16,7 +16,7 @@ use svc_sdk::contract::Operation;
 
 use self::line::GivenLine;
 use super::journal::hash_id;
-use super::operation::operations;
+use super::operation::{has_specified_fields, operations};
 use crate::error::Failure;
 use crate::request::rows::{Columns, Fields, RecordFormat, RecordPosition, RecordReader, RowFile};
 use crate::text::{counted, nearest};
@@ -86,6 +86,15 @@ impl Manifest {
     /// Sets the operations that items were submitted with, which stay theirs.
     pub(super) fn set_submitted(&mut self, operations: HashMap<u128, Operation>) {
         self.submitted = operations;
+    }
+
+    /// Returns the columns that are not known as fields of an operation.
+    pub(super) fn unknown_columns(&self, operation: &str) -> Vec<&str> {
+        let (Some(columns), Some(fields)) = (&self.columns, self.fields.get(operation)) else {
+            return Vec::new();
+        };
+        let is_own = |name: &str| OWN_COLUMNS.iter().any(|own| own.eq_ignore_ascii_case(name));
+        columns.names().filter(|name| !is_own(name) && fields.name_of(name).is_none()).collect()
     }
 
     /// Returns whether the rows are those of a spreadsheet.
@@ -273,7 +282,7 @@ impl Manifest {
             None => self.operation_of(&id, model.as_deref())?,
         };
         let mut body = match self.fields.get(operation.name()) {
-            Some(fields) => typed(given.body, fields)?,
+            Some(fields) => typed(given.body, fields, has_specified_fields(operation))?,
             None => given.body,
         };
         for (name, value) in &self.defaults.fields {
@@ -304,13 +313,21 @@ impl Manifest {
     }
 }
 
+/// The columns that are not fields of the body.
+const OWN_COLUMNS: [&str; 2] = ["id", "operation"];
+
 /// Returns the body of a row: its columns as fields of the operation, without regard to case, and its
-/// cells as values of their types.
-fn typed(cells: Map<String, Value>, fields: &Fields) -> Result<Map<String, Value>, String> {
+/// cells as values of their types. `has_all_fields` is whether the operation has no others.
+fn typed(
+    cells: Map<String, Value>,
+    fields: &Fields,
+    has_all_fields: bool,
+) -> Result<Map<String, Value>, String> {
     let mut body = Map::new();
     for (column, cell) in cells {
-        let Some(field) = fields.name_of(&column) else {
-            let guess = match nearest(&column, fields.names().chain(["id", "operation"])) {
+        let known = fields.name_of(&column);
+        let Some(field) = known.or_else(|| (!has_all_fields).then_some(column.as_str())) else {
+            let guess = match nearest(&column, fields.names().chain(OWN_COLUMNS)) {
                 Some(field) => format!("did you mean `{field}`? To leave it out"),
                 None => "to leave it out".to_owned(),
             };

@@ -30,7 +30,7 @@ pub(crate) enum Mcp {
     Call(Call),
     /// Serve tools over stdin and stdout, for desktop clients and agents
     ///
-    /// Every paid call is limited by its argument max_spend_usd and by --max-price, whichever is
+    /// Every paid call is limited by its argument max_price and by --max-price, whichever is
     /// lower. A paid call without either limit is rejected.
     Serve(Serve),
 }

@@ -28,7 +28,7 @@ use crate::session::Session;
 const INSTRUCTIONS: &str = "Generates images, videos and music, and runs agents. A tool that \
 generates something returns a job_id or run_id immediately. Call jobs_status or run_status, no \
 sooner than next_poll_after_seconds, until terminal is true, then jobs_result or run_result for \
-links to the files. Every paid call has a limit, max_spend_usd; a call that may cost more is \
+links to the files. Every paid call has a limit, max_price; a call that may cost more is \
 rejected. If a paid call fails with the code no_answer, repeat exactly the same call: it is not \
 charged twice. If it fails with the code ambiguous, ask the user.";
 

@@ -40,7 +40,7 @@ impl SpendLimits {
             None => None,
             Some(amount) => Some(amount_of(amount).ok_or_else(|| {
                 let text =
-                    "invalid max_spend_usd: expected dollars as a number with at most six decimals";
+                    "invalid max_price: expected dollars as a number with at most six decimals";
                 ToolError::new("invalid_request", text)
             })?),
         };
@@ -49,7 +49,7 @@ impl SpendLimits {
             (Some(limit), None) | (None, Some(limit)) => Ok(limit),
             (None, None) => Err(ToolError::new(
                 "max_spend_required",
-                "max_spend_usd is required: the maximum cost of this call in dollars",
+                "max_price is required: the maximum price of this call in dollars",
             )),
         }
     }
@@ -80,7 +80,7 @@ allow such calls by starting the server with --allow-unpriced and without --max-
         if cost > spend_limit {
             let (shown, limit) = (money(cost), money(spend_limit));
             let message = format!("the call may cost {shown}, more than its limit of {limit}");
-            let details = json!({"estimate_usd": cost, "max_spend_usd": spend_limit});
+            let details = json!({"estimate_usd": cost, "max_price_usd": spend_limit});
             return Err(ToolError::new("max_spend_exceeded", message).with("details", details));
         }
         let spent = ledger.spent.checked_add(cost);

@@ -41,9 +41,12 @@ type ToolResult = Result<Value, ToolError>;
 /// What to do about a call whose outcome is unknown, and that cannot be sent again.
 const ASK_USER: &str = "ask the user to check whether it was executed";
 /// The argument of every paid tool that limits the cost of a call.
-const MAX_SPEND: &str = "max_spend_usd";
-/// The field of a run that limits its spending.
-const CAP: &str = "generation_spend_cap_usd";
+const MAX_PRICE: &str = "max_price";
+/// The argument of a run that limits its spending, and the field of the request.
+const CAP: &str = "cap";
+const CAP_FIELD: &str = "generation_spend_cap_usd";
+/// The names that arguments had before.
+const EARLIER_NAMES: [(&str, &str); 2] = [("max_spend_usd", MAX_PRICE), (CAP_FIELD, CAP)];
 
 impl ToolHandler {
     /// Returns whether the surface that a tool needs is configured.
@@ -58,11 +61,16 @@ impl ToolHandler {
     }
 
     /// Executes a tool, and returns its structured content.
-    pub(super) async fn call(&self, tool: &Value, arguments: Map<String, Value>) -> ToolResult {
+    pub(super) async fn call(&self, tool: &Value, mut arguments: Map<String, Value>) -> ToolResult {
         let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
         let schema = tool.get("inputSchema");
         let properties = schema.and_then(|schema| schema.get("properties"));
         let is_known = |name: &str| properties.is_some_and(|known| known.get(name).is_some());
+        for (earlier, name) in EARLIER_NAMES.into_iter().filter(|(_, name)| is_known(name)) {
+            if let Some(value) = arguments.remove(earlier) {
+                arguments.entry(name).or_insert(value);
+            }
+        }
         if let Some(unknown) = arguments.keys().find(|name| !is_known(name)) {
             return Err(invalid(format!("unknown argument `{unknown}` of {name}")));
         }
@@ -308,7 +316,7 @@ impl ToolHandler {
     }
 
     fn spend_limit(&self, arguments: &mut Map<String, Value>) -> Result<Usd, ToolError> {
-        self.limits.spend_limit(arguments.remove(MAX_SPEND).as_ref())
+        self.limits.spend_limit(arguments.remove(MAX_PRICE).as_ref())
     }
 
     fn open(&self) -> Result<&Access<Open>, ToolError> {
@@ -349,9 +357,9 @@ fn set_cap(
         None => Some(default_cap.map_or(spend_limit, |default_cap| default_cap.min(spend_limit))),
     };
     let cap = cap.filter(|cap| *cap > Usd::ZERO).ok_or_else(|| {
-        invalid("invalid generation_spend_cap_usd: expected dollars as a number above 0")
+        invalid("invalid cap: expected dollars as a number above 0")
     })?;
-    arguments.insert(CAP.to_owned(), usd_number(cap));
+    arguments.insert(CAP_FIELD.to_owned(), usd_number(cap));
     Ok(())
 }
 

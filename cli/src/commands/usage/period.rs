@@ -222,7 +222,7 @@ impl Names {
                         names.extend(id.map(|id| (id, entry.operation.clone())));
                     }
                 }
-                for item in batch::known_items(&folder).await {
+                for item in batch::known_items(session).await? {
                     let name = if by == By::Operation { item.operation } else { item.batch };
                     names.insert(item.id, name);
                 }

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use svc_sdk::types::{Job, JobId, Usd};
 
-use crate::text::{counted, sanitize};
-
-/// The maximum length of the name of a job.
-const MAX_NAME_CHARS: usize = 40;
+use crate::journal::label;
+use crate::text::counted;
 
 /// The state of the screen.
 #[derive(Debug, Default)]
 pub(super) struct ViewModel {
     rows: Vec<JobRow>,
     by_id: HashMap<JobId, usize>,
+    /// The beginnings of the prompts of jobs that were submitted from this machine.
+    labels: HashMap<String, String>,
     /// Whether the order is that of the command line, and not newest first.
     keeps_order: bool,
     /// The index of the selected row among those that the filter leaves.
@@ -41,6 +41,8 @@ pub(super) struct ViewModel {
 #[derive(Debug)]
 pub(super) struct JobRow {
     pub(super) id: JobId,
+    /// The beginning of its prompt, if it was submitted from this machine.
+    label: Option<String>,
     /// The job as it was last read, or `None` before that.
     pub(super) job: Option<Job>,
     pub(super) download: DownloadState,
@@ -49,10 +51,10 @@ pub(super) struct JobRow {
 }
 
 impl JobRow {
-    /// Returns the name that the job was given in its metadata, cut to 40 characters.
+    /// Returns the beginning of its prompt, or else of the name in its metadata.
     pub(super) fn name(&self) -> String {
-        let name = self.job.as_ref().and_then(|job| job.metadata.as_ref()?.get("name")?.as_str());
-        sanitize(name.unwrap_or_default()).chars().take(MAX_NAME_CHARS).collect()
+        let name = || self.job.as_ref()?.metadata.as_ref()?.get("name")?.as_str();
+        self.label.clone().or_else(|| label(name()?)).unwrap_or_default()
     }
 
     /// Returns whether a text, in lower case, is part of what is shown of the job.
@@ -133,6 +135,14 @@ impl ViewModel {
             model.add_row(JobId::from(id.clone()));
         }
         model
+    }
+
+    /// Adds the beginnings of the prompts of jobs.
+    pub(super) fn add_labels(&mut self, labels: impl IntoIterator<Item = (String, String)>) {
+        self.labels.extend(labels);
+        for row in &mut self.rows {
+            row.label = self.labels.get(row.id.as_str()).cloned();
+        }
     }
 
     /// Returns all rows.
@@ -274,7 +284,8 @@ impl ViewModel {
 
     fn add_row(&mut self, id: JobId) {
         self.by_id.insert(id.clone(), self.rows.len());
-        self.rows.push(JobRow { id, job: None, download: DownloadState::None, error: None });
+        let label = self.labels.get(id.as_str()).cloned();
+        self.rows.push(JobRow { id, label, job: None, download: DownloadState::None, error: None });
     }
 
     /// Sorts the rows, and keeps the selection on its job.

@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::args::SurfaceChoice;
+use crate::batch;
 use crate::error::{Exit, Failure};
 use crate::follow::watch::WatchOptions;
 use crate::follow::watch::bars::Context;
@@ -52,6 +53,10 @@ pub(super) async fn run<S: ClientSurface>(
     };
     let mut model = ViewModel::new(&options.ids);
     model.has_refunds = surface_choice::<S>() == SurfaceChoice::Open;
+    let in_batches = batch::known_items(session).await?.into_iter();
+    model.add_labels(in_batches.filter_map(|item| Some((item.id, item.label?))));
+    model.add_labels(submitted_labels(session).await?);
+    let mut labeled_count = 0;
     let context = Context {
         age: Box::new(|row: &JobRow| {
             let created = row.job.as_ref().and_then(|job| job.created_at.as_ref());
@@ -135,11 +140,22 @@ pub(super) async fn run<S: ClientSurface>(
             _ = redraw.tick() => {}
         }
         while running.try_join_next().is_some() {}
+        // Another command may have submitted what is new.
+        if model.list == ListState::Read && model.rows().len() > labeled_count {
+            labeled_count = model.rows().len();
+            model.add_labels(submitted_labels(session).await.unwrap_or_default());
+        }
     };
     for file in model.downloaded_files() {
         session.printer.note(&format!("downloaded {}", sanitize(&file.display().to_string())));
     }
     ended
+}
+
+/// Returns the labels of the jobs in the journal, by their ids.
+async fn submitted_labels(session: &Session) -> Result<Vec<(String, String)>, Failure> {
+    let entries = session.submitted().await?.into_iter();
+    Ok(entries.filter_map(|entry| Some((entry.resource?.id().to_owned(), entry.label?))).collect())
 }
 
 /// Returns the failure of a screen of which no job exists.

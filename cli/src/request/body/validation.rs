@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::RequestBody;
 use crate::args::DownloadArgs;
-use crate::error::Failure;
+use crate::error::{Failure, Suggestion};
 
 /// Fields that the service derives from the API key. A body must not contain them.
 const OWNER_FIELDS: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
@@ -31,27 +31,41 @@ impl RequestBody {
     /// Checks that the body says what to generate, because a generation of nothing in particular
     /// would be paid for as well.
     pub(crate) fn require_input(self, what_to_pass: &str) -> Result<Self, Failure> {
-        self.require(what_to_pass, "the fields with --param KEY=JSON or --input FILE")
+        self.require(what_to_pass, None, "the fields with --param KEY=JSON or --input FILE")
     }
 
-    fn require(self, what_to_pass: &str, other_ways: &str) -> Result<Self, Failure> {
+    fn require(
+        self,
+        what_to_pass: &str,
+        example: Option<(&[&str], &str)>,
+        other_ways: &str,
+    ) -> Result<Self, Failure> {
         if self.has_custom_fields || has_input(&self.fields) {
             return Ok(self);
         }
+        let pass = Suggestion::from(format!("pass {what_to_pass}"));
+        let pass = match example {
+            Some((command, rest)) => {
+                pass.then(", for example: ").svc(command.iter().copied()).then(format!(" {rest}"))
+            }
+            None => pass,
+        };
         Err(Failure::usage("the request has no input; nothing was sent")
-            .hint(format!("pass {what_to_pass}"))
+            .hint(pass)
             .hint(format!("or {other_ways}")))
     }
 
     /// Checks that the body says what to generate, as [`require_input`](Self::require_input) does, in
-    /// a command whose prompt can be an argument: `--download` may have taken it as its directory.
+    /// a command whose prompt can be an argument: `--download` may have taken it as its directory. The
+    /// example is a command with the rest of its line.
     pub(crate) fn require_prompt(
         self,
         what_to_pass: &str,
+        example: Option<(&[&str], &str)>,
         download: &DownloadArgs,
     ) -> Result<Self, Failure> {
         let other_ways = "--prompt TEXT, the fields with --param KEY=JSON, or --input FILE";
-        self.require(what_to_pass, other_ways).map_err(|failure| match &download.download {
+        self.require(what_to_pass, example, other_ways).map_err(|failure| match &download.download {
             Some(folder) if folder != Path::new(".") => failure.hint(format!(
                 "--download took `{}` as its directory: put the prompt first, or write \
                      --download=DIR",

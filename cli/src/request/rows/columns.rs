@@ -39,7 +39,7 @@ impl Columns {
             }
         }
         match ignored.iter().find(|it| !names.contains(it)) {
-            Some(name) => Err(format!("--ignore-column {name}: there is no such column")),
+            Some(name) => Err(format!("--ignore-column {name}: the file has no such column")),
             None => Ok(Self { names, separator, ignored: ignored.to_vec() }),
         }
     }
@@ -134,12 +134,12 @@ impl Fields {
         }
         let parsed = serde_json::from_str::<Value>(trimmed).ok();
         let value = match cell_type {
-            Some(CellType::Text) | None => None,
+            Some(CellType::Text) => None,
             Some(CellType::Number) => parsed.filter(Value::is_number),
             Some(CellType::Boolean) => {
                 parsed.filter(Value::is_boolean).or_else(|| boolean(trimmed))
             }
-            Some(CellType::Json) => parsed.filter(|it| it.is_number() || it.is_boolean()),
+            Some(CellType::Json) | None => parsed.filter(|it| it.is_number() || it.is_boolean()),
         };
         Ok(value.unwrap_or(Value::String(cell)))
     }

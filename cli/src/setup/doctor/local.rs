@@ -187,10 +187,11 @@ pub(super) async fn journal(session: &Session) -> Vec<Check> {
             Check::skipped(NAMES[1], "the journal could not be read"),
         ]
     };
-    run_blocking(move || journal_in(&dir)).await.unwrap_or_else(late)
+    let unfinished = session.command(&["history", "--unfinished"]);
+    run_blocking(move || journal_in(&dir, &unfinished)).await.unwrap_or_else(late)
 }
 
-fn journal_in(dir: &Path) -> Vec<Check> {
+fn journal_in(dir: &Path, unfinished: &str) -> Vec<Check> {
     let shown = dir.display();
     let other_dir = "free disk space, or choose another directory with SVC_STATE_DIR";
     if let Err(error) = check_writable(dir) {
@@ -221,7 +222,9 @@ fn journal_in(dir: &Path) -> Vec<Check> {
     };
     let intents = match open {
         0 => intents,
-        _ => intents.next("svc history --unfinished; the same command again resumes each of them, or says why it cannot"),
+        _ => intents.next(format!(
+            "{unfinished}; the same command again resumes each of them, or says why it cannot"
+        )),
     };
     vec![journal, intents]
 }
