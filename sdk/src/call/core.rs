@@ -120,7 +120,10 @@ impl Core {
         decode: impl Fn(RawResponse) -> Result<T>,
     ) -> Result<T> {
         let max_retries = options.max_retries.unwrap_or(self.retry.max_retries);
-        let mut call = ObservedCall::start(self, request, options, max_retries);
+        let resource = options.resource.as_ref();
+        let observers = &self.observers;
+        let mut call =
+            ObservedCall::start(observers, &self.base_url, request, resource, max_retries);
         let span = call.span();
         let limits = (max_retries, options.is_of_batch);
         let sending = self.send_until_final(request, deadline, limits, intent, &mut call, decode);

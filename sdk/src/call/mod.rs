@@ -32,48 +32,27 @@ pub(crate) mod task;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub(crate) use self::core::{Core, SharedCore};
 use self::deadline::Deadline;
-pub(crate) use self::options::{CallOptions, DecodeContext};
-use self::options::{Decoder, SubmitFunctions, SubmitOptions};
+pub(crate) use self::options::CallOptions;
+use self::options::SubmitOptions;
 pub use self::page::{Items, Pages};
 pub use self::progress::CallWithResponse;
 use self::progress::{CallState, ended};
 pub use self::rate_limit::RateLimit;
 pub use self::raw_response::RawResponse;
 pub use self::request::Request;
+use self::request::parse_header;
 pub use self::response::Response;
-use self::submit::JournaledSubmit;
+pub(crate) use self::submit::DecodeContext;
+use self::submit::{Decoder, JournaledSubmit, SubmitFunctions};
 use crate::contract::Operation;
 use crate::debug_fields::debug_fields;
 use crate::error::{Error, ResourceRef, Result};
-use crate::types::{IdempotencyKey, InvalidField, Page, Validate};
-
-/// Headers that the client sets itself.
-const RESERVED_HEADERS: [HeaderName; 3] = [
-    AUTHORIZATION,
-    HeaderName::from_static("x-api-key"),
-    HeaderName::from_static("idempotency-key"),
-];
-
-/// Reads a header that a caller sets.
-pub(crate) fn parse_header(
-    name: &str,
-    value: &str,
-) -> Result<(HeaderName, HeaderValue), InvalidField> {
-    let invalid = |reason: &str| InvalidField::new("header", format!("`{name}`: {reason}"));
-    let header =
-        HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid("not a valid header name"))?;
-    if RESERVED_HEADERS.contains(&header) {
-        return Err(invalid("set by the client"));
-    }
-    let value = HeaderValue::from_str(value).map_err(|_| invalid("not a valid header value"))?;
-    Ok((header, value))
-}
+use crate::types::{IdempotencyKey, Page, Validate};
 
 /// A call of the service, ready to be sent.
 ///

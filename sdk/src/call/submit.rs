@@ -1,4 +1,4 @@
-//! Submits through a journal.
+//! Submits through a journal, and the functions that handle their results.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use http::HeaderMap;
 
 use super::core::Core;
 use super::deadline::Deadline;
-use super::options::{CallOptions, DecodeContext, Decoder, SubmitFunctions};
+use super::options::CallOptions;
 use super::price;
 use super::raw_response::RawResponse;
 use super::request::Request;
@@ -15,13 +15,40 @@ use crate::contract::{Operation, RetryClass};
 use crate::error::{Error, Result};
 use crate::journal::settlement::Settlement;
 use crate::journal::{
-    ActiveIntent, CostFuture, Fingerprint, Journal, JournalError, JournaledRequest, ResourceKind,
-    Start, job_search, key_fingerprint,
+    ActiveIntent, CostFuture, Fingerprint, Journal, JournalError, JournaledRequest, Receipt,
+    ResourceKind, Start, job_search, key_fingerprint,
 };
 use crate::types::InvalidField;
 
 /// The longest id of a submission, in bytes.
 const MAX_SUBMISSION_ID: usize = 512;
+
+/// What a decoder needs to know of the call that it decodes the response of.
+pub(crate) struct DecodeContext<'a> {
+    pub(crate) core: &'a Arc<Core>,
+    pub(crate) request: &'a Request,
+}
+
+pub(crate) type Decoder<T> = fn(&DecodeContext<'_>, &RawResponse) -> Result<T>;
+
+/// The functions with which a journal handles the result of a submit.
+pub(crate) struct SubmitFunctions<T> {
+    pub(crate) kind: ResourceKind,
+    /// Returns what the service accepted.
+    pub(crate) receipt: fn(&T) -> Receipt,
+    /// Keeps the intent, so that the outcome can be recorded.
+    pub(crate) attach: fn(&mut T, Arc<ActiveIntent>),
+    /// Returns what was accepted before, from its id.
+    pub(crate) restore: fn(&Arc<Core>, String, Arc<ActiveIntent>) -> T,
+}
+
+impl<T> Clone for SubmitFunctions<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for SubmitFunctions<T> {}
 
 /// A submit that is sent at most once for its submission.
 pub(crate) struct JournaledSubmit<T> {

@@ -1,8 +1,5 @@
-//! Names of downloaded files: safe on every platform, and chosen by the id, a template or a function.
+//! Names of files that are safe on every platform.
 
-use std::sync::Arc;
-
-use super::name_template::NameTemplate;
 use crate::types::Artifact;
 
 /// The maximum number of characters of the identifier in a file name.
@@ -46,36 +43,14 @@ impl<'a> ArtifactName<'a> {
         safe_stem(self.resource_id)
     }
 
+    /// Returns the name that a file has unless the caller names it: the id with the extension.
     pub(super) fn default_name(&self) -> String {
         file_name(&self.id(), self.artifact)
     }
 }
 
-/// What names the files of a download.
-#[derive(Clone, Default)]
-pub(super) enum FileNames {
-    /// The artifact's id and extension.
-    #[default]
-    Id,
-    Template(NameTemplate),
-    Function(Arc<dyn Fn(&ArtifactName<'_>) -> String + Send + Sync>),
-}
-
-impl FileNames {
-    /// Returns the file name of an artifact. It never leads out of the folder.
-    pub(super) fn name(&self, name: &ArtifactName<'_>) -> String {
-        let chosen = match self {
-            Self::Id => return name.default_name(),
-            Self::Template(template) => template.expand(name),
-            Self::Function(function) => function(name),
-        };
-        let chosen = safe_name(&chosen);
-        if chosen.is_empty() { name.default_name() } else { chosen }
-    }
-}
-
 /// Returns the name without separators and control characters, not hidden, and not too long.
-fn safe_name(name: &str) -> String {
+pub(super) fn safe_name(name: &str) -> String {
     let is_allowed = |c: char| {
         let is_reserved = cfg!(windows) && matches!(c, '<' | '>' | ':' | '"' | '|' | '?' | '*');
         !c.is_control() && !is_reserved
@@ -306,24 +281,6 @@ mod tests {
         ];
         for (json, expected) in cases {
             assert_eq!(file_name("a", &artifact(json.clone())), format!("a.{expected}"), "{json}");
-        }
-    }
-
-    #[test]
-    fn names_of_functions_stay_in_the_folder() {
-        let artifact: Artifact =
-            serde_json::from_str(r#"{"id": "art_1", "content_type": "image/png"}"#).unwrap();
-        for (chosen, expected) in [
-            ("fox.png", "fox.png"),
-            ("../../etc/passwd", "-..-etc-passwd"),
-            ("/etc/passwd", "-etc-passwd"),
-            ("..", "art_1.png"),
-            ("", "art_1.png"),
-            ("a\u{0}b\n. ", "ab"),
-        ] {
-            let names = FileNames::Function(Arc::new(|_| chosen.to_owned()));
-            let name = names.name(&ArtifactName::new(&artifact, 0, "job_1"));
-            assert_eq!(name, expected, "{chosen:?}");
         }
     }
 

@@ -60,7 +60,7 @@ pub(crate) use self::artifact_list::ArtifactList;
 pub use self::byte_stream::ByteStream;
 use self::file_download::FileDownload;
 pub use self::file_name::ArtifactName;
-use self::file_name::FileNames;
+use self::name_template::FileNames;
 pub use self::name_template::{InvalidNameTemplate, NameTemplate};
 pub(crate) use self::options::DownloadOptions;
 pub use self::options::IfExists;

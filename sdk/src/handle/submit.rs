@@ -8,7 +8,7 @@ use tracing::Span;
 
 use super::{Handle, Resource, Submission};
 use crate::call::lenient_json::parse_lenient;
-use crate::call::options::SubmitFunctions;
+use crate::call::submit::SubmitFunctions;
 use crate::call::{Call, Core, DecodeContext, RawResponse, Request};
 use crate::client::Client;
 use crate::contract::Operation;

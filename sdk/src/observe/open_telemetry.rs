@@ -4,7 +4,7 @@ use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter, UpDownCounter};
 
 use super::observer::{AttemptEnd, CallEnd, CallStart, Observer};
-use crate::call::Request;
+use crate::call::request::Request;
 use crate::contract::Operation;
 
 /// The boundaries that the semantic conventions advise for durations of requests, in seconds.
