@@ -66,19 +66,6 @@ impl McpClient {
     ///
     /// Returns an error if the URL is not valid, if the endpoint cannot be reached, or if it
     /// rejects the key.
-    ///
-    /// # Examples
-    ///
-    /// ```no_run
-    /// use svc_mcp::McpClient;
-    /// use svc_sdk::ApiKey;
-    ///
-    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    /// let key = ApiKey::new("svc_dev_demo")?;
-    /// let client = McpClient::connect("http://127.0.0.1:4011/mcp", key).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn connect(url: impl Into<String>, key: ApiKey) -> Result<Self, McpError> {
         Self::with_client(&developer::Client::builder().base_url(url).api_key(key).build()?).await
     }

@@ -90,18 +90,6 @@ impl ArtifactDownload {
     /// The writer is flushed at the end. After an interruption the download continues where it was,
     /// if the server still has the same version of the content.
     ///
-    /// ```no_run
-    /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
-    /// let job = client.jobs().handle("job_1");
-    /// if let Some(artifact) = job.wait().await?.artifacts().first() {
-    ///     let mut content = Vec::new();
-    ///     let bytes = job.download_artifact(artifact).to_writer(&mut content).await?;
-    ///     println!("{bytes} bytes in memory");
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
     /// # Errors
     ///
     /// Returns an error if the artifact could not be downloaded or written. Then the writer may have

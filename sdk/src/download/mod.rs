@@ -89,19 +89,6 @@ const DEFAULT_CONCURRENCY: usize = 4;
 /// existing file with the same content is kept. If its content differs, the new file gets another
 /// name, such as `art_1-1.png`, unless [`if_exists`](Self::if_exists) says otherwise.
 ///
-/// ```no_run
-/// use std::time::Duration;
-///
-/// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
-/// let job = client.jobs().handle("job_1");
-/// match job.download("out").timeout(Duration::from_secs(60)).await {
-///     Ok(files) => println!("{} files", files.len()),
-///     Err(error) => println!("{error}; {} files", error.downloaded_files().len()),
-/// }
-/// # Ok(())
-/// # }
-/// ```
-///
 /// # Errors
 ///
 /// Awaiting it returns an error if an artifact could not be downloaded or written, after all others

@@ -66,16 +66,6 @@ impl<S: ClientSurface> Handle<JobResource<S>> {
 
     /// Downloads the files of the result into a folder, which is created if it is missing.
     ///
-    /// ```no_run
-    /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
-    /// let job = client.jobs().handle("job_1");
-    /// for file in job.download("out").await? {
-    ///     println!("{} ({} bytes)", file.path.display(), file.bytes);
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
     /// # Errors
     ///
     /// Awaiting it returns an error if the job has no result, or if an artifact could not be
