@@ -12,7 +12,7 @@ use tracing::Instrument;
 use super::byte_stream::ByteStream;
 use super::file_download::FileDownload;
 use super::options::{DownloadOptions, IfExists, download_options};
-use super::progress::{DownloadProgress, DownloadedFile, Reporter};
+use super::progress::{DownloadProgress, DownloadedFile};
 use super::source::ArtifactSource;
 use super::target::{StoredFiles, Target};
 use crate::error::{Error, Kind, Result};
@@ -119,22 +119,8 @@ impl ArtifactDownload {
     }
 
     fn source(&self) -> ArtifactSource {
-        let label = match &self.artifact.id {
-            Some(id) => format!("artifact {id}"),
-            None => "the artifact".to_owned(),
-        };
-        ArtifactSource {
-            core: Arc::clone(&self.options.core),
-            label,
-            deadline: self.options.deadline(),
-            reporter: Reporter {
-                on_progress: self.options.on_progress.clone(),
-                index: 0,
-                count: 1,
-                artifact_id: self.artifact.id.clone(),
-            },
-            artifact: self.artifact.clone(),
-        }
+        let deadline = self.options.deadline();
+        ArtifactSource::new(&self.options, self.artifact.clone(), None, deadline)
     }
 }
 

@@ -65,7 +65,6 @@ pub use self::name_template::{InvalidNameTemplate, NameTemplate};
 pub(crate) use self::options::DownloadOptions;
 pub use self::options::IfExists;
 use self::options::{download_options, timed_out};
-use self::progress::Reporter;
 pub use self::progress::{DownloadEvent, DownloadProgress, DownloadedFile, FileStatus};
 use self::source::ArtifactSource;
 use self::target::{StoredFiles, Target};
@@ -245,34 +244,15 @@ impl DownloadRun<'_> {
         artifact: Option<Artifact>,
         target: &Target,
     ) -> Result<DownloadedFile> {
-        let id = artifact.as_ref().and_then(|artifact| artifact.id.clone());
-        let label = match &id {
-            Some(id) => format!("artifact {id}"),
-            None => format!("artifact {} of {}", index + 1, self.count),
-        };
-        let reporter = Reporter {
-            on_progress: self.options.on_progress.clone(),
-            index,
-            count: self.count,
-            artifact_id: id,
-        };
-        let Some(artifact) = artifact else {
-            let error = Error::new(Kind::Download {
-                artifact: label,
-                url: None,
-                reason: "it could not be decoded".to_owned(),
-                source: None,
-            });
-            reporter.failed(&error);
+        let is_decoded = artifact.is_some();
+        let artifact = artifact.unwrap_or_default();
+        let position = Some((index, self.count));
+        let source = ArtifactSource::new(self.options, artifact, position, self.deadline);
+        if !is_decoded {
+            let error = source.error("it could not be decoded", None);
+            source.reporter.failed(&error);
             return Err(error);
-        };
-        let source = ArtifactSource {
-            core: Arc::clone(&self.options.core),
-            artifact,
-            label,
-            deadline: self.deadline,
-            reporter,
-        };
+        }
         let download = FileDownload {
             source: &source,
             resource_id: &self.options.resource_id,
