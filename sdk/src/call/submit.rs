@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderMap;
+use serde_json::Map;
 
 use super::core::Core;
 use super::deadline::Deadline;
@@ -16,9 +17,9 @@ use crate::error::{Error, Result};
 use crate::journal::settlement::Settlement;
 use crate::journal::{
     ActiveIntent, CostFuture, Fingerprint, Journal, JournalError, JournaledRequest, Receipt,
-    ResourceKind, Start, job_search, key_fingerprint,
+    ResourceKind, Reuse, Start, job_search, key_fingerprint,
 };
-use crate::types::InvalidField;
+use crate::types::{IdempotencyKey, InvalidField};
 
 /// The longest id of a submission, in bytes.
 const MAX_SUBMISSION_ID: usize = 512;
@@ -149,32 +150,48 @@ impl<T> JournaledSubmit<T> {
     async fn journaled_request(&self) -> Result<JournaledRequest> {
         let request = &self.request;
         let options = self.options.submit.as_deref().cloned().unwrap_or_default();
-        let api_key = self.core.key.credentials.header().await?;
         let operation = request.operation.map_or("", Operation::name);
-        let key = request.idempotency_key.clone();
+        let body = request.body.as_deref().unwrap_or_default();
+        let key = request.idempotency_key.as_ref();
         Ok(JournaledRequest {
             submission_id: options.submission_id,
             reuse: options.reuse,
-            account: Arc::clone(&self.core.account),
-            operation: operation.to_owned(),
-            path: request.path.clone(),
-            fingerprint: Fingerprint::new(
-                operation,
-                &request.path,
-                request.body.as_deref().unwrap_or_default(),
-            ),
-            origin: self.core.base_url.as_str().to_owned(),
-            api_key: api_key.map(|key| key_fingerprint(key.as_bytes())),
-            key: match key {
-                Some(key) => key,
-                None => self.core.random.idempotency_key()?,
-            },
             is_key_chosen: options.is_key_chosen,
             is_key_documented: request.retry_class() == RetryClass::Key,
             is_job: self.functions.kind == ResourceKind::Job && !request.json_body().is_empty(),
             notes: options.notes,
+            ..journaled_request(&self.core, operation, &request.path, body, key).await?
         })
     }
+}
+
+/// Returns a request without options of its submit. Without a key, it gets a fresh one.
+pub(crate) async fn journaled_request(
+    core: &Core,
+    operation: &str,
+    path: &str,
+    body: &[u8],
+    key: Option<&IdempotencyKey>,
+) -> Result<JournaledRequest> {
+    let api_key = core.key.credentials.header().await?;
+    Ok(JournaledRequest {
+        submission_id: None,
+        reuse: Reuse::default(),
+        account: Arc::clone(&core.account),
+        operation: operation.to_owned(),
+        path: path.to_owned(),
+        fingerprint: Fingerprint::new(operation, path, body),
+        origin: core.base_url.as_str().to_owned(),
+        api_key: api_key.map(|key| key_fingerprint(key.as_bytes())),
+        key: match key {
+            Some(key) => key.clone(),
+            None => core.random.idempotency_key()?,
+        },
+        is_key_chosen: false,
+        is_key_documented: false,
+        is_job: false,
+        notes: Map::new(),
+    })
 }
 
 /// Stores have limits, and an id with control characters is a mistake.

@@ -13,7 +13,7 @@ use crate::call::base_url::{BaseUrl, HttpHosts};
 use crate::call::clock;
 use crate::call::connections::Connections;
 use crate::call::credentials::Credentials;
-use crate::call::estimates::Estimates;
+use crate::call::estimate_cache::EstimateCache;
 use crate::call::key_provider::KeyProvider;
 use crate::call::random::Random;
 use crate::call::request::parse_header;
@@ -361,7 +361,7 @@ impl<S: ClientSurface> ClientBuilder<S> {
             max_in_flight,
             journal: self.journal,
             spend_limit: self.spend_limit,
-            estimates: Estimates::default(),
+            estimates: EstimateCache::default(),
             pending_submits: PendingSubmits::new(),
             observers: self.observers,
             task_group: self.task_group,
