@@ -28,20 +28,6 @@ pub struct Client<S> {
 
 impl<S: ClientSurface> Client<S> {
     /// Returns a builder of a client.
-    ///
-    /// ```no_run
-    /// use std::time::Duration;
-    /// use svc_sdk::{ApiKey, open};
-    ///
-    /// # fn run() -> svc_sdk::Result<()> {
-    /// let client = open::Client::builder()
-    ///     .base_url("https://api.example.com")
-    ///     .api_key(ApiKey::new("svc_open_…")?)
-    ///     .timeout(Duration::from_secs(30))
-    ///     .build()?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn builder() -> ClientBuilder<S> {
         ClientBuilder::new()
     }

@@ -9,16 +9,16 @@ use http::HeaderMap;
 use serde_json::{Map, Value};
 
 use crate::call::deadline::Deadline;
-use crate::call::response::snippet;
-use crate::call::submit::check_submission_id;
+use crate::call::response::{ErrorEnvelope, snippet};
+use crate::call::submit::{check_submission_id, journaled_request};
 use crate::call::{CallOptions, Core, RawResponse, Request};
 use crate::client::Client;
 use crate::contract::{Operation, RetryClass};
 use crate::error::{Error, Kind, Result};
 use crate::journal::settlement::Settlement;
 use crate::journal::{
-    self, ActiveIntent, CostFuture, ExpectedCost, Fingerprint, IntentId, Journal, JournaledRequest,
-    Receipt, ResourceKind, Reuse, key_fingerprint,
+    ActiveIntent, CostFuture, ExpectedCost, IntentId, Journal, JournaledRequest, Receipt,
+    ResourceKind, Reuse, Start,
 };
 use crate::surface::Developer;
 use crate::types::{ErrorBody, IdempotencyKey, Usd};
@@ -51,9 +51,9 @@ pub struct MessageSubmission<'a> {
     pub submission_id: Option<&'a str>,
     /// What is done if the submission was accepted before.
     pub reuse: Reuse,
-    /// What the message asks for.
+    /// The method and the tool, such as `tools/image_generate`.
     pub path: &'a str,
-    /// What the message asks for in detail, without its idempotency key.
+    /// The arguments of the tool, without the idempotency key.
     pub body: &'a [u8],
     /// The idempotency key that the caller chose.
     pub chosen_key: Option<&'a IdempotencyKey>,
@@ -65,7 +65,7 @@ pub struct MessageSubmission<'a> {
 
 /// The next step of a message that is paid for.
 #[derive(Debug)]
-pub enum Start {
+pub enum MessageStart {
     /// Send it, with the key of the intent.
     Send(MessageIntent),
     /// It was accepted before.
@@ -139,34 +139,23 @@ impl MessageChannel {
         &self,
         journal: &Journal,
         submission: &MessageSubmission<'_>,
-    ) -> Result<Start> {
+    ) -> Result<MessageStart> {
         check_submission_id(submission.submission_id)?;
-        let core = &self.core;
-        let operation = OPERATION.name();
-        let api_key = core.key.credentials.header().await?;
+        let MessageSubmission { path, body, chosen_key, .. } = submission;
+        let request = journaled_request(&self.core, OPERATION.name(), path, body, *chosen_key);
         let request = JournaledRequest {
             submission_id: submission.submission_id.map(str::to_owned),
             reuse: submission.reuse,
-            account: Arc::clone(&core.account),
-            operation: operation.to_owned(),
-            path: submission.path.to_owned(),
-            fingerprint: Fingerprint::new(operation, submission.path, submission.body),
-            origin: core.base_url.as_str().to_owned(),
-            api_key: api_key.map(|key| key_fingerprint(key.as_bytes())),
-            key: match submission.chosen_key {
-                Some(key) => key.clone(),
-                None => self.new_key()?,
-            },
-            is_key_chosen: submission.chosen_key.is_some(),
+            is_key_chosen: chosen_key.is_some(),
             is_key_documented: submission.is_key_documented,
-            is_job: false,
             notes: submission.notes.clone(),
+            ..request.await?
         };
-        let deadline = Deadline::after(core.timeout);
+        let deadline = Deadline::after(self.core.timeout);
         let no_cost = || -> CostFuture<'_> { Box::pin(async { Ok(ExpectedCost::default()) }) };
         Ok(match Box::pin(journal.start(request, &deadline, &no_cost)).await? {
-            journal::Start::Send(intent) => Start::Send(MessageIntent(intent)),
-            journal::Start::Existing(intent) => Start::Existing(MessageIntent(intent)),
+            Start::Send(intent) => MessageStart::Send(MessageIntent(intent)),
+            Start::Existing(intent) => MessageStart::Existing(MessageIntent(intent)),
         })
     }
 
@@ -245,6 +234,12 @@ pub fn with_key(error: Error, key: Option<&IdempotencyKey>) -> Error {
 /// Returns the error of a response without success.
 pub fn into_success(response: RawResponse) -> Result<RawResponse> {
     response.into_success()
+}
+
+/// Returns the error of the service that a text is the JSON of, if it is one.
+#[must_use]
+pub fn error_body(text: &str) -> Option<ErrorBody> {
+    serde_json::from_str::<ErrorEnvelope>(text).ok().map(|envelope| envelope.error)
 }
 
 /// Creates the error of a message that the endpoint refused with an error of the service.

@@ -66,19 +66,6 @@ impl McpClient {
     ///
     /// Returns an error if the URL is not valid, if the endpoint cannot be reached, or if it
     /// rejects the key.
-    ///
-    /// # Examples
-    ///
-    /// ```no_run
-    /// use svc_mcp::McpClient;
-    /// use svc_sdk::ApiKey;
-    ///
-    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
-    /// let key = ApiKey::new("svc_dev_demo")?;
-    /// let client = McpClient::connect("http://127.0.0.1:4011/mcp", key).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
     pub async fn connect(url: impl Into<String>, key: ApiKey) -> Result<Self, McpError> {
         Self::with_client(&developer::Client::builder().base_url(url).api_key(key).build()?).await
     }
@@ -162,10 +149,10 @@ impl McpClient {
     /// [is ambiguous](McpError::is_ambiguous) and has an idempotency key, repeat the call with that key;
     /// without one, the tool may run twice.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<ToolResult, McpError> {
-        if self.channel.journal().is_some() && self.knows(tool, Tool::is_paid).await? {
+        if self.channel.journal().is_some() && self.has_tool(tool, Tool::is_paid).await? {
             return self.submit(tool, arguments).await;
         }
-        let mut arguments = object(arguments)?;
+        let mut arguments = into_object(arguments)?;
         let key = self.ensure_idempotency_key(tool, &mut arguments).await?;
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let result = self.service.call_tool(params).await;
@@ -187,7 +174,7 @@ impl McpClient {
         tool: &str,
         arguments: &mut Map<String, Value>,
     ) -> Result<Option<IdempotencyKey>, McpError> {
-        if let Some(key) = key_of(arguments)? {
+        if let Some(key) = chosen_key(arguments)? {
             return Ok(Some(key));
         }
         if !self.accepts_key(tool).await? {
@@ -200,21 +187,25 @@ impl McpClient {
 
     /// Returns whether a tool accepts an idempotency key.
     pub(crate) async fn accepts_key(&self, tool: &str) -> Result<bool, McpError> {
-        self.knows(tool, |tool| tool.has_argument(KEY_ARGUMENT)).await
+        self.has_tool(tool, |tool| tool.has_argument(KEY_ARGUMENT)).await
     }
 
-    /// Returns whether there is a tool of that name for which something holds.
-    async fn knows(&self, name: &str, holds: impl Fn(&Tool) -> bool) -> Result<bool, McpError> {
+    /// Returns whether there is a tool of that name that fulfills a condition.
+    async fn has_tool(
+        &self,
+        name: &str,
+        condition: impl Fn(&Tool) -> bool,
+    ) -> Result<bool, McpError> {
         let tools = match self.tools.get() {
             Some(tools) => tools,
             None => self.tools().await?,
         };
-        Ok(tools.iter().any(|tool| tool.name == name && holds(tool)))
+        Ok(tools.iter().any(|tool| tool.name == name && condition(tool)))
     }
 }
 
-/// Returns the arguments of a call.
-pub(crate) fn object(arguments: Value) -> Result<Map<String, Value>, McpError> {
+/// Returns the arguments of a call as an object.
+pub(crate) fn into_object(arguments: Value) -> Result<Map<String, Value>, McpError> {
     match arguments {
         Value::Object(arguments) => Ok(arguments),
         Value::Null => Ok(Map::new()),
@@ -226,7 +217,9 @@ pub(crate) fn object(arguments: Value) -> Result<Map<String, Value>, McpError> {
 }
 
 /// Returns the idempotency key that the caller chose.
-pub(crate) fn key_of(arguments: &Map<String, Value>) -> Result<Option<IdempotencyKey>, McpError> {
+pub(crate) fn chosen_key(
+    arguments: &Map<String, Value>,
+) -> Result<Option<IdempotencyKey>, McpError> {
     let key = arguments.get(KEY_ARGUMENT);
     let key = key.map(|key| key.as_str().unwrap_or_default().parse());
     Ok(key.transpose().map_err(svc_sdk::Error::from)?)

@@ -4,18 +4,10 @@ use std::fmt;
 
 use rmcp::service::{ClientInitializeError, ServiceError};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
-
-use serde::Deserialize;
 use svc_sdk::contract::ErrorCode;
 use svc_sdk::message;
 use svc_sdk::transport::TransportError;
 use svc_sdk::types::{ErrorBody, IdempotencyKey};
-
-/// The body of an error of the service.
-#[derive(Deserialize)]
-pub(crate) struct ErrorEnvelope {
-    pub(crate) error: ErrorBody,
-}
 
 /// An error of the MCP client.
 #[derive(Debug)]
@@ -182,8 +174,7 @@ impl ToolError {
         idempotency_key: Option<IdempotencyKey>,
     ) -> Self {
         let message = texts.join("\n");
-        let body =
-            serde_json::from_str::<ErrorEnvelope>(&message).ok().map(|envelope| envelope.error);
+        let body = message::error_body(&message);
         Self { tool: tool.to_owned(), body, message, idempotency_key }
     }
 }

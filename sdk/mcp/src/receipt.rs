@@ -1,4 +1,4 @@
-//! What the structured results of tools say of what they made.
+//! The receipts in the structured results of tools.
 
 use serde_json::Value;
 
@@ -11,8 +11,8 @@ const JOB: &str = "job_id";
 const RUN: &str = "run_id";
 const QUEUE: &str = "queue_id";
 
-/// Returns what a tool's structured result says that it made, if it has an id.
-pub(crate) fn receipt(tool: &str, structured: &Value) -> Option<MessageReceipt> {
+/// Returns the receipt in a tool's structured result, if it has an id.
+pub(crate) fn receipt_in(tool: &str, structured: &Value) -> Option<MessageReceipt> {
     let text = |name: &str| structured.get(name)?.as_str().filter(|id| !id.is_empty());
     let run_kind = match tool {
         "agent_completion" => ResourceKind::AgentRun,
@@ -29,7 +29,7 @@ pub(crate) fn receipt(tool: &str, structured: &Value) -> Option<MessageReceipt> 
 }
 
 /// Returns the field of a result that names what a tool made of that kind.
-pub(crate) const fn field(kind: ResourceKind) -> &'static str {
+pub(crate) const fn id_field(kind: ResourceKind) -> &'static str {
     match kind {
         ResourceKind::Job => JOB,
         ResourceKind::Queue => QUEUE,

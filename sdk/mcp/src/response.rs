@@ -14,8 +14,6 @@ use svc_sdk::contract::ErrorCategory;
 use svc_sdk::types::ErrorBody;
 use svc_sdk::{Error, ErrorKind, RawResponse, Result, message};
 
-use crate::error::ErrorEnvelope;
-
 pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// The JSON-RPC errors that are reported before a tool runs: the message or its headers are not
@@ -146,11 +144,9 @@ fn call_error(reply: &Value, response: &RawResponse) -> Option<Error> {
     if result.get("isError") != Some(&Value::Bool(true)) {
         return None;
     }
-    let envelope = result
-        .pointer("/content/0/text")
-        .and_then(Value::as_str)
-        .and_then(|text| serde_json::from_str::<ErrorEnvelope>(text).ok());
-    let Some(ErrorEnvelope { error }) = envelope else {
+    let error =
+        result.pointer("/content/0/text").and_then(Value::as_str).and_then(message::error_body);
+    let Some(error) = error else {
         let reason = "the tool failed without an error envelope";
         return Some(message::undecided(response, "result.content", reason));
     };

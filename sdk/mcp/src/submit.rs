@@ -9,9 +9,9 @@ use rmcp::service::ServiceError;
 use serde_json::{Map, Value};
 
 use svc_sdk::journal::{Journal, JournalError, Reuse};
-use svc_sdk::message::{self, MessageIntent, MessageSubmission, Start};
+use svc_sdk::message::{self, MessageIntent, MessageStart, MessageSubmission};
 
-use crate::client::{KEY_ARGUMENT, McpClient, key_of, object};
+use crate::client::{KEY_ARGUMENT, McpClient, chosen_key, into_object};
 use crate::error::McpError;
 use crate::tool::ToolResult;
 
@@ -97,8 +97,8 @@ impl<'a> ToolCall<'a> {
         let Some(journal) = &self.journal else {
             return Err(message::configuration_error("a submit of a tool needs a journal").into());
         };
-        let mut arguments = object(self.arguments.clone())?;
-        let chosen_key = key_of(&arguments)?;
+        let mut arguments = into_object(self.arguments.clone())?;
+        let chosen_key = chosen_key(&arguments)?;
         arguments.remove(KEY_ARGUMENT);
         let accepts_key = self.client.accepts_key(&self.tool).await?;
         let body = Value::Object(arguments.clone()).to_string();
@@ -114,8 +114,8 @@ impl<'a> ToolCall<'a> {
         };
         loop {
             let intent = match self.client.channel.start(journal, &submission).await? {
-                Start::Send(intent) => intent,
-                Start::Existing(intent) => return Ok(ToolResult::of_intent(intent)),
+                MessageStart::Send(intent) => intent,
+                MessageStart::Existing(intent) => return Ok(ToolResult::from_intent(intent)),
             };
             let mut arguments = arguments.clone();
             if accepts_key {

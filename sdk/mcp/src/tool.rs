@@ -10,7 +10,7 @@ use svc_sdk::message::MessageIntent;
 use svc_sdk::types::IdempotencyKey;
 
 use crate::error::{McpError, ToolError};
-use crate::receipt::field;
+use crate::receipt::id_field;
 
 /// A tool of the MCP endpoint.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -134,10 +134,10 @@ impl ToolResult {
     }
 
     /// Returns the result of a call that the journal has the receipt of.
-    pub(crate) fn of_intent(intent: MessageIntent) -> Self {
+    pub(crate) fn from_intent(intent: MessageIntent) -> Self {
         let made = intent.resource();
         let result = Self {
-            structured: made.map(|(kind, id)| json!({ field(kind): id })),
+            structured: made.map(|(kind, id)| json!({ id_field(kind): id })),
             idempotency_key: Some(intent.key().clone()),
             ..Self::default()
         };

@@ -18,7 +18,7 @@ use svc_sdk::contract::RetryClass;
 use svc_sdk::message::{self, Message, MessageChannel, MessageIntent};
 use svc_sdk::types::IdempotencyKey;
 
-use crate::receipt::receipt;
+use crate::receipt::receipt_in;
 use crate::response::{SESSION_ID, decode, into_reply};
 use crate::tool::ToolCache;
 
@@ -113,24 +113,21 @@ impl McpTransport {
         sent: svc_sdk::Result<StreamableHttpPostResponse>,
         intent: &MessageIntent,
     ) -> svc_sdk::Result<StreamableHttpPostResponse> {
-        match &sent {
-            Ok(StreamableHttpPostResponse::Json(reply, _)) => {
-                let reply = serde_json::to_value(reply).unwrap_or_default();
+        match sent {
+            Ok(StreamableHttpPostResponse::Json(received, session_id)) => {
+                let reply = serde_json::to_value(&received).unwrap_or_default();
                 let tool = message.pointer("/params/name").and_then(Value::as_str);
                 let structured = reply.pointer("/result/structuredContent");
                 // Without an id, the call can be sent again if the tool accepts a key.
                 if let Some(receipt) =
-                    structured.and_then(|it| receipt(tool.unwrap_or_default(), it))
+                    structured.and_then(|it| receipt_in(tool.unwrap_or_default(), it))
                 {
                     self.channel.accepted(intent, receipt).await;
                 }
-                sent
+                Ok(StreamableHttpPostResponse::Json(received, session_id))
             }
-            Ok(_) => sent,
-            Err(_) => match sent {
-                Err(error) => Err(intent.failed(error).await),
-                sent => sent,
-            },
+            Ok(other) => Ok(other),
+            Err(error) => Err(intent.failed(error).await),
         }
     }
 

@@ -38,7 +38,7 @@ impl<R: Resource> Call<Handle<R>> {
         let mut call = Some(self.of_batch());
         let send = move || -> SendFuture<T> {
             // A call whose request is invalid is not sent again.
-            let attempt = call.as_ref().and_then(Call::again).or_else(|| call.take());
+            let attempt = call.as_ref().and_then(Call::unsent_copy).or_else(|| call.take());
             let follow = Arc::clone(&follow);
             Box::pin(async move {
                 let ended = || Error::configuration("an invalid call cannot be sent again");

@@ -16,7 +16,7 @@ use super::clock::{self, ClockReading, Instant};
 use super::connections::Connections;
 use super::credentials::Credentials;
 use super::deadline::{Deadline, NoResponse, exchange};
-use super::estimates::Estimates;
+use super::estimate_cache::EstimateCache;
 use super::options::CallOptions;
 use super::random::Random;
 use super::rate_limit::{Attempt, RateLimiter};
@@ -43,8 +43,8 @@ const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 /// How long a bucket is closed after a 429 that does not say it.
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The state of a client, which its clones share. It dereferences to what the clients of other keys
-/// share as well.
+/// The state of a client, which its clones share. It dereferences to the state that
+/// clients of other keys share too.
 pub(crate) struct Core {
     pub(crate) shared: Arc<SharedCore>,
     pub(crate) key: Arc<KeyState>,
@@ -57,7 +57,7 @@ pub(crate) struct KeyState {
     pub(crate) credentials: Credentials,
     pub(crate) rate_limiter: RateLimiter,
     pub(crate) job_polls: JobPolls,
-    /// The turns of polls of one job, as many as there may be requests in flight.
+    /// The permits of polls of single jobs, as many as there may be requests in flight.
     pub(crate) poll_turns: Semaphore,
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct SharedCore {
     pub(crate) task_group: Option<TaskGroup>,
     pub(crate) journal: Option<Journal>,
     pub(crate) spend_limit: Option<SpendLimit>,
-    pub(crate) estimates: Estimates,
+    pub(crate) estimates: EstimateCache,
     pub(crate) pending_submits: Arc<PendingSubmits>,
 }
 
@@ -120,7 +120,10 @@ impl Core {
         decode: impl Fn(RawResponse) -> Result<T>,
     ) -> Result<T> {
         let max_retries = options.max_retries.unwrap_or(self.retry.max_retries);
-        let mut call = ObservedCall::start(self, request, options, max_retries);
+        let resource = options.resource.as_ref();
+        let observers = &self.observers;
+        let mut call =
+            ObservedCall::start(observers, &self.base_url, request, resource, max_retries);
         let span = call.span();
         let limits = (max_retries, options.is_of_batch);
         let sending = self.send_until_final(request, deadline, limits, intent, &mut call, decode);

@@ -11,8 +11,8 @@ use super::clock::{self, CHECK_INTERVAL, ClockReading, Instant};
 use crate::error::{Error, Kind};
 use crate::transport::TransportError;
 
-/// How late the end of a time limit is noticed while the thread is not busy, at most. If it was busy,
-/// an answer that arrived meanwhile has as long to be read.
+/// The end of a time limit is noticed within this time unless the thread was busy. If it was, an answer that
+/// arrived meanwhile has this long to be read.
 const GRACE: Duration = Duration::from_millis(500);
 /// How long a request that was in flight while the computer slept may take to continue.
 const GRACE_AFTER_SLEEP: Duration = Duration::from_secs(1);
@@ -68,7 +68,7 @@ impl Deadline {
     }
 }
 
-/// Returns until when an answer is waited for whose time limit was over at `end`, as is noticed `now`.
+/// Returns until when to wait for an answer whose time limit ended at `end`, which is noticed `now`.
 pub(crate) fn with_grace(end: Instant, now: Instant) -> Instant {
     if now.saturating_duration_since(end) > GRACE { now + GRACE } else { end }
 }

@@ -1,7 +1,7 @@
 //! Calls of the service: a request, its options, and how its response is decoded.
 //!
-//! What is decided here is decided by pure parts ([`retry`], [`rate_limit`], [`retry_budget`]);
-//! [`core`] is the thin loop around them. Waiting for a job lives in [`polling`](crate::polling).
+//! The decisions are pure: [`retry`], [`rate_limit`] and [`retry_budget`] do no I/O. [`core`] is the loop
+//! that carries them out. Waiting for a job lives in [`polling`](crate::polling).
 
 pub(crate) mod api_key;
 pub(crate) mod base_url;
@@ -10,7 +10,7 @@ pub(crate) mod connections;
 pub(crate) mod core;
 pub(crate) mod credentials;
 pub(crate) mod deadline;
-pub(crate) mod estimates;
+pub(crate) mod estimate_cache;
 pub(crate) mod key_provider;
 pub(crate) mod lenient_json;
 mod long_decimals;
@@ -29,51 +29,31 @@ pub(crate) mod retry_budget;
 pub(crate) mod submit;
 pub(crate) mod task;
 
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub(crate) use self::core::{Core, SharedCore};
 use self::deadline::Deadline;
-pub(crate) use self::options::{CallOptions, DecodeContext};
-use self::options::{Decoder, SubmitFunctions, SubmitOptions};
+pub(crate) use self::options::CallOptions;
+use self::options::SubmitOptions;
 pub use self::page::{Items, Pages};
 pub use self::progress::CallWithResponse;
-use self::progress::{CallState, ended};
+use self::progress::{CallState, already_ended};
 pub use self::rate_limit::RateLimit;
 pub use self::raw_response::RawResponse;
 pub use self::request::Request;
+use self::request::parse_header;
 pub use self::response::Response;
-use self::submit::JournaledSubmit;
+pub(crate) use self::submit::DecodeContext;
+use self::submit::{Decoder, JournaledSubmit, SubmitFunctions};
 use crate::contract::Operation;
 use crate::debug_fields::debug_fields;
 use crate::error::{Error, ResourceRef, Result};
-use crate::types::{IdempotencyKey, InvalidField, Page, Validate};
-
-/// Headers that the client sets itself.
-const RESERVED_HEADERS: [HeaderName; 3] = [
-    AUTHORIZATION,
-    HeaderName::from_static("x-api-key"),
-    HeaderName::from_static("idempotency-key"),
-];
-
-/// Reads a header that a caller sets.
-pub(crate) fn parse_header(
-    name: &str,
-    value: &str,
-) -> Result<(HeaderName, HeaderValue), InvalidField> {
-    let invalid = |reason: &str| InvalidField::new("header", format!("`{name}`: {reason}"));
-    let header =
-        HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid("not a valid header name"))?;
-    if RESERVED_HEADERS.contains(&header) {
-        return Err(invalid("set by the client"));
-    }
-    let value = HeaderValue::from_str(value).map_err(|_| invalid("not a valid header value"))?;
-    Ok((header, value))
-}
+use crate::types::{IdempotencyKey, Page, Validate};
 
 /// A call of the service, ready to be sent.
 ///
@@ -190,7 +170,7 @@ impl<T> Call<T> {
     }
 
     /// Returns the same call as one that was not sent, or `None` if its request is invalid.
-    pub(crate) fn again(&self) -> Option<Self> {
+    pub(crate) fn unsent_copy(&self) -> Option<Self> {
         Some(Self {
             core: Arc::clone(&self.core),
             request: Ok(Arc::clone(self.request.as_ref().ok()?)),
@@ -202,7 +182,7 @@ impl<T> Call<T> {
     }
 
     /// Changes the request, unless it is already invalid.
-    fn change(mut self, change: impl FnOnce(&mut Request) -> Result<()>) -> Self {
+    fn map_request(mut self, change: impl FnOnce(&mut Request) -> Result<()>) -> Self {
         if let Ok(request) = &mut self.request
             && let Err(error) = change(Arc::make_mut(request))
         {
@@ -212,14 +192,14 @@ impl<T> Call<T> {
     }
 
     /// Names the resource that the call is about in its errors.
-    pub(crate) fn about(mut self, resource: ResourceRef) -> Self {
+    pub(crate) fn with_resource(mut self, resource: ResourceRef) -> Self {
         self.options.resource = Some(resource);
         self
     }
 
     /// Adds a JSON body, after checking it.
     pub(crate) fn json<B: Serialize + Validate>(self, body: &B) -> Self {
-        self.change(|request| {
+        self.map_request(|request| {
             body.validate()
                 .map_err(|field| Error::from(field).with_operation(request.operation))?;
             request.set_body(body)
@@ -250,7 +230,7 @@ impl<T> Call<T> {
         if self.submit.is_some() {
             self.submit_options().is_key_chosen = true;
         }
-        self.change(|request| {
+        self.map_request(|request| {
             if request.retry_class().sends_idempotency_key() || request.operation.is_none() {
                 request.idempotency_key = Some(key);
             }
@@ -263,7 +243,7 @@ impl<T> Call<T> {
     /// The call fails without being sent if the name or the value is not a valid header, or if the
     /// client sets that header itself (`Authorization`, `X-Api-Key`, `Idempotency-Key`).
     pub fn header(self, name: &str, value: &str) -> Self {
-        self.change(|request| {
+        self.map_request(|request| {
             let (header, value) = parse_header(name, value)?;
             request.headers.insert(header, value);
             Ok(())
@@ -272,7 +252,7 @@ impl<T> Call<T> {
 
     /// Sets a query parameter, replacing an earlier value of that name.
     pub fn query(self, name: &str, value: impl ToString) -> Self {
-        self.change(|request| {
+        self.map_request(|request| {
             request.set_query(name, value);
             Ok(())
         })
@@ -315,10 +295,12 @@ impl<T> Call<T> {
             Some(resource) => error.with_resource(resource),
             None => error,
         };
-        let options = std::mem::take(&mut self.options);
+        let options = mem::take(&mut self.options);
         let request = match &mut self.request {
             Ok(request) => Arc::clone(request),
-            Err(error) => return Err(about(std::mem::replace(error, ended()), &options.resource)),
+            Err(error) => {
+                return Err(about(mem::replace(error, already_ended()), &options.resource));
+            }
         };
         let core = Arc::clone(&self.core);
         let decode = self.decode;

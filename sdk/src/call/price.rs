@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::core::Core;
 use super::deadline::Deadline;
-use super::estimates::estimate_shape;
+use super::estimate_cache::estimate_shape;
 use super::options::CallOptions;
 use super::request::Request;
 use crate::contract::Operation;
@@ -90,7 +90,7 @@ async fn price(
 
 async fn estimate(core: &Core, body: Map<String, Value>, deadline: &Deadline) -> Result<Usd> {
     let body = EstimateRequest::for_body(body);
-    let known = core.estimates.of(estimate_shape(&body));
+    let known = core.estimates.price_of(estimate_shape(&body));
     let price = known.get_or_try_init(async || {
         let request = Request::new::<&str>(Operation::OpenEstimate, &[])?.with_body(&body)?;
         let options = CallOptions::default();

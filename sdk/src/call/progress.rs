@@ -69,7 +69,7 @@ impl<R> CallState<R> {
         request: &Result<Arc<Request>>,
         context: &mut Context<'_>,
     ) -> Poll<Result<R>> {
-        let Self::Running(task) = self else { return Poll::Ready(Err(ended())) };
+        let Self::Running(task) = self else { return Poll::Ready(Err(already_ended())) };
         let output = ready!(Pin::new(task).poll(context));
         *self = Self::Ended;
         Poll::Ready(output.unwrap_or_else(|| {
@@ -83,7 +83,7 @@ impl<R> CallState<R> {
 }
 
 /// Returns the error of a call that is polled again after it has ended.
-pub(super) fn ended() -> Error {
+pub(super) fn already_ended() -> Error {
     Error::configuration("the call has already ended")
 }
 

@@ -40,7 +40,7 @@ impl<S: ClientSurface> Client<S> {
 impl Call<RawResponse> {
     /// Sets the JSON body.
     pub fn body(self, body: &Value) -> Self {
-        self.change(|request| request.set_body(body))
+        self.map_request(|request| request.set_body(body))
     }
 }
 

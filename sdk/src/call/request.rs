@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::HeaderMap;
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -17,6 +17,10 @@ use crate::error::{Error, Result};
 use crate::types::{IdempotencyKey, InvalidField};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Headers that the client sets itself.
+const RESERVED_HEADERS: [HeaderName; 3] =
+    [AUTHORIZATION, HeaderName::from_static("x-api-key"), IDEMPOTENCY_KEY];
 
 /// The headers that the client itself sets on a request, at most.
 const REQUEST_HEADERS: usize = 6;
@@ -176,6 +180,21 @@ impl Request {
         }
         Ok(message)
     }
+}
+
+/// Reads a header that a caller sets.
+pub(crate) fn parse_header(
+    name: &str,
+    value: &str,
+) -> Result<(HeaderName, HeaderValue), InvalidField> {
+    let invalid = |reason: &str| InvalidField::new("header", format!("`{name}`: {reason}"));
+    let header =
+        HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid("not a valid header name"))?;
+    if RESERVED_HEADERS.contains(&header) {
+        return Err(invalid("set by the client"));
+    }
+    let value = HeaderValue::from_str(value).map_err(|_| invalid("not a valid header value"))?;
+    Ok((header, value))
 }
 
 fn http_method(method: Method) -> http::Method {

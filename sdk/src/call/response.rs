@@ -84,6 +84,7 @@ impl RawResponse {
         }
     }
 
+    /// Decodes a part of the body. The paths in errors begin with the prefix.
     fn decode_at<T: DeserializeOwned>(&self, json: &[u8], prefix: &str) -> Result<T> {
         let json = quote_long_decimals(json);
         let mut deserializer = serde_json::Deserializer::from_slice(&json);

@@ -1,13 +1,14 @@
-//! Submits through a journal.
+//! Submits through a journal, and the functions that handle their results.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderMap;
+use serde_json::Map;
 
 use super::core::Core;
 use super::deadline::Deadline;
-use super::options::{CallOptions, DecodeContext, Decoder, SubmitFunctions};
+use super::options::CallOptions;
 use super::price;
 use super::raw_response::RawResponse;
 use super::request::Request;
@@ -15,13 +16,40 @@ use crate::contract::{Operation, RetryClass};
 use crate::error::{Error, Result};
 use crate::journal::settlement::Settlement;
 use crate::journal::{
-    ActiveIntent, CostFuture, Fingerprint, Journal, JournalError, JournaledRequest, ResourceKind,
-    Start, job_search, key_fingerprint,
+    ActiveIntent, CostFuture, Fingerprint, Journal, JournalError, JournaledRequest, Receipt,
+    ResourceKind, Reuse, Start, job_search, key_fingerprint,
 };
-use crate::types::InvalidField;
+use crate::types::{IdempotencyKey, InvalidField};
 
 /// The longest id of a submission, in bytes.
 const MAX_SUBMISSION_ID: usize = 512;
+
+/// What a decoder needs to know of the call that it decodes the response of.
+pub(crate) struct DecodeContext<'a> {
+    pub(crate) core: &'a Arc<Core>,
+    pub(crate) request: &'a Request,
+}
+
+pub(crate) type Decoder<T> = fn(&DecodeContext<'_>, &RawResponse) -> Result<T>;
+
+/// The functions with which a journal handles the result of a submit.
+pub(crate) struct SubmitFunctions<T> {
+    pub(crate) kind: ResourceKind,
+    /// Returns what the service accepted.
+    pub(crate) receipt: fn(&T) -> Receipt,
+    /// Keeps the intent, so that the outcome can be recorded.
+    pub(crate) attach: fn(&mut T, Arc<ActiveIntent>),
+    /// Returns what was accepted before, from its id.
+    pub(crate) restore: fn(&Arc<Core>, String, Arc<ActiveIntent>) -> T,
+}
+
+impl<T> Clone for SubmitFunctions<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for SubmitFunctions<T> {}
 
 /// A submit that is sent at most once for its submission.
 pub(crate) struct JournaledSubmit<T> {
@@ -122,32 +150,48 @@ impl<T> JournaledSubmit<T> {
     async fn journaled_request(&self) -> Result<JournaledRequest> {
         let request = &self.request;
         let options = self.options.submit.as_deref().cloned().unwrap_or_default();
-        let api_key = self.core.key.credentials.header().await?;
         let operation = request.operation.map_or("", Operation::name);
-        let key = request.idempotency_key.clone();
+        let body = request.body.as_deref().unwrap_or_default();
+        let key = request.idempotency_key.as_ref();
         Ok(JournaledRequest {
             submission_id: options.submission_id,
             reuse: options.reuse,
-            account: Arc::clone(&self.core.account),
-            operation: operation.to_owned(),
-            path: request.path.clone(),
-            fingerprint: Fingerprint::new(
-                operation,
-                &request.path,
-                request.body.as_deref().unwrap_or_default(),
-            ),
-            origin: self.core.base_url.as_str().to_owned(),
-            api_key: api_key.map(|key| key_fingerprint(key.as_bytes())),
-            key: match key {
-                Some(key) => key,
-                None => self.core.random.idempotency_key()?,
-            },
             is_key_chosen: options.is_key_chosen,
             is_key_documented: request.retry_class() == RetryClass::Key,
             is_job: self.functions.kind == ResourceKind::Job && !request.json_body().is_empty(),
             notes: options.notes,
+            ..journaled_request(&self.core, operation, &request.path, body, key).await?
         })
     }
+}
+
+/// Returns a request without options of its submit. Without a key, it gets a fresh one.
+pub(crate) async fn journaled_request(
+    core: &Core,
+    operation: &str,
+    path: &str,
+    body: &[u8],
+    key: Option<&IdempotencyKey>,
+) -> Result<JournaledRequest> {
+    let api_key = core.key.credentials.header().await?;
+    Ok(JournaledRequest {
+        submission_id: None,
+        reuse: Reuse::default(),
+        account: Arc::clone(&core.account),
+        operation: operation.to_owned(),
+        path: path.to_owned(),
+        fingerprint: Fingerprint::new(operation, path, body),
+        origin: core.base_url.as_str().to_owned(),
+        api_key: api_key.map(|key| key_fingerprint(key.as_bytes())),
+        key: match key {
+            Some(key) => key.clone(),
+            None => core.random.idempotency_key()?,
+        },
+        is_key_chosen: false,
+        is_key_documented: false,
+        is_job: false,
+        notes: Map::new(),
+    })
 }
 
 /// Stores have limits, and an id with control characters is a mistake.

@@ -13,14 +13,15 @@ use crate::call::base_url::{BaseUrl, HttpHosts};
 use crate::call::clock;
 use crate::call::connections::Connections;
 use crate::call::credentials::Credentials;
-use crate::call::estimates::Estimates;
+use crate::call::estimate_cache::EstimateCache;
 use crate::call::key_provider::KeyProvider;
 use crate::call::random::Random;
+use crate::call::request::parse_header;
 use crate::call::retry::RetryPolicy;
 use crate::call::retry_budget::RetryBudget;
 use crate::call::task::PendingSubmits;
 use crate::call::task::TaskGroup;
-use crate::call::{Core, RateLimit, SharedCore, parse_header};
+use crate::call::{Core, RateLimit, SharedCore};
 use crate::debug_fields::debug_fields;
 use crate::error::{Error, Result};
 use crate::journal::{Journal, SpendLimit};
@@ -360,7 +361,7 @@ impl<S: ClientSurface> ClientBuilder<S> {
             max_in_flight,
             journal: self.journal,
             spend_limit: self.spend_limit,
-            estimates: Estimates::default(),
+            estimates: EstimateCache::default(),
             pending_submits: PendingSubmits::new(),
             observers: self.observers,
             task_group: self.task_group,

@@ -41,13 +41,6 @@ impl Operation {
             .map(|(_, op, values)| (op, values))
     }
 
-    /// Returns whether `path` matches an operation of `host` with any method.
-    #[must_use]
-    pub fn is_known_path(host: Surface, path: &str) -> bool {
-        Self::of_resource(path)
-            .any(|op| op.surface().includes(host) && op.match_path(path).is_some())
-    }
-
     /// Returns the operations whose paths have the same resource, which is never a placeholder.
     fn of_resource(path: &str) -> impl Iterator<Item = Self> {
         static BY_RESOURCE: LazyLock<BTreeMap<&str, Vec<Operation>>> = LazyLock::new(|| {
@@ -262,7 +255,6 @@ mod tests {
         assert_eq!(Operation::route(Surface::Developer, "POST", "/v1/open/estimate"), None);
         assert_eq!(Operation::route(Surface::Open, "GET", "/v1/me"), None);
         assert_eq!(Operation::route(Surface::Open, "GET", "/v1/jobs/"), None);
-        assert!(Operation::is_known_path(Surface::Open, "/v1/open/estimate"));
     }
 
     #[test]

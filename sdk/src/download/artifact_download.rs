@@ -12,7 +12,7 @@ use tracing::Instrument;
 use super::byte_stream::ByteStream;
 use super::file_download::FileDownload;
 use super::options::{DownloadOptions, IfExists, download_options};
-use super::progress::{DownloadProgress, DownloadedFile, Reporter};
+use super::progress::{DownloadProgress, DownloadedFile};
 use super::source::ArtifactSource;
 use super::target::{StoredFiles, Target};
 use crate::error::{Error, Kind, Result};
@@ -90,18 +90,6 @@ impl ArtifactDownload {
     /// The writer is flushed at the end. After an interruption the download continues where it was,
     /// if the server still has the same version of the content.
     ///
-    /// ```no_run
-    /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
-    /// let job = client.jobs().handle("job_1");
-    /// if let Some(artifact) = job.wait().await?.artifacts().first() {
-    ///     let mut content = Vec::new();
-    ///     let bytes = job.download_artifact(artifact).to_writer(&mut content).await?;
-    ///     println!("{bytes} bytes in memory");
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
     /// # Errors
     ///
     /// Returns an error if the artifact could not be downloaded or written. Then the writer may have
@@ -131,22 +119,8 @@ impl ArtifactDownload {
     }
 
     fn source(&self) -> ArtifactSource {
-        let label = match &self.artifact.id {
-            Some(id) => format!("artifact {id}"),
-            None => "the artifact".to_owned(),
-        };
-        ArtifactSource {
-            core: Arc::clone(&self.options.core),
-            label,
-            deadline: self.options.deadline(),
-            reporter: Reporter {
-                on_progress: self.options.on_progress.clone(),
-                index: 0,
-                count: 1,
-                artifact_id: self.artifact.id.clone(),
-            },
-            artifact: self.artifact.clone(),
-        }
+        let deadline = self.options.deadline();
+        ArtifactSource::new(&self.options, self.artifact.clone(), None, deadline)
     }
 }
 

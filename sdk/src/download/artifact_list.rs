@@ -13,7 +13,7 @@ use crate::types::{Artifact, JobResult, RunReceipt};
 pub(crate) struct ArtifactList(pub(super) Vec<Option<Artifact>>);
 
 impl ArtifactList {
-    pub(crate) fn of_job(result: &JobResult) -> Self {
+    pub(crate) fn from_job(result: &JobResult) -> Self {
         let list = Self::new(&result.artifacts, result.extra.get("artifacts"));
         if !list.is_empty() {
             return list;
@@ -24,7 +24,7 @@ impl ArtifactList {
         }
     }
 
-    pub(crate) fn of_run(receipt: &RunReceipt) -> Self {
+    pub(crate) fn from_run(receipt: &RunReceipt) -> Self {
         Self::new(&receipt.artifacts, receipt.extra.get("artifacts"))
     }
 
@@ -85,7 +85,7 @@ mod tests {
             (json!({"result": "https://m/a"}), vec![None]),
         ] {
             let result: JobResult = serde_json::from_value(json.clone()).unwrap();
-            let list = ArtifactList::of_job(&result);
+            let list = ArtifactList::from_job(&result);
             let ids: Vec<_> =
                 list.0.iter().map(|entry| Some(entry.as_ref()?.id.as_ref()?.as_str())).collect();
             assert_eq!(ids, expected, "{json}");
@@ -97,6 +97,6 @@ mod tests {
         let json = json!({"artifacts": [{"id": "a"}, 7, {"id": "b"}]});
         let mut result: JobResult = serde_json::from_value(json).unwrap();
         result.artifacts.clear();
-        assert!(ArtifactList::of_job(&result).0.iter().all(Option::is_none));
+        assert!(ArtifactList::from_job(&result).0.iter().all(Option::is_none));
     }
 }

@@ -1,8 +1,5 @@
-//! Names of downloaded files: safe on every platform, and chosen by the id, a template or a function.
+//! Names of files that are safe on every platform.
 
-use std::sync::Arc;
-
-use super::name_template::NameTemplate;
 use crate::types::Artifact;
 
 /// The maximum number of characters of the identifier in a file name.
@@ -46,36 +43,14 @@ impl<'a> ArtifactName<'a> {
         safe_stem(self.resource_id)
     }
 
+    /// Returns the name that a file has unless the caller names it: the id with the extension.
     pub(super) fn default_name(&self) -> String {
         file_name(&self.id(), self.artifact)
     }
 }
 
-/// What names the files of a download.
-#[derive(Clone, Default)]
-pub(super) enum FileNames {
-    /// The artifact's id and extension.
-    #[default]
-    Id,
-    Template(NameTemplate),
-    Function(Arc<dyn Fn(&ArtifactName<'_>) -> String + Send + Sync>),
-}
-
-impl FileNames {
-    /// Returns the file name of an artifact. It never leads out of the folder.
-    pub(super) fn name(&self, name: &ArtifactName<'_>) -> String {
-        let chosen = match self {
-            Self::Id => return name.default_name(),
-            Self::Template(template) => template.expand(name),
-            Self::Function(function) => function(name),
-        };
-        let chosen = safe_name(&chosen);
-        if chosen.is_empty() { name.default_name() } else { chosen }
-    }
-}
-
 /// Returns the name without separators and control characters, not hidden, and not too long.
-fn safe_name(name: &str) -> String {
+pub(super) fn safe_name(name: &str) -> String {
     let is_allowed = |c: char| {
         let is_reserved = cfg!(windows) && matches!(c, '<' | '>' | ':' | '"' | '|' | '?' | '*');
         !c.is_control() && !is_reserved
@@ -152,46 +127,43 @@ pub(super) fn extension(artifact: &Artifact) -> &'static str {
         .unwrap_or("bin")
 }
 
+/// The extensions of files, each with the MIME types that have it.
+const EXTENSIONS: [(&str, &[&str]); 20] = [
+    ("png", &["image/png"]),
+    ("jpg", &["image/jpeg", "image/jpg"]),
+    ("webp", &["image/webp"]),
+    ("gif", &["image/gif"]),
+    ("avif", &["image/avif"]),
+    ("svg", &["image/svg+xml"]),
+    ("mp4", &["video/mp4"]),
+    ("webm", &["video/webm"]),
+    ("mov", &["video/quicktime"]),
+    ("mp3", &["audio/mpeg", "audio/mp3"]),
+    ("wav", &["audio/wav", "audio/x-wav", "audio/wave"]),
+    ("m4a", &["audio/mp4", "audio/aac", "audio/x-m4a"]),
+    ("ogg", &["audio/ogg"]),
+    ("flac", &["audio/flac"]),
+    ("vtt", &["text/vtt"]),
+    ("srt", &["application/x-subrip"]),
+    ("txt", &["text/plain"]),
+    ("json", &["application/json"]),
+    ("pdf", &["application/pdf"]),
+    ("zip", &["application/zip"]),
+];
+
 fn extension_for_mime_type(mime_type: &str) -> Option<&'static str> {
-    Some(match mime_type {
-        "image/png" => "png",
-        "image/jpeg" | "image/jpg" => "jpg",
-        "image/webp" => "webp",
-        "image/gif" => "gif",
-        "image/avif" => "avif",
-        "image/svg+xml" => "svg",
-        "video/mp4" => "mp4",
-        "video/webm" => "webm",
-        "video/quicktime" => "mov",
-        "audio/mpeg" | "audio/mp3" => "mp3",
-        "audio/wav" | "audio/x-wav" | "audio/wave" => "wav",
-        "audio/mp4" | "audio/aac" | "audio/x-m4a" => "m4a",
-        "audio/ogg" => "ogg",
-        "audio/flac" => "flac",
-        "text/vtt" => "vtt",
-        "application/x-subrip" => "srt",
-        "text/plain" => "txt",
-        "application/json" => "json",
-        "application/pdf" => "pdf",
-        "application/zip" => "zip",
-        _ => return None,
-    })
+    let mut extensions = EXTENSIONS.iter();
+    let (extension, _) = extensions.find(|(_, mime_types)| mime_types.contains(&mime_type))?;
+    Some(extension)
 }
 
 /// Returns the extension in the URL if it is a known one.
 fn extension_from_url(url: &str) -> Option<&'static str> {
-    const KNOWN: &[&str] = &[
-        "png", "jpg", "webp", "gif", "avif", "svg", "mp4", "webm", "mov", "mp3", "wav", "m4a",
-        "ogg", "flac", "vtt", "srt", "txt", "json", "pdf", "zip",
-    ];
     let url = url::Url::parse(url).ok()?;
     let (_, extension) = url.path().rsplit_once('.')?;
     let extension = extension.to_ascii_lowercase();
-    let extension = match extension.as_str() {
-        "jpeg" => "jpg",
-        other => other,
-    };
-    KNOWN.iter().copied().find(|known| *known == extension)
+    let extension = if extension == "jpeg" { "jpg" } else { extension.as_str() };
+    EXTENSIONS.iter().map(|(known, _)| *known).find(|known| *known == extension)
 }
 
 fn extension_for_media_type(media_type: &str) -> Option<&'static str> {
@@ -214,7 +186,7 @@ mod tests {
 
     #[test]
     fn unsafe_identifiers_are_sanitized() {
-        let short = [
+        let unsafe_stems = [
             "..",
             ".",
             "",
@@ -249,11 +221,14 @@ mod tests {
             "é",
             "日本",
             "\u{1b}[2J",
+            "../../etc/passwd",
+            "/etc/passwd",
+            "C:\\windows",
+            "\u{202e}gpj.exe",
+            "%2e%2e%2f",
         ];
-        let long =
-            ["../../etc/passwd", "/etc/passwd", "C:\\windows", "\u{202e}gpj.exe", "%2e%2e%2f"];
         let mut seen = std::collections::HashSet::new();
-        for stem in short.into_iter().chain(long) {
+        for stem in unsafe_stems {
             let name = file_name(stem, &artifact(serde_json::json!({"url": "https://m/a"})));
             let stem_part = name.strip_suffix(".bin").unwrap();
             assert!(stem_part.starts_with("artifact-"), "{stem:?} gave {name:?}");
@@ -306,24 +281,6 @@ mod tests {
         ];
         for (json, expected) in cases {
             assert_eq!(file_name("a", &artifact(json.clone())), format!("a.{expected}"), "{json}");
-        }
-    }
-
-    #[test]
-    fn names_of_functions_stay_in_the_folder() {
-        let artifact: Artifact =
-            serde_json::from_str(r#"{"id": "art_1", "content_type": "image/png"}"#).unwrap();
-        for (chosen, expected) in [
-            ("fox.png", "fox.png"),
-            ("../../etc/passwd", "-..-etc-passwd"),
-            ("/etc/passwd", "-etc-passwd"),
-            ("..", "art_1.png"),
-            ("", "art_1.png"),
-            ("a\u{0}b\n. ", "ab"),
-        ] {
-            let names = FileNames::Function(Arc::new(|_| chosen.to_owned()));
-            let name = names.name(&ArtifactName::new(&artifact, 0, "job_1"));
-            assert_eq!(name, expected, "{chosen:?}");
         }
     }
 

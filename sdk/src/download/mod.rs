@@ -60,12 +60,11 @@ pub(crate) use self::artifact_list::ArtifactList;
 pub use self::byte_stream::ByteStream;
 use self::file_download::FileDownload;
 pub use self::file_name::ArtifactName;
-use self::file_name::FileNames;
+use self::name_template::FileNames;
 pub use self::name_template::{InvalidNameTemplate, NameTemplate};
 pub(crate) use self::options::DownloadOptions;
 pub use self::options::IfExists;
 use self::options::{download_options, timed_out};
-use self::progress::Reporter;
 pub use self::progress::{DownloadEvent, DownloadProgress, DownloadedFile, FileStatus};
 use self::source::ArtifactSource;
 use self::target::{StoredFiles, Target};
@@ -88,19 +87,6 @@ const DEFAULT_CONCURRENCY: usize = 4;
 /// A download that was interrupted leaves a hidden partial file, from which the next one resumes. An
 /// existing file with the same content is kept. If its content differs, the new file gets another
 /// name, such as `art_1-1.png`, unless [`if_exists`](Self::if_exists) says otherwise.
-///
-/// ```no_run
-/// use std::time::Duration;
-///
-/// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
-/// let job = client.jobs().handle("job_1");
-/// match job.download("out").timeout(Duration::from_secs(60)).await {
-///     Ok(files) => println!("{} files", files.len()),
-///     Err(error) => println!("{error}; {} files", error.downloaded_files().len()),
-/// }
-/// # Ok(())
-/// # }
-/// ```
 ///
 /// # Errors
 ///
@@ -258,34 +244,15 @@ impl DownloadRun<'_> {
         artifact: Option<Artifact>,
         target: &Target,
     ) -> Result<DownloadedFile> {
-        let id = artifact.as_ref().and_then(|artifact| artifact.id.clone());
-        let label = match &id {
-            Some(id) => format!("artifact {id}"),
-            None => format!("artifact {} of {}", index + 1, self.count),
-        };
-        let reporter = Reporter {
-            on_progress: self.options.on_progress.clone(),
-            index,
-            count: self.count,
-            artifact_id: id,
-        };
-        let Some(artifact) = artifact else {
-            let error = Error::new(Kind::Download {
-                artifact: label,
-                url: None,
-                reason: "it could not be decoded".to_owned(),
-                source: None,
-            });
-            reporter.failed(&error);
+        let is_decoded = artifact.is_some();
+        let artifact = artifact.unwrap_or_default();
+        let position = Some((index, self.count));
+        let source = ArtifactSource::new(self.options, artifact, position, self.deadline);
+        if !is_decoded {
+            let error = source.error("it could not be decoded", None);
+            source.reporter.failed(&error);
             return Err(error);
-        };
-        let source = ArtifactSource {
-            core: Arc::clone(&self.options.core),
-            artifact,
-            label,
-            deadline: self.deadline,
-            reporter,
-        };
+        }
         let download = FileDownload {
             source: &source,
             resource_id: &self.options.resource_id,

@@ -1,12 +1,36 @@
-//! Templates of file names.
+//! What names the files of a download: templates, and functions of the caller.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use super::file_name::ArtifactName;
+use super::file_name::{ArtifactName, safe_name};
 
 /// The maximum number of characters of a slug.
 const MAX_SLUG_CHARS: usize = 60;
+
+/// What names the files of a download.
+#[derive(Clone, Default)]
+pub(super) enum FileNames {
+    /// The artifact's id and extension.
+    #[default]
+    Id,
+    Template(NameTemplate),
+    Function(Arc<dyn Fn(&ArtifactName<'_>) -> String + Send + Sync>),
+}
+
+impl FileNames {
+    /// Returns the file name of an artifact. It never leads out of the folder.
+    pub(super) fn name(&self, name: &ArtifactName<'_>) -> String {
+        let chosen = match self {
+            Self::Id => return name.default_name(),
+            Self::Template(template) => template.expand(name),
+            Self::Function(function) => function(name),
+        };
+        let chosen = safe_name(&chosen);
+        if chosen.is_empty() { name.default_name() } else { chosen }
+    }
+}
 
 /// A template of file names, such as `{slug}-{index}.{ext}`.
 ///
@@ -230,6 +254,24 @@ mod tests {
         ] {
             let error = template.parse::<NameTemplate>().unwrap_err();
             assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn names_of_functions_stay_in_the_folder() {
+        let artifact: Artifact =
+            serde_json::from_str(r#"{"id": "art_1", "content_type": "image/png"}"#).unwrap();
+        for (chosen, expected) in [
+            ("fox.png", "fox.png"),
+            ("../../etc/passwd", "-..-etc-passwd"),
+            ("/etc/passwd", "-etc-passwd"),
+            ("..", "art_1.png"),
+            ("", "art_1.png"),
+            ("a\u{0}b\n. ", "ab"),
+        ] {
+            let names = FileNames::Function(Arc::new(|_| chosen.to_owned()));
+            let name = names.name(&ArtifactName::new(&artifact, 0, "job_1"));
+            assert_eq!(name, expected, "{chosen:?}");
         }
     }
 }

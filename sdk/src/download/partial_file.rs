@@ -239,11 +239,7 @@ pub(super) fn is_strong(etag: &str) -> bool {
     etag.len() >= 2 && etag.starts_with('"') && etag.ends_with('"')
 }
 
-/// Opens or creates a partial file.
-///
-/// # Errors
-///
-/// Returns an error if the path exists and is not a regular file: a symbolic link could lead to
+/// Opens or creates a partial file. What is not a regular file is refused: a symbolic link could lead to
 /// another directory.
 async fn open_file(path: &Path) -> io::Result<std::fs::File> {
     if !is_regular_file(path).await.unwrap_or(true) {

@@ -18,8 +18,8 @@ const MAX_FAILED_CHECKS: u32 = 2;
 pub(super) struct Retries {
     /// The current attempt, counted from 1.
     attempt: u32,
-    /// The length does not measure progress: a server whose file keeps changing makes each attempt
-    /// start from the beginning.
+    /// The furthest byte that an attempt has reached. The current length is no measure of progress, as
+    /// each attempt starts from the beginning if the file keeps changing.
     furthest: u64,
     attempts_without_progress: u32,
     failed_checks: u32,

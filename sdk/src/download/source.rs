@@ -15,7 +15,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::digest::FileDigest;
-use super::options::timed_out;
+use super::options::{DownloadOptions, timed_out};
 use super::progress::Reporter;
 use super::retries::Retries;
 use super::{host, partial_file};
@@ -32,7 +32,7 @@ const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 /// The maximum time to wait for the response's headers or for the next chunk of its body.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// An artifact to download, with the names that errors show.
+/// An artifact to download, and what its requests, errors and events need to know.
 #[derive(Clone)]
 pub(super) struct ArtifactSource {
     pub(super) core: Arc<Core>,
@@ -66,6 +66,29 @@ pub(super) struct Content {
 }
 
 impl ArtifactSource {
+    /// Creates the source of an artifact, with its index and the number of those that are downloaded
+    /// together if it is one of a result.
+    pub(super) fn new(
+        options: &DownloadOptions,
+        artifact: Artifact,
+        position: Option<(usize, usize)>,
+        deadline: Deadline,
+    ) -> Self {
+        let label = match (&artifact.id, position) {
+            (Some(id), _) => format!("artifact {id}"),
+            (None, Some((index, count))) => format!("artifact {} of {count}", index + 1),
+            (None, None) => "the artifact".to_owned(),
+        };
+        let (index, count) = position.unwrap_or((0, 1));
+        let reporter = Reporter {
+            on_progress: options.on_progress.clone(),
+            index,
+            count,
+            artifact_id: artifact.id.clone(),
+        };
+        Self { core: Arc::clone(&options.core), artifact, label, deadline, reporter }
+    }
+
     /// Returns the artifact's URL if a request may be sent to it.
     pub(super) fn url(&self) -> Result<Url> {
         let url = match self.artifact.url.as_deref() {

@@ -15,7 +15,7 @@ use crate::call::clock;
 use crate::error::ErrorKind;
 use crate::surface::Open;
 use crate::transport::scripted::{
-    Script, ScriptedTransport, Step, developer_client, json, open_client,
+    Script, ScriptedTransport, Step, builder, developer_client, json, open_client,
 };
 use crate::transport::{ResponseFuture, Transport};
 
@@ -382,9 +382,7 @@ impl Transport for EndlessBody {
 #[tokio::test]
 async fn time_limit_ends_an_endless_response() {
     let folder = tempfile::tempdir().unwrap();
-    let client = crate::Client::<Open>::builder()
-        .base_url("https://api.example")
-        .transport(Arc::new(EndlessBody));
+    let client = builder::<Open>(EndlessBody);
     let result = serde_json::from_str(r#"{"artifacts": [{"url": "https://media.example/a"}]}"#);
     let job = client.build().unwrap().jobs().handle("job_1");
     let download = job.download_result(&result.unwrap(), folder.path());
@@ -411,9 +409,8 @@ async fn private_hosts_are_refused_unless_allowed() {
         let folder = tempfile::tempdir().unwrap();
         let artifact = format!(r#"{{"id": "art_1", "url": "{url}"}}"#);
         let script = Script::new([job_result(&artifact), image(200, BODY)]);
-        let client = crate::Client::<Open>::builder()
+        let client = builder::<Open>(ScriptedTransport(Arc::clone(&script)))
             .base_url(base_url)
-            .transport(Arc::new(ScriptedTransport(Arc::clone(&script))))
             .allow_private_artifact_hosts(allow)
             .build()
             .unwrap();

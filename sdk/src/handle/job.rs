@@ -32,7 +32,7 @@ pub struct JobResource<S>(PhantomData<S>);
 
 impl<S> Sealed for JobResource<S> {}
 
-/// Returns what a job did cost that has ended. `price` is what was charged for the submit.
+/// Returns the final cost of a job that has ended, given the charge for its submit.
 pub(crate) fn charge(status: &JobStatus, price: Option<Usd>) -> Option<Usd> {
     match status {
         JobStatus::Failed | JobStatus::Canceled => Some(Usd::ZERO),
@@ -66,16 +66,6 @@ impl<S: ClientSurface> Handle<JobResource<S>> {
 
     /// Downloads the files of the result into a folder, which is created if it is missing.
     ///
-    /// ```no_run
-    /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
-    /// let job = client.jobs().handle("job_1");
-    /// for file in job.download("out").await? {
-    ///     println!("{} ({} bytes)", file.path.display(), file.bytes);
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
     /// # Errors
     ///
     /// Awaiting it returns an error if the job has no result, or if an artifact could not be
@@ -106,21 +96,23 @@ impl<S: ClientSurface> Handle<JobResource<S>> {
     }
 
     fn artifacts_of(&self, result: &JobResult) -> Result<ArtifactList> {
-        let artifacts = ArtifactList::of_job(result);
+        let artifacts = ArtifactList::from_job(result);
         match &result.status {
             _ if !artifacts.is_empty() => Ok(artifacts),
             None | Some(JobStatus::Completed) => Ok(artifacts),
-            Some(status) if is_running(status) => Err(self.not_finished(Some(status.clone()))),
-            Some(status) => Err(self.ended(status.clone(), result.error.clone())),
+            Some(status) if is_running(status) => {
+                Err(self.not_finished_error(Some(status.clone())))
+            }
+            Some(status) => Err(self.ended_error(status.clone(), result.error.clone())),
         }
     }
 
-    fn not_finished(&self, status: Option<JobStatus>) -> Error {
+    fn not_finished_error(&self, status: Option<JobStatus>) -> Error {
         let status = status.map(|status| status.to_string()).unwrap_or_default();
         self.annotate(Error::new(Kind::NotFinished { status }))
     }
 
-    fn ended(&self, status: JobStatus, body: Option<ErrorBody>) -> Error {
+    fn ended_error(&self, status: JobStatus, body: Option<ErrorBody>) -> Error {
         self.annotate(Error::new(Kind::JobEnded { status, body: body.map(Box::new) }))
     }
 
@@ -137,29 +129,30 @@ impl<S: ClientSurface> Handle<JobResource<S>> {
         match (status, retry.limit(self.result(), self).await) {
             // The replica that answers is behind the one that said that the job has ended.
             (_, Ok(result)) if result.status.as_ref().is_some_and(is_running) => {
-                Err(self.not_finished(result.status))
+                Err(self.not_finished_error(result.status))
             }
             (JobStatus::Completed, result) => result,
             (status @ (JobStatus::Failed | JobStatus::Canceled), Ok(result)) => {
-                Err(self.ended(status, result.error))
+                Err(self.ended_error(status, result.error))
             }
             // How the job ended is known; only the reason has to be read elsewhere.
             (status @ (JobStatus::Failed | JobStatus::Canceled), Err(_)) => {
                 let reason = get().await.ok().and_then(|job| job.error);
-                Err(self.ended(status, reason))
+                Err(self.ended_error(status, reason))
             }
             // Otherwise the status in the result decides.
             (_, Err(error)) => Err(error),
             (status, Ok(result)) => match result.status.clone().unwrap_or(status) {
                 JobStatus::Completed => Ok(result),
-                status if is_running(&status) => Err(self.not_finished(Some(status))),
+                status if is_running(&status) => Err(self.not_finished_error(Some(status))),
                 // Without any status, files are a success.
                 status
-                    if status.as_str().is_empty() && !ArtifactList::of_job(&result).is_empty() =>
+                    if status.as_str().is_empty()
+                        && !ArtifactList::from_job(&result).is_empty() =>
                 {
                     Ok(result)
                 }
-                status => Err(self.ended(status, result.error)),
+                status => Err(self.ended_error(status, result.error)),
             },
         }
     }
@@ -172,7 +165,8 @@ fn is_running(status: &JobStatus) -> bool {
 impl Handle<JobResource<Developer>> {
     /// Lists the events of the job so far, as its public timeline shows them.
     pub fn events(&self) -> Call<Page<JobEvent>> {
-        Call::list(&self.core, Operation::JobsEvents, &[self.id()]).about(self.resource_ref())
+        Call::list(&self.core, Operation::JobsEvents, &[self.id()])
+            .with_resource(self.resource_ref())
     }
 
     /// Sends the job's terminal event to its webhook URL again.

@@ -247,7 +247,7 @@ impl<R: Resource> Handle<R> {
         self.submission.as_ref()?.intent.as_ref()
     }
 
-    /// Returns a handle of the resource that an intent of the journal was accepted as.
+    /// Returns a handle of the resource that the service made for an intent of the journal.
     pub(crate) fn restore(core: &Arc<Core>, id: String, intent: Arc<ActiveIntent>) -> Self {
         Self {
             core: Arc::clone(core),
@@ -343,7 +343,7 @@ impl<R: Resource> Handle<R> {
 
     /// Creates a call about this resource.
     pub(crate) fn call<T: DeserializeOwned>(&self, operation: Operation) -> Call<T> {
-        Call::new(&self.core, operation, &[self.id.as_ref()]).about(self.resource_ref())
+        Call::new(&self.core, operation, &[self.id.as_ref()]).with_resource(self.resource_ref())
     }
 
     pub(crate) async fn poll_alone(&self) -> Result<R::Status> {

@@ -188,7 +188,7 @@ fn ended_receipt(result: &Result<RunReceipt>) -> Option<&RunReceipt> {
     }
 }
 
-/// Returns what a run that has ended did spend, if the receipt says so. A skipped run costs nothing.
+/// Returns the spend of a run that has ended, if the receipt says so. A skipped run costs nothing.
 pub(crate) fn charge(receipt: &RunReceipt) -> Option<Usd> {
     if receipt.status == RunStatus::Skipped {
         return Some(Usd::ZERO);
@@ -237,7 +237,7 @@ impl<K: RunResource> Handle<K> {
     /// there, so download it again: files that were cut off are resumed.
     pub fn download(&self, folder: impl AsRef<Path>) -> Download {
         let handle = self.clone();
-        let artifacts = async move { Ok(ArtifactList::of_run(&handle.result().await?)) };
+        let artifacts = async move { Ok(ArtifactList::from_run(&handle.result().await?)) };
         Download::new(folder.as_ref(), self.download_options(), artifacts)
     }
 
@@ -247,7 +247,7 @@ impl<K: RunResource> Handle<K> {
     ///
     /// As [`download`](Self::download).
     pub fn download_result(&self, receipt: &RunReceipt, folder: impl AsRef<Path>) -> Download {
-        let artifacts = std::future::ready(Ok(ArtifactList::of_run(receipt)));
+        let artifacts = std::future::ready(Ok(ArtifactList::from_run(receipt)));
         Download::new(folder.as_ref(), self.download_options(), artifacts)
     }
 
@@ -317,7 +317,8 @@ impl<K: RunResource> Handle<K> {
 impl Handle<FormatRun> {
     /// Lists the phases of the run so far, oldest first.
     pub fn events(&self) -> Call<Page<RunEvent>> {
-        Call::list(&self.core, Operation::FormatRunsEvents, &[self.id()]).about(self.resource_ref())
+        Call::list(&self.core, Operation::FormatRunsEvents, &[self.id()])
+            .with_resource(self.resource_ref())
     }
 
     /// Sends the run's terminal receipt to its webhook URL again.

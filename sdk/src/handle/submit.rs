@@ -8,7 +8,7 @@ use tracing::Span;
 
 use super::{Handle, Resource, Submission};
 use crate::call::lenient_json::parse_lenient;
-use crate::call::options::SubmitFunctions;
+use crate::call::submit::SubmitFunctions;
 use crate::call::{Call, Core, DecodeContext, RawResponse, Request};
 use crate::client::Client;
 use crate::contract::Operation;
@@ -91,7 +91,7 @@ impl<R: Resource> Call<Handle<R>> {
     }
 }
 
-/// A receipt, which is not moved again after it was decoded: it is large.
+/// A receipt that is put on the heap as soon as it is decoded, as it is too large to be moved again.
 struct SharedReceipt<T>(Arc<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for SharedReceipt<T> {

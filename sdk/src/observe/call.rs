@@ -1,5 +1,6 @@
 //! Reporting of one call to observers and traces: its span, its attempts, its end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -7,17 +8,20 @@ use http::Request as HttpRequest;
 use tracing::Span;
 
 use super::error_type::error_type;
-use super::observer::{AttemptEnd, AttemptStart, CallEnd, CallOutcome, CallStart};
+use super::observer::{AttemptEnd, AttemptStart, CallEnd, CallOutcome, CallStart, Observer};
 use super::trace;
+use crate::call::base_url::BaseUrl;
 use crate::call::clock::{self, Instant};
-use crate::call::{CallOptions, Core, RawResponse, Request};
+use crate::call::raw_response::RawResponse;
+use crate::call::request::Request;
 use crate::contract::Operation;
-use crate::error::Error;
+use crate::error::{Error, ResourceRef};
 use crate::types::RequestId;
 
 /// A call that is reported to the observers and to `tracing`.
 pub(crate) struct ObservedCall<'a> {
-    core: &'a Core,
+    observers: &'a [Arc<dyn Observer>],
+    base_url: &'a BaseUrl,
     request: &'a Request,
     span: Span,
     /// When it began, if there are observers.
@@ -38,23 +42,25 @@ pub(crate) struct ObservedAttempt {
 
 impl<'a> ObservedCall<'a> {
     pub(crate) fn start(
-        core: &'a Core,
+        observers: &'a [Arc<dyn Observer>],
+        base_url: &'a BaseUrl,
         request: &'a Request,
-        options: &CallOptions,
+        resource: Option<&ResourceRef>,
         max_retries: u32,
     ) -> Self {
-        let span = trace::call_span(core, request);
-        if let Some(resource) = &options.resource {
+        let span = trace::call_span(base_url, request);
+        if let Some(resource) = resource {
             trace::record_resource(&span, resource);
         }
-        for observer in &core.observers {
+        for observer in observers {
             observer.on_call_start(&CallStart { request });
         }
         Self {
-            core,
+            observers,
+            base_url,
             request,
             span,
-            began: (!core.observers.is_empty()).then(clock::now),
+            began: (!observers.is_empty()).then(clock::now),
             attempts: 0,
             max_attempts: max_retries.saturating_add(1),
             is_finished: false,
@@ -72,7 +78,7 @@ impl<'a> ObservedCall<'a> {
         now: Instant,
     ) -> ObservedAttempt {
         self.attempts += 1;
-        for observer in &self.core.observers {
+        for observer in self.observers {
             observer.on_attempt_start(&mut AttemptStart {
                 request: self.request,
                 attempt: self.attempts,
@@ -91,7 +97,7 @@ impl<'a> ObservedCall<'a> {
 
     fn reports_attempts(&self) -> bool {
         !self.span.is_disabled()
-            || !self.core.observers.is_empty()
+            || !self.observers.is_empty()
             || tracing::enabled!(target: "svc_sdk::attempt", tracing::Level::DEBUG)
     }
 
@@ -106,8 +112,8 @@ impl<'a> ObservedCall<'a> {
         let end = AttemptEnd {
             request: self.request,
             attempt: self.attempts,
-            server_address: self.core.base_url.host(),
-            server_port: self.core.base_url.port(),
+            server_address: self.base_url.host(),
+            server_port: self.base_url.port(),
             duration: clock::now().saturating_duration_since(began),
             response: attempt.response.as_ref(),
             error,
@@ -117,7 +123,7 @@ impl<'a> ObservedCall<'a> {
             self.record_attempt(&end);
         }
         self.trace_attempt(&end);
-        for observer in &self.core.observers {
+        for observer in self.observers {
             observer.on_attempt_end(&end);
         }
     }
@@ -151,26 +157,27 @@ impl<'a> ObservedCall<'a> {
     }
 
     fn trace_attempt(&self, end: &AttemptEnd<'_>) {
-        let base_url = &self.core.base_url;
+        let base_url = self.base_url;
         tracing::debug!(
-                    target: "svc_sdk::attempt",
-        {
-                    svc.operation = self.request.operation.map(Operation::name),
-                    http.request.method = self.request.method.as_str(),
-                    url.path = format_args!("{}{}", base_url.path(), self.request.path),
-                    server.address = base_url.host(),
-                    server.port = base_url.port(),
-                    http.response.status_code = end.status(),
-                    http.request.resend_count = trace::resend_count(end.attempt),
-                    http.request.body.size = end.request_bytes(),
-                    http.response.body.size = end.response_bytes(),
-                    "error.type" = end.error.map(error_type).as_deref(),
-                    svc.attempt = end.attempt,
-                    svc.max_attempts = self.max_attempts,
-                    svc.request_id = end.request_id().as_ref().map(RequestId::as_str),
-                    svc.duration_ms = trace::millis(end.duration)},
-        "attempt"
-                );
+            target: "svc_sdk::attempt",
+            {
+                svc.operation = self.request.operation.map(Operation::name),
+                http.request.method = self.request.method.as_str(),
+                url.path = format_args!("{}{}", base_url.path(), self.request.path),
+                server.address = base_url.host(),
+                server.port = base_url.port(),
+                http.response.status_code = end.status(),
+                http.request.resend_count = trace::resend_count(end.attempt),
+                http.request.body.size = end.request_bytes(),
+                http.response.body.size = end.response_bytes(),
+                "error.type" = end.error.map(error_type).as_deref(),
+                svc.attempt = end.attempt,
+                svc.max_attempts = self.max_attempts,
+                svc.request_id = end.request_id().as_ref().map(RequestId::as_str),
+                svc.duration_ms = trace::millis(end.duration)
+            },
+            "attempt"
+        );
     }
 
     fn end(&self, outcome: CallOutcome<'_>) {
@@ -182,7 +189,7 @@ impl<'a> ObservedCall<'a> {
             duration: clock::now().saturating_duration_since(began),
             outcome,
         };
-        for observer in &self.core.observers {
+        for observer in self.observers {
             observer.on_call_end(&end);
         }
     }

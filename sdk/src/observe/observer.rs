@@ -6,7 +6,8 @@ use std::time::Duration;
 use http::HeaderMap;
 
 use super::error_type::error_type;
-use crate::call::{RawResponse, Request, parse_header};
+use crate::call::raw_response::RawResponse;
+use crate::call::request::{Request, parse_header};
 use crate::error::Error;
 use crate::journal::{IntentId, StoreError};
 use crate::types::{IdempotencyKey, InvalidField, RequestId};

@@ -4,7 +4,7 @@ use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter, UpDownCounter};
 
 use super::observer::{AttemptEnd, CallEnd, CallStart, Observer};
-use crate::call::Request;
+use crate::call::request::Request;
 use crate::contract::Operation;
 
 /// The boundaries that the semantic conventions advise for durations of requests, in seconds.
@@ -130,9 +130,9 @@ mod tests {
 
     use super::*;
     use crate::call::clock;
+    use crate::client::Client;
     use crate::surface::Open;
-    use crate::transport::scripted::{Script, ScriptedTransport, Step, json};
-    use crate::{ApiKey, Client};
+    use crate::transport::scripted::{Script, ScriptedTransport, Step, builder, busy, json};
 
     /// The points of each metric by their attributes. A histogram's point is its count and its sum.
     type Points = BTreeMap<(String, String), (f64, f64)>;
@@ -151,14 +151,8 @@ mod tests {
         }
 
         fn client(&self, script: &Arc<Script>) -> Client<Open> {
-            Client::builder()
-                .base_url("https://api.example/base")
-                .api_key(ApiKey::new("svc_open_key").unwrap())
-                .transport(Arc::new(ScriptedTransport(Arc::clone(script))))
-                .observer(OpenTelemetryMetrics::new(&self.provider.meter("test")))
-                .seed(1)
-                .build()
-                .unwrap()
+            let metrics = OpenTelemetryMetrics::new(&self.provider.meter("test"));
+            builder(ScriptedTransport(Arc::clone(script))).observer(metrics).build().unwrap()
         }
 
         fn points(&self) -> Points {
@@ -210,13 +204,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn calls_attempts_and_retries_are_counted_by_operation() {
         let job = r#"{"data": {"id": "job_1", "status": "completed"}}"#;
-        let busy = r#"{"error": {"code": "database_busy", "message": "busy"}}"#;
         let missing = r#"{"error": {"code": "job_not_found", "message": "missing"}}"#;
-        let script = Script::new([
-            json(503, busy).header("retry-after", 2),
-            json(200, job),
-            json(404, missing),
-        ]);
+        let script = Script::new([busy(2), json(200, job), json(404, missing)]);
         let meters = Meters::new();
         let client = meters.client(&script);
         client.jobs().handle("job_1").get().await.unwrap();

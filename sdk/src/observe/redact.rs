@@ -34,7 +34,7 @@ pub(super) fn format_headers(headers: &HeaderMap, key: Option<&HeaderValue>) -> 
     lines
 }
 
-/// Returns a body as text: as compact JSON without the values of secret fields if it is JSON.
+/// Returns a body as text. JSON is compact, and has no values of secret fields.
 pub(super) fn format_body(body: &[u8], key: Option<&HeaderValue>) -> String {
     if body.len() > MAX_BODY_BYTES {
         // A part of a JSON document cannot be redacted by its fields.

@@ -14,28 +14,16 @@ use tracing_core::span::Current;
 use super::{AttemptEnd, AttemptStart, CallEnd, CallOutcome, CallStart, Observer};
 use crate::contract::Method;
 use crate::surface::Open;
-use crate::transport::scripted::{Script, ScriptedTransport, Step, json};
+use crate::transport::scripted::{RECEIPT, Script, ScriptedTransport, Step, builder, busy, json};
 use crate::types::VideoGenerate;
 use crate::{ApiKey, Client};
 
-const JOB: &str = r#"{"data": {"id": "job_1", "status": "completed"}}"#;
-const RECEIPT: &str = r#"{"data": {"job": {"id": "job_1", "status": "queued"}}}"#;
+const ENDED_JOB: &str = r#"{"data": {"id": "job_1", "status": "completed"}}"#;
 const KEY: &str = "svc_open_canary";
 
-fn busy(after: u64) -> Step {
-    json(503, r#"{"error": {"code": "database_busy", "message": "busy"}}"#)
-        .header("retry-after", after)
-}
-
 fn client(script: &Arc<Script>, log: &Log) -> Client<Open> {
-    Client::builder()
-        .base_url("https://api.example/base")
-        .api_key(ApiKey::new(KEY).unwrap())
-        .transport(Arc::new(ScriptedTransport(Arc::clone(script))))
-        .observer(log.clone())
-        .seed(1)
-        .build()
-        .unwrap()
+    let builder = builder(ScriptedTransport(Arc::clone(script))).observer(log.clone());
+    builder.api_key(ApiKey::new(KEY).unwrap()).build().unwrap()
 }
 
 /// Records what an observer and a subscriber are told, as lines.
@@ -207,7 +195,7 @@ impl Subscriber for Disabled {
 
 #[tokio::test(start_paused = true)]
 async fn an_observer_sees_attempts_and_the_end_of_the_call() {
-    let ok = json(200, JOB).header("x-svc-request-id", "req_7");
+    let ok = json(200, ENDED_JOB).header("x-svc-request-id", "req_7");
     let script =
         Script::with_latency([busy(10), Step::ConnectionRefused, ok], Duration::from_secs(1));
     let log = Log::default();
@@ -269,7 +257,7 @@ async fn spans_and_events_have_the_documented_fields() {
     let script = Script::new([
         busy(10),
         json(202, RECEIPT).header("x-svc-request-id", "req_7"),
-        json(200, JOB),
+        json(200, ENDED_JOB),
     ]);
     let client = client(&script, &Log::default());
     let job = client.videos().generate(VideoGenerate::new("auto").prompt("a fox")).await.unwrap();

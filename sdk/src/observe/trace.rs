@@ -10,12 +10,13 @@ use url::Url;
 
 use super::error_type::error_type;
 use super::redact::{format_body, format_headers, format_query, redact};
-use crate::call::{Core, Request};
+use crate::call::base_url::BaseUrl;
+use crate::call::request::Request;
 use crate::contract::Operation;
 use crate::error::{Error, ResourceRef};
 use crate::transport::Body;
 
-pub(super) fn call_span(core: &Core, request: &Request) -> Span {
+pub(super) fn call_span(base_url: &BaseUrl, request: &Request) -> Span {
     let method = request.method.as_str();
     let template = request.operation.map(Operation::path);
     tracing::info_span!(
@@ -27,8 +28,8 @@ pub(super) fn call_span(core: &Core, request: &Request) -> Span {
         svc.operation = request.operation.map(Operation::name),
         http.request.method = method,
         url.template = template,
-        server.address = core.base_url.host(),
-        server.port = core.base_url.port(),
+        server.address = base_url.host(),
+        server.port = base_url.port(),
         http.response.status_code = tracing::field::Empty,
         http.request.resend_count = tracing::field::Empty,
         "error.type" = tracing::field::Empty,
@@ -104,14 +105,15 @@ pub(super) fn record_error_type(span: &Span, error_type: &str) {
 /// Reports a poll of a wait, and the pause before the next one.
 pub(crate) fn poll(span: &Span, count: u32, error: Option<&Error>, next_poll: Option<Duration>) {
     tracing::debug!(
-            target: "svc_sdk::wait",
-            parent: span,
-    {
+        target: "svc_sdk::wait",
+        parent: span,
+        {
             svc.poll_count = count,
             "error.type" = error.map(error_type).as_deref(),
-            svc.delay_ms = next_poll.map(millis)},
-    "polled"
-        );
+            svc.delay_ms = next_poll.map(millis)
+        },
+        "polled"
+    );
 }
 
 /// Reports a pause before a retry. `attempt` is the next one, counted from 1.
@@ -123,28 +125,27 @@ pub(crate) fn retry(
     delay: Duration,
 ) {
     tracing::info!(
-            target: "svc_sdk::retry",
-    {
+        target: "svc_sdk::retry",
+        {
             svc.operation = operation.map(Operation::name),
             http.response.status_code = error.status(),
             "error.type" = &*error_type(error),
             svc.error_code = error.code().map(|code| redact(code.as_str(), None)).as_deref(),
             svc.attempt = attempt,
             svc.max_attempts = max_attempts,
-            svc.delay_ms = millis(delay)},
-    "retrying"
-        );
+            svc.delay_ms = millis(delay)
+        },
+        "retrying"
+    );
 }
 
 /// Reports a pause for the rate limit.
 pub(crate) fn rate_limit(operation: Option<Operation>, delay: Duration) {
     tracing::debug!(
-            target: "svc_sdk::rate_limit",
-    {
-            svc.operation = operation.map(Operation::name),
-            svc.delay_ms = millis(delay)},
-    "waiting for the rate limit"
-        );
+        target: "svc_sdk::rate_limit",
+        { svc.operation = operation.map(Operation::name), svc.delay_ms = millis(delay) },
+        "waiting for the rate limit"
+    );
 }
 
 /// Reports the headers and the body of a request. A call has a [`Request`], a download none.
@@ -180,12 +181,10 @@ pub(crate) fn request_message(
 pub(crate) fn response_headers(status: u16, headers: &HeaderMap, key: Option<&HeaderValue>) {
     if tracing::enabled!(target: "svc_sdk::headers", tracing::Level::TRACE) {
         tracing::trace!(
-                    target: "svc_sdk::headers",
-        {
-                    http.response.status_code = status,
-                    svc.headers = format_headers(headers, key)},
-        "response headers"
-                );
+            target: "svc_sdk::headers",
+            { http.response.status_code = status, svc.headers = format_headers(headers, key) },
+            "response headers"
+        );
     }
 }
 
@@ -194,9 +193,7 @@ pub(crate) fn response_body(operation: Option<Operation>, body: &[u8], key: Opti
         let is_secret =
             matches!(operation, Some(Operation::SigningSecretGet | Operation::SigningSecretRotate));
         let body = if is_secret { "[redacted]".to_owned() } else { format_body(body, key) };
-        tracing::trace!(target: "svc_sdk::body",
-{ svc.body = body},
-"response body");
+        tracing::trace!(target: "svc_sdk::body", { svc.body = body }, "response body");
     }
 }
 
@@ -211,8 +208,8 @@ pub(crate) fn download_request(
         response_headers(response.status().as_u16(), response.headers(), None);
     }
     tracing::debug!(
-            target: "svc_sdk::attempt",
-    {
+        target: "svc_sdk::attempt",
+        {
             http.request.method = "GET",
             url.full = redact(url.as_str(), None),
             server.address = url.host_str(),
@@ -221,9 +218,10 @@ pub(crate) fn download_request(
             http.request.resend_count = resend_count(attempt),
             "error.type" = response.err().map(error_type).as_deref(),
             svc.attempt = attempt,
-            svc.duration_ms = millis(duration)},
-    "attempt"
-        );
+            svc.duration_ms = millis(duration)
+        },
+        "attempt"
+    );
 }
 
 /// Returns the number of retries, which OpenTelemetry leaves out of a first attempt.

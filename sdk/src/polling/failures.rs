@@ -26,8 +26,8 @@ impl PollFailures {
         *self = Self::default();
     }
 
-    /// Keeps the error of the latest poll.
-    pub(crate) fn keep(&mut self, error: Arc<Error>) -> Arc<Error> {
+    /// Stores the error of the latest poll, and returns it.
+    pub(crate) fn set_last(&mut self, error: Arc<Error>) -> Arc<Error> {
         Arc::clone(self.last.insert(error))
     }
 

@@ -64,7 +64,7 @@ pub(crate) struct JobPolls(Mutex<JobPollsState>);
 struct JobPollsState {
     /// The jobs that are polled alone, each with the number of the poll.
     alone: BTreeMap<JobId, (u64, WeakShared<PollFuture>)>,
-    /// The number of polls of one job so far.
+    /// The number of polls of single jobs so far, which tells them apart.
     polls: u64,
     /// The jobs that wait for a page.
     listed: BTreeMap<JobId, Vec<Listed>>,
@@ -102,7 +102,7 @@ pub(crate) async fn poll<S: ClientSurface>(handle: &JobHandle<S>) -> JobPollResu
             let answer = clock::before(clock::after(MAX_LIST_WAIT), &mut wait.receiver);
             match Box::pin(answer).await {
                 Some(Ok(poll)) => return Ok(poll),
-                _ => lock(&polls.0).alone(handle, None),
+                _ => lock(&polls.0).poll_alone(handle, None),
             }
         }
     };
@@ -126,7 +126,7 @@ impl JobPolls {
         };
         let may_list = state.alone_until.is_none_or(|until| now >= until);
         if slot.is_some() || !may_list {
-            return Ok(PollSource::Alone(state.alone(handle, slot)));
+            return Ok(PollSource::Alone(state.poll_alone(handle, slot)));
         }
         let reader = match state.reader.upgrade() {
             Some(reader) if !reader.is_finished() => reader,
@@ -226,7 +226,7 @@ impl JobPolls {
             let waits = waits.remove();
             answers += waits.len();
             // Without an answer, it is polled alone.
-            if let Some(poll) = JobPoll::of_listed(job) {
+            if let Some(poll) = JobPoll::from_listed(job) {
                 for wait in waits {
                     let _ = wait.sender.send(poll.clone());
                 }
@@ -247,7 +247,7 @@ impl JobPollsState {
 
     /// Returns the poll of one job that is under way, or a new one. It is sent at `slot`, or else when
     /// it is due by the client's schedule.
-    fn alone<S: ClientSurface>(
+    fn poll_alone<S: ClientSurface>(
         &mut self,
         handle: &JobHandle<S>,
         slot: Option<Instant>,
@@ -259,7 +259,7 @@ impl JobPollsState {
         let limiter = &handle.core.key.rate_limiter;
         let slot = slot.unwrap_or_else(|| limiter.reserve_poll(clock::now()));
         let entry = AloneEntry { handle: handle.clone(), number: self.polls };
-        let poll = poll_alone(entry, slot).boxed().shared();
+        let poll = send_poll(entry, slot).boxed().shared();
         if let Some(weak) = poll.downgrade() {
             let entry = (self.polls, weak);
             self.alone.insert(handle.id().clone(), entry);
@@ -294,7 +294,7 @@ impl<S: ClientSurface> Drop for AloneEntry<S> {
 }
 
 /// Polls one job in a task, which is started by whoever awaits it first.
-async fn poll_alone<S: ClientSurface>(entry: AloneEntry<S>, slot: Instant) -> JobPollResult {
+async fn send_poll<S: ClientSurface>(entry: AloneEntry<S>, slot: Instant) -> JobPollResult {
     let core = Arc::clone(&entry.handle.core);
     let polling = async move {
         // Thousands of polls may be due at once: until there is room for a request, one keeps little.
@@ -336,7 +336,7 @@ impl Drop for PageWait<'_> {
 
 impl JobPoll {
     /// Returns what a list says of a job, or `None` if that does not tell whether it has ended.
-    fn of_listed(job: Job) -> Option<Self> {
+    fn from_listed(job: Job) -> Option<Self> {
         let is_terminal = match job.status {
             JobStatus::Queued | JobStatus::Processing => false,
             JobStatus::Completed | JobStatus::Failed | JobStatus::Canceled => true,

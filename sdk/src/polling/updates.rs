@@ -176,7 +176,7 @@ impl<R: Resource> Updates<R> {
         self.span = trace::wait_span(&self.handle.resource_ref());
         if let Some(notifier) = self.options.notifier.clone() {
             let id = self.handle.id().as_ref().to_owned();
-            self.event = Some(Box::pin(async move { notifier.end_of(&id).await }));
+            self.event = Some(Box::pin(async move { notifier.wait_for_end_of(&id).await }));
         }
         let now = clock::now();
         self.started = now;
@@ -217,13 +217,13 @@ impl<R: Resource> Updates<R> {
         self.timer = self.deadline().map(Timer::new);
     }
 
-    fn is_event_due(&mut self, context: &mut Context<'_>) -> bool {
+    fn has_event_arrived(&mut self, context: &mut Context<'_>) -> bool {
         let event = self.event.as_mut();
-        let is_due = event.is_some_and(|event| event.as_mut().poll(context).is_ready());
-        if is_due {
+        let has_arrived = event.is_some_and(|event| event.as_mut().poll(context).is_ready());
+        if has_arrived {
             self.event = None;
         }
-        is_due
+        has_arrived
     }
 
     fn is_timer_due(&mut self, context: &mut Context<'_>) -> bool {
@@ -231,11 +231,11 @@ impl<R: Resource> Updates<R> {
         timer.is_some_and(|timer| timer.poll(context).is_ready())
     }
 
-    fn is_limit_over(&self) -> bool {
+    fn is_out_of_time(&self) -> bool {
         self.deadline().is_some_and(|deadline| deadline <= clock::now())
     }
 
-    fn timed_out(&mut self) -> Error {
+    fn end_by_timeout(&mut self) -> Error {
         self.state = WaitState::Ended;
         let timeout = self.options.timeout.unwrap_or_default();
         let last_poll = self.failures.last();
@@ -260,7 +260,7 @@ impl<R: Resource> Updates<R> {
                 }
                 WaitState::Sleeping(due, began) => {
                     let (due, began) = (*due, *began);
-                    if self.is_event_due(context) {
+                    if self.has_event_arrived(context) {
                         self.poll_more_often();
                         self.poll_at(clock::now());
                         continue;
@@ -270,8 +270,8 @@ impl<R: Resource> Updates<R> {
                     }
                     if began.has_slept() || clock::now() >= due {
                         self.start_poll();
-                    } else if self.is_limit_over() {
-                        return Poll::Ready(Some(Err(self.timed_out())));
+                    } else if self.is_out_of_time() {
+                        return Poll::Ready(Some(Err(self.end_by_timeout())));
                     } else {
                         self.set_timer(due);
                     }
@@ -280,7 +280,7 @@ impl<R: Resource> Updates<R> {
                     if let Poll::Ready(polled) = poll.as_mut().poll(context) {
                         return Poll::Ready(Some(self.handle_poll(polled)));
                     }
-                    if self.is_event_due(context) {
+                    if self.has_event_arrived(context) {
                         // A poll that is under way is not interrupted.
                         self.poll_more_often();
                     }
@@ -291,7 +291,7 @@ impl<R: Resource> Updates<R> {
                     let end = self.deadline().unwrap_or(now);
                     let last = *self.last_answer.get_or_insert(with_grace(end, now));
                     if now >= last {
-                        return Poll::Ready(Some(Err(self.timed_out())));
+                        return Poll::Ready(Some(Err(self.end_by_timeout())));
                     }
                     self.timer = Some(Timer::new(last));
                 }
@@ -318,7 +318,7 @@ impl<R: Resource> Updates<R> {
                 let jitter = self.handle.core.random.fraction();
                 match self.failures.pause(&error, now, timeout, jitter) {
                     Some(pause) => {
-                        let error = self.failures.keep(error);
+                        let error = self.failures.set_last(error);
                         Ok(self.update(now, Some(error), Some(pause)))
                     }
                     None => {

@@ -76,7 +76,7 @@ impl WebhookNotifier {
     }
 
     /// Waits for the event that says that the job or run has ended.
-    pub(crate) async fn end_of(&self, id: &str) {
+    pub(crate) async fn wait_for_end_of(&self, id: &str) {
         loop {
             let mut arrived = pin!(self.0.arrived.notified());
             // No event is missed from here on.

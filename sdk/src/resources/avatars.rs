@@ -14,18 +14,6 @@ use crate::types::{
 
 resource! {
     /// Avatars, and the videos that they speak in.
-    ///
-    /// ```no_run
-    /// use svc_sdk::types::AvatarTalkingVideo;
-    ///
-    /// # async fn run(client: svc_sdk::developer::Client) -> svc_sdk::Result<()> {
-    /// let body = AvatarTalkingVideo::new("ada").script("Good morning.");
-    /// let job = client.avatars().talking_video(body).await?;
-    /// job.wait().await?;
-    /// job.download("out").await?;
-    /// # Ok(())
-    /// # }
-    /// ```
     Avatars, /// Avatars: create and find them, generate talking videos.
     avatars of Developer
 }

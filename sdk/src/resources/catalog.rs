@@ -80,17 +80,6 @@ impl Pricing<'_> {
 
 resource! {
     /// Prices of submits before they are made.
-    ///
-    /// ```no_run
-    /// use svc_sdk::types::VideoGenerate;
-    ///
-    /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
-    /// let body = VideoGenerate::new("auto").prompt("a red fox in snow");
-    /// println!("{} USD", client.estimates().create(&body).await?.price_usd);
-    /// let job = client.videos().generate(body).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
     Estimates, /// Estimates: price a submit before it is made.
     estimates of Open
 }

@@ -15,18 +15,6 @@ use crate::types::{
 
 resource! {
     /// The images that the service generates.
-    ///
-    /// ```no_run
-    /// use svc_sdk::types::ImageGenerate;
-    ///
-    /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
-    /// let body = ImageGenerate::new("auto").prompt("a red fox in snow");
-    /// let job = client.images().generate(body).await?;
-    /// job.wait().await?;
-    /// job.download("out").await?;
-    /// # Ok(())
-    /// # }
-    /// ```
     Images, /// Images: generate them.
     images of both surfaces
 }
@@ -49,18 +37,6 @@ impl Images<'_, Developer> {
 
 resource! {
     /// The videos that the service generates.
-    ///
-    /// ```no_run
-    /// use svc_sdk::types::VideoGenerate;
-    ///
-    /// # async fn run(client: svc_sdk::open::Client) -> svc_sdk::Result<()> {
-    /// let body = VideoGenerate::new("auto").prompt("a red fox in snow").duration(5);
-    /// let job = client.videos().generate(body).await?;
-    /// job.wait().await?;
-    /// job.download("out").await?;
-    /// # Ok(())
-    /// # }
-    /// ```
     Videos, /// Videos: generate them.
     videos of both surfaces
 }

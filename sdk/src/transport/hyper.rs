@@ -34,9 +34,9 @@ use crate::lock::lock;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
-/// After this time without an answer to a keep-alive, and after as many of them, a connection is dead.
+/// The interval of keep-alive probes, and the number of unanswered ones after which a connection is dead.
 const KEEP_ALIVE: (Duration, u32) = (Duration::from_secs(15), 3);
-/// After this time without a confirmation of what was sent, a connection is dead.
+/// The time without an acknowledgement of sent data after which a connection is dead.
 #[cfg(target_os = "linux")]
 const UNCONFIRMED_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -179,7 +179,7 @@ async fn within<T>(
 ) -> Result<T, TransportError> {
     match limit {
         Some(limit) => {
-            tokio::time::timeout(limit, future).await.map_err(|_| connection_lost(timed_out()))
+            tokio::time::timeout(limit, future).await.map_err(|_| connection_lost(timeout_error()))
         }
         None => Ok(future.await),
     }
@@ -200,7 +200,7 @@ fn with_read_timeout(
     StreamBody::new(frames).boxed_unsync()
 }
 
-fn timed_out() -> io::Error {
+fn timeout_error() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "timed out")
 }
 
@@ -243,7 +243,7 @@ where
         Box::pin(async move {
             match connecting.await {
                 Ok(connected) => connected.map_err(Into::into),
-                Err(_) => Err(timed_out().into()),
+                Err(_) => Err(timeout_error().into()),
             }
         })
     }

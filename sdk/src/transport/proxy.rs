@@ -124,8 +124,8 @@ mod tests {
         }
     }
 
-    /// Connects to a URL by a server on this machine, which is the proxy or the host, and returns what it
-    /// received before it answered.
+    /// Connects to a URL. A server on this machine plays the proxy or the host; what it received before it
+    /// answered is returned.
     async fn connect(proxies: impl Fn(u16) -> Matcher, url: impl Fn(u16) -> String) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();

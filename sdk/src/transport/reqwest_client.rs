@@ -67,7 +67,7 @@ impl Transport for ReqwestClientTransport {
         Box::pin(async move {
             let response = sending.await.map_err(into_transport_error)?;
             if url != *response.url() {
-                return Err(redirected(is_read));
+                return Err(redirect_error(is_read));
             }
             let response = http::Response::from(response);
             Ok(response.map(|body| {
@@ -77,7 +77,7 @@ impl Transport for ReqwestClientTransport {
     }
 }
 
-fn redirected(is_read: bool) -> TransportError {
+fn redirect_error(is_read: bool) -> TransportError {
     let reason = "the reqwest client followed a redirect: build it with redirect::Policy::none()";
     match is_read {
         // It would be redirected again.

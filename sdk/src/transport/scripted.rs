@@ -7,7 +7,9 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::{ResponseFuture, Transport};
+use crate::call::api_key::ApiKey;
 use crate::call::clock;
+use crate::client::{Client, ClientBuilder};
 use crate::surface::{ClientSurface, Developer, Open};
 use crate::testing::{RecordedRequest, Recorder};
 pub(crate) use crate::testing::{Step, json_response as json};
@@ -99,22 +101,35 @@ impl Transport for ScriptedTransport {
     }
 }
 
+/// Returns the builder of a client that uses a transport.
+pub(crate) fn builder<S: ClientSurface>(transport: impl Transport) -> ClientBuilder<S> {
+    Client::builder()
+        .base_url("https://api.example/base")
+        .api_key(ApiKey::new("canary-key").unwrap())
+        .transport(Arc::new(transport))
+        .seed(7)
+}
+
 /// Returns a client of the open surface that uses the script.
-pub(crate) fn open_client(script: &Arc<Script>) -> crate::Client<Open> {
-    client(script, "https://api.example/base")
+pub(crate) fn open_client(script: &Arc<Script>) -> Client<Open> {
+    builder(ScriptedTransport(Arc::clone(script))).build().unwrap()
 }
 
 /// Returns a client of the developer surface that uses the script.
-pub(crate) fn developer_client(script: &Arc<Script>) -> crate::Client<Developer> {
-    client(script, "https://developer.example")
+pub(crate) fn developer_client(script: &Arc<Script>) -> Client<Developer> {
+    let builder = builder(ScriptedTransport(Arc::clone(script)));
+    builder.base_url("https://developer.example").build().unwrap()
 }
 
-fn client<S: ClientSurface>(script: &Arc<Script>, base_url: &str) -> crate::Client<S> {
-    crate::Client::builder()
-        .base_url(base_url)
-        .api_key(crate::ApiKey::new("canary-key").unwrap())
-        .transport(Arc::new(ScriptedTransport(Arc::clone(script))))
-        .seed(7)
-        .build()
-        .unwrap()
+/// The response to a read of a job.
+pub(crate) const JOB: &str = r#"{"data": {"id": "job_1", "status": "queued"}}"#;
+
+/// The response to a submit.
+pub(crate) const RECEIPT: &str =
+    r#"{"data": {"job": {"id": "job_1", "status": "queued"}, "next_poll_after_seconds": 2}}"#;
+
+/// Returns the error of a service that is overloaded, and asks to wait for some seconds.
+pub(crate) fn busy(seconds: u64) -> Step {
+    let body = r#"{"error": {"code": "database_busy", "message": "busy"}}"#;
+    json(503, body).header("retry-after", seconds)
 }

@@ -6,20 +6,6 @@ use super::{InvalidField, Usd, Validate};
 
 request_body! {
     /// The body of `POST /v1/agent/completions`. The spend cap is required and has no default.
-    ///
-    /// ```
-    /// use svc_sdk::types::{AgentCompletionCreate, Usd};
-    ///
-    /// let body = AgentCompletionCreate::new("Three posters for a jazz night", Usd::from_micros(2_500_000));
-    /// assert_eq!(
-    ///     serde_json::to_value(&body)?,
-    ///     serde_json::json!({
-    ///         "instruction": "Three posters for a jazz night",
-    ///         "generation_spend_cap_usd": 2.5,
-    ///     }),
-    /// );
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct AgentCompletionCreate (
         /// The instruction for the agent.
         instruction: text,

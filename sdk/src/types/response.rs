@@ -69,6 +69,14 @@ macro_rules! response_body {
             pub extra: crate::types::Extra,
         }
 
+        #[cfg(test)]
+        impl $name {
+            /// The names that are read.
+            pub(in crate::types) const NAMES: &'static [&'static str] = &[
+                $(crate::types::response::response_body!(@name $field $($wire)?), $($alias,)*)*
+            ];
+        }
+
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let mut fields = crate::types::response::ResponseFieldWriter::new(serializer, &self.extra)?;

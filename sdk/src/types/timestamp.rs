@@ -32,15 +32,6 @@ pub struct Timestamp {
 }
 
 impl Timestamp {
-    /// Creates a timestamp from seconds since the Unix epoch.
-    ///
-    /// Returns `None` if the year is not in −9999 to 9999.
-    #[must_use]
-    pub fn from_unix_seconds(seconds: i64) -> Option<Self> {
-        let instant = jiff::Timestamp::from_second(seconds).ok()?;
-        Some(Self { text: instant.to_string().into(), instant })
-    }
-
     /// Returns the seconds since the Unix epoch, without the fraction.
     #[must_use]
     pub fn unix_seconds(&self) -> i64 {
@@ -52,17 +43,11 @@ impl Timestamp {
     pub fn as_str(&self) -> &str {
         &self.text
     }
-
-    /// Converts the timestamp to a system time.
-    #[must_use]
-    pub fn to_system_time(&self) -> SystemTime {
-        self.instant.into()
-    }
 }
 
 impl From<Timestamp> for SystemTime {
     fn from(timestamp: Timestamp) -> Self {
-        timestamp.to_system_time()
+        timestamp.instant.into()
     }
 }
 
@@ -160,17 +145,13 @@ mod tests {
         let earlier: Timestamp = "2026-01-02T08:00:00Z".parse().unwrap();
         assert!(earlier < later);
         assert_eq!(earlier.unix_seconds(), later.unix_seconds());
-        let seconds = earlier.unix_seconds();
-        assert_eq!(Timestamp::from_unix_seconds(seconds), Some(earlier));
     }
 
     #[test]
     fn converts_to_system_time() {
-        let timestamp = Timestamp::from_unix_seconds(90).unwrap();
-        assert_eq!(timestamp.as_str(), "1970-01-01T00:01:30Z");
+        let timestamp: Timestamp = "1970-01-01T00:01:30Z".parse().unwrap();
         let since_epoch = SystemTime::from(timestamp).duration_since(SystemTime::UNIX_EPOCH);
         assert_eq!(since_epoch.unwrap().as_secs(), 90);
-        assert_eq!(Timestamp::from_unix_seconds(i64::MAX), None);
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl Bucket {
             Some(retry_after) => window.end_at(now + retry_after),
         }
         if self.previous.others > 0 {
-            window.expect_others();
+            window.count_unknown_use_as_others();
         }
     }
 
@@ -177,7 +177,7 @@ impl Bucket {
     /// Remembers who used the window.
     fn note_usage(&mut self) {
         if let Some(mut window) = self.window.filter(|window| window.reported_at.is_some()) {
-            window.expect_others();
+            window.count_unknown_use_as_others();
             self.previous =
                 Usage { own: window.own, others: window.others().saturating_sub(self.in_flight) };
         }

@@ -20,7 +20,7 @@ pub(super) struct Window {
     pub(super) remaining: u32,
     /// The requests of this client that were counted in the window, or may have been.
     pub(super) own: u32,
-    /// The places in the window of the first and the last request that were reported, from 1.
+    /// The numbers, counted from 1, of the first and the last request of the window that were reported.
     reported: Option<(u32, u32)>,
     /// The window ends at or after this moment.
     pub(super) earliest_end: Instant,
@@ -144,9 +144,9 @@ impl Window {
         self.remaining = self.remaining.saturating_sub(1);
     }
 
-    /// Counts what was used before the first report among what others use, which otherwise is taken
-    /// for the use of processes that have ended.
-    pub(super) fn expect_others(&mut self) {
+    /// Counts what was used before the first report as the use of other clients. Otherwise it is taken for
+    /// that of processes that have ended.
+    pub(super) fn count_unknown_use_as_others(&mut self) {
         self.reported = self.reported.map(|(_, last)| (1, last));
     }
 

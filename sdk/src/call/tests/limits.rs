@@ -1,10 +1,13 @@
-//! The rate limit of the key, and the requests under way.
+//! The rate limit of the key, the requests under way, and the time limits of calls and attempts.
 
 use std::time::Duration;
 
-use super::{JOB, RECEIPT, limited};
+use super::{limited, video};
 use crate::call::clock;
-use crate::transport::scripted::{Script, developer_client, json, open_client};
+use crate::surface::Open;
+use crate::transport::scripted::{
+    JOB, RECEIPT, Script, ScriptedTransport, Step, builder, developer_client, json, open_client,
+};
 use crate::types::Music1Generate;
 
 #[tokio::test(start_paused = true)]
@@ -53,14 +56,48 @@ async fn a_rate_limit_that_resets_after_the_timeout_is_an_error_that_sent_nothin
 }
 
 #[tokio::test(start_paused = true)]
-async fn requests_in_flight_are_bounded() {
-    let script = Script::with_latency([json(200, JOB)], Duration::from_secs(1));
-    let client = open_client(&script);
+async fn a_request_that_waits_for_its_turn_was_not_sent() {
+    let script = Script::with_latency([json(202, RECEIPT)], Duration::from_secs(50));
+    let client = developer_client(&script);
+    let submit = |deadline| {
+        let body = Music1Generate::new("p");
+        client.music().generate(body).timeout(Duration::from_secs(deadline))
+    };
     let mut tasks = tokio::task::JoinSet::new();
-    for _ in 0..300 {
-        let client = client.clone();
-        tasks.spawn(async move { client.jobs().handle("job_1").get().await.map(drop) });
+    for _ in 0..crate::transport::MAX_IN_FLIGHT {
+        tasks.spawn(submit(60));
     }
-    assert!(tasks.join_all().await.iter().all(Result::is_ok));
-    assert_eq!(script.max_in_flight(), crate::transport::MAX_IN_FLIGHT);
+    clock::sleep(Duration::from_secs(1)).await;
+    let error = submit(20).await.unwrap_err();
+    assert!(error.is_timeout() && !error.may_have_been_sent(), "{error:?}");
+    assert!(!error.is_ambiguous());
+    // An attempt has 60 s, of which the wait for its turn takes none: it is answered 79 s later.
+    submit(150).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_longest_timeouts_are_accepted() {
+    let script = Script::new([json(200, JOB)]);
+    let client = builder::<Open>(ScriptedTransport(script)).attempt_timeout(Duration::MAX);
+    let client = client.build().unwrap();
+    client.jobs().handle("job_1").get().timeout(Duration::MAX).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_submit_times_out_and_is_ambiguous() {
+    let script = Script::new([Step::NoResponse]);
+    let submit = open_client(&script).videos().generate(video()).timeout(Duration::from_secs(20));
+    let began = clock::now();
+    let error = submit.await.unwrap_err();
+    assert_eq!((clock::now() - began).as_secs(), 20);
+    assert!(error.is_timeout() && error.is_ambiguous() && error.is_unreachable());
+    assert!(error.idempotency_key().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_attempt_is_retried_within_the_timeout() {
+    let script = Script::new([Step::NoResponse, json(200, JOB)]);
+    open_client(&script).jobs().handle("job_1").get().await.unwrap();
+    let times = script.request_times();
+    assert!((60_000..61_000).contains(&times[1]), "{times:?}");
 }

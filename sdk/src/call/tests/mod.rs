@@ -1,24 +1,18 @@
 //! Calls against scripted responses, in virtual time.
 
-mod ambiguity;
 mod limits;
 mod progress;
 mod requests;
 mod retries;
 mod sleep;
-mod timeouts;
 
 use std::sync::Arc;
 
 use crate::JobHandle;
 use crate::call::Call;
 use crate::surface::Developer;
-use crate::transport::scripted::{Script, Step, developer_client, json};
+use crate::transport::scripted::{Script, Step, developer_client};
 use crate::types::{Music1Generate, VideoGenerate};
-
-const RECEIPT: &str =
-    r#"{"data": {"job": {"id": "job_1", "status": "queued"}, "next_poll_after_seconds": 2}}"#;
-const JOB: &str = r#"{"data": {"id": "job_1", "status": "queued"}}"#;
 
 fn video() -> VideoGenerate {
     VideoGenerate::new("auto").prompt("a red fox in snow")
@@ -34,11 +28,6 @@ fn limited(step: Step, limit: u32, remaining: u32) -> Step {
     step.header("ratelimit-limit", limit)
         .header("ratelimit-remaining", remaining)
         .header("ratelimit-reset", 30)
-}
-
-fn busy(after: u64) -> Step {
-    json(503, r#"{"error": {"code": "database_busy", "message": "busy"}}"#)
-        .header("retry-after", after)
 }
 
 fn page(status: u16) -> Step {

@@ -9,14 +9,16 @@ use futures_util::future::{Either, join_all, select};
 use futures_util::{FutureExt, StreamExt, TryFutureExt, TryStreamExt, stream};
 use tokio::runtime::{Builder, Handle};
 
-use super::{JOB, RECEIPT, busy, video};
+use super::video;
 use crate::call::clock;
 use crate::call::task::TaskGroup;
 use crate::surface::Open;
-use crate::transport::scripted::{Script, ScriptedTransport, Step, json, open_client};
+use crate::transport::scripted::{
+    JOB, RECEIPT, Script, ScriptedTransport, Step, builder, busy, json, open_client,
+};
 use crate::transport::{ResponseFuture, Transport};
 use crate::types::WebhookEvent;
-use crate::{Client, ClientBuilder, WebhookNotifier};
+use crate::{Client, WebhookNotifier};
 
 const RUNNING: &str = r#"{"data": {"status": "processing", "next_poll_after_seconds": 60}}"#;
 const COMPLETED: &str = r#"{"data": {"status": "completed", "terminal": true}}"#;
@@ -52,8 +54,8 @@ impl Transport for Service {
     }
 }
 
-fn builder(transport: impl Transport) -> ClientBuilder<Open> {
-    Client::builder().base_url("https://api.example").transport(Arc::new(transport)).seed(7)
+fn client(transport: impl Transport) -> Client<Open> {
+    builder(transport).build().unwrap()
 }
 
 /// Runs a test on a runtime of one thread, in virtual time, and on one of several.
@@ -74,7 +76,7 @@ fn on_each_runtime(test: impl AsyncFn()) {
 #[test]
 fn jobs_are_waited_for_while_more_submits_are_held_than_may_be_in_flight() {
     on_each_runtime(async || {
-        let client = builder(Service::default()).max_in_flight(16).build().unwrap();
+        let client = builder::<Open>(Service::default()).max_in_flight(16).build().unwrap();
         let submits = stream::iter(0..60).map(|_| client.videos().generate(video()));
         let waits = submits
             .buffer_unordered(17)
@@ -86,7 +88,7 @@ fn jobs_are_waited_for_while_more_submits_are_held_than_may_be_in_flight() {
 #[test]
 fn calls_are_made_between_the_results_of_others() {
     on_each_runtime(async || {
-        let client = builder(Service::default()).build().unwrap();
+        let client = client(Service::default());
         let mut jobs = stream::iter(0..300)
             .map(|number| client.jobs().handle(format!("job_{number}")).get())
             .buffer_unordered(100);
@@ -100,7 +102,7 @@ fn calls_are_made_between_the_results_of_others() {
 #[test]
 fn updates_that_are_held_in_the_middle_of_a_poll_stop_no_wait() {
     on_each_runtime(async || {
-        let client = builder(Service::default()).build().unwrap();
+        let client = client(Service::default());
         let job = client.jobs().handle("job_1");
         let mut updates = job.updates();
         drop(updates.next().now_or_never());
@@ -112,7 +114,7 @@ fn updates_that_are_held_in_the_middle_of_a_poll_stop_no_wait() {
 #[test]
 fn updates_that_are_held_take_no_place_of_a_call() {
     on_each_runtime(async || {
-        let client = builder(Service::default()).max_in_flight(16).build().unwrap();
+        let client = builder::<Open>(Service::default()).max_in_flight(16).build().unwrap();
         let jobs = (0..16).map(|number| client.jobs().handle(format!("job_{number}")));
         let mut held: Vec<_> = jobs.map(|job| job.updates()).collect();
         for updates in &mut held {
@@ -129,7 +131,7 @@ fn an_event_ends_a_wait_while_another_poll_is_held() {
     on_each_runtime(async || {
         let service = Service::default();
         service.running.lock().unwrap().push("job_1");
-        let client = builder(service.clone()).build().unwrap();
+        let client = client(service.clone());
         let job = client.jobs().handle("job_1");
         let mut held = job.updates();
         drop(held.next().now_or_never());
@@ -153,7 +155,7 @@ fn an_event_ends_a_wait_while_another_poll_is_held() {
 #[test]
 fn calls_and_waits_are_futures_for_tasks() {
     on_each_runtime(async || {
-        let client = builder(Service::default()).build().unwrap();
+        let client = client(Service::default());
         let job = client.jobs().handle("job_1");
         let calls = join_all([job.get(), job.get()]).await;
         assert!(calls.iter().all(Result::is_ok));
@@ -171,7 +173,7 @@ async fn a_dropped_call_leaves_neither_a_task_nor_a_place_behind() {
     for steps in 0..40 {
         let responses = [busy(1), json(202, RECEIPT)];
         let script = Script::with_latency(responses, Duration::from_millis(300));
-        let client = builder(ScriptedTransport(script)).max_in_flight(1).build().unwrap();
+        let client = builder::<Open>(ScriptedTransport(script)).max_in_flight(1).build().unwrap();
         let mut submit = client.videos().generate(video());
         let mut has_ended = (&mut submit).now_or_never().is_some();
         for _ in 0..steps {
@@ -258,14 +260,14 @@ async fn a_panic_goes_on_in_the_caller() {
         }
     }
 
-    let client = builder(Service::default()).observer(Panicking);
+    let client = builder::<Open>(Service::default()).observer(Panicking);
     let client = client.build().unwrap();
     drop(client.jobs().handle("job_1").get().await);
 }
 
 #[test]
 fn a_runtime_is_needed_and_may_be_shut_down() {
-    let client = builder(Service::default()).build().unwrap();
+    let client = client(Service::default());
     let job = client.jobs().handle("job_1");
     for error in [
         job.get().now_or_never().unwrap().unwrap_err(),
@@ -287,7 +289,7 @@ fn a_runtime_is_needed_and_may_be_shut_down() {
 async fn a_group_ends_with_its_tasks() {
     let script = Script::new([Step::NoResponse]);
     let group = TaskGroup::default();
-    let client = builder(ScriptedTransport(Arc::clone(&script))).task_group(&group);
+    let client = builder::<Open>(ScriptedTransport(Arc::clone(&script))).task_group(&group);
     let client = client.build().unwrap();
     let job = client.jobs().handle("job_1");
     let mut calls = [job.get(), job.get()];

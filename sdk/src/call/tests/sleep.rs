@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{JOB, RECEIPT, limited, video};
+use super::{limited, video};
 use crate::call::clock;
-use crate::transport::scripted::{Script, Step, json, open_client};
+use crate::transport::scripted::{JOB, RECEIPT, Script, Step, json, open_client};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 

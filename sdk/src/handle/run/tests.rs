@@ -28,42 +28,6 @@ fn body() -> FormatRunCreate {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_is_started_and_waited_for_and_its_output_decoded() {
-    #[derive(serde::Deserialize, PartialEq, Debug)]
-    struct Teaser {
-        title: String,
-    }
-    let script = Script::new([
-        receipt("queued", r#", "next_poll_after_seconds": 3"#),
-        poll("running"),
-        poll("completed"),
-        receipt("completed", r#", "output": {"title": "Fox"}"#),
-    ]);
-    let client = developer_client(&script);
-    let start = client.formats().run("demo/teaser", body());
-    let key = start.request().unwrap().idempotency_key.clone().unwrap();
-    let run = start.await.unwrap();
-    assert_eq!(run.idempotency_key(), Some(&key));
-    let receipt = run.wait().await.unwrap();
-    let teaser: Teaser = receipt.output_as().unwrap();
-    assert_eq!(teaser.title, "Fox");
-    let seen = script.requests();
-    let paths: Vec<_> = seen.iter().map(|seen| seen.url.split("/v1/").nth(1).unwrap()).collect();
-    assert_eq!(
-        paths,
-        [
-            "formats/demo/teaser/runs",
-            "format-runs/run_1/status",
-            "format-runs/run_1/status",
-            "format-runs/run_1/result"
-        ]
-    );
-    let times = script.request_times();
-    assert!((3000..=3400).contains(&times[1]), "{times:?}");
-    assert!((5000..=5700).contains(&times[2]), "{times:?}");
-}
-
-#[tokio::test(start_paused = true)]
 async fn the_error_of_a_run_that_did_not_complete_has_its_receipt() {
     let failed = r#", "artifacts": [{"url": "https://m/a.png"}], "primary_output_url": null,
         "usage": {"billable_amount_usd_micros": 2000000},
@@ -143,18 +107,6 @@ async fn reading_the_result_is_retried_as_long_as_polling() {
     let run = developer_client(&script).format_runs().handle("run_1");
     assert!(run.wait().poll_failure_timeout(Duration::from_secs(900)).await.is_ok());
     assert_eq!(script.requests().len(), 14);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_receipt_that_cannot_be_decoded_still_names_the_run_and_the_key() {
-    let unreadable = json(202, r#"{"data": {"run_id": "run_7", "status": 5}}"#);
-    let script = Script::new([unreadable]);
-    let completion = AgentCompletionCreate::new("x", Usd::from_micros(1_000_000));
-    let start = developer_client(&script).agents().run(completion).max_retries(0);
-    let key = start.request().unwrap().idempotency_key.clone();
-    let run = start.await.unwrap();
-    assert_eq!(run.id().as_str(), "run_7");
-    assert_eq!(run.idempotency_key(), key.as_ref());
 }
 
 #[tokio::test(start_paused = true)]
@@ -314,6 +266,7 @@ async fn a_damaged_receipt_still_names_the_run() {
         r#"{"data": {"run_id": "run_7", "status": "queued", "later": 1e999}}"#.to_owned(),
         format!(r#"{{"data": {{"run_id": "run_7", "status": "queued", "later": {deep}}}}}"#),
         r#"{"data": {"run_id": "run_7", "later": 1e999}}"#.to_owned(),
+        r#"{"data": {"run_id": "run_7", "status": 5}}"#.to_owned(),
         r#"{"data": {"run_id": null, "status": 5, "id": "run_7"}}"#.to_owned(),
         format!(r#"{{"data": {{"status": null, "status_url": "{url}"}}}}"#),
         r#"{"data": {"run": {"run_id": "run_7", "status": "queued"}}}"#.to_owned(),

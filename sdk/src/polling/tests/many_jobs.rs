@@ -9,6 +9,7 @@ use http_body_util::{BodyExt, Full};
 use tokio::task::JoinSet;
 
 use crate::call::clock::{self, Instant};
+use crate::transport::scripted::builder;
 use crate::transport::{ResponseFuture, Transport};
 use crate::{Open, Result};
 
@@ -108,7 +109,7 @@ impl Transport for ServiceTransport {
         let service = Arc::clone(&self.0);
         Box::pin(async move {
             clock::sleep(LATENCY / 2).await;
-            let (status, body) = service.respond(request.uri().path());
+            let (status, body) = service.respond(request.uri().path().trim_start_matches("/base"));
             let used = *service.windows().last().unwrap();
             let first = service.requests.lock().unwrap().len() - used;
             let began = service.requests.lock().unwrap()[first].0;
@@ -134,13 +135,7 @@ struct Waits {
 /// Starts waits for jobs with these numbers.
 fn start(lists: Lists, numbers: impl Iterator<Item = usize>) -> Waits {
     let service = Arc::new(Service { began: clock::now(), lists, requests: Mutex::default() });
-    let client = crate::Client::<Open>::builder()
-        .base_url("https://api.example")
-        .api_key(crate::ApiKey::new("canary-key").unwrap())
-        .transport(Arc::new(ServiceTransport(Arc::clone(&service))))
-        .seed(7)
-        .build()
-        .unwrap();
+    let client = builder(ServiceTransport(Arc::clone(&service))).build().unwrap();
     let mut running = JoinSet::new();
     let end = clock::now() + JOB;
     for number in numbers {
@@ -285,12 +280,7 @@ fn a_wait_keeps_little_while_it_sleeps_and_while_it_waits_for_its_turn() {
     const COUNT: u64 = 2_000;
     let runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = { runtime }.enable_time().start_paused(true).build().unwrap();
-    let client = crate::Client::<Open>::builder()
-        .base_url("https://api.example")
-        .api_key(crate::ApiKey::new("canary-key").unwrap())
-        .transport(Arc::new(EndlessJobs))
-        .build()
-        .unwrap();
+    let client = builder::<Open>(EndlessJobs).build().unwrap();
     runtime.block_on(async { client.jobs().handle("job").status().await }).unwrap();
     let mut waits = JoinSet::new();
     let memory = allocation_counter::measure(|| {

@@ -42,19 +42,19 @@ impl<'de> Deserialize<'de> for Text<'de> {
 
 /// The value of a field, read as whatever JSON it is.
 trait FieldValue<'de>: Sized {
-    fn text(text: Cow<'de, str>) -> Self {
-        Self::other(Value::String(text.into_owned()))
+    fn from_text(text: Cow<'de, str>) -> Self {
+        Self::from_other(Value::String(text.into_owned()))
     }
 
-    fn object<A: MapAccess<'de>>(fields: A) -> Result<Self, A::Error> {
-        Value::deserialize(MapAccessDeserializer::new(fields)).map(Self::other)
+    fn from_object<A: MapAccess<'de>>(fields: A) -> Result<Self, A::Error> {
+        Value::deserialize(MapAccessDeserializer::new(fields)).map(Self::from_other)
     }
 
-    fn array<A: SeqAccess<'de>>(items: A) -> Result<Self, A::Error> {
-        Value::deserialize(SeqAccessDeserializer::new(items)).map(Self::other)
+    fn from_array<A: SeqAccess<'de>>(items: A) -> Result<Self, A::Error> {
+        Value::deserialize(SeqAccessDeserializer::new(items)).map(Self::from_other)
     }
 
-    fn other(json: Value) -> Self;
+    fn from_other(json: Value) -> Self;
 }
 
 fn read<'de, F: FieldValue<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<F, D::Error> {
@@ -92,11 +92,11 @@ impl From<Json<'_>> for Value {
 }
 
 impl<'de> FieldValue<'de> for Json<'de> {
-    fn text(text: Cow<'de, str>) -> Self {
+    fn from_text(text: Cow<'de, str>) -> Self {
         Self::Text(text)
     }
 
-    fn other(json: Value) -> Self {
+    fn from_other(json: Value) -> Self {
         Self::Other(json)
     }
 }
@@ -115,11 +115,11 @@ pub(in crate::types) enum Object<T> {
 
 // Types with `Default` have no required fields, so every object can be read.
 impl<'de, T: DeserializeOwned + Default> FieldValue<'de> for Object<T> {
-    fn object<A: MapAccess<'de>>(fields: A) -> Result<Self, A::Error> {
+    fn from_object<A: MapAccess<'de>>(fields: A) -> Result<Self, A::Error> {
         T::deserialize(MapAccessDeserializer::new(fields)).map(Self::Read)
     }
 
-    fn other(json: Value) -> Self {
+    fn from_other(json: Value) -> Self {
         Self::Other(json)
     }
 }
@@ -137,7 +137,7 @@ pub(in crate::types) struct Objects<T> {
 }
 
 impl<'de, T: DeserializeOwned + Default + Serialize> FieldValue<'de> for Objects<T> {
-    fn array<A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
+    fn from_array<A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
         let mut read = Vec::new();
         let mut others = Vec::new();
         while let Some(item) = items.next_element()? {
@@ -158,7 +158,7 @@ impl<'de, T: DeserializeOwned + Default + Serialize> FieldValue<'de> for Objects
         Ok(Self { read, json })
     }
 
-    fn other(json: Value) -> Self {
+    fn from_other(json: Value) -> Self {
         Self { read: Vec::new(), json: Some(json) }
     }
 }
@@ -179,7 +179,7 @@ impl<'de, F: FieldValue<'de>> Visitor<'de> for FieldVisitor<F> {
     }
 
     fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<F, E> {
-        Ok(F::text(Cow::Borrowed(text)))
+        Ok(F::from_text(Cow::Borrowed(text)))
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<F, E> {
@@ -187,31 +187,31 @@ impl<'de, F: FieldValue<'de>> Visitor<'de> for FieldVisitor<F> {
     }
 
     fn visit_string<E: Error>(self, text: String) -> Result<F, E> {
-        Ok(F::text(Cow::Owned(text)))
+        Ok(F::from_text(Cow::Owned(text)))
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<F, E> {
-        Ok(F::other(value.into()))
+        Ok(F::from_other(value.into()))
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<F, E> {
-        Ok(F::other(value.into()))
+        Ok(F::from_other(value.into()))
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<F, E> {
-        Ok(F::other(value.into()))
+        Ok(F::from_other(value.into()))
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<F, E> {
-        Ok(F::other(value.into()))
+        Ok(F::from_other(value.into()))
     }
 
     fn visit_unit<E: Error>(self) -> Result<F, E> {
-        Ok(F::other(Value::Null))
+        Ok(F::from_other(Value::Null))
     }
 
     fn visit_none<E: Error>(self) -> Result<F, E> {
-        Ok(F::other(Value::Null))
+        Ok(F::from_other(Value::Null))
     }
 
     fn visit_some<D: Deserializer<'de>>(self, value: D) -> Result<F, D::Error> {
@@ -219,10 +219,10 @@ impl<'de, F: FieldValue<'de>> Visitor<'de> for FieldVisitor<F> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<F, A::Error> {
-        F::array(items)
+        F::from_array(items)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<F, A::Error> {
-        F::object(fields)
+        F::from_object(fields)
     }
 }

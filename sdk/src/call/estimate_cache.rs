@@ -1,7 +1,7 @@
 //! The estimates that a client keeps.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -9,9 +9,10 @@ use tokio::sync::OnceCell;
 
 use super::clock::{self, ClockReading};
 use crate::journal::Fingerprint;
+use crate::lock::lock;
 use crate::types::{EstimateRequest, Usd};
 
-/// How many estimates a client keeps.
+/// The number of estimates that a client keeps.
 const MAX_ESTIMATES: usize = 10_000;
 /// How long an estimate is used: the service may change its prices.
 const ESTIMATE_LIFETIME: Duration = Duration::from_secs(60);
@@ -19,7 +20,7 @@ const ESTIMATE_LIFETIME: Duration = Duration::from_secs(60);
 /// Prices by the shape of a request. Each is asked for once in its lifetime, however many submits wait
 /// for it.
 #[derive(Debug, Default)]
-pub(crate) struct Estimates(Mutex<HashMap<[u8; 32], KnownEstimate>>);
+pub(crate) struct EstimateCache(Mutex<HashMap<[u8; 32], KnownEstimate>>);
 
 #[derive(Debug)]
 struct KnownEstimate {
@@ -34,10 +35,10 @@ impl KnownEstimate {
     }
 }
 
-impl Estimates {
-    /// Returns the price of requests of a shape, which is not there yet if nobody has asked for it.
-    pub(crate) fn of(&self, shape: [u8; 32]) -> Arc<OnceCell<Usd>> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+impl EstimateCache {
+    /// Returns the cell with the price of requests of a shape. It is empty until a submit fills it.
+    pub(crate) fn price_of(&self, shape: [u8; 32]) -> Arc<OnceCell<Usd>> {
+        let mut known = lock(&self.0);
         if let Some(estimate) = known.get(&shape).filter(|it| it.is_valid()) {
             return Arc::clone(&estimate.price);
         }
