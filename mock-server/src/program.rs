@@ -19,11 +19,11 @@ use tokio::time::sleep;
 use url::Host;
 
 use crate::addresses::PublicUrl;
-use crate::clock::{ClockMode, Speed};
+use crate::clock::{ClockMode, Speed, WebhookTimestamps};
 use crate::engine::{Settings, UndocumentedKeys};
 use crate::serve::{BindError, Log, Server};
 use crate::service::Service;
-use crate::setup::{Setup, WebhookTimestamps};
+use crate::setup::Setup;
 use crate::webhook_route::WebhookRoute;
 
 /// How often new requests are logged.

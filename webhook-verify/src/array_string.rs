@@ -54,26 +54,7 @@ fn hex_digit(nibble: u8) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use core::fmt::Write;
-    use std::format;
-
     use super::*;
-
-    #[test]
-    fn push_hex_writes_two_digits_for_every_byte() {
-        for byte in 0..=u8::MAX {
-            let mut text = ArrayString::<2>::new();
-            text.push_hex(byte);
-            assert_eq!(text.as_str(), format!("{byte:02x}"));
-        }
-    }
-
-    #[test]
-    fn twenty_characters_fit_the_largest_u64() {
-        let mut text = ArrayString::<20>::new();
-        write!(text, "{}", u64::MAX).unwrap();
-        assert_eq!(text.as_str(), "18446744073709551615");
-    }
 
     #[test]
     fn characters_beyond_the_capacity_are_dropped() {

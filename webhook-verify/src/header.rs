@@ -1,13 +1,5 @@
 //! Names and format of the headers of a delivery.
 //!
-//! ```
-//! use svc_webhook_verify::header;
-//!
-//! assert_eq!(header::TIMESTAMP, "x-svc-webhook-timestamp");
-//! assert_eq!(header::SIGNATURE, "x-svc-webhook-signature");
-//! assert_eq!(header::FINGERPRINT, "x-svc-webhook-secret-fingerprint");
-//! ```
-//!
 //! The names are in lower case, as `http::HeaderName::from_static` requires.
 //!
 //! # Signature header

@@ -37,13 +37,6 @@ pub struct Key {
 impl Key {
     /// Creates a key from the exact bytes of a secret.
     ///
-    /// ```
-    /// use svc_webhook_verify::{Key, KeyError};
-    ///
-    /// assert!(Key::new("whsec_newest").is_ok());
-    /// assert_eq!(Key::new(" \n").unwrap_err(), KeyError::EmptySecret);
-    /// ```
-    ///
     /// # Errors
     ///
     /// Returns [`KeyError::EmptySecret`] if the secret is empty or consists only of ASCII
@@ -89,15 +82,6 @@ const _: fn() = || {
 };
 
 /// The fingerprint of a secret: the first 16 hex digits of its SHA-256 hash.
-///
-/// ```
-/// use svc_webhook_verify::Key;
-///
-/// let received = "7ab95101ed6218b1"; // x-svc-webhook-secret-fingerprint
-/// let expected = Key::new("whsec_newest")?.fingerprint();
-/// assert_eq!(expected.as_str(), received);
-/// # Ok::<(), svc_webhook_verify::KeyError>(())
-/// ```
 ///
 /// The fingerprint header is not authenticated: a sender can put any value in it. It is
 /// meant for debugging, to see which secret a receiver uses when signatures do not match.
@@ -175,15 +159,6 @@ impl KeySet {
     /// This is the format of the variable `SVC_WEBHOOK_SECRET` and of secret files. Blank
     /// lines and white space around a secret are ignored.
     ///
-    /// ```
-    /// use svc_webhook_verify::KeySet;
-    ///
-    /// let keys = KeySet::from_lines("whsec_newest\nwhsec_previous\n")?;
-    /// assert_eq!(keys.newest().fingerprint().as_str(), "7ab95101ed6218b1");
-    /// assert_eq!(keys.iter().count(), 2);
-    /// # Ok::<(), svc_webhook_verify::KeyError>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// Returns an error if there are no secrets, if there are more than
@@ -193,15 +168,6 @@ impl KeySet {
     }
 
     /// Appends a key that is older than all others in the set.
-    ///
-    /// ```
-    /// use svc_webhook_verify::{Key, KeySet};
-    ///
-    /// let mut keys = KeySet::from(Key::new("whsec_newest")?);
-    /// keys.push(Key::new("whsec_previous")?)?;
-    /// assert_eq!(keys.iter().count(), 2);
-    /// # Ok::<(), svc_webhook_verify::KeyError>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -313,30 +279,6 @@ mod tests {
     }
 
     #[test]
-    fn blank_secrets_are_rejected() {
-        for secret in ["", " ", "\n", " \t\r\n", "\0", "\0\0 \n"] {
-            assert_eq!(Key::new(secret).unwrap_err(), KeyError::EmptySecret);
-        }
-        let partly_blank = KeySet::new(["whsec_newest", ""]);
-        assert_eq!(partly_blank.unwrap_err(), KeyError::EmptySecret);
-    }
-
-    #[test]
-    fn a_secret_is_not_trimmed() {
-        let plain = Key::new("whsec_newest").unwrap();
-        let with_newline = Key::new("whsec_newest\n").unwrap();
-        assert_ne!(plain.fingerprint(), with_newline.fingerprint());
-    }
-
-    #[test]
-    fn a_set_accepts_one_to_eight_keys() {
-        let none: [&str; 0] = [];
-        assert_eq!(KeySet::new(none).unwrap_err(), KeyError::NoSecrets);
-        assert_eq!(KeySet::new(["s"; 8]).unwrap().iter().count(), 8);
-        assert_eq!(KeySet::new(["s"; 9]).unwrap_err(), KeyError::TooManySecrets);
-    }
-
-    #[test]
     fn lines_are_trimmed_and_blank_lines_ignored() {
         let keys = KeySet::from_lines("\r\n  whsec_newest\t\r\n\n \nwhsec_previous").unwrap();
         let expected = ["whsec_newest", "whsec_previous"];
@@ -348,14 +290,6 @@ mod tests {
         assert_eq!(error(" \n\t\r\n"), KeyError::NoSecrets);
         assert_eq!(error("whsec_newest\n\0"), KeyError::EmptySecret);
         assert_eq!(error(&"s\n".repeat(9)), KeyError::TooManySecrets);
-    }
-
-    #[test]
-    fn a_set_preserves_the_order_of_keys() {
-        let keys = KeySet::new(["a", "b", "c"]).unwrap();
-        let order = ["a", "b", "c"].map(|secret| Key::new(secret).unwrap().fingerprint());
-        assert!(keys.iter().map(Key::fingerprint).eq(order));
-        assert_eq!(keys.newest().fingerprint(), order[0]);
     }
 
     #[test]

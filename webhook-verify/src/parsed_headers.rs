@@ -242,8 +242,6 @@ fn decode_digit(digit: u8) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use std::format;
-
     use super::*;
 
     const TAG_OF_AA: &[u8] =
@@ -254,48 +252,12 @@ mod tests {
     }
 
     #[test]
-    fn the_tolerance_applies_in_both_directions_and_is_inclusive() {
-        let headers = parse_at("1000").unwrap();
-        let tolerance = Some(Duration::from_secs(300));
-        assert_eq!(headers.check_timestamp(1300, tolerance), Ok(()));
-        assert_eq!(headers.check_timestamp(700, tolerance), Ok(()));
-        assert_eq!(
-            headers.check_timestamp(1301, tolerance),
-            Err(VerifyError::TimestampTooOld { age_seconds: 301 })
-        );
-        assert_eq!(
-            headers.check_timestamp(699, tolerance),
-            Err(VerifyError::TimestampInFuture { ahead_seconds: 301 })
-        );
-    }
-
-    #[test]
     fn a_tolerance_may_be_below_one_second() {
         let headers = parse_at("1000").unwrap();
         for tolerance in [Duration::ZERO, Duration::from_millis(1)] {
             assert_eq!(headers.check_timestamp(1000, Some(tolerance)), Ok(()));
             assert!(headers.check_timestamp(1001, Some(tolerance)).is_err());
         }
-    }
-
-    #[test]
-    fn extreme_timestamps_do_not_overflow() {
-        let last = parse_at("18446744073709551615").unwrap();
-        assert!(last.check_timestamp(0, Some(Duration::from_secs(300))).is_err());
-        assert!(last.check_timestamp(0, Some(Duration::MAX)).is_ok());
-        let first = parse_at("0").unwrap();
-        assert!(first.check_timestamp(u64::MAX, Some(Duration::from_secs(1))).is_err());
-        assert!(first.check_timestamp(u64::MAX, None).is_ok());
-    }
-
-    #[test]
-    fn find_match_returns_the_first_matching_index() {
-        let headers = parse_at("1").unwrap();
-        let (equal, other) = ([0xaa; 32], [0xab; 32]);
-        assert_eq!(headers.find_match([equal, equal].into_iter()), Some(0));
-        assert_eq!(headers.find_match([other, equal, other].into_iter()), Some(1));
-        assert_eq!(headers.find_match([other, other].into_iter()), None);
-        assert_eq!(headers.find_match([].into_iter()), None);
     }
 
     #[test]
@@ -310,28 +272,5 @@ mod tests {
             let expected = char::from(digit).to_digit(16).unwrap_or(255);
             assert_eq!(u32::from(decode_digit(digit)), expected);
         }
-    }
-
-    #[test]
-    fn limits_count_all_entries_and_all_lines() {
-        let entries = |count| std::vec!["x=y"; count].join(",");
-        let error = |signature: &str| ParsedHeaders::parse(b"1", signature.as_bytes()).err();
-        assert_eq!(error(&entries(32)), Some(VerifyError::SignatureUnsupported));
-        assert_eq!(error(&entries(33)), Some(VerifyError::TooManySignatures));
-        assert_eq!(error(&",".repeat(32)), Some(VerifyError::TooManySignatures));
-        let lines_error =
-            |lines: &[&[u8]]| ParsedHeaders::parse_lines(b"1", || lines.iter().copied()).err();
-        let half = entries(16);
-        let halves = [half.as_bytes(), half.as_bytes()];
-        assert_eq!(lines_error(&halves), Some(VerifyError::SignatureUnsupported));
-        let one_more = [halves[0], halves[1], b"x=y"];
-        assert_eq!(lines_error(&one_more), Some(VerifyError::TooManySignatures));
-        let long = format!("x={}", "y".repeat(4094));
-        let lines = [&long.as_bytes()[..4000], &long.as_bytes()[4001..]];
-        assert_ne!(lines_error(&lines), Some(VerifyError::SignatureTooLong));
-        let lines = [&long.as_bytes()[..4000], &long.as_bytes()[4000..]];
-        assert_eq!(lines_error(&lines), Some(VerifyError::SignatureTooLong));
-        assert_eq!(error(&long), Some(VerifyError::SignatureUnsupported));
-        assert_eq!(error(&format!("{long}y")), Some(VerifyError::SignatureTooLong));
     }
 }

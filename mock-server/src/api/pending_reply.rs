@@ -21,7 +21,7 @@ pub(crate) fn resume(state: &mut State, hosts: &Hosts, pending: &PendingReply) -
     } else {
         apply_fault::apply_fault(&mut reply, pending.fault);
         let status = apply_fault::status_of(&reply);
-        state.request_log.answered(pending.request_seq, status);
+        state.request_log.set_status(pending.request_seq, status);
     }
     reply
 }

@@ -38,7 +38,7 @@ impl Route {
                 Method::POST => Self::Operation(Operation::Mcp, Vec::new()),
                 _ => Self::OtherMethod { allow: "POST", public: false },
             },
-            host => match hosts.below(host, path) {
+            host => match hosts.path_below(host, path) {
                 None => Self::Unknown,
                 Some(path) => match host {
                     Host::Open => Self::resolve_surface(Surface::Open, call.request.method(), path),

@@ -6,9 +6,9 @@ use svc_sdk::contract::{ErrorCode, NextAction};
 
 use super::keys::{key_with_scope_form, plan_form};
 use super::money::top_up_form;
-use super::page::View;
 use super::parts::{action, link, prose};
 use super::values::{count, fields, is_true, items, number, text};
+use super::view::View;
 
 /// Returns the reason and the remedy for a request of the request log that did not succeed, or that a
 /// fault has changed.

@@ -3,13 +3,14 @@
 use axum::extract::State;
 use maud::{Markup, html};
 
-use super::page::{View, page};
+use super::page::page;
 use super::parts::{date_time, facts, form};
 use super::values::{number, text};
+use super::view::View;
 use crate::control;
 use crate::service::Service;
 
-/// The spans of the buttons, in seconds.
+/// The buttons that advance the clock: their names, and by how many seconds.
 const SPANS: [(&str, u32); 6] =
     [("1 s", 1), ("10 s", 10), ("1 min", 60), ("10 min", 600), ("1 h", 3_600), ("1 day", 86_400)];
 

@@ -24,7 +24,7 @@ use crate::service::Service;
 /// The time between comments that keep an idle connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// How long changes are collected before they are sent, so that a busy mock does not flood its clients.
-const COLLECT: Duration = Duration::from_millis(100);
+const COLLECTION_TIME: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,8 +42,8 @@ enum Only {
     Change,
 }
 
-/// What was sent so far.
-struct Observer {
+/// A client of the stream, and what was sent to it so far.
+struct Subscriber {
     service: Service,
     revision: u64,
     generation: u64,
@@ -75,7 +75,7 @@ pub(super) async fn stream(
         let simulator = &state.simulator;
         (simulator.generation(), simulator.last_seq())
     });
-    let observer = Observer {
+    let subscriber = Subscriber {
         service,
         // Requests before the start of the stream are sent at once.
         revision: if since.or(last_id).is_some() { u64::MAX } else { revision },
@@ -86,28 +86,28 @@ pub(super) async fn stream(
         // The first event tells the client that the stream has started.
         unsent: VecDeque::from([Event::default().comment("started")]),
     };
-    Sse::new(events(observer)).into_response()
+    Sse::new(events(subscriber)).into_response()
 }
 
-fn events(observer: Observer) -> impl Stream<Item = Result<Event, Infallible>> {
-    unfold(observer, |mut observer| async {
+fn events(subscriber: Subscriber) -> impl Stream<Item = Result<Event, Infallible>> {
+    unfold(subscriber, |mut subscriber| async {
         loop {
-            if let Some(event) = observer.unsent.pop_front() {
-                return Some((Ok(event), observer));
+            if let Some(event) = subscriber.unsent.pop_front() {
+                return Some((Ok(event), subscriber));
             }
-            observer.wait_and_collect().await;
+            subscriber.wait_and_collect().await;
         }
     })
 }
 
-impl Observer {
+impl Subscriber {
     async fn wait_and_collect(&mut self) {
         let changed = self.service.wait_for_change(self.revision, KEEP_ALIVE);
         let Some(revision) = changed.await else {
             self.unsent.push_back(Event::default().comment("idle"));
             return;
         };
-        sleep(COLLECT).await;
+        sleep(COLLECTION_TIME).await;
         self.revision = revision;
         let generation = self.service.read(|state| state.simulator.generation());
         if generation != self.generation {

@@ -5,11 +5,12 @@ use maud::{Markup, html};
 use serde_json::{Value, json};
 use svc_sdk::contract::{ErrorCode, Operation};
 
-use super::journal::entries;
-use super::page::{View, page};
+use super::logged_exchanges::entries;
+use super::page::page;
 use super::parts::{action, cell, link, problem, table};
 use super::requests;
 use super::values::{at, count, text};
+use super::view::View;
 use crate::engine::FaultTarget;
 use crate::service::Service;
 

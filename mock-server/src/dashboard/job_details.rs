@@ -3,23 +3,23 @@
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-use super::journal::Submits;
-use super::page::View;
+use super::logged_exchanges::SubmitBodies;
 use super::parts::{
     action, badge, body, date_time, facts, form, link, prompt, prose, status, time,
 };
-use super::timeline::Timeline;
+use super::timeline::TimelineChart;
 use super::values::{
     amount_at, artifacts_of, at, count, file_of, id_of, is_terminal, items, kind_of, spent, text,
 };
+use super::view::View;
 use crate::service::Service;
 
 pub(super) fn details(service: &Service, id: &str) -> Markup {
-    let submits = Submits::of(service);
+    let submits = SubmitBodies::of(service);
     let found = service.read(|state| {
         let simulator = &state.simulator;
         let item = simulator.job_or_run(id)?;
-        let timeline = Timeline::read(simulator, &item);
+        let timeline = TimelineChart::read(simulator, &item);
         Some((item, timeline))
     });
     let Some((item, timeline)) = found else {

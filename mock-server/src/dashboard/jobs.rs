@@ -4,19 +4,19 @@ use std::cmp::Reverse;
 
 use axum::extract::{Path, Query, State};
 use maud::{Markup, html};
-use serde::Deserialize;
 use serde_json::Value;
 use svc_sdk::contract::{JobStatus, RunStatus};
 
 use super::job_details;
-use super::journal::Submits;
-use super::page::{View, columns, page};
+use super::logged_exchanges::SubmitBodies;
+use super::page::{columns, page};
 use super::parts::{
-    ListCount, amount, cell, duration, link, parse_time, prose, row_link, search_form, status,
+    ListCount, amount, cell, duration, parse_time, prose, row_link, search_form, status,
     status_cell, table, time,
 };
-use super::search::Search;
+use super::search::{ListSelection, Search};
 use super::values::{artifacts_of, file_of, id_of, is_terminal, kind_of, spent, text};
+use super::view::View;
 use crate::engine::Time;
 use crate::engine::jobs::Job;
 use crate::engine::runs::Run;
@@ -29,25 +29,10 @@ const MAX_SEARCHED: usize = 10_000;
 /// The properties by which jobs and runs are found.
 const PROPERTIES: [&str; 6] = ["status", "op", "model", "ws", "code", "id"];
 
-/// The selection of jobs and runs, in the URL.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct JobSelection {
-    /// See [`Search`].
-    #[serde(default)]
-    q: String,
-    /// `active`, `failed` or `completed`.
-    #[serde(default)]
-    show: String,
-    /// The numbers of jobs and of runs, such as `12.3`, from which on they are counted instead of
-    /// shown.
-    #[serde(default)]
-    seen: String,
-}
-
 /// `GET /dashboard/jobs`.
 pub(super) async fn list(
     State(service): State<Service>,
-    Query(selection): Query<JobSelection>,
+    Query(selection): Query<ListSelection>,
 ) -> Markup {
     let list = list_of(&service, &selection, "");
     page(&service, View::Jobs, "", &columns(&list, None))
@@ -57,7 +42,7 @@ pub(super) async fn list(
 pub(super) async fn details(
     State(service): State<Service>,
     Path(id): Path<String>,
-    Query(selection): Query<JobSelection>,
+    Query(selection): Query<ListSelection>,
 ) -> Markup {
     let list = list_of(&service, &selection, &id);
     let close = selection.link(View::Jobs.path());
@@ -66,18 +51,13 @@ pub(super) async fn details(
     page(&service, View::Jobs, &id, &content)
 }
 
-impl JobSelection {
-    fn link(&self, path: &str) -> String {
-        link(path, &[("q", &self.q), ("show", &self.show)])
-    }
-
-    fn is_shown(&self, status: &str, is_terminal: bool) -> bool {
-        match self.show.as_str() {
-            "active" => !is_terminal,
-            "failed" => is_terminal && status != "completed",
-            "completed" => status == "completed",
-            _ => true,
-        }
+/// Returns whether the selection `show` includes a job or run.
+fn includes(show: &str, status: &str, is_terminal: bool) -> bool {
+    match show {
+        "active" => !is_terminal,
+        "failed" => is_terminal && status != "completed",
+        "completed" => status == "completed",
+        _ => true,
     }
 }
 
@@ -116,7 +96,7 @@ impl Found {
 }
 
 /// Returns the newest jobs and runs that match, with the prompts of their submits.
-fn find(service: &Service, selection: &JobSelection, submits: &Submits) -> Found {
+fn find(service: &Service, selection: &ListSelection, submits: &SubmitBodies) -> Found {
     let search = Search::parse(&selection.q, &PROPERTIES);
     let matches = |properties: &[(&str, &str)], request_id: &str, item: Option<u64>| {
         search.is_empty() || search.matches(properties, &[&submits.prompt(request_id, item)])
@@ -124,6 +104,7 @@ fn find(service: &Service, selection: &JobSelection, submits: &Submits) -> Found
     let mut found = service.read(|state| {
         let simulator = &state.simulator;
         let submitted = simulator.submitted();
+        // The numbers of jobs and of runs, such as `12.3`, from which on they are new.
         let seen = selection.seen.split_once('.');
         let seen = seen.and_then(|(jobs, runs)| Some((jobs.parse().ok()?, runs.parse().ok()?)));
         // Larger numbers are from before a reset.
@@ -141,7 +122,7 @@ fn find(service: &Service, selection: &JobSelection, submits: &Submits) -> Found
                 ("id", &job.id),
                 ("id", &job.request_id),
             ];
-            selection.is_shown(status, JobStatus::is_terminal(&job.status))
+            includes(&selection.show, status, JobStatus::is_terminal(&job.status))
                 && matches(&properties, &job.request_id, None)
         };
         found.add(simulator.newest_jobs(), seen.0, is_shown, |job| simulator.inspect_job(job));
@@ -156,7 +137,7 @@ fn find(service: &Service, selection: &JobSelection, submits: &Submits) -> Found
                 ("id", &config.request_id),
             ];
             let item = run.queue_position.as_ref().map(|position| position.index as u64);
-            selection.is_shown(status, RunStatus::is_terminal(&run.status))
+            includes(&selection.show, status, RunStatus::is_terminal(&run.status))
                 && matches(&properties, &config.request_id, item)
         };
         found.add(simulator.newest_runs(), seen.1, is_shown, |run| simulator.inspect_run(run));
@@ -167,8 +148,8 @@ fn find(service: &Service, selection: &JobSelection, submits: &Submits) -> Found
     found
 }
 
-fn list_of(service: &Service, selection: &JobSelection, selected: &str) -> Markup {
-    let submits = Submits::of(service);
+fn list_of(service: &Service, selection: &ListSelection, selected: &str) -> Markup {
+    let submits = SubmitBodies::of(service);
     let found = find(service, selection, &submits);
     let (jobs, runs) = found.seen;
     let is_filtered = !selection.q.trim().is_empty() || !selection.show.is_empty();
@@ -214,8 +195,8 @@ fn list_of(service: &Service, selection: &JobSelection, selected: &str) -> Marku
 
 fn row_of(
     item: &Value,
-    selection: &JobSelection,
-    submits: &Submits,
+    selection: &ListSelection,
+    submits: &SubmitBodies,
     now: Time,
     is_selected: bool,
 ) -> Markup {

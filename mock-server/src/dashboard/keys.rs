@@ -5,9 +5,10 @@ use maud::{Markup, html};
 use serde_json::Value;
 use svc_sdk::contract::Scope;
 
-use super::page::{View, page};
+use super::page::page;
 use super::parts::{action, amount, badge, cell, date_time, form, link, problem, table};
 use super::values::{is_true, items, text};
+use super::view::View;
 use crate::service::Service;
 
 /// The plans, smallest first.

@@ -4,9 +4,10 @@ use axum::extract::State;
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::page::{View, page};
+use super::page::page;
 use super::parts::{cell, prose, table, time};
 use super::values::{count, first_text, text};
+use super::view::View;
 use crate::service::Service;
 
 /// `GET /dashboard/limits`.

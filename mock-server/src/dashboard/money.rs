@@ -6,11 +6,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use svc_sdk::types::Usd;
 
-use super::page::{View, page};
+use super::page::page;
 use super::parts::{
     amount, cell, date_time, form, link, prose, row_link, status, subject_link, table,
 };
 use super::values::{at, first_text, text};
+use super::view::View;
 use crate::addresses::DEMO_WORKSPACE;
 use crate::engine::ledger::ControlEntry;
 use crate::service::Service;

@@ -3,7 +3,7 @@
 use maud::{Markup, Render, html};
 use url::form_urlencoded::Serializer;
 
-use super::page::View;
+use super::view::View;
 use crate::engine::Time;
 
 /// Returns a time of day with milliseconds, in an element with the complete time.

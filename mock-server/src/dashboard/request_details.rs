@@ -6,13 +6,13 @@ use serde_json::Value;
 
 use super::advice::advice;
 use super::code::SentRequest;
-use super::journal::prompt_of;
-use super::page::View;
+use super::logged_exchanges::prompt_of;
 use super::parts::{
     badge, body as body_of, copyable, duration, facts, form, headers, http_status, link, prompt,
     subject_link, time,
 };
 use super::values::{at, count, fields, is_true, number, text};
+use super::view::View;
 use crate::control::request_view;
 use crate::engine::{Host, HostRequest};
 use crate::service::Service;

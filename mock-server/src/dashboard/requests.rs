@@ -7,13 +7,14 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::journal::{JournalEntry, entries};
-use super::page::{View, columns, page};
+use super::logged_exchanges::{LoggedExchange, entries};
+use super::page::{columns, page};
 use super::parts::{
     ListCount, cell, copyable, duration, http_status, link, row_link, search_form, status_cell,
     table, time,
 };
 use super::search::Search;
+use super::view::View;
 use super::{code, request_details};
 use crate::addresses::OPEN_API_KEY;
 use crate::service::Service;
@@ -93,7 +94,7 @@ impl RequestSelection {
         link(path, &[("q", &self.q), ("show", &self.show), ("before", &before)])
     }
 
-    fn is_shown(&self, entry: &JournalEntry) -> bool {
+    fn is_shown(&self, entry: &LoggedExchange) -> bool {
         let request = &entry.request;
         match self.show.as_str() {
             "errors" => {
@@ -111,7 +112,7 @@ fn list_of(service: &Service, selection: &RequestSelection, selected: Option<u64
     // A larger number is from before a reset.
     let seen = selection.seen.filter(|seen| *seen <= newest).unwrap_or(newest);
     let before = selection.before.unwrap_or(u64::MAX);
-    let search = Search::parse(&selection.q, &JournalEntry::PROPERTIES);
+    let search = Search::parse(&selection.q, &LoggedExchange::PROPERTIES);
     let total = entries.iter().filter(|entry| entry.request.seq <= seen).count();
     let mut found: Vec<_> = entries
         .iter()
@@ -151,8 +152,8 @@ fn list_of(service: &Service, selection: &RequestSelection, selected: Option<u64
     }
 }
 
-pub(super) fn row_of(entry: &JournalEntry, href: &str, selected: Option<u64>) -> Markup {
-    let JournalEntry { request, exchange } = entry;
+pub(super) fn row_of(entry: &LoggedExchange, href: &str, selected: Option<u64>) -> Markup {
+    let LoggedExchange { request, exchange } = entry;
     let is_selected = selected == Some(request.seq);
     let code = request.code.as_deref().unwrap_or_default();
     html! {

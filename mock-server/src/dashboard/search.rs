@@ -1,6 +1,31 @@
 //! The search of the lists: words, which anything of an item contains, and `name:value` for one of
 //! its properties.
 
+use serde::Deserialize;
+
+use super::parts::link;
+
+/// What a list of jobs and runs, or of webhooks, shows, in its URL.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct ListSelection {
+    /// See [`Search`].
+    #[serde(default)]
+    pub(super) q: String,
+    /// The value of one of the buttons beside the search.
+    #[serde(default)]
+    pub(super) show: String,
+    /// The newest items that are shown: newer ones are counted.
+    #[serde(default)]
+    pub(super) seen: String,
+}
+
+impl ListSelection {
+    /// Returns a URL with the same search and the same button.
+    pub(super) fn link(&self, path: &str) -> String {
+        link(path, &[("q", &self.q), ("show", &self.show)])
+    }
+}
+
 /// A parsed search. An empty one matches everything.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Search {

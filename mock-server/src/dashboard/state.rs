@@ -3,8 +3,9 @@
 use axum::extract::State;
 use maud::{Markup, html};
 
-use super::page::{View, page};
+use super::page::page;
 use super::parts::{problem, prose};
+use super::view::View;
 use crate::service::Service;
 
 /// `GET /dashboard/state`.

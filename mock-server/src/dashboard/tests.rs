@@ -10,12 +10,12 @@ use crate::clock::TimeSource;
 use crate::engine::{Host, HostRequest};
 
 /// A mock as the dashboard sees it.
-struct Mock {
+struct DashboardMock {
     service: Service,
     dashboard: Dashboard,
 }
 
-impl Mock {
+impl DashboardMock {
     fn new() -> Self {
         let hosts = ["open", "developer", "media", "control"];
         let addresses = Addresses::new(hosts.map(|host| format!("http://{host}.test")));
@@ -81,7 +81,7 @@ fn programs_get_the_list_of_endpoints_and_browsers_a_page() {
 
 #[tokio::test]
 async fn every_view_is_a_page_with_a_strict_content_policy() {
-    let mock = Mock::new();
+    let mock = DashboardMock::new();
     for path in [
         "/",
         "/dashboard",
@@ -115,14 +115,14 @@ async fn every_view_is_a_page_with_a_strict_content_policy() {
 
 #[tokio::test]
 async fn an_empty_mock_says_what_to_do_first() {
-    let page = Mock::new().page("/").await;
+    let page = DashboardMock::new().page("/").await;
     assert!(page.contains("curl -sS http://open.test/v1/image-router/generate"), "{page}");
     assert!(page.contains("SVC_BASE_URL"), "{page}");
 }
 
 #[tokio::test]
 async fn what_clients_send_is_escaped() {
-    let mock = Mock::new();
+    let mock = DashboardMock::new();
     let script = "<script>alert(1)</script>\"'";
     let body = json!({
         "model": "image-i", "prompt": script, "metadata": {"note": script},
@@ -149,7 +149,7 @@ async fn what_clients_send_is_escaped() {
 
 #[tokio::test]
 async fn a_refused_request_is_explained() {
-    let mock = Mock::new();
+    let mock = DashboardMock::new();
     for _ in 0..2 {
         mock.image("a fox").await;
     }
@@ -188,7 +188,7 @@ async fn a_refused_request_is_explained() {
 
 #[tokio::test]
 async fn lists_are_searched_and_count_what_is_newer_than_seen() {
-    let mock = Mock::new();
+    let mock = DashboardMock::new();
     let receipt = mock.image("a red fox").await;
     mock.image("an owl, größer").await;
     mock.submit(json!({"model": "image-i", "prompt": "a whale", "size": 3})).await;
@@ -219,7 +219,7 @@ async fn lists_are_searched_and_count_what_is_newer_than_seen() {
 
 #[tokio::test]
 async fn a_request_is_sent_again() {
-    let mock = Mock::new();
+    let mock = DashboardMock::new();
     mock.image("a fox").await;
     let replay = |seq: u64| {
         let path = format!("/dashboard/requests/{seq}/replay");
@@ -238,7 +238,7 @@ async fn a_request_is_sent_again() {
 
 #[tokio::test]
 async fn an_artifact_is_served_from_the_control_port_without_being_logged() {
-    let mock = Mock::new();
+    let mock = DashboardMock::new();
     let receipt = mock.image("a fox").await;
     mock.control("POST", "/clock/advance", "{\"seconds\": 60}").await;
     let job = receipt["data"]["job"]["id"].as_str().unwrap();
@@ -260,7 +260,7 @@ async fn an_artifact_is_served_from_the_control_port_without_being_logged() {
 
 #[tokio::test]
 async fn requests_and_changes_are_streamed() {
-    let mock = Mock::new();
+    let mock = DashboardMock::new();
     mock.image("one").await;
     let response = mock.response("/events?since=0").await;
     assert_eq!(response.headers()["content-type"], "text/event-stream");

@@ -12,15 +12,16 @@ use crate::engine::ledger::{EntryKind, LedgerEntry, Subject};
 use crate::engine::webhooks::log::DeliveryRecord;
 use crate::simulator::Simulator;
 
-/// The width of the drawing, in its own units, and of the part that is true to scale.
+/// The width of the drawing, in its own units.
 const WIDTH: f64 = 1_000.0;
+/// The width of its first part, which is true to scale.
 const SCALED_WIDTH: f64 = 820.0;
 /// The maximum number of ledger entries among which those of a job are looked for.
 const MAX_ENTRIES: usize = 100_000;
 
 /// The states of a job or run in time, and what happened to it.
 #[derive(Debug)]
-pub(super) struct Timeline {
+pub(super) struct TimelineChart {
     phases: Vec<Phase>,
     steps: Vec<Step>,
     created: Time,
@@ -49,7 +50,7 @@ struct Step {
     is_planned: bool,
 }
 
-impl Timeline {
+impl TimelineChart {
     /// Returns the timeline of a job or run that the control API shows.
     pub(super) fn read(simulator: &Simulator, item: &Value) -> Option<Self> {
         let parse = |path| parse_time(text(item, path));
@@ -162,7 +163,7 @@ impl Step {
     }
 }
 
-impl Render for Timeline {
+impl Render for TimelineChart {
     fn render(&self) -> Markup {
         let (scaled, late): (Vec<_>, Vec<_>) =
             self.steps.iter().partition(|step| step.at <= self.end);

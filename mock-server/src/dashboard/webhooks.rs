@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use axum::extract::{Path, Query, State};
 use maud::{Markup, html};
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::page::{View, columns, page};
+use super::page::{columns, page};
 use super::parts::{
-    ListCount, action, body, cell, date_time, facts, form, headers, http_status, link, prose,
-    row_link, search_form, status, status_cell, subject_link, table, time,
+    ListCount, action, body, cell, date_time, facts, form, headers, http_status, prose, row_link,
+    search_form, status, status_cell, subject_link, table, time,
 };
-use super::search::Search;
+use super::search::{ListSelection, Search};
 use super::values::{count, text};
+use super::view::View;
 use crate::engine::webhooks::log::DeliveryRecord;
 use crate::service::Service;
 use crate::webhook_route::ActiveRoute;
@@ -25,20 +25,6 @@ const MAX_ROWS: usize = 100;
 const TEST: &str = "test";
 /// The properties by which deliveries are found.
 const PROPERTIES: [&str; 4] = ["status", "event", "id", "error"];
-
-/// The selection of deliveries, in the URL.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct DeliverySelection {
-    /// See [`Search`].
-    #[serde(default)]
-    q: String,
-    /// `open` or `failed`.
-    #[serde(default)]
-    show: String,
-    /// The id of the newest delivery that is shown: newer ones are counted.
-    #[serde(default)]
-    seen: String,
-}
 
 /// A delivery with its attempts, newest first.
 struct DeliveryGroup {
@@ -51,7 +37,7 @@ struct DeliveryGroup {
 /// `GET /dashboard/webhooks`.
 pub(super) async fn list(
     State(service): State<Service>,
-    Query(selection): Query<DeliverySelection>,
+    Query(selection): Query<ListSelection>,
 ) -> Markup {
     let list = list_of(&service, &groups(&service), &selection, "");
     page(&service, View::Webhooks, "", &columns(&list, None))
@@ -61,7 +47,7 @@ pub(super) async fn list(
 pub(super) async fn details(
     State(service): State<Service>,
     Path(id): Path<String>,
-    Query(selection): Query<DeliverySelection>,
+    Query(selection): Query<ListSelection>,
 ) -> Markup {
     let groups = groups(&service);
     let list = list_of(&service, &groups, &selection, &id);
@@ -73,13 +59,7 @@ pub(super) async fn details(
     page(&service, View::Webhooks, &id, &content)
 }
 
-impl DeliverySelection {
-    fn link(&self, path: &str) -> String {
-        link(path, &[("q", &self.q), ("show", &self.show)])
-    }
-}
-
-/// Returns the deliveries, those with the newest first attempt first.
+/// Returns the deliveries, sorted by their first attempts, newest first.
 fn groups(service: &Service) -> Vec<DeliveryGroup> {
     service.read(|state| {
         let mut by_id: HashMap<&str, Vec<Arc<DeliveryRecord>>> = HashMap::new();
@@ -113,7 +93,7 @@ impl DeliveryGroup {
         }
     }
 
-    fn matches(&self, selection: &DeliverySelection, search: &Search) -> bool {
+    fn matches(&self, selection: &ListSelection, search: &Search) -> bool {
         let status = self.status();
         let is_shown = match selection.show.as_str() {
             "open" => ["pending", "retrying"].contains(&status),
@@ -139,10 +119,10 @@ impl DeliveryGroup {
 fn list_of(
     service: &Service,
     groups: &[DeliveryGroup],
-    selection: &DeliverySelection,
+    selection: &ListSelection,
     selected: &str,
 ) -> Markup {
-    // An id that no delivery has is from before a reset.
+    // The id of the newest delivery that is shown. An id that no delivery has is from before a reset.
     let first_seen = groups.iter().position(|group| group.id == selection.seen).unwrap_or(0);
     let (newer, shown) = groups.split_at(first_seen);
     let search = Search::parse(&selection.q, &PROPERTIES);
@@ -223,7 +203,7 @@ fn routes(service: &Service) -> Markup {
     }
 }
 
-fn row_of(group: &DeliveryGroup, selection: &DeliverySelection, is_selected: bool) -> Markup {
+fn row_of(group: &DeliveryGroup, selection: &ListSelection, is_selected: bool) -> Markup {
     let DeliveryGroup { id, attempts, .. } = group;
     let href = selection.link(&format!("{}/{id}", View::Webhooks.path()));
     html! {

@@ -164,20 +164,3 @@ impl State {
         self.start_new_run(config, None, at);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_schedule_is_due_once_a_day() {
-        let schedule = DailySchedule { hour: 9, minute: 30 };
-        assert_eq!(schedule.cron(), "30 9 * * *");
-        let at = |seconds: u64| Time::default().after(Duration::from_secs(seconds));
-        let (today, tomorrow) = (at(9 * 3600 + 1800), at(33 * 3600 + 1800));
-        assert_eq!(schedule.next_after(at(0)), today);
-        assert_eq!(schedule.next_after(at(9 * 3600 + 1799)), today);
-        assert_eq!(schedule.next_after(today), tomorrow);
-        assert_eq!(schedule.next_after(at(23 * 3600)), tomorrow);
-    }
-}

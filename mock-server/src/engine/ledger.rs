@@ -23,13 +23,13 @@ use super::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum EntryKind {
-    /// Moves the amount from available to reserved.
+    /// Moves the amount from the available to the reserved balance.
     Reservation,
-    /// Charges a reserved amount.
+    /// Takes a reserved amount: it is spent.
     Capture,
-    /// Returns a reserved amount to available.
+    /// Moves a reserved amount back to the available balance.
     Refund,
-    /// Adds the amount to available.
+    /// Adds the amount to the available balance.
     TopUp,
 }
 
@@ -218,8 +218,8 @@ impl Ledger {
         self.account(account).is_some_and(|account| account.entries.contains(&seq))
     }
 
-    /// Returns the entries of an account with their sequence numbers, newest first, from before the
-    /// sequence number. Those of the wallet of an organization are in an account of its own.
+    /// Returns the entries of an account with their sequence numbers, newest first: all, or those with
+    /// lower numbers than `before`. Those of the wallet of an organization are in an account of its own.
     pub(crate) fn newest_first(
         &self,
         account: &str,
@@ -296,8 +296,8 @@ impl Ledger {
 }
 
 impl Account {
-    /// Returns the opening balance with which the available balance would be another one; `None` if
-    /// a balance would overflow.
+    /// Returns the opening balance that makes `available` the available balance; `None` if a balance
+    /// would overflow.
     fn opening_for(&self, available: Usd) -> Option<Usd> {
         // The reserved amount may be refunded, which must not overflow either.
         available.checked_add(self.reserved)?;

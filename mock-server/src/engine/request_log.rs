@@ -97,7 +97,7 @@ impl RequestLog {
     }
 
     /// Sets the response status of a request whose response was pending.
-    pub(crate) fn answered(&mut self, seq: u64, status: Option<u16>) {
+    pub(crate) fn set_status(&mut self, seq: u64, status: Option<u16>) {
         let index = self.entries.binary_search_by_key(&seq, |entry| entry.seq);
         if let Some(entry) = index.ok().and_then(|index| self.entries.get_mut(index)) {
             Arc::make_mut(entry).status = status;
@@ -212,8 +212,8 @@ mod tests {
         assert_eq!(log.since(10_004).len(), 1);
         assert!(log.since(10_005).is_empty());
         assert!(log.since(u64::MAX).is_empty());
-        log.answered(10_005, Some(200));
-        log.answered(1, Some(200));
+        log.set_status(10_005, Some(200));
+        log.set_status(1, Some(200));
         assert_eq!(log.since(10_004)[0]["status"], 200);
     }
 }

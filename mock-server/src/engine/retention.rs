@@ -12,7 +12,7 @@ use super::ledger::Subject;
 use super::timers::TimerEvent;
 use super::{Ended, State, Time};
 
-/// The indexes that find the entries to drop. They are not part of a snapshot.
+/// What is to be dropped next, in the order of its age. It is not part of a snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Retention {
     /// The time after its end for which a job or run is kept.

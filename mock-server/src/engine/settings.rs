@@ -129,7 +129,7 @@ impl Hosts {
     }
 
     /// Returns the path relative to the host's base URL; `None` if it is not below the base URL.
-    pub(crate) fn below<'p>(&self, host: Host, path: &'p str) -> Option<&'p str> {
+    pub(crate) fn path_below<'p>(&self, host: Host, path: &'p str) -> Option<&'p str> {
         let rest = path.strip_prefix(path_of(self.base(host)))?;
         (rest.starts_with('/') || rest.is_empty()).then_some(rest)
     }

@@ -75,9 +75,4 @@ mod tests {
         assert_eq!(speech(&"x".repeat(61)).preview_seconds(), 3);
         assert_eq!(speech(&"x".repeat(1_000_000)).seconds(), 300);
     }
-
-    #[test]
-    fn the_default_quality_is_plus() {
-        assert_eq!(Quality::default(), Quality::Plus);
-    }
 }

@@ -13,10 +13,10 @@ use super::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TimerEvent {
-    /// A job leaves the queue.
+    /// A job, by its number, leaves the queue.
     JobStarts(usize),
     JobEnds(usize),
-    /// A run leaves the queue.
+    /// A run, by its number, leaves the queue.
     RunStarts(usize),
     /// A run progresses: the given number of tenths of its duration has passed.
     RunWorks(usize, u8),

@@ -34,7 +34,7 @@ pub(super) fn tone() -> Vec<u8> {
         bits.put(1, 5);
         // scale_factor_data(): the one band has the global gain; difference 0 is "0".
         bits.put(0, 1);
-        no_tools(bits);
+        put_tool_flags(bits);
         // spectral_data(): two quadruples of codebook 1, (0, 1, 0, 0) and zeros.
         bits.put(0b10011, 5);
         bits.put(0, 1);
@@ -53,7 +53,7 @@ fn frame(bands: u32, write_bands: impl FnOnce(&mut BitWriter)) -> Vec<u8> {
     bits.put(bands, 6); // max_sfb
     bits.put(0, 1); // predictor_data_present
     if bands == 0 {
-        no_tools(&mut bits);
+        put_tool_flags(&mut bits);
     } else {
         write_bands(&mut bits);
     }
@@ -61,7 +61,7 @@ fn frame(bands: u32, write_bands: impl FnOnce(&mut BitWriter)) -> Vec<u8> {
     bits.finish()
 }
 
-/// Writes the flags for no pulse data, no temporal noise shaping and no gain control.
-fn no_tools(bits: &mut BitWriter) {
+/// Writes three flags: no pulse data, no temporal noise shaping and no gain control.
+fn put_tool_flags(bits: &mut BitWriter) {
     bits.put(0, 3);
 }

@@ -1,8 +1,8 @@
 //! Media files that the mock's jobs generate: PNG, MP4, WAV and WebVTT.
 //!
-//! Each file is a pure function of a small [`Spec`], so the mock stores only the
-//! specification and renders the bytes when they are requested. The most recent files are kept. The module uses no I/O,
-//! clock or global randomness, and does not depend on jobs or accounts.
+//! Each file is a pure function of a small [`Spec`], so that the mock stores only the specification
+//! and renders the bytes when they are requested. The files of the most recent requests are kept. The
+//! module uses no I/O, clock or global randomness, and does not depend on jobs or accounts.
 
 mod aac;
 mod animation;
@@ -28,14 +28,3 @@ pub(crate) use serve::serve;
 pub(crate) use serve::serve_with_etag;
 pub(crate) use size::dimensions;
 pub(crate) use spec::{Spec, render};
-
-/// A rendered file and its type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Media {
-    /// The value of `Content-Type`.
-    pub(crate) content_type: &'static str,
-    /// The usual file name extension, without the dot.
-    pub(crate) extension: &'static str,
-    /// The contents.
-    pub(crate) bytes: Vec<u8>,
-}

@@ -14,7 +14,7 @@ pub(crate) enum PaddedType {
     Wav,
     Json,
     Text,
-    /// Zeros.
+    /// A file of any other type, which consists of zeros.
     Other,
 }
 
@@ -138,7 +138,7 @@ fn jpeg(size: usize) -> Vec<u8> {
 /// Pads a video by a box that readers skip.
 fn mp4(size: usize) -> Vec<u8> {
     let spec = Spec::Video { width: 64, height: 48, duration_ms: 200, with_audio: false, seed: 1 };
-    let mut file = render(&spec).bytes;
+    let mut file = render(&spec);
     let rest = size.saturating_sub(file.len());
     if let Ok(length) = u32::try_from(rest)
         && rest >= 8

@@ -14,7 +14,7 @@ pub(super) enum RequestedRange {
 /// Parses a `Range` header for a file of `length` bytes.
 ///
 /// Invalid headers are ignored, as 14.2 requires, and so are multiple ranges, as it permits.
-pub(super) fn requested(header: &str, length: usize) -> RequestedRange {
+pub(super) fn parse_range(header: &str, length: usize) -> RequestedRange {
     let Some((unit, range)) = header.split_once('=') else { return RequestedRange::Whole };
     let Some((first, last)) = range.trim().split_once('-') else { return RequestedRange::Whole };
     if !unit.trim().eq_ignore_ascii_case("bytes") {
@@ -91,13 +91,13 @@ mod tests {
             ("", RequestedRange::Whole),
         ];
         for (header, expected) in rows {
-            assert_eq!(requested(header, 100), expected, "{header:?}");
+            assert_eq!(parse_range(header, 100), expected, "{header:?}");
         }
     }
 
     #[test]
     fn ranges_of_an_empty_file_are_unsatisfiable() {
-        assert_eq!(requested("bytes=0-", 0), RequestedRange::Unsatisfiable);
-        assert_eq!(requested("bytes=-5", 0), RequestedRange::Unsatisfiable);
+        assert_eq!(parse_range("bytes=0-", 0), RequestedRange::Unsatisfiable);
+        assert_eq!(parse_range("bytes=-5", 0), RequestedRange::Unsatisfiable);
     }
 }

@@ -31,7 +31,7 @@ struct File {
 /// request it, one renders it and the others wait.
 pub(crate) fn rendered(spec: &Spec) -> Bytes {
     let bytes = files(|files| files.file(spec.etag()));
-    let contents = bytes.get_or_init(|| render(spec).bytes.into()).clone();
+    let contents = bytes.get_or_init(|| render(spec).into()).clone();
     files(|files| files.drop_least_recent(MAX_BYTES));
     contents
 }
@@ -85,7 +85,7 @@ mod tests {
         assert!(!is_rendered(&spec));
         let first = rendered(&spec);
         assert!(is_rendered(&spec));
-        assert_eq!(first, render(&spec).bytes);
+        assert_eq!(first, render(&spec));
         assert_eq!(rendered(&spec).as_ptr(), first.as_ptr());
     }
 

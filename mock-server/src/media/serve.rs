@@ -7,7 +7,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 
-use super::range::{RequestedRange, requested};
+use super::range::{RequestedRange, parse_range};
 use super::{Spec, rendered};
 
 /// Returns the response to a request for the file that `spec` describes.
@@ -40,13 +40,13 @@ pub(crate) fn serve_with_etag(
     }
     let file = rendered(spec);
     // Ranges are defined only for GET, section 14.2.
-    let requested = match text(headers, &RANGE) {
+    let parse_range = match text(headers, &RANGE) {
         Some(range) if method == Method::GET && allows_range(headers, etag) => {
-            requested(range, file.len())
+            parse_range(range, file.len())
         }
         _ => RequestedRange::Whole,
     };
-    let mut response = file_response(&file, requested);
+    let mut response = file_response(&file, parse_range);
     if response.status() != StatusCode::RANGE_NOT_SATISFIABLE {
         set(&mut response, CONTENT_TYPE, spec.content_type());
         set(&mut response, ETAG, etag);
@@ -58,9 +58,9 @@ pub(crate) fn serve_with_etag(
     response
 }
 
-fn file_response(file: &Bytes, requested: RequestedRange) -> Response<Bytes> {
+fn file_response(file: &Bytes, parse_range: RequestedRange) -> Response<Bytes> {
     let total = file.len();
-    match requested {
+    match parse_range {
         RequestedRange::Whole => with_body(StatusCode::OK, file.clone()),
         RequestedRange::Part { first, last } => {
             let part = file.slice(first..=last);

@@ -81,14 +81,4 @@ mod tests {
             assert_eq!(dimensions("8K", aspect_ratio), (1280, 720));
         }
     }
-
-    #[test]
-    fn every_side_is_even() {
-        for resolution in ["480p", "720p", "1080p", "2K", "4K"] {
-            for aspect_ratio in ["21:9", "16:9", "4:3", "1:1", "3:4", "9:16", "3:2", "2:3"] {
-                let (width, height) = dimensions(resolution, aspect_ratio);
-                assert_eq!((width % 2, height % 2), (0, 0), "{resolution} {aspect_ratio}");
-            }
-        }
-    }
 }

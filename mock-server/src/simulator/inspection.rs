@@ -314,7 +314,7 @@ impl Simulator {
         self.state.delivery_log.newest_first()
     }
 
-    /// Returns the number of jobs and the number of runs so far.
+    /// Returns how many jobs and how many runs were submitted so far.
     pub(crate) fn submitted(&self) -> (usize, usize) {
         let after = |newest: Option<usize>| newest.map_or(0, |number| number + 1);
         let job = self.newest_jobs().next().map(|(number, _)| number);

@@ -149,7 +149,7 @@ impl ClaimRequest {
 pub struct ClaimedEvent {
     /// The event. Its [`attempts`](StoredEvent::attempts) include this one.
     pub event: StoredEvent,
-    /// The lease.
+    /// The right to handle the event until it expires, by which the event is finished.
     pub lease: Lease,
 }
 

@@ -84,7 +84,7 @@ fn status_keys(status: &JobStatus, job_type: JobType) -> [IndexKey; 2] {
     [(status, None), (status, Some(job_type))]
 }
 
-/// Returns the position of a status. Unknown statuses share the last one.
+/// Returns a number for a status, by which jobs are indexed. Unknown statuses share the highest one.
 fn position(status: &JobStatus) -> usize {
     let known = JobStatus::KNOWN.iter().position(|known| known == status);
     known.unwrap_or(JobStatus::KNOWN.len())

@@ -117,7 +117,7 @@ impl DeliveryTask {
     }
 }
 
-/// All announcements and pending tasks.
+/// The events that were announced, and the deliveries that are still to be made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WebhookQueue {
@@ -151,7 +151,7 @@ impl WebhookQueue {
             .map(|(at, delivery_state)| (*at, delivery_state.view()))
     }
 
-    /// Returns the event that was announced for a subject.
+    /// Returns the event that was announced for a subject, such as `job.completed`.
     pub(crate) fn event(&self, subject_id: &str) -> Option<&str> {
         self.entries.get(subject_id).map(|entry| entry.announcement.event.as_str())
     }

@@ -12,7 +12,7 @@ const MAX_BACKOFF: Duration = Duration::from_secs(60 * 60);
 
 /// Returns the wait after the given number of attempts, in service time: the scheduled wait, or
 /// the one that the receiver requested with a status 429 or 503.
-pub(crate) fn wait(
+pub(crate) fn wait_before_retry(
     attempts: u32,
     outcome: &DeliveryOutcome,
     delivery: &Delivery,

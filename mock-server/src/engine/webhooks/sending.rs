@@ -176,7 +176,8 @@ impl State {
                 state.status = DeliveryStatus::Exhausted;
             } else {
                 state.status = DeliveryStatus::Retrying;
-                retry_at = Some(now.after(retry::wait(attempts, outcome, delivery, hosts)));
+                retry_at =
+                    Some(now.after(retry::wait_before_retry(attempts, outcome, delivery, hosts)));
                 state.next_attempt_at = retry_at;
             }
         } else if state.status == DeliveryStatus::Delivered {

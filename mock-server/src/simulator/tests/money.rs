@@ -21,7 +21,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// An operation that moves money, or reads.
 #[derive(Clone, Debug)]
-enum Action {
+enum MoneyAction {
     Video(usize),
     Image(usize),
     CancelJob(usize),
@@ -33,21 +33,21 @@ enum Action {
     Read,
 }
 
-fn action() -> impl Strategy<Value = Action> {
+fn action() -> impl Strategy<Value = MoneyAction> {
     let word = || 0..WORDS.len();
     let index = || 0..100_usize;
     prop_oneof![
-        2 => word().prop_map(Action::Video),
-        1 => word().prop_map(Action::Image),
-        1 => index().prop_map(Action::CancelJob),
-        1 => (index(), 0..3_usize).prop_map(|(index, outcome)| Action::EndJob(index, outcome)),
+        2 => word().prop_map(MoneyAction::Video),
+        1 => word().prop_map(MoneyAction::Image),
+        1 => index().prop_map(MoneyAction::CancelJob),
+        1 => (index(), 0..3_usize).prop_map(|(index, outcome)| MoneyAction::EndJob(index, outcome)),
         1 => (0..3_000_u32, proptest::option::of(0..3_usize))
-            .prop_map(|(cents, outcome)| Action::TopUp { cents, outcome }),
+            .prop_map(|(cents, outcome)| MoneyAction::TopUp { cents, outcome }),
         2 => (word(), 0..90_u32, 1..60_u32)
-            .prop_map(|(word, cost_cents, cap_cents)| Action::Run { word, cost_cents, cap_cents }),
-        1 => word().prop_map(Action::BulkRuns),
-        1 => index().prop_map(Action::CancelRun),
-        1 => Just(Action::Read),
+            .prop_map(|(word, cost_cents, cap_cents)| MoneyAction::Run { word, cost_cents, cap_cents }),
+        1 => word().prop_map(MoneyAction::BulkRuns),
+        1 => index().prop_map(MoneyAction::CancelRun),
+        1 => Just(MoneyAction::Read),
     ]
 }
 
@@ -63,57 +63,57 @@ impl Session {
         Self { mock: Mock::with(settings), jobs: Vec::new(), runs: Vec::new() }
     }
 
-    fn perform(&mut self, action: &Action) {
+    fn perform(&mut self, action: &MoneyAction) {
         let pick = |ids: &[String], index: usize| {
             let index = index % ids.len().max(1);
             ids.get(index).cloned().unwrap_or_default()
         };
         let mock = &mut self.mock;
         match *action {
-            Action::Video(word) => {
+            MoneyAction::Video(word) => {
                 let response = mock.open().post(VIDEO, video(WORDS[word]));
-                self.jobs.extend(created(&response.json(), "/data/job/id"));
+                self.jobs.extend(id_in(&response.json(), "/data/job/id"));
             }
-            Action::Image(word) => {
+            MoneyAction::Image(word) => {
                 let response = mock.open().post(IMAGE, image(WORDS[word]));
-                self.jobs.extend(created(&response.json(), "/data/job/id"));
+                self.jobs.extend(id_in(&response.json(), "/data/job/id"));
             }
-            Action::CancelJob(index) => {
+            MoneyAction::CancelJob(index) => {
                 let path = format!("/v1/jobs/{}/cancel", pick(&self.jobs, index));
                 mock.developer().post(&path, json!({}));
             }
-            Action::EndJob(index, outcome) => {
+            MoneyAction::EndJob(index, outcome) => {
                 let (id, status) = (pick(&self.jobs, index), JOB_OUTCOMES[outcome].clone());
                 drop(mock.simulator.end_job(&id, status, None));
             }
-            Action::TopUp { cents, outcome } => {
+            MoneyAction::TopUp { cents, outcome } => {
                 let response = mock.open().post(TOP_UPS, json!({"amount_usd_cents": cents}));
-                let id = created(&response.json(), "/data/id");
+                let id = id_in(&response.json(), "/data/id");
                 if let (Some(id), Some(outcome)) = (id, outcome) {
                     let status = TOP_UP_OUTCOMES[outcome].clone();
                     mock.simulator.settle_top_up(&id, status).unwrap();
                 }
             }
-            Action::Run { word, cost_cents, cap_cents } => {
+            MoneyAction::Run { word, cost_cents, cap_cents } => {
                 let cost = Usd::from_cents(cost_cents.into()).unwrap();
                 let instruction = format!("{}[mock:cost={cost}]", WORDS[word]);
                 let cap = f64::from(cap_cents) / 100.0;
                 let body = json!({"instruction": instruction, "generation_spend_cap_usd": cap});
                 let response = mock.developer().post(DEMO, body);
-                self.runs.extend(created(&response.json(), "/data/run_id"));
+                self.runs.extend(id_in(&response.json(), "/data/run_id"));
             }
-            Action::BulkRuns(word) => {
+            MoneyAction::BulkRuns(word) => {
                 let item = |word: &str| json!({"instruction": format!("{word}[mock:cost=0.1]")});
                 let items = [item(WORDS[word]), item("[mock:skip]"), item("[mock:degraded]")];
                 let body = json!({"items": items, "concurrency": 1});
                 let path = "/v1/formats/fmt_media/bulk-runs";
                 drop(mock.developer().post(path, body));
             }
-            Action::CancelRun(index) => {
+            MoneyAction::CancelRun(index) => {
                 let path = format!("/v1/format-runs/{}/cancel", pick(&self.runs, index));
                 drop(mock.developer().post(&path, json!({})));
             }
-            Action::Read => {
+            MoneyAction::Read => {
                 let request = mock.request(Host::Open).key("svc_open_demo");
                 drop(request.get("/v1/jobs"));
             }
@@ -122,7 +122,7 @@ impl Session {
 }
 
 /// Returns the id in a receipt; `None` if the request was rejected.
-fn created(body: &Value, pointer: &str) -> Option<String> {
+fn id_in(body: &Value, pointer: &str) -> Option<String> {
     Some(body.pointer(pointer)?.as_str()?.to_owned())
 }
 

@@ -48,16 +48,6 @@ fn the_reply_has_the_whole_job_once_it_has_ended() {
 }
 
 #[test]
-fn a_job_that_ends_early_ends_the_wait() {
-    let mut mock = Mock::new();
-    let (pending, _) = submit_pending(&mut mock, VIDEO, json!({}));
-    mock.simulator.end_job(&pending.job_id, JobStatus::Failed, None).unwrap();
-    let reply = mock.simulator.resume(mock.now, &pending);
-    assert_eq!(reply.response.status(), 200);
-    assert_eq!(body_of(&reply)["data"]["job"]["error"]["code"], "generation_failed");
-}
-
-#[test]
 fn a_replay_does_not_wait() {
     let mut mock = Mock::new();
     let (_, first) = submit_pending(&mut mock, IMAGE, json!({}));

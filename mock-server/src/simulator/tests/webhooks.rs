@@ -11,7 +11,7 @@ use crate::engine::{Delivery, DeliveryOutcome, Settings};
 
 const HOOK: &str = "https://hooks.example.com/svc?a=b";
 
-fn hooked(prompt: &str) -> Value {
+fn image_with_webhook(prompt: &str) -> Value {
     json!({"model": "image-i", "prompt": prompt, "mode": "webhook", "webhook_url": HOOK})
 }
 
@@ -83,7 +83,7 @@ fn seconds(sent: &[Delivery]) -> Vec<u64> {
 #[test]
 fn ten_attempts_follow_the_backoff_schedule() {
     let mut mock = Mock::new();
-    let id = mock.submit(IMAGE, hooked("x"));
+    let id = mock.submit(IMAGE, image_with_webhook("x"));
     let refused = DeliveryOutcome::answered(500);
     let sent = mock.deliver(1_000_000, &refused);
     let expected = [2, 32, 92, 212, 452, 932, 1892, 3812, 7412, 11012];
@@ -101,7 +101,7 @@ fn ten_attempts_follow_the_backoff_schedule() {
 #[test]
 fn a_late_failure_does_not_restart_the_retries() {
     let mut mock = Mock::new();
-    let id = mock.submit(IMAGE, hooked("x"));
+    let id = mock.submit(IMAGE, image_with_webhook("x"));
     mock.advance_millis(2_000);
     mock.simulator.advance(mock.now);
     let slow = mock.simulator.take_deliveries(usize::MAX, None, |_, _| true).remove(0);
@@ -155,8 +155,8 @@ fn a_subject_is_announced_once() {
 #[test]
 fn a_restored_state_sends_its_unfinished_deliveries() {
     let mut mock = Mock::new();
-    let id = mock.submit(IMAGE, hooked("x"));
-    let retried = mock.submit(IMAGE, hooked("y"));
+    let id = mock.submit(IMAGE, image_with_webhook("x"));
+    let retried = mock.submit(IMAGE, image_with_webhook("y"));
     mock.advance_millis(2_000);
     mock.simulator.advance(mock.now);
     let taken = mock.simulator.take_deliveries(usize::MAX, None, |_, _| true);
@@ -185,7 +185,7 @@ fn a_restored_state_sends_its_unfinished_deliveries() {
 #[test]
 fn a_document_with_an_inconsistent_webhook_queue_is_rejected() {
     let mut mock = Mock::new();
-    let id = mock.submit(IMAGE, hooked("x"));
+    let id = mock.submit(IMAGE, image_with_webhook("x"));
     mock.deliver(10, &DeliveryOutcome::answered(500));
     let good = mock.simulator.snapshot(mock.now);
     let entry = format!("/state/outbox/entries/{id}");

@@ -23,18 +23,18 @@ const PROMPTS: [&str; 8] = [
     "/params/arguments/instruction",
 ];
 
-/// A request with its bodies.
+/// A request of the request log, with its body and that of its response.
 #[derive(Clone, Debug)]
-pub(super) struct JournalEntry {
+pub(super) struct LoggedExchange {
     pub(super) request: Arc<LoggedRequest>,
     pub(super) exchange: ExchangeTexts,
 }
 
 /// Returns the stored requests, newest first.
-pub(super) fn entries(service: &Service) -> Vec<JournalEntry> {
+pub(super) fn entries(service: &Service) -> Vec<LoggedExchange> {
     service.read(|state| {
         let entries = state.simulator.newest_requests();
-        let entries = entries.map(|request| JournalEntry {
+        let entries = entries.map(|request| LoggedExchange {
             exchange: state.exchanges.texts(request.seq).unwrap_or_default(),
             request: request.clone(),
         });
@@ -42,7 +42,7 @@ pub(super) fn entries(service: &Service) -> Vec<JournalEntry> {
     })
 }
 
-impl JournalEntry {
+impl LoggedExchange {
     /// The properties by which requests are found.
     pub(super) const PROPERTIES: [&str; 9] =
         ["status", "op", "ws", "key", "code", "method", "surface", "fault", "id"];
@@ -77,11 +77,11 @@ impl JournalEntry {
     }
 }
 
-/// The bodies of the stored requests, by request id.
+/// The bodies of the stored requests by request id, for the prompts of the jobs that they submitted.
 #[derive(Debug)]
-pub(super) struct Submits(HashMap<String, Arc<str>>);
+pub(super) struct SubmitBodies(HashMap<String, Arc<str>>);
 
-impl Submits {
+impl SubmitBodies {
     pub(super) fn of(service: &Service) -> Self {
         let entries = entries(service).into_iter();
         let bodies = entries.filter_map(|entry| {
