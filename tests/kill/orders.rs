@@ -4,7 +4,8 @@
 //! eight at a time. STORE is a folder, or the URL of a PostgreSQL database. It prints `done ORDER JOB` when
 //! a job has ended, and `undecided ORDER` if it is unknown whether it exists. The service does not document
 //! that it recognizes the key of every third order. With the environment variable `STOP_BEFORE_SEND` it stops
-//! itself (SIGSTOP) between the record of a submit in the journal and its first byte.
+//! itself (SIGSTOP) between the record of a submit in the journal and its first byte. With `SETTLE_UNDECIDED` it
+//! settles what is undecided as not executed, and submits it again.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints")]
 
@@ -16,7 +17,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use deadpool_postgres::{Manager, Pool};
 use svc_journal_postgres::{PostgresOptions, PostgresStore};
-use svc_sdk::journal::Journal;
+use svc_sdk::journal::{Journal, JournalError, Settled};
 use svc_sdk::transport::{self, ResponseFuture, Transport};
 use svc_sdk::types::{Music1Generate, VideoGenerate};
 use svc_sdk::{developer, open};
@@ -41,8 +42,10 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
         .journal(journal.clone())
         .transport(Arc::clone(&transport))
         .build()?;
-    let developer =
-        developer::ClientBuilder::from_env()?.journal(journal).transport(transport).build()?;
+    let developer = developer::ClientBuilder::from_env()?
+        .journal(journal.clone())
+        .transport(transport)
+        .build()?;
 
     let mut tasks = JoinSet::new();
     let mut code = ExitCode::SUCCESS;
@@ -53,7 +56,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
         {
             code = ExitCode::FAILURE;
         }
-        tasks.spawn(run_order(number, open.clone(), developer.clone()));
+        tasks.spawn(run_order(number, open.clone(), developer.clone(), journal.clone()));
     }
     while let Some(ended) = tasks.join_next().await {
         if !ended? {
@@ -90,12 +93,28 @@ async fn journal(store: &str) -> Result<Journal, Box<dyn Error>> {
 }
 
 /// Returns whether it is known what became of the order.
-async fn run_order(number: u32, open: open::Client, developer: developer::Client) -> bool {
+async fn run_order(
+    number: u32,
+    open: open::Client,
+    developer: developer::Client,
+    journal: Journal,
+) -> bool {
     let order = format!("order-{number}");
-    let result = match number % 3 {
+    let submit = async || match number % 3 {
         0 => music(&developer, &order).await,
         _ => video(&open, &order).await,
     };
+    let mut result = submit().await;
+    if let Err(error) = &result
+        && let Some(JournalError::Undecided(undecided)) = error.journal()
+        && std::env::var_os("SETTLE_UNDECIDED").is_some()
+    {
+        if let Err(error) = journal.settle(&undecided.id, Settled::NotExecuted).await {
+            eprintln!("{order}: {error}");
+            return false;
+        }
+        result = submit().await;
+    }
     match result {
         Ok(job) => println!("done {order} {job}"),
         Err(error) if error.is_ambiguous() => println!("undecided {order}"),

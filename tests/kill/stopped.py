@@ -7,7 +7,9 @@ The application is `orders.rs`. In each round one process is stopped with SIGSTO
 submit of a new order and not sent it, or in the pause after a first attempt of which nothing ran; another
 process is started with the same order. Then the first one goes on or is killed, before or after the second
 one has ended. At the end each order has one job and one charge, in both
-processes; one of an operation without documented idempotency may be undecided in place of it. Needs
+processes; one of an operation without documented idempotency may be undecided in place of it. If the first
+goes on last, the second one may settle that as not executed and submit it again: the first must not send
+it then. Needs
 target/debug with `svc-mock-server` and `examples/orders`. The last line of the output is a JSON object;
 the exit code is 1 if a check failed.
 """
@@ -78,13 +80,15 @@ def run(options, folder, store):
             else:
                 first = start(options, folder, mock, store, count, STOP_BEFORE_SEND="1")
             wait_until_stopped(first)
-            second = start(options, folder, mock, store, count)
             is_killed, is_last = rng.random() < 0.5, rng.choice(GOES_ON_LAST[options.store])
+            settles = is_last and rng.random() < 0.7
+            second = start(options, folder, mock, store, count, **{"SETTLE_UNDECIDED": "1"} if settles else {})
             found = outcomes(second) if is_last else None
             time.sleep(rng.uniform(0, 0.3))
             first.send_signal(signal.SIGKILL if is_killed else signal.SIGCONT)
             found = found or outcomes(second)
             counts["in a pause"] += is_in_pause
+            counts["settled and submitted again"] += settles and not is_in_pause and count % 3 == 0
             counts[f"{'killed' if is_killed else 'continued'} {'last' if is_last else 'first'}"] += 1
             if is_killed:
                 first.communicate()

@@ -207,6 +207,7 @@ impl<'a> Payment<'a> {
             UndecidedReason::NewerVersion => {
                 ("run", "a newer version of svc has written its journal")
             }
+            UndecidedReason::Closed => ("interrupted", "its journal entry was acknowledged"),
             _ if self.paid.is_idempotent => ("interrupted", "its idempotency key has expired"),
             _ => ("interrupted", "the operation does not support idempotency keys"),
         };

@@ -20,7 +20,7 @@ const WRITES_PER_TIMEOUT: u32 = 6;
 
 /// An owner and the task that writes its row. Dropping it ends the task, which removes the row.
 pub(crate) struct Heartbeat {
-    owner: String,
+    row: Arc<OwnerRow>,
     _task: oneshot::Sender<Infallible>,
 }
 
@@ -36,14 +36,20 @@ impl Heartbeat {
         let row = database.query_one(WRITE, sql, &parameters).await?;
         let owner: String = row.try_get(0).map_err(|it| database_error(WRITE, it))?;
         let (task, dropped) = oneshot::channel();
-        let row = OwnerRow { database, owner: owner.clone(), millis };
-        tokio::spawn(row.refresh_until(dropped, owner_timeout / WRITES_PER_TIMEOUT));
-        Ok(Self { owner, _task: task })
+        let row = Arc::new(OwnerRow { database, owner, millis });
+        let pause = owner_timeout / WRITES_PER_TIMEOUT;
+        tokio::spawn(refresh_until(Arc::clone(&row), dropped, pause));
+        Ok(Self { row, _task: task })
     }
 
     /// Returns the id of the owner.
     pub(crate) fn owner(&self) -> &str {
-        &self.owner
+        &self.row.owner
+    }
+
+    /// Writes the row now.
+    pub(crate) async fn refresh(&self) -> Result<(), StoreError> {
+        self.row.refresh().await.map(drop)
     }
 }
 
@@ -53,21 +59,25 @@ struct OwnerRow {
     millis: f64,
 }
 
-impl OwnerRow {
-    async fn refresh_until(self, mut dropped: oneshot::Receiver<Infallible>, pause: Duration) {
-        while timeout(pause, &mut dropped).await.is_err() {
-            // A connection that hangs must not keep the next one from being tried.
-            match timeout(pause, self.refresh()).await {
-                Ok(Ok(_)) => {}
-                Ok(Err(error)) => warn(&error),
-                Err(elapsed) => warn(&elapsed),
-            }
-        }
-        if let Err(error) = self.remove().await {
-            warn(&error);
+async fn refresh_until(
+    row: Arc<OwnerRow>,
+    mut dropped: oneshot::Receiver<Infallible>,
+    pause: Duration,
+) {
+    while timeout(pause, &mut dropped).await.is_err() {
+        // A connection that hangs must not keep the next one from being tried.
+        match timeout(pause, row.refresh()).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => warn(&error),
+            Err(elapsed) => warn(&elapsed),
         }
     }
+    if let Err(error) = row.remove().await {
+        warn(&error);
+    }
+}
 
+impl OwnerRow {
     async fn refresh(&self) -> Result<Vec<Row>, StoreError> {
         let sql = &self.database.statements.refresh_owner;
         let parameters: [Parameter<'_>; 2] =

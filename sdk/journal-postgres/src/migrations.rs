@@ -11,7 +11,8 @@ use crate::database::{Database, Parameter, database_error};
 ///
 /// The sums of `svc_journal_budgets` are those of its intents, purged ones included. The phases are
 /// numbered in their order, from `Open`, 0, to `Released`, 4. An owner without a row is gone.
-const MIGRATIONS: [&str; 1] = ["
+const MIGRATIONS: [&str; 2] = [
+    "
     CREATE TABLE {schema}svc_journal_intents (
         position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         id text NOT NULL UNIQUE,
@@ -52,7 +53,19 @@ const MIGRATIONS: [&str; 1] = ["
         seen_at timestamptz NOT NULL,
         timeout interval NOT NULL
     );
-"];
+",
+    "
+    ALTER TABLE {schema}svc_journal_intents ADD COLUMN resource text;
+    UPDATE {schema}svc_journal_intents AS intent SET resource = (
+        SELECT record::json ->> 'id'
+        FROM unnest(intent.records) WITH ORDINALITY AS records (record, number)
+        WHERE record::json ->> 'event' = 'accepted'
+        ORDER BY number LIMIT 1
+    ) WHERE was_accepted;
+    CREATE INDEX svc_journal_intents_resource
+        ON {schema}svc_journal_intents (resource) WHERE resource IS NOT NULL;
+",
+];
 
 /// The lock under which processes that start at the same time create the tables one after another,
 /// until the end of the transaction. The number has no meaning.

@@ -22,6 +22,16 @@ pub(crate) struct Statements {
 const IS_RUNNING: &str =
     "greatest(owner.seen_at, pg_postmaster_start_time()) + owner.timeout > now()";
 
+/// The query whose row says that this owner, the last parameter, will be running for half of its timeout at
+/// least: only then it writes that it is about to send something.
+fn is_fresh(owners: &str, me: &str) -> String {
+    format!(
+        "EXISTS (
+            SELECT FROM {owners} WHERE id = {me} AND seen_at + timeout / 2 > clock_timestamp()
+        )"
+    )
+}
+
 impl Statements {
     /// Creates the statements for tables in a schema, which is quoted and followed by a dot, or empty.
     pub(crate) fn new(schema: &str) -> Self {
@@ -41,8 +51,8 @@ impl Statements {
             )
         };
         Self {
-            begin: begin(&intents, &budgets),
-            append: append(&intents, &budgets),
+            begin: begin(&intents, &budgets, &is_fresh(&owners, "$11")),
+            append: append(&intents, &budgets, &is_fresh(&owners, "$9")),
             get: format!(
                 "SELECT intent.*, {owner}
                 FROM (
@@ -78,8 +88,9 @@ impl Statements {
             list: format!(
                 "SELECT intent.*, {owner} FROM {intents} AS intent
                 WHERE position > $1 AND ($2 IS NULL OR namespace = $2) AND ($3 OR phase < 3)
+                    AND ($5 IS NULL OR resource = $5)
                 ORDER BY position LIMIT $4",
-                owner = owner("$5")
+                owner = owner("$6")
             ),
             budget: format!(
                 "SELECT reserved, captured, undecided, is_stopped FROM {budgets}
@@ -118,7 +129,7 @@ impl Statements {
 /// The row of the budget is changed last but for the insertion, and locked until the commit. If another
 /// intent with the same id or generation is inserted at the same time, the statement fails and is
 /// executed again.
-fn begin(intents: &str, budgets: &str) -> String {
+fn begin(intents: &str, budgets: &str, is_fresh: &str) -> String {
     format!(
         "WITH earlier AS (
             SELECT begun_at FROM {intents} WHERE id = $1
@@ -126,9 +137,11 @@ fn begin(intents: &str, budgets: &str) -> String {
             SELECT FROM {intents}
             WHERE namespace = $2 AND account = $3 AND submission_id = $4 AND generation >= $5
             LIMIT 1
+        ), me AS (
+            SELECT {is_fresh} AS is_fresh
         ), budget AS (
             INSERT INTO {budgets} AS budget (namespace, name, reserved)
-            SELECT $2, $8, $9 WHERE $8 IS NOT NULL AND $9 <= $10
+            SELECT $2, $8, $9 FROM me WHERE is_fresh AND $8 IS NOT NULL AND $9 <= $10
                 AND NOT EXISTS (SELECT FROM earlier) AND NOT EXISTS (SELECT FROM later)
             ON CONFLICT (namespace, name) DO UPDATE
             SET reserved = budget.reserved + excluded.reserved
@@ -141,25 +154,27 @@ fn begin(intents: &str, budgets: &str) -> String {
                 owner, budget, reserved
             )
             SELECT $1, $2, $3, $4, $5, $6, $7, clock_timestamp(), $11, $8, coalesce($9, 0)
-            WHERE NOT EXISTS (SELECT FROM earlier) AND NOT EXISTS (SELECT FROM later)
+            FROM me
+            WHERE is_fresh AND NOT EXISTS (SELECT FROM earlier) AND NOT EXISTS (SELECT FROM later)
                 AND ($8 IS NULL OR EXISTS (SELECT FROM budget))
             RETURNING begun_at
         )
         SELECT coalesce((SELECT begun_at FROM earlier), (SELECT begun_at FROM written)),
-            EXISTS (SELECT FROM later)"
+            EXISTS (SELECT FROM later), (SELECT is_fresh FROM me)"
     )
 }
 
-fn append(intents: &str, budgets: &str) -> String {
+fn append(intents: &str, budgets: &str, is_fresh: &str) -> String {
     format!(
         "WITH old AS (
             SELECT *,
                 $3 IS NOT DISTINCT FROM 1 AND phase IN (2, 3) AS is_late,
                 CASE
                     WHEN $3 = 1 THEN true
-                    WHEN $3 IN (2, 3) THEN owner = $8 OR phase > 0
-                    ELSE owner = $8 AND phase = 0
-                END AS is_allowed
+                    WHEN $3 IN (2, 3) THEN owner = $9 OR phase > 0
+                    ELSE owner = $9 AND phase = 0
+                END AS is_allowed,
+                coalesce($3, 0) IN (1, 2, 3) OR {is_fresh} AS is_in_time
             FROM {intents} WHERE id = $1
             FOR UPDATE
         ), new AS (
@@ -168,11 +183,12 @@ fn append(intents: &str, budgets: &str) -> String {
                 record_times = array_append(intent.record_times, clock_timestamp()),
                 phase = greatest(intent.phase, $3),
                 was_accepted = intent.was_accepted OR $3 IS NOT DISTINCT FROM 1,
+                resource = coalesce(intent.resource, $8),
                 reserved = CASE WHEN is_late THEN intent.reserved ELSE coalesce($4, intent.reserved) END,
                 captured = CASE WHEN is_late THEN intent.captured ELSE coalesce($5, intent.captured) END,
                 undecided =
                     CASE WHEN is_late THEN intent.undecided ELSE coalesce($6, intent.undecided) END
-            FROM old WHERE intent.position = old.position AND old.is_allowed
+            FROM old WHERE intent.position = old.position AND is_allowed AND is_in_time
             RETURNING intent.*
         ), budget AS (
             UPDATE {budgets} AS budget SET
@@ -184,6 +200,6 @@ fn append(intents: &str, budgets: &str) -> String {
             WHERE ($7 OR $4 IS NOT NULL)
                 AND budget.namespace = new.namespace AND budget.name = new.budget
         )
-        SELECT is_allowed FROM old"
+        SELECT is_allowed, is_in_time FROM old"
     )
 }

@@ -21,6 +21,9 @@ use crate::{migrations, statements::Statements};
 /// The pause of [`Store::changed`].
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// How often a write is tried that needs a new heartbeat.
+const MAX_HEARTBEATS: u32 = 3;
+
 const BEGIN: &str = "cannot write an intent to the database";
 const APPEND: &str = "cannot write a record to the database";
 const READ: &str = "cannot read the journal from the database";
@@ -90,26 +93,33 @@ impl PostgresStore {
             (&self.owner(), Type::TEXT),
         ];
         let sql = &self.database.statements.begin;
-        let row = self.database.query_one(BEGIN, sql, &parameters).await?;
-        let begun_at: Option<SystemTime> =
-            row.try_get(0).map_err(|it| database_error(BEGIN, it))?;
-        let is_later: bool = row.try_get(1).map_err(|it| database_error(BEGIN, it))?;
-        match (begun_at, budget) {
-            (Some(begun_at), _) => Ok(Begun::Written(begun_at)),
-            (None, Some(budget)) if !is_later => {
-                let totals = self.budget_totals(&intent.namespace, budget).await?;
-                Ok(Begun::OverBudget(totals))
+        for _ in 0..MAX_HEARTBEATS {
+            let row = self.database.query_one(BEGIN, sql, &parameters).await?;
+            let read = |it| database_error(BEGIN, it);
+            let begun_at: Option<SystemTime> = row.try_get(0).map_err(read)?;
+            let is_later: bool = row.try_get(1).map_err(read)?;
+            let is_fresh: bool = row.try_get(2).map_err(read)?;
+            match (begun_at, budget) {
+                (Some(begun_at), _) => return Ok(Begun::Written(begun_at)),
+                (None, _) if is_later => return Ok(Begun::GenerationTaken),
+                (None, _) if !is_fresh => self.heartbeat.refresh().await?,
+                (None, Some(budget)) => {
+                    let totals = self.budget_totals(&intent.namespace, budget).await?;
+                    return Ok(Begun::OverBudget(totals));
+                }
+                (None, None) => return Ok(Begun::GenerationTaken),
             }
-            (None, _) => Ok(Begun::GenerationTaken),
         }
+        Err(StoreError::message(BEGIN))
     }
 
     async fn append_record(&self, id: &IntentId, change: &Change) -> Result<(), StoreError> {
         let phase = change.phase.map(phase_number);
+        let resource = &change.resource;
         let reserved = change.hold.map(|hold| hold.reserved.as_micros());
         let captured = change.hold.map(|hold| hold.captured.as_micros());
         let undecided = change.hold.map(|hold| hold.undecided.as_micros());
-        let parameters: [Parameter<'_>; 8] = [
+        let parameters: [Parameter<'_>; 9] = [
             (&id.as_str(), Type::TEXT),
             (&change.record, Type::TEXT),
             (&phase, Type::INT2),
@@ -117,16 +127,21 @@ impl PostgresStore {
             (&captured, Type::INT8),
             (&undecided, Type::INT8),
             (&change.stops_budget, Type::BOOL),
+            (resource, Type::TEXT),
             (&self.owner(), Type::TEXT),
         ];
         let sql = &self.database.statements.append;
-        let rows = self.database.query(APPEND, sql, &parameters).await?;
-        let row = rows.first().ok_or_else(StoreError::not_found)?;
-        match row.try_get(0) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(StoreError::not_owner()),
-            Err(error) => Err(database_error(APPEND, error)),
+        for _ in 0..MAX_HEARTBEATS {
+            let rows = self.database.query(APPEND, sql, &parameters).await?;
+            let row = rows.first().ok_or_else(StoreError::not_found)?;
+            let read = |it| database_error(APPEND, it);
+            match (row.try_get(0).map_err(read)?, row.try_get(1).map_err(read)?) {
+                (true, true) => return Ok(()),
+                (true, false) => self.heartbeat.refresh().await?,
+                (false, _) => return Err(StoreError::not_owner()),
+            }
         }
+        Err(StoreError::message(APPEND))
     }
 
     async fn find(&self, submission: &SubmissionKey) -> Result<Vec<StoredIntent>, StoreError> {
@@ -146,11 +161,12 @@ impl PostgresStore {
         let position = i64::try_from(filter.position()?).unwrap_or(i64::MAX);
         // One more than asked for tells whether there are more.
         let limit = i64::try_from(filter.limit).unwrap_or(i64::MAX);
-        let parameters: [Parameter<'_>; 5] = [
+        let parameters: [Parameter<'_>; 6] = [
             (&position, Type::INT8),
             (&filter.namespace, Type::TEXT),
             (&filter.include_closed, Type::BOOL),
             (&limit.saturating_add(1), Type::INT8),
+            (&filter.resource, Type::TEXT),
             (&self.owner(), Type::TEXT),
         ];
         let sql = &self.database.statements.list;

@@ -97,6 +97,13 @@ impl ClockReading {
         elapsed.checked_sub(awake).filter(|slept| *slept >= MIN_SLEEP)
     }
 
+    /// Returns the time since this reading, on the clock that advanced more.
+    pub(crate) fn elapsed(&self) -> Duration {
+        let now = Self::now();
+        let awake = now.monotonic.saturating_duration_since(self.monotonic);
+        now.wall.duration_since(self.wall).map_or(awake, |elapsed| elapsed.max(awake))
+    }
+
     /// Returns whether the computer slept since this reading.
     pub(crate) fn has_slept(&self) -> bool {
         self.slept_until(&Self::now()).is_some()

@@ -281,10 +281,12 @@ impl Core {
             Ok(permit) => permit,
             Err(error) => return Some(Err(error)),
         };
+        let mut send_limit = None;
         if let Some(intent) = intent {
             let is_outdated = request.has_outdated_key(intent.begun_at(), intent.key_retention());
-            if let Err(error) = Box::pin(intent.before_attempt(deadline, is_outdated)).await {
-                return Some(Err(error));
+            match Box::pin(intent.before_attempt(deadline, is_outdated)).await {
+                Ok(limit) => send_limit = limit,
+                Err(error) => return Some(Err(error)),
             }
             now = ClockReading::now();
         }
@@ -294,6 +296,9 @@ impl Core {
                 *attempt = call.start_attempt(&mut message, sent_at);
                 permit.sent_at = Some(sent_at);
                 trace::request_message(&message, Some(request), key.as_ref());
+                if let Some(limit) = send_limit {
+                    message.extensions_mut().insert(limit);
+                }
                 self.transport.send(message)
             }
             Err(error) => return Some(Err(error)),

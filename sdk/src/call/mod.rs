@@ -11,6 +11,7 @@ pub(crate) mod core;
 pub(crate) mod credentials;
 pub(crate) mod deadline;
 pub(crate) mod estimate_cache;
+pub(crate) mod job_search;
 pub(crate) mod key_provider;
 pub(crate) mod lenient_json;
 mod long_decimals;

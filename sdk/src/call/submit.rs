@@ -8,6 +8,7 @@ use serde_json::Map;
 
 use super::core::Core;
 use super::deadline::Deadline;
+use super::job_search::{add_key, find_job};
 use super::options::CallOptions;
 use super::price;
 use super::raw_response::RawResponse;
@@ -17,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::journal::settlement::Settlement;
 use crate::journal::{
     ActiveIntent, CostFuture, Fingerprint, Journal, JournalError, JournaledRequest, Receipt,
-    ResourceKind, Reuse, Start, job_search, key_fingerprint,
+    ResourceKind, Reuse, Start, key_fingerprint,
 };
 use crate::types::{IdempotencyKey, InvalidField};
 
@@ -82,7 +83,12 @@ impl<T> JournaledSubmit<T> {
                 Err(error) => return Err(self.request.annotate(error)),
             };
             match Box::pin(self.send(&intent, deadline)).await {
-                Err(error) if matches!(error.journal(), Some(JournalError::GenerationTaken)) => {}
+                Err(error) if matches!(error.journal(), Some(JournalError::GenerationTaken)) => {
+                    // What another process does again and again ends with the time limit.
+                    if deadline.has_passed() {
+                        return Err(self.request.annotate(deadline.passed_before_sending()));
+                    }
+                }
                 Err(error) => return self.failed(intent, error).await,
                 Ok((mut value, response)) => {
                     let receipt = (self.functions.receipt)(&value);
@@ -103,7 +109,7 @@ impl<T> JournaledSubmit<T> {
         else {
             return false;
         };
-        let found = self.journal.find_job(&self.core, &undecided.id, key);
+        let found = find_job(&self.journal, &self.core, &undecided.id, key);
         Box::pin(deadline.before(found)).await.unwrap_or_default()
     }
 
@@ -116,7 +122,7 @@ impl<T> JournaledSubmit<T> {
         request.idempotency_key = Some(intent.key().clone());
         if intent.has_key_in_metadata() {
             let mut body = request.json_body();
-            job_search::add_key(&mut body, intent.key());
+            add_key(&mut body, intent.key());
             request.set_body(&body)?;
         }
         let context = DecodeContext { core: &self.core, request: &request };

@@ -11,8 +11,10 @@ use super::record::{Ended, Intent, Receipt, Record, ReleaseReason, Released, Res
 use super::settlement::{EarlierAttempts, Settlement, settle};
 use super::store::{Begun, Change, Hold, IntentId, NewIntent, StoreError, may_succeed_later};
 use super::{Journal, Shared, before, in_time, lock};
+use crate::call::clock::ClockReading;
 use crate::call::deadline::Deadline;
 use crate::error::{Error, Result};
+use crate::transport::SendLimit;
 use crate::types::{IdempotencyKey, Usd};
 
 /// An intent that this process works on.
@@ -144,21 +146,36 @@ impl ActiveIntent {
     }
 
     /// Writes that an attempt is about to be made. `is_key_outdated` says whether the service may have
-    /// forgotten its key: what may have been carried out is not sent again then.
+    /// forgotten its key: what may have been carried out is not sent again then. Returns until when the
+    /// request may be sent, if another process can take the intent over although this one lives.
     pub(crate) async fn before_attempt(
         &self,
         deadline: &Deadline,
         is_key_outdated: bool,
-    ) -> Result<()> {
+    ) -> Result<Option<SendLimit>> {
         let is_sending = matches!(lock(&self.state).step, IntentStep::Sending);
         if is_sending && is_key_outdated {
             return Err(self.undecided());
         }
+        let span = self.mark.journal.send_span();
+        loop {
+            let limit = span.map(|span| SendLimit::new(ClockReading::now(), span));
+            let is_certain = self.write_attempt(deadline).await?;
+            // Another process may have taken it over since it was written.
+            if limit.is_none_or(|limit| is_certain && !limit.has_passed()) {
+                return Ok(limit);
+            }
+        }
+    }
+
+    /// Returns whether it was certainly written just now, and not by an earlier call that had no answer.
+    async fn write_attempt(&self, deadline: &Deadline) -> Result<bool> {
         let planned = match &lock(&self.state).step {
             IntentStep::Planned(intent) => Some(intent.clone()),
             IntentStep::Sending | IntentStep::NothingRan => None,
-            IntentStep::Settled | IntentStep::Acknowledged => return Ok(()),
+            IntentStep::Settled | IntentStep::Acknowledged => return Ok(true),
         };
+        let mut is_certain = true;
         match planned {
             Some(intent) => {
                 before(deadline, self.mark.journal.write_unwritten()).await?;
@@ -169,7 +186,7 @@ impl ActiveIntent {
                 if begun.as_ref().is_err_and(may_be_written) {
                     self.forget_unsent();
                 }
-                begun?;
+                is_certain = begun?;
             }
             None => {
                 let store = &self.mark.journal.shared.store;
@@ -186,7 +203,7 @@ impl ActiveIntent {
             }
         }
         lock(&self.state).step = IntentStep::Sending;
-        Ok(())
+        Ok(is_certain)
     }
 
     fn attempt(&self) -> u32 {
@@ -214,15 +231,18 @@ impl ActiveIntent {
         self.mark.journal.shared.calls.keep(&self.mark.id, change);
     }
 
-    async fn begin(&self, intent: &NewIntent) -> Result<()> {
+    /// Returns whether the first write was answered.
+    async fn begin(&self, intent: &NewIntent) -> Result<bool> {
         let store = &self.mark.journal.shared.store;
-        let begun = match in_time(store.begin(intent)).await {
+        let first = in_time(store.begin(intent)).await;
+        let is_certain = first.is_ok();
+        let begun = match first {
             // The answer to a write may have been lost: the same intent is not written twice.
             Err(_) => in_time(store.begin(intent)).await?,
             Ok(begun) => begun,
         };
         match (begun, &intent.reservation) {
-            (Begun::Written(_), _) => Ok(()),
+            (Begun::Written(_), _) => Ok(is_certain),
             (Begun::OverBudget(totals), Some(reservation)) => {
                 Err(JournalError::over_budget(reservation, totals).into())
             }
@@ -345,7 +365,11 @@ impl Drop for ActiveMark {
 
 /// Returns the change that a record makes, apart from budgets.
 pub(super) fn change(record: &Record) -> Change {
-    Change { record: record.to_json(), phase: record.phase(), hold: None, stops_budget: false }
+    let resource = match record {
+        Record::Accepted(receipt) => Some(receipt.id.clone()),
+        _ => None,
+    };
+    Change { record: record.to_json(), phase: record.phase(), resource, ..Change::default() }
 }
 
 /// Returns the change that a record makes which says what was charged, if that is known. A charge above

@@ -38,6 +38,9 @@ pub enum UndecidedReason {
     AcceptedWithoutId,
     /// The journal was written by a newer version.
     NewerVersion,
+    /// It was acknowledged, or recorded as ended, before its receipt was known. Under this submission id it is
+    /// not sent any more.
+    Closed,
 }
 
 /// The request that is about to be submitted.
@@ -99,18 +102,24 @@ pub(super) fn decide(
     if !facts.is_same_request(candidate.fingerprint) {
         return Decision::Conflict(intent);
     }
+    if candidate.reuse == Reuse::RetryUnsuccessful && is_unsuccessful(&intent) {
+        return Decision::Begin(next);
+    }
     if progress.accepted.is_some() {
-        return match candidate.reuse {
-            Reuse::RetryUnsuccessful if is_unsuccessful(&intent) => Decision::Begin(next),
-            _ => Decision::Return(intent),
-        };
+        return Decision::Return(intent);
     }
     // A task of this process that adopts orphans does not hold the lock of the submission.
     let is_running = intent.has_running_owner() || is_active(&intent);
     if is_running && !progress.accepted_without_id {
         return Decision::Wait(intent);
     }
+    let is_closed = intent.stored.phase != Phase::Open;
     match undecided_reason(&intent, candidate.key_retention) {
+        // The store refuses to write another attempt.
+        None if is_closed => Decision::Begin(next),
+        Some(UndecidedReason::CallAgain) if is_closed => {
+            Decision::Undecided(intent, UndecidedReason::Closed)
+        }
         None | Some(UndecidedReason::CallAgain) => Decision::Resend(intent),
         Some(reason) => Decision::Undecided(intent, reason),
     }

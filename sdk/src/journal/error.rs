@@ -132,6 +132,9 @@ impl fmt::Display for JournalError {
                         ": it was accepted and charged, but the response had no readable id"
                     }
                     UndecidedReason::NewerVersion => ": its journal was written by a newer version",
+                    UndecidedReason::Closed => {
+                        ": it was acknowledged or recorded as ended before its receipt was known"
+                    }
                 })
             }
             Self::OverBudget { budget, totals, .. } if totals.is_stopped => write!(

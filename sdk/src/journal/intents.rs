@@ -19,6 +19,13 @@ pub(super) struct Intents {
 }
 
 impl Intents {
+    /// Creates the intents that are not acknowledged or released and made that resource.
+    pub(super) fn of_resource(journal: &Journal, id: &str) -> Self {
+        let mut intents = Self::new(journal, false);
+        intents.filter.resource = Some(id.to_owned());
+        intents
+    }
+
     /// Creates the intents that are not acknowledged or released, or with `include_closed` all of them.
     pub(super) fn new(journal: &Journal, include_closed: bool) -> Self {
         Self {
@@ -26,8 +33,8 @@ impl Intents {
             filter: ListFilter {
                 namespace: Some(journal.namespace.to_string()),
                 include_closed,
-                after: None,
                 limit: PAGE_SIZE,
+                ..ListFilter::default()
             },
             page: VecDeque::new(),
             is_last: false,

@@ -1,6 +1,6 @@
 //! A store in memory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -43,6 +43,8 @@ struct Intents {
     ids: HashMap<IntentId, u64>,
     /// The positions of the intents of each submission, by ascending generation.
     submissions: HashMap<SubmissionKey, Vec<u64>>,
+    /// The positions of the intents that made something, by its id.
+    resources: HashMap<String, BTreeSet<u64>>,
     budgets: HashMap<(String, String), BudgetTotals>,
     last_position: u64,
 }
@@ -54,6 +56,7 @@ struct MemoryIntent {
     records: Vec<StoredRecord>,
     phase: Phase,
     was_accepted: bool,
+    resource: Option<String>,
     hold: Hold,
 }
 
@@ -155,6 +158,7 @@ impl MemoryStore {
             records: Vec::new(),
             phase: Phase::Open,
             was_accepted: false,
+            resource: None,
             hold,
         };
         state.last_position += 1;
@@ -169,9 +173,8 @@ impl MemoryStore {
 
     fn append_now(&self, id: &IntentId, change: &Change) -> Result<(), StoreError> {
         let state = &mut *self.state();
-        let position = state.ids.get(id);
-        let intent = position.and_then(|position| state.intents.get_mut(position));
-        let intent = intent.ok_or_else(StoreError::not_found)?;
+        let position = *state.ids.get(id).ok_or_else(StoreError::not_found)?;
+        let intent = state.intents.get_mut(&position).ok_or_else(StoreError::not_found)?;
         if !change.is_allowed(intent.phase, self.owns(intent)) {
             return Err(StoreError::not_owner());
         }
@@ -180,6 +183,10 @@ impl MemoryStore {
         intent.records.push(StoredRecord { record: change.record.clone(), at: self.now() });
         intent.phase = intent.phase.max(change.phase.unwrap_or(Phase::Open));
         intent.was_accepted |= change.phase == Some(Phase::Accepted);
+        if let (None, Some(resource)) = (&intent.resource, &change.resource) {
+            intent.resource = Some(resource.clone());
+            state.resources.entry(resource.clone()).or_default().insert(position);
+        }
         if let Some(reservation) = &intent.begun.reservation {
             let name = (intent.begun.namespace.clone(), reservation.budget.clone());
             let totals = state.budgets.entry(name).or_default();
@@ -208,12 +215,18 @@ impl MemoryStore {
     fn list_now(&self, filter: &ListFilter) -> Result<IntentPage, StoreError> {
         let after = filter.position()?;
         let state = self.state();
-        let mut matching = state
-            .intents
-            .range(after + 1..)
+        let positions: Box<dyn Iterator<Item = &u64>> = match &filter.resource {
+            Some(id) => {
+                let of_resource = state.resources.get(id).into_iter();
+                Box::new(of_resource.flat_map(|positions| positions.range(after + 1..)))
+            }
+            None => Box::new(state.intents.range(after + 1..).map(|(position, _)| position)),
+        };
+        let mut matching = positions
+            .filter_map(|position| Some((*position, state.intents.get(position)?)))
             .filter(|(_, intent)| filter.includes(&intent.begun.namespace, intent.phase));
         let page: Vec<_> = matching.by_ref().take(filter.limit).collect();
-        let last = page.last().map_or(after, |(position, _)| **position);
+        let last = page.last().map_or(after, |(position, _)| *position);
         Ok(IntentPage {
             intents: page.iter().map(|(_, intent)| self.stored(intent)).collect(),
             next: matching.next().map(|_| last.to_string()),
@@ -231,6 +244,11 @@ impl MemoryStore {
             }
             count += 1;
             state.ids.remove(&begun.id);
+            if let Some(positions) =
+                intent.resource.as_ref().and_then(|id| state.resources.get_mut(id))
+            {
+                positions.remove(position);
+            }
             if let Some(submission) = begun.submission()
                 && let Some(positions) = state.submissions.get_mut(&submission)
             {

@@ -78,8 +78,18 @@
 //!   it is certain that nothing ran.
 //! - A journal that was lost or restored from a backup: the idempotency key is derived from namespace,
 //!   account, submission id and generation, so that the service recognizes it for about a day,
-//!   where it documents that ([`RetryClass::Key`](crate::contract::RetryClass::Key)). Elsewhere, only
-//!   the journal protects.
+//!   where it documents that ([`RetryClass::Key`](crate::contract::RetryClass::Key)). Elsewhere, and for a
+//!   submission that was submitted anew after it was refused, only the journal protects.
+//! - A process that is stopped (`SIGSTOP`, a suspended machine) before the first byte of a request, for so long
+//!   that another one takes its submission over: it sends nothing, and returns what the other one
+//!   submitted. The time since the journal was written is compared right before the first byte leaves, and
+//!   after a third of the store's [owner timeout](store::Store::owner_timeout) the journal is written again,
+//!   which it refuses a process that has lost the submission. Paid for twice is then only what meets all of
+//!   this: the process is stopped in the few instructions between that look at the clock and the system call
+//!   that sends, for longer than the owner timeout; the service does not document the idempotency key; and
+//!   meanwhile a person has [settled](Journal::settle) it as not executed, and it was submitted again. With a
+//!   [transport](crate::transport::Transport) of the program's own, also the time that this one takes to
+//!   connect belongs to those instructions. Wait longer than a process can be stopped before you settle.
 //! - With [`Journal::search_jobs`], a job whose receipt was lost for longer than that is found in the
 //!   list of jobs.
 //!
@@ -107,7 +117,6 @@ mod file_store;
 mod fingerprint;
 mod import;
 mod intents;
-pub(crate) mod job_search;
 mod memory_store;
 mod record;
 mod recovery;
@@ -261,6 +270,13 @@ impl Journal {
     /// Returns an error if the store fails.
     pub async fn budget(&self, name: &str) -> Result<BudgetTotals> {
         Ok(in_time(self.shared.store.budget(&self.namespace, name)).await?)
+    }
+
+    /// Returns for how long after the beginning of a write no other process can take the intent over,
+    /// with a reserve for clocks of different speed. `None` means for as long as this process lives.
+    fn send_span(&self) -> Option<Duration> {
+        let timeout = self.shared.store.owner_timeout();
+        (!timeout.is_zero()).then(|| timeout / 3)
     }
 
     /// Returns whether this process works on an intent, or holds a handle of it.

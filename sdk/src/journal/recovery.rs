@@ -14,6 +14,7 @@ use super::start::undecided;
 use super::store::{Change, Hold, IntentId, Owner, StoreError};
 use super::{Journal, in_time};
 use crate::call::clock::{self, Instant};
+use crate::call::job_search::find_job;
 use crate::client::Client;
 use crate::contract::{Operation, Surface};
 use crate::error::Result;
@@ -200,7 +201,7 @@ impl<S: ClientSurface> Client<S> {
             && intent.progress.accepted.is_none()
             && !intent.progress.nothing_ran
             && let Some(facts) = intent.readable_facts().filter(|it| it.has_key_in_metadata)
-            && journal.find_job(&self.core, id, &facts.idempotency_key).await
+            && find_job(journal, &self.core, id, &facts.idempotency_key).await
         {
             intent = journal.claimed(id).await?;
         }

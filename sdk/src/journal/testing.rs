@@ -22,6 +22,7 @@ const NAMESPACES: [&str; 2] = ["shop", "shop-test"];
 const ACCOUNTS: [&str; 2] = ["", "tenant \"1\"\n/é"];
 const SUBMISSIONS: [&str; 4] = ["order-1", "order-2", "order 3", "4"];
 const BUDGETS: [&str; 2] = ["images-2026-11", "video"];
+const RESOURCES: [&str; 3] = ["job_1", "job_2", "run \"3\""];
 const PHASES: [Option<Phase>; 6] = [
     None,
     Some(Phase::Open),
@@ -262,6 +263,7 @@ impl<S: Store> Run<S> {
             phase: self.choose(&PHASES),
             hold,
             stops_budget: self.random.u32(..100) == 0,
+            resource: self.random.bool().then(|| self.choose(&RESOURCES).to_owned()),
         };
         let (number, id) = (self.any(), self.any_id());
         let Pair { store, model } = self.pair(number);
@@ -291,6 +293,7 @@ impl<S: Store> Run<S> {
         let filter = ListFilter {
             namespace: self.random.bool().then(|| self.choose(&NAMESPACES).to_owned()),
             include_closed: self.random.bool(),
+            resource: self.random.bool().then(|| self.choose(&RESOURCES).to_owned()),
             after: None,
             limit: self.random.usize(1..6),
         };

@@ -65,7 +65,7 @@ impl Journal {
 
     /// Returns the submission that made what an event is about.
     async fn find_accepted(&self, outcome: &Outcome) -> Result<Option<Intent>> {
-        let mut intents = Intents::new(self, false);
+        let mut intents = Intents::of_resource(self, &outcome.id);
         while let Some(intent) = intents.next().await.transpose()? {
             let accepted = intent.progress.accepted.as_ref();
             if accepted.is_some_and(|accepted| outcome.is_of(accepted)) {

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use http::header::ACCEPT;
 use http::uri::Scheme;
 use http::{HeaderValue, Uri};
-use http_body_util::{BodyExt, Full, StreamBody};
+use http_body_util::{BodyExt, StreamBody};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 #[cfg(feature = "_tls")]
@@ -27,6 +27,7 @@ use rustls::crypto::CryptoProvider;
 use tower_service::Service;
 
 use super::failure::{BoxError, connection_lost, failed_to_send};
+use super::limited_body::{LimitedBody, SendLimitPassed};
 #[cfg(feature = "_tls")]
 use super::proxy::{ProxyConnector, check_environment};
 use super::{Body, ConnectionOptions, ResponseFuture, Transport, TransportError};
@@ -54,7 +55,7 @@ pub(crate) struct HyperTransport {
 #[cfg(feature = "_tls")]
 type HttpsConnector = hyper_rustls::HttpsConnector<ProxyConnector>;
 
-type PooledClient<C> = Client<WithTimeout<C>, Full<Bytes>>;
+type PooledClient<C> = Client<WithTimeout<C>, LimitedBody>;
 
 /// A client, whose connections are discarded together with it.
 struct Pool<C>(Mutex<Option<Result<PooledClient<C>, String>>>);
@@ -154,14 +155,17 @@ where
         if request.uri().authority().is_none() {
             return Err(TransportError::not_sent("a URL without a host"));
         }
-        let mut request = request.map(Full::new);
+        let mut request = LimitedBody::of(request);
         let accept = request.headers_mut().entry(ACCEPT);
         accept.or_insert(HeaderValue::from_static("*/*"));
         Ok(client.request(request))
     });
     Box::pin(async move {
         let response = within(read_timeout, sending?).await?;
-        let response = response.map_err(|error| failed_to_send(error.is_connect(), error))?;
+        let response = response.map_err(|error| {
+            let unsent = SendLimitPassed::find(&error);
+            unsent.unwrap_or_else(|| failed_to_send(error.is_connect(), error))
+        })?;
         Ok(response.map(|body| {
             let body = body.map_err(connection_lost);
             match read_timeout {
@@ -285,8 +289,8 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::call::clock;
-    use crate::transport::Body;
+    use crate::call::clock::{self, ClockReading};
+    use crate::transport::{Body, SendLimit};
 
     fn transport() -> HyperTransport {
         HyperTransport::new(ConnectionOptions::default(), 1)
@@ -337,6 +341,47 @@ mod tests {
             }
         });
         (url, opened)
+    }
+
+    /// On a new connection, and on one that was used before.
+    #[tokio::test]
+    async fn nothing_is_sent_after_the_limit_of_the_first_byte() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let (received, requests) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let received = received.clone();
+                std::thread::spawn(move || {
+                    let (mut stream, mut request) = (stream.unwrap(), [0; 4096]);
+                    while let Ok(length @ 1..) = stream.read(&mut request) {
+                        received
+                            .send(String::from_utf8_lossy(&request[..length]).into_owned())
+                            .unwrap();
+                        let head = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+                        stream.write_all(head).unwrap();
+                    }
+                });
+            }
+        });
+        let transport = transport();
+        let send = async |path: &str, span| {
+            let request = http::Request::post(format!("{url}{path}"));
+            let mut request = request.body(Bytes::from_static(b"{}")).unwrap();
+            request.extensions_mut().insert(SendLimit::new(ClockReading::now(), span));
+            transport.send(request).await
+        };
+        for _ in 0..2 {
+            let error = send("late", Duration::ZERO).await.unwrap_err();
+            assert!(!error.may_have_been_sent(), "{error:?}");
+            let response = send("in-time", Duration::from_secs(3600)).await.unwrap();
+            assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "ok");
+            tokio::task::yield_now().await;
+        }
+        drop(transport);
+        let requests: Vec<_> = requests.try_iter().collect();
+        assert_eq!(requests.len(), 2, "{requests:?}");
+        assert!(requests.iter().all(|request| request.starts_with("POST /in-time")));
     }
 
     #[tokio::test]

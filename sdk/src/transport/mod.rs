@@ -9,9 +9,12 @@ use std::future::Future;
 use std::pin::Pin;
 #[cfg(feature = "hyper")]
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
+
+use crate::call::clock::ClockReading;
 
 /// The default of [`ClientBuilder::max_in_flight`](crate::ClientBuilder::max_in_flight).
 pub(crate) const MAX_IN_FLIGHT: usize = 64;
@@ -20,6 +23,8 @@ pub(crate) const MAX_IN_FLIGHT: usize = 64;
 mod failure;
 #[cfg(feature = "hyper")]
 mod hyper;
+#[cfg(feature = "hyper")]
+mod limited_body;
 #[cfg(feature = "_tls")]
 mod proxy;
 #[cfg(feature = "reqwest-client")]
@@ -55,9 +60,31 @@ pub use self::reqwest_client::from_reqwest_client;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ConnectionOptions {
     #[cfg(feature = "hyper")]
-    pub(crate) connect_timeout: Option<std::time::Duration>,
+    pub(crate) connect_timeout: Option<Duration>,
     #[cfg(feature = "hyper")]
-    pub(crate) read_timeout: Option<std::time::Duration>,
+    pub(crate) read_timeout: Option<Duration>,
+}
+
+/// Until when the first byte of a request may be sent, as an extension of the request.
+///
+/// A process that was stopped in the middle of a call does not notice it. When it goes on, another one may
+/// have taken its submit over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendLimit {
+    from: ClockReading,
+    span: Duration,
+}
+
+impl SendLimit {
+    pub(crate) fn new(from: ClockReading, span: Duration) -> Self {
+        Self { from, span }
+    }
+
+    /// Returns whether it has passed on one of the clocks: one of them stands still while the computer
+    /// sleeps, and the other one may be set back.
+    pub(crate) fn has_passed(&self) -> bool {
+        self.from.elapsed() >= self.span
+    }
 }
 
 /// A streamed response body.

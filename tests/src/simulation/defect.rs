@@ -53,6 +53,11 @@ defects! {
     ConflictTakenAsRefused => NothingLost,
     /// Each process takes the intents of the others for its own.
     OwnershipIgnored => Once,
+    /// A process that takes a running one for a dead one begins its submission anew.
+    TakeoverBeginsAnew => Once,
+    /// A process that was stopped between the record of a submit and its first byte sends it when it goes
+    /// on, whatever happened meanwhile.
+    StopNotNoticed => Once,
     /// What is reserved is compared with the limit before it is written.
     ReservationNotAtomic => Budget,
     /// The age of an idempotency key is counted from its last attempt.

@@ -1,8 +1,9 @@
 //! The store of a client's journal, as one of its processes sees it.
 
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use svc_sdk::journal::MemoryStore;
 use svc_sdk::journal::store::{
@@ -14,9 +15,14 @@ use svc_sdk::types::Usd;
 use super::defect::Defect;
 use super::world::World;
 
+/// How long a process is stopped, and in how much of that time another one may take it for a dead one.
+const STOP_MS: u64 = 8_000;
+const OWNER_TIMEOUT: Duration = Duration::from_secs(9);
+
 /// A handle of the store, whose owner is gone when it is dropped, and what is wrong with it.
 pub(super) struct ProcessStore {
     world: Arc<World>,
+    client: usize,
     slot: u64,
     store: MemoryStore,
     /// Whether it takes running processes for dead ones.
@@ -29,6 +35,7 @@ impl ProcessStore {
     pub(super) fn new(world: &Arc<World>, client: usize, is_impatient: bool) -> Self {
         Self {
             world: Arc::clone(world),
+            client,
             slot: client as u64 + 1,
             store: match world.has(Defect::OwnershipIgnored) {
                 true => world.stores[client].clone(),
@@ -108,7 +115,15 @@ impl Store for ProcessStore {
                     Begun::GenerationTaken if self.has(Defect::GenerationNotCompared) => {
                         intent.generation += 1;
                     }
-                    begun => return Ok(begun),
+                    begun => {
+                        let is_stopped = &self.world.is_stopped_at_begin[self.client];
+                        if !self.is_impatient && is_stopped.swap(false, Ordering::Relaxed) {
+                            self.world
+                                .trace(self.slot, || "  . stopped before it sends".to_owned());
+                            self.world.sleep(self.slot, STOP_MS).await;
+                        }
+                        return Ok(begun);
+                    }
                 }
             }
         })
@@ -145,13 +160,16 @@ impl Store for ProcessStore {
                 .as_ref()
                 .is_some_and(|it| it.owner == Owner::This && it.phase == Phase::Open);
             if is_own_open && self.has(Defect::ExpiryFromLastAttempt) {
-                let attempt = Change {
-                    record: r#"{"v":1,"event":"sending"}"#.to_owned(),
-                    phase: None,
-                    hold: None,
-                    stops_budget: false,
+                let record = r#"{"v":1,"event":"sending"}"#.to_owned();
+                self.store.append(id, &Change { record, ..Change::default() }).await?;
+            }
+            if is_own_open && self.is_impatient && self.has(Defect::TakeoverBeginsAnew) {
+                let released = Change {
+                    record: r#"{"v":1,"event":"released","reason":"not_sent"}"#.to_owned(),
+                    phase: Some(Phase::Released),
+                    ..Change::default()
                 };
-                self.store.append(id, &attempt).await?;
+                self.store.append(id, &released).await?;
             }
             Ok(claimed)
         })
@@ -171,6 +189,13 @@ impl Store for ProcessStore {
 
     fn changed(&self) -> StoreFuture<'_, ()> {
         self.store.changed()
+    }
+
+    fn owner_timeout(&self) -> Duration {
+        match self.has(Defect::StopNotNoticed) {
+            true => Duration::ZERO,
+            false => OWNER_TIMEOUT,
+        }
     }
 }
 

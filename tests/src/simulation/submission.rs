@@ -1,6 +1,7 @@
 //! Submitting orders through the journal, and resolving what is left of them after a crash.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 use svc_sdk::contract::Operation;
@@ -249,9 +250,11 @@ impl Session {
     /// Submits an order in this process and in another one.
     pub(super) async fn submit_twice(&self, step: &Step, rng: &mut Rng) {
         let Some(order) = self.new_order(rng) else { return };
-        let another = self.start_another(step, rng.per_mille(300));
+        let is_stopped = rng.per_mille(200);
+        let another = self.start_another(step, is_stopped || rng.per_mille(300));
+        self.world.is_stopped_at_begin[self.client].store(is_stopped, Ordering::Relaxed);
         // Many begin in the same moment.
-        let pause_ms = *rng.pick(&[0, 0, 300, 2_000]);
+        let pause_ms = if is_stopped { 2_000 } else { *rng.pick(&[0, 0, 300, 2_000]) };
         let later = async {
             if pause_ms > 0 {
                 self.world.sleep(self.slot(), pause_ms).await;
@@ -262,6 +265,7 @@ impl Session {
             }
         };
         tokio::join!(self.submit(&order), later);
+        self.world.is_stopped_at_begin[self.client].store(false, Ordering::Relaxed);
     }
 
     /// Submits several orders as a batch, which waits for them.

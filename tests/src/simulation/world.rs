@@ -1,6 +1,7 @@
 //! What the actors of a simulation share: the mock, virtual time, and what was observed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -67,6 +68,8 @@ pub(super) struct World {
     /// The orders of each client, the store of its journal, and the journal as others see it.
     pub(super) orders: Vec<Mutex<Orders>>,
     pub(super) stores: Vec<MemoryStore>,
+    /// Whether the next process of each client that begins an intent is stopped before it sends.
+    pub(super) is_stopped_at_begin: Vec<AtomicBool>,
     pub(super) journals: Vec<Journal>,
     pub(super) books: tokio::sync::Mutex<Books>,
     started: Instant,
@@ -126,6 +129,7 @@ impl World {
         Arc::new(Self {
             orders: plan.clients.iter().map(|_| Mutex::default()).collect(),
             journals: journals.collect(),
+            is_stopped_at_begin: stores.iter().map(|_| AtomicBool::new(false)).collect(),
             stores,
             books: tokio::sync::Mutex::default(),
             credentials,

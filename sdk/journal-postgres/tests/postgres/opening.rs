@@ -6,6 +6,7 @@ use deadpool_postgres::Pool;
 use futures_util::future::join_all;
 use svc_journal_postgres::{PostgresOptions, PostgresStore};
 use svc_sdk::journal::Store;
+use svc_sdk::journal::store::{Change, ListFilter};
 
 use crate::servers::{Server, ServerKind};
 use crate::support::{captured, get, is_written, new_schema, pool, reserving};
@@ -30,6 +31,8 @@ async fn a_store_is_opened() {
     existing_tables_need_no_right_to_create(&server).await;
     newer_tables_and_loss_of_commits_are_refused(&server).await;
     no_state_is_left_in_a_session(&server).await;
+    tables_of_the_first_version_are_brought_up_to_date(&server).await;
+    a_resource_is_found_by_an_index(&server).await;
 }
 
 async fn many_create_the_tables_at_once(server: &Server) {
@@ -77,13 +80,66 @@ async fn newer_tables_and_loss_of_commits_are_refused(server: &Server) {
     execute(&pool, "INSERT INTO svc_journal_migrations (version) VALUES (7)").await;
     assert_eq!(
         refusal(&pool).await,
-        "the tables of the journal have version 7: expected at most 1"
+        "the tables of the journal have version 7: expected at most 2"
     );
     let address = address.replace("options='", "options='-c synchronous_commit=off ");
     assert_eq!(
         refusal(&crate::support::pool(&address)).await,
         "cannot keep a journal in a database with synchronous_commit = off: expected on or local"
     );
+}
+
+/// Returns how many intents made a resource.
+async fn count_of_resource(store: &PostgresStore, id: &str) -> usize {
+    let filter = ListFilter {
+        namespace: Some("shop".to_owned()),
+        resource: Some(id.to_owned()),
+        limit: 500,
+        ..ListFilter::default()
+    };
+    store.list(&filter).await.unwrap().intents.len()
+}
+
+async fn tables_of_the_first_version_are_brought_up_to_date(server: &Server) {
+    let pool = pool(&new_schema(server).await);
+    let store = PostgresStore::new(pool.clone()).await.unwrap();
+    for (number, record) in (1..).zip([
+        r#"{"v":1,"event":"unknown"}"#,
+        r#"{"v":1,"event":"accepted","kind":"job","id":"job_2"}"#,
+        r#"{"v":1,"event":"accepted","kind":"job","id":"job_3"}"#,
+    ]) {
+        let intent = reserving(number, &number.to_string(), 1);
+        store.begin(&intent).await.unwrap();
+        let change = Change { record: record.to_owned(), ..captured(1) };
+        store.append(&intent.id, &change).await.unwrap();
+    }
+    let first_version = "ALTER TABLE svc_journal_intents DROP COLUMN resource;
+        DELETE FROM svc_journal_migrations WHERE version = 2";
+    execute(&pool, first_version).await;
+    let store = PostgresStore::new(pool).await.unwrap();
+    for (id, count) in [("job_1", 0), ("job_2", 1), ("job_3", 1)] {
+        assert_eq!(count_of_resource(&store, id).await, count, "{id}");
+    }
+}
+
+async fn a_resource_is_found_by_an_index(server: &Server) {
+    let address = new_schema(server).await.parse().unwrap();
+    let manager = deadpool_postgres::Manager::new(address, tokio_postgres::NoTls);
+    let pool = Pool::builder(manager).max_size(1).build().unwrap();
+    let store = PostgresStore::new(pool.clone()).await.unwrap();
+    let many = "INSERT INTO svc_journal_intents (
+            id, namespace, account, generation, is_permanent, facts, begun_at, owner, phase, resource
+        ) SELECT n, 'shop', '', 1, false, '{}', now(), 'gone', 1, 'job_' || n
+        FROM generate_series(1, 20000) AS n;
+        ANALYZE svc_journal_intents";
+    execute(&pool, many).await;
+    assert_eq!(count_of_resource(&store, "job_7").await, 1);
+    let connection = pool.get().await.unwrap();
+    connection.batch_execute("SELECT pg_stat_force_next_flush()").await.unwrap();
+    let sql = "SELECT idx_scan FROM pg_stat_user_indexes
+        WHERE schemaname = current_schema AND indexrelname = 'svc_journal_intents_resource'";
+    let scans: i64 = connection.query_one(sql, &[]).await.unwrap().get(0);
+    assert_eq!(scans, 1);
 }
 
 /// Behind pgbouncer, the next statement of a session is that of another client.

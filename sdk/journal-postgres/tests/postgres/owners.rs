@@ -4,7 +4,10 @@ use svc_sdk::journal::store::{Owner, Store};
 use tokio::runtime::Runtime;
 
 use crate::servers::{Server, ServerKind};
-use crate::support::{claim, get, intent, new_schema, open, open_with_short_timeout, record};
+use crate::support::{
+    claim, get, intent, is_written, new_schema, open, open_with_short_timeout, pool, record,
+    reserving,
+};
 
 /// Begins an intent in a process that is killed at once: a runtime whose tasks end where they are.
 fn begin_and_be_killed(address: String) {
@@ -49,6 +52,39 @@ async fn intents_of_a_killed_owner_are_claimed_once() {
     // The running one has outlived the timeout.
     assert_eq!(get(&first, "running").await.0, Owner::Other);
     assert!(!claim(&first, &intent(2, "running").id).await);
+}
+
+/// Another process could take over what it is about to send.
+#[tokio::test]
+async fn an_owner_whose_heartbeat_is_late_writes_after_another_one() {
+    let Some(server) = Server::start(ServerKind::Postgres) else { return };
+    let address = new_schema(&server).await;
+    let (late, other) = tokio::join!(open(&address), open(&address));
+    let connection = pool(&address).get().await.unwrap();
+    let execute = async |sql: &str| connection.batch_execute(sql).await.unwrap();
+    let has_fresh = async || {
+        let sql =
+            "SELECT bool_or(seen_at + timeout / 2 > clock_timestamp()) FROM svc_journal_owners";
+        connection.query_one(sql, &[]).await.unwrap().get::<_, bool>(0)
+    };
+    let intent = reserving(1, "order", 5);
+    for is_removed in [false, true] {
+        let make_late = match is_removed {
+            true => "DELETE FROM svc_journal_owners",
+            false => "UPDATE svc_journal_owners SET seen_at = seen_at - interval '20 seconds'",
+        };
+        execute(make_late).await;
+        let intent = reserving(2 + u32::from(is_removed), &format!("{is_removed}"), 1);
+        assert!(is_written(&late.begin(&intent).await.unwrap()));
+        assert!(has_fresh().await);
+        execute(make_late).await;
+        late.append(&intent.id, &record("sending")).await.unwrap();
+        assert!(has_fresh().await);
+    }
+    late.begin(&intent).await.unwrap();
+    execute("DELETE FROM svc_journal_owners").await;
+    assert!(claim(&other, &intent.id).await);
+    assert!(late.append(&intent.id, &record("sending")).await.unwrap_err().is_not_owner());
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ pub(crate) fn usd(dollars: i64) -> Usd {
 
 /// A record that changes nothing else.
 pub(crate) fn record(text: &str) -> Change {
-    Change { record: text.to_owned(), phase: None, hold: None, stops_budget: false }
+    Change { record: text.to_owned(), ..Change::default() }
 }
 
 pub(crate) fn captured(dollars: i64) -> Change {

@@ -104,6 +104,7 @@ fn write_entries(
                     number: entry.number,
                     id_hash: hashes.0,
                     submission_hash: hashes.1,
+                    resource_hash: hashes.2,
                     place: (entry.file, entry.position),
                     last_at: entry.last_at,
                     phase: entry.phase,

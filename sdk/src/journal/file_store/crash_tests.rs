@@ -140,7 +140,7 @@ impl Run {
                 record: format!("{{\"number\":{}}}", self.count),
                 phase: Some(PHASES[self.random.usize(..PHASES.len())]),
                 hold: Some(Hold { captured, ..Hold::default() }),
-                stops_budget: false,
+                ..Change::default()
             };
             let attempt = self.attempts.get_mut(&id).unwrap();
             attempt.changes.push((change.clone(), false));

@@ -24,6 +24,8 @@ pub(super) struct Index {
     ids: BTreeSet<(u64, u64)>,
     /// Hashes of submissions, with the numbers of the intents.
     submissions: BTreeSet<(u64, u64)>,
+    /// Hashes of the ids of what the service made, with the numbers of the intents.
+    resources: BTreeSet<(u64, u64)>,
     lines: Lines,
     owners: Names<String>,
     budget_names: Names<(String, String)>,
@@ -49,6 +51,7 @@ pub(super) struct IndexEntry {
     pub(super) is_permanent: bool,
     /// Whether it was ever changed to [`Phase::Accepted`].
     pub(super) was_accepted: bool,
+    has_resource: bool,
 }
 
 impl IndexEntry {
@@ -176,6 +179,7 @@ impl Index {
             phase: Phase::Open,
             is_permanent: begin.permanent,
             was_accepted: false,
+            has_resource: false,
         };
         let submission = submission.as_ref().map(submission_hash);
         let index = self.insert(entry, id_hash(id), submission);
@@ -189,13 +193,25 @@ impl Index {
         if let Some(hold) = record.hold {
             self.set_hold(index, hold);
         }
+        // Lines of an earlier version have it only in what the journal wrote.
+        let is_accepted = record.phase == Some(Phase::Accepted);
+        let resource = record.resource.clone().or_else(|| {
+            is_accepted.then(|| line::field(record.data.get().as_bytes(), "id")).flatten()
+        });
         let mut budget = NONE;
+        let mut first_of = None;
         self.change(index, |entry| {
+            if resource.is_some() && !std::mem::replace(&mut entry.has_resource, true) {
+                first_of = Some(entry.number);
+            }
             entry.last_at = record.at.as_microsecond();
             entry.phase = entry.phase.max(record.phase.unwrap_or(Phase::Open));
-            entry.was_accepted |= record.phase == Some(Phase::Accepted);
+            entry.was_accepted |= is_accepted;
             budget = entry.budget;
         });
+        if let (Some(number), Some(resource)) = (first_of, resource) {
+            self.resources.insert((id_hash(&resource), number));
+        }
         if let Some(totals) = self.totals_mut(budget) {
             totals.is_stopped |= record.stops_budget;
         }
@@ -232,6 +248,7 @@ impl Index {
                     phase: Phase::Open,
                     is_permanent: false,
                     was_accepted: false,
+                    has_resource: false,
                 };
                 let submission = submission_in(text).as_ref().map(submission_hash);
                 self.insert(entry, id_hash(id), submission)
@@ -254,7 +271,11 @@ impl Index {
             phase: archived.phase,
             is_permanent: archived.permanent,
             was_accepted: archived.accepted,
+            has_resource: archived.resource_hash.is_some(),
         };
+        if let Some(resource) = archived.resource_hash {
+            self.resources.insert((resource, archived.number));
+        }
         self.insert(entry, archived.id_hash, archived.submission_hash);
     }
 
@@ -313,6 +334,7 @@ impl Index {
         self.purged += count - self.entries.len();
         self.ids.retain(|(_, number)| !numbers.contains(number));
         self.submissions.retain(|(_, number)| !numbers.contains(number));
+        self.resources.retain(|(_, number)| !numbers.contains(number));
     }
 
     fn position_of(&self, number: u64) -> Option<usize> {
@@ -351,6 +373,15 @@ impl Index {
     pub(super) fn after(&self, number: u64) -> &[IndexEntry] {
         let start = self.entries.partition_point(|entry| entry.number <= number);
         self.entries.get(start..).unwrap_or_default()
+    }
+
+    /// Returns the first intent after a number, of those that made a resource if one is named.
+    pub(super) fn next(&self, number: u64, resource: Option<&str>) -> Option<IndexEntry> {
+        let Some(resource) = resource else { return self.after(number).first().copied() };
+        let hash = id_hash(resource);
+        let mut numbers = self.resources.range((hash, number.checked_add(1)?)..=(hash, u64::MAX));
+        let (_, next) = numbers.next()?;
+        self.entries.get(self.position_of(*next)?).copied()
     }
 
     pub(super) fn offsets(&self, entry: &IndexEntry) -> Vec<u64> {
@@ -397,12 +428,15 @@ impl Index {
         (in_log + self.purged, ended + self.purged, archived)
     }
 
-    /// Returns the hashes of the ids and of the submissions by the numbers of the intents.
-    pub(super) fn hashes(&self) -> HashMap<u64, (u64, Option<u64>)> {
-        let ids = self.ids.iter().map(|(hash, number)| (*number, (*hash, None)));
+    /// Returns the hashes of the ids, the submissions and the resources by the numbers of the intents.
+    pub(super) fn hashes(&self) -> HashMap<u64, (u64, Option<u64>, Option<u64>)> {
+        let ids = self.ids.iter().map(|(hash, number)| (*number, (*hash, None, None)));
         let mut hashes: HashMap<_, _> = ids.collect();
         for (hash, number) in &self.submissions {
             hashes.entry(*number).or_default().1 = Some(*hash);
+        }
+        for (hash, number) in &self.resources {
+            hashes.entry(*number).or_default().2 = Some(*hash);
         }
         hashes
     }

@@ -178,6 +178,9 @@ pub(super) struct RecordLine {
     pub(super) hold: Option<Hold>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) stops_budget: bool,
+    /// What the service made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) resource: Option<String>,
     pub(super) data: Box<RawValue>,
 }
 
@@ -198,6 +201,8 @@ pub(super) struct Archived {
     pub(super) id_hash: u64,
     #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
     pub(super) submission_hash: Option<u64>,
+    #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
+    pub(super) resource_hash: Option<u64>,
     /// The number of the archive's file, and the offset in it.
     #[serde(rename = "f")]
     pub(super) place: (u32, u64),

@@ -72,6 +72,7 @@ impl Session<'_> {
             phase: change.phase,
             hold: change.hold.map(|_| change.hold_after(entry.phase, entry.hold)),
             stops_budget: change.stops_budget,
+            resource: change.resource.clone(),
             data: line::raw_json(&change.record)?,
         };
         self.stage_of(
@@ -105,8 +106,7 @@ impl Session<'_> {
         let mut position = filter.position()?;
         let mut intents = Vec::new();
         let mut last = position;
-        // Entries are copied, as reading an intent changes the position in the file.
-        while let Some(entry) = self.log.index.after(position).first().copied() {
+        while let Some(entry) = self.log.index.next(position, filter.resource.as_deref()) {
             position = entry.number;
             if entry.phase.is_closed() && !filter.include_closed {
                 continue;

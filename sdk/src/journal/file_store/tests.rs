@@ -36,12 +36,8 @@ fn new_intent(number: u32) -> NewIntent {
 }
 
 async fn end(store: &FileStore, number: u32, phase: Phase) {
-    let change = Change {
-        record: "{\"number\":1}".to_owned(),
-        phase: Some(phase),
-        hold: None,
-        stops_budget: false,
-    };
+    let change =
+        Change { record: "{\"number\":1}".to_owned(), phase: Some(phase), ..Change::default() };
     let id = new_intent(number).id;
     store.append(&id, &change).await.unwrap();
 }

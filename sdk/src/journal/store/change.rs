@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::budget::Hold;
 
 /// A change of an intent, made by [`Store::append`](super::Store::append).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// What happened, as JSON.
     pub record: String,
@@ -16,6 +16,9 @@ pub struct Change {
     pub hold: Option<Hold>,
     /// Whether the budget is stopped: nothing can be reserved of it any more.
     pub stops_budget: bool,
+    /// The id of what the service made, by which [`ListFilter::resource`](super::ListFilter::resource) finds
+    /// the intent. The first one of an intent counts.
+    pub resource: Option<String>,
 }
 
 impl Change {
@@ -106,7 +109,6 @@ mod tests {
     }
 
     fn change(phase: Option<Phase>) -> Change {
-        let hold = Some(Hold::default());
-        Change { record: String::new(), phase, hold, stops_budget: false }
+        Change { phase, hold: Some(Hold::default()), ..Change::default() }
     }
 }

@@ -12,6 +12,8 @@ pub struct ListFilter {
     /// Those in the phases [`Acknowledged`](Phase::Acknowledged) and [`Released`](Phase::Released)
     /// as well.
     pub include_closed: bool,
+    /// Those whose [`Change::resource`](super::Change::resource) is that id only.
+    pub resource: Option<String>,
     /// Those after that position: [`IntentPage::next`] of the page before.
     pub after: Option<String>,
     /// The maximum number of intents in the page.

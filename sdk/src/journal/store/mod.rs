@@ -86,7 +86,11 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     }
 
     /// Returns for how long an owner that was killed is [`Owner::Other`] before it is [`Owner::Gone`]. The
-    /// default is zero: its end is noticed at once.
+    /// default is zero: its end is noticed at once, and an owner that lives is never taken for a gone one.
+    ///
+    /// Otherwise an owner that was stopped can be taken for a gone one. [`begin`](Self::begin), and an
+    /// [`append`](Self::append) that only the owner may do, then succeed only if it will not be within half of
+    /// this time: a request that was not sent by then is not sent before another such write.
     fn owner_timeout(&self) -> Duration {
         Duration::ZERO
     }

@@ -14,6 +14,8 @@ use super::clock;
 use crate::call::task::TaskGroup;
 
 const OWNER_TIMEOUT: Duration = Duration::from_secs(30);
+const STOPPED_OWNER_TIMEOUT: Duration = Duration::from_secs(3);
+const STOP: Duration = Duration::from_secs(5);
 
 /// Counts the steps of a process, and ends it at one of them.
 #[derive(Debug)]
@@ -54,6 +56,11 @@ pub(super) enum Defect {
     PauseBeforeClaim,
     /// Not of the journal: a process that was killed counts as running for half a minute.
     KilledTakenForRunning,
+    /// Not of the journal: a process is stopped for five seconds when it has begun an intent, and counts as
+    /// gone after three.
+    StoppedAfterBegin,
+    /// Not of the journal: the first answer to a begun intent is lost, after that time.
+    BeginAnsweredLate,
 }
 
 /// How a store fails, and what was written to it.
@@ -112,6 +119,7 @@ pub(super) struct ObservedStore {
     crash: Arc<Crash>,
     defect: Option<Defect>,
     opened_at: clock::Instant,
+    has_begun: AtomicBool,
     writes: Arc<Writes>,
 }
 
@@ -119,7 +127,11 @@ impl ObservedStore {
     pub(super) fn new(store: MemoryStore, crash: &Arc<Crash>, defect: Option<Defect>) -> Self {
         let (crash, opened_at) = (Arc::clone(crash), clock::now());
         let writes = Writes::new(usize::MAX);
-        Self { store, crash, defect, opened_at, writes }
+        Self { store, crash, defect, opened_at, has_begun: AtomicBool::new(false), writes }
+    }
+
+    pub(super) fn writes(&self) -> Arc<Writes> {
+        Arc::clone(&self.writes)
     }
 
     /// Creates a store that adds so many records, and fails after them.
@@ -166,7 +178,21 @@ impl Store for ObservedStore {
             clock::sleep(Duration::from_millis(1)).await;
             let begun = self.store.begin(intent).await;
             self.crash.step().await;
-            begun
+            let is_first = !self.has_begun.swap(true, Ordering::Relaxed);
+            if is_first
+                && matches!(
+                    self.defect,
+                    Some(Defect::StoppedAfterBegin | Defect::BeginAnsweredLate)
+                )
+            {
+                clock::sleep(STOP).await;
+            }
+            match self.defect {
+                Some(Defect::BeginAnsweredLate) if is_first => {
+                    Err(StoreError::message("the answer was lost"))
+                }
+                _ => begun,
+            }
         })
     }
 
@@ -232,6 +258,7 @@ impl Store for ObservedStore {
     fn owner_timeout(&self) -> Duration {
         match self.defect {
             Some(Defect::KilledTakenForRunning) => OWNER_TIMEOUT,
+            Some(Defect::StoppedAfterBegin | Defect::BeginAnsweredLate) => STOPPED_OWNER_TIMEOUT,
             _ => Duration::ZERO,
         }
     }

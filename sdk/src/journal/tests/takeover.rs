@@ -1,6 +1,8 @@
 //! A process that was taken for a dead one, and goes on.
 
+use super::observed_store::{Crash, Defect, ObservedStore};
 use super::*;
+use crate::journal::lock;
 use crate::journal::store::Store;
 
 /// Two processes, and the store of the second one.
@@ -112,5 +114,51 @@ async fn journals_on_clones_of_one_store_know_of_each_others_calls() {
     second.settle(&id, Settled::NotExecuted).await.unwrap_err();
     let job = submit_music(&script, &second).await.unwrap();
     assert_eq!(job.id(), call.await.unwrap().unwrap().id());
+    assert_eq!(script.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_sends_nothing_that_was_settled_and_submitted_while_it_was_stopped() {
+    for defect in [Defect::StoppedAfterBegin, Defect::BeginAnsweredLate] {
+        let (store, crash) = (MemoryStore::new(), Crash::after(usize::MAX));
+        let other = store.handle();
+        let first = Journal::with_store(ObservedStore::new(store, &crash, Some(defect)));
+        let second = Journal::with_store(other.clone());
+        let stopped = Script::new([receipt("job_1")]);
+        let call = tokio::spawn(submit_music(&stopped, &first).into_future());
+        clock::sleep(Duration::from_secs(4)).await;
+        let id = second.find("", "order-1").await.unwrap().unwrap().id;
+        other.take_over(&id);
+        second.settle(&id, Settled::NotExecuted).await.unwrap();
+
+        let job = submit_music(&Script::new([receipt("job_2")]), &second).await.unwrap();
+        assert_eq!(call.await.unwrap().unwrap().id(), job.id());
+        assert_eq!(stopped.requests().len(), 0, "{defect:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_was_stopped_is_written_again_before_it_is_sent() {
+    for (defect, records) in [(Defect::KilledTakenForRunning, 1), (Defect::StoppedAfterBegin, 2)] {
+        let crash = Crash::after(usize::MAX);
+        let store = ObservedStore::new(MemoryStore::new(), &crash, Some(defect));
+        let writes = store.writes();
+        let script = Script::new([receipt("job_1")]);
+        submit_music(&script, &Journal::with_store(store)).await.unwrap();
+        assert_eq!(lock(&writes.appended).len(), records, "{defect:?}");
+        assert_eq!(script.requests().len(), 1);
+    }
+}
+
+/// It cannot be written any more that it is sent again.
+#[tokio::test(start_paused = true)]
+async fn what_was_acknowledged_without_a_receipt_is_not_sent_again() {
+    let journal = Journal::with_store(MemoryStore::new());
+    let script = Script::new([Step::ConnectionReset, receipt("job_1")]);
+    submit_order(&script, &journal).await.unwrap_err();
+    let id = journal.find("", "order-1").await.unwrap().unwrap().id;
+    journal.acknowledge(&id).await.unwrap();
+    let error = submit_order(&script, &journal).await.unwrap_err();
+    assert_eq!(undecided(&error), Some(UndecidedReason::Closed), "{error}");
     assert_eq!(script.requests().len(), 1);
 }
