@@ -8,7 +8,6 @@ use std::str::FromStr;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::engine::Time;
-use crate::setup::WebhookTimestamps;
 
 /// The clock of the simulated service.
 #[derive(Clone, Debug)]
@@ -35,6 +34,17 @@ impl Default for ClockMode {
     fn default() -> Self {
         Self::Real(Speed::default())
     }
+}
+
+/// The clock that the timestamps of webhooks show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "program", derive(clap::ValueEnum))]
+pub enum WebhookTimestamps {
+    /// The wall clock, so that a receiver that checks the age of a webhook accepts it whatever the
+    /// service clock shows.
+    Wall,
+    /// The service clock.
+    Service,
 }
 
 /// The source of real time.

@@ -284,9 +284,9 @@ pub use self::frontends::MockService;
 pub use self::frontends::serve;
 pub use self::{
     addresses::{DEMO_WORKSPACE, DEVELOPER_API_KEY, InvalidPublicUrl, OPEN_API_KEY, PublicUrl},
-    clock::{ClockMode, InvalidSpeed, NotManual, Speed},
+    clock::{ClockMode, InvalidSpeed, NotManual, Speed, WebhookTimestamps},
     engine::UndocumentedKeys,
     service::Service,
-    setup::{Setup, WebhookTimestamps},
+    setup::Setup,
     webhook_route::{InvalidRoute, WebhookRoute},
 };

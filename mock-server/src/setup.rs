@@ -10,7 +10,7 @@ use svc_sdk::types::Usd;
 use url::Host;
 
 use crate::addresses::{Addresses, PublicUrl};
-use crate::clock::{Clock, ClockMode, Speed, TimeSource, wall_clock_now};
+use crate::clock::{Clock, ClockMode, Speed, TimeSource, WebhookTimestamps, wall_clock_now};
 use crate::engine::{Settings, Time, UndocumentedKeys};
 use crate::service::Service;
 use crate::simulator::Simulator;
@@ -65,17 +65,6 @@ impl Default for Network {
             max_connections: MAX_CONNECTIONS,
         }
     }
-}
-
-/// The clock that the timestamps of webhooks show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "program", derive(clap::ValueEnum))]
-pub enum WebhookTimestamps {
-    /// The wall clock, so that a receiver that checks the age of a webhook accepts it whatever the
-    /// service clock shows.
-    Wall,
-    /// The service clock.
-    Service,
 }
 
 /// The maximum number of connections of each listener, unless it is set.
