@@ -91,8 +91,8 @@ pub struct Options {
     #[arg(long)]
     pub exit_on_stdin_eof: bool,
 
-    /// Format of logged requests; json logs each request with its time, workspace, key, operation,
-    /// duration and request id
+    /// Format of the log; json logs each request with its time, workspace, key, operation, duration
+    /// and request id, and every line is an object
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
 
@@ -282,7 +282,8 @@ impl Options {
 /// Runs the mock until `shutdown` completes.
 ///
 /// Prints the addresses and keys to `stdout` as soon as the mock accepts connections, and reports
-/// the address of the dashboard, later problems and, if the options say so, each request to `log`.
+/// the address of the dashboard, later problems and, if the options say so, each request to `log`. With
+/// the format JSON, the log goes to standard error instead, so that its lines have no prefix.
 ///
 /// # Errors
 ///
@@ -293,6 +294,10 @@ pub async fn run(
     log: Log,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Error> {
+    let log = match options.log_format {
+        LogFormat::Text => log,
+        LogFormat::Json => log_json,
+    };
     let server = Server::bind(options.setup(), options.port_base, log).await?;
     options.print_addresses(&server, stdout).map_err(Error::Output)?;
     #[cfg(feature = "dashboard")]
@@ -354,6 +359,15 @@ impl RequestLogger {
             }
         }
     }
+}
+
+/// Writes a line of JSON to standard error: a request, or any other text as its `message`. A failure to
+/// do so cannot be reported anywhere.
+fn log_json(line: &str) {
+    let _ = match line.starts_with('{') {
+        true => writeln!(io::stderr(), "{line}"),
+        false => writeln!(io::stderr(), "{}", json!({"message": line})),
+    };
 }
 
 /// Returns a request of [`Service::requests`] as an object for the log.

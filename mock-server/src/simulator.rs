@@ -185,7 +185,7 @@ impl Simulator {
         status: TopUpStatus,
     ) -> Result<Value, ControlError> {
         let top_up = self.state.settle_top_up(id, status)?;
-        Ok(api::top_up_view(top_up, &self.settings.hosts))
+        Ok(top_up.view(&self.settings.hosts))
     }
 
     /// Ends a job immediately and returns it. Setting the status that it already has changes nothing.

@@ -3,9 +3,8 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
 
 use serde_json::Value;
 
@@ -96,27 +95,21 @@ fn a_port_in_use_is_reported_with_exit_code_1() {
 }
 
 #[test]
-fn a_webhook_is_delivered_to_the_target_of_its_route() {
-    let receiver = TcpListener::bind("127.0.0.1:0").unwrap();
-    let route = format!("https://hooks.example.com=http://{}", receiver.local_addr().unwrap());
-    let program =
-        Program::start(&["--port-base", "0", "--clock", "manual", "--webhook-route", &route]);
-    let body = r#"{"model": "image-i", "prompt": "a fox", "mode": "webhook", "webhook_url": "https://hooks.example.com/in"}"#;
-    let submitted = program.post("SVC_BASE_URL", "/v1/image-router/generate", body);
-    assert!(submitted.starts_with("HTTP/1.1 202"), "{submitted}");
-    thread::scope(|scope| {
-        let received = scope.spawn(|| {
-            let (stream, _) = receiver.accept().unwrap();
-            let mut reader = BufReader::new(stream);
-            let mut line = String::new();
-            reader.read_line(&mut line).unwrap();
-            write!(reader.get_mut(), "HTTP/1.1 204 No Content\r\n\r\n").unwrap();
-            line
-        });
-        // The response is sent only after the receiver has responded to the webhook.
-        program.post("SVC_CONTROL_URL", "/clock/advance", r#"{"seconds": 2}"#);
-        let deliveries = program.get("SVC_CONTROL_URL", "/deliveries");
-        assert!(deliveries.contains(r#""status":204"#), "{deliveries}");
-        assert_eq!(received.join().unwrap(), "POST /in HTTP/1.1\r\n");
-    });
+fn every_line_of_a_log_in_json_is_an_object() {
+    let mut program = Program::start(&["--port-base", "0", "--log-format", "json"]);
+    let body = r#"{"model": "image-i", "prompt": "[mock:refuse=rate_limited]"}"#;
+    program.post("SVC_BASE_URL", "/v1/image-router/generate", body);
+    program.stop("-TERM");
+    let mut log = String::new();
+    program.child.stderr.as_mut().unwrap().read_to_string(&mut log).unwrap();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let request = lines.iter().find(|line| line["method"] == "POST").unwrap();
+    let shown = |name: &str| request[name].as_str().unwrap_or_default().to_owned();
+    assert_eq!(shown("path"), "/v1/image-router/generate");
+    assert_eq!(shown("operation"), "image_generate");
+    assert_eq!((shown("workspace"), shown("key")), ("ws_demo".into(), "key_open_demo".into()));
+    assert_eq!((&request["status"], shown("code")), (&429.into(), "rate_limited".into()));
+    assert!(shown("request_id").starts_with("req_"), "{request}");
+    assert!(shown("time").ends_with('Z') && request["duration_ms"].is_number(), "{request}");
+    assert!(lines.iter().all(Value::is_object), "{log}");
 }

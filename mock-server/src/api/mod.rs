@@ -59,4 +59,3 @@ pub(crate) use self::media_host::find_file as media_file;
 pub(crate) use self::media_host::requested_file;
 pub(crate) use self::pending_reply::{predict, resume};
 pub(crate) use self::runs::{run_events, run_view};
-pub(crate) use self::top_ups::view as top_up_view;

@@ -11,7 +11,6 @@ use super::fields::Fields;
 use super::job_view::JobReceipt;
 use super::references::References;
 use super::strict_json;
-use super::top_ups::view as top_up_view;
 use crate::engine::directives::Directives;
 use crate::engine::idempotency::{BodyDigest, IdempotencyKey, KeyLookup, StoredReceipt};
 use crate::engine::jobs::Job;
@@ -190,7 +189,7 @@ impl Request<'_> {
             StoredReceipt::Text(text) => resolve_placeholders(text.to_value(), self.hosts),
             StoredReceipt::TopUp(id) => {
                 let top_up = self.state.top_ups.get(id);
-                top_up.map_or(Value::Null, |top_up| top_up_view(top_up, self.hosts))
+                top_up.map_or(Value::Null, |top_up| top_up.view(self.hosts))
             }
             StoredReceipt::Job(id) => match self.state.jobs.by_id(id).map(Job::as_submitted) {
                 Some(job) => {

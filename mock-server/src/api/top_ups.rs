@@ -11,9 +11,9 @@ use super::request::{KeyCheck, Request};
 use super::requested_error::requested_error;
 use super::response::{ApiResponse, ApiResult};
 use super::strict_json;
+use crate::engine::destination;
 use crate::engine::idempotency::StoredReceipt;
 use crate::engine::top_ups::TopUp;
-use crate::engine::{Hosts, destination};
 
 /// `POST /v1/open/top-ups`.
 pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
@@ -45,7 +45,7 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
         cancel_url,
         created_at: request.now(),
     };
-    let receipt = view(&top_up, request.hosts);
+    let receipt = top_up.view(request.hosts);
     let stored = StoredReceipt::TopUp(top_up.id.as_str().into());
     request.state.top_ups.add(top_up);
     request.store_receipt(slot, stored);
@@ -56,22 +56,12 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
 pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
     let top_up = request.state.top_ups.get(request.id());
     match top_up.filter(|top_up| top_up.workspace == request.workspace()) {
-        Some(top_up) => Ok(ApiResponse::data(200, view(top_up, request.hosts))),
+        Some(top_up) => Ok(ApiResponse::data(200, top_up.view(request.hosts))),
         None => {
             let message = "top-up not found in this workspace";
             Err(ApiError::new(ErrorCode::TopUpNotFound, message))
         }
     }
-}
-
-pub(crate) fn view(top_up: &TopUp, hosts: &Hosts) -> Value {
-    json!({
-        "id": top_up.id,
-        "status": top_up.status,
-        "checkout_url": format!("{}/checkout/{}", hosts.media, top_up.token),
-        "amount_usd_cents": top_up.cents,
-        "created_at": top_up.created_at.to_string(),
-    })
 }
 
 /// Reads the required field `amount_usd_cents`. Errors have the code `invalid_amount`, even if the

@@ -169,7 +169,7 @@ pub(super) fn pay_in(state: &mut MockState, request: &ControlRequest<'_>) -> Con
     let workspace = workspace.unwrap_or_else(|| DEMO_WORKSPACE.to_owned());
     let hosts = state.simulator.hosts().clone();
     let top_up = state.simulator.state.pay_in(&workspace, amount)?;
-    created(&with_workspace(api::top_up_view(top_up, &hosts), &workspace))
+    created(&with_workspace(top_up.view(&hosts), &workspace))
 }
 
 pub(super) fn settle_top_up(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {

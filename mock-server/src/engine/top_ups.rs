@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use svc_sdk::contract::TopUpStatus;
 use svc_sdk::types::Usd;
 
-use super::Time;
 use super::serde_list::serialize_as_list;
+use super::{Hosts, Time};
 
 /// The time after which a pending top-up expires.
 const PAYMENT_PERIOD: Duration = Duration::from_secs(24 * 60 * 60);
@@ -31,6 +32,17 @@ pub(crate) struct TopUp {
 impl TopUp {
     pub(crate) fn amount(&self) -> Usd {
         Usd::from_cents(i64::from(self.cents)).unwrap_or_default()
+    }
+
+    /// Returns the top-up as the API shows it.
+    pub(crate) fn view(&self, hosts: &Hosts) -> Value {
+        json!({
+            "id": self.id,
+            "status": self.status,
+            "checkout_url": format!("{}/checkout/{}", hosts.media, self.token),
+            "amount_usd_cents": self.cents,
+            "created_at": self.created_at.to_string(),
+        })
     }
 
     /// Returns the URL that the payer is redirected to when the top-up is settled.

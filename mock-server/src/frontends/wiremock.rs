@@ -49,6 +49,8 @@ use crate::setup::Setup;
 ///   manual clock and responds with `202` immediately.
 /// - The fault `truncate` sends half of the body with a `Content-Length` of that half. The fault `stall`
 ///   delays the whole response.
+/// - Lists of the control API are answered at once, whatever their `wait`, with `satisfied` as it is then:
+///   a response that waits would hold up all other requests to the server. [`Service::control`] waits.
 /// - `POST /clock/advance` does not wait for webhooks that have a route; they are sent afterwards.
 ///   [`Service::advance_and_deliver`] sends each one at its own time.
 /// - wiremock stores a copy of each request. Use `serve::Server` for long-running programs.

@@ -116,7 +116,7 @@ impl Simulator {
         let top_ups = self.state.top_ups.all();
         top_ups
             .map(|top_up| {
-                let view = api::top_up_view(top_up, &self.settings.hosts);
+                let view = top_up.view(&self.settings.hosts);
                 with_workspace(view, &top_up.workspace)
             })
             .collect()

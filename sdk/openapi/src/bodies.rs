@@ -4,6 +4,7 @@
 
 use schemars::generate::SchemaGenerator;
 use schemars::{JsonSchema, Schema, json_schema};
+use serde_json::{Value, json};
 use svc_sdk::contract::{Operation, exhaustive, limits};
 use svc_sdk::types::{
     Action, ActionRunCreate, AgentCompletionCreate, Avatar, AvatarGenerate, AvatarPreview,
@@ -15,6 +16,8 @@ use svc_sdk::types::{
     TopUpCreate, TrendingVideo, UsageEntry, Video1Generate, VideoCaptions, VideoCaptionsCreate,
     VideoGenerate,
 };
+
+use crate::{bounds, rules};
 
 type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
@@ -111,12 +114,12 @@ fn empty_object(_: &mut SchemaGenerator) -> Schema {
 /// Returns the schema of a request that has communication fields only.
 fn communication(generator: &mut SchemaGenerator) -> Schema {
     let mode = generator.subschema_for::<Mode>();
-    json_schema!({
+    let mut schema = json_schema!({
         "description": "How the result is delivered.",
         "type": "object",
         "properties": {
             "mode": mode,
-            "webhook_url": {"type": "string", "format": "uri", "maxLength": limits::MAX_WEBHOOK_URL_LENGTH},
+            "webhook_url": bounds::webhook_url(),
             "wait_timeout_seconds": {
                 "type": "integer",
                 "minimum": limits::WAIT_TIMEOUT_SECONDS_RANGE.start(),
@@ -126,23 +129,26 @@ fn communication(generator: &mut SchemaGenerator) -> Schema {
         },
         "additionalProperties": false,
         "x-assumed": true,
-    })
+    });
+    rules::set_job_delivery(schema.ensure_object());
+    schema
 }
 
 /// Returns the request schema of the face swap alias, which has no canonical path.
 fn face_swap(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = communication(generator);
-    let own = ["avatar_handle", "video_url", "image_url"];
-    if let Some(fields) = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut) {
-        for name in own {
-            fields.insert(name.to_owned(), serde_json::json!({"type": "string"}));
+    let fields = schema.ensure_object();
+    if let Some(properties) = fields.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.insert("avatar_handle".to_owned(), json!({"type": "string"}));
+        for name in ["video_url", "image_url"] {
+            properties.insert(name.to_owned(), bounds::url());
         }
+        properties.iter_mut().for_each(|(name, property)| bounds::set(name, property));
     }
-    schema.insert(
-        "description".to_owned(),
-        "An avatar, and the video or image that gets its face.".into(),
-    );
-    schema.insert("required".to_owned(), serde_json::json!(["avatar_handle"]));
+    let description = "An avatar, and the video or image that gets its face.";
+    fields.insert("description".to_owned(), description.into());
+    fields.insert("required".to_owned(), json!(["avatar_handle"]));
+    rules::require_one_of(fields, ["video_url", "image_url"]);
     schema
 }
 

@@ -5,24 +5,46 @@ use std::ops::RangeInclusive;
 use serde_json::{Value, json};
 use svc_sdk::contract::limits;
 
+/// A text that is not blank.
+const NOT_BLANK: &str = r"\S";
+const AVATAR_HANDLE: &str = "^[a-z0-9_-]{1,40}$";
+const HTTPS: &str = "^https://";
+/// The common part of BCP 47.
+const LANGUAGE_TAG: &str = "^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$";
+
 /// Adds the bounds of the field called `name` to its schema.
 pub(crate) fn set(name: &str, field: &mut Value) {
+    if *field == Value::Bool(true) {
+        // The type says nothing of the value.
+        *field = json!({});
+    }
     let Some(schema) = field.as_object_mut() else { return };
     let bounds = match name {
         "wait_timeout_seconds" => integer(&limits::WAIT_TIMEOUT_SECONDS_RANGE),
         "amount_usd_cents" => integer(&limits::TOP_UP_CENTS_RANGE),
         "concurrency" => integer(&limits::BULK_CONCURRENCY_RANGE),
         "num_images" => integer(&(1..=4)),
+        "duration" => json!({"minimum": 1}),
+        "limit" => integer(&(1..=50)),
+        "prompt" | "script" | "instruction" | "query" | "previous_run_id" => {
+            json!({"pattern": NOT_BLANK})
+        }
+        "avatar_handle" => json!({"pattern": AVATAR_HANDLE}),
+        "language" => json!({"pattern": LANGUAGE_TAG}),
+        "props" => json!({"minProperties": 1}),
+        "video_inputs" => {
+            json!({"type": "array", "items": {"type": "object"}, "minItems": 1, "maxItems": 50})
+        }
+        "product_image" | "scene" => image(),
+        "attachments" => json!({"maxItems": 50}),
         "items" => items(&limits::BULK_ITEMS_RANGE),
         "reference_image_urls" => url_items(&limits::REFERENCE_IMAGE_URLS_RANGE),
         "reference_video_urls" => url_items(&limits::REFERENCE_VIDEO_URLS_RANGE),
         "generation_spend_cap_usd" => {
-            json!({"exclusiveMinimum": 0, "maximum": limits::MAX_SPEND_CAP_USD})
+            json!({"minimum": 0.000_001, "maximum": limits::MAX_SPEND_CAP_USD})
         }
-        "webhook_url" => json!({"format": "uri", "maxLength": limits::MAX_WEBHOOK_URL_LENGTH}),
-        name if name.ends_with("_url") || matches!(name, "url" | "photo") => {
-            json!({"format": "uri"})
-        }
+        "webhook_url" => webhook_url(),
+        name if name.ends_with("_url") || matches!(name, "url" | "photo") => url(),
         _ => return,
     };
     if let Value::Object(bounds) = bounds {
@@ -42,6 +64,22 @@ fn url_items(range: &RangeInclusive<usize>) -> Value {
     json!({
         "minItems": range.start(),
         "maxItems": range.end(),
-        "items": {"type": "string", "format": "uri"},
+        "items": url(),
     })
+}
+
+/// Returns the schema of a webhook's URL.
+pub(crate) fn webhook_url() -> Value {
+    let max_length = limits::MAX_WEBHOOK_URL_LENGTH;
+    json!({"type": "string", "format": "uri", "pattern": HTTPS, "maxLength": max_length})
+}
+
+/// Returns the schema of a URL, whose host must be public as well.
+pub(crate) fn url() -> Value {
+    json!({"type": "string", "format": "uri", "pattern": HTTPS})
+}
+
+/// Returns the schema of an image: a URL, or an object with one.
+fn image() -> Value {
+    json!({"anyOf": [url(), {"type": "object", "properties": {"image_url": url()}}]})
 }

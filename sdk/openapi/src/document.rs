@@ -5,7 +5,7 @@ use svc_sdk::contract::{Operation, Surface};
 use svc_sdk::types::ErrorBody;
 
 use crate::error_responses::ErrorResponses;
-use crate::{Servers, bodies, headers, operation, schemas, webhooks};
+use crate::{Servers, bodies, headers, operation, schemas, service_rules, webhooks};
 
 /// Generates the OpenAPI document of both surfaces.
 ///
@@ -45,6 +45,7 @@ pub fn document(servers: &Servers) -> Value {
     schemas::finish(&mut components, &requests);
     let (envelopes, responses) = errors.into_components();
     components.extend(envelopes);
+    service_rules::name(&mut paths, &components);
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -58,6 +59,7 @@ pub fn document(servers: &Servers) -> Value {
             {"name": "developer", "description": "The developer surface."},
             {"name": "mcp", "description": "The MCP endpoint."},
         ],
+        "x-svc-rules": service_rules::texts(),
         "paths": paths,
         "webhooks": webhooks,
         "components": {

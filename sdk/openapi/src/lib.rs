@@ -29,6 +29,7 @@
 //! | `x-open-set`, `x-assumed-values` | The service may add values; these values are assumed. |
 //! | `x-scope` | The scope that the API key needs. |
 //! | `x-budget` | The rate-limit bucket: `read` or `write`. |
+//! | `x-svc-rules` | Rules that the service checks beyond the schemas: their names in an operation, their texts in the document. |
 //! | `x-retry` | The [`RetryClass`](svc_sdk::contract::RetryClass). |
 //!
 //! Routes that are hidden from the public schema are left out.
@@ -48,6 +49,7 @@ mod parameters;
 mod rules;
 mod schemas;
 mod servers;
+mod service_rules;
 #[cfg(test)]
 mod tests;
 mod webhooks;

@@ -72,8 +72,16 @@ fn query_parameters(operation: Operation, generator: &mut SchemaGenerator) -> Ve
             query("type", schema::<JobType>(generator), "Lists jobs of this type only."),
         ],
         Operation::ActionsList => vec![
-            query("status", text.clone(), "Lists Actions with this status only."),
-            query("trigger_type", text.clone(), "Lists Actions with this trigger type only."),
+            assumed_values(
+                "status",
+                &["active", "inactive"],
+                "Lists Actions with this status only.",
+            ),
+            assumed_values(
+                "trigger_type",
+                &["schedule", "api_call"],
+                "Lists Actions with this trigger type only.",
+            ),
         ],
         _ => Vec::new(),
     };
@@ -93,6 +101,12 @@ fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
 
 fn query(name: &str, schema: Value, description: &str) -> Value {
     json!({"name": name, "in": "query", "description": description, "schema": schema})
+}
+
+/// Returns a parameter whose values the specification does not list.
+fn assumed_values(name: &str, values: &[&str], description: &str) -> Value {
+    let schema = json!({"type": "string", "enum": values, "x-assumed-values": values});
+    query(name, schema, description)
 }
 
 fn assumed(mut parameter: Value) -> Value {
@@ -115,7 +129,7 @@ fn idempotency_key(operation: Operation) -> Option<Value> {
             "type": "string",
             "minLength": IDEMPOTENCY_KEY_LENGTH_RANGE.start(),
             "maxLength": IDEMPOTENCY_KEY_LENGTH_RANGE.end(),
-            "pattern": "^[ -~]+$",
+            "pattern": "^[!-~]([ -~]*[!-~])?$",
         },
         "example": "order-4711",
     });

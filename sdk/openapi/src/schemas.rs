@@ -39,7 +39,7 @@ pub(crate) fn finish(components: &mut Map<String, Value>, requests: &[Value]) {
 }
 
 /// Returns the names of the components that these schemas refer to, directly or not.
-fn reachable(components: &Map<String, Value>, from: &[Value]) -> BTreeSet<String> {
+pub(crate) fn reachable(components: &Map<String, Value>, from: &[Value]) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut pending: Vec<&Value> = from.iter().collect();
     while let Some(value) = pending.pop() {

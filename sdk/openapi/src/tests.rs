@@ -137,3 +137,61 @@ fn references_resolve() {
     let document = generate();
     check(&document, &document);
 }
+
+#[test]
+fn what_a_schema_requires_has_a_property() {
+    /// `declared` are the names of the properties of the schemas around this one.
+    fn check(document: &Value, schema: &Value, declared: &BTreeSet<&str>, at: &str) {
+        let Some(fields) = schema.as_object() else { return };
+        let mut declared = declared.clone();
+        let mut parts = vec![schema];
+        parts.extend(fields.get("allOf").and_then(Value::as_array).into_iter().flatten());
+        for part in parts {
+            let target = part["$ref"].as_str().and_then(|it| document.pointer(&it[1..]));
+            let properties = target.unwrap_or(part)["properties"].as_object();
+            declared.extend(properties.into_iter().flat_map(|it| it.keys()).map(String::as_str));
+        }
+        for name in fields.get("required").and_then(Value::as_array).into_iter().flatten() {
+            assert!(declared.contains(name.as_str().unwrap()), "{at}: {name}");
+        }
+        for (keyword, value) in fields {
+            let at = format!("{at}/{keyword}");
+            match (keyword.as_str(), value) {
+                ("properties", Value::Object(properties)) => {
+                    let none = BTreeSet::new();
+                    for (name, property) in properties {
+                        // A field in a conditional schema is that of the schema around it.
+                        let own = property.get("properties").is_some();
+                        let declared = if own { &none } else { &declared };
+                        check(document, property, declared, &format!("{at}/{name}"));
+                    }
+                }
+                ("items", items) => check(document, items, &BTreeSet::new(), &at),
+                (_, Value::Array(parts)) => {
+                    parts.iter().for_each(|part| check(document, part, &declared, &at));
+                }
+                (_, part) => check(document, part, &declared, &at),
+            }
+        }
+    }
+    let document = generate();
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        check(&document, schema, &BTreeSet::new(), name);
+    }
+}
+
+#[test]
+fn operations_name_the_rules_that_schemas_do_not_state() {
+    let document = generate();
+    let rules = |operation| operation_object(&document, operation)["x-svc-rules"].clone();
+    assert_eq!(
+        rules(Operation::ImageGenerate),
+        serde_json::json!(["model", "public_hosts", "directives", "json"])
+    );
+    assert_eq!(rules(Operation::JobsGet), Value::Null);
+    for operation in Operation::ALL.iter().copied().filter(|op| !op.is_hidden()) {
+        for rule in rules(operation).as_array().into_iter().flatten() {
+            assert!(document["x-svc-rules"][rule.as_str().unwrap()].is_string(), "{rule}");
+        }
+    }
+}

@@ -133,6 +133,24 @@ async fn an_incomplete_request_times_out() {
 }
 
 #[tokio::test]
+async fn a_head_that_comes_slowly_is_closed_but_an_idle_connection_is_not() {
+    let timeouts = Timeouts { head: SHORT, ..Timeouts::default() };
+    let server = Server::start(Setup::default(), 0, |_| {}, timeouts).await.unwrap();
+    let mut idle = connect(server.control_url()).await;
+    let mut slow = connect(server.control_url()).await;
+    slow.write_all(b"GET /clock HTTP/1.1\r\n").await.unwrap();
+    // The limit between requests is longer than the test waits for the end.
+    read_to_end(&mut slow).await;
+    for _ in 0..2 {
+        idle.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        let mut response = [0; 96];
+        let length = idle.read(&mut response).await.unwrap();
+        assert!(response[..length].starts_with(b"HTTP/1.1 200 OK"));
+        tokio::time::sleep(SHORT * 5).await;
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_does_not_read_times_out() {
     let server = server_with_short_timeouts().await;
     let mut stream = connect(server.control_url()).await;
