@@ -46,8 +46,8 @@ class Workspace {
   }
 
   async balanceUsd() {
-    const { data } = await this.mock.control("GET", "/workspaces");
-    return data.find((workspace) => workspace.id === this.id).available_usd;
+    const { workspaces } = await this.mock.control("GET", "/ledger", undefined, { workspace: this.id, limit: 1 });
+    return workspaces[this.id].available_usd;
   }
 
   async verify({ count = 1, ...expected }) {

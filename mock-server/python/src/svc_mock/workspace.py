@@ -79,7 +79,8 @@ class Workspace:
     @property
     def balance_usd(self) -> Decimal:
         """The available balance."""
-        return self._workspace("available_usd")
+        page = self.mock.control("GET", "/ledger", workspace=self.id, limit=1)
+        return Decimal(page["workspaces"][self.id]["available_usd"])
 
     def verify(self, *, count: Any = 1, **expected: Any) -> None:
         """Assert that there were `count` requests like the expected one.
@@ -134,7 +135,3 @@ class Workspace:
             if time.monotonic() >= deadline:
                 message = f"{page['matched']} of {count} in {path} after {timeout} s: {query}"
                 raise TimeoutError(message)
-
-    def _workspace(self, field: str) -> Decimal:
-        workspaces = self.mock.control("GET", "/workspaces")["data"]
-        return Decimal(next(workspace[field] for workspace in workspaces if workspace["id"] == self.id))
