@@ -72,7 +72,7 @@ export interface Filters {
   since?: number;
   limit?: number;
   key?: string;
-  /** Waits until there are so many; rejects after `timeout` seconds (default: 10). */
+  /** Waits until there are so many; rejects after `timeout` seconds (default: 30). */
   count?: number;
   timeout?: number;
 }
@@ -142,7 +142,7 @@ export class WebhookReceiver {
   readonly refused: Event[];
   /** Answers the next deliveries with these statuses, such as `answer(500, 503)`, to see the retries. */
   answer(...statuses: number[]): void;
-  /** Returns the first `count` events (default: 1), or the first ones of a kind; rejects after `timeout` seconds. */
+  /** Returns the first `count` events (default: 1), or those of a kind; rejects after `timeout` seconds (default: 30). */
   wait(event?: string, options?: { count?: number; timeout?: number }): Promise<Event[]>;
   close(): Promise<void>;
 }

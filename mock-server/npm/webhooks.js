@@ -61,7 +61,7 @@ class WebhookReceiver {
     this._answers.push(...statuses);
   }
 
-  wait(event, { count = 1, timeout = 10 } = {}) {
+  wait(event, { count = 1, timeout = 30 } = {}) {
     const find = () => this.events.filter((received) => !event || received.event === event);
     return new Promise((resolve, reject) => {
       const check = () => {

@@ -41,13 +41,19 @@ class Workspace {
   }
 
   async ledger(kind) {
-    const { data } = await this.mock.control("GET", "/ledger", undefined, { workspace: this.id });
-    return data.filter((entry) => !kind || entry.kind === kind);
+    // For a page the mock does not copy its state, as it does for the whole ledger.
+    const entries = [];
+    for (let cursor = "0"; cursor !== null; ) {
+      const page = await this.mock.control("GET", "/ledger", undefined, { workspace: this.id, limit: 1000, cursor });
+      entries.push(...page.data);
+      cursor = page.next_cursor;
+    }
+    return entries.filter((entry) => !kind || entry.kind === kind);
   }
 
   async balanceUsd() {
-    const { data } = await this.mock.control("GET", "/workspaces");
-    return data.find((workspace) => workspace.id === this.id).available_usd;
+    const { workspaces } = await this.mock.control("GET", "/ledger", undefined, { workspace: this.id, limit: 1 });
+    return workspaces[this.id].available_usd;
   }
 
   async verify({ count = 1, ...expected }) {
@@ -70,7 +76,7 @@ class Workspace {
     await this.mock.control("DELETE", "/faults", undefined, { workspace: this.id });
   }
 
-  async _list(path, { count, timeout = 10, ...filters } = {}) {
+  async _list(path, { count, timeout = 30, ...filters } = {}) {
     const query = { workspace: this.id, ...filters };
     if (count === undefined) return (await this.mock.control("GET", path, undefined, query)).data;
     const deadline = Date.now() + timeout * 1000;

@@ -73,7 +73,7 @@ class WebhookReceiver:
         with self._changed:
             self._answers.extend(statuses)
 
-    def wait(self, event: str | None = None, *, count: int = 1, timeout: float = 10) -> list[Event]:
+    def wait(self, event: str | None = None, *, count: int = 1, timeout: float = 30) -> list[Event]:
         """Return the first `count` events, or the first ones of a kind, as soon as they are there.
 
         Raises:

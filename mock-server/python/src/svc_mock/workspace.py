@@ -54,7 +54,7 @@ class Workspace:
         rules: list[dict[str, Any]] = self.mock.control("POST", "/faults", body)["data"]
         return rules
 
-    def requests(self, *, count: int | None = None, timeout: float = 10, **filters: Any) -> list[dict[str, Any]]:
+    def requests(self, *, count: int | None = None, timeout: float = 30, **filters: Any) -> list[dict[str, Any]]:
         """Return the requests of this workspace, oldest first; with a `count`, wait for so many.
 
         Raises:
@@ -63,23 +63,30 @@ class Workspace:
         """
         return self._list("/requests", count, timeout, filters)
 
-    def jobs(self, *, count: int | None = None, timeout: float = 10, **filters: Any) -> list[dict[str, Any]]:
+    def jobs(self, *, count: int | None = None, timeout: float = 30, **filters: Any) -> list[dict[str, Any]]:
         """Return the jobs of this workspace, as `requests` does: `jobs(status="completed", count=1)`."""
         return self._list("/jobs", count, timeout, filters)
 
-    def deliveries(self, *, count: int | None = None, timeout: float = 10, **filters: Any) -> list[dict[str, Any]]:
+    def deliveries(self, *, count: int | None = None, timeout: float = 30, **filters: Any) -> list[dict[str, Any]]:
         """Return the attempts to deliver webhooks of this workspace, as `requests` does."""
         return self._list("/deliveries", count, timeout, filters)
 
     def ledger(self, kind: str | None = None) -> list[dict[str, Any]]:
         """Return the ledger's entries of this workspace, or those of one kind: `capture` is a charge."""
-        entries = self.mock.control("GET", "/ledger", workspace=self.id)["data"]
+        # For a page the mock does not copy its state, as it does for the whole ledger.
+        entries: list[dict[str, Any]] = []
+        cursor: str | None = "0"
+        while cursor is not None:
+            page = self.mock.control("GET", "/ledger", workspace=self.id, limit=1000, cursor=cursor)
+            entries += page["data"]
+            cursor = page["next_cursor"]
         return [entry for entry in entries if kind in (None, entry["kind"])]
 
     @property
     def balance_usd(self) -> Decimal:
         """The available balance."""
-        return self._workspace("available_usd")
+        page = self.mock.control("GET", "/ledger", workspace=self.id, limit=1)
+        return Decimal(page["workspaces"][self.id]["available_usd"])
 
     def verify(self, *, count: Any = 1, **expected: Any) -> None:
         """Assert that there were `count` requests like the expected one.
@@ -134,7 +141,3 @@ class Workspace:
             if time.monotonic() >= deadline:
                 message = f"{page['matched']} of {count} in {path} after {timeout} s: {query}"
                 raise TimeoutError(message)
-
-    def _workspace(self, field: str) -> Decimal:
-        workspaces = self.mock.control("GET", "/workspaces")["data"]
-        return Decimal(next(workspace[field] for workspace in workspaces if workspace["id"] == self.id))

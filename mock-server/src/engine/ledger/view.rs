@@ -141,24 +141,26 @@ impl Serialize for ControlLedger<'_> {
             fields.serialize_entry("next_cursor", &next)?;
         }
         fields.serialize_entry("next_since", &next)?;
-        fields.serialize_entry("workspaces", &Balances(ledger))?;
+        fields.serialize_entry("workspaces", &Balances(ledger, query))?;
         fields.end()
     }
 }
 
-/// The balance of each workspace.
-struct Balances<'l>(&'l Ledger);
+/// The balance of each workspace that a query asks for.
+struct Balances<'l>(&'l Ledger, &'l EntryQuery);
 
 impl Serialize for Balances<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.balances())
+        serializer.collect_map(self.0.balances(self.1.workspace.as_deref()))
     }
 }
 
 impl Ledger {
-    /// Returns the balance of each workspace, with that of its organization's wallet.
-    pub(crate) fn balances(&self) -> impl Iterator<Item = (&str, Value)> {
-        let own = self.accounts().filter(|(name, _)| !account_owner(name).1);
+    /// Returns the balance of each workspace or of one, with that of its organization's wallet.
+    pub(crate) fn balances(&self, only: Option<&str>) -> impl Iterator<Item = (&str, Value)> {
+        let own = self
+            .accounts()
+            .filter(move |(name, _)| !account_owner(name).1 && only.is_none_or(|it| it == *name));
         own.map(|(workspace, account)| {
             let mut balance = account.view();
             let organization = self.organization_balance(workspace);

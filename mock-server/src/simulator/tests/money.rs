@@ -149,7 +149,7 @@ proptest! {
                 session.mock.simulator.state.check().map_err(TestCaseError::fail)?;
             }
             let [balances, expected] =
-                [&retaining, &complete].map(|it| json!(it.mock.simulator.state.ledger.balances().collect::<Vec<_>>()));
+                [&retaining, &complete].map(|it| json!(it.mock.simulator.state.ledger.balances(None).collect::<Vec<_>>()));
             prop_assert_eq!(balances, expected);
         }
     }
