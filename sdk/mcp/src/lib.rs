@@ -27,7 +27,6 @@
 
 mod client;
 mod error;
-mod receipt;
 mod response;
 mod submit;
 mod tool;

@@ -18,9 +18,8 @@ use svc_sdk::contract::RetryClass;
 use svc_sdk::message::{self, Message, MessageChannel, MessageIntent};
 use svc_sdk::types::IdempotencyKey;
 
-use crate::receipt::receipt_in;
 use crate::response::{SESSION_ID, decode, into_reply};
-use crate::tool::ToolCache;
+use crate::tool::{ToolCache, receipt_in};
 
 /// Sends the messages of `rmcp` to the configured endpoint.
 #[derive(Clone)]

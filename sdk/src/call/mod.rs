@@ -1,6 +1,6 @@
 //! Calls of the service: a request, its options, and how its response is decoded.
 //!
-//! The decisions are pure: [`retry`], [`rate_limit`] and [`retry_budget`] do no I/O. [`core`] is the loop
+//! The decisions are pure: [`retry`] and [`rate_limit`] do no I/O. [`core`] is the loop
 //! that carries them out. Waiting for a job lives in [`polling`](crate::polling).
 
 pub(crate) mod api_key;
@@ -12,9 +12,8 @@ pub(crate) mod credentials;
 pub(crate) mod deadline;
 pub(crate) mod estimate_cache;
 pub(crate) mod job_search;
+pub(crate) mod json;
 pub(crate) mod key_provider;
-pub(crate) mod lenient_json;
-mod long_decimals;
 pub(crate) mod options;
 mod page;
 mod price;
@@ -26,7 +25,6 @@ pub(crate) mod raw_response;
 pub(crate) mod request;
 pub(crate) mod response;
 pub(crate) mod retry;
-pub(crate) mod retry_budget;
 pub(crate) mod submit;
 pub(crate) mod task;
 

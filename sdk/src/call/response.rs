@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::long_decimals::quote_long_decimals;
+use super::json::quote_long_decimals;
 use super::rate_limit::RateLimit;
 use super::raw_response::{RawResponse, request_id};
 use super::{clock, retry};

@@ -1,5 +1,7 @@
-//! The retry policy: whether a failed request is sent again, and after which delay. No I/O.
+//! The retry policy and the retry budget: whether a failed request is sent again, and after which delay.
+//! No I/O.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
@@ -7,9 +9,15 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use crate::contract::RetryClass;
 use crate::error::Error;
 use crate::error::failure_class::{allows_retry, classify};
+use crate::lock::lock;
 
 /// The longest `Retry-After` that is waited for. An error with a longer one is returned at once.
 pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_secs(120);
+
+/// The retries available at the start, and the most that can be available.
+const BUDGET_CAPACITY: f64 = 50.0;
+/// The retries that a success adds: a client sustains one failure in three forever.
+const BUDGET_REFUND: f64 = 0.5;
 
 /// How a client retries calls that can be retried safely.
 ///
@@ -125,6 +133,32 @@ pub(crate) fn retry_after(
     }
     let date = httpdate::parse_http_date(text).ok()?;
     Some(date.duration_since(now).unwrap_or_default())
+}
+
+/// A bucket of retries, so that an outage is not answered with a multiple of the load.
+#[derive(Debug)]
+pub(crate) struct RetryBudget(Mutex<f64>);
+
+impl RetryBudget {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(BUDGET_CAPACITY))
+    }
+
+    /// Takes one retry, if one is left.
+    pub(crate) fn take(&self) -> bool {
+        let mut available = lock(&self.0);
+        let granted = *available >= 1.0;
+        if granted {
+            *available -= 1.0;
+        }
+        granted
+    }
+
+    /// Adds to the budget after a success.
+    pub(crate) fn refund(&self) {
+        let mut available = lock(&self.0);
+        *available = (*available + BUDGET_REFUND).min(BUDGET_CAPACITY);
+    }
 }
 
 #[cfg(test)]
@@ -247,5 +281,15 @@ mod tests {
         let mut headers = http::HeaderMap::new();
         headers.insert(http::header::RETRY_AFTER, "99999999999999999999999".parse().unwrap());
         assert_eq!(retry_after(&headers, now), Some(Duration::from_secs(u64::MAX)));
+    }
+
+    #[test]
+    fn an_outage_uses_up_the_retries_and_successes_restore_them() {
+        let budget = RetryBudget::new();
+        assert_eq!((0..1000).filter(|_| budget.take()).count(), 50);
+        budget.refund();
+        assert!(!budget.take());
+        budget.refund();
+        assert!(budget.take());
     }
 }

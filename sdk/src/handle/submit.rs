@@ -7,7 +7,7 @@ use serde_json::Value;
 use tracing::Span;
 
 use super::{Handle, Resource, Submission};
-use crate::call::lenient_json::parse_lenient;
+use crate::call::json::parse_lenient;
 use crate::call::submit::SubmitFunctions;
 use crate::call::{Call, Core, DecodeContext, RawResponse, Request};
 use crate::client::Client;

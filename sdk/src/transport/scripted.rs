@@ -128,6 +128,11 @@ pub(crate) const JOB: &str = r#"{"data": {"id": "job_1", "status": "queued"}}"#;
 pub(crate) const RECEIPT: &str =
     r#"{"data": {"job": {"id": "job_1", "status": "queued"}, "next_poll_after_seconds": 2}}"#;
 
+/// Returns a response with the data in the service's envelope.
+pub(crate) fn data(status: u16, data: &serde_json::Value) -> Step {
+    json(status, &serde_json::json!({ "data": data }).to_string())
+}
+
 /// Returns the error of a service that is overloaded, and asks to wait for some seconds.
 pub(crate) fn busy(seconds: u64) -> Step {
     let body = r#"{"error": {"code": "database_busy", "message": "busy"}}"#;

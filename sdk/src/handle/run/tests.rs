@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::WebhookNotifier;
 use crate::contract::{ErrorCode, RunStatus};
 use crate::error::ErrorKind;
-use crate::transport::scripted::{Script, Step, developer_client, json};
+use crate::transport::scripted::{Script, Step, data, developer_client, json};
 use crate::types::{AgentCompletionCreate, BulkRunCreate, FormatRunCreate, OutputSchema, Usd};
 
 fn receipt(status: &str, more: &str) -> Step {
@@ -15,12 +15,10 @@ fn receipt(status: &str, more: &str) -> Step {
 
 fn poll(status: &str) -> Step {
     let terminal = !matches!(status, "queued" | "running");
-    json(
-        200,
-        &format!(
-            r#"{{"data": {{"status": "{status}", "terminal": {terminal}, "next_poll_after_seconds": 2}}}}"#
-        ),
-    )
+    let payload = serde_json::json!({
+        "status": status, "terminal": terminal, "next_poll_after_seconds": 2,
+    });
+    data(200, &payload)
 }
 
 fn body() -> FormatRunCreate {

@@ -12,29 +12,23 @@ use crate::call::clock;
 use crate::error::{Error, ErrorKind};
 use crate::handle::{JobHandle, JobResource};
 use crate::surface::Open;
-use crate::transport::scripted::{Script, Step, developer_client, json, open_client};
+use crate::transport::scripted::{Script, Step, data, developer_client, json, open_client};
 use crate::types::VideoGenerate;
 
 const COMPLETED: &str = r#"{"data": {"job_id": "job_1", "status": "completed", "terminal": true, "result_ready": true}}"#;
 const RESULT: &str = r#"{"data": {"job_id": "job_1", "status": "completed", "artifacts": [{"url": "https://m/a.mp4"}]}}"#;
 
 fn receipt(hint: f64) -> Step {
-    json(
-        202,
-        &format!(
-            r#"{{"data": {{"job": {{"id": "job_1", "status": "queued"}}, "next_poll_after_seconds": {hint}}}}}"#
-        ),
-    )
+    let job = serde_json::json!({"id": "job_1", "status": "queued"});
+    data(202, &serde_json::json!({"job": job, "next_poll_after_seconds": hint}))
 }
 
 fn status(status: &str, hint: f64) -> Step {
     let terminal = matches!(status, "completed" | "failed" | "canceled");
-    json(
-        200,
-        &format!(
-            r#"{{"data": {{"status": "{status}", "terminal": {terminal}, "next_poll_after_seconds": {hint}}}}}"#
-        ),
-    )
+    let payload = serde_json::json!({
+        "status": status, "terminal": terminal, "next_poll_after_seconds": hint,
+    });
+    data(200, &payload)
 }
 
 async fn job(script: &Arc<Script>) -> JobHandle<Open> {

@@ -1,6 +1,11 @@
-//! Decimal numbers with more digits than a floating-point number holds.
+//! JSON that serde_json decodes with loss or not at all: decimal numbers with many digits, and bodies with
+//! a part that cannot be represented.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// The number of significant digits that suffices for every `f64`. Software that computes in `f64`
 /// writes no more.
@@ -65,8 +70,31 @@ fn is_long_decimal(number: &[u8]) -> bool {
     is_decimal && digits.skip_while(|digit| **digit == b'0').count() > MAX_F64_DIGITS
 }
 
+/// How many levels of a body are searched: the body, `data`, and the fields in it.
+const MAX_DEPTH: usize = 3;
+
+/// Returns the body without the fields that [`Value`] cannot represent, such as a number out of
+/// range or a value nested too deeply, so that the id of what was paid for can still be found.
+pub(crate) fn parse_lenient(body: &[u8]) -> Option<Value> {
+    parse(std::str::from_utf8(body).ok()?, MAX_DEPTH)
+}
+
+fn parse(json: &str, depth: usize) -> Option<Value> {
+    if let Ok(value) = serde_json::from_str(json) {
+        return Some(value);
+    }
+    let depth = depth.checked_sub(1)?;
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(json).ok()?;
+    let fields = fields.into_iter();
+    Some(Value::Object(
+        fields.filter_map(|(name, json)| Some((name, parse(json.get(), depth)?))).collect(),
+    ))
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -99,5 +127,14 @@ mod tests {
         let json = quote_long_decimals(b"9223372036854.775807");
         let amount: crate::types::Usd = serde_json::from_slice(&json).unwrap();
         assert_eq!(amount, crate::types::Usd::from_micros(i64::MAX));
+    }
+
+    #[test]
+    fn a_field_that_cannot_be_represented_hides_no_other() {
+        let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        let body = format!(r#"{{"data": {{"id": "run_1", "a": 1e999, "b": {deep}}}, "c": 7}}"#);
+        let read = parse_lenient(body.as_bytes()).unwrap();
+        assert_eq!(read, json!({"data": {"id": "run_1"}, "c": 7}));
+        assert_eq!(parse_lenient(br#"{"data": {"id": "run_1""#), None);
     }
 }
