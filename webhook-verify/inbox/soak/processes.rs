@@ -95,22 +95,12 @@ impl Processes {
 
     /// Kills a receiver (SIGKILL) and starts another one.
     pub(crate) fn kill_receiver(&self, number: usize) {
-        let started = self.start_receiver();
-        let mut receivers = self.receivers.lock().unwrap();
-        let index = number % receivers.len();
-        let (mut killed, _) = std::mem::replace(&mut receivers[index], started);
-        killed.kill().unwrap();
-        killed.wait().unwrap();
+        replace(&self.receivers, number, self.start_receiver());
     }
 
     /// Kills a worker (SIGKILL) and starts another one.
     pub(crate) fn kill_worker(&self, number: usize) {
-        let started = self.start_worker();
-        let mut workers = self.workers.lock().unwrap();
-        let index = number % workers.len();
-        let (mut killed, path) = std::mem::replace(&mut workers[index], started);
-        killed.kill().unwrap();
-        killed.wait().unwrap();
+        let path = replace(&self.workers, number, self.start_worker());
         self.killed_workers.lock().unwrap().push(path);
     }
 
@@ -135,6 +125,16 @@ impl Processes {
         command.args([role, self.kind.name(), &self.address]);
         command
     }
+}
+
+/// Kills one of some processes, puts another one in its place, and returns what it was started with.
+fn replace<T>(processes: &Mutex<Vec<(Child, T)>>, number: usize, started: (Child, T)) -> T {
+    let mut processes = processes.lock().unwrap();
+    let index = number % processes.len();
+    let (mut killed, with) = std::mem::replace(&mut processes[index], started);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    with
 }
 
 impl Drop for Processes {

@@ -1,4 +1,4 @@
-//! The error of a delivery that was not accepted.
+//! The error of a delivery that was not accepted, and the responses to deliveries.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,6 @@ use http::header::RETRY_AFTER;
 use http::{HeaderValue, Response, StatusCode};
 use svc_webhook_verify::{EventError, ReceiveError};
 
-use crate::response::empty_response;
 use crate::store::StoreError;
 
 /// The `Retry-After` of a delivery that could not be stored, in seconds.
@@ -59,3 +58,9 @@ impl fmt::Display for AcceptError {
 }
 
 impl Error for AcceptError {}
+
+pub(crate) fn empty_response<B: Default>(status: StatusCode) -> Response<B> {
+    let mut response = Response::new(B::default());
+    *response.status_mut() = status;
+    response
+}

@@ -1,32 +1,41 @@
-//! Headers as JSON text, the form in which stores keep them.
+//! Headers in the form in which stores keep them.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// Returns headers as a JSON array of pairs. Each byte of a value becomes one character, because
-/// a value need not be UTF-8.
-pub(crate) fn to_json(headers: &HeaderMap) -> String {
-    let pairs: Vec<(&str, String)> = headers
-        .iter()
-        .map(|(name, value)| {
-            let value = value.as_bytes().iter().copied().map(char::from).collect();
-            (name.as_str(), value)
-        })
-        .collect();
-    serde_json::to_string(&pairs).unwrap_or_default()
+/// Returns headers as pairs of a name and a value. Each byte of a value becomes one character,
+/// because a value need not be UTF-8.
+pub(crate) fn to_pairs(headers: &HeaderMap) -> Vec<(String, String)> {
+    let pairs = headers.iter().map(|(name, value)| {
+        let value = value.as_bytes().iter().copied().map(char::from);
+        (name.as_str().to_owned(), value.collect())
+    });
+    pairs.collect()
 }
 
-/// Returns the headers of a JSON text. Pairs that are not headers are left out.
-pub(crate) fn from_json(text: &str) -> HeaderMap {
-    let pairs: Vec<(String, String)> = serde_json::from_str(text).unwrap_or_default();
-    let mut headers = HeaderMap::new();
-    for (name, value) in pairs {
+/// Returns the headers of pairs. Pairs that are not headers are left out.
+pub(crate) fn from_pairs(pairs: &[(String, String)]) -> HeaderMap {
+    let headers = pairs.iter().filter_map(|(name, value)| {
         let bytes: Option<Vec<u8>> = value.chars().map(|c| u8::try_from(c).ok()).collect();
-        let value = bytes.and_then(|bytes| HeaderValue::from_bytes(&bytes).ok());
-        if let (Ok(name), Some(value)) = (HeaderName::try_from(name), value) {
-            headers.append(name, value);
-        }
+        let value = HeaderValue::from_bytes(&bytes?).ok()?;
+        Some((HeaderName::try_from(name).ok()?, value))
+    });
+    let mut map = HeaderMap::new();
+    for (name, value) in headers {
+        map.append(name, value);
     }
-    headers
+    map
+}
+
+/// Returns headers as a JSON array of pairs.
+#[cfg(any(test, feature = "nats", feature = "postgres", feature = "redis", feature = "sqlite"))]
+pub(crate) fn to_json(headers: &HeaderMap) -> String {
+    serde_json::to_string(&to_pairs(headers)).unwrap_or_default()
+}
+
+/// Returns the headers of a JSON array of pairs.
+#[cfg(any(test, feature = "nats", feature = "postgres", feature = "redis", feature = "sqlite"))]
+pub(crate) fn from_json(text: &str) -> HeaderMap {
+    from_pairs(&serde_json::from_str::<Vec<(String, String)>>(text).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -44,11 +44,9 @@ mod accept_error;
 pub mod axum;
 mod clock;
 mod event;
-#[cfg(any(test, feature = "nats", feature = "postgres", feature = "redis", feature = "sqlite"))]
 mod headers;
 mod inbox;
 mod receive;
-mod response;
 mod retry_policy;
 mod store;
 mod stores;

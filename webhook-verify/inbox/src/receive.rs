@@ -8,9 +8,8 @@ use http_body::Body;
 use http_body_util::Limited;
 use svc_webhook_verify::{Webhook, WebhookReceiver};
 
-use crate::accept_error::AcceptError;
+use crate::accept_error::{AcceptError, empty_response};
 use crate::inbox::{AcceptOutcome, Inbox};
-use crate::response::empty_response;
 
 /// The same as axum's default, and twice the size of the largest receipt.
 pub(crate) const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;

@@ -149,14 +149,11 @@ impl<P> EventTable<P> {
         claimable.into_iter().map(lease).collect()
     }
 
+    /// Returns the number of the event that a lease holds.
     pub(super) fn leased(&self, lease: &Lease) -> Result<u64, StoreError> {
         let number = number(lease.id());
-        let held = number.filter(|number| {
-            self.get(*number).is_some_and(|entry| {
-                matches!(entry.state, State::Leased { .. })
-                    && entry.claims.to_string() == lease.token()
-            })
-        });
+        let held = number
+            .filter(|number| self.get(*number).is_some_and(|entry| entry.is_leased_by(lease)));
         held.ok_or_else(|| StoreError::lease_lost(lease))
     }
 
@@ -310,7 +307,7 @@ impl<P> EventTable<P> {
     }
 
     /// Returns the time until the next event may be claimed. An event that could have been claimed
-    /// before waits for another one of its resource.
+    /// some time ago is left out: it waits for an earlier one of its resource.
     pub(super) fn time_until_due(&self, now: i64) -> Option<Duration> {
         let recently = now.saturating_sub(MAX_CLAIM_DELAY_MILLIS);
         let (due_at, _) = self.due.range((recently, 0)..).next()?;
@@ -379,6 +376,10 @@ impl<P> Entry<P> {
             State::Pending { .. } | State::Leased { .. } => None,
             State::Handled { at } | State::Dead { at } => Some(at),
         }
+    }
+
+    pub(super) fn is_leased_by(&self, lease: &Lease) -> bool {
+        matches!(self.state, State::Leased { .. }) && self.claims.to_string() == lease.token()
     }
 
     fn due_at(&self) -> Option<i64> {

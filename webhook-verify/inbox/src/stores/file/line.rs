@@ -1,9 +1,11 @@
 //! The lines of the store's file, each a JSON object.
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::HeaderMap;
 use serde::{Deserialize, Serialize};
 use svc_webhook_verify::DedupeKey;
+
+use crate::headers::{from_pairs, to_pairs};
 
 /// The version of the format, in the first line.
 pub(super) const FORMAT: u64 = 1;
@@ -81,7 +83,7 @@ pub(super) struct Delivery {
     event: String,
     #[serde(default, skip_serializing)]
     name: String,
-    /// Names and values. Each byte of a value is one character.
+    /// See [`to_pairs`].
     headers: Vec<(String, String)>,
     body: Body,
 }
@@ -107,17 +109,13 @@ impl Delivery {
             Ok(text) => Body::Text(text.to_owned()),
             Err(_) => Body::Hex { hex: body.iter().map(|byte| format!("{byte:02x}")).collect() },
         };
-        let headers = headers.iter().map(|(name, value)| {
-            let value = value.as_bytes().iter().copied().map(char::from);
-            (name.as_str().to_owned(), value.collect())
-        });
         Self {
             at: at.unsigned_abs() / 1000,
             ms: u16::try_from(at.unsigned_abs() % 1000).unwrap_or_default(),
             key,
             event: event.to_owned(),
             name: String::new(),
-            headers: headers.collect(),
+            headers: to_pairs(headers),
             body,
         }
     }
@@ -136,16 +134,7 @@ impl Delivery {
     }
 
     pub(super) fn headers(&self) -> HeaderMap {
-        let pairs = self.headers.iter().filter_map(|(name, value)| {
-            let bytes: Option<Vec<u8>> = value.chars().map(|c| u8::try_from(c).ok()).collect();
-            let value = HeaderValue::from_bytes(&bytes?).ok()?;
-            Some((HeaderName::try_from(name).ok()?, value))
-        });
-        let mut headers = HeaderMap::new();
-        for (name, value) in pairs {
-            headers.append(name, value);
-        }
-        headers
+        from_pairs(&self.headers)
     }
 
     /// Returns the raw body, or `None` if the stored hexadecimal digits are invalid.
@@ -191,14 +180,14 @@ mod key {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     #[test]
     fn a_delivery_survives_a_round_trip() {
         let mut headers = HeaderMap::new();
         headers.insert("content-type", HeaderValue::from_static("application/json"));
-        headers.append("x-svc-odd", HeaderValue::from_bytes(b"\xff\x80a").unwrap());
-        headers.append("x-svc-odd", HeaderValue::from_static("b"));
         let key = DedupeKey::new("job.completed", "job:job_1");
         for body in [&b"{\"a\": \"\\u00e9 \xc3\xa9\"}"[..], b"\x00\xff\xfe\x80", b""] {
             let body = Bytes::copy_from_slice(body);

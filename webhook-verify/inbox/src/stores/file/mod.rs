@@ -35,9 +35,9 @@ const MAX_FINISHED_BYTES: u64 = 64 * 1024 * 1024;
 /// ```
 ///
 /// An accepted event is on the disk. The file has a line for each change, and is rewritten without
-/// superfluous lines when it grows. When it is opened, all unfinished events may be claimed at once. The events and their bodies stay in the file; what is needed to
-/// find them is in memory. Of handled events, the last 64 MiB are kept for a replay; of older ones
-/// only the keys.
+/// superfluous lines when it grows. When it is opened, all unfinished events may be claimed at once.
+/// The events and their bodies stay in the file; what is needed to find them is in memory. Of handled
+/// events, the last 64 MiB are kept for a replay; of older ones only the keys.
 #[derive(Clone, Debug)]
 pub struct FileStore {
     events: Arc<Mutex<FileEvents>>,
@@ -193,6 +193,19 @@ impl FileEvents {
         Ok(Some(entry.to_stored(number, now, headers, body)))
     }
 
+    /// Writes a change with a function of the log, and then changes the table.
+    fn change(
+        &mut self,
+        line: Line,
+        append: impl FnOnce(&mut EventLog, &Line) -> io::Result<LineRange>,
+    ) -> Result<(), StoreError> {
+        let range = append(&mut self.log, &line);
+        let range = range.map_err(|error| self.log.write_error(&error))?;
+        apply(&mut self.table, line, range);
+        Ok(())
+    }
+
+    /// Writes a change that the table has already.
     fn append(&mut self, line: &Line) -> Result<(), StoreError> {
         let appended = self.log.append(line).map(drop);
         appended.map_err(|error| self.log.write_error(&error))?;
@@ -264,18 +277,13 @@ fn state_lines((id, entry): (u64, &Entry<LineRange>)) -> impl Iterator<Item = Li
 impl Store for FileStore {
     async fn insert(&self, event: NewEvent) -> Result<InsertOutcome, StoreError> {
         let inserted = self.run(move |events, now| {
-            let key = event.dedupe_key;
+            let NewEvent { dedupe_key: key, event_type, headers, body } = event;
             if key.as_ref().is_some_and(|key| events.table.is_known(key)) {
                 return Ok(InsertOutcome::Duplicate);
             }
             let number = events.table.next_number();
-            let delivery =
-                Delivery::new(now, key.clone(), &event.event_type, &event.headers, &event.body);
-            let line = Line::Received { id: number, delivery };
-            let range = events.log.append_durably(&line);
-            let range = range.map_err(|error| events.log.write_error(&error))?;
-            let entry = Entry::new(key, event.event_type, now, range);
-            events.table.insert(number, entry);
+            let delivery = Delivery::new(now, key, &event_type, &headers, &body);
+            events.change(Line::Received { id: number, delivery }, EventLog::append_durably)?;
             Ok(InsertOutcome::Inserted(id(number)))
         });
         let inserted = inserted.await;
@@ -344,13 +352,14 @@ impl Store for FileStore {
     async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
         let key = key.clone();
         self.run(move |events, _| {
-            if events.table.forget_evicted(&key) {
-                let line = Line::ForgottenKey { key: Some(key) };
-                return events.append(&line).map(|()| true);
-            }
-            let Some(id) = events.table.finished_with_key(&key) else { return Ok(false) };
-            events.append(&Line::Forgotten { id })?;
-            events.table.forget(id);
+            let line = if events.table.forget_evicted(&key) {
+                Line::ForgottenKey { key: Some(key) }
+            } else {
+                let Some(id) = events.table.finished_with_key(&key) else { return Ok(false) };
+                Line::Forgotten { id }
+            };
+            events.change(line, EventLog::append)?;
+            events.compact_if_needed();
             Ok(true)
         })
         .await
@@ -377,13 +386,9 @@ impl Store for FileStore {
             if ids.is_empty() {
                 return Ok(0);
             }
-            let line = Line::Replayed { ids: ids.clone(), at: now };
-            let written = events.log.append_durably(&line);
-            written.map_err(|error| events.log.write_error(&error))?;
-            for number in &ids {
-                events.table.replay(*number, now);
-            }
-            Ok(u64::try_from(ids.len()).unwrap_or(u64::MAX))
+            let count = u64::try_from(ids.len()).unwrap_or(u64::MAX);
+            events.change(Line::Replayed { ids, at: now }, EventLog::append_durably)?;
+            Ok(count)
         });
         let replayed = replayed.await;
         self.changed.notify_one();
@@ -399,12 +404,7 @@ impl Store for FileStore {
                 return Ok(0);
             }
             let count = u64::try_from(ids.len()).unwrap_or(u64::MAX);
-            let line = Line::Purged { ids: ids.clone() };
-            let written = events.log.append(&line);
-            written.map_err(|error| events.log.write_error(&error))?;
-            for number in ids {
-                events.table.remove(number);
-            }
+            events.change(Line::Purged { ids }, EventLog::append)?;
             events.compact_if_needed();
             Ok(count)
         })

@@ -204,6 +204,22 @@ async fn old_handled_events_leave_only_their_keys() {
     }
 }
 
+#[tokio::test]
+async fn a_change_is_in_the_file_that_it_led_to_compact() {
+    let folder = Folder::new();
+    let store = folder.open();
+    insert(&store, "forgotten").await;
+    handle(&store).await;
+    let large = "x".repeat(1024 * 1024);
+    for number in 0..17 {
+        store.insert(event(&format!("job_{number}"), &large)).await.unwrap();
+    }
+    let key = DedupeKey::new("job.completed", "job:forgotten");
+    assert!(store.forget(&key).await.unwrap());
+    drop(store);
+    assert_ne!(insert(&folder.open(), "forgotten").await, InsertOutcome::Duplicate);
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn only_the_owner_can_read_the_file() {

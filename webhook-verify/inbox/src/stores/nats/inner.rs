@@ -6,18 +6,20 @@ use async_nats::Client;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::context::PublishErrorKind;
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::{LastRawMessageErrorKind, PurgeError, Stream};
+use async_nats::jetstream::stream::{
+    LastRawMessageError, LastRawMessageErrorKind, PurgeError, Stream,
+};
 use tokio::sync::OnceCell;
 
 use super::connect::{nats_error, publish};
 use super::follower::Follower;
 use super::record::{
-    EventRecord, StateName, StateRecord, headers_and_body, record, record_headers,
+    EventRecord, StateName, StateRecord, StateSequence, headers_and_body, record, record_headers,
 };
 use crate::clock::{Clock, duration_millis};
 use crate::event::StoredEvent;
 use crate::store::{ClaimRequest, ClaimedEvent, Lease, StoreError};
-use crate::stores::event_table::{State, id, number};
+use crate::stores::event_table::{Entry, State, id, number};
 
 /// The number of times that a change is tried again because another process was faster.
 pub(super) const MAX_CONFLICTS: u32 = 8;
@@ -34,14 +36,6 @@ pub(super) struct Inner {
     /// By how many milliseconds the clock of the server is ahead of the one of this machine.
     pub(super) clock_offset: AtomicI64,
     pub(super) clock: Option<Clock>,
-}
-
-/// The outcome of a change that another process may have preceded.
-pub(super) enum Change {
-    /// It was stored under this sequence number.
-    Stored(u64),
-    /// Another change came first.
-    Conflict,
 }
 
 impl Inner {
@@ -69,22 +63,29 @@ impl Inner {
         Ok(follower)
     }
 
-    /// Stores a change of an event, if no other change has come first.
-    pub(super) async fn store_state(
+    /// Stores a change of an event of the index. Returns `false` if there is nothing to change, or if
+    /// another process was faster.
+    pub(super) async fn change(
         &self,
+        follower: &Follower,
         number: u64,
-        record: &StateRecord,
-        after: u64,
-    ) -> Result<Change, StoreError> {
+        change: impl FnOnce(&Entry<StateSequence>) -> Option<StateRecord>,
+    ) -> Result<bool, StoreError> {
+        let changed = {
+            let index = follower.index();
+            let entry = index.table.get(number);
+            entry.and_then(|entry| Some((change(entry)?, entry.payload.0)))
+        };
+        let Some((record, after)) = changed else { return Ok(false) };
         let message = PublishMessage::build()
-            .headers(record_headers(record))
+            .headers(record_headers(&record))
             .expected_last_subject_sequence(after);
-        let subject = self.state_subject(number);
-        match publish(&self.context, subject, message).await {
-            Ok(sequence) => Ok(Change::Stored(sequence)),
-            Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => {
-                Ok(Change::Conflict)
+        match publish(&self.context, self.state_subject(number), message).await {
+            Ok(sequence) => {
+                follower.index().apply(number, record, sequence);
+                Ok(true)
             }
+            Err(error) if error.kind() == PublishErrorKind::WrongLastSequence => Ok(false),
             Err(error) => Err(nats_error("cannot write", error)),
         }
     }
@@ -96,27 +97,17 @@ impl Inner {
     ) -> Result<Option<(StateRecord, u64)>, StoreError> {
         let subject = self.state_subject(number);
         let message = self.stream.get_last_raw_message_by_subject(&subject).await;
-        match message {
-            Ok(message) => {
-                let state = record(&message.headers);
-                Ok(state.map(|state| (state, message.sequence)))
-            }
-            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
-            Err(error) => Err(nats_error("cannot read the state of an event", error)),
-        }
+        let message = found(message, "cannot read the state of an event")?;
+        Ok(message.and_then(|message| Some((record(&message.headers)?, message.sequence))))
     }
 
+    /// Returns what is known of an event from the start, and its headers and body.
     pub(super) async fn event_message(
         &self,
         number: u64,
     ) -> Result<Option<(EventRecord, bytes::Bytes)>, StoreError> {
-        let message = match self.stream.get_raw_message(number).await {
-            Ok(message) => message,
-            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => {
-                return Ok(None);
-            }
-            Err(error) => return Err(nats_error("cannot read an event", error)),
-        };
+        let message = self.stream.get_raw_message(number).await;
+        let Some(message) = found(message, "cannot read an event")? else { return Ok(None) };
         let prefix = format!("{}.event.", self.name);
         if !message.subject.starts_with(&prefix) {
             return Ok(None);
@@ -141,13 +132,8 @@ impl Inner {
     /// forgotten, or is about to be removed.
     pub(super) async fn replaceable(&self, subject: &str) -> Result<Option<u64>, StoreError> {
         let message = self.stream.get_last_raw_message_by_subject(subject).await;
-        let sequence = match message {
-            Ok(message) => message.sequence,
-            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => {
-                return Ok(Some(0));
-            }
-            Err(error) => return Err(nats_error("cannot read an event", error)),
-        };
+        let Some(message) = found(message, "cannot read an event")? else { return Ok(Some(0)) };
+        let sequence = message.sequence;
         let state = self.last_state(sequence).await?;
         let is_replaceable =
             state.is_some_and(|(state, _)| state.is_forgotten || state.state == StateName::Purged);
@@ -166,25 +152,18 @@ impl Inner {
         };
         let number = number(lease.id()).ok_or_else(|| StoreError::lease_lost(lease))?;
         for _ in 0..MAX_CONFLICTS {
-            let record = {
-                let index = follower.index();
-                let held = index.table.leased(lease).ok();
-                let entry = held.and_then(|number| index.table.get(number));
-                entry.map(|entry| (StateRecord::new(entry, entry.state), entry.payload.0))
+            let changed = |entry: &Entry<StateSequence>| {
+                let mut record = StateRecord::new(entry, entry.state);
+                change(&mut record);
+                entry.is_leased_by(lease).then_some(record)
             };
-            let Some((mut record, after)) = record else {
-                // The claim may be that of another process.
-                follower = self.follower().await?;
-                follower.index().table.leased(lease)?;
-                continue;
-            };
-            change(&mut record);
-            if let Change::Stored(sequence) = self.store_state(number, &record, after).await? {
-                follower.index().apply(number, record, sequence);
+            if self.change(follower, number, changed).await? {
                 follower.changed.notify_one();
                 return Ok(());
             }
+            // The claim may be that of another process.
             follower = self.follower().await?;
+            follower.index().table.leased(lease)?;
         }
         Err(StoreError::lease_lost(lease))
     }
@@ -197,20 +176,20 @@ impl Inner {
         request: &ClaimRequest,
     ) -> Result<Option<ClaimedEvent>, StoreError> {
         let until = self.now().saturating_add(duration_millis(request.lease_duration));
-        let (mut record, after) = {
-            let index = follower.index();
-            let Some(entry) = index.table.get(number) else { return Ok(None) };
-            let record = StateRecord::new(entry, State::Leased { until });
-            (record, entry.payload.0)
+        let mut claims = 0;
+        let claim = |entry: &Entry<StateSequence>| {
+            claims = entry.claims.saturating_add(1);
+            Some(StateRecord {
+                attempts: entry.attempts.saturating_add(1),
+                claims,
+                worker: Some(request.worker.clone()),
+                ..StateRecord::new(entry, State::Leased { until })
+            })
         };
-        record.attempts = record.attempts.saturating_add(1);
-        record.claims = record.claims.saturating_add(1);
-        record.worker = Some(request.worker.clone());
-        let lease = Lease::new(id(number), record.claims.to_string());
-        let Change::Stored(sequence) = self.store_state(number, &record, after).await? else {
+        if !self.change(follower, number, claim).await? {
             return Ok(None);
-        };
-        follower.index().apply(number, record, sequence);
+        }
+        let lease = Lease::new(id(number), claims.to_string());
         let event = self.stored(follower, number).await?;
         Ok(event.map(|event| ClaimedEvent { event, lease }))
     }
@@ -221,24 +200,12 @@ impl Inner {
         follower: &Follower,
         number: u64,
     ) -> Result<bool, StoreError> {
-        let (mut record, after) = {
-            let index = follower.index();
-            let entry = index.table.get(number);
-            let Some(entry) = entry.filter(|entry| entry.finished_at().is_some()) else {
-                return Ok(false);
-            };
-            let due = State::Pending { due_at: self.now() };
-            (StateRecord::new(entry, due), entry.payload.0)
+        let due = State::Pending { due_at: self.now() };
+        let replay = |entry: &Entry<StateSequence>| {
+            entry.finished_at()?;
+            Some(StateRecord { attempts: 0, ..StateRecord::new(entry, due) })
         };
-        record.attempts = 0;
-        match self.store_state(number, &record, after).await? {
-            Change::Stored(sequence) => {
-                follower.index().apply(number, record, sequence);
-                Ok(true)
-            }
-            // Another process has replayed or purged it.
-            Change::Conflict => Ok(false),
-        }
+        self.change(follower, number, replay).await
     }
 
     /// Removes a finished event. Returns whether it was removed.
@@ -247,19 +214,16 @@ impl Inner {
         follower: &Follower,
         number: u64,
     ) -> Result<bool, StoreError> {
-        let (mut record, after) = {
-            let index = follower.index();
-            let Some(entry) = index.table.get(number) else { return Ok(false) };
-            (StateRecord::new(entry, entry.state), entry.payload.0)
+        let purge = |entry: &Entry<StateSequence>| {
+            let (state, at) = (StateName::Purged, self.now());
+            Some(StateRecord { state, at, error: None, ..StateRecord::new(entry, entry.state) })
         };
-        (record.state, record.at, record.error) = (StateName::Purged, self.now(), None);
-        let Change::Stored(sequence) = self.store_state(number, &record, after).await? else {
-            return Ok(false);
-        };
-        follower.index().apply(number, record, sequence);
-        let deleted = self.stream.delete_message(number).await;
-        deleted.map_err(|error| nats_error("cannot remove an event", error))?;
-        Ok(true)
+        let is_purged = self.change(follower, number, purge).await?;
+        if is_purged {
+            let deleted = self.stream.delete_message(number).await;
+            deleted.map_err(|error| nats_error("cannot remove an event", error))?;
+        }
+        Ok(is_purged)
     }
 
     /// Removes the message about the state of an event.
@@ -288,5 +252,14 @@ impl Inner {
             purged.map_err(|error| nats_error("cannot remove an event", error))?;
         }
         Ok(())
+    }
+}
+
+/// Returns what was read, or `None` if it does not exist.
+fn found<T>(read: Result<T, LastRawMessageError>, what: &str) -> Result<Option<T>, StoreError> {
+    match read {
+        Ok(message) => Ok(Some(message)),
+        Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => Ok(None),
+        Err(error) => Err(nats_error(what, error)),
     }
 }

@@ -22,11 +22,12 @@ use tokio::sync::OnceCell;
 
 pub use self::connect::NatsOptions;
 use self::connect::{clock_offset, connect, nats_error, open_stream, publish};
-use self::inner::{Change, Inner, MAX_CONFLICTS};
+use self::inner::{Inner, MAX_CONFLICTS};
 use self::record::{
-    EventRecord, StateName, StateRecord, headers_and_body, key_token, payload, record_headers,
+    EventRecord, StateName, StateRecord, StateSequence, headers_and_body, key_token, payload,
+    record_headers,
 };
-use super::event_table::{id, number};
+use super::event_table::{Entry, id, number};
 use crate::clock::{Clock, duration_millis};
 use crate::event::{EventId, NewEvent, StoredEvent};
 use crate::store::{
@@ -226,19 +227,13 @@ impl Store for NatsStore {
         let inner = &*self.0;
         for _ in 0..MAX_CONFLICTS {
             let follower = inner.follower().await?;
-            let change = {
-                let index = follower.index();
-                let number = index.table.finished_with_key(key);
-                number.and_then(|number| {
-                    let entry = index.table.get(number)?;
-                    let mut record = StateRecord::new(entry, entry.state);
-                    record.is_forgotten = true;
-                    Some((number, record, entry.payload.0))
-                })
+            let number = follower.index().table.finished_with_key(key);
+            let Some(number) = number else { return Ok(false) };
+            let forget = |entry: &Entry<StateSequence>| {
+                let record = StateRecord::new(entry, entry.state);
+                Some(StateRecord { is_forgotten: true, ..record })
             };
-            let Some((number, record, after)) = change else { return Ok(false) };
-            if let Change::Stored(sequence) = inner.store_state(number, &record, after).await? {
-                follower.index().apply(number, record, sequence);
+            if inner.change(follower, number, forget).await? {
                 return Ok(true);
             }
         }
