@@ -12,6 +12,7 @@
 use std::error::Error;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -35,7 +36,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     let (first, last) = orders.split_once('-').unwrap_or(("1", orders));
     let journal = journal(store).await?;
     let transport: Arc<dyn Transport> = match std::env::var_os("STOP_BEFORE_SEND") {
-        Some(_) => Arc::new(StopBeforeSend(transport::hyper())),
+        Some(_) => Arc::new(StopBeforeSend(transport::hyper(), AtomicBool::new(false))),
         None => transport::hyper(),
     };
     let open = open::ClientBuilder::from_env()?
@@ -66,12 +67,12 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
     Ok(code)
 }
 
-/// Stops this process before it sends a submit.
-struct StopBeforeSend(Arc<dyn Transport>);
+/// Stops this process before it sends its first submit.
+struct StopBeforeSend(Arc<dyn Transport>, AtomicBool);
 
 impl Transport for StopBeforeSend {
     fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
-        if request.method() == http::Method::POST {
+        if request.method() == http::Method::POST && !self.1.swap(true, Ordering::Relaxed) {
             let id = std::process::id().to_string();
             let status = Command::new("kill").args(["-STOP", &id]).status();
             assert!(status.is_ok_and(|status| status.success()), "not stopped");
