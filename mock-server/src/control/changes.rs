@@ -8,7 +8,6 @@ use svc_sdk::types::Usd;
 use super::error::ControlApiError;
 use super::request::{ControlRequest, ControlResult, created, list, ok};
 use crate::addresses::{Addresses, DEMO_WORKSPACE};
-use crate::api;
 use crate::engine::actions::ACTIONS;
 use crate::engine::ledger::organization_account;
 use crate::engine::{
