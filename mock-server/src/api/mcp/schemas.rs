@@ -65,85 +65,58 @@ pub(super) fn input(action: ToolAction, is_paid: bool) -> Value {
 
 /// Returns the schema of a tool's result. Results may have additional fields.
 pub(super) fn output(action: ToolAction) -> Value {
-    let job_id = || text("The ID of the job, for jobs_status and jobs_result.");
-    let run_id = || text("The ID of the run, for run_status and run_result.");
-    let kind = || text("The kind of the run: format, agent or action.");
-    let status = || text("The status, such as completed. New statuses may be added.");
-    let seconds = json!({"type": "number", "minimum": 0});
-    let boolean = json!({"type": "boolean"});
-    let artifacts = json!({"type": "array", "items": {
-        "type": "object",
-        "properties": {
-            "id": text("The ID of the file."),
-            "url": {"type": "string", "format": "uri"},
-            "media_type": text("The kind of media, such as image."),
-            "content_type": text("The MIME type of the file."),
-        },
-        "required": ["id", "url", "content_type"],
-    }});
-    let (properties, required) = match action {
+    let (required, others): (&[&str], &[&str]) = match &action {
         ToolAction::Submit(_) => (
-            json!({
-                "job_id": job_id(),
-                "job": {"type": "object"},
-                "status_url": {"type": "string", "format": "uri"},
-                "result_url": {"type": "string", "format": "uri"},
-                "cancel_url": {"type": "string", "format": "uri"},
-                "next_poll_after_seconds": seconds,
-            }),
-            json!(["job_id", "job", "next_poll_after_seconds"]),
+            &["job_id", "job", "next_poll_after_seconds"],
+            &["status_url", "result_url", "cancel_url"],
         ),
-        ToolAction::ReadJob(Operation::JobsResult) => (
-            json!({
-                "job_id": job_id(),
-                "status": status(),
-                "artifacts": artifacts,
-                "error": {"type": "object"},
-            }),
-            json!(["job_id", "status", "artifacts"]),
-        ),
-        ToolAction::ReadJob(_) => (
-            json!({
-                "job_id": job_id(),
-                "status": status(),
-                "terminal": boolean,
-                "result_ready": boolean,
-                "next_poll_after_seconds": seconds,
-            }),
-            json!(["job_id", "status", "terminal", "result_ready", "next_poll_after_seconds"]),
-        ),
+        ToolAction::ReadJob(Operation::JobsResult) => {
+            (&["job_id", "status", "artifacts"], &["error"])
+        }
+        ToolAction::ReadJob(_) => {
+            (&["job_id", "status", "terminal", "result_ready", "next_poll_after_seconds"], &[])
+        }
         ToolAction::RunStatus => (
-            json!({
-                "run_id": run_id(),
-                "kind": kind(),
-                "status": status(),
-                "terminal": boolean,
-                "result_ready": boolean,
-                "next_poll_after_seconds": seconds,
-            }),
-            json!(["run_id", "status", "terminal", "result_ready", "next_poll_after_seconds"]),
+            &["run_id", "status", "terminal", "result_ready", "next_poll_after_seconds"],
+            &["kind"],
         ),
         ToolAction::RunFormat | ToolAction::Complete | ToolAction::RunResult => (
-            json!({
-                "run_id": run_id(),
-                "kind": kind(),
-                "status": status(),
-                "output": {"type": ["object", "null"]},
-                "error": {"type": ["object", "null"]},
-                "artifacts": artifacts,
-                "primary_output_url": {"type": ["string", "null"]},
-                "usage": {"type": ["object", "null"]},
-                "next_poll_after_seconds": seconds,
-            }),
-            json!(["run_id", "kind", "status", "artifacts"]),
+            &["run_id", "kind", "status", "artifacts"],
+            &["output", "error", "primary_output_url", "usage", "next_poll_after_seconds"],
         ),
-        ToolAction::Read(_, Some(list)) => (
-            Value::Object(field(list, json!({"type": "array", "items": {"type": "object"}}))),
-            json!([list]),
-        ),
-        ToolAction::Read(_, None) => (json!({}), json!([])),
+        ToolAction::Read(_, Some(list)) => (std::slice::from_ref(list), &[]),
+        ToolAction::Read(_, None) => (&[], &[]),
     };
+    let fields = required.iter().chain(others);
+    let properties: Map<_, _> =
+        fields.map(|name| ((*name).to_owned(), output_field(name))).collect();
     json!({"type": "object", "properties": properties, "required": required})
+}
+
+fn output_field(name: &str) -> Value {
+    match name {
+        "job_id" => text("The ID of the job, for jobs_status and jobs_result."),
+        "run_id" => text("The ID of the run, for run_status and run_result."),
+        "kind" => text("The kind of the run: format, agent or action."),
+        "status" => text("The status, such as completed. New statuses may be added."),
+        "job" => json!({"type": "object"}),
+        "terminal" | "result_ready" => json!({"type": "boolean"}),
+        "next_poll_after_seconds" => json!({"type": "number", "minimum": 0}),
+        "status_url" | "result_url" | "cancel_url" => json!({"type": "string", "format": "uri"}),
+        "primary_output_url" => json!({"type": ["string", "null"]}),
+        "output" | "error" | "usage" => json!({"type": ["object", "null"]}),
+        "artifacts" => json!({"type": "array", "items": {
+            "type": "object",
+            "properties": {
+                "id": text("The ID of the file."),
+                "url": {"type": "string", "format": "uri"},
+                "media_type": text("The kind of media, such as image."),
+                "content_type": text("The MIME type of the file."),
+            },
+            "required": ["id", "url", "content_type"],
+        }}),
+        _ => json!({"type": "array", "items": {"type": "object"}}),
+    }
 }
 
 fn generation_fields(model: &Model) -> Map<String, Value> {

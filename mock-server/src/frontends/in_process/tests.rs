@@ -1,5 +1,5 @@
 use serde_json::{Value, json};
-use svc_sdk::contract::{JobStatus, TopUpStatus};
+use svc_sdk::contract::JobStatus;
 use tokio::time::Duration;
 
 use super::*;
@@ -108,17 +108,6 @@ async fn service_time_follows_the_runtimes_clock() {
     let took = mock.now().since(started);
     assert!((2000..2010).contains(&took.as_millis()), "{took:?}");
     assert_eq!(mock.jobs()[0]["status"], JobStatus::Completed.as_str());
-}
-
-#[tokio::test]
-async fn a_top_up_is_paid() {
-    let mock = InProcess::default();
-    let url = format!("{}/v1/open/top-ups", mock.base_url());
-    let body = Some(json!({"amount_usd_cents": 500}));
-    let top_up = json_of(send(&mock, Method::POST, &url, body).await.unwrap()).await;
-    let id = top_up["data"]["id"].as_str().unwrap();
-    let paid = mock.pay_top_up(id).unwrap();
-    assert_eq!(paid["status"], TopUpStatus::Paid.as_str());
 }
 
 fn image_with_webhook() -> Option<Value> {

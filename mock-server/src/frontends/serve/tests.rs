@@ -143,7 +143,7 @@ async fn a_head_that_comes_slowly_is_closed_but_an_idle_connection_is_not() {
     read_to_end(&mut slow).await;
     for _ in 0..2 {
         idle.write_all(b"GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
-        let mut response = [0; 96];
+        let mut response = [0; 1024];
         let length = idle.read(&mut response).await.unwrap();
         assert!(response[..length].starts_with(b"HTTP/1.1 200 OK"));
         tokio::time::sleep(SHORT * 5).await;

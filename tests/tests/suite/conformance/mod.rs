@@ -4,6 +4,7 @@
 //! for what applies to all of them, such as the request id and the error envelope.
 
 mod concurrent;
+mod document;
 mod error_faults;
 mod faults;
 mod malformed_http;
