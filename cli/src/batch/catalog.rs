@@ -6,7 +6,7 @@ use svc_sdk::Open;
 use svc_sdk::contract::Operation;
 
 use super::manifest::{Manifest, Models};
-use crate::error::Failure;
+use crate::error::{Failure, Suggestion};
 use crate::session::Session;
 use crate::text::{counted, nearest, sanitize};
 
@@ -82,6 +82,7 @@ impl<'a> Catalog<'a> {
             Some(known) => failure.hint(format!("did you mean {known}?")),
             None => failure,
         };
-        Err(failure.hint("list the models with `svc model list`"))
+        Err(failure
+            .hint(Suggestion::from("list the models with `").svc(["model", "list"]).then("`")))
     }
 }

@@ -17,7 +17,6 @@ pub(crate) struct KnownItem {
     pub(crate) batch: String,
 }
 
-/// Remembers the journal of a batch.
 pub(super) fn remember(folder: &Path, journal: &Path) -> io::Result<()> {
     let path = std::path::absolute(journal)?.display().to_string();
     let file = folder.join(FILE);

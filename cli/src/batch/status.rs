@@ -11,14 +11,13 @@ use svc_sdk::types::Usd;
 use super::journal::{
     self, BUDGET, ItemEnd, ItemResult, Journal, Note, Record, Status, Stored, status_words,
 };
-use super::reasons::Reasons;
-use super::report::{item_json, print_items};
+use super::report::{Reasons, item_json, print_items};
 use super::summary::left_alone;
-use crate::error::{Failure, Suggestion};
+use crate::error::{Failure, SuggestedCommand, Suggestion};
 use crate::output::Table;
 use crate::output::values::money;
 use crate::session::Session;
-use crate::text::{counted, sanitize, shell_quote};
+use crate::text::{counted, sanitize};
 
 /// The maximum number of items in the table. Items that are not completed come first.
 const MAX_TABLE_ROWS: usize = 50;
@@ -48,7 +47,6 @@ struct Contents {
     is_overcharged: bool,
 }
 
-/// Prints the status of a batch.
 pub(crate) async fn status(
     session: &Session,
     manifest: &Path,
@@ -82,7 +80,8 @@ pub(crate) async fn status(
     contents.print(session)?;
     let file = manifest.display().to_string();
     let command = contents.command.clone();
-    let command = command.unwrap_or_else(|| format!("svc batch run {}", shell_quote(&file)));
+    let command = command
+        .unwrap_or_else(|| SuggestedCommand::new(["batch", "run", file.as_str()]).to_string());
     if let Some(next) = contents.next_step(&command) {
         session.printer.note(&format!("next: {}", sanitize(&next)));
     }

@@ -11,8 +11,8 @@ use svc_sdk::handle::{AgentRun, FormatRun, Handle, JobResource};
 use svc_sdk::types::{FormatRef, IdempotencyKey, Usd};
 use svc_sdk::{Client, ClientSurface, Developer, Error, ErrorKind, Open};
 
+use super::error::ToolError;
 use super::spend_limits::{SpendLimits, amount_of};
-use super::tool_error::ToolError;
 use crate::error::Exit;
 use crate::follow::ResourceKind;
 use crate::journal::Submissions;
@@ -32,7 +32,6 @@ pub(super) struct ToolHandler {
     /// The folder of the journal, unless calls are not recorded.
     pub(super) state_dir: Option<PathBuf>,
     pub(super) limits: SpendLimits,
-    /// The definitions of the tools.
     pub(super) tools: Vec<Value>,
 }
 
