@@ -9,11 +9,10 @@ use svc_sdk::Call;
 use svc_sdk::types::Page;
 
 use crate::args::{ListArgs, PageArgs};
-use crate::error::Failure;
+use crate::error::{Failure, SuggestedCommand, Suggestion};
 use crate::output::object::Shown;
 use crate::output::{ObjectKind, Printer, Table};
 use crate::session::Session;
-use crate::text::{sanitize, shell_quote};
 
 /// A list of the service that a command prints.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +50,6 @@ impl<'a> Listing<'a> {
         self
     }
 
-    /// Prints the items of a list.
     pub(crate) async fn print<T>(
         self,
         call: impl Fn() -> Call<Page<T>>,
@@ -210,14 +208,14 @@ impl Continuation {
 }
 
 /// Returns the command of this process with another `--cursor`.
-fn command_with_cursor(cursor: &str) -> String {
+fn command_with_cursor(cursor: &str) -> SuggestedCommand {
     let words = std::env::args_os().skip(1);
     let words = words.map(|word| word.to_string_lossy().into_owned());
     with_cursor(words, cursor)
 }
 
-fn with_cursor(words: impl Iterator<Item = String>, cursor: &str) -> String {
-    let mut command = vec!["svc".to_owned()];
+fn with_cursor(words: impl Iterator<Item = String>, cursor: &str) -> SuggestedCommand {
+    let mut command = Vec::new();
     let mut words = words.peekable();
     while let Some(word) = words.next_if(|word| word != "--") {
         match word.as_str() {
@@ -225,13 +223,11 @@ fn with_cursor(words: impl Iterator<Item = String>, cursor: &str) -> String {
                 words.next();
             }
             word if word.starts_with("--cursor=") => {}
-            word => command.push(shell_quote(word).into_owned()),
+            _ => command.push(word),
         }
     }
-    command.push(format!("--cursor {}", shell_quote(cursor)));
-    command.extend(words.map(|word| shell_quote(&word).into_owned()));
-    // Cursors come from the service and are printed to a terminal.
-    sanitize(&command.join(" "))
+    command.extend(["--cursor".to_owned(), cursor.to_owned()]);
+    SuggestedCommand::new(command.into_iter().chain(words))
 }
 
 /// Selects the items after the cursor, up to a number. The cursor is the key of an item.
@@ -272,7 +268,6 @@ pub(crate) enum ListItem<T> {
 }
 
 impl<T> ListItem<T> {
-    /// Returns the item, if it could be decoded.
     pub(crate) fn decoded(&self) -> Option<&T> {
         match self {
             Self::Decoded(item) => Some(item),
@@ -317,7 +312,7 @@ impl<'a> PageReader<'a> {
                 match &cursor {
                     Some(cursor) if !is_first => {
                         let command = command_with_cursor(cursor);
-                        failure.hint(format!("continue with: {command}"))
+                        failure.hint(Suggestion::from("continue with: ").command(command))
                     }
                     _ => failure,
                 }
@@ -391,11 +386,11 @@ mod tests {
         ];
         for (words, expected) in rows {
             let words = words.split(' ').map(str::to_owned);
-            assert_eq!(with_cursor(words, "c2"), expected);
+            assert_eq!(with_cursor(words, "c2").to_string(), expected);
         }
         let words = ["avatar", "search", "red hair"].map(str::to_owned);
         assert_eq!(
-            with_cursor(words.into_iter(), "a b"),
+            with_cursor(words.into_iter(), "a b").to_string(),
             "svc avatar search 'red hair' --cursor 'a b'"
         );
     }

@@ -27,6 +27,7 @@ mod session;
 mod setup;
 mod submit;
 mod text;
+mod usage_error;
 mod version;
 mod webhook;
 
@@ -39,11 +40,13 @@ use svc_sdk::contract::RetryClass;
 use crate::args::{Color, Format};
 use crate::cli::{Cli, Command};
 use crate::commands::operations::command_of;
-use crate::error::{
-    Exit, Failure, mistyped, plain_number_error, requested_color, requests_json, usage_failure,
-};
+use crate::error::{Exit, Failure};
+use crate::interrupt::Interrupt;
 use crate::output::{Printer, PrinterOptions, write_stdout};
 use crate::session::Session;
+use crate::usage_error::{
+    mistyped, plain_number_error, requested_color, requests_json, usage_failure,
+};
 
 fn main() -> ExitCode {
     if let Some(exit) = completion::complete(cli::full_command_line) {
@@ -116,9 +119,9 @@ fn report_failure(session: &Session, matches: &ArgMatches, failure: Failure) -> 
         },
         None => failure.with_field_flag(|field| help::flag_of_field(command, field)),
     };
-    failure = failure.interrupted_by(session.interrupts.received());
+    failure = failure.interrupted_by(session.interrupts.received().map(Interrupt::exit));
     if let Some(profile) = &session.global.profile {
-        failure.keep_profile(profile);
+        failure = failure.with_profile(profile);
     }
     session.printer.print_failure(&failure);
     failure.exit()

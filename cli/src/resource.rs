@@ -23,7 +23,6 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the outcome in words.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Submitted => "submitted",

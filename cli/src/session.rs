@@ -1,8 +1,9 @@
 //! The session of a command: the printer, the configuration and the clients.
 
+mod connect_retry;
 mod explain;
-mod first_contact;
 mod keys;
+mod sandbox;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -13,18 +14,16 @@ use svc_sdk::{ApiKey, Client, ClientBuilder, ClientSurface, RetryPolicy};
 
 use crate::args::{Global, JournalArgs, SurfaceChoice};
 use crate::config::{ConfiguredKey, Environment, Settings, config_file, state_dir};
-use crate::error::{ClientCode, Exit, Failure, Suggestion};
+use crate::error::{ClientCode, Exit, Failure, SuggestedCommand, Suggestion};
 use crate::interrupt::Interrupts;
 use crate::journal::{self, Entry, Submissions, key_fingerprint};
 use crate::output::{LOG_VARIABLE, LogFilter, Printer, PrinterOptions};
 use crate::resource::{Outcome, ResourceId};
-use crate::session::keys::Sandbox;
-use crate::text::{sanitize, shell_quote};
+use crate::session::sandbox::Sandbox;
 
-use crate::session::first_contact::FirstContact;
+use crate::session::connect_retry::ConnectRetry;
 
-pub(crate) use crate::session::explain::EMPTY_SANDBOX;
-pub(crate) use crate::session::first_contact::NotThere;
+pub(crate) use crate::session::sandbox::EMPTY_SANDBOX;
 
 /// The state that is shared by all parts of a command.
 #[derive(Debug)]
@@ -44,7 +43,7 @@ pub(crate) struct Session {
     /// Whether each base URL has answered.
     answered: RefCell<HashMap<String, Arc<AtomicBool>>>,
     /// Whether the command waits for a service that is not there.
-    is_patient: Cell<bool>,
+    waits_for_service: Cell<bool>,
 }
 
 /// A client, with the values that the journal records.
@@ -63,7 +62,6 @@ pub(crate) struct Access<S> {
 #[derive(Debug)]
 pub(crate) struct McpAccess {
     pub(crate) builder: svc_sdk::developer::ClientBuilder,
-    /// The URL of the endpoint.
     pub(crate) url: String,
     pub(crate) key_fingerprint: String,
 }
@@ -76,7 +74,6 @@ impl McpAccess {
 }
 
 impl Session {
-    /// Creates the session of a command.
     pub(crate) fn new(global: Global) -> Result<Self, Failure> {
         let session = Self::without_logging(global)?;
         let process = Environment::from_process();
@@ -105,13 +102,13 @@ impl Session {
             used_keys: RefCell::default(),
             used_url: RefCell::default(),
             answered: RefCell::default(),
-            is_patient: Cell::default(),
+            waits_for_service: Cell::default(),
         })
     }
 
     /// Makes the command wait for a service that is not there as for one that does not answer any more.
     pub(crate) fn wait_for_service(&self) {
-        self.is_patient.set(true);
+        self.waits_for_service.set(true);
     }
 
     /// Returns the settings, which are loaded on first use.
@@ -220,11 +217,11 @@ impl Session {
         }
         if self.is_sandbox() {
             builder = builder.transport(self.sandbox().transport());
-        } else if self.global.retries.is_none() && !self.is_patient.get() {
+        } else if self.global.retries.is_none() && !self.waits_for_service.get() {
             let is_answered =
                 self.answered.borrow_mut().entry(base_url.clone()).or_default().clone();
             let (transport, url) = (svc_sdk::transport::hyper(), base_url.clone());
-            builder = builder.transport(Arc::new(FirstContact { transport, url, is_answered }));
+            builder = builder.transport(Arc::new(ConnectRetry { transport, url, is_answered }));
         }
         let key_fingerprint = key.map(key_fingerprint).unwrap_or_default();
         let (client, keeps_labels) = (configure(builder).build()?, self.keeps_labels());
@@ -379,7 +376,7 @@ impl Session {
         &self,
         surface: SurfaceChoice,
         words: &[impl AsRef<str>],
-    ) -> String {
+    ) -> SuggestedCommand {
         let words = words.iter().map(AsRef::as_ref);
         let words: Vec<&str> = words.chain(["--surface", surface.as_str()]).collect();
         self.resume_command(surface, &words)
@@ -391,35 +388,27 @@ impl Session {
         &self,
         surface: SurfaceChoice,
         words: &[impl AsRef<str>],
-    ) -> String {
+    ) -> SuggestedCommand {
         let url = match surface {
             SurfaceChoice::Open => &self.global.base_url,
             SurfaceChoice::Developer => &self.global.developer_base_url,
         };
-        let mut words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
-        let at = words.len();
-        if let Some(url) = url {
-            words.extend([surface.names().url_flag, url]);
-        }
+        let url_flag = surface.names().url_flag;
+        let mut flags: Vec<_> =
+            url.iter().flat_map(|url| [url_flag.to_owned(), url.clone()]).collect();
         if self.is_sandbox() {
-            words.push("--sandbox");
+            flags.push("--sandbox".to_owned());
         }
-        self.command_line(&words, at)
+        self.command(words).with_service_flags(flags)
     }
 
     /// Returns a command with the profile of this one.
-    pub(crate) fn command(&self, words: &[&str]) -> String {
-        self.command_line(words, words.len())
-    }
-
-    /// Returns a command with the profile of this one at a position.
-    fn command_line(&self, words: &[&str], at: usize) -> String {
-        let (before, after) = words.split_at_checked(at).unwrap_or((words, &[]));
-        let profile = self.global.profile.as_deref().map(|name| ["--profile", name]);
-        let words = before.iter().chain(profile.iter().flatten()).chain(after);
-        let words: Vec<_> = words.map(|word| shell_quote(word)).collect();
-        // Identifiers come from the service and are printed to a terminal.
-        sanitize(&format!("svc {}", words.join(" ")))
+    pub(crate) fn command(&self, words: &[impl AsRef<str>]) -> SuggestedCommand {
+        let command = SuggestedCommand::new(words.iter().map(AsRef::as_ref));
+        match &self.global.profile {
+            Some(profile) => command.with_profile(profile),
+            None => command,
+        }
     }
 
     /// Checks that a command about the configuration is not run in the sandbox, which has none.

@@ -40,7 +40,6 @@ fn version() -> Version {
     }
 }
 
-/// Prints the version.
 pub(crate) fn print(session: &Session) -> Result<(), Failure> {
     session.printer.print_item(&version(), |version| {
         let mut table = Table::key_value();

@@ -2,7 +2,6 @@
 
 mod body;
 mod global;
-pub(crate) mod headings;
 mod list;
 mod submit;
 mod values;
@@ -18,4 +17,4 @@ pub(crate) use crate::args::submit::{
     ReceiptArgs, RunArgs, RunKindChoice, SpendingArgs, SubmitArgs, SubmitOptions, WaitArgs,
     parse_usd,
 };
-pub(crate) use crate::args::values::{JsonField, Pair, SecretArgs, Timeout};
+pub(crate) use crate::args::values::{JsonField, Pair, SecretArgs, Timeout, headings};

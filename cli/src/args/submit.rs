@@ -6,7 +6,9 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use svc_sdk::contract::Operation;
 use svc_sdk::download::NameTemplate;
+use svc_sdk::handle::{ActionRun, AgentRun, FormatRun, Resource as _};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
 use crate::args::{BodyArgs, CommunicationFields, JsonField, SurfaceArg, Timeout, headings};
@@ -227,6 +229,20 @@ impl RunKindChoice {
             Self::Action => "action",
             Self::Format => "format",
             Self::Agent => "agent",
+        }
+    }
+
+    /// Returns the kind of the runs that an operation starts, by the operation's name.
+    pub(crate) fn of_operation(name: &str) -> Option<Self> {
+        let operation = Operation::from_name(name)?;
+        if ActionRun::is_submitted_by(operation) {
+            Some(Self::Action)
+        } else if FormatRun::is_submitted_by(operation) {
+            Some(Self::Format)
+        } else if AgentRun::is_submitted_by(operation) {
+            Some(Self::Agent)
+        } else {
+            None
         }
     }
 }

@@ -82,6 +82,7 @@ impl<'a> Catalog<'a> {
             Some(known) => failure.hint(format!("did you mean {known}?")),
             None => failure,
         };
-        Err(failure.hint(Suggestion::from("list the models with: ").svc(["model", "list"])))
+        Err(failure
+            .hint(Suggestion::from("list the models with `").svc(["model", "list"]).then("`")))
     }
 }

@@ -23,7 +23,6 @@ pub(crate) struct KnownItem {
     pub(crate) label: Option<String>,
 }
 
-/// Remembers the journal of a batch.
 pub(super) fn remember(folder: &Path, journal: &Path) -> io::Result<()> {
     let path = std::path::absolute(journal)?.display().to_string();
     let file = folder.join(FILE);

@@ -8,9 +8,8 @@ use svc_sdk::types::Usd;
 
 use super::journal;
 use crate::args::{DownloadArgs, JsonField, SurfaceChoice, Timeout, headings, parse_usd};
-use crate::batch::manifest::LineDefaults;
-use crate::batch::operation::{parse_operation, surface_of};
-use crate::error::Failure;
+use crate::batch::manifest::{LineDefaults, parse_operation};
+use crate::error::{Failure, SuggestedCommand};
 use crate::session::Session;
 
 /// The maximum number of jobs in flight, unless `--concurrency` sets another.
@@ -86,7 +85,6 @@ impl BatchOptions {
         }
     }
 
-    /// Returns the maximum number of jobs in flight.
     pub(super) fn max_in_flight(&self) -> usize {
         self.concurrency.unwrap_or(DEFAULT_CONCURRENCY)
     }
@@ -98,8 +96,7 @@ impl BatchOptions {
         }
     }
 
-    /// Returns the command that shows the status of the batch.
-    pub(super) fn status_command(&self, session: &Session) -> String {
+    pub(super) fn status_command(&self, session: &Session) -> SuggestedCommand {
         let path = |path: &PathBuf| path.display().to_string();
         let mut words = vec!["batch".to_owned(), "status".to_owned(), path(&self.manifest)];
         if let Some(journal) = &self.journal {
@@ -109,7 +106,7 @@ impl BatchOptions {
     }
 
     /// Returns the command that runs the batch again, with additional flags.
-    pub(super) fn command(&self, session: &Session, flags: &[&str]) -> String {
+    pub(super) fn command(&self, session: &Session, flags: &[&str]) -> SuggestedCommand {
         let mut words = vec!["batch".to_owned(), "run".to_owned()];
         words.push(self.manifest.display().to_string());
         let mut flag = |name: &str, value: Option<String>| {
@@ -134,7 +131,8 @@ impl BatchOptions {
             words.push("--overwrite".to_owned());
         }
         words.extend(flags.iter().map(|flag| (*flag).to_owned()));
-        let surface = self.operation.map_or(SurfaceChoice::Open, surface_of);
+        let surface = self.operation.map(|it| SurfaceChoice::of(it.surface()));
+        let surface = surface.unwrap_or(SurfaceChoice::Open);
         session.resume_command(surface, &words)
     }
 }

@@ -7,20 +7,17 @@ use svc_sdk::types::Usd;
 
 use super::journal::{Quota, Record, Records, Status, hash_id};
 use super::manifest::{Line, Manifest};
-use super::operation::{has_specified_fields, surface_of};
 use super::options::BatchOptions;
 use crate::args::SurfaceChoice;
-use crate::error::Failure;
+use crate::error::{Failure, Suggestion};
 use crate::request::rows::RecordPosition;
 use crate::session::Session;
 
-/// The index of an item.
 pub(super) type Index = u32;
 
 /// The longest name of an item's files, to which a number and an extension are added.
 const MAX_NAME_BYTES: usize = 200;
 
-/// The next step of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextStep {
     /// It is finished.
@@ -107,13 +104,13 @@ impl Plan {
                 options.retry_failed && !record.has_unknown_status,
                 options.download.download.is_some(),
             );
-            if next_step == NextStep::Submit && !has_specified_fields(line.operation) {
+            if next_step == NextStep::Submit && !line.has_specified_fields() {
                 unspecified.insert(line.operation.name());
             }
             items.push(Item {
                 position,
                 hash,
-                surface: surface_of(line.operation),
+                surface: SurfaceChoice::of(line.operation.surface()),
                 is_run: line.operation == Operation::AgentCompletionsCreate,
                 is_name_taken: !names.insert(hash_id(&file_stem(&line.id).to_lowercase())),
                 next_step,
@@ -139,12 +136,10 @@ impl Plan {
         })
     }
 
-    /// Returns the number of items that are to be submitted.
     pub(super) fn to_submit(&self) -> usize {
         self.count(|item| item.next_step == NextStep::Submit)
     }
 
-    /// Returns the number of items with a property.
     pub(super) fn count(&self, is_counted: impl Fn(&Item) -> bool) -> usize {
         self.items.iter().filter(|item| is_counted(item)).count()
     }
@@ -207,7 +202,7 @@ fn submitted_as(
     let command = options.command(session, &[]);
     let name = submitted.name();
     Failure::usage(format!("{path}: item `{id}` was submitted with --operation {name}"))
-        .hint(format!("continue the batch with: {command}"))
+        .hint(Suggestion::from("continue the batch with: ").command(command))
 }
 
 fn changed(path: &str, line: &Line) -> Failure {

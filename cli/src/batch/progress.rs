@@ -56,7 +56,6 @@ impl Progress {
         Self { bar, shown, total, ended_before, limit, started }
     }
 
-    /// Shows the counts.
     pub(super) fn update(&mut self, counts: Counts) {
         if let Some(bar) = &self.bar
             && self.shown != counts
@@ -68,7 +67,6 @@ impl Progress {
         }
     }
 
-    /// Removes the bar.
     pub(super) fn clear(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

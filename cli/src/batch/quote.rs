@@ -8,7 +8,6 @@ use svc_sdk::types::Usd;
 use svc_sdk::{Client, Open};
 
 use super::manifest::Manifest;
-use super::operation::surface_of;
 use super::options::BatchOptions;
 use super::plan::{NextStep, Plan};
 use crate::args::SurfaceChoice;
@@ -31,7 +30,7 @@ const MAX_REASONS: usize = 3;
 /// The price of the items that are to be submitted.
 #[derive(Debug, Default)]
 pub(super) struct Quote {
-    groups: Vec<Group>,
+    groups: Vec<PriceGroup>,
     /// The groups of the items, in their order.
     items: Vec<usize>,
     by_operation: BTreeMap<&'static str, usize>,
@@ -39,7 +38,7 @@ pub(super) struct Quote {
 
 /// Items with the same price.
 #[derive(Debug)]
-struct Group {
+struct PriceGroup {
     count: usize,
     /// How a message names the first item.
     first: String,
@@ -105,7 +104,7 @@ impl Quote {
                     }
                     PriceKey::NotEstimated => GroupPrice::NotEstimated,
                 };
-                quote.groups.push(Group { count: 0, first, price });
+                quote.groups.push(PriceGroup { count: 0, first, price });
                 quote.groups.len() - 1
             });
             if let Some(group) = quote.groups.get_mut(place) {
@@ -274,7 +273,7 @@ impl Quote {
     }
 }
 
-impl Group {
+impl PriceGroup {
     /// Fetches the price, if the service estimates it.
     async fn estimate(&mut self, client: &Client<Open>) -> Result<(), Failure> {
         let GroupPrice::Estimate(body) = &self.price else { return Ok(()) };
@@ -288,8 +287,7 @@ impl Group {
         };
         let has_none = has_no_price(&error);
         let failure = Failure::from(error);
-        // The estimate has the fields of the body in the field `input`.
-        let reason = failure.headline().replace("`input.", "`");
+        let reason = failure.headline();
         self.price = match failure.exit() {
             _ if has_none => GroupPrice::Unknown(reason),
             Exit::Failure => GroupPrice::Rejected(reason),
@@ -302,7 +300,7 @@ impl Group {
 /// Returns what the price of a request depends on.
 fn price_key(operation: Operation, body: &Map<String, Value>) -> PriceKey {
     let cap = || SpendCap::from_body(body).map(|cap| PriceKey::Known(cap.max_usd));
-    match surface_of(operation) {
+    match SurfaceChoice::of(operation.surface()) {
         SurfaceChoice::Open => PriceKey::Estimate(shape(body)),
         SurfaceChoice::Developer if operation == Operation::AgentCompletionsCreate => {
             cap().unwrap_or(PriceKey::Unknown(operation))

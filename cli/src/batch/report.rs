@@ -1,10 +1,10 @@
-//! The output of a batch: a line for each item that ends, or an array or a table at the end.
+//! The output of a batch: a line for each item that ends, or an array or a table at the end, with the reasons
+//! of items that did not complete in full, as the cells of a table are cut.
 
 use serde_json::{Value, json};
 use svc_sdk::journal::Entry;
 
 use super::journal::{ItemResult, Status, resource_id, status_words};
-use super::reasons::Reasons;
 use crate::args::Format;
 use crate::error::Failure;
 use crate::journal::LABEL;
@@ -14,7 +14,7 @@ use crate::output::values::optional_money;
 use crate::output::{ObjectKind, Printer, Table};
 use crate::resource::ResourceId;
 use crate::session::Session;
-use crate::text::counted;
+use crate::text::{counted, sanitize};
 
 /// The maximum number of rows in the table. Beyond it, only items that did not complete are listed.
 const MAX_TABLE_ROWS: usize = 500;
@@ -56,7 +56,6 @@ pub(super) fn label_of(entry: &Entry) -> Option<&str> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LeftOut {
     pub(super) count: usize,
-    /// The number of the first line.
     pub(super) first_line: u32,
 }
 
@@ -99,7 +98,6 @@ impl<'a> Report<'a> {
         Self { printer, form }
     }
 
-    /// Adds an item that ended.
     pub(super) fn add(&mut self, item: Value) -> Result<(), Failure> {
         match &mut self.form {
             Form::Lines => {
@@ -204,4 +202,68 @@ fn result_of(item: &Value) -> String {
     }
     let files = strings("files", "path");
     if files.is_empty() { strings("artifacts", "url").join(" ") } else { files.join(" ") }
+}
+
+/// The maximum number of different reasons that are listed.
+const MAX_REASONS: usize = 20;
+
+/// The reasons of the items with an error, each with its number of items.
+#[derive(Debug, Default)]
+pub(super) struct Reasons {
+    listed: Vec<Reason>,
+    /// The number of items with a reason that is not listed.
+    hidden: usize,
+}
+
+#[derive(Debug)]
+struct Reason {
+    text: String,
+    count: usize,
+    /// The id of the first item.
+    id: String,
+}
+
+impl Reasons {
+    /// Adds an item of the output, if it has an error.
+    pub(super) fn add(&mut self, item: &Value) {
+        let Some(error) = item.get("error").filter(|error| !error.is_null()) else { return };
+        let text = describe_error(error);
+        if let Some(reason) = self.listed.iter_mut().find(|it| it.text == text) {
+            reason.count += 1;
+        } else if self.listed.len() < MAX_REASONS {
+            let id = item.get("item").and_then(Value::as_str).unwrap_or_default();
+            let id = id.to_owned();
+            self.listed.push(Reason { text, count: 1, id });
+        } else {
+            self.hidden += 1;
+        }
+    }
+
+    /// Returns a line for each reason: `item fox: …`, or `4 items: …`.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let line = |reason: &Reason| {
+            let items = match reason.count {
+                1 => format!("item {}", sanitize(&reason.id)),
+                count => counted(count, "item"),
+            };
+            format!("{items}: {}", sanitize(&reason.text))
+        };
+        let mut lines: Vec<String> = self.listed.iter().map(line).collect();
+        if self.hidden > 0 {
+            let items = counted(self.hidden, "more item");
+            lines.push(format!("{items} for other reasons (see them with -o json)"));
+        }
+        lines
+    }
+}
+
+/// Describes the error of an item: its message, its code, and its idempotency key if it is ambiguous.
+fn describe_error(error: &Value) -> String {
+    let text = |name: &str| error.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (code, message) = (text("code"), text("message"));
+    match (message.contains(code), text("idempotency_key")) {
+        (true, "") => message.to_owned(),
+        (false, "") => format!("{message} ({code})"),
+        (_, key) => format!("{message} (idempotency key {key})"),
+    }
 }

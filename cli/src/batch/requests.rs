@@ -15,7 +15,6 @@ use tokio::sync::Semaphore;
 
 use super::journal::{DOWNLOAD_FAILED, ItemResult, Status, notes_of};
 use super::manifest::Line;
-use super::operation::surface_of;
 use crate::args::SurfaceChoice;
 use crate::clock;
 use crate::download::{DownloadPlan, StoredFile};
@@ -86,7 +85,7 @@ impl Clients {
         on_accepted: OnAccepted,
     ) -> Result<BatchCall<Followed>, Failure> {
         let (open, developer) = (self.open.as_deref(), self.developer.as_deref());
-        match (surface_of(line.operation), line.operation) {
+        match (SurfaceChoice::of(line.operation.surface()), line.operation) {
             (SurfaceChoice::Open, _) => {
                 self.submit::<JobResource<Open>>(open, line, name, reuse, on_accepted)
             }

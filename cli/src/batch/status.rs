@@ -11,8 +11,7 @@ use svc_sdk::types::Usd;
 use super::journal::{
     self, BUDGET, ItemEnd, ItemResult, Journal, Note, Record, Status, Stored, status_words,
 };
-use super::reasons::Reasons;
-use super::report::{item_json, print_items};
+use super::report::{Reasons, item_json, print_items};
 use super::summary::left_alone;
 use crate::error::{Failure, Suggestion};
 use crate::output::Table;
@@ -48,7 +47,6 @@ struct Contents {
     is_overcharged: bool,
 }
 
-/// Prints the status of a batch.
 pub(crate) async fn status(
     session: &Session,
     manifest: &Path,
@@ -82,7 +80,8 @@ pub(crate) async fn status(
     contents.print(session)?;
     let file = manifest.display().to_string();
     let command = contents.command.clone();
-    let command = command.unwrap_or_else(|| session.command(&["batch", "run", &file]));
+    let command =
+        command.unwrap_or_else(|| session.command(&["batch", "run", file.as_str()]).to_string());
     if let Some(next) = contents.next_step(&command) {
         session.printer.note(&format!("next: {}", sanitize(&next)));
     }

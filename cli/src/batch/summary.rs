@@ -9,7 +9,7 @@ use svc_sdk::types::Usd;
 use super::journal::{DOWNLOAD_FAILED, ItemResult, Status, status_words};
 use super::manifest::Manifest;
 use super::options::BatchOptions;
-use crate::error::{Exit, Failure, Suggestion};
+use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
 use crate::output::values::money;
 use crate::session::Session;
 use crate::text::counted;
@@ -71,7 +71,6 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Counts an item that was given up.
     pub(super) fn drop_item(&mut self, reason: DropReason) {
         *self.dropped.entry(reason).or_default() += 1;
     }
@@ -91,7 +90,6 @@ impl Summary {
         }
     }
 
-    /// Adds the error of an item that failed.
     pub(super) fn add_failure(&mut self, failed: &ItemResult) {
         if let Some(code) = failed.error_text("code") {
             let first = self.failed_code.get_or_insert(code.to_owned());
@@ -112,7 +110,6 @@ impl Summary {
         }
     }
 
-    /// Returns the counts in words.
     pub(super) fn sentence(&self) -> String {
         self.sentence_with(None)
     }
@@ -170,7 +167,7 @@ impl Summary {
         if ambiguous > 0 {
             let cause = Cause::Status(Status::Ambiguous);
             let failure = new(Exit::Ambiguous, cause, "ambiguous");
-            let failure = self.ambiguous_failure(failure, &again);
+            let failure = self.ambiguous_failure(failure, again);
             return Some(with_stop(failure, stopped));
         }
         let stop = |failure: Failure| {
@@ -182,7 +179,6 @@ impl Summary {
         }
         if failed > 0 {
             let retry = options.command(session, &["--retry-failed"]);
-            let retry = format!("submit the failed items again with: {retry}");
             let (status, code) = match self.count(Status::Failed) {
                 0 => (Status::Canceled, "canceled"),
                 _ => (Status::Failed, self.failed_code.as_deref().unwrap_or("failed")),
@@ -203,10 +199,12 @@ impl Summary {
             if self.unknown_status == failed || session.is_sandbox() {
                 return Some(failure);
             }
-            return Some(failure.hint(match self.correction(session, options, manifest) {
-                Some(correction) => format!("{correction}, then {retry}"),
-                None => retry,
-            }));
+            let first = match self.correction(session, options, manifest) {
+                Some(correction) => correction.then(", then "),
+                None => "".into(),
+            };
+            let again = first.then("submit the failed items again with: ").command(retry);
+            return Some(failure.hint(again));
         }
         if let Some(stopped) = stopped {
             return Some(stop(stopped));
@@ -217,19 +215,17 @@ impl Summary {
             let unlimited = BatchOptions { max_spend: None, ..options.clone() };
             let hint = match self.dropped(DropReason::Unpriced) {
                 _ if overcharged > 0 => {
-                    let command = unlimited.command(session, &[]);
-                    format!(
-                        "check the charges, as one was above its estimate; then submit the rest \
-                        without a limit: {command}"
-                    )
+                    let why = "check the charges, as one was above its estimate; then submit the \
+                        rest without a limit: ";
+                    Suggestion::from(why).command(unlimited.command(session, &[]))
                 }
                 0 => {
                     let command = unlimited.command(session, &["--max-spend", "USD"]);
-                    format!("submit the rest with a higher limit: {command}")
+                    Suggestion::from("submit the rest with a higher limit: ").command(command)
                 }
                 _ => "the price of some items is unknown: run these items in a batch without \
                     --max-spend, or with a model whose price is known"
-                    .to_owned(),
+                    .into(),
             };
             return Some(failure.hint(hint));
         }
@@ -245,7 +241,8 @@ impl Summary {
         is_missing.then(|| {
             let failure = new(Exit::Failure, Cause::MissingFiles, DOWNLOAD_FAILED);
             match &options.download.download {
-                Some(_) => failure.hint(format!("download the missing files with: {again}")),
+                Some(_) => failure
+                    .hint(Suggestion::from("download the missing files with: ").command(again)),
                 None => failure.hint("pass --download to download the missing files"),
             }
         })
@@ -257,21 +254,21 @@ impl Summary {
         session: &Session,
         options: &BatchOptions,
         manifest: &Manifest,
-    ) -> Option<String> {
+    ) -> Option<Suggestion> {
         if self.correction_count == 0 {
             return None;
         }
         let places = manifest.places(&self.corrections, self.correction_count);
         let path = options.manifest.display();
-        let reason = match (&self.rejection, self.correction_count) {
-            (Some(reason), 1) => format!(" ({reason})"),
-            (Some(_), _) => String::new(),
-            (None, _) => format!(" (see {})", options.status_command(session)),
-        };
-        Some(format!("correct {places} of {path}{reason}"))
+        let correct = Suggestion::from(format!("correct {places} of {path}"));
+        Some(match (&self.rejection, self.correction_count) {
+            (Some(reason), 1) => correct.then(format!(" ({reason})")),
+            (Some(_), _) => correct,
+            (None, _) => correct.then(" (see ").command(options.status_command(session)).then(")"),
+        })
     }
 
-    fn ambiguous_failure(&self, failure: Failure, again: &str) -> Failure {
+    fn ambiguous_failure(&self, failure: Failure, again: SuggestedCommand) -> Failure {
         let listed: Vec<_> = self
             .ambiguous
             .iter()
@@ -289,10 +286,11 @@ impl Summary {
             failure = failure.with_idempotency_key(key.as_str());
         }
         failure
-            .hint(format!(
-                "resume with: {again} (only requests whose idempotency key the service honors are \
-                 sent again)"
-            ))
+            .hint(
+                Suggestion::from("resume with: ").command(again).then(
+                    " (only requests whose idempotency key the service honors are sent again)",
+                ),
+            )
             .hint(
                 Suggestion::from("check the jobs with ")
                     .svc(["job", "list"])

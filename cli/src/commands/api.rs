@@ -136,7 +136,6 @@ fn prepare<S: ClientSurface>(
 
 type Query = Vec<(String, String)>;
 
-/// Splits a target into its path and query.
 fn split_target(target: &str) -> Result<(&str, Query), Failure> {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let dots =

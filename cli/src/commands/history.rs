@@ -6,10 +6,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use svc_sdk::{Client, ClientSurface, Developer, Open};
 
-use crate::args::{PageArgs, SurfaceChoice};
+use crate::args::{PageArgs, RunKindChoice, SurfaceChoice};
 use crate::error::{Exit, Failure};
 use crate::follow::ResourceKind;
-use crate::follow::run::{by_kind, kind_of_operation};
+use crate::follow::run::by_kind;
 use crate::journal::Entry;
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::object::Shown;
@@ -166,7 +166,7 @@ fn kind_of(operation: &str) -> ObjectKind {
     match operation {
         "top_ups_create" => ObjectKind::TopUp,
         "formats_bulk_create" | "formats_by_slug_bulk_create" => ObjectKind::Queue,
-        other if kind_of_operation(other).is_some() => ObjectKind::Run,
+        other if RunKindChoice::of_operation(other).is_some() => ObjectKind::Run,
         _ => ObjectKind::Job,
     }
 }
@@ -238,7 +238,7 @@ impl StatusClients {
             }
             ResourceId::Run(id) => {
                 let client = &access(&self.developer, entry)?.client;
-                let kind = kind_of_operation(&entry.operation)
+                let kind = RunKindChoice::of_operation(&entry.operation)
                     .ok_or_else(|| Failure::other("the kind of the run is unknown"))?;
                 let status = by_kind!(kind, K => K::handle(client, id).status().await)?;
                 status.status.map(|it| it.to_string())

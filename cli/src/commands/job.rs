@@ -11,14 +11,13 @@ use svc_sdk::{ClientSurface, Developer, Open};
 use crate::args::{
     DownloadArgs, FileArgs, ListArgs, SurfaceArg, SurfaceChoice, Timeout, WaitArgs, headings,
 };
-use crate::commands::each::print_each;
 use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
 use crate::follow::job::{self, FinishedJob};
 use crate::follow::wait::{self, WaitOptions};
 use crate::follow::watch::{WatchOptions, watch};
-use crate::follow::{ReceiptMode, with_download_flags};
+use crate::follow::{ReceiptMode, print_each, with_download_flags};
 use crate::listing::Listing;
 use crate::output::values::redelivery as redelivery_table;
 use crate::output::{ObjectKind, Table};
@@ -165,7 +164,7 @@ impl Job {
     }
 }
 
-/// Sets the id and the surface of the newest job in the journal, if that is meant.
+/// With `--last`, sets the id and the surface of the newest job in the journal.
 async fn resolve_last(session: &Session, jobs: &mut JobsToWait) -> Result<(), Failure> {
     match (jobs.last, jobs.ids.is_empty()) {
         (true, _) => {}

@@ -175,7 +175,6 @@ impl From<ExitStatus> for Ended {
     }
 }
 
-/// Passes a signal on to a child process.
 #[cfg(unix)]
 fn forward(signal: Interrupt, child: &tokio::process::Child) {
     use rustix::process::{Pid, Signal, kill_process};

@@ -6,7 +6,6 @@ pub(crate) mod api;
 pub(crate) mod avatar;
 pub(crate) mod batch;
 pub(crate) mod catalog;
-pub(crate) mod each;
 pub(crate) mod format;
 pub(crate) mod history;
 pub(crate) mod job;

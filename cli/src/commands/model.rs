@@ -217,7 +217,6 @@ fn seconds(model: &Entry) -> String {
 pub(crate) struct Alias(Operation);
 
 impl Alias {
-    /// Returns all aliases.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         let all = Operation::ALL.iter().copied().map(Self);
         all.filter(|alias| alias.segment().is_some())

@@ -101,7 +101,6 @@ pub(crate) async fn run(session: &Session, queue: Queue) -> Result<(), Failure> 
     }
 }
 
-/// Prints the queues of the journal.
 async fn list(session: &Session, args: &ListQueues) -> Result<(), Failure> {
     let mut entries = session.submitted().await?;
     entries.retain(|entry| matches!(entry.resource, Some(ResourceId::Queue(_))));

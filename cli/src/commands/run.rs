@@ -11,15 +11,12 @@ use svc_sdk::types::{RunId, RunReceipt};
 use crate::args::{
     DownloadArgs, FileArgs, ListArgs, ReceiptArgs, RunKindChoice, SurfaceChoice, WaitArgs, headings,
 };
-use crate::commands::each::print_each;
 use crate::commands::history::newest_entry;
 use crate::download::DownloadPlan;
 use crate::error::{Exit, Failure};
-use crate::follow::run::{
-    FinishedRun, by_kind, kind_of_operation, outcome_of, report, spend, terminal_receipt,
-};
+use crate::follow::run::{FinishedRun, by_kind, outcome_of, report, spend, terminal_receipt};
 use crate::follow::wait::{self, WaitOptions};
-use crate::follow::{ReceiptMode, ResourceKind, with_download_flags};
+use crate::follow::{ReceiptMode, ResourceKind, print_each, with_download_flags};
 use crate::listing::Listing;
 use crate::output::ObjectKind;
 use crate::output::values::redelivery as redelivery_table;
@@ -307,7 +304,7 @@ async fn kind_from_history(
         let is_it = matches!(&entry.resource, Some(ResourceId::Run(known)) if known == id);
         is_it && entry.base_url == access.base_url
     })?;
-    kind_of_operation(&entry.operation)
+    RunKindChoice::of_operation(&entry.operation)
 }
 
 async fn probe(
@@ -329,7 +326,7 @@ async fn wait_for_all(
     let mut ids = wait::without_duplicates(runs.ids);
     if runs.last {
         let (id, _) = newest_entry(session, "run", |id, entry| {
-            let is_kind = |kind| kind_of_operation(&entry.operation) == Some(kind);
+            let is_kind = |kind| RunKindChoice::of_operation(&entry.operation) == Some(kind);
             matches!(id, ResourceId::Run(_)) && given_kind.is_none_or(is_kind)
         })
         .await?;

@@ -64,16 +64,14 @@ pub(crate) fn script(shell: &str) -> std::io::Result<Option<Vec<u8>>> {
     Ok(Some(script))
 }
 
-/// Returns the global flags of an incomplete command line.
 fn global_flags(command_line: fn() -> Command, line: &[OsString]) -> Global {
     let matches = command_line().ignore_errors(true).try_get_matches_from(line);
     let global = matches.and_then(|matches| Global::from_arg_matches(&matches));
     Global { quiet: true, verbose: 0, output: None, jq: None, ..global.unwrap_or_default() }
 }
 
-/// The values of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Values {
+enum ArgumentValues {
     Jobs,
     Runs,
     Queues,
@@ -107,40 +105,41 @@ fn add_completions_at(command: Command, kind: ModelKind, global: &Global) -> Com
     })
 }
 
-fn values_of(arg: &Arg, kind: ModelKind) -> Option<Values> {
+fn values_of(arg: &Arg, kind: ModelKind) -> Option<ArgumentValues> {
     if arg.get_long() == Some("profile") {
-        return Some(Values::Profiles);
+        return Some(ArgumentValues::Profiles);
     }
     match arg.get_value_names()?.first()?.as_str() {
-        "JOB_ID" => Some(Values::Jobs),
-        "RUN_ID" => Some(Values::Runs),
-        "QUEUE_ID" => Some(Values::Queues),
-        "TOP_UP_ID" => Some(Values::TopUps),
-        "MODEL_ID" => Some(Values::Models(kind)),
-        "FORMAT_ID|HANDLE/SLUG" => Some(Values::Formats),
+        "JOB_ID" => Some(ArgumentValues::Jobs),
+        "RUN_ID" => Some(ArgumentValues::Runs),
+        "QUEUE_ID" => Some(ArgumentValues::Queues),
+        "TOP_UP_ID" => Some(ArgumentValues::TopUps),
+        "MODEL_ID" => Some(ArgumentValues::Models(kind)),
+        "FORMAT_ID|HANDLE/SLUG" => Some(ArgumentValues::Formats),
         _ => None,
     }
 }
 
-fn add_candidates(arg: Arg, values: Values, global: Global) -> Arg {
+fn add_candidates(arg: Arg, values: ArgumentValues, global: Global) -> Arg {
     let history = |field| {
         let global = global.clone();
         ArgValueCandidates::new(move || history(&global, field))
     };
     match values {
-        Values::Jobs => arg.add(history("job_id")),
-        Values::Runs => arg.add(history("run_id")),
-        Values::Queues => arg.add(history("queue_id")),
-        Values::TopUps => arg.add(history("top_up_id")),
-        Values::Models(kind) => arg.add(ArgValueCandidates::new(move || models(&global, kind))),
-        Values::Formats => {
+        ArgumentValues::Jobs => arg.add(history("job_id")),
+        ArgumentValues::Runs => arg.add(history("run_id")),
+        ArgumentValues::Queues => arg.add(history("queue_id")),
+        ArgumentValues::TopUps => arg.add(history("top_up_id")),
+        ArgumentValues::Models(kind) => {
+            arg.add(ArgValueCandidates::new(move || models(&global, kind)))
+        }
+        ArgumentValues::Formats => {
             arg.add(ArgValueCompleter::new(move |current: &OsStr| formats(&global, current)))
         }
-        Values::Profiles => arg.add(ArgValueCandidates::new(move || profiles(&global))),
+        ArgumentValues::Profiles => arg.add(ArgValueCandidates::new(move || profiles(&global))),
     }
 }
 
-/// A value with a description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Value {
     value: String,

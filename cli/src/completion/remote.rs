@@ -25,7 +25,6 @@ const TIMEOUT: Duration = Duration::from_millis(600);
 /// The kind of a Format that has an id, but no handle and slug.
 pub(super) const ONLY_ID: &str = "only_id";
 
-/// A list of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum List {
     Models,

@@ -147,7 +147,6 @@ impl ConfigFile {
     }
 }
 
-/// Returns the number of the line that an error is in.
 fn line_of(text: &str, error: &toml_edit::TomlError) -> usize {
     let start = error.span().map_or(0, |span| span.start);
     let before = text.as_bytes().get(..start).unwrap_or(text.as_bytes());

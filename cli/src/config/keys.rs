@@ -31,7 +31,6 @@ pub(crate) struct StoredKey {
     pub(crate) location: KeyLocation,
 }
 
-/// The stored keys of one configuration.
 #[derive(Debug)]
 pub(crate) struct KeyStore {
     path: PathBuf,
@@ -208,7 +207,6 @@ pub(crate) enum KeyOrigin {
     Variable(&'static str),
     /// The stored keys of a profile.
     Stored {
-        /// The name of the profile.
         profile: String,
         location: KeyLocation,
         /// The path of `credentials.toml`.

@@ -123,7 +123,11 @@ impl Settings {
             };
             failure
                 .hint(Suggestion::from("set it up together with an API key: ").svc(["init"]))
-                .hint("or try it without the service: pass --sandbox, or run `svc mock serve`")
+                .hint(
+                    Suggestion::from("or try it without the service: pass --sandbox, or run `")
+                        .svc(["mock", "serve"])
+                        .then("`"),
+                )
                 .hint(format!("or set {variable}, or pass {flag} URL"))
         })
     }

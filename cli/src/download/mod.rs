@@ -248,7 +248,7 @@ impl DownloadPlan {
         self.configure_item(&(item + 1).to_string(), prompt, download)
     }
 
-    /// Applies the options to a download of what was made from a prompt, for an item with that name.
+    /// Applies the options to the download of an item's files, which are named after the item or its prompt.
     pub(crate) fn configure_item(
         &self,
         item: &str,

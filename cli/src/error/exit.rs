@@ -45,7 +45,6 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// Returns the numeric exit code.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -156,7 +155,6 @@ pub(crate) enum ClientCode {
 }
 
 impl ClientCode {
-    /// Returns the code in JSON.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Usage => "usage",

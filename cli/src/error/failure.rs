@@ -10,8 +10,7 @@ use std::path::Path;
 use serde_json::Value;
 use svc_sdk::contract::{NextAction, Operation};
 
-use crate::error::{ClientCode, Exit, Suggestion};
-use crate::interrupt::Interrupt;
+use crate::error::{ClientCode, Exit, SuggestedCommand, Suggestion};
 use crate::resource::{Outcome, ResourceId};
 
 /// What the configuration may have to do with a failure. The session, which knows the configuration,
@@ -26,7 +25,6 @@ pub(crate) enum SetupProblem {
     WebPage,
 }
 
-/// The failure of a command.
 #[derive(Debug)]
 pub(crate) struct Failure(Box<Inner>);
 
@@ -59,7 +57,7 @@ struct Inner {
     idempotency_key: Option<String>,
     next_action: Option<String>,
     next: Vec<Suggestion>,
-    resume: Option<String>,
+    resume: Option<SuggestedCommand>,
     /// The operation whose answer does not have the expected fields, and the answer.
     unexpected_answer: Option<(Operation, Value)>,
     /// The outcome of the resource, if it differs from what the exit code implies.
@@ -68,12 +66,10 @@ struct Inner {
 }
 
 impl Failure {
-    /// Creates a failure with an exit status and a message.
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self(Box::new(Inner { exit, message: message.into(), ..Inner::default() }))
     }
 
-    /// Creates a failure for invalid usage.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message)
     }
@@ -107,11 +103,9 @@ impl Failure {
     }
 
     /// Sets the exit status of a command that was interrupted: that of the signal.
-    pub(crate) fn interrupted_by(mut self, interrupt: Option<Interrupt>) -> Self {
-        if let Some(interrupt) = interrupt
-            && self.0.exit == Exit::Interrupted
-        {
-            self.0.exit = interrupt.exit();
+    pub(crate) fn interrupted_by(mut self, signal: Option<Exit>) -> Self {
+        if let Some(exit) = signal.filter(|_| self.0.exit == Exit::Interrupted) {
+            self.0.exit = exit;
         }
         self
     }
@@ -171,7 +165,6 @@ impl Failure {
         self
     }
 
-    /// Sets the parts of the service's error response.
     pub(crate) fn with_response(
         mut self,
         code: Option<String>,
@@ -281,13 +274,13 @@ impl Failure {
     }
 
     /// Makes the commands of the hints use a profile.
-    pub(crate) fn keep_profile(&mut self, profile: &str) {
-        for hint in &mut self.0.next {
-            hint.keep_profile(profile);
-        }
-        for part in &mut self.0.parts {
-            part.keep_profile(profile);
-        }
+    pub(crate) fn with_profile(mut self, profile: &str) -> Self {
+        let inner = &mut *self.0;
+        let hints = std::mem::take(&mut inner.next).into_iter();
+        inner.next = hints.map(|hint| hint.with_profile(profile)).collect();
+        let parts = std::mem::take(&mut inner.parts).into_iter();
+        inner.parts = parts.map(|part| part.with_profile(profile)).collect();
+        self
     }
 
     pub(crate) fn without_hints(mut self) -> Self {
@@ -308,13 +301,11 @@ impl Failure {
         )
     }
 
-    /// Adds an individual problem. For programs it is part of the details.
     pub(crate) fn issue(mut self, issue: impl Into<String>) -> Self {
         self.0.issues.push(issue.into());
         self
     }
 
-    /// Sets the job that the failure is about.
     pub(crate) fn for_job(self, id: impl Into<String>) -> Self {
         self.for_resource(ResourceId::Job(id.into()))
     }
@@ -332,8 +323,8 @@ impl Failure {
     }
 
     /// Sets the command that resumes the work, unless it is set.
-    pub(crate) fn with_resume(mut self, command: impl Into<String>) -> Self {
-        self.0.resume.get_or_insert(command.into());
+    pub(crate) fn with_resume(mut self, command: SuggestedCommand) -> Self {
+        self.0.resume.get_or_insert(command);
         self
     }
 
@@ -355,7 +346,6 @@ impl Failure {
         self
     }
 
-    /// Returns whether a command resumes the work.
     pub(crate) fn has_resume(&self) -> bool {
         self.0.resume.is_some()
     }
@@ -364,7 +354,6 @@ impl Failure {
         self.0.exit
     }
 
-    /// Returns the service's error code.
     pub(crate) fn code(&self) -> Option<&str> {
         self.0.code.as_deref()
     }
@@ -379,7 +368,6 @@ impl Failure {
         self.0.client_code.unwrap_or(implied)
     }
 
-    /// Replaces the exit status.
     pub(crate) fn with_exit(mut self, exit: Exit) -> Self {
         self.0.exit = exit;
         if exit == Exit::Ambiguous {
@@ -388,7 +376,6 @@ impl Failure {
         self
     }
 
-    /// Returns whether the failure is not reported.
     pub(crate) fn is_silent(&self) -> bool {
         self.0.silent
     }

@@ -1,6 +1,7 @@
 //! Conversion of SDK errors to failures: the exit status, the message and the hint.
 
 use std::error::Error as _;
+use std::fmt;
 
 use serde_json::{Value, json};
 use svc_sdk::contract::limits::TOP_UP_CENTS_RANGE;
@@ -12,7 +13,20 @@ use svc_sdk::{Error, ErrorKind};
 
 use crate::error::{ClientCode, Exit, Failure, SetupProblem, Suggestion};
 use crate::resource::ResourceId;
-use crate::session::NotThere;
+
+/// The error of connections that were refused for as long as a command waits for the service.
+#[derive(Debug)]
+pub(crate) struct ConnectionRefused {
+    pub(crate) url: String,
+}
+
+impl fmt::Display for ConnectionRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "could not connect to {}: connection refused", self.url)
+    }
+}
+
+impl std::error::Error for ConnectionRefused {}
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
@@ -93,7 +107,7 @@ fn issues(body: &ErrorBody) -> Vec<String> {
 }
 
 /// Returns the error of a service that is not there.
-fn not_there(error: &Error) -> Option<&NotThere> {
+fn refused_connection(error: &Error) -> Option<&ConnectionRefused> {
     let mut cause = error.source();
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref() {
@@ -106,7 +120,9 @@ fn not_there(error: &Error) -> Option<&NotThere> {
 
 fn exit_of(error: &Error) -> Exit {
     match error.kind() {
-        ErrorKind::Configuration if not_there(error).is_some() => return Exit::Unreachable,
+        ErrorKind::Configuration if refused_connection(error).is_some() => {
+            return Exit::Unreachable;
+        }
         ErrorKind::Configuration | ErrorKind::InvalidRequest => return Exit::Usage,
         ErrorKind::WaitTimeout => return Exit::StillRunning,
         ErrorKind::JobCanceled | ErrorKind::RunCanceled => return Exit::JobCanceled,
@@ -190,9 +206,13 @@ pub(crate) fn message(error: &Error) -> String {
         && !body.message.is_empty()
         && (is_rejected || error.kind() != ErrorKind::PollFailed)
     {
-        return body.message.clone();
+        // An estimate has the fields of the body in the field `input`.
+        return match error.operation() {
+            Some(Operation::OpenEstimate) => body.message.replace("`input.", "`"),
+            _ => body.message.clone(),
+        };
     }
-    if let Some(error) = not_there(error) {
+    if let Some(error) = refused_connection(error) {
         return error.to_string();
     }
     let text = error.to_string();

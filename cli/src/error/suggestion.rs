@@ -1,6 +1,52 @@
 //! Suggestions of what to do next: text and commands, joined when they are shown.
 
-use crate::text::shell_quote;
+use std::fmt;
+
+use crate::text::{sanitize, shell_quote};
+
+/// A command of this program that the user may run next.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SuggestedCommand {
+    /// The words after the program's name.
+    words: Vec<String>,
+    profile: Option<String>,
+    /// The flags that choose the service, such as its URL.
+    service_flags: Vec<String>,
+}
+
+impl SuggestedCommand {
+    /// Creates a command from the words after the program's name.
+    pub(crate) fn new<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Self {
+        Self { words: words.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+
+    pub(crate) fn with_service_flags(mut self, flags: Vec<String>) -> Self {
+        self.service_flags = flags;
+        self
+    }
+
+    /// Makes it use a profile, unless it names one. The mock has none.
+    pub(crate) fn with_profile(mut self, profile: &str) -> Self {
+        let has_none = self.words.first().is_some_and(|word| word == "mock");
+        if !has_none && !self.words.iter().any(|word| word == "--profile") {
+            self.profile.get_or_insert(profile.to_owned());
+        }
+        self
+    }
+}
+
+impl fmt::Display for SuggestedCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let profile = self.profile.as_deref().map(|name| ["--profile", name]);
+        let words = self.words.iter().map(String::as_str).chain(profile.into_iter().flatten());
+        f.write_str("svc")?;
+        for word in words.chain(self.service_flags.iter().map(String::as_str)) {
+            // Identifiers come from the service and are printed to a terminal.
+            write!(f, " {}", sanitize(&shell_quote(word)))?;
+        }
+        Ok(())
+    }
+}
 
 /// A suggestion, such as `list the models with: svc model list --type image`.
 #[derive(Clone, Debug)]
@@ -9,8 +55,7 @@ pub(crate) struct Suggestion(Vec<Part>);
 #[derive(Clone, Debug)]
 enum Part {
     Text(String),
-    /// A command of this program, without the program's name.
-    Command(Vec<String>),
+    Command(SuggestedCommand),
 }
 
 impl From<&str> for Suggestion {
@@ -27,48 +72,35 @@ impl From<String> for Suggestion {
 
 impl Suggestion {
     /// Appends a command of this program, given by the words after the program's name.
-    pub(crate) fn svc<W: Into<String>>(mut self, words: impl IntoIterator<Item = W>) -> Self {
-        let words = words.into_iter().map(Into::into).collect();
-        self.0.push(Part::Command(words));
+    pub(crate) fn svc<W: Into<String>>(self, words: impl IntoIterator<Item = W>) -> Self {
+        self.command(SuggestedCommand::new(words))
+    }
+
+    pub(crate) fn command(mut self, command: SuggestedCommand) -> Self {
+        self.0.push(Part::Command(command));
         self
     }
 
-    /// Appends text.
     pub(crate) fn then(mut self, text: impl Into<String>) -> Self {
         self.0.push(Part::Text(text.into()));
         self
     }
 
-    /// Makes the commands use a profile, unless they name one. The mock and the sandbox have none.
-    pub(super) fn keep_profile(&mut self, profile: &str) {
-        for part in &mut self.0 {
-            let Part::Command(words) = part else { continue };
-            let is_flag = |word: &String| word.starts_with('-');
-            if words.first().is_some_and(|word| word == "mock")
-                || words.iter().any(|word| word == "--profile")
-            {
-                continue;
-            }
-            let at = words.iter().position(is_flag).unwrap_or(words.len());
-            words.splice(at..at, ["--profile".to_owned(), profile.to_owned()]);
-        }
+    pub(super) fn with_profile(self, profile: &str) -> Self {
+        let parts = self.0.into_iter().map(|part| match part {
+            Part::Command(command) => Part::Command(command.with_profile(profile)),
+            text @ Part::Text(_) => text,
+        });
+        Self(parts.collect())
     }
 }
 
-impl std::fmt::Display for Suggestion {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for part in &self.0 {
-            match part {
-                Part::Text(text) => f.write_str(text)?,
-                Part::Command(words) => {
-                    f.write_str("svc")?;
-                    for word in words {
-                        write!(f, " {}", shell_quote(word))?;
-                    }
-                }
-            }
-        }
-        Ok(())
+impl fmt::Display for Suggestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|part| match part {
+            Part::Text(text) => f.write_str(text),
+            Part::Command(command) => command.fmt(f),
+        })
     }
 }
 
@@ -78,25 +110,23 @@ mod tests {
 
     #[test]
     fn commands_are_quoted_and_keep_the_profile() {
-        let shown = |mut suggestion: Suggestion| {
-            suggestion.keep_profile("my work");
-            suggestion.to_string()
-        };
+        let url = vec!["--base-url".to_owned(), "http://a".to_owned()];
+        let wait = SuggestedCommand::new(["job", "wait", "a b"]).with_service_flags(url);
         let rows = [
             (
                 Suggestion::from("log in (").svc(["auth", "login", "--surface", "open"]).then(")"),
-                "log in (svc auth login --profile 'my work' --surface open)",
+                "log in (svc auth login --surface open --profile 'my work')",
             ),
             (
-                Suggestion::from("").svc(["job", "get", "a b"]),
-                "svc job get 'a b' --profile 'my work'",
+                Suggestion::from("").command(wait),
+                "svc job wait 'a b' --profile 'my work' --base-url http://a",
             ),
             (Suggestion::from("").svc(["init", "--profile", "x"]), "svc init --profile x"),
             (Suggestion::from("start it: ").svc(["mock", "serve"]), "start it: svc mock serve"),
             (Suggestion::from("retry later"), "retry later"),
         ];
         for (suggestion, expected) in rows {
-            assert_eq!(shown(suggestion), expected);
+            assert_eq!(suggestion.with_profile("my work").to_string(), expected);
         }
     }
 }

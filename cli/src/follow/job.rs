@@ -8,7 +8,7 @@ use svc_sdk::types::{Job, JobEvent, JobStatusPayload, RequestId, SubmitReceipt, 
 use svc_sdk::{Client, Update, Updates};
 
 use crate::download::DownloadPlan;
-use crate::error::Failure;
+use crate::error::{Failure, SuggestedCommand};
 use crate::follow::{OnProgress, ReceiptMode, ResourceKind, Stopped, WaitTogether};
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::object::Shown;
@@ -22,7 +22,7 @@ use crate::resource::ResourceId;
 use crate::session::{Session, surface_choice};
 use crate::text::sanitize;
 
-pub(crate) type FinishedJob = crate::follow::Finished<svc_sdk::types::JobResult>;
+pub(crate) type FinishedJob = crate::follow::ResultWithFiles<svc_sdk::types::JobResult>;
 
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
@@ -67,11 +67,11 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
         Ok(estimate.map_or(Price::Unknown, Price::Estimate))
     }
 
-    fn list_command(session: &Session, _: &SubmitRequest) -> String {
+    fn list_command(session: &Session, _: &SubmitRequest) -> SuggestedCommand {
         session.resume_command_on(surface_choice::<S>(), &["job", "list"])
     }
 
-    fn resume_command(session: &Session, words: &[String]) -> String {
+    fn resume_command(session: &Session, words: &[String]) -> SuggestedCommand {
         session.resume_command_on(surface_choice::<S>(), words)
     }
 

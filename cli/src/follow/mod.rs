@@ -6,7 +6,7 @@
 pub(crate) mod job;
 pub(crate) mod queue;
 pub(crate) mod run;
-mod table;
+mod several;
 pub(crate) mod wait;
 pub(crate) mod watch;
 
@@ -19,10 +19,10 @@ use svc_sdk::handle::{self, Handle};
 use svc_sdk::types::{IdempotencyKey, Usd};
 use svc_sdk::{Client, Update, Updates};
 
-pub(crate) use self::table::several;
+pub(crate) use self::several::{print_each, several};
 use crate::args::{ReceiptArgs, SurfaceChoice};
 use crate::download::{DownloadPlan, StoredFile};
-use crate::error::Failure;
+use crate::error::{Failure, SuggestedCommand};
 use crate::output::object::Shown;
 use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::request::SubmitRequest;
@@ -70,10 +70,10 @@ pub(crate) trait ResourceKind: handle::Resource {
     }
 
     /// Returns the command that lists such resources.
-    fn list_command(session: &Session, request: &SubmitRequest) -> String;
+    fn list_command(session: &Session, request: &SubmitRequest) -> SuggestedCommand;
 
     /// Returns a command that resumes work, with the words after the program's name.
-    fn resume_command(session: &Session, words: &[String]) -> String {
+    fn resume_command(session: &Session, words: &[String]) -> SuggestedCommand {
         session.resume_command(SurfaceChoice::Developer, words)
     }
 
@@ -87,13 +87,17 @@ pub(crate) trait ResourceKind: handle::Resource {
         handle: &Handle<Self>,
         session: &Session,
         download: Option<&DownloadPlan>,
-    ) -> String {
+    ) -> SuggestedCommand {
         let words = command_words(handle, "wait");
         let words = with_download_flags(&words, "--download", download);
         Self::resume_command(session, &words)
     }
 
-    fn download_command(handle: &Handle<Self>, session: &Session, plan: &DownloadPlan) -> String {
+    fn download_command(
+        handle: &Handle<Self>,
+        session: &Session,
+        plan: &DownloadPlan,
+    ) -> SuggestedCommand {
         let words = command_words(handle, "download");
         let words = with_download_flags(&words, "--dir", Some(plan));
         Self::resume_command(session, &words)
@@ -138,7 +142,6 @@ pub(crate) trait ResourceKind: handle::Resource {
     fn receipt_table(receipt: &Self::ShownReceipt) -> Table;
 }
 
-/// A resource that is waited for together with others.
 pub(crate) trait WaitTogether: ResourceKind {
     /// Says how one of several resources ended. Returns what is printed of it, and the failure of one
     /// that did not complete.
@@ -149,7 +152,6 @@ pub(crate) trait WaitTogether: ResourceKind {
     ) -> (Shown, Option<Failure>);
 }
 
-/// Returns the id of a resource of that kind.
 pub(crate) fn resource_id(kind: ObjectKind, id: String) -> ResourceId {
     match kind {
         ObjectKind::Job => ResourceId::Job(id),
@@ -184,7 +186,6 @@ impl From<ReceiptArgs> for ReceiptMode {
     }
 }
 
-/// Returns the words of a command about a resource.
 fn command_words<R: ResourceKind>(handle: &Handle<R>, verb: &str) -> Vec<String> {
     let id = R::resource_id(handle);
     let words = [R::NOUN, verb, id.id()].map(str::to_owned);
@@ -218,7 +219,7 @@ pub(crate) fn with_retry_command<R: ResourceKind>(
 
 /// The result of a job, or the receipt of a run, with its files if they were downloaded.
 #[derive(Debug, Serialize)]
-pub(crate) struct Finished<T> {
+pub(crate) struct ResultWithFiles<T> {
     #[serde(flatten)]
     pub(crate) result: T,
     /// The other resources that the receipt of the submit names, such as a preview, with their ids.
@@ -239,7 +240,7 @@ pub(crate) struct Finished<T> {
     pub(crate) failure: Option<Failure>,
 }
 
-impl<T> Finished<T> {
+impl<T> ResultWithFiles<T> {
     pub(crate) fn new(result: T) -> Self {
         Self {
             result,

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use crate::args::{Timeout, WaitArgs};
 use crate::download::DownloadPlan;
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, SuggestedCommand};
 use crate::follow::{
     ReceiptMode, ResourceKind, Stopped, WaitTogether, resource_id, several, with_retry_command,
 };
@@ -201,7 +201,7 @@ impl WaitOptions<'_> {
         ids: Vec<String>,
         base_url: &str,
         wait: impl AsyncFn(&str, bool) -> Waited,
-        resume: impl FnOnce(&[&str]) -> String,
+        resume: impl FnOnce(&[&str]) -> SuggestedCommand,
     ) -> Result<(), Failure> {
         if let Some(plan) = self.download {
             plan.check_names_of(ids.len())?;
@@ -236,7 +236,7 @@ fn merge_failures(
     failures: Vec<(&str, Failure)>,
     total: usize,
     options: WaitOptions<'_>,
-    resume: impl FnOnce(&[&str]) -> String,
+    resume: impl FnOnce(&[&str]) -> SuggestedCommand,
 ) -> Option<Failure> {
     let WaitOptions { session, args, download, .. } = options;
     let nouns = format!("{}s", options.kind.as_str());

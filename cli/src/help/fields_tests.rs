@@ -11,7 +11,7 @@ use crate::cli::full_command_line;
 use crate::commands::operations::command_of;
 
 /// The fields of a request body.
-type Fields = Map<String, Value>;
+type BodyFields = Map<String, Value>;
 
 fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     match schema["$ref"].as_str() {
@@ -20,12 +20,11 @@ fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     }
 }
 
-fn properties<'a>(document: &'a Value, schema: &'a Value) -> Option<&'a Fields> {
+fn properties<'a>(document: &'a Value, schema: &'a Value) -> Option<&'a BodyFields> {
     resolve(document, schema)["properties"].as_object()
 }
 
-/// Returns the fields of the request body of an operation.
-fn body_fields(document: &Value, operation: Operation) -> Option<&Fields> {
+fn body_fields(document: &Value, operation: Operation) -> Option<&BodyFields> {
     let method = operation.method().as_str().to_lowercase();
     let request = &document["paths"][operation.path()][&method]["requestBody"];
     properties(document, &request["content"]["application/json"]["schema"])
@@ -58,7 +57,7 @@ fn missing_flags(
     document: &Value,
     command: &Command,
     operation: Operation,
-    fields: &Fields,
+    fields: &BodyFields,
 ) -> Vec<String> {
     let mut missing = Vec::new();
     for (name, schema) in fields {

@@ -203,7 +203,6 @@ const MORE: [(&str, &str); 5] = [
     ("Development", "webhook mcp api"),
 ];
 
-/// The end of `svc --help`.
 const FOOTER: &str = "  svc help all          List all commands
   svc help COMMAND      Show the options and examples of a command
   svc help options      List the options of every command

@@ -279,7 +279,6 @@ fn write_pages(command: &Command, path: &str, dir: &Path) -> io::Result<()> {
     subcommands.try_for_each(|sub| write_pages(sub, &format!("{path} {}", sub.get_name()), dir))
 }
 
-/// Returns the manual page of a command.
 fn manual_page(command: &Command, path: &str) -> io::Result<String> {
     let name = path.replace(' ', "-");
     let notes = command.get_after_help().map(ToString::to_string).unwrap_or_default();

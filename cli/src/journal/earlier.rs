@@ -17,7 +17,6 @@ use svc_sdk::types::Usd;
 
 use crate::args::RunKindChoice;
 use crate::error::Failure;
-use crate::follow::run::kind_of_operation;
 use crate::input::{private_append, sync_dir, try_lock};
 use crate::journal::entry::{ENDED_AT, Entry, OUTCOME, journal_failure, notes};
 use crate::resource::{Outcome, ResourceId};
@@ -86,7 +85,6 @@ fn folders(state_dir: &Path) -> [PathBuf; 2] {
     ["open", "history"].map(|name| state_dir.join(name))
 }
 
-/// A file of an earlier version.
 #[derive(Debug)]
 struct EarlierFile {
     /// Locked, if it is one of the open ones.
@@ -112,7 +110,6 @@ impl EarlierFile {
         Ok(Entry::parse(&text).map(|entry| Self { _file: Some(file), path, entry }))
     }
 
-    /// Reads a file of the history.
     fn read(path: &PathBuf) -> Option<Self> {
         Some(Self {
             entry: Entry::parse(&fs::read_to_string(path).ok()?)?,
@@ -196,7 +193,7 @@ impl Entry {
                 ResourceId::Job(_) => ResourceKind::Job,
                 ResourceId::Queue(_) => ResourceKind::Queue,
                 ResourceId::TopUp(_) => ResourceKind::TopUp,
-                ResourceId::Run(_) => match kind_of_operation(&self.operation) {
+                ResourceId::Run(_) => match RunKindChoice::of_operation(&self.operation) {
                     Some(RunKindChoice::Action) => ResourceKind::ActionRun,
                     Some(RunKindChoice::Agent) => ResourceKind::AgentRun,
                     Some(RunKindChoice::Format) | None => ResourceKind::FormatRun,

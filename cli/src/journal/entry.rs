@@ -39,7 +39,6 @@ pub(crate) struct Entry {
     pub(crate) base_url: String,
     /// The fingerprint of the API key that pays.
     pub(crate) key_fingerprint: String,
-    /// The name of the operation.
     pub(crate) operation: String,
     /// The idempotency key, which is the same for each attempt.
     pub(crate) idempotency_key: IdempotencyKey,

@@ -19,7 +19,8 @@ use crate::clock;
 use crate::error::Failure;
 use crate::journal::earlier;
 use crate::journal::entry::{
-    BASE_URL, ENDED_AT, Entry, LABEL, MAX_PRICE, OUTCOME, PRICE, SOURCE, SUMMARY, SURFACE, journal_failure,
+    BASE_URL, ENDED_AT, Entry, LABEL, MAX_PRICE, OUTCOME, PRICE, SOURCE, SUMMARY, SURFACE,
+    journal_failure,
 };
 use crate::journal::request_hash::RequestHash;
 use crate::resource::{Outcome, ResourceId};
@@ -38,7 +39,7 @@ pub(crate) struct Submissions {
     folder: PathBuf,
 }
 
-/// A submit that a process has left open, which is gone.
+/// A submit that was left open by a process that has ended.
 #[derive(Debug)]
 pub(crate) struct Orphan {
     pub(crate) entry: Entry,
@@ -93,8 +94,8 @@ impl Submissions {
         notes.into_iter().fold(call, |call, (name, value)| call.note(name, value))
     }
 
-    /// Takes over the oldest submission of a request that a process that is gone has left open. Of two
-    /// equal commands at once, one does, and to the other it is a new request.
+    /// Takes over the oldest submission of a request that was left open by a process that has ended. If two
+    /// equal commands run at once, one takes it over, and the other one sends a new request.
     /// `is_idempotent` is whether the request can be sent again with the same key.
     pub(crate) async fn orphan(
         &self,

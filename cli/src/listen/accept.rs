@@ -17,7 +17,6 @@ use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
 
 use crate::listen::receive::Receiver;
-use crate::listen::wait_for_stop;
 
 /// The maximum number of concurrent connections. Others wait in the system's queue.
 const MAX_CONNECTIONS: u32 = 256;
@@ -105,6 +104,11 @@ async fn serve(stream: TcpStream, receiver: Arc<Receiver>, mut stop: watch::Rece
             let _ = timeout(SHUTDOWN_GRACE, connection).await;
         }
     }
+}
+
+pub(super) async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
+    // The sender is dropped only when the listener has ended.
+    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 #[cfg(test)]

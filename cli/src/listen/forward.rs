@@ -15,8 +15,16 @@ use tokio::time::timeout;
 use crate::clock;
 use crate::listen::keys::Keys;
 use crate::listen::receive::ListenEvent;
-use crate::listen::{LEASE_DURATION, RETENTION, SHUTDOWN_GRACE};
 use crate::webhook::Target;
+
+/// The time that open requests get to finish after a stop.
+pub(super) const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
+/// How long handled events are kept. The service retries for some hours, and a user may redeliver
+/// later.
+pub(super) const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// The time after which the events of a listener that was killed are free. Another one polls for them, and
+/// takes them over within 15 s.
+const LEASE_DURATION: Duration = Duration::from_secs(12);
 
 /// The maximum number of concurrent attempts.
 const MAX_CONCURRENT: usize = 8;

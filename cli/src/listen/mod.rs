@@ -7,7 +7,6 @@
 //! commands.
 
 mod accept;
-mod control;
 mod forward;
 mod keys;
 mod receive;
@@ -16,7 +15,6 @@ use std::io::ErrorKind;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Serialize;
 use svc_sdk::transport;
@@ -25,27 +23,19 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
 use crate::error::Failure;
-use crate::listen::accept::accept;
-use crate::listen::forward::Forwarder;
+use crate::listen::accept::{accept, wait_for_stop};
+use crate::listen::forward::{Forwarder, RETENTION, SHUTDOWN_GRACE};
 use crate::listen::receive::{ListenEvent, Receiver, StdoutWriter, report};
 use crate::output::write_stdout;
 use crate::session::Session;
+#[cfg(unix)]
+use crate::webhook::Control;
 use crate::webhook::{SecretSource, StoreAddress, Target, store_failure};
 
-pub(crate) use crate::listen::control::{Change, ask as ask_listener};
 pub(crate) use crate::listen::keys::{Keys, fetch_secrets};
 
 /// The port that is listened on if it is free and no other one is asked for.
 pub(crate) const DEFAULT_PORT: u16 = 9010;
-
-/// The time that open requests get to finish after a stop.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
-/// How long handled events are kept. The service retries for some hours, and a user may redeliver
-/// later.
-const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// The time after which the events of a listener that was killed are free. Another one polls for them, and
-/// takes them over within 15 s.
-const LEASE_DURATION: Duration = Duration::from_secs(12);
 
 #[derive(Debug)]
 pub(crate) struct Options {
@@ -236,9 +226,10 @@ fn serve_control(
 ) {
     #[cfg(unix)]
     if let Some(file) = store.file() {
-        match control::Control::bind(file) {
+        match Control::bind(file) {
             Ok(control) => {
-                tokio::spawn(control.serve(inbox.clone(), is_forwarding, events.clone()));
+                let (inbox, events) = (inbox.clone(), events.clone());
+                tokio::spawn(control.serve(inbox, is_forwarding, events, ListenEvent::Note));
             }
             Err(error) => session.printer.warn(&format!(
                 "svc webhook replay does not work while this runs: cannot create a socket: {error}"
@@ -279,10 +270,4 @@ impl Ready {
         }
         text
     }
-}
-
-/// Waits for the stop signal.
-async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
-    // The sender is dropped only when the listener has ended.
-    let _ = stop.wait_for(|stop| *stop).await;
 }

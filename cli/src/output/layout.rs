@@ -48,7 +48,6 @@ pub(crate) fn number(name: &str) -> Column {
     Column::new(name, ColumnKind::Number)
 }
 
-/// A column of points in time.
 pub(crate) fn time(name: &str) -> Column {
     Column::new(name, ColumnKind::Time)
 }

@@ -51,7 +51,6 @@ impl Messages {
         self.bars.get_or_init(MultiProgress::new).add(bar)
     }
 
-    /// Redacts a key in all lines.
     pub(crate) fn redact(&self, secret: &ApiKey) {
         let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         secrets.push(secret.clone());

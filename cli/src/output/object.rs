@@ -6,7 +6,6 @@ use svc_sdk::types::{IdempotencyKey, Usd};
 
 use crate::error::Failure;
 
-/// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectKind {
     Job,
@@ -68,7 +67,6 @@ impl Shown {
         }
     }
 
-    /// Sets the idempotency key, if it is known.
     pub(crate) fn with_key(mut self, key: Option<&IdempotencyKey>) -> Self {
         if let (Self::Object(object), Some(key)) = (&mut self, key) {
             object.idempotency_key = key.as_str().into();

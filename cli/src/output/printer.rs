@@ -27,11 +27,8 @@ const DEFAULT_WIDTH: usize = 80;
 pub(crate) struct PrinterOptions<'a> {
     /// The value of `--output`.
     pub(crate) format: Option<Format>,
-    /// The value of `--jq`.
     pub(crate) jq: Option<&'a str>,
-    /// Whether `--quiet` is given.
     pub(crate) quiet: bool,
-    /// The value of `--color`.
     pub(crate) color: Color,
 }
 
@@ -314,9 +311,9 @@ impl Printer {
 
     /// Returns a function that prints a failure from another thread.
     pub(crate) fn interrupt_report(&self) -> impl FnOnce(Interrupt) + Send + 'static {
-        let text = |interrupt| {
+        let text = |interrupt: Interrupt| {
             let mut text =
-                self.failure_text(&Failure::interrupted().interrupted_by(Some(interrupt)));
+                self.failure_text(&Failure::interrupted().interrupted_by(Some(interrupt.exit())));
             if self.stderr.terminal {
                 // The terminal shows Ctrl-C as `^C`, on the line of the cursor.
                 text.insert(0, '\n');

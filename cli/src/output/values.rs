@@ -96,7 +96,6 @@ pub(crate) fn add_artifacts<'a>(
     }
 }
 
-/// Returns the table of an avatar video or a preview.
 pub(crate) fn avatar_video(video: &AvatarVideo) -> Table {
     let mut table = Table::key_value();
     table.field("id", Some(&video.id));

@@ -4,9 +4,10 @@ use svc_sdk::contract::ErrorCode;
 use url::Url;
 
 use super::Session;
+use super::sandbox::EMPTY_SANDBOX;
 use crate::args::SurfaceChoice;
 use crate::config::{ConfiguredKey, KeyOrigin, Origin};
-use crate::error::{Failure, SetupProblem, Suggestion};
+use crate::error::{Failure, SetupProblem, SuggestedCommand, Suggestion};
 
 /// The first port of a mock server that is started without flags.
 const MOCK_PORT: u16 = 4010;
@@ -22,10 +23,9 @@ impl Session {
             Some(SetupProblem::WebPage) => {
                 let surface = self.used_url.borrow().as_ref().map(|(surface, _)| *surface);
                 let surface = surface.unwrap_or(SurfaceChoice::Open);
-                failure.hint(format!(
-                    "check the URL, and whether a proxy or a login page is in between: {}",
-                    self.resume_command(surface, &["doctor"])
-                ))
+                let check = "check the URL, and whether a proxy or a login page is in between: ";
+                let doctor = self.resume_command(surface, &["doctor"]);
+                failure.hint(Suggestion::from(check).command(doctor))
             }
             None if self.is_sandbox() && is_missing_resource(&failure) => {
                 failure.without_hints().hint(EMPTY_SANDBOX)
@@ -37,7 +37,7 @@ impl Session {
                         Ok(default) if default == *surface => self.resume_command(*surface, &words),
                         _ => self.resume_command_on(*surface, &words),
                     };
-                    failure.hint(format!("list the jobs with: {command}"))
+                    failure.hint(Suggestion::from("list the jobs with: ").command(command))
                 }
                 _ => failure,
             },
@@ -62,38 +62,39 @@ impl Session {
             match &used.origin {
                 KeyOrigin::Variable(name) => failure
                     .hint(format!("correct or unset {name}, which overrides a stored key"))
-                    .hint(format!(
-                        "or see which keys are configured: {}",
-                        self.command(&["auth", "status"])
-                    )),
-                KeyOrigin::Stored { .. } | KeyOrigin::Input(_) => failure.hint(format!(
-                    "store a valid API key of the {} surface: {}",
-                    surface.as_str(),
-                    self.resume_command_on(*surface, &["auth", "login"])
-                )),
+                    .hint(
+                        Suggestion::from("or see which keys are configured: ")
+                            .svc(["auth", "status"]),
+                    ),
+                KeyOrigin::Stored { .. } | KeyOrigin::Input(_) => {
+                    let login = self.resume_command_on(*surface, &["auth", "login"]);
+                    let name = surface.as_str();
+                    let store = format!("store a valid API key of the {name} surface: ");
+                    failure.hint(Suggestion::from(store).command(login))
+                }
                 KeyOrigin::Sandbox => failure,
             }
         })
     }
 
     /// Returns what shows that the surfaces were mistaken for each other, if anything does.
-    fn confusion(&self, surface: SurfaceChoice, used: &ConfiguredKey) -> Option<String> {
+    fn confusion(&self, surface: SurfaceChoice, used: &ConfiguredKey) -> Option<Suggestion> {
         let other = surface.other();
         let key = self.configured_key(other).ok().flatten();
         if key.is_some_and(|key| key.key.expose() == used.key.expose()) {
-            return Some(format!(
-                "the same key is configured for the {} surface: each surface has keys of its own",
-                other.as_str()
-            ));
+            let other = other.as_str();
+            let why = format!(
+                "the same key is configured for the {other} surface: each surface has keys of its own"
+            );
+            return Some(why.into());
         }
         let settings = self.settings().ok()?;
         let url = settings.url_of(surface)?;
         (settings.url_of(other)?.value == url.value).then(|| {
-            format!(
-                "the URL {} is configured for both surfaces, but each has its own: {}",
-                url.value,
-                self.command(&["config", "show", "--origin"])
-            )
+            let url = &url.value;
+            let why =
+                format!("the URL {url} is configured for both surfaces, but each has its own: ");
+            Suggestion::from(why).svc(["config", "show", "--origin"])
         })
     }
 
@@ -104,9 +105,10 @@ impl Session {
             return failure.hint("check the network");
         };
         let failure = match mock_command(*surface, url) {
-            Some(command) => failure.hint(format!(
-                "if a mock of the service should be running there, start it: {command}"
-            )),
+            Some(command) => failure.hint(
+                Suggestion::from("if a mock of the service should be running there, start it: ")
+                    .command(command),
+            ),
             None => failure,
         };
         let settings = self.settings().ok();
@@ -115,17 +117,13 @@ impl Session {
             Some(Origin::Flag(name)) => {
                 failure.hint(format!("check the network, and the URL that {name} gives"))
             }
-            _ => failure.hint(format!(
-                "check the network, and where the URL comes from: {}",
-                self.command(&["config", "show", "--origin"])
-            )),
+            _ => failure.hint(
+                Suggestion::from("check the network, and where the URL comes from: ")
+                    .svc(["config", "show", "--origin"]),
+            ),
         }
     }
 }
-
-/// Says why a job of an earlier command is missing in the sandbox.
-pub(crate) const EMPTY_SANDBOX: &str = "each command with --sandbox starts with an empty mock; to \
-    keep jobs between commands, run the mock in another terminal: svc mock serve";
 
 /// Returns whether a job, a run, a queue or a top-up does not exist.
 fn is_missing_resource(failure: &Failure) -> bool {
@@ -142,7 +140,7 @@ fn is_missing_resource(failure: &Failure) -> bool {
 }
 
 /// Returns the command that starts a mock server with that URL, if it is one of this machine.
-fn mock_command(surface: SurfaceChoice, url: &str) -> Option<String> {
+fn mock_command(surface: SurfaceChoice, url: &str) -> Option<SuggestedCommand> {
     let url = Url::parse(url).ok()?;
     let is_loopback = matches!(url.host_str()?, "127.0.0.1" | "localhost" | "[::1]");
     if url.scheme() != "http" || !is_loopback {
@@ -153,10 +151,9 @@ fn mock_command(surface: SurfaceChoice, url: &str) -> Option<String> {
         SurfaceChoice::Open => port,
         SurfaceChoice::Developer => port.checked_sub(1)?,
     };
-    Some(match base {
-        MOCK_PORT => "svc mock serve".to_owned(),
-        base => format!("svc mock serve --port-base {base}"),
-    })
+    let base = (base != MOCK_PORT).then(|| ["--port-base".to_owned(), base.to_string()]);
+    let serve = ["mock", "serve"].map(str::to_owned).into_iter();
+    Some(SuggestedCommand::new(serve.chain(base.into_iter().flatten())))
 }
 
 #[cfg(test)]
@@ -167,7 +164,8 @@ mod tests {
     fn a_mock_is_started_on_the_port_of_the_url() {
         use SurfaceChoice::{Developer, Open};
 
-        let command = |surface, url| mock_command(surface, url).unwrap_or_default();
+        let command =
+            |surface, url| mock_command(surface, url).map_or(String::new(), |it| it.to_string());
         assert_eq!(command(Open, "http://127.0.0.1:4010"), "svc mock serve");
         assert_eq!(command(Developer, "http://localhost:4011/"), "svc mock serve");
         assert_eq!(command(Developer, "http://[::1]:5001"), "svc mock serve --port-base 5000");

@@ -1,15 +1,12 @@
 //! The API keys of a session: where they come from, and which host they are sent to.
 
-use std::sync::Arc;
-
-use svc_mock_server::{DEVELOPER_API_KEY, InProcess, OPEN_API_KEY, Setup, Speed};
 use svc_sdk::ApiKey;
-use svc_sdk::transport::Transport;
 
 use crate::args::SurfaceChoice;
 use crate::config::{ConfiguredKey, KeyOrigin, KeyStore, origin_of};
 use crate::error::{Exit, Failure, Suggestion};
 use crate::session::Session;
+use crate::session::sandbox::Sandbox;
 
 impl Session {
     /// Returns the API key for requests to a URL, if there is one, and remembers that it was used.
@@ -118,55 +115,5 @@ impl Session {
         if used_keys.iter().all(|(_, it)| it.origin != used.origin) {
             used_keys.push((surface, used));
         }
-    }
-}
-
-/// How much faster than real time the mock runs. At 2, a video takes about four seconds, so that
-/// its progress is visible.
-const SPEED: &str = "2";
-
-/// A mock of the service for one invocation of the program.
-#[derive(Debug)]
-pub(crate) struct Sandbox {
-    mock: InProcess,
-}
-
-impl Sandbox {
-    /// The owner segment in the paths of the compatibility aliases.
-    pub(crate) const FIRST_PARTY_OWNER: &str = "studio";
-
-    /// Starts a mock with its default data.
-    pub(crate) fn start() -> Self {
-        let speed: Speed = SPEED.parse().unwrap_or_default();
-        Self { mock: InProcess::new(Setup::default().speed(speed)) }
-    }
-
-    /// Returns a transport that connects to the mock.
-    pub(crate) fn transport(&self) -> Arc<dyn Transport> {
-        Arc::new(self.mock.clone())
-    }
-
-    pub(crate) fn base_url(&self, surface: SurfaceChoice) -> String {
-        match surface {
-            SurfaceChoice::Open => self.mock.base_url().to_owned(),
-            SurfaceChoice::Developer => self.mock.developer_base_url().to_owned(),
-        }
-    }
-
-    #[cfg(feature = "mcp")]
-    pub(crate) fn mcp_url(&self) -> String {
-        self.mock.mcp_url().to_owned()
-    }
-
-    pub(crate) fn webhook_secret(&self) -> String {
-        self.mock.webhook_secret()
-    }
-
-    pub(crate) fn key(surface: SurfaceChoice) -> Result<ApiKey, Failure> {
-        let key = match surface {
-            SurfaceChoice::Open => OPEN_API_KEY,
-            SurfaceChoice::Developer => DEVELOPER_API_KEY,
-        };
-        ApiKey::new(key).map_err(|error| Failure::other(error.to_string()))
     }
 }

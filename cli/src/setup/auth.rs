@@ -47,7 +47,6 @@ pub(crate) struct Login {
 struct KeyRow {
     surface: &'static str,
     url: Option<String>,
-    /// The origin of the key.
     key: Option<String>,
     /// The redacted form of the key, unless the keyring does not return it.
     redacted: Option<String>,

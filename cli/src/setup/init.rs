@@ -120,7 +120,6 @@ struct Endpoint {
     /// `ok`, or `not_checked` without a key.
     status: &'static str,
     message: String,
-    /// The redacted key.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
     /// Where the key is stored.

@@ -52,7 +52,7 @@ pub(crate) async fn profile(session: &Session, profile: Profile) -> Result<(), F
 
 /// A profile as it is printed: its values, and the surfaces that it has a stored key of.
 #[derive(Serialize)]
-struct Shown {
+struct ShownProfile {
     name: String,
     /// Whether commands without `--profile` use it.
     is_default: bool,
@@ -61,7 +61,7 @@ struct Shown {
     stored_keys: Vec<&'static str>,
 }
 
-impl Shown {
+impl ShownProfile {
     fn read(session: &Session, file: &ConfigFile, name: &str) -> Result<Self, Failure> {
         let keys = session.key_store()?;
         let mut stored_keys = Vec::new();
@@ -86,7 +86,7 @@ impl Shown {
 
 fn list(session: &Session) -> Result<(), Failure> {
     let file = &session.settings()?.file;
-    let shown = |name: &str| Shown::read(session, file, name);
+    let shown = |name: &str| ShownProfile::read(session, file, name);
     let profiles: Vec<_> = file.profiles().into_iter().map(shown).collect::<Result<_, _>>()?;
     session.printer.print_list(&profiles, |profiles| {
         let columns = ["name", "default", "base_url", "developer_base_url", "stored_keys"];
@@ -125,7 +125,7 @@ fn show(session: &Session, name: Option<String>) -> Result<(), Failure> {
     let settings = session.settings()?;
     let name = name.unwrap_or_else(|| settings.profile.value.clone());
     check_exists(&settings.file, &name)?;
-    let shown = Shown::read(session, &settings.file, &name)?;
+    let shown = ShownProfile::read(session, &settings.file, &name)?;
     session.printer.print_item(&shown, |profile| {
         let mut table = Table::key_value();
         table.field("name", Some(&profile.name));

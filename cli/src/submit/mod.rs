@@ -6,7 +6,6 @@
 
 pub(crate) mod paid_request;
 pub(crate) mod payment;
-mod reuse;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -15,7 +14,7 @@ use svc_sdk::{Developer, Open};
 
 use crate::args::{SubmitArgs, SubmitOptions, SurfaceChoice};
 use crate::download::DownloadPlan;
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, Suggestion};
 use crate::follow::wait::{self, Waiter};
 use crate::follow::{ReceiptMode, ResourceKind};
 use crate::output::Table;
@@ -25,8 +24,7 @@ use crate::request::pricing::{self, Price};
 use crate::resource::Outcome;
 use crate::session::{Access, Session};
 use crate::submit::paid_request::{PaidRequest, prepare};
-use crate::submit::payment::Payment;
-use crate::submit::reuse::submitted_with_key;
+use crate::submit::payment::{Payment, submitted_with_key};
 use crate::text::sanitize;
 
 /// Submits a job on the open surface, waits for it, and prints the result.
@@ -220,7 +218,7 @@ impl<R: ResourceKind> Submission<'_, R> {
         let spending = &self.options.spending;
         let list = R::list_command(self.session, self.request);
         let hints = vec![
-            format!("check whether the {} exists: {list}", R::NOUN).into(),
+            Suggestion::from(format!("check whether the {} exists: ", R::NOUN)).command(list),
             "to submit a new one, run the command with --new".into(),
         ];
         let journal = self.session.submissions(spending.journal).await?;
@@ -286,8 +284,8 @@ impl<R: ResourceKind> Submission<'_, R> {
             let receipt = receipt.map_err(|error| lost_hint::<R>(error.into()))?;
             let printer = &self.session.printer;
             let key = resource.idempotency_key().or(self.paid().chosen_key);
-            let shown = ShownReceipt { receipt, reused: is_reused };
-            let table = |shown: &ShownReceipt<_>| R::receipt_table(&shown.receipt);
+            let shown = PrintedReceipt { receipt, reused: is_reused };
+            let table = |shown: &PrintedReceipt<_>| R::receipt_table(&shown.receipt);
             let printed = printer.print_submitted(R::KIND, &shown, key, table);
             printed.map_err(|failure| self.with_resume(failure, &resource, download))?;
             if !self.session.is_sandbox() {
@@ -326,9 +324,8 @@ impl<R: ResourceKind> Submission<'_, R> {
     }
 }
 
-/// A receipt as it is printed.
 #[derive(Serialize)]
-struct ShownReceipt<T> {
+struct PrintedReceipt<T> {
     #[serde(flatten)]
     receipt: T,
     /// Whether an earlier command submitted it.

@@ -1,6 +1,7 @@
 //! Signing secrets, sample events, targets and stores, shared by the webhook commands. The receiver itself
 //! is in `listen`.
 
+mod control;
 mod samples;
 mod secrets;
 mod store;
@@ -12,6 +13,9 @@ use bytes::Bytes;
 use http::{Method, Request, Uri};
 use url::{Host, Url};
 
+pub(crate) use crate::webhook::control::Change;
+#[cfg(unix)]
+pub(crate) use crate::webhook::control::Control;
 pub(crate) use crate::webhook::samples::{Sample, SampleFields};
 pub(crate) use crate::webhook::secrets::{SecretSource, Secrets};
 pub(crate) use crate::webhook::store::{StoreAddress, store_failure};

@@ -40,7 +40,6 @@ pub(crate) struct SampleFields {
 }
 
 impl Sample {
-    /// Returns the sample with that event name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::from_str(name, false).ok()
     }

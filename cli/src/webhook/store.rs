@@ -8,10 +8,10 @@ use std::sync::Arc;
 use svc_webhook_inbox::{FileStore, MemoryStore, Store, StoreError, StoreErrorKind};
 use url::Url;
 
+use super::control::{Change, ask as ask_listener};
 use crate::config::state_dir;
 use crate::error::{ClientCode, Failure};
 use crate::input::{create_private_dir, parent_dir};
-use crate::listen::{Change, ask_listener};
 use crate::session::Session;
 
 /// The variable that holds the address of a store, which may contain a password.
@@ -34,7 +34,6 @@ pub(crate) enum StoreAddress {
     Server(Server, String),
 }
 
-/// A kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Server {
     Postgres,
@@ -245,41 +244,25 @@ fn open_sqlite(_: &Path) -> Result<Arc<dyn Store>, Failure> {
     Err(not_supported("SQLite", "sqlite"))
 }
 
-#[cfg(feature = "postgres")]
-async fn open_postgres(url: &str) -> Result<Arc<dyn Store>, Failure> {
-    let store = svc_webhook_inbox::PostgresStore::connect(url).await;
-    store.map(shared).map_err(|error| connect_failure(&error))
-}
+/// Defines the function that connects to a kind of server, if this build supports it.
+macro_rules! open_server {
+    ($open:ident, $Store:ident, $name:literal, $feature:literal) => {
+        #[cfg(feature = $feature)]
+        async fn $open(url: &str) -> Result<Arc<dyn Store>, Failure> {
+            let store = svc_webhook_inbox::$Store::connect(url).await;
+            store.map(shared).map_err(|error| connect_failure(&error))
+        }
 
-#[cfg(not(feature = "postgres"))]
-#[allow(clippy::unused_async, reason = "the signature of the other builds")]
-async fn open_postgres(_: &str) -> Result<Arc<dyn Store>, Failure> {
-    Err(not_supported("PostgreSQL", "postgres"))
+        #[cfg(not(feature = $feature))]
+        #[allow(clippy::unused_async, reason = "the signature of the other builds")]
+        async fn $open(_: &str) -> Result<Arc<dyn Store>, Failure> {
+            Err(not_supported($name, $feature))
+        }
+    };
 }
-
-#[cfg(feature = "redis")]
-async fn open_redis(url: &str) -> Result<Arc<dyn Store>, Failure> {
-    let store = svc_webhook_inbox::RedisStore::connect(url).await;
-    store.map(shared).map_err(|error| connect_failure(&error))
-}
-
-#[cfg(not(feature = "redis"))]
-#[allow(clippy::unused_async, reason = "the signature of the other builds")]
-async fn open_redis(_: &str) -> Result<Arc<dyn Store>, Failure> {
-    Err(not_supported("Redis", "redis"))
-}
-
-#[cfg(feature = "nats")]
-async fn open_nats(url: &str) -> Result<Arc<dyn Store>, Failure> {
-    let store = svc_webhook_inbox::NatsStore::connect(url).await;
-    store.map(shared).map_err(|error| connect_failure(&error))
-}
-
-#[cfg(not(feature = "nats"))]
-#[allow(clippy::unused_async, reason = "the signature of the other builds")]
-async fn open_nats(_: &str) -> Result<Arc<dyn Store>, Failure> {
-    Err(not_supported("NATS", "nats"))
-}
+open_server!(open_postgres, PostgresStore, "PostgreSQL", "postgres");
+open_server!(open_redis, RedisStore, "Redis", "redis");
+open_server!(open_nats, NatsStore, "NATS", "nats");
 
 #[cfg(any(feature = "nats", feature = "postgres", feature = "redis"))]
 fn connect_failure(error: &StoreError) -> Failure {

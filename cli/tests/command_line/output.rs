@@ -42,25 +42,79 @@ fn the_columns_of_tables_are_named_like_the_fields() {
     env.developer("format bulk ugc-ad --item '{\"instruction\": \"a fox\"}'");
     let mut wrong = Vec::new();
     for words in [
-        "job list", "history", "history --refresh", "model list", "pricing list", "usage",
-        "usage --since 7d", "usage --since 7d --by operation", "usage --since 7d --entries",
-        "top-up list", "batch status m.csv", "batch run m.csv --retry-failed",
-        "action list", "format list", "agent list", "run list", "queue list", "catalog", "avatar list",
-        "avatar-video list", "bgm list", "bgm categories", "trending list", "webhook inbox list", "auth status",
-        "profile list", "config show", "doctor", "mcp tools", "me", "operations", "job events", "webhook secret get",
+        "job list",
+        "history",
+        "history --refresh",
+        "model list",
+        "pricing list",
+        "usage",
+        "usage --since 7d",
+        "usage --since 7d --by operation",
+        "usage --since 7d --entries",
+        "top-up list",
+        "batch status m.csv",
+        "batch run m.csv --retry-failed",
+        "action list",
+        "format list",
+        "agent list",
+        "run list",
+        "queue list",
+        "catalog",
+        "avatar list",
+        "avatar-video list",
+        "bgm list",
+        "bgm categories",
+        "trending list",
+        "webhook inbox list",
+        "auth status",
+        "profile list",
+        "config show",
+        "doctor",
+        "mcp tools",
+        "me",
+        "operations",
+        "job events",
+        "webhook secret get",
     ] {
         let run = |form: &str| {
             let words = format!("{words} -o {form}");
             let mut command = env.developer_surface(words.as_str());
-            CommandOutput::of(command.env("SVC_BASE_URL", env.mock.base_url()).env("SVC_OPEN_API_KEY", svc_mock_server::OPEN_API_KEY))
+            CommandOutput::of(
+                command
+                    .env("SVC_BASE_URL", env.mock.base_url())
+                    .env("SVC_OPEN_API_KEY", svc_mock_server::OPEN_API_KEY),
+            )
         };
         let (table, json) = (run("table"), run("json"));
         let item = json.out.parse::<serde_json::Value>().unwrap_or_default();
-        let keys: Vec<String> = match item.get(0) { Some(v) => v, None => &item }.as_object().into_iter().flat_map(|o| o.keys().cloned()).collect();
+        let keys: Vec<String> = match item.get(0) {
+            Some(v) => v,
+            None => &item,
+        }
+        .as_object()
+        .into_iter()
+        .flat_map(|o| o.keys().cloned())
+        .collect();
         let header = table.out.lines().next().unwrap_or_default().to_owned();
-        let bad: Vec<String> = header.split("  ").map(str::trim).filter(|c| !c.is_empty()).map(|c| c.to_lowercase().replace(' ', "_"))
-            .filter(|c| !keys.iter().any(|k| k == c || ["_usd", "_at", "_id", "_usd_micros"].iter().any(|s| k.strip_suffix(s) == Some(c)))).collect();
-        wrong.push(format!("{words}: {:?} bad {bad:?}\n   header {header}\n   keys {keys:?} {}", table.code, table.err.lines().next().unwrap_or_default()));
+        let bad: Vec<String> = header
+            .split("  ")
+            .map(str::trim)
+            .filter(|c| !c.is_empty())
+            .map(|c| c.to_lowercase().replace(' ', "_"))
+            .filter(|c| {
+                !keys.iter().any(|k| {
+                    k == c
+                        || ["_usd", "_at", "_id", "_usd_micros"]
+                            .iter()
+                            .any(|s| k.strip_suffix(s) == Some(c))
+                })
+            })
+            .collect();
+        wrong.push(format!(
+            "{words}: {:?} bad {bad:?}\n   header {header}\n   keys {keys:?} {}",
+            table.code,
+            table.err.lines().next().unwrap_or_default()
+        ));
     }
     panic!("{}", wrong.join("\n"));
 }

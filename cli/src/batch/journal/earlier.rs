@@ -39,7 +39,6 @@ struct EarlierIntent {
     at: Timestamp,
 }
 
-/// The receipt of a submit.
 #[derive(Debug, Deserialize)]
 struct Receipt {
     id: String,

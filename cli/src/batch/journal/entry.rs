@@ -26,7 +26,6 @@ pub(in crate::batch) enum Status {
 }
 
 impl Status {
-    /// Returns the status in the output.
     pub(in crate::batch) const fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -84,7 +83,6 @@ impl ItemResult {
         Self { status, price_usd, files, error: Some(error), artifacts }
     }
 
-    /// Returns a text of the error.
     pub(in crate::batch) fn error_text(&self, name: &str) -> Option<&str> {
         self.error.as_ref()?.get(name)?.as_str()
     }

@@ -47,14 +47,12 @@ pub(super) struct Journal {
     _folder: Option<TempDir>,
 }
 
-/// A part of a journal.
 pub(super) enum Stored {
     Note(Note),
     /// A submission of an item, oldest first.
     Submission(Box<journal::Entry>),
 }
 
-/// Returns the path of a manifest's journal.
 pub(super) fn default_path(manifest: &Path) -> PathBuf {
     let mut name = manifest.as_os_str().to_owned();
     name.push(".journal.jsonl");

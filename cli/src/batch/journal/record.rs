@@ -11,7 +11,6 @@ use svc_sdk::types::{IdempotencyKey, Usd};
 use super::entry::{DOWNLOAD_FAILED, ItemEnd, Note, Quota, Status, VERSION};
 use super::{BASE_URL, BUDGET, HASH, Journal, KEY_FINGERPRINT, Stored};
 use crate::args::SurfaceChoice;
-use crate::batch::operation::surface_of;
 use crate::error::Failure;
 use crate::resource::ResourceId;
 
@@ -60,8 +59,8 @@ impl Records {
                 self.items.entry(hash_id(&outcome.id)).or_default().apply_outcome(&outcome);
             }
             Stored::Note(Note::Quota(quota)) => {
-                if let Some(surface) = Operation::from_name(&quota.operation).map(surface_of) {
-                    self.quotas.insert(surface, quota);
+                if let Some(operation) = Operation::from_name(&quota.operation) {
+                    self.quotas.insert(SurfaceChoice::of(operation.surface()), quota);
                 }
             }
             Stored::Note(Note::Overcharged {}) => self.is_overcharged = true,
@@ -135,7 +134,6 @@ pub(in crate::batch) struct Attempt {
 }
 
 impl Record {
-    /// Takes in the outcome of the item.
     pub(in crate::batch) fn apply_outcome(&mut self, outcome: &ItemEnd) {
         let result = &outcome.result;
         let before = self.noted.filter(|noted| noted.generation == outcome.generation);
@@ -152,7 +150,6 @@ impl Record {
         });
     }
 
-    /// Takes in a submission of the item.
     pub(in crate::batch) fn apply_submission(&mut self, entry: &journal::Entry) {
         self.generation = entry.generation;
         self.has_unknown_status = has_unknown_status(entry);

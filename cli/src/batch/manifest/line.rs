@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use svc_sdk::contract::Operation;
+use svc_sdk::contract::{Auth, Operation, Surface};
 
-use crate::batch::operation::parse_operation;
 use crate::journal::RequestHash;
 use crate::request::body::RequestBody;
+use crate::text::nearest;
 
 /// The longest id of a submission in the journal.
 const MAX_ID_BYTES: usize = 512;
@@ -53,7 +53,11 @@ impl Line {
         Ok(Self { id, operation, names_operation, body })
     }
 
-    /// Returns a hash of the operation and the body.
+    /// Returns whether its body can have only the fields that are known.
+    pub(in crate::batch) const fn has_specified_fields(&self) -> bool {
+        has_specified_fields(self.operation)
+    }
+
     pub(in crate::batch) fn hash(&self) -> u64 {
         let body = Value::Object(self.body.clone());
         let hash = RequestHash::new("", "", self.operation, &[], &body, None).to_string();
@@ -122,4 +126,36 @@ fn json_problem(error: &serde_json::Error) -> String {
         true => format!("{text} (the fields of the request belong into \"body\")"),
         false => text,
     }
+}
+
+/// Returns whether the specification shows all fields of an operation's body. The others may have more.
+pub(super) const fn has_specified_fields(operation: Operation) -> bool {
+    use Operation::{AgentCompletionsCreate, ImageGenerate, VideoGenerate};
+
+    matches!(operation, AgentCompletionsCreate | ImageGenerate | VideoGenerate)
+}
+
+/// Returns the operations that submit a job or a run, and take no path segment. A top-up is paid for at
+/// its checkout page, and is not part of a batch.
+pub(super) fn operations() -> impl Iterator<Item = Operation> {
+    let is_submit = |it: &Operation| {
+        it.retry().sends_idempotency_key()
+            && it.auth() == Auth::Key
+            && it.placeholders().next().is_none()
+            && matches!(it.surface(), Surface::Open | Surface::Developer)
+            && !it.is_hidden()
+            && *it != Operation::TopUpsCreate
+    };
+    Operation::ALL.iter().copied().filter(is_submit)
+}
+
+/// Parses the name of an operation that a batch can submit.
+pub(in crate::batch) fn parse_operation(name: &str) -> Result<Operation, String> {
+    operations().find(|operation| operation.name() == name).ok_or_else(|| {
+        let names: Vec<_> = operations().map(Operation::name).collect();
+        match nearest(name, names.iter().copied()) {
+            Some(guess) => format!("invalid operation `{name}`: did you mean `{guess}`?"),
+            None => format!("invalid operation `{name}`: expected one of {}", names.join(", ")),
+        }
+    })
 }

@@ -14,14 +14,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use svc_sdk::contract::Operation;
 
-use self::line::GivenLine;
+use self::line::{GivenLine, has_specified_fields, operations};
 use super::journal::hash_id;
-use super::operation::{has_specified_fields, operations};
 use crate::error::Failure;
 use crate::request::rows::{Columns, Fields, RecordFormat, RecordPosition, RecordReader, RowFile};
 use crate::text::{counted, nearest};
 
-pub(super) use self::line::Line;
+pub(super) use self::line::{Line, parse_operation};
 
 /// The maximum number of problems that are shown.
 const MAX_SHOWN_PROBLEMS: usize = 10;

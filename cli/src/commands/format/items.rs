@@ -77,7 +77,6 @@ fn json_body(bytes: &[u8]) -> Result<(Map<String, Value>, Vec<BulkItem>), Failur
     Ok((body, from_json(&items)?))
 }
 
-/// Returns the items in a JSON array.
 pub(super) fn from_json(items: &Value) -> Result<Vec<BulkItem>, Failure> {
     let Value::Array(items) = items else {
         return Err(Failure::usage("invalid items: expected a JSON array"));
@@ -159,7 +158,6 @@ impl<'a> Spreadsheet<'a> {
         self.fields.name_of(column).filter(|_| !is_input)
     }
 
-    /// Returns the fields of the item in a record.
     fn item(&self, record: &[u8]) -> Result<Map<String, Value>, String> {
         let (mut fields, mut input) = (Map::new(), Map::new());
         for (name, cell) in self.columns.cells(record)? {

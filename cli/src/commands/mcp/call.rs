@@ -12,7 +12,8 @@ use svc_sdk::types::IdempotencyKey;
 
 use crate::args::{Pair, SpendingArgs, SurfaceChoice, headings, parse_usd};
 use crate::clock;
-use crate::commands::mcp::endpoint::{EndpointArgs, call_failure, read_failure};
+use crate::commands::mcp::EndpointArgs;
+use crate::commands::mcp::error::{call_failure, read_failure};
 use crate::error::{Exit, Failure, Suggestion};
 use crate::follow::wait;
 use crate::input::read_json_or_file;
@@ -90,7 +91,6 @@ pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
     }
 }
 
-/// A call of a paid tool.
 struct PaidCall<'a> {
     session: &'a Session,
     url: &'a str,

@@ -4,18 +4,17 @@
 //! this machine that calls the service's REST APIs.
 
 mod call;
-mod endpoint;
+mod error;
 mod serve;
 mod spend_limits;
 mod stdio;
-mod tool_error;
 mod tool_handler;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use serde_json::{Map, Value};
 
 use self::call::Call;
-use self::endpoint::{EndpointArgs, read_failure};
+use self::error::read_failure;
 use self::serve::Serve;
 use crate::error::Failure;
 use crate::output::Table;
@@ -33,6 +32,14 @@ pub(crate) enum Mcp {
     /// Every paid call is limited by its argument max_price and by --max-price, whichever is
     /// lower. A paid call without either limit is rejected.
     Serve(Serve),
+}
+
+/// The flag `--mcp-url`.
+#[derive(Args, Debug)]
+pub(crate) struct EndpointArgs {
+    /// URL of the service's MCP endpoint [env: SVC_MCP_URL]
+    #[arg(long, value_name = "URL", help_heading = crate::args::headings::REQUEST)]
+    mcp_url: Option<String>,
 }
 
 pub(crate) async fn run(session: &Session, args: Mcp) -> Result<(), Failure> {

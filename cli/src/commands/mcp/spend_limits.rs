@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::{Value, json};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
-use super::tool_error::ToolError;
+use super::error::ToolError;
 use crate::output::values::money;
 
 /// The limits, and the amount spent so far.

@@ -11,8 +11,8 @@ use svc_sdk::handle::{AgentRun, FormatRun, Handle, JobResource};
 use svc_sdk::types::{FormatRef, IdempotencyKey, Usd};
 use svc_sdk::{Client, ClientSurface, Developer, Error, ErrorKind, Open};
 
+use super::error::ToolError;
 use super::spend_limits::{SpendLimits, amount_of};
-use super::tool_error::ToolError;
 use crate::error::Exit;
 use crate::follow::ResourceKind;
 use crate::journal::Submissions;
@@ -32,7 +32,6 @@ pub(super) struct ToolHandler {
     /// The folder of the journal, unless calls are not recorded.
     pub(super) state_dir: Option<PathBuf>,
     pub(super) limits: SpendLimits,
-    /// The definitions of the tools.
     pub(super) tools: Vec<Value>,
 }
 
@@ -356,9 +355,9 @@ fn set_cap(
         Some(requested) => amount_of(&requested),
         None => Some(default_cap.map_or(spend_limit, |default_cap| default_cap.min(spend_limit))),
     };
-    let cap = cap.filter(|cap| *cap > Usd::ZERO).ok_or_else(|| {
-        invalid("invalid cap: expected dollars as a number above 0")
-    })?;
+    let cap = cap
+        .filter(|cap| *cap > Usd::ZERO)
+        .ok_or_else(|| invalid("invalid cap: expected dollars as a number above 0"))?;
     arguments.insert(CAP_FIELD.to_owned(), usd_number(cap));
     Ok(())
 }

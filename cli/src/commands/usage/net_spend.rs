@@ -94,7 +94,6 @@ pub(super) fn day_of(entry: &UsageEntry) -> &str {
     moment.split('T').next().unwrap_or_default()
 }
 
-/// Returns the time of an entry.
 pub(super) fn moment_of(entry: &UsageEntry) -> Option<jiff::Timestamp> {
     entry.created_at.as_ref().and_then(|at| at.as_str().parse().ok())
 }

@@ -51,18 +51,18 @@ struct Period {
 
 /// The JSON output.
 #[derive(Serialize)]
-struct Report {
+struct NetSpendReport {
     since: Timestamp,
     until: Timestamp,
     net_usd: Usd,
-    groups: Vec<Group>,
+    groups: Vec<NetSpendGroup>,
     totals: Vec<Total>,
     #[serde(skip_serializing_if = "Option::is_none")]
     entries: Option<Vec<UsageEntry>>,
 }
 
 #[derive(Serialize)]
-struct Group {
+struct NetSpendGroup {
     key: String,
     /// The number of captures and of refunds of what was captured.
     count: u64,
@@ -81,7 +81,7 @@ pub(super) async fn run(
     let spends: Vec<Spend> = spends.into_iter().filter(|spend| period.contains(spend.at)).collect();
     let mut entries = entries;
     entries.retain(|entry| period.contains(moment_of(entry)));
-    let names = Names::read(session, client, args.by, &spends).await?;
+    let names = SubjectNames::read(session, client, args.by, &spends).await?;
     let mut groups: BTreeMap<String, (u64, i64)> = BTreeMap::new();
     for spend in &spends {
         let key = match args.by {
@@ -93,14 +93,15 @@ pub(super) async fn run(
         *sum = sum.saturating_add(spend.micros);
     }
     let net = spends.iter().fold(0_i64, |sum, spend| sum.saturating_add(spend.micros));
-    let group = |(key, (count, micros))| Group { key, count, amount_usd: Usd::from_micros(micros) };
-    let mut groups: Vec<Group> = groups.into_iter().map(group).collect();
+    let group =
+        |(key, (count, micros))| NetSpendGroup { key, count, amount_usd: Usd::from_micros(micros) };
+    let mut groups: Vec<NetSpendGroup> = groups.into_iter().map(group).collect();
     match args.by {
         By::Day => groups.reverse(),
         _ => groups.sort_by_key(|group| std::cmp::Reverse(group.amount_usd)),
     }
     let totals = totals(&entries, |entry| period.day(moment_of(entry)));
-    let report = Report {
+    let report = NetSpendReport {
         since: period.since,
         until: period.until,
         net_usd: Usd::from_micros(net),
@@ -181,7 +182,7 @@ fn moment(flag: &str, text: &str, now: Timestamp, zone: &TimeZone) -> Result<Tim
     found.ok_or_else(invalid)
 }
 
-impl Report {
+impl NetSpendReport {
     fn table(&self, by: By) -> Table {
         let name = match by {
             By::Day => "day",
@@ -201,9 +202,9 @@ impl Report {
 
 /// The keys of jobs and runs by their ids.
 #[derive(Default)]
-struct Names(HashMap<String, String>);
+struct SubjectNames(HashMap<String, String>);
 
-impl Names {
+impl SubjectNames {
     async fn read(
         session: &Session,
         client: &Client,

@@ -15,14 +15,13 @@ use svc_webhook_inbox::{EventId, EventState, ListQuery, Store, StoredEvent};
 use crate::args::{PageArgs, headings};
 use crate::clock;
 use crate::error::{ClientCode, Exit, Failure};
-use crate::listen::Change;
 use crate::listing::Continuation;
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::values::seconds_ago;
 use crate::output::{Table, write_stdout};
 use crate::session::Session;
 use crate::text::sanitize;
-use crate::webhook::{StoreAddress, store_failure};
+use crate::webhook::{Change, StoreAddress, store_failure};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Inbox {
@@ -330,12 +329,6 @@ pub(crate) struct Replay {
 #[derive(Clone, Copy, Debug)]
 struct Time(Timestamp);
 
-#[derive(Serialize)]
-struct Replayed {
-    /// The number of events that are pending again.
-    replayed: u64,
-}
-
 impl FromStr for Time {
     type Err = String;
 
@@ -376,11 +369,7 @@ pub(super) async fn replay(session: &Session, args: Replay) -> Result<(), Failur
     for change in &changes {
         replayed += address.change(change).await?;
     }
-    session.printer.print_item(&Replayed { replayed }, |report| {
-        let mut table = Table::key_value();
-        table.field("replayed", Some(report.replayed));
-        table
-    })?;
+    print_count(session, "replayed", replayed)?;
     if usize::try_from(replayed).is_ok_and(|count| count < args.ids.len()) {
         session.printer.note("events that are pending or in progress were left unchanged");
     }
@@ -399,12 +388,6 @@ pub(crate) struct Purge {
 /// An age: a number with `s`, `m`, `h` or `d`, or a number of seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Age(Duration);
-
-#[derive(Serialize)]
-struct Purged {
-    /// The number of events that were removed.
-    purged: u64,
-}
 
 impl FromStr for Age {
     type Err = String;
@@ -427,9 +410,14 @@ impl FromStr for Age {
 async fn purge(session: &Session, args: Purge) -> Result<(), Failure> {
     let address = args.store.resolve(session)?;
     let purged = address.change(&Change::Purge(args.older_than.0.as_secs())).await?;
-    session.printer.print_item(&Purged { purged }, |report| {
+    print_count(session, "purged", purged)
+}
+
+/// Prints the number of changed events.
+fn print_count(session: &Session, name: &str, count: u64) -> Result<(), Failure> {
+    session.printer.print_item(&BTreeMap::from([(name, count)]), |_| {
         let mut table = Table::key_value();
-        table.field("purged", Some(report.purged));
+        table.field(name, Some(count));
         table
     })
 }

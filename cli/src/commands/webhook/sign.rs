@@ -111,7 +111,6 @@ pub(super) fn verify(session: &Session, args: &Verify) -> Result<(), Failure> {
         .print_item(&VerifiedDelivery::new(&secrets, verified, &body), VerifiedDelivery::table)
 }
 
-/// Returns the failure for a delivery that is rejected.
 fn verification_failure(error: VerifyError) -> Failure {
     let code = Some(error.code().to_owned());
     Failure::other(error.to_string())

@@ -13,7 +13,7 @@ use svc_webhook_verify::{Event, SignatureHeaders, Signer};
 
 use crate::args::{BodyArgs, SecretArgs};
 use crate::clock;
-use crate::error::{ClientCode, Exit, Failure};
+use crate::error::{ClientCode, Exit, Failure, Suggestion};
 use crate::input::read_file;
 use crate::listen::DEFAULT_PORT;
 use crate::output::Table;
@@ -176,7 +176,8 @@ async fn send(
             let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}"));
             let why = format!("could not reach {to}{}", cause.unwrap_or_default());
             let listen = session.command(&["webhook", "listen"]);
-            Err(Failure::new(Exit::Unreachable, why).hint(format!("start a receiver: {listen}")))
+            Err(Failure::new(Exit::Unreachable, why)
+                .hint(Suggestion::from("start a receiver: ").command(listen)))
         }
         Err(_) => {
             let why = format!("no response from {to} within {} s", RECEIVER_TIMEOUT.as_secs());

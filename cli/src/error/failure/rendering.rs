@@ -60,7 +60,6 @@ impl Failure {
             .collect()
     }
 
-    /// Returns the failure as a JSON object.
     pub(crate) fn to_json(&self) -> Value {
         Value::Object(Map::from_iter([("error".to_owned(), self.error_json())]))
     }
@@ -99,7 +98,7 @@ impl Failure {
             put(resource.field(), Some(resource.id().into()));
         }
         put("idempotency_key", text(&inner.idempotency_key));
-        put("resume", text(&inner.resume));
+        put("resume", inner.resume.as_ref().map(|command| command.to_string().into()));
         put("exit_code", Some(inner.exit.code().into()));
         Value::Object(error)
     }

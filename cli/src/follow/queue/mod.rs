@@ -5,106 +5,25 @@ pub(crate) mod report;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use serde::Serialize;
-use serde::ser::Error as _;
-use serde_json::{Value, json};
+use serde_json::Value;
 use svc_sdk::contract::RunStatus;
 use svc_sdk::developer::Client;
 use svc_sdk::download::DownloadProgress;
 use svc_sdk::handle::{FormatRun, Handle, QueueResource};
-use svc_sdk::types::{Queue, QueueCounts, QueueItem, RequestId, RunReceipt};
+use svc_sdk::types::{Queue, RequestId};
 use svc_sdk::{Error, Update, Updates};
 
 use crate::args::SurfaceChoice;
-use crate::download::{DownloadPlan, StoredFile};
-use crate::error::Failure;
+use crate::download::DownloadPlan;
+use crate::error::{Failure, SuggestedCommand};
+use crate::follow::queue::report::{FinishedItem, FinishedQueue};
 use crate::follow::run::{RunKind, terminal_receipt};
 use crate::follow::{OnProgress, ReceiptMode, ResourceKind, Stopped};
-use crate::output::values::error_text;
 use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::request::SubmitRequest;
 use crate::request::pricing::{Price, SpendCap};
 use crate::resource::ResourceId;
 use crate::session::Session;
-
-/// The result of a queue: its items, in order.
-#[derive(Debug)]
-pub(crate) struct FinishedQueue {
-    pub(crate) counts: QueueCounts,
-    pub(crate) items: Vec<FinishedItem>,
-    /// That it ended with a status that this version does not know.
-    pub(crate) failure: Option<Failure>,
-}
-
-#[derive(Debug)]
-pub(crate) struct FinishedItem {
-    pub(crate) index: u64,
-    pub(crate) item: QueueItem,
-    /// The receipt, unless the run was never started or could not be read.
-    pub(crate) receipt: Option<RunReceipt>,
-    pub(crate) files: Option<Vec<StoredFile>>,
-    /// A failure of this program while reading or downloading the item.
-    pub(crate) failure: Option<Failure>,
-}
-
-impl FinishedItem {
-    /// Returns the status in the receipt, or else the queue's status of the item.
-    fn status(&self) -> &RunStatus {
-        match &self.receipt {
-            Some(receipt) => &receipt.status,
-            None => &self.item.status,
-        }
-    }
-
-    /// Returns the number of the item, as people count.
-    fn number(&self) -> u64 {
-        self.index.saturating_add(1)
-    }
-
-    /// Returns the error in the receipt.
-    fn error(&self) -> Option<String> {
-        let receipt = self.receipt.as_ref()?;
-        let error = receipt.error.as_ref().or(receipt.output_error.as_ref())?;
-        Some(error_text(error))
-    }
-}
-
-/// Serializes the index, the fields of the receipt, and the files.
-impl Serialize for FinishedItem {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct ItemLine<'a> {
-            /// The number of the item, as people count.
-            item: u64,
-            index: u64,
-            #[serde(flatten)]
-            run: &'a Value,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            files: Option<&'a Vec<StoredFile>>,
-            /// The error of reading or downloading the result, unless the run itself failed.
-            #[serde(skip_serializing_if = "Option::is_none")]
-            error: Option<Value>,
-        }
-        let mut run = match &self.receipt {
-            Some(receipt) => serde_json::to_value(receipt).map_err(S::Error::custom)?,
-            None => json!({"run_id": self.item.run_id, "status": self.item.status}),
-        };
-        let failure = self.failure.as_ref();
-        let failure = failure.filter(|_| run.get("error").is_none_or(Value::is_null));
-        if let (Some(_), Some(fields)) = (failure, run.as_object_mut()) {
-            fields.remove("error");
-        }
-        let error = failure.map(Failure::to_json);
-        ItemLine {
-            item: self.number(),
-            index: self.index,
-            run: &run,
-            files: self.files.as_ref(),
-            error: error.and_then(|mut json| Some(json.get_mut("error")?.take())),
-        }
-        .serialize(serializer)
-    }
-}
 
 impl ResourceKind for QueueResource {
     type Finished = FinishedQueue;
@@ -141,12 +60,16 @@ impl ResourceKind for QueueResource {
         Some(items.as_slice())
     }
 
-    fn list_command(session: &Session, request: &SubmitRequest) -> String {
+    fn list_command(session: &Session, request: &SubmitRequest) -> SuggestedCommand {
         let format = request.segments.join("/");
         session.resume_command(SurfaceChoice::Developer, &["format", "runs", &format])
     }
 
-    fn download_command(handle: &Handle<Self>, session: &Session, plan: &DownloadPlan) -> String {
+    fn download_command(
+        handle: &Handle<Self>,
+        session: &Session,
+        plan: &DownloadPlan,
+    ) -> SuggestedCommand {
         Self::wait_command(handle, session, Some(plan))
     }
 

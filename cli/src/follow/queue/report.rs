@@ -1,19 +1,100 @@
-//! Summaries of finished queues, and their exit codes.
+//! Finished queues, their summaries and their exit codes.
 
 use std::path::Path;
 
+use serde::Serialize;
+use serde::ser::Error as _;
+use serde_json::{Value, json};
 use svc_sdk::contract::RunStatus;
 use svc_sdk::types::{Queue, QueueCounts, QueueItem, RunReceipt, Usd};
 
+use crate::download::StoredFile;
 use crate::error::{ClientCode, Exit, Failure, Suggestion};
-use crate::follow::queue::{FinishedItem, FinishedQueue};
 use crate::follow::run::report::download_command;
 use crate::output::Table;
 use crate::output::layout::{cut, number, required, status, whole};
-use crate::output::values::{artifact_label, money, time_ago_and_date};
+use crate::output::values::{artifact_label, error_text, money, time_ago_and_date};
 use crate::resource::ResourceId;
 use crate::session::Session;
 use crate::text::sanitize;
+
+/// The result of a queue: its items, in order.
+#[derive(Debug)]
+pub(crate) struct FinishedQueue {
+    pub(crate) counts: QueueCounts,
+    pub(crate) items: Vec<FinishedItem>,
+    /// That it ended with a status that this version does not know.
+    pub(crate) failure: Option<Failure>,
+}
+
+#[derive(Debug)]
+pub(crate) struct FinishedItem {
+    pub(crate) index: u64,
+    pub(crate) item: QueueItem,
+    /// The receipt, unless the run was never started or could not be read.
+    pub(crate) receipt: Option<RunReceipt>,
+    pub(crate) files: Option<Vec<StoredFile>>,
+    /// A failure of this program while reading or downloading the item.
+    pub(crate) failure: Option<Failure>,
+}
+
+impl FinishedItem {
+    /// Returns the status in the receipt, or else the queue's status of the item.
+    fn status(&self) -> &RunStatus {
+        match &self.receipt {
+            Some(receipt) => &receipt.status,
+            None => &self.item.status,
+        }
+    }
+
+    /// Returns the number of the item, as people count.
+    fn number(&self) -> u64 {
+        self.index.saturating_add(1)
+    }
+
+    fn error(&self) -> Option<String> {
+        let receipt = self.receipt.as_ref()?;
+        let error = receipt.error.as_ref().or(receipt.output_error.as_ref())?;
+        Some(error_text(error))
+    }
+}
+
+/// Serializes the index, the fields of the receipt, and the files.
+impl Serialize for FinishedItem {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct ItemLine<'a> {
+            /// The number of the item, as people count.
+            item: u64,
+            index: u64,
+            #[serde(flatten)]
+            run: &'a Value,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            files: Option<&'a Vec<StoredFile>>,
+            /// The error of reading or downloading the result, unless the run itself failed.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            error: Option<Value>,
+        }
+        let mut run = match &self.receipt {
+            Some(receipt) => serde_json::to_value(receipt).map_err(S::Error::custom)?,
+            None => json!({"run_id": self.item.run_id, "status": self.item.status}),
+        };
+        let failure = self.failure.as_ref();
+        let failure = failure.filter(|_| run.get("error").is_none_or(Value::is_null));
+        if let (Some(_), Some(fields)) = (failure, run.as_object_mut()) {
+            fields.remove("error");
+        }
+        let error = failure.map(Failure::to_json);
+        ItemLine {
+            item: self.number(),
+            index: self.index,
+            run: &run,
+            files: self.files.as_ref(),
+            error: error.and_then(|mut json| Some(json.get_mut("error")?.take())),
+        }
+        .serialize(serializer)
+    }
+}
 
 /// Prints the summary of a finished queue.
 pub(super) fn summarize(
@@ -110,7 +191,8 @@ pub(super) fn summarize(
         && !session.is_sandbox()
     {
         let command = download_command(session, id.as_str(), "format", Path::new("DIR"));
-        failure = failure.hint(format!("download the files of item {}: {command}", item.number()));
+        let download = format!("download the files of item {}: ", item.number());
+        failure = failure.hint(Suggestion::from(download).command(command));
     }
     Err(failure)
 }
@@ -230,7 +312,6 @@ pub(super) fn results(items: &[FinishedItem]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn progress_omits_counts_of_zero() {

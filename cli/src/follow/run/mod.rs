@@ -2,17 +2,15 @@
 
 pub(crate) mod report;
 
-use svc_sdk::contract::{Operation, RunStatus};
+use svc_sdk::contract::RunStatus;
 use svc_sdk::developer::Client;
-use svc_sdk::handle::{
-    ActionRun, AgentRun, FormatRun, Handle, Resource as _, RunHandle, RunResource,
-};
-use svc_sdk::types::{FormatRef, RequestId, RunReceipt, RunStatusPayload, RunUsage, Usd};
+use svc_sdk::handle::{ActionRun, AgentRun, FormatRun, Handle, RunHandle, RunResource};
+use svc_sdk::types::{FormatRef, RequestId, RunReceipt, RunStatusPayload, Usd};
 use svc_sdk::{Error, Update, Updates};
 
-use crate::args::{RunKindChoice, SurfaceChoice};
+use crate::args::SurfaceChoice;
 use crate::download::DownloadPlan;
-use crate::error::Failure;
+use crate::error::{Failure, SuggestedCommand};
 use crate::follow::run::report::RunSummary;
 use crate::follow::{OnProgress, ReceiptMode, ResourceKind, Stopped, WaitTogether};
 use crate::output::object::Shown;
@@ -23,6 +21,8 @@ use crate::request::pricing::{Price, SpendCap};
 use crate::resource::{Outcome, ResourceId};
 use crate::session::Session;
 use crate::text::sanitize;
+
+pub(crate) use self::report::{FinishedRun, spend};
 
 /// Evaluates `$body` with `$K` as the type of the run.
 macro_rules! by_kind {
@@ -45,20 +45,6 @@ macro_rules! by_kind {
 }
 pub(crate) use by_kind;
 
-pub(crate) type FinishedRun = crate::follow::Finished<svc_sdk::types::RunReceipt>;
-
-/// Describes the spend of a run and its cap. An unreadable amount is unknown rather than 0.
-pub(crate) fn spend(receipt: &RunReceipt) -> String {
-    let cap = receipt.usage.as_ref().and_then(RunUsage::generation_spend_cap);
-    match (receipt.billable_amount().map(money), cap.map(money)) {
-        (Some(spent), Some(cap)) => format!("spent {spent} of a cap of {cap}"),
-        (Some(spent), None) => format!("spent {spent}"),
-        (None, Some(cap)) => format!("spend unknown, of a cap of {cap}"),
-        (None, None) => "spend unknown".to_owned(),
-    }
-}
-
-/// Returns the outcome of a terminal status.
 pub(crate) fn outcome_of(status: &RunStatus) -> Option<Outcome> {
     match status {
         RunStatus::Completed => Some(Outcome::Completed),
@@ -106,7 +92,7 @@ impl<K: RunKind> ResourceKind for K {
         })
     }
 
-    fn list_command(session: &Session, request: &SubmitRequest) -> String {
+    fn list_command(session: &Session, request: &SubmitRequest) -> SuggestedCommand {
         let words = K::list_command(request);
         session.resume_command(SurfaceChoice::Developer, &words)
     }
@@ -163,7 +149,7 @@ impl<K: RunKind> ResourceKind for K {
     fn print_result(
         handle: &Handle<Self>,
         session: &Session,
-        finished: FinishedRun,
+        mut finished: FinishedRun,
         receipt_mode: ReceiptMode,
     ) -> Result<(), Failure> {
         let printer = &session.printer;
@@ -182,27 +168,8 @@ impl<K: RunKind> ResourceKind for K {
             }
             _ => printer.print_object(ObjectKind::Run, &finished, report::finished),
         };
-        match report::summarize(
-            session,
-            handle.id().as_str(),
-            receipt,
-            K::KIND.as_str(),
-            finished.files.is_some(),
-        ) {
-            RunSummary::Completed(sentence) => printer.note(&sentence),
-            RunSummary::Degraded(sentence, issues) => {
-                printer.warn(&sentence);
-                issues.iter().for_each(|issue| printer.note(&format!("  {}", sanitize(issue))));
-            }
-            // The result of the run decides the exit code, even if printing failed.
-            RunSummary::Failed(failure) => {
-                return Err(match finished.failure {
-                    Some(download) => failure.with_part(download),
-                    None => failure,
-                });
-            }
-        }
-        finished.failure.map_or(printed, Err)
+        // The result of the run decides the exit code, even if printing failed.
+        report_end(handle, session, &mut finished, true).map_or(printed, Err)
     }
 
     async fn shown_receipt(handle: &Handle<Self>) -> Result<FinishedRun, Error> {
@@ -224,26 +191,38 @@ impl<K: RunKind> WaitTogether for K {
         session: &Session,
         mut finished: FinishedRun,
     ) -> (Shown, Option<Failure>) {
-        let download = finished.failure.take();
-        let (id, kind) = (handle.id().as_str(), K::KIND);
-        let is_downloaded = finished.files.is_some();
-        let failure =
-            match report::summarize(session, id, &finished.result, kind.as_str(), is_downloaded) {
-                RunSummary::Completed(sentence) => {
-                    session.printer.note(&sentence);
-                    download
-                }
-                RunSummary::Degraded(sentence, _) => {
-                    session.printer.warn(&sentence);
-                    download
-                }
-                RunSummary::Failed(failure) => Some(match download {
-                    Some(download) => failure.with_part(download),
-                    None => failure,
-                }),
-            };
+        let failure = report_end(handle, session, &mut finished, false);
         (Shown::new(ObjectKind::Run, &finished), failure)
     }
+}
+
+/// Says how a run ended, with the individual problems of the only one. Returns the failure of a run that did
+/// not complete, or of its download.
+fn report_end<K: RunKind>(
+    run: &Handle<K>,
+    session: &Session,
+    finished: &mut FinishedRun,
+    is_only: bool,
+) -> Option<Failure> {
+    let download = finished.failure.take();
+    let (id, kind) = (run.id().as_str(), K::KIND);
+    let is_downloaded = finished.files.is_some();
+    match report::summarize(session, id, &finished.result, kind.as_str(), is_downloaded) {
+        RunSummary::Completed(sentence) => session.printer.note(&sentence),
+        RunSummary::Degraded(sentence, issues) => {
+            session.printer.warn(&sentence);
+            for issue in issues.iter().filter(|_| is_only) {
+                session.printer.note(&format!("  {}", sanitize(issue)));
+            }
+        }
+        RunSummary::Failed(failure) => {
+            return Some(match download {
+                Some(download) => failure.with_part(download),
+                None => failure,
+            });
+        }
+    }
+    download
 }
 
 /// Waits for the terminal receipt of a run, whatever its outcome.
@@ -263,7 +242,6 @@ pub(crate) async fn terminal_receipt<K: RunKind>(updates: Updates<K>) -> Result<
 pub(crate) trait RunKind: RunResource {
     fn run_handle(client: &Client, id: &str) -> RunHandle<Self>;
 
-    /// Returns the words of the command that lists the runs.
     fn list_command(request: &SubmitRequest) -> Vec<String>;
 
     /// Returns the spend cap of a run whose request has none.
@@ -311,18 +289,5 @@ impl RunKind for AgentRun {
 
     fn list_command(_: &SubmitRequest) -> Vec<String> {
         vec!["agent".to_owned(), "runs".to_owned()]
-    }
-}
-
-pub(crate) fn kind_of_operation(operation: &str) -> Option<RunKindChoice> {
-    let operation = Operation::from_name(operation)?;
-    if ActionRun::is_submitted_by(operation) {
-        Some(RunKindChoice::Action)
-    } else if FormatRun::is_submitted_by(operation) {
-        Some(RunKindChoice::Format)
-    } else if AgentRun::is_submitted_by(operation) {
-        Some(RunKindChoice::Agent)
-    } else {
-        None
     }
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use svc_sdk::contract::{ErrorCode, RunStatus};
-use svc_sdk::types::{ErrorBody, RunEvent, RunReceipt, RunStatusPayload};
+use svc_sdk::types::{ErrorBody, RunEvent, RunReceipt, RunStatusPayload, RunUsage};
 
 use crate::args::SurfaceChoice;
-use crate::error::{Exit, Failure};
-use crate::follow::run::{FinishedRun, spend};
+use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
+use crate::follow::ResultWithFiles;
 use crate::output::Table;
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::values::{
@@ -17,7 +17,19 @@ use crate::resource::ResourceId;
 use crate::session::Session;
 use crate::text::sanitize;
 
-/// The summary of a finished run.
+pub(crate) type FinishedRun = ResultWithFiles<RunReceipt>;
+
+/// Describes the spend of a run and its cap. An unreadable amount is unknown rather than 0.
+pub(crate) fn spend(receipt: &RunReceipt) -> String {
+    let cap = receipt.usage.as_ref().and_then(RunUsage::generation_spend_cap);
+    match (receipt.billable_amount().map(money), cap.map(money)) {
+        (Some(spent), Some(cap)) => format!("spent {spent} of a cap of {cap}"),
+        (Some(spent), None) => format!("spent {spent}"),
+        (None, Some(cap)) => format!("spend unknown, of a cap of {cap}"),
+        (None, None) => "spend unknown".to_owned(),
+    }
+}
+
 #[derive(Debug)]
 pub(crate) enum RunSummary {
     Completed(String),
@@ -157,39 +169,47 @@ fn run_failure(
     };
     if !receipt.artifacts.is_empty() && !is_downloaded {
         let command = download_command(session, run, kind, Path::new("DIR"));
-        failure = failure.hint(format!("download its files: {command}"));
+        failure = failure.hint(Suggestion::from("download its files: ").command(command));
     }
     failure
 }
 
 /// Returns what to do about a failed run.
-fn failure_hint(session: &Session, run: &str, receipt: &RunReceipt, kind: &str) -> Option<String> {
+fn failure_hint(
+    session: &Session,
+    run: &str,
+    receipt: &RunReceipt,
+    kind: &str,
+) -> Option<Suggestion> {
     let error = receipt.error.as_ref()?;
     let can_continue = kind == "format";
     let is_cap_spent = receipt.usage.as_ref().is_some_and(|usage| {
         let cap = usage.generation_spend_cap_usd_micros;
         cap.is_some() && usage.billable_amount_usd_micros >= cap
     });
+    let continued = |text: &str, flags: &[&str]| {
+        let format = receipt.format_id.as_ref().map_or("FORMAT", |id| id.as_str());
+        let words = [&["format", "run", format, "--continue", run], flags].concat();
+        let command = session.resume_command(SurfaceChoice::Developer, &words);
+        Suggestion::from(text).command(command)
+    };
     Some(match &error.code {
-        ErrorCode::UnattendedBlocked if can_continue => format!(
-            "the run needs a decision: continue it with instructions: {}",
-            continue_command(session, run, receipt, &["--instruction", "…"])
+        ErrorCode::UnattendedBlocked if can_continue => continued(
+            "the run needs a decision: continue it with instructions: ",
+            &["--instruction", "…"],
         ),
         ErrorCode::UnattendedBlocked => {
-            "the run needs a decision: start it again with more specific instructions".to_owned()
+            "the run needs a decision: start it again with more specific instructions".into()
         }
-        ErrorCode::FormatRunFailed if is_cap_spent && can_continue => format!(
-            "the run reached its spend cap: continue it with a higher one: {}",
-            continue_command(session, run, receipt, &["--cap", "USD"])
+        ErrorCode::FormatRunFailed if is_cap_spent && can_continue => continued(
+            "the run reached its spend cap: continue it with a higher one: ",
+            &["--cap", "USD"],
         ),
         ErrorCode::FormatRunFailed if is_cap_spent => {
-            "the run reached its spend cap: start it again with a higher --cap".to_owned()
+            "the run reached its spend cap: start it again with a higher --cap".into()
         }
-        _ if is_retryable(error) => "retry: run the same command again".to_owned(),
-        _ if can_continue => format!(
-            "start it again, or continue it with: {}",
-            continue_command(session, run, receipt, &[])
-        ),
+        _ if is_retryable(error) => "retry: run the same command again".into(),
+        _ if can_continue => continued("start it again, or continue it with: ", &[]),
         _ => return None,
     })
 }
@@ -201,15 +221,12 @@ fn is_retryable(error: &ErrorBody) -> bool {
         .unwrap_or_else(|| error.code.defaults().is_some_and(|defaults| defaults.retryable))
 }
 
-fn continue_command(session: &Session, run: &str, receipt: &RunReceipt, more: &[&str]) -> String {
-    let format = receipt.format_id.as_ref().map_or("FORMAT", |id| id.as_str());
-    let mut words = vec!["format", "run", format, "--continue", run];
-    words.extend(more);
-    session.resume_command(SurfaceChoice::Developer, &words)
-}
-
-/// Returns the command that downloads the files of a run.
-pub(crate) fn download_command(session: &Session, id: &str, kind: &str, folder: &Path) -> String {
+pub(crate) fn download_command(
+    session: &Session,
+    id: &str,
+    kind: &str,
+    folder: &Path,
+) -> SuggestedCommand {
     let folder = folder.display().to_string();
     let words = ["run", "download", id, "--kind", kind, "--dir", &folder];
     session.resume_command(SurfaceChoice::Developer, &words)

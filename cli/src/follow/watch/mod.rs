@@ -20,7 +20,7 @@ use svc_sdk::contract::JobStatus;
 use svc_sdk::types::{Job, JobId};
 
 use crate::clock;
-use crate::error::{Exit, Failure, Suggestion};
+use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
 use crate::follow::watch::feed::{Feed, FeedEvent};
 use crate::output::ObjectKind;
 use crate::output::values::error_text;
@@ -128,7 +128,10 @@ async fn run<S: ClientSurface>(
 
 /// Replaces the failures of several jobs that have not ended in time by one, in the place of the
 /// first.
-fn merge_timed_out(failures: Vec<Failure>, resume: impl FnOnce() -> String) -> Vec<Failure> {
+fn merge_timed_out(
+    failures: Vec<Failure>,
+    resume: impl FnOnce() -> SuggestedCommand,
+) -> Vec<Failure> {
     let is_timed_out = |failure: &Failure| failure.exit() == Exit::StillRunning;
     let count = failures.iter().filter(|it| is_timed_out(it)).count();
     if count < 2 {
@@ -172,7 +175,7 @@ fn resume_command<S: ClientSurface>(
     session: &Session,
     ids: &[String],
     statuses: &HashMap<String, JobStatus>,
-) -> String {
+) -> SuggestedCommand {
     let has_ended = |id: &&String| statuses.get(*id).is_some_and(JobStatus::is_terminal);
     let mut words = vec!["job", "watch"];
     words.extend(ids.iter().filter(|id| !has_ended(id)).map(String::as_str));

@@ -113,7 +113,6 @@ pub(super) struct Message {
     pub(super) is_error: bool,
 }
 
-/// The action that a key requests.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum KeyAction {
     None,
@@ -145,7 +144,6 @@ impl ViewModel {
         }
     }
 
-    /// Returns all rows.
     pub(super) fn rows(&self) -> &[JobRow] {
         &self.rows
     }
@@ -193,7 +191,6 @@ impl ViewModel {
         self.has_refunds && matches!(job.status, JobStatus::Failed | JobStatus::Canceled)
     }
 
-    /// Shows a job as it was read.
     pub(super) fn update(&mut self, job: Job) {
         if !self.by_id.contains_key(&job.id) {
             self.add_row(job.id.clone());

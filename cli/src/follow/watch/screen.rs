@@ -17,7 +17,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::args::SurfaceChoice;
 use crate::batch;
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, SuggestedCommand};
 use crate::follow::watch::WatchOptions;
 use crate::follow::watch::bars::Context;
 use crate::follow::watch::feed::{self, Feed, FeedEvent};
@@ -214,7 +214,7 @@ fn timed_out<S: ClientSurface>(session: &Session, options: &WatchOptions) -> Fai
     failure.with_resume(resume_command::<S>(session, options))
 }
 
-fn resume_command<S: ClientSurface>(session: &Session, options: &WatchOptions) -> String {
+fn resume_command<S: ClientSurface>(session: &Session, options: &WatchOptions) -> SuggestedCommand {
     let mut words = vec!["job", "watch"];
     words.extend(options.ids.iter().map(String::as_str));
     session.resume_command_on(surface_choice::<S>(), &words)

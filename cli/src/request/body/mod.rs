@@ -111,7 +111,6 @@ impl RequestBody {
         self.with_nested("input", "props", props)
     }
 
-    /// Adds the fields of all avatar operations.
     pub(crate) fn avatar(self, args: &AvatarFields) -> Result<Self, Failure> {
         self.speech(&args.speech)?.scene(&args.scene)?.props(args.props.as_deref())
     }
@@ -179,7 +178,6 @@ impl RequestBody {
         Ok(self)
     }
 
-    /// Moves a field into an object of the body.
     pub(crate) fn moved_into(mut self, name: &str, object: &str) -> Result<Self, Failure> {
         let value = self.fields.remove(name);
         self.with_nested(object, name, value)

@@ -69,7 +69,6 @@ impl Columns {
         Ok(cells.map(|(name, cell)| (name.as_str(), cell)).collect())
     }
 
-    /// Returns whether a record is a blank line.
     pub(crate) fn is_blank(&self, record: &[u8]) -> bool {
         self.names.len() > 1 && record.iter().all(u8::is_ascii_whitespace)
     }
@@ -90,7 +89,6 @@ enum CellType {
 pub(crate) struct Fields(BTreeMap<String, CellType>);
 
 impl Fields {
-    /// Returns the fields of an operation.
     pub(crate) fn of(operation: Operation) -> Self {
         let document = svc_openapi::document(&Servers::default());
         let method = operation.method().as_str().to_ascii_lowercase();

@@ -236,7 +236,6 @@ impl<R: BufRead> RecordReader<R> {
     }
 }
 
-/// Checks that a record is UTF-8.
 fn check_text(record: &[u8], position: RecordPosition) -> io::Result<()> {
     let Err(error) = std::str::from_utf8(record) else { return Ok(()) };
     let breaks = record.iter().take(error.valid_up_to()).filter(|byte| **byte == b'\n').count();
@@ -245,7 +244,6 @@ fn check_text(record: &[u8], position: RecordPosition) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
-/// Splits a record into its cells.
 fn split(record: &[u8], separator: u8) -> Result<Vec<String>, String> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)

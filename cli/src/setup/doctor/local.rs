@@ -16,7 +16,6 @@ use crate::webhook::Secrets;
 /// The settings that have a check of their own.
 const SETTINGS: [&str; 4] = ["base_url", "developer_base_url", "mcp_url", "first_party_owner"];
 
-/// Checks the configuration.
 pub(super) fn check(session: &Session) -> Vec<Check> {
     if session.is_sandbox() {
         let message = "the sandbox needs no configuration";
@@ -96,7 +95,10 @@ fn webhook_secret(session: &Session, settings: &Settings) -> Check {
         Ok(_) => Check::ok(NAME, format!("file {} ({})", file.value, file.origin)),
         Err(failure) => {
             Check { status: CheckStatus::Warning, ..Check::failed(NAME, failure.headline()) }.next(
-                session.command(&["webhook", "secret", "show", "--jq", ".secret"]) + " > FILE",
+                format!(
+                    "{} > FILE",
+                    session.command(&["webhook", "secret", "show", "--jq", ".secret"])
+                ),
             )
         }
     }
@@ -188,7 +190,7 @@ pub(super) async fn journal(session: &Session) -> Vec<Check> {
         ]
     };
     let unfinished = session.command(&["history", "--unfinished"]);
-    run_blocking(move || journal_in(&dir, &unfinished)).await.unwrap_or_else(late)
+    run_blocking(move || journal_in(&dir, &unfinished.to_string())).await.unwrap_or_else(late)
 }
 
 fn journal_in(dir: &Path, unfinished: &str) -> Vec<Check> {

@@ -135,8 +135,8 @@ impl Check {
     }
 
     /// Adds what to do.
-    fn next(mut self, next: impl Into<String>) -> Self {
-        self.next = Some(next.into());
+    fn next(mut self, next: impl ToString) -> Self {
+        self.next = Some(next.to_string());
         self
     }
 }

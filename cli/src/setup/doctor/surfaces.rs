@@ -28,15 +28,17 @@ pub(super) struct SurfaceChecks {
     skew: Option<SignedDuration>,
 }
 
-struct Names {
+struct CheckNames {
     reachable: &'static str,
     key: &'static str,
 }
 
-const fn names(surface: SurfaceChoice) -> Names {
+const fn names(surface: SurfaceChoice) -> CheckNames {
     match surface {
-        SurfaceChoice::Open => Names { reachable: "open_surface", key: "open_key" },
-        SurfaceChoice::Developer => Names { reachable: "developer_surface", key: "developer_key" },
+        SurfaceChoice::Open => CheckNames { reachable: "open_surface", key: "open_key" },
+        SurfaceChoice::Developer => {
+            CheckNames { reachable: "developer_surface", key: "developer_key" }
+        }
     }
 }
 
@@ -175,7 +177,7 @@ fn failed_request(
 fn replace_key(session: &Session, surface: SurfaceChoice, key: &ConfiguredKey) -> String {
     match key.origin {
         KeyOrigin::Variable(name) => format!("correct or unset {name}"),
-        _ => session.resume_command_on(surface, &["auth", "login"]),
+        _ => session.resume_command_on(surface, &["auth", "login"]).to_string(),
     }
 }
 

@@ -42,13 +42,11 @@ impl Change {
 /// What a listener answers.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Changed {
-    /// The id of the process.
     pub(crate) process: u32,
     /// The number of changed events, or why there are none.
     pub(crate) result: Result<u64, String>,
 }
 
-/// Returns the path of the socket of a store.
 fn socket_of(store: &Path) -> PathBuf {
     let mut name = store.file_name().unwrap_or_default().to_owned();
     name.push(".sock");
@@ -71,7 +69,6 @@ mod unix {
 
     use super::{Change, Changed, socket_of};
     use crate::input::parent_dir;
-    use crate::listen::receive::ListenEvent;
     use crate::text::counted;
 
     /// How long to wait for the answer of a listener.
@@ -81,7 +78,7 @@ mod unix {
 
     /// The socket of this process. It is removed when this is dropped.
     #[derive(Debug)]
-    pub(in crate::listen) struct Control {
+    pub(crate) struct Control {
         listener: UnixListener,
         path: PathBuf,
     }
@@ -94,7 +91,7 @@ mod unix {
 
     impl Control {
         /// Creates the socket of a store that this process has opened. Only its user can connect.
-        pub(in crate::listen) fn bind(store: &Path) -> io::Result<Self> {
+        pub(crate) fn bind(store: &Path) -> io::Result<Self> {
             let path = socket_of(store);
             // No other user can enter this folder before the permissions are set. The name is short,
             // as that of a socket may be.
@@ -107,12 +104,14 @@ mod unix {
             Ok(Self { listener, path })
         }
 
-        /// Makes the changes that other processes ask for.
-        pub(in crate::listen) async fn serve(
+        /// Makes the changes that other processes ask for. `to_event` is what the listener is told of a
+        /// replay, given a text.
+        pub(crate) async fn serve<E: Send + 'static>(
             self,
             inbox: Inbox,
             is_forwarding: bool,
-            events: mpsc::Sender<ListenEvent>,
+            events: mpsc::Sender<E>,
+            to_event: fn(String) -> E,
         ) {
             while let Ok((stream, _)) = self.listener.accept().await {
                 let (inbox, events) = (inbox.clone(), events.clone());
@@ -128,8 +127,7 @@ mod unix {
                         let count = counted(usize::try_from(*count).unwrap_or(usize::MAX), "event");
                         let hint =
                             if is_forwarding { "" } else { "; pass --forward-to URL to forward" };
-                        let _ =
-                            events.send(ListenEvent::Note(format!("replayed {count}{hint}"))).await;
+                        let _ = events.send(to_event(format!("replayed {count}{hint}"))).await;
                     }
                     let result = result.map_err(|error| error.to_string());
                     let answer = Changed { process: process::id(), result };
@@ -167,6 +165,6 @@ mod other {
 #[cfg(not(unix))]
 pub(crate) use other::ask;
 #[cfg(unix)]
-pub(in crate::listen) use unix::Control;
+pub(crate) use unix::Control;
 #[cfg(unix)]
 pub(crate) use unix::ask;

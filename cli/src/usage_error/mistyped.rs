@@ -5,7 +5,7 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
 
-use crate::error::usage::last_value;
+use super::last_value;
 use crate::text::shell_quote;
 
 /// Words at the place of a command of `svc`, and what they mean.

@@ -1,19 +1,11 @@
-//! The flag for the service's MCP endpoint, and the conversion of its errors.
+//! Errors of the service's MCP endpoint, and errors that tools return to the model.
 
-use clap::Args;
+use serde_json::{Value, json};
 use svc_mcp::McpError;
-use svc_sdk::ErrorKind;
 use svc_sdk::contract::ErrorCode;
+use svc_sdk::{Error, ErrorKind};
 
 use crate::error::{ClientCode, Exit, Failure};
-
-/// The flag `--mcp-url`.
-#[derive(Args, Debug)]
-pub(crate) struct EndpointArgs {
-    /// URL of the service's MCP endpoint [env: SVC_MCP_URL]
-    #[arg(long, value_name = "URL", help_heading = crate::args::headings::REQUEST)]
-    pub(super) mcp_url: Option<String>,
-}
 
 /// Converts an error of a request without side effects, which is never ambiguous.
 pub(super) fn read_failure(error: McpError) -> Failure {
@@ -28,7 +20,6 @@ pub(super) fn read_failure(error: McpError) -> Failure {
     }
 }
 
-/// Converts an error of a call.
 pub(super) fn call_failure(error: McpError) -> Failure {
     match error {
         McpError::Request(error) => Failure::from(error),
@@ -64,5 +55,57 @@ fn exit_of(code: Option<&ErrorCode>) -> Exit {
             status.map_or(Exit::Failure, Exit::from_status)
         }
         None => Exit::Failure,
+    }
+}
+
+/// An error in the format of the service's error envelope.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ToolError(Value);
+
+impl ToolError {
+    pub(super) fn new(code: &str, message: impl Into<String>) -> Self {
+        Self(json!({"error": {"code": code, "message": message.into()}}))
+    }
+
+    pub(super) fn with(mut self, name: &str, value: Value) -> Self {
+        let error = self.0.get_mut("error").and_then(Value::as_object_mut);
+        if let Some(error) = error {
+            error.insert(name.to_owned(), value);
+        }
+        self
+    }
+
+    pub(super) fn code(&self) -> &str {
+        let code = self.0.pointer("/error/code");
+        code.and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub(super) fn envelope(&self) -> &Value {
+        &self.0
+    }
+}
+
+impl From<&Error> for ToolError {
+    fn from(error: &Error) -> Self {
+        match error.body() {
+            Some(body) => Self(json!({ "error": body })),
+            None => {
+                let code = error.code().map_or("no_answer", |code| code.as_str());
+                Self::new(code, error.to_string())
+            }
+        }
+    }
+}
+
+impl From<Failure> for ToolError {
+    fn from(failure: Failure) -> Self {
+        let code = match (failure.code(), failure.exit()) {
+            (Some(code), _) => code,
+            (None, Exit::Usage) => "invalid_request",
+            (None, Exit::Ambiguous) => "ambiguous",
+            (None, Exit::Unreachable | Exit::Overloaded) => "no_answer",
+            (None, _) => "failed",
+        };
+        Self::new(code, failure.headline())
     }
 }

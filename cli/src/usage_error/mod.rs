@@ -1,5 +1,7 @@
 //! Conversion of errors of the command-line parser to failures.
 
+pub(crate) mod mistyped;
+
 use clap::ValueEnum;
 use clap::error::ErrorKind;
 
@@ -51,7 +53,6 @@ pub(crate) fn requests_json(arguments: &[String]) -> bool {
     matches!(format.as_deref(), Some("json" | "jsonl"))
 }
 
-/// Returns the value of `--color`.
 pub(crate) fn requested_color(arguments: &[String]) -> Color {
     let color = last_value(arguments, &["--color="], &["--color"]);
     let color = color.and_then(|color| Color::from_str(&color, false).ok());
@@ -60,11 +61,7 @@ pub(crate) fn requested_color(arguments: &[String]) -> Color {
 
 /// Returns the last value of a flag. The arguments could not be parsed, so this looks for the flag
 /// alone, whose value follows one of the prefixes, or one of the names as the next argument.
-pub(super) fn last_value(
-    arguments: &[String],
-    prefixes: &[&str],
-    names: &[&str],
-) -> Option<String> {
+fn last_value(arguments: &[String], prefixes: &[&str], names: &[&str]) -> Option<String> {
     let mut words = arguments.iter().take_while(|word| *word != "--").peekable();
     let mut last = None;
     while let Some(word) = words.next() {

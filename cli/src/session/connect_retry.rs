@@ -1,6 +1,5 @@
-//! A service that is not there: a command waits for it for two seconds only, until it has had an answer.
+//! Refused connections, which are tried again for two seconds, until the service has answered once.
 
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,21 +10,22 @@ use http::Request;
 use svc_sdk::transport::{ResponseFuture, Transport, TransportError};
 
 use crate::clock;
+use crate::error::ConnectionRefused;
 
 /// How long connections to a service that has not answered yet may be refused.
 const LIMIT: Duration = Duration::from_secs(2);
 /// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(400);
 
-/// A transport that tries connections that are refused for a short time, until there is an answer. From then
-/// on the client decides.
-pub(super) struct FirstContact {
+/// A transport that tries refused connections again for a short time. After the first answer the client
+/// decides about retries.
+pub(super) struct ConnectRetry {
     pub(super) transport: Arc<dyn Transport>,
     pub(super) url: String,
     pub(super) is_answered: Arc<AtomicBool>,
 }
 
-impl Transport for FirstContact {
+impl Transport for ConnectRetry {
     fn send(&self, request: Request<Bytes>) -> ResponseFuture {
         if self.is_answered.load(Ordering::Relaxed) {
             return self.transport.send(request);
@@ -44,7 +44,7 @@ impl Transport for FirstContact {
                 }
                 if clock::monotonic() - began + PAUSE > LIMIT {
                     // The client would try an error of a connection again.
-                    return Err(TransportError::setup(NotThere { url }));
+                    return Err(TransportError::setup(ConnectionRefused { url }));
                 }
                 tokio::time::sleep(PAUSE).await;
             }
@@ -67,17 +67,3 @@ fn is_refused(error: &TransportError) -> bool {
     }
     false
 }
-
-/// The error of connections that were refused for as long as a command waits for the service.
-#[derive(Debug)]
-pub(crate) struct NotThere {
-    url: String,
-}
-
-impl fmt::Display for NotThere {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "could not connect to {}: connection refused", self.url)
-    }
-}
-
-impl std::error::Error for NotThere {}
