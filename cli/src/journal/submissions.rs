@@ -19,7 +19,8 @@ use crate::clock;
 use crate::error::Failure;
 use crate::journal::earlier;
 use crate::journal::entry::{
-    BASE_URL, ENDED_AT, Entry, LABEL, MAX_PRICE, OUTCOME, PRICE, SOURCE, SUMMARY, SURFACE, journal_failure,
+    BASE_URL, ENDED_AT, Entry, LABEL, MAX_PRICE, OUTCOME, PRICE, SOURCE, SUMMARY, SURFACE,
+    journal_failure,
 };
 use crate::journal::request_hash::RequestHash;
 use crate::resource::{Outcome, ResourceId};

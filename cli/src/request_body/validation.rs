@@ -65,13 +65,15 @@ impl RequestBody {
         download: &DownloadArgs,
     ) -> Result<Self, Failure> {
         let other_ways = "--prompt TEXT, the fields with --param KEY=JSON, or --input FILE";
-        self.require(what_to_pass, example, other_ways).map_err(|failure| match &download.download {
-            Some(folder) if folder != Path::new(".") => failure.hint(format!(
-                "--download took `{}` as its directory: put the prompt first, or write \
+        self.require(what_to_pass, example, other_ways).map_err(|failure| {
+            match &download.download {
+                Some(folder) if folder != Path::new(".") => failure.hint(format!(
+                    "--download took `{}` as its directory: put the prompt first, or write \
                      --download=DIR",
-                folder.display()
-            )),
-            _ => failure,
+                    folder.display()
+                )),
+                _ => failure,
+            }
         })
     }
 

@@ -40,7 +40,8 @@ pub(crate) fn decode(
     let mut replies = replies(&response.headers, &response.body);
     // What is repeated or needs another API key is an error first.
     let is_error = matches!(response.status, 401 | 403 | 429 | 502..=504);
-    if is_probe(message) && !is_error && !replies.iter().any(|reply| answers_probe(message, reply)) {
+    if is_probe(message) && !is_error && !replies.iter().any(|reply| answers_probe(message, reply))
+    {
         replies = vec![probe_error(message)];
     }
     let is_empty = replies.is_empty();
@@ -312,7 +313,11 @@ mod tests {
             (500, json, r#"{"error": {"code": "internal", "message": "x"}}"#),
             (200, "text/html", "<html>"),
             (200, json, r#"{"jsonrpc": "2.0", "id": 1, "result": {}}"#),
-            (200, json, r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": -32022, "message": "x"}}"#),
+            (
+                200,
+                json,
+                r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": -32022, "message": "x"}}"#,
+            ),
             (202, json, ""),
             (401, json, "{}"),
             (503, "text/plain", "?"),
@@ -321,7 +326,9 @@ mod tests {
             let answer = decode(&probe, false, response(status, content_type, body));
             assert_eq!(answer.is_err(), matches!(status, 401 | 503), "{status}");
             let reply = answer.or_else(|error| into_reply(&probe, error)).unwrap();
-            let StreamableHttpPostResponse::Json(reply, _) = reply else { panic!("{status} {body}") };
+            let StreamableHttpPostResponse::Json(reply, _) = reply else {
+                panic!("{status} {body}")
+            };
             assert_eq!(json!(reply)["error"]["code"], -32601, "{status} {body}");
         }
         for status in [400, 404, 405] {

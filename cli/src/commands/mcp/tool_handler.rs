@@ -355,9 +355,9 @@ fn set_cap(
         Some(requested) => amount_of(&requested),
         None => Some(default_cap.map_or(spend_limit, |default_cap| default_cap.min(spend_limit))),
     };
-    let cap = cap.filter(|cap| *cap > Usd::ZERO).ok_or_else(|| {
-        invalid("invalid cap: expected dollars as a number above 0")
-    })?;
+    let cap = cap
+        .filter(|cap| *cap > Usd::ZERO)
+        .ok_or_else(|| invalid("invalid cap: expected dollars as a number above 0"))?;
     arguments.insert(CAP_FIELD.to_owned(), usd_number(cap));
     Ok(())
 }
