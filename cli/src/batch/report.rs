@@ -178,15 +178,20 @@ pub(super) fn print_items(
 }
 
 fn items_table(items: &[Value]) -> Table {
-    let result = cut("result");
-    let (id, status_column) = (whole("id"), status("status"));
-    let columns = [required("item"), status_column, id, cut("label"), number("price"), result];
-    let mut table = Table::new(columns);
+    // Of the texts, the last is dropped first on a narrow terminal.
+    let mut table = Table::new([
+        required("item"),
+        status("status"),
+        whole("id"),
+        number("price"),
+        cut("result"),
+        cut("label").optional(),
+    ]);
     for item in items {
         let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
         let price = optional_money(text("price_usd").parse().ok());
         let status = status_words(text("status"));
-        table.row([text("item"), &status, text("id"), text("label"), &price, &result_of(item)]);
+        table.row([text("item"), &status, text("id"), &price, &result_of(item), text("label")]);
     }
     table
 }

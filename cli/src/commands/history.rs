@@ -72,8 +72,8 @@ fn table(entries: &[ListedEntry], has_statuses: bool) -> Table {
     let outcome = status("outcome");
     let when = time("created");
     let price = number("price");
-    let label = cut("label");
-    let what = whole("summary");
+    let label = cut("label").optional();
+    let what = cut("summary");
     let key = whole("idempotency_key");
     let mut table = match has_statuses {
         true => {

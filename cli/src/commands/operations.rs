@@ -38,8 +38,8 @@ pub(crate) fn run(session: &Session, args: &Operations) -> Result<(), Failure> {
     let (rows, rest) = listing::select(rows, &args.page, max_items, |row| row.name)?;
     session.printer.print_list(&rows, |rows| {
         let mut table = Table::new([
-            required("operation"),
-            whole("command"),
+            required("name"),
+            whole("cli"),
             whole("method"),
             whole("path"),
             cut("surface"),

@@ -66,7 +66,7 @@ mod engine {
     /// How much of it functions may use.
     const MAX_STACK_BYTES: usize = 200 << 20;
     /// The maximum number of calls of the filter's own functions, and of steps of endless ones.
-    const MAX_CALLS: u64 = if cfg!(test) { 100_000 } else { 10_000_000 };
+    const MAX_CALLS: u64 = if cfg!(test) { 100_000 } else { 2_000_000 };
     /// The maximum size of all outputs, which are collected.
     const MAX_OUTPUT_BYTES: usize = 512 << 20;
     /// The function of the library that makes numbers, and its name in the one that checks it.
@@ -131,11 +131,12 @@ mod engine {
         let names = names.chain(funs.iter().map(|(name, args, _)| (*name, args.len())));
         let names: BTreeSet<_> = names
             .filter(|(name, _)| !name.starts_with('_'))
-            .map(|(name, count)| format!("\"{name}/{count}\""))
-            .chain(["\"builtins/0\"".to_owned()])
+            .map(|(name, count)| format!("{name}/{count}"))
+            .chain(["builtins/0".to_owned()])
             .collect();
-        let names = names.into_iter().collect::<Vec<_>>().join(",");
-        let builtins = format!("def builtins: [{names}];");
+        let names = names.into_iter().collect::<Vec<_>>().join(" ");
+        // A list of them would need too much stack to be compiled.
+        let builtins = format!("def builtins: \"{names}\" / \" \";");
         let mut defs: Vec<Def<&str>> = defs;
         defs.extend(parse_defs(&builtins));
         let arena = Arena::default();

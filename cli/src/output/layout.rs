@@ -9,6 +9,8 @@ const MIN_TEXT_WIDTH: usize = 8;
 pub(crate) struct Column {
     pub(super) name: String,
     pub(super) kind: ColumnKind,
+    /// Whether it is left out if all its cells are empty.
+    pub(super) is_optional: bool,
 }
 
 /// What a column contains.
@@ -59,7 +61,13 @@ pub(crate) fn cut(name: &str) -> Column {
 
 impl Column {
     fn new(name: &str, kind: ColumnKind) -> Self {
-        Self { name: name.to_uppercase(), kind }
+        Self { name: name.to_uppercase(), kind, is_optional: false }
+    }
+
+    /// Leaves the column out if all its cells are empty.
+    pub(crate) fn optional(mut self) -> Self {
+        self.is_optional = true;
+        self
     }
 }
 

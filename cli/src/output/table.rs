@@ -76,12 +76,19 @@ impl Table {
     /// Renders the table. `width` is the width of the terminal, if there is one.
     pub(crate) fn render(&self, width: Option<usize>, colored: bool) -> String {
         let natural_widths = self.natural_widths();
-        let widths = match width {
+        let mut widths: Vec<_> = match width {
             Some(width) if !self.columns.is_empty() => {
                 layout::fit(&self.columns, &natural_widths, GAP.len(), width)
             }
             _ => natural_widths.into_iter().map(Some).collect(),
         };
+        for (index, width) in widths.iter_mut().enumerate() {
+            let is_optional = self.columns.get(index).is_some_and(|column| column.is_optional);
+            let is_empty = |row: &Vec<Cell>| row.get(index).is_none_or(|it| it.text.is_empty());
+            if is_optional && self.rows.iter().all(is_empty) {
+                *width = None;
+            }
+        }
         let mut text = String::new();
         if !self.columns.is_empty() {
             let names = self.columns.iter().map(|column| (&*column.name, None));

@@ -111,18 +111,14 @@ impl InboxItem {
             bytes: event.body.len(),
         }
     }
-
-    /// Returns the id of the job or run.
-    fn resource(&self) -> Option<&str> {
-        self.job_id.as_deref().or(self.run_id.as_deref())
-    }
 }
 
 fn table(items: &[InboxItem]) -> Table {
     let mut table = Table::new([
         required("id"),
         cut("event"),
-        whole("resource"),
+        whole("job"),
+        whole("run"),
         status("state"),
         number("attempts"),
         time("received"),
@@ -132,7 +128,8 @@ fn table(items: &[InboxItem]) -> Table {
         table.row([
             &item.id,
             &sanitize(&item.event),
-            &sanitize(item.resource().unwrap_or("-")),
+            &sanitize(item.job_id.as_deref().unwrap_or("-")),
+            &sanitize(item.run_id.as_deref().unwrap_or("-")),
             item.state,
             &item.attempts.to_string(),
             &age(item.received_at),

@@ -264,7 +264,7 @@ pub(super) fn results(items: &[FinishedItem]) -> Table {
         number("item"),
         whole("run"),
         status("status"),
-        number("spent"),
+        number("price"),
         cut("content"),
         required("location"),
     ]);

@@ -236,8 +236,8 @@ pub(crate) fn list(runs: &[RunReceipt]) -> Table {
     let mut table = Table::new([
         required("id"),
         status("status"),
-        number("spent"),
-        number("files"),
+        number("price"),
+        number("artifacts"),
         time("created"),
         cut("error"),
     ]);

@@ -48,7 +48,7 @@ pub(crate) async fn watch<S: EstimateSource>(
         return screen::run(session, access, options).await;
     }
     if options.ids.is_empty() {
-        let why = "no job ids given: without a terminal, svc job watch needs to know which jobs to \
+        let why = "no job ids given: without a terminal, `job watch` needs to know which jobs to \
             wait for";
         let list = ["job", "list", "--status", "processing"];
         let hint = Suggestion::from("pass job ids (list them with: ").svc(list).then(")");
