@@ -4,8 +4,8 @@
 //! eight at a time. STORE is a folder, or the URL of a PostgreSQL database. It prints `done ORDER JOB` when
 //! a job has ended, and `undecided ORDER` if it is unknown whether it exists. The service does not document
 //! that it recognizes the key of every third order. With the environment variable `STOP_BEFORE_SEND` it stops
-//! itself (SIGSTOP) between the record of a submit in the journal and its first byte. With `SETTLE_UNDECIDED` it
-//! settles what is undecided as not executed, and submits it again.
+//! itself (SIGSTOP) between the record of a submit in the journal and its first byte. The order that
+//! `SETTLE_UNDECIDED` names is settled as not executed if it is undecided, and submitted again.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program that prints")]
 
@@ -108,7 +108,7 @@ async fn run_order(
     let mut result = submit().await;
     if let Err(error) = &result
         && let Some(JournalError::Undecided(undecided)) = error.journal()
-        && std::env::var_os("SETTLE_UNDECIDED").is_some()
+        && std::env::var("SETTLE_UNDECIDED").is_ok_and(|settled| settled == order)
     {
         if let Err(error) = journal.settle(&undecided.id, Settled::NotExecuted).await {
             eprintln!("{order}: {error}");

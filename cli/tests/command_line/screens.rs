@@ -279,7 +279,7 @@ fn a_watched_list_follows_the_width() {
     }
     resized.type_text("\r");
     resized.wait_until_screen("details", |screen| {
-        ["age      3 h ago", "q quit"].iter().all(|text| screen.contains(text))
+        ["price    $0.005", "q quit"].iter().all(|text| screen.contains(text))
     });
     assert_screen!("watch_details_40", resized.screen());
 }
