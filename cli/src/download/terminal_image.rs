@@ -136,18 +136,21 @@ fn sixel(image: &DynamicImage) -> String {
         text.push_str(&format!("#{color};2;{};{};{}", percent(red), percent(green), percent(blue)));
     }
     for top in (0..height).step_by(6) {
-        let mut lines: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
+        // The bits of each color by column.
+        let mut lines: BTreeMap<usize, BTreeMap<u32, u8>> = BTreeMap::new();
         for y in top..height.min(top + 6) {
             for x in 0..width {
-                let line = lines.entry(palette.index_of(&pixels.get_pixel(x, y).0));
-                let line = line.or_insert_with(|| vec![0; width as usize]);
-                line[x as usize] |= 1 << (y - top);
+                let line = lines.entry(palette.index_of(&pixels.get_pixel(x, y).0)).or_default();
+                *line.entry(x).or_default() |= 1 << (y - top);
             }
         }
         for (color, line) in lines {
             text.push_str(&format!("#{color}"));
-            for run in line.chunk_by(|left, right| left == right) {
-                text.push_str(&format!("!{}{}", run.len(), char::from(b'?' + run[0])));
+            let sixels: Vec<u8> =
+                (0..width).map(|x| b'?' + line.get(&x).copied().unwrap_or_default()).collect();
+            for run in sixels.chunk_by(|left, right| left == right) {
+                let sixel = run.first().copied().map(char::from);
+                text.extend(sixel.map(|sixel| format!("!{}{sixel}", run.len())));
             }
             text.push('$');
         }

@@ -77,7 +77,7 @@ impl Bodies<'_> {
                 json!("https://cdn.example.com/a.png")
             }
             "avatar_handle" if NEW_AVATARS.contains(&operation) => {
-                json!(format!("new-{}", self.random.below(u64::MAX)))
+                json!(format!("{}-{}", operation.replace('_', "-"), self.random.below(1 << 40)))
             }
             "avatar_handle" => json!("ada"),
             "previous_run_id" => Value::Null,
@@ -236,7 +236,7 @@ async fn operations(mock: &Mock, document: &Value) -> Vec<Described> {
     let (open, developer) = (mock.open(), mock.developer());
     let started = |path: &'static str, body: Value, id: &'static str| {
         let developer = &developer;
-        async move { text(&developer.post_data(path, body, 202).await.pointer(id).unwrap()) }
+        async move { text(developer.post_data(path, body, 202).await.pointer(id).unwrap()) }
     };
     let stuck = json!({"instruction": "[mock:stuck]"});
     let job = started("/v1/music-1.0/generate", json!({"prompt": "[mock:stuck]"}), "/job/id").await;
