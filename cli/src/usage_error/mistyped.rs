@@ -96,13 +96,18 @@ pub(crate) fn advise(mut error: Error, root: &Command, arguments: &[String]) -> 
         ErrorKind::UnknownArgument => {
             let Some(word) = context(ContextKind::InvalidArg) else { return error };
             let (command, path, rest) = given_group(root, arguments);
+            if !takes_text(command) {
+                // The parser would advise to pass the option as a value, which no argument is meant for.
+                error.remove(ContextKind::Suggested);
+            }
+            let profile = profile_flag(arguments);
             let known = OPTIONS.iter().find(|(option, _)| *option == word);
             let known = known.map(|(_, tip)| (*tip).to_owned());
             // A verb after a command that needs none.
             let is_verb = ["show", "get", "list", "ls"].contains(&word.as_str());
             known
-                .or_else(|| quoted(command, &path, &word, rest))
-                .or_else(|| is_verb.then(|| format!("did you mean: {path}")))
+                .or_else(|| quoted(command, &path, &word, rest, &profile))
+                .or_else(|| is_verb.then(|| format!("did you mean: {path}{profile}")))
                 .or_else(|| {
                     let is_exec = path == "svc mock exec";
                     is_exec.then(|| format!("did you mean: {path} -- {}", rest.join(" ")))
@@ -185,8 +190,9 @@ fn tip_for_command(
     if word == "upload" {
         return Some(TAKES_URLS.to_owned());
     }
+    let profile = profile_flag(arguments);
     if path == "svc batch" && word.contains('.') {
-        return Some(format!("did you mean: svc batch run {word}"));
+        return Some(format!("did you mean: svc batch run {word}{profile}"));
     }
     let mut meant = Vec::new();
     if path == "svc" {
@@ -200,7 +206,7 @@ fn tip_for_command(
     let made = ["svc image", "svc video", "svc music", "svc caption"].contains(&path);
     if lists && (made || path == "svc run" || path == "svc top-up") {
         let command = if made { "svc job list" } else { "svc history" };
-        return Some(format!("did you mean: {command}"));
+        return Some(format!("did you mean: {command}{profile}"));
     }
     if meant.is_empty() {
         let verbs = VERBS.iter().filter(|(words, _)| means(words));
@@ -228,16 +234,31 @@ fn tip_for_command(
             );
         }
     }
-    let profile = last_value(arguments, &["--profile="], &["--profile"]);
-    let profile = profile.map_or_else(String::new, |it| format!(" --profile {}", shell_quote(&it)));
     let meant: Vec<_> = meant.iter().map(|it| format!("{path} {it}{profile}")).collect();
     (!meant.is_empty()).then(|| format!("did you mean: {}", meant.join(", ")))
 }
 
+/// Returns the option for the profile of the arguments, with a space before it; nothing without one.
+fn profile_flag(arguments: &[String]) -> String {
+    let profile = last_value(arguments, &["--profile="], &["--profile"]);
+    profile.map_or_else(String::new, |it| format!(" --profile {}", shell_quote(&it)))
+}
+
+/// Returns whether a command takes a prompt or an instruction without an option.
+fn takes_text(command: &Command) -> bool {
+    let is_text = |id: &str| matches!(id, "prompt_argument" | "instruction_argument");
+    command.get_positionals().any(|arg| is_text(arg.get_id().as_str()))
+}
+
 /// Returns the command with its prompt in quotes, if a prompt without them was given.
-fn quoted(command: &Command, path: &str, word: &str, rest: &[String]) -> Option<String> {
-    let takes_text = |id: &str| matches!(id, "prompt_argument" | "instruction_argument");
-    if !command.get_positionals().any(|arg| takes_text(arg.get_id().as_str())) {
+fn quoted(
+    command: &Command,
+    path: &str,
+    word: &str,
+    rest: &[String],
+    profile: &str,
+) -> Option<String> {
+    if !takes_text(command) {
         return None;
     }
     if word.starts_with('-') {
@@ -248,5 +269,5 @@ fn quoted(command: &Command, path: &str, word: &str, rest: &[String]) -> Option<
     }
     let words = rest.iter().skip_while(|it| it.starts_with('-'));
     let words: Vec<_> = words.take_while(|it| !it.starts_with('-')).map(String::as_str).collect();
-    Some(format!("put the text in quotes: {path} \"{}\"", words.join(" ")))
+    Some(format!("put the text in quotes: {path} \"{}\"{profile}", words.join(" ")))
 }
