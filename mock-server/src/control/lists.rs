@@ -149,43 +149,46 @@ impl<'q> RequestFilter<'q> {
         self.query.since
     }
 
+    /// Returns the fields that are compared, and whether those of a request are equal.
+    fn comparisons(&self, entry: &LoggedRequest) -> [(&'static str, bool); 6] {
+        let path = entry.path.split('?').next().unwrap_or_default();
+        let is_same = |expected: Option<&str>, actual: Option<&str>| {
+            expected.is_none_or(|it| actual == Some(it))
+        };
+        let status = entry.status.map(u64::from);
+        [
+            ("method", self.method.is_none_or(|it| it.eq_ignore_ascii_case(&entry.method))),
+            ("path", self.path.is_none_or(|it| it == path || it == entry.path)),
+            ("operation", is_same(self.query.operation, entry.operation.as_deref())),
+            ("workspace", is_same(self.query.workspace, entry.workspace.as_deref())),
+            ("key", is_same(self.query.key, entry.key.as_deref())),
+            ("status", self.status.is_none_or(|it| status == Some(it))),
+        ]
+    }
+
+    pub(super) fn includes(&self, entry: &LoggedRequest) -> bool {
+        self.comparisons(entry).iter().all(|(_, is_equal)| *is_equal)
+    }
+
     /// Returns what of a request differs from the filter, each as the field and what it is.
     pub(super) fn differences(&self, entry: &LoggedRequest) -> Vec<(&'static str, Value)> {
-        let path = entry.path.split('?').next().unwrap_or_default();
-        let status = entry.status.map(u64::from);
-        let rows = [
-            (
-                "/method",
-                self.method.is_none_or(|it| it.eq_ignore_ascii_case(&entry.method)),
-                json!(entry.method),
-            ),
-            ("/path", self.path.is_none_or(|it| it == path || it == entry.path), json!(entry.path)),
-            (
-                "/operation",
-                self.query.operation.is_none_or(|it| entry.operation.as_deref() == Some(it)),
-                json!(entry.operation),
-            ),
-            (
-                "/workspace",
-                self.query.workspace.is_none_or(|it| entry.workspace.as_deref() == Some(it)),
-                json!(entry.workspace),
-            ),
-            (
-                "/key",
-                self.query.key.is_none_or(|it| entry.key.as_deref() == Some(it)),
-                json!(entry.key),
-            ),
-            ("/status", self.status.is_none_or(|it| status == Some(it)), json!(status)),
-        ];
-        let rows = rows.into_iter().filter(|(_, is_equal, _)| !is_equal);
-        rows.map(|(field, _, actual)| (field, actual)).collect()
+        let differing = self.comparisons(entry).into_iter().filter(|(_, is_equal)| !is_equal);
+        let actual = |field| match field {
+            "method" => json!(entry.method),
+            "path" => json!(entry.path),
+            "operation" => json!(entry.operation),
+            "workspace" => json!(entry.workspace),
+            "key" => json!(entry.key),
+            _ => json!(entry.status),
+        };
+        differing.map(|(field, _)| (field, actual(field))).collect()
     }
 }
 
 pub(super) fn requests(state: &mut MockState, request: &ControlRequest<'_>) -> ControlResult {
     let filter = RequestFilter::read(&request.query)?;
     let log = &state.simulator.state.request_log;
-    let matching = log.after(filter.since()).filter(|entry| filter.differences(entry).is_empty());
+    let matching = log.after(filter.since()).filter(|entry| filter.includes(entry));
     let matching = matching.map(|entry| (entry.seq, entry));
     ok(filter.query.respond(matching, log.last_seq(), LoggedRequest::view))
 }
@@ -222,10 +225,10 @@ pub(super) fn deliveries(state: &mut MockState, request: &ControlRequest<'_>) ->
     let (event, subject) = (request.query.text("event"), request.query.text("subject_id"));
     let state = &state.simulator.state;
     let is_asked_for = |record: &&DeliveryRecord| {
-        let source = record.subject_id.as_deref().and_then(|id| state.source_of(id));
+        let source = || record.subject_id.as_deref().and_then(|id| state.source_of(id));
         record.seq > query.since
             && query.workspace.is_none_or(|it| record.workspace == it)
-            && query.includes_source(source)
+            && query.includes_source(source())
             && event.is_none_or(|it| record.event == it)
             && subject.is_none_or(|it| record.subject_id.as_deref() == Some(it))
             && status.is_none_or(|it| record.delivery_status == Some(it))

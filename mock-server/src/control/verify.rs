@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::error::ControlApiError;
 use super::lists::RequestFilter;
 use super::request::{ControlRequest, ControlResult, Query};
+use crate::engine::request_log::LoggedRequest;
 use crate::mock_state::MockState;
 
 /// The fields of the body that are filters of requests.
@@ -74,34 +75,33 @@ pub(super) fn verify(state: &mut MockState, request: &ControlRequest<'_>) -> Con
     let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(filters).finish();
     let query = Query::parse(&query, &FILTERS)?;
     let filter = RequestFilter::read(&query)?;
-    let mut matched = 0;
-    let mut others = Vec::new();
-    for entry in state.simulator.state.request_log.after(filter.since()) {
-        let mut differences: Vec<String> = filter
-            .differences(entry)
-            .into_iter()
-            .map(|(field, actual)| {
-                let expected = fields.get(field.trim_start_matches('/')).unwrap_or(&Value::Null);
-                format!("{field}: expected {expected}, was {actual}")
-            })
-            .collect();
-        if let Some(expected) = body {
-            match state.exchanges.request_body(entry.seq) {
-                Some(text) => match serde_json::from_str(text) {
-                    Ok(actual) => compare(expected, &actual, String::new(), &mut differences),
-                    Err(_) => differences.push("/body: is not JSON".to_owned()),
-                },
-                None => differences.push("/body: is not stored".to_owned()),
-            }
+    let exchanges = &state.exchanges;
+    let body_differences = |seq| {
+        let mut differences = Vec::new();
+        let Some(expected) = body else { return differences };
+        match exchanges.request_body(seq).map(serde_json::from_str) {
+            Some(Ok(actual)) => compare(expected, &actual, String::new(), &mut differences),
+            Some(Err(_)) => differences.push("/body: is not JSON".to_owned()),
+            None => differences.push("/body: is not stored".to_owned()),
         }
-        match differences.is_empty() {
-            true => matched += 1,
-            false => others.push((entry.seq, differences)),
-        }
-    }
+        differences
+    };
+    let entries = || state.simulator.state.request_log.after(filter.since());
+    let is_match =
+        |entry: &&LoggedRequest| filter.includes(entry) && body_differences(entry.seq).is_empty();
+    let matched = entries().filter(is_match).map(|_| 1).sum();
     if count.includes(matched) {
         return Ok((StatusCode::OK, json!({"matched": matched}).into()));
     }
+    let differences = |entry: &LoggedRequest| {
+        let of_fields = filter.differences(entry).into_iter().map(|(field, actual)| {
+            let expected = fields.get(field).unwrap_or(&Value::Null);
+            format!("/{field}: expected {expected}, was {actual}")
+        });
+        let differences: Vec<String> = of_fields.chain(body_differences(entry.seq)).collect();
+        (!differences.is_empty()).then_some((entry.seq, differences))
+    };
+    let mut others: Vec<_> = entries().filter_map(differences).collect();
     // Of those that differ equally much, the newest are shown.
     others.sort_by_key(|(seq, differences)| (differences.len(), std::cmp::Reverse(*seq)));
     let nearest = others.into_iter().take(MAX_NEAREST);
