@@ -11,72 +11,62 @@ struct Rule {
     name: &'static str,
     text: &'static str,
     /// The fields and query parameters that it is about. It holds for every operation that has one.
-    fields: &'static [&'static str],
+    fields: &'static [&'static [&'static str]],
 }
+
+/// The fields with the URLs of files that the service fetches.
+const FETCHED_FIELDS: [&str; 9] = [
+    "image_url",
+    "end_image_url",
+    "video_url",
+    "audio_url",
+    "reference_image_urls",
+    "reference_video_urls",
+    "photo",
+    "product_image",
+    "scene",
+];
 
 const RULES: [Rule; 9] = [
     Rule {
         name: "model",
         text: "Which fields and which values of `resolution`, `aspect_ratio`, `duration` and `num_images` are accepted, and which fields are required, depends on the model.",
-        fields: &["model", "resolution", "aspect_ratio", "duration", "num_images"],
+        fields: &[&["model", "resolution", "aspect_ratio", "duration", "num_images"]],
     },
     Rule {
         name: "public_hosts",
         text: "The host of a URL must be public.",
-        fields: &[
-            "webhook_url",
-            "url",
-            "image_url",
-            "end_image_url",
-            "video_url",
-            "audio_url",
-            "reference_image_urls",
-            "reference_video_urls",
-            "photo",
-            "product_image",
-            "scene",
-        ],
+        fields: &[&["webhook_url", "url"], &FETCHED_FIELDS],
     },
     Rule {
         name: "fetched_content",
         text: "What is at a URL must be reachable, of the kind that the field names, and not too large.",
-        fields: &[
-            "image_url",
-            "end_image_url",
-            "video_url",
-            "audio_url",
-            "reference_image_urls",
-            "reference_video_urls",
-            "photo",
-            "product_image",
-            "scene",
-            "attachments",
-        ],
+        fields: &[&["attachments"], &FETCHED_FIELDS],
     },
     Rule {
         name: "state",
         text: "What an id, a handle or a cursor names must exist and be in a state that allows the operation; the handle of a new avatar must not be in use.",
-        fields: &["avatar_handle", "previous_run_id", "asset_id", "cursor"],
+        fields: &[&["avatar_handle", "previous_run_id", "asset_id", "cursor"]],
     },
     Rule {
         name: "output_schema",
         text: "An output schema must keep to the supported subset of JSON Schema.",
-        fields: &["output_schema", "response_format"],
+        fields: &[&["output_schema", "response_format"]],
     },
     Rule {
         name: "communication",
         text: "A field in `communication` must not differ from the one beside it.",
-        fields: &["communication"],
+        fields: &[&["communication"]],
     },
     Rule {
         name: "input_size",
         text: "The JSON of `input` must have at most 2 MiB.",
-        fields: &["instruction"],
+        fields: &[&["instruction"]],
     },
     Rule {
         name: "directives",
         text: "A directive to the mock server in a text, such as `[mock:fail]`, must be one that it knows, and decides what happens.",
-        fields: &["prompt", "instruction", "script", "video_inputs", "video_url", "success_url"],
+        fields: &[&["prompt", "instruction", "script", "video_inputs", "video_url", "success_url"]],
     },
     Rule {
         name: "json",
@@ -105,7 +95,7 @@ pub(crate) fn name(paths: &mut Map<String, Value>, components: &Map<String, Valu
         }
         let holds = |rule: &&Rule| match rule.fields {
             [] => body.is_some(),
-            of => of.iter().any(|field| fields.contains(field)),
+            of => of.iter().copied().flatten().any(|field| fields.contains(field)),
         };
         let rules: Vec<&str> = RULES.iter().filter(holds).map(|rule| rule.name).collect();
         if !rules.is_empty() {

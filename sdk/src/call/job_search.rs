@@ -13,7 +13,7 @@ use crate::types::{IdempotencyKey, Job, Page};
 
 const ENTRY: &str = "svc_idempotency_key";
 
-/// Adds the key to the metadata of a job's body. Metadata that is no object stays as it is: the service
+/// Adds the key to the metadata of a job's body. Metadata that is not an object stays as it is: the service
 /// refuses it.
 pub(crate) fn add_key(body: &mut Map<String, Value>, key: &IdempotencyKey) {
     let metadata = body.entry("metadata").or_insert_with(|| Value::Object(Map::new()));

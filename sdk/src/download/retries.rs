@@ -18,7 +18,7 @@ const MAX_FAILED_CHECKS: u32 = 2;
 pub(super) struct Retries {
     /// The current attempt, counted from 1.
     attempt: u32,
-    /// The furthest byte that an attempt has reached. The current length is no measure of progress, as
+    /// The furthest byte that an attempt has reached. The current length does not show progress, as
     /// each attempt starts from the beginning if the file keeps changing.
     furthest: u64,
     attempts_without_progress: u32,

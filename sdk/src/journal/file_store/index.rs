@@ -250,7 +250,7 @@ impl Index {
                     was_accepted: false,
                     has_resource: false,
                 };
-                let submission = submission_in(text).as_ref().map(submission_hash);
+                let submission = line::submission(text).as_ref().map(submission_hash);
                 self.insert(entry, id_hash(id), submission)
             }
         };
@@ -492,12 +492,4 @@ fn hash(texts: &[&str]) -> u64 {
     }
     let bytes = digest.finalize().first_chunk().copied();
     bytes.map_or(0, u64::from_be_bytes)
-}
-
-pub(super) fn submission_in(text: &[u8]) -> Option<SubmissionKey> {
-    Some(SubmissionKey {
-        namespace: line::field(text, "namespace")?,
-        account: line::field(text, "account")?,
-        submission_id: line::field(text, "submission")?,
-    })
 }

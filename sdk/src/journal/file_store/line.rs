@@ -8,7 +8,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::journal::store::{Hold, Phase, StoreError};
+use crate::journal::store::{Hold, Phase, StoreError, SubmissionKey};
 use crate::types::Usd;
 
 const VERSION: u32 = 1;
@@ -37,6 +37,15 @@ impl Parsed {
 /// Returns whether a text of another version is the first line of a file.
 pub(super) fn is_header_text(text: &[u8]) -> bool {
     field::<String>(text, "journal").as_deref() == Some(FORMAT)
+}
+
+/// Returns the submission that the text of a line names.
+pub(super) fn submission(text: &[u8]) -> Option<SubmissionKey> {
+    Some(SubmissionKey {
+        namespace: field(text, "namespace")?,
+        account: field(text, "account")?,
+        submission_id: field(text, "submission")?,
+    })
 }
 
 /// Returns the value of the first field of that name in a text that need not be JSON.

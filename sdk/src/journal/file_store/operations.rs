@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 
-use super::index::{IndexEntry, LOG, submission_in};
+use super::index::{IndexEntry, LOG};
 use super::line::{self, Begin, Line, Parsed, RecordLine};
 use super::log::Log;
 use super::owners::Ownership;
@@ -252,7 +252,7 @@ fn new_stored(id: String, begin: Begin) -> StoredIntent {
 
 /// Returns what can be found of an intent whose first line cannot be read.
 fn unknown_intent(text: &[u8]) -> StoredIntent {
-    let submission = submission_in(text);
+    let submission = line::submission(text);
     let (namespace, account, submission_id) = match submission {
         Some(it) => (it.namespace, it.account, Some(it.submission_id)),
         None => Default::default(),
