@@ -236,7 +236,7 @@ pub fn into_success(response: RawResponse) -> Result<RawResponse> {
     response.into_success()
 }
 
-/// Returns the error of the service that a text is the JSON of, if it is one.
+/// Parses a text as the JSON of an error of the service.
 #[must_use]
 pub fn error_body(text: &str) -> Option<ErrorBody> {
     serde_json::from_str::<ErrorEnvelope>(text).ok().map(|envelope| envelope.error)

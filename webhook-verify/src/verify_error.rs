@@ -52,7 +52,7 @@ pub enum VerifyError {
     /// The signature header has no valid `svc-v1` entry, and at least one entry is
     /// malformed: truncated, too long, not hexadecimal, or without a scheme.
     SignatureMalformed,
-    /// The signature header has only entries of other schemes than `svc-v1`.
+    /// The signature header has only entries with schemes other than `svc-v1`.
     SignatureUnsupported,
     /// No signature matches any key. The delivery was signed with another secret, or its
     /// body or timestamp was changed.

@@ -1,5 +1,5 @@
-//! The output of a batch: a line for each item that ends, or an array or a table at the end, with the reasons
-//! of items that did not complete in full, as the cells of a table are cut.
+//! The output of a batch: a line for each item that ends, or an array or a table at the end, followed by the
+//! whole reasons of items that did not complete, because table cells are cut.
 
 use serde_json::{Value, json};
 use svc_sdk::journal::Entry;

@@ -208,7 +208,10 @@ impl<'a> Payment<'a> {
             UndecidedReason::NewerVersion => {
                 ("run", "a newer version of svc has written its journal")
             }
-            UndecidedReason::Closed => ("interrupted", "its journal entry was acknowledged"),
+            UndecidedReason::Closed => (
+                "interrupted",
+                "its journal entry was closed before the service's receipt was recorded",
+            ),
             _ if self.paid.is_idempotent => ("interrupted", "its idempotency key has expired"),
             _ => ("interrupted", "the operation does not support idempotency keys"),
         };

@@ -215,7 +215,6 @@ fn rejected_events_are_given_up_and_can_be_redelivered() {
     *target.status.lock().unwrap() = 200;
     wait_until("the event is forwarded", || {
         assert_eq!(deliver(listener.url(), &job("job_1")), 200);
-        sleep(Duration::from_millis(50));
         !target.seen().is_empty()
     });
     assert!(listener.events()[1..].iter().any(|event| event["duplicate"] == false));

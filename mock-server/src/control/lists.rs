@@ -170,7 +170,7 @@ impl<'q> RequestFilter<'q> {
         self.comparisons(entry).iter().all(|(_, is_equal)| *is_equal)
     }
 
-    /// Returns what of a request differs from the filter, each as the field and what it is.
+    /// Returns the fields of a request that do not match the filter, with their values in the request.
     pub(super) fn differences(&self, entry: &LoggedRequest) -> Vec<(&'static str, Value)> {
         let differing = self.comparisons(entry).into_iter().filter(|(_, is_equal)| !is_equal);
         let actual = |field| match field {

@@ -41,8 +41,8 @@
 //!   pgbouncer in transaction mode.
 //! - **Owners have a heartbeat.** A process that exits normally releases its intents at once. Those of one that
 //!   was killed are released after [`owner_timeout`](PostgresOptions::owner_timeout), for which
-//!   [`Client::recover`](svc_sdk::Client::recover) waits. A process writes that it is about to send only
-//!   while half of this time is left since its last heartbeat, or after another one.
+//!   [`Client::recover`](svc_sdk::Client::recover) waits. A process records that it is about to send only if
+//!   its last heartbeat is less than half of this time old. Otherwise it renews the heartbeat first.
 //! - **A webhook event is one row.** The id that the service gave is indexed.
 
 #![forbid(unsafe_code)]

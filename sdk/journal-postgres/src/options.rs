@@ -27,8 +27,8 @@ pub struct PostgresOptions {
     /// day. 30 seconds by default. Each process renews its heartbeat every sixth of this
     /// time.
     ///
-    /// A request whose first byte has not left a third of this time after its record was written, such as one
-    /// that waits for a connection, is recorded again before it is sent.
+    /// If the first byte of a request has not left within a third of this time after its record was written,
+    /// for example because it waits for a connection, it is recorded again before it is sent.
     ///
     /// It should be longer than a failover of the database. A restart of the server is not counted:
     /// after it, every process has this time again.

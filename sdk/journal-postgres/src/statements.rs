@@ -22,8 +22,8 @@ pub(crate) struct Statements {
 const IS_RUNNING: &str =
     "greatest(owner.seen_at, pg_postmaster_start_time()) + owner.timeout > now()";
 
-/// The query whose row says that this owner, the last parameter, will be running for half of its timeout at
-/// least: only then it writes that it is about to send something.
+/// The condition that this owner (the last parameter) will still count as running for at least half of its
+/// timeout. Without it, the owner must not record that it is about to send.
 fn is_fresh(owners: &str, me: &str) -> String {
     format!(
         "EXISTS (

@@ -174,7 +174,7 @@ fn answers_probe(probe: &Value, reply: &Value) -> bool {
     result.is_some_and(|result| DiscoverResult::deserialize(result).is_ok())
 }
 
-/// Returns the JSON-RPC error that stands for whatever else an endpoint answers to a probe.
+/// Returns the JSON-RPC error that replaces an invalid answer to a probe.
 ///
 /// `rmcp` falls back to the older revision only if it receives an error with the id of its request.
 fn probe_error(probe: &Value) -> Value {

@@ -96,7 +96,7 @@ fn set_run_delivery(fields: &mut Map<String, Value>) {
     }
 }
 
-/// Returns a schema that requires a field. It names the field as a property, as linters want it.
+/// Returns a schema that requires a field. It also lists the field under `properties`, as linters require.
 fn has_field(name: &str) -> Value {
     json!({"required": [name], "properties": {name: {}}})
 }
@@ -111,8 +111,8 @@ pub(crate) fn require_one_of<const N: usize>(fields: &mut Map<String, Value>, na
     require_all(fields, json!({"oneOf": choices.as_slice()}));
 }
 
-/// Adds a schema that a body must match as well. Within `allOf`, client generators leave it out;
-/// beside the fields, some make a union of the choices, without the fields.
+/// Adds a schema that a body must match as well. Client generators ignore it within `allOf`. Beside
+/// `properties`, some turn it into a union type that lacks the properties.
 fn require_all(fields: &mut Map<String, Value>, schema: Value) {
     if let Value::Array(schemas) = fields.entry("allOf").or_insert_with(|| json!([])) {
         schemas.push(schema);

@@ -1,4 +1,4 @@
-//! What the service refuses although a request matches its schema: `x-svc-rules`.
+//! The rules by which the service refuses a request that matches its schema: `x-svc-rules`.
 
 use std::collections::BTreeSet;
 

@@ -68,7 +68,7 @@ impl Deadline {
     }
 }
 
-/// Returns until when to wait for an answer whose time limit ended at `end`, which is noticed `now`.
+/// Returns until when to wait for a response whose time limit ended at `end`, if that is noticed at `now`.
 pub(crate) fn with_grace(end: Instant, now: Instant) -> Instant {
     if now.saturating_duration_since(end) > GRACE { now + GRACE } else { end }
 }

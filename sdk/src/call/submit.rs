@@ -171,7 +171,7 @@ impl<T> JournaledSubmit<T> {
     }
 }
 
-/// Returns a request without options of its submit. Without a key, it gets a fresh one.
+/// Returns a request without the options of its submit. If `key` is `None`, it gets a new one.
 pub(crate) async fn journaled_request(
     core: &Core,
     operation: &str,

@@ -146,8 +146,8 @@ impl ActiveIntent {
     }
 
     /// Writes that an attempt is about to be made. `is_key_outdated` says whether the service may have
-    /// forgotten its key: what may have been carried out is not sent again then. Returns until when the
-    /// request may be sent, if another process can take the intent over although this one lives.
+    /// forgotten its key: what may have been carried out is not sent again then. Returns until when the request
+    /// may be sent, if another process can take the intent over while this one runs.
     pub(crate) async fn before_attempt(
         &self,
         deadline: &Deadline,
@@ -168,7 +168,8 @@ impl ActiveIntent {
         }
     }
 
-    /// Returns whether it was certainly written just now, and not by an earlier call that had no answer.
+    /// Writes the attempt. Returns `true` if this call wrote it, and `false` if an earlier write without an
+    /// answer may have.
     async fn write_attempt(&self, deadline: &Deadline) -> Result<bool> {
         let planned = match &lock(&self.state).step {
             IntentStep::Planned(intent) => Some(intent.clone()),

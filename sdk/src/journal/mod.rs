@@ -80,16 +80,17 @@
 //!   account, submission id and generation, so that the service recognizes it for about a day,
 //!   where it documents that ([`RetryClass::Key`](crate::contract::RetryClass::Key)). Elsewhere, and for a
 //!   submission that was submitted anew after it was refused, only the journal protects.
-//! - A process that is stopped (`SIGSTOP`, a suspended machine) before the first byte of a request, for so long
-//!   that another one takes its submission over: it sends nothing, and returns what the other one
-//!   submitted. The time since the journal was written is compared right before the first byte leaves, and
-//!   after a third of the store's [owner timeout](store::Store::owner_timeout) the journal is written again,
-//!   which it refuses a process that has lost the submission. Paid for twice is then only what meets all of
-//!   this: the process is stopped in the few instructions between that look at the clock and the system call
-//!   that sends, for longer than the owner timeout; the service does not document the idempotency key; and
-//!   meanwhile a person has [settled](Journal::settle) it as not executed, and it was submitted again. With a
-//!   [transport](crate::transport::Transport) of the program's own, also the time that this one takes to
-//!   connect belongs to those instructions. Wait longer than a process can be stopped before you settle.
+//! - A process that is stopped (`SIGSTOP`, a suspended machine) before it sends the first byte of a request, for so
+//!   long that another process takes over its submission. When it continues, it sends nothing, and returns what the
+//!   other process submitted: right before the first byte, it looks how long ago the journal was written. After a
+//!   third of the store's [owner timeout](store::Store::owner_timeout), the journal is written again, which the
+//!   store refuses if the process has lost the submission.
+//!
+//!   A submission is still paid for twice if all of this happens: the process is stopped between that look at the
+//!   clock and the system call that sends, for longer than the owner timeout; the service does not document the
+//!   idempotency key; and meanwhile a person has [settled](Journal::settle) it as not executed, and it was submitted
+//!   again. With a [transport](crate::transport::Transport) of the program, the time that it takes to connect is part
+//!   of that gap. Before you settle a submission, wait longer than a process can have been stopped.
 //! - With [`Journal::search_jobs`], a job whose receipt was lost for longer than that is found in the
 //!   list of jobs.
 //!
@@ -273,7 +274,7 @@ impl Journal {
     }
 
     /// Returns for how long after the beginning of a write no other process can take the intent over,
-    /// with a reserve for clocks of different speed. `None` means for as long as this process lives.
+    /// with a margin for clocks that run at different speeds. `None` means for as long as this process lives.
     fn send_span(&self) -> Option<Duration> {
         let timeout = self.shared.store.owner_timeout();
         (!timeout.is_zero()).then(|| timeout / 3)

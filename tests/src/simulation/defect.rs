@@ -53,7 +53,7 @@ defects! {
     ConflictTakenAsRefused => NothingLost,
     /// Each process takes the intents of the others for its own.
     OwnershipIgnored => Once,
-    /// A process that takes a running one for a dead one begins its submission anew.
+    /// A process takes a running process for a dead one, and begins its submission anew.
     TakeoverBeginsAnew => Once,
     /// A process that was stopped between the record of a submit and its first byte sends it when it goes
     /// on, whatever happened meanwhile.

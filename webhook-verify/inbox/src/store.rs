@@ -149,7 +149,7 @@ impl ClaimRequest {
 pub struct ClaimedEvent {
     /// The event. Its [`attempts`](StoredEvent::attempts) include this one.
     pub event: StoredEvent,
-    /// The right to handle the event until it expires, by which the event is finished.
+    /// The right to handle the event until the lease expires. It is needed to finish the event.
     pub lease: Lease,
 }
 

@@ -23,7 +23,7 @@ use crate::text::sanitize;
 pub(crate) struct FinishedQueue {
     pub(crate) counts: QueueCounts,
     pub(crate) items: Vec<FinishedItem>,
-    /// That it ended with a status that this version does not know.
+    /// The failure of a queue that ended with a status that this version does not know.
     pub(crate) failure: Option<Failure>,
 }
 

@@ -225,7 +225,7 @@ fn journal_in(dir: &Path, unfinished: &str) -> Vec<Check> {
     let intents = match open {
         0 => intents,
         _ => intents.next(format!(
-            "{unfinished}; the same command again resumes each of them, or says why it cannot"
+            "list them with: {unfinished}; then repeat each command: it resumes, or says why it cannot"
         )),
     };
     vec![journal, intents]

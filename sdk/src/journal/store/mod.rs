@@ -86,11 +86,12 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     }
 
     /// Returns for how long an owner that was killed is [`Owner::Other`] before it is [`Owner::Gone`]. The
-    /// default is zero: its end is noticed at once, and an owner that lives is never taken for a gone one.
+    /// default is zero: its end is noticed at once, and a running owner is never reported as gone.
     ///
     /// Otherwise an owner that was stopped can be taken for a gone one. [`begin`](Self::begin), and an
-    /// [`append`](Self::append) that only the owner may do, then succeed only if it will not be within half of
-    /// this time: a request that was not sent by then is not sent before another such write.
+    /// [`append`](Self::append) that only the owner may do, then succeed only if the owner cannot become
+    /// [`Owner::Gone`] for at least half of this time. A request must leave within a third of this time;
+    /// otherwise it is written again before it is sent.
     fn owner_timeout(&self) -> Duration {
         Duration::ZERO
     }

@@ -150,7 +150,7 @@ async fn only_what_was_stopped_is_written_again_before_it_is_sent() {
     }
 }
 
-/// It cannot be written any more that it is sent again.
+/// The store refuses to record another attempt of an acknowledged intent.
 #[tokio::test(start_paused = true)]
 async fn what_was_acknowledged_without_a_receipt_is_not_sent_again() {
     let journal = Journal::with_store(MemoryStore::new());

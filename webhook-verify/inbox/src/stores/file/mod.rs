@@ -205,7 +205,7 @@ impl FileEvents {
         Ok(())
     }
 
-    /// Writes a change that the table has already.
+    /// Writes a change that the table already contains.
     fn append(&mut self, line: &Line) -> Result<(), StoreError> {
         let appended = self.log.append(line).map(drop);
         appended.map_err(|error| self.log.write_error(&error))?;
