@@ -296,7 +296,7 @@ pub async fn run(
 ) -> Result<(), Error> {
     let log = match options.log_format {
         LogFormat::Text => log,
-        LogFormat::Json => log_json,
+        LogFormat::Json => log_message,
     };
     let server = Server::bind(options.setup(), options.port_base, log).await?;
     options.print_addresses(&server, stdout).map_err(Error::Output)?;
@@ -355,19 +355,20 @@ impl RequestLogger {
             self.last = number.unwrap_or(self.last);
             match self.format {
                 LogFormat::Text => request_line(&request).iter().for_each(|line| log(line)),
-                LogFormat::Json => log(&json_line(&request, service).to_string()),
+                LogFormat::Json => log_json(&json_line(&request, service)),
             }
         }
     }
 }
 
-/// Writes a line of JSON to standard error: a request, or any other text as its `message`. A failure to
-/// do so cannot be reported anywhere.
-fn log_json(line: &str) {
-    let _ = match line.starts_with('{') {
-        true => writeln!(io::stderr(), "{line}"),
-        false => writeln!(io::stderr(), "{}", json!({"message": line})),
-    };
+/// Logs a text as an object with this `message`.
+fn log_message(text: &str) {
+    log_json(&json!({"message": text}));
+}
+
+/// Writes a line of JSON to standard error. A failure to do so cannot be reported anywhere.
+fn log_json(line: &Value) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 /// Returns a request of [`Service::requests`] as an object for the log.

@@ -24,7 +24,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HTTP = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-# The program itself is not counted: of a debug build, that is three times as much.
+# Of allocated memory. The pages of the program are not counted: in a debug build they take three times as much.
 MAX_MEMORY_KIB = 32 * 1024
 FAULTS = ["status_503", "drop_before", "drop_after", "status_502_html"]
 
@@ -80,7 +80,7 @@ def write_manifest(path, count):
 
 
 def memory(pid):
-    """Returns the memory in KiB that a process has allocated, or 0 if it has ended."""
+    """Returns the memory in KiB that a process has allocated now, or 0 if it has ended."""
     try:
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
         return int(status.split("RssAnon:")[1].split()[0])

@@ -11,14 +11,17 @@ import argparse
 import asyncio
 import json
 import multiprocessing
+import resource
 import subprocess
 import time
 from urllib.parse import urlsplit
 
 HEAD = "GET /v1/jobs HTTP/1.1\r\nhost: 127.0.0.1\r\nx-api-key: svc_open_demo\r\n"
-# Below the usual limits of open files, and of ports of a source address.
+# Below the hard limit of open files, and the ports of a source address.
 PER_PROCESS = 5000
 CLIENTS = 4
+# After this, the mock does not answer new clients.
+NEW_CLIENT_SECONDS = 5
 
 
 async def connect(port: int, address: int = 1):
@@ -36,13 +39,15 @@ async def request(reader, writer) -> None:
 async def new_client(port: int, what: str) -> None:
     start = time.monotonic()
     _, writer = connection = await connect(port)
-    await request(*connection)
+    await asyncio.wait_for(request(*connection), NEW_CLIENT_SECONDS)
     writer.close()
     print(f"{what}: a new client is answered in {(time.monotonic() - start) * 1000:.1f} ms", flush=True)
 
 
 def hold(port: int, address: int, count: int, first_bytes: bytes, ready, stop) -> None:
     """Opens connections from an address of its own, and holds them."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
     async def open_all() -> list:
         connections = []
@@ -63,10 +68,11 @@ class Held:
 
     def __init__(self, port: int, first_address: int, count: int, first_bytes: bytes) -> None:
         self.stop, ready = multiprocessing.Event(), multiprocessing.Semaphore(0)
-        counts = [min(PER_PROCESS, count - start) for start in range(0, count, PER_PROCESS)]
+        shares = [min(PER_PROCESS, count - start) for start in range(0, count, PER_PROCESS)]
         self.processes = [
-            multiprocessing.Process(target=hold, args=(port, first_address + number, count, first_bytes, ready, self.stop))
-            for number, count in enumerate(counts)
+            multiprocessing.Process(
+                target=hold, args=(port, first_address + number, share, first_bytes, ready, self.stop), daemon=True)
+            for number, share in enumerate(shares)
         ]
         for process in self.processes:
             process.start()
@@ -96,20 +102,20 @@ async def send(port: int, count: int, latencies: list) -> None:
 async def run(options: argparse.Namespace, process: subprocess.Popen, port: int) -> None:
     await new_client(port, "before")
     idle = Held(port, 2, options.idle, b"")
-    await new_client(port, f"{options.idle} idle connections, {memory(process)}")
+    await new_client(port, f"{options.idle} idle connections, of which the mock keeps 512, {memory(process)}")
     slow = Held(port, 100, options.slow, HEAD.encode())
     await new_client(port, f"and {options.slow} slow heads, {memory(process)}")
     idle.close()
     slow.close()
-    step = options.requests // 10
+    step = options.requests // (10 * CLIENTS)
     for part in range(1, 11) if step else []:
         latencies: list = []
         start = time.monotonic()
-        await asyncio.gather(*(send(port, step // CLIENTS, latencies) for _ in range(CLIENTS)))
+        await asyncio.gather(*(send(port, step, latencies) for _ in range(CLIENTS)))
         latencies.sort()
         at = [latencies[len(latencies) * percent // 100] * 1000 for percent in (50, 99)]
         rate = len(latencies) / (time.monotonic() - start)
-        print(f"{part * step} requests: {at[0]:.2f} ms at 50 %, {at[1]:.2f} ms at 99 %, {rate:.0f}/s, "
+        print(f"{part * step * CLIENTS} requests: {at[0]:.2f} ms at 50 %, {at[1]:.2f} ms at 99 %, {rate:.0f}/s, "
               f"{memory(process)}", flush=True)
 
 

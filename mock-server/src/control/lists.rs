@@ -179,7 +179,8 @@ impl<'q> RequestFilter<'q> {
             "operation" => json!(entry.operation),
             "workspace" => json!(entry.workspace),
             "key" => json!(entry.key),
-            _ => json!(entry.status),
+            "status" => json!(entry.status),
+            _ => Value::Null,
         };
         differing.map(|(field, _)| (field, actual(field))).collect()
     }
@@ -225,12 +226,12 @@ pub(super) fn deliveries(state: &mut MockState, request: &ControlRequest<'_>) ->
     let (event, subject) = (request.query.text("event"), request.query.text("subject_id"));
     let state = &state.simulator.state;
     let is_asked_for = |record: &&DeliveryRecord| {
-        let source = || record.subject_id.as_deref().and_then(|id| state.source_of(id));
+        let id = record.subject_id.as_deref();
         record.seq > query.since
             && query.workspace.is_none_or(|it| record.workspace == it)
-            && query.includes_source(source())
+            && query.includes_source(id.and_then(|id| state.source_of(id)))
             && event.is_none_or(|it| record.event == it)
-            && subject.is_none_or(|it| record.subject_id.as_deref() == Some(it))
+            && subject.is_none_or(|it| id == Some(it))
             && status.is_none_or(|it| record.delivery_status == Some(it))
     };
     let log = &state.delivery_log;

@@ -89,7 +89,7 @@ pub(super) fn verify(state: &mut MockState, request: &ControlRequest<'_>) -> Con
     let entries = || state.simulator.state.request_log.after(filter.since());
     let is_match =
         |entry: &&LoggedRequest| filter.includes(entry) && body_differences(entry.seq).is_empty();
-    let matched = entries().filter(is_match).map(|_| 1).sum();
+    let matched = entries().filter(is_match).fold(0, |count, _| count + 1);
     if count.includes(matched) {
         return Ok((StatusCode::OK, json!({"matched": matched}).into()));
     }

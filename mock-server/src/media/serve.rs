@@ -40,13 +40,13 @@ pub(crate) fn serve_with_etag(
     }
     let file = rendered(spec);
     // Ranges are defined only for GET, section 14.2.
-    let parse_range = match text(headers, &RANGE) {
-        Some(range) if method == Method::GET && allows_range(headers, etag) => {
-            parse_range(range, file.len())
+    let range = match text(headers, &RANGE) {
+        Some(header) if method == Method::GET && allows_range(headers, etag) => {
+            parse_range(header, file.len())
         }
         _ => RequestedRange::Whole,
     };
-    let mut response = file_response(&file, parse_range);
+    let mut response = file_response(&file, range);
     if response.status() != StatusCode::RANGE_NOT_SATISFIABLE {
         set(&mut response, CONTENT_TYPE, spec.content_type());
         set(&mut response, ETAG, etag);
@@ -58,9 +58,9 @@ pub(crate) fn serve_with_etag(
     response
 }
 
-fn file_response(file: &Bytes, parse_range: RequestedRange) -> Response<Bytes> {
+fn file_response(file: &Bytes, range: RequestedRange) -> Response<Bytes> {
     let total = file.len();
-    match parse_range {
+    match range {
         RequestedRange::Whole => with_body(StatusCode::OK, file.clone()),
         RequestedRange::Part { first, last } => {
             let part = file.slice(first..=last);
