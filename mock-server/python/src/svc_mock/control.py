@@ -6,7 +6,7 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from typing import Any
+from typing import Any, Protocol
 
 # The mock is on this machine or in a container beside it: a proxy of the environment is not for it.
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -22,6 +22,13 @@ class ControlError(Exception):
         self.status = status
         self.code: str | None = error.get("code")
         self.body = body
+
+
+class Control(Protocol):
+    """Sends a request to the control API of one mock, and returns its decoded response."""
+
+    def __call__(self, method: str, path: str, body: Any = None, *, timeout: float = 30, **query: Any) -> Any:
+        """Send it. Further arguments are fields of the query."""
 
 
 def send(method: str, url: str, body: Any = None, query: dict[str, Any] | None = None, timeout: float = 30) -> Any:

@@ -85,7 +85,7 @@ class Mock:
         """Create a workspace, with keys, money, faults, webhooks and a journal of its own."""
         fields = {"id": id, "plan": plan, "balance_usd": balance_usd, "team": team}
         body = {name: value for name, value in fields.items() if value is not None}
-        return Workspace(self, self.control("POST", "/workspaces", body))
+        return Workspace(self.control, self.control("POST", "/workspaces", body))
 
     def advance(self, seconds: float) -> None:
         """Move the manual clock, and run all that falls due."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from svc_mock.workspace import Workspace
+    from svc_mock.control import Control
 
 _TOLERANCE = 300
 
@@ -35,11 +35,11 @@ class Event:
 class WebhookReceiver:
     """A server on this machine that receives, verifies and keeps the webhooks of one workspace."""
 
-    def __init__(self, workspace: Workspace, origin: str) -> None:
+    def __init__(self, control: Control, workspace_id: str, secret: str, origin: str) -> None:
         """Start the server, and route the origin to it. Call `Workspace.webhooks` instead."""
         self.url = f"{origin}/webhooks"
         """The `webhook_url` to submit with. Any other path of the same origin is received as well."""
-        self.secrets = [workspace.webhook_secret]
+        self.secrets = [secret]
         """The secrets that are accepted. After a rotation, put the new one first."""
         self.events: list[Event] = []
         """The deliveries that were answered with 204, oldest first."""
@@ -64,9 +64,9 @@ class WebhookReceiver:
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
-        self._mock = workspace.mock
-        route = {"origin": origin, "to": f"http://127.0.0.1:{self._server.server_port}", "workspace": workspace.id}
-        self._route: str | None = self._mock.control("POST", "/webhook-routes", route)["id"]
+        self._control = control
+        route = {"origin": origin, "to": f"http://127.0.0.1:{self._server.server_port}", "workspace": workspace_id}
+        self._route: str | None = self._control("POST", "/webhook-routes", route)["id"]
 
     def answer(self, *statuses: int) -> None:
         """Answer the next deliveries with these statuses, such as `answer(500, 503)`, to see the retries."""
@@ -100,7 +100,7 @@ class WebhookReceiver:
         """Remove the route and stop the server."""
         route, self._route = self._route, None
         if route is not None:
-            self._mock.control("DELETE", f"/webhook-routes/{route}")
+            self._control("DELETE", f"/webhook-routes/{route}")
             self._server.shutdown()
             self._server.server_close()
             self._thread.join()

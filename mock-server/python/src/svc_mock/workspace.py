@@ -14,15 +14,15 @@ from svc_mock.webhooks import WebhookReceiver
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from svc_mock.mock import Mock
+    from svc_mock.control import Control
 
 
 class Workspace:
     """A workspace with its keys, balance, faults, requests, jobs and webhooks."""
 
-    def __init__(self, mock: Mock, created: dict[str, Any]) -> None:
+    def __init__(self, control: Control, created: dict[str, Any]) -> None:
         """Use a workspace as the control API described it. Call `Mock.workspace` instead."""
-        self.mock = mock
+        self._control = control
         self.id: str = created["id"]
         self.open_api_key: str = created["open_api_key"]
         self.developer_api_key: str = created["developer_api_key"]
@@ -51,7 +51,7 @@ class Workspace:
 
         """
         body = {"kind": kind, "workspace": self.id, **fields}
-        rules: list[dict[str, Any]] = self.mock.control("POST", "/faults", body)["data"]
+        rules: list[dict[str, Any]] = self._control("POST", "/faults", body)["data"]
         return rules
 
     def requests(self, *, count: int | None = None, timeout: float = 30, **filters: Any) -> list[dict[str, Any]]:
@@ -77,7 +77,7 @@ class Workspace:
         entries: list[dict[str, Any]] = []
         cursor: str | None = "0"
         while cursor is not None:
-            page = self.mock.control("GET", "/ledger", workspace=self.id, limit=1000, cursor=cursor)
+            page = self._control("GET", "/ledger", workspace=self.id, limit=1000, cursor=cursor)
             entries += page["data"]
             cursor = page["next_cursor"]
         return [entry for entry in entries if kind in (None, entry["kind"])]
@@ -85,7 +85,7 @@ class Workspace:
     @property
     def balance_usd(self) -> Decimal:
         """The available balance."""
-        page = self.mock.control("GET", "/ledger", workspace=self.id, limit=1)
+        page = self._control("GET", "/ledger", workspace=self.id, limit=1)
         return Decimal(page["workspaces"][self.id]["available_usd"])
 
     def verify(self, *, count: Any = 1, **expected: Any) -> None:
@@ -100,7 +100,7 @@ class Workspace:
 
         """
         try:
-            self.mock.control("POST", "/verify", {"workspace": self.id, "count": count, **expected})
+            self._control("POST", "/verify", {"workspace": self.id, "count": count, **expected})
         except ControlError as error:
             if error.code != "verification_failed":
                 raise
@@ -108,7 +108,7 @@ class Workspace:
 
     def webhooks(self, origin: str = "https://hooks.test") -> WebhookReceiver:
         """Start a receiver of this workspace's webhooks to one origin."""
-        receiver = WebhookReceiver(self, origin)
+        receiver = WebhookReceiver(self._control, self.id, self.webhook_secret, origin)
         self._receivers.append(receiver)
         return receiver
 
@@ -116,7 +116,7 @@ class Workspace:
         """Remove the faults and receivers of this workspace."""
         while self._receivers:
             self._receivers.pop().close()
-        self.mock.control("DELETE", "/faults", workspace=self.id)
+        self._control("DELETE", "/faults", workspace=self.id)
 
     def __enter__(self) -> Self:
         """Return the workspace."""
@@ -129,13 +129,13 @@ class Workspace:
     def _list(self, path: str, count: int | None, timeout: float, filters: dict[str, Any]) -> list[dict[str, Any]]:
         query = {"workspace": self.id, **filters}
         if count is None:
-            data: list[dict[str, Any]] = self.mock.control("GET", path, **query)["data"]
+            data: list[dict[str, Any]] = self._control("GET", path, **query)["data"]
             return data
         deadline = time.monotonic() + timeout
         while True:
             # The mock waits for whole seconds.
             wait = max(0, min(60, math.ceil(deadline - time.monotonic())))
-            page = self.mock.control("GET", path, timeout=wait + 30, count=count, wait=wait, **query)
+            page = self._control("GET", path, timeout=wait + 30, count=count, wait=wait, **query)
             if page["satisfied"]:
                 return list(page["data"])
             if time.monotonic() >= deadline:
