@@ -36,21 +36,26 @@ pub(super) fn remember(folder: &Path, journal: &Path) -> io::Result<()> {
     )
 }
 
-/// Returns the jobs and runs of all batches whose journals are still there. Warns of journals that cannot
-/// be read, whose items are missing.
-pub(crate) async fn known_items(session: &Session) -> Result<Vec<KnownItem>, Failure> {
+/// Returns the jobs and runs of all batches whose journals are still there, and why the items of some are
+/// missing.
+pub(crate) async fn known_items(
+    session: &Session,
+) -> Result<(Vec<KnownItem>, Vec<String>), Failure> {
+    let (mut items, mut problems) = (Vec::new(), Vec::new());
+    if session.is_sandbox() {
+        return Ok((items, problems));
+    }
     let file = state_dir(session.environment())?.join(FILE);
     let paths = read_or_empty(&file)
         .map_err(|error| Failure::file("cannot read the list of batches", &file, &error))?;
-    let mut items = Vec::new();
     for path in paths.lines().map(PathBuf::from).filter(|path| path.exists()) {
         let read = read_items(&path, &mut items).await;
         if let Err(failure) = read {
             let (path, why) = (path.display(), failure.headline());
-            session.printer.warn(&format!("the items of the batch in {path} are left out: {why}"));
+            problems.push(format!("the items of the batch in {path} are left out: {why}"));
         }
     }
-    Ok(items)
+    Ok((items, problems))
 }
 
 async fn read_items(path: &Path, items: &mut Vec<KnownItem>) -> Result<(), Failure> {

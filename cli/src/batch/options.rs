@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::Value;
 use svc_sdk::contract::Operation;
 use svc_sdk::types::Usd;
 
@@ -107,6 +108,24 @@ impl BatchOptions {
 
     /// Returns the command that runs the batch again, with additional flags.
     pub(super) fn command(&self, session: &Session, flags: &[&str]) -> SuggestedCommand {
+        self.command_with_params(session, flags, ToString::to_string)
+    }
+
+    /// Returns the command for the journal, which keeps no texts: there is an ellipsis in their place, which
+    /// is not accepted as a value.
+    pub(super) fn stored_command(&self, session: &Session) -> SuggestedCommand {
+        self.command_with_params(session, &[], |value| match value {
+            Value::Bool(_) | Value::Number(_) | Value::Null => value.to_string(),
+            Value::String(_) | Value::Array(_) | Value::Object(_) => "…".to_owned(),
+        })
+    }
+
+    fn command_with_params(
+        &self,
+        session: &Session,
+        flags: &[&str],
+        shown: impl Fn(&Value) -> String,
+    ) -> SuggestedCommand {
         let mut words = vec!["batch".to_owned(), "run".to_owned()];
         words.push(self.manifest.display().to_string());
         let mut flag = |name: &str, value: Option<String>| {
@@ -115,7 +134,7 @@ impl BatchOptions {
         flag("--operation", self.operation.map(|it| it.name().to_owned()));
         flag("--model", self.model.clone());
         for param in &self.params {
-            flag("--param", Some(format!("{}={}", param.name, param.value)));
+            flag("--param", Some(format!("{}={}", param.name, shown(&param.value))));
         }
         for column in &self.ignore_column {
             flag("--ignore-column", Some(column.clone()));

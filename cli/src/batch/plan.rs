@@ -49,8 +49,8 @@ pub(super) struct Item {
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) items: Vec<Item>,
-    /// The operations of items to submit whose bodies may have fields that are not known.
-    pub(super) unspecified: BTreeSet<&'static str>,
+    /// The operations of items to submit.
+    pub(super) submitted: BTreeSet<&'static str>,
     /// What is spent by all items in the journal.
     pub(super) spent: Usd,
     /// What is spent and reserved by them.
@@ -75,7 +75,7 @@ impl Plan {
     ) -> Result<Self, Failure> {
         let (mut items, mut seen, mut names) = (Vec::new(), HashMap::new(), HashSet::new());
         let path = options.manifest.display().to_string();
-        let (mut other_operation, mut unspecified) = (None, BTreeSet::new());
+        let (mut other_operation, mut submitted) = (None, BTreeSet::new());
         let read = manifest.for_each(|position, line| {
             let id_hash = hash_id(&line.id);
             let number = manifest.number_at(position);
@@ -104,8 +104,8 @@ impl Plan {
                 options.retry_failed && !record.has_unknown_status,
                 options.download.download.is_some(),
             );
-            if next_step == NextStep::Submit && !line.has_specified_fields() {
-                unspecified.insert(line.operation.name());
+            if next_step == NextStep::Submit {
+                submitted.insert(line.operation.name());
             }
             items.push(Item {
                 position,
@@ -131,7 +131,7 @@ impl Plan {
             is_overcharged: records.is_overcharged,
             missing: records.items.len(),
             quotas: records.quotas,
-            unspecified,
+            submitted,
             items,
         })
     }

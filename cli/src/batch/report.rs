@@ -39,12 +39,9 @@ pub(super) fn item_json(
         "artifacts": result.map(|result| &result.artifacts),
         "files": result.map(|result| &result.files),
         "error": result.map(|result| &result.error),
+        "label": entry.and_then(label_of),
     });
-    let mut item = json!(Shown::new(kind, &item));
-    if let (Some(fields), Some(label)) = (item.as_object_mut(), entry.and_then(label_of)) {
-        fields.insert(LABEL.to_owned(), label.into());
-    }
-    item
+    json!(Shown::new(kind, &item))
 }
 
 /// Returns the beginning of the prompt or instruction of a submission.

@@ -108,10 +108,10 @@ impl Clients {
     ) -> Result<BatchCall<Followed>, Failure> {
         let access = access.ok_or_else(|| Failure::other("no client for this operation"))?;
         let plan = self.download.as_ref().filter(|plan| plan.has_template());
-        let prompt = prompt_of(&line.body).map(str::to_owned);
-        let label = prompt.as_deref().filter(|_| access.keeps_labels).and_then(label);
+        let prompt = prompt_of(&line.body);
+        let label = prompt.filter(|_| access.keeps_labels).and_then(label);
         let notes = notes_of(line.hash(), &access.base_url, &access.key_fingerprint, label);
-        let prompt = prompt.filter(|_| plan.is_some());
+        let prompt = prompt.filter(|_| plan.is_some()).map(str::to_owned);
         let body = Value::Object(line.body);
         let call = access
             .client

@@ -202,7 +202,7 @@ impl<'a> Runner<'a> {
 
     async fn run(mut self, writes: &ObservedWrites) -> Result<(), Failure> {
         let total = u32::try_from(self.source.items.len()).unwrap_or(u32::MAX);
-        let command = self.options.command(self.session, &[]).to_string();
+        let command = self.options.stored_command(self.session).to_string();
         self.journal.begin(total, command).await?;
         let mut outcomes = self.start().await?;
         let end = match &mut outcomes {

@@ -161,14 +161,13 @@ pub(super) async fn confirm(
     session.confirm(&question, NOTHING_CHARGED).await
 }
 
-/// Warns about a manifest without items, which is rarely meant.
 /// Warns of a manifest without items, and of columns that are sent although they may not be fields.
 pub(super) fn warn(session: &Session, manifest: &Manifest, plan: &Plan, options: &BatchOptions) {
     let printer = &session.printer;
     if plan.items.is_empty() {
         printer.warn(&format!("{} has no items", options.manifest.display()));
     }
-    for operation in &plan.unspecified {
+    for operation in &plan.submitted {
         for column in manifest.unknown_columns(operation) {
             printer.warn(&format!(
                 "the column `{column}` is not a known field of {operation}: it is sent as it is \
@@ -205,11 +204,11 @@ pub(super) fn note_start(session: &Session, plan: &Plan, options: &BatchOptions)
     let is_watched = |item: &&Item| item.next_step != NextStep::Done && !item.is_run;
     let watched: Vec<&Item> = plan.items.iter().filter(is_watched).collect();
     if printer.shows_progress() && !session.is_sandbox() && !watched.is_empty() {
-        let words: &[&str] = match watched.iter().any(|item| item.surface == SurfaceChoice::Open) {
-            true => &["job", "watch"],
-            false => &["job", "watch", "--surface", "developer"],
+        let words = ["job", "watch"];
+        let watch = match watched.iter().any(|item| item.surface == SurfaceChoice::Open) {
+            true => session.resume_command(SurfaceChoice::Open, &words),
+            false => session.resume_command_on(SurfaceChoice::Developer, &words),
         };
-        let watch = session.command(words);
         printer.note(&format!("Watch the jobs in another terminal with: {watch}"));
     }
     if plan.missing > 0 {

@@ -13,6 +13,7 @@ use super::journal::{
 };
 use super::report::{Reasons, item_json, print_items};
 use super::summary::left_alone;
+use crate::args::SurfaceChoice;
 use crate::error::{Failure, Suggestion};
 use crate::output::Table;
 use crate::output::values::money;
@@ -53,6 +54,12 @@ pub(crate) async fn status(
     journal: Option<&Path>,
 ) -> Result<(), Failure> {
     let path = journal.map_or_else(|| journal::default_path(manifest), Path::to_owned);
+    let file = manifest.display().to_string();
+    let mut words = vec!["batch".to_owned(), "run".to_owned(), file];
+    if let Some(journal) = journal {
+        words.extend(["--journal".to_owned(), journal.display().to_string()]);
+    }
+    let run_command = session.resume_command(SurfaceChoice::Open, &words);
     let missing = || {
         let (shown, manifest_path) = (path.display(), manifest.display());
         let why = match (path.exists(), manifest.exists()) {
@@ -60,9 +67,8 @@ pub(crate) async fn status(
             (false, true) => "does not exist".to_owned(),
             (false, false) => format!("does not exist, and neither does {manifest_path}"),
         };
-        let words = ["batch".to_owned(), "run".to_owned(), manifest_path.to_string()];
         Failure::usage(format!("{shown} {why}")).hint(match manifest.exists() {
-            true => Suggestion::from("start the batch with: ").svc(words),
+            true => Suggestion::from("start the batch with: ").command(run_command.clone()),
             false => "pass the file that the batch was started with, or its journal with --journal"
                 .into(),
         })
@@ -78,10 +84,7 @@ pub(crate) async fn status(
     }
     contents.is_overcharged |= journal.submissions.budget(BUDGET).await?.is_stopped;
     contents.print(session)?;
-    let file = manifest.display().to_string();
-    let command = contents.command.clone();
-    let command =
-        command.unwrap_or_else(|| session.command(&["batch", "run", file.as_str()]).to_string());
+    let command = contents.command.clone().unwrap_or_else(|| run_command.to_string());
     if let Some(next) = contents.next_step(&command) {
         session.printer.note(&format!("next: {}", sanitize(&next)));
     }

@@ -106,7 +106,7 @@ fn issues(body: &ErrorBody) -> Vec<String> {
     issues
 }
 
-/// Returns the error of a service that is not there.
+/// Returns the refused connection that caused the error, if one did.
 fn refused_connection(error: &Error) -> Option<&ConnectionRefused> {
     let mut cause = error.source();
     while let Some(error) = cause {

@@ -28,7 +28,8 @@ impl SuggestedCommand {
     /// Makes it use a profile, unless it names one. The mock has none.
     pub(crate) fn with_profile(mut self, profile: &str) -> Self {
         let has_none = self.words.first().is_some_and(|word| word == "mock");
-        if !has_none && !self.words.iter().any(|word| word == "--profile") {
+        let is_profile = |word: &String| word == "--profile" || word.starts_with("--profile=");
+        if !has_none && !self.words.iter().any(is_profile) {
             self.profile.get_or_insert(profile.to_owned());
         }
         self
@@ -38,9 +39,14 @@ impl SuggestedCommand {
 impl fmt::Display for SuggestedCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let profile = self.profile.as_deref().map(|name| ["--profile", name]);
-        let words = self.words.iter().map(String::as_str).chain(profile.into_iter().flatten());
+        // What follows `--` is not a flag.
+        let end = self.words.iter().position(|word| word == "--").unwrap_or(self.words.len());
+        let (words, values) = self.words.split_at(end);
+        let flags = profile.into_iter().flatten();
+        let flags = flags.chain(self.service_flags.iter().map(String::as_str));
+        let as_str = String::as_str;
         f.write_str("svc")?;
-        for word in words.chain(self.service_flags.iter().map(String::as_str)) {
+        for word in words.iter().map(as_str).chain(flags).chain(values.iter().map(as_str)) {
             // Identifiers come from the service and are printed to a terminal.
             write!(f, " {}", sanitize(&shell_quote(word)))?;
         }
@@ -122,6 +128,8 @@ mod tests {
                 "svc job wait 'a b' --profile 'my work' --base-url http://a",
             ),
             (Suggestion::from("").svc(["init", "--profile", "x"]), "svc init --profile x"),
+            (Suggestion::from("").svc(["init", "--profile=x"]), "svc init --profile=x"),
+            (Suggestion::from("").svc(["me", "--", "-a"]), "svc me --profile 'my work' -- -a"),
             (Suggestion::from("start it: ").svc(["mock", "serve"]), "start it: svc mock serve"),
             (Suggestion::from("retry later"), "retry later"),
         ];

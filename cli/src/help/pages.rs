@@ -95,7 +95,7 @@ A flag overrides the environment, and the environment overrides the profile.
   SVC_PROFILE              profile of the configuration file
   SVC_CONFIG               path of the configuration file
   SVC_STATE_DIR            directory of the journal
-  SVC_NO_LABELS            keep no beginnings of prompts in the journal, if not
+  SVC_NO_LABELS            do not keep labels of prompts in the journal, if not
                            empty
   SVC_LOG                  info, debug or trace (as -v, -vv and -vvv), or a
                            tracing filter

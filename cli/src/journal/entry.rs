@@ -102,10 +102,10 @@ pub(crate) fn label(text: &str) -> Option<String> {
 
 /// Returns the prompt or the instruction of a request, or of its first item.
 pub(crate) fn prompt_of(body: &Map<String, Value>) -> Option<&str> {
-    let input = || body.get("input")?.get("prompt");
-    let prompt = body.get("prompt").or_else(input).or_else(|| body.get("instruction"));
+    let text = |name: &str| body.get(name)?.as_str();
+    let input = || body.get("input")?.get("prompt")?.as_str();
     let first = || body.get("items")?.get(0)?.as_object();
-    prompt.and_then(Value::as_str).or_else(|| prompt_of(first()?))
+    text("prompt").or_else(input).or_else(|| text("instruction")).or_else(|| prompt_of(first()?))
 }
 
 /// Returns the failure of a journal without which nothing is sent: an interrupted command could be

@@ -53,8 +53,10 @@ def _closing: . as $root | def walk_($p): ($root | getpath($p)) as $v
 def tostream: _closing;
 def _set($p; $v): if ($p | length) == 0 then $v
   else $p[0] as $k | (if . == null then (if ($k | isnumber) then [] else {} end) else . end)
-  | if isarray then . as $list | [range([length, $k + 1] | max) as $i | if $i == $k then ($list[$i] | _set($p[1:]; $v)) else $list[$i] end]
-    else . + {($k): (.[$k] | _set($p[1:]; $v))} end
+  | if ($k | isobject) then .[$k] = (.[$k] | _set($p[1:]; $v))
+    elif isarray then (if $k < 0 then $k + length else $k end) as $k | . as $list | [range([length, $k + 1] | max) as $i | if $i == $k then ($list[$i] | _set($p[1:]; $v)) else $list[$i] end]
+    elif ($k | isstring) then . + {($k): (.[$k] | _set($p[1:]; $v))}
+    else error("cannot index an object with \($k)") end
   end;
 def setpath($p; $v): _set($p; $v);
 def fromstream(f): foreach f as $e ({x: null, e: false};

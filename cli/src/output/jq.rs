@@ -200,7 +200,9 @@ mod engine {
         CALLS.set(calls);
         // A stack grows from its beginning to lower addresses.
         if BEGIN.get().saturating_sub(address()) > MAX_STACK_BYTES || calls > MAX_CALLS {
-            return Err(Exn::from(Error::str("a function does not end")));
+            return Err(Exn::from(Error::str(format_args!(
+                "a function does not end within {MAX_CALLS} steps"
+            ))));
         }
         Ok(cv.1)
     }
@@ -319,6 +321,8 @@ mod tests {
             ("try (1 | @base32d) catch .", "1 is not valid base32 data"),
             ("try (null | @base32d) catch .", "null is not valid base32 data"),
             ("null | setpath([\"a\", 1]; 2) | tojson", r#"{"a":[null,2]}"#),
+            ("[1, 2] | setpath([-1]; 9) | tojson", "[1,9]"),
+            ("try ({} | setpath([0]; 1)) catch .", "cannot index an object with 0"),
             ("[1 | limit(3; repeat(. * 2))] | tojson", "[1,2,4]"),
             ("[2 | recurse(if . < 20 then . * . else empty end)] | tojson", "[2,4,16,256]"),
             ("[1 | while(. < 9; . * 2)] | tojson", "[1,2,4,8]"),

@@ -93,18 +93,18 @@ impl ColumnKind {
     }
 }
 
-/// Returns the width of each column, or `None` for those that are dropped.
+/// Returns the width of each column, or `None` for those that are dropped or had none.
 ///
 /// Text is truncated first. If that is not enough, columns are dropped: text before identifiers,
 /// these before numbers and times, the status last, and of equals the rightmost. What then fits is
 /// shown again.
 pub(super) fn fit(
     columns: &[Column],
-    natural_widths: &[usize],
+    natural_widths: &[Option<usize>],
     gap: usize,
     available: usize,
 ) -> Vec<Option<usize>> {
-    let mut widths: Vec<Option<usize>> = natural_widths.iter().copied().map(Some).collect();
+    let mut widths = natural_widths.to_vec();
     while minimum_width(columns, &widths, gap) > available {
         let candidates = columns.iter().zip(&mut widths);
         let dropped = candidates
@@ -119,7 +119,8 @@ pub(super) fn fit(
     for rank in 1..=ColumnKind::MAX_DROP_RANK {
         for (index, column) in columns.iter().enumerate() {
             let mut wider = widths.clone();
-            let (Some(width), Some(natural)) = (wider.get_mut(index), natural_widths.get(index))
+            let (Some(width), Some(Some(natural))) =
+                (wider.get_mut(index), natural_widths.get(index))
             else {
                 continue;
             };
@@ -177,7 +178,7 @@ mod tests {
             number("price"),
             whole("job"),
         ];
-        fit(&columns, &[12, 9, 7, 40, 6, 12], 2, available)
+        fit(&columns, &[12, 9, 7, 40, 6, 12].map(Some), 2, available)
     }
 
     #[test]
@@ -186,6 +187,13 @@ mod tests {
         assert_eq!(fitted(96), all);
         assert_eq!(fitted(90), [12, 9, 7, 34, 6, 12].map(Some));
         assert_eq!(fitted(64), [12, 9, 7, 8, 6, 12].map(Some));
+    }
+
+    #[test]
+    fn columns_that_are_not_shown_take_no_space() {
+        let widths =
+            fit(&[required("id"), whole("job"), cut("label")], &[Some(12), None, Some(40)], 2, 54);
+        assert_eq!(widths, [Some(12), None, Some(40)]);
     }
 
     #[test]
@@ -202,6 +210,6 @@ mod tests {
     #[test]
     fn text_is_shown_again_if_a_wider_column_was_dropped() {
         let columns = [required("id"), cut("name"), whole("url")];
-        assert_eq!(fit(&columns, &[12, 9, 80], 2, 80), [Some(12), Some(9), None]);
+        assert_eq!(fit(&columns, &[12, 9, 80].map(Some), 2, 80), [Some(12), Some(9), None]);
     }
 }

@@ -75,20 +75,15 @@ impl Table {
 
     /// Renders the table. `width` is the width of the terminal, if there is one.
     pub(crate) fn render(&self, width: Option<usize>, colored: bool) -> String {
-        let natural_widths = self.natural_widths();
-        let mut widths: Vec<_> = match width {
+        let natural_widths = self.natural_widths().into_iter().enumerate();
+        let natural_widths: Vec<_> =
+            natural_widths.map(|(index, width)| self.is_shown(index).then_some(width)).collect();
+        let widths = match width {
             Some(width) if !self.columns.is_empty() => {
                 layout::fit(&self.columns, &natural_widths, GAP.len(), width)
             }
-            _ => natural_widths.into_iter().map(Some).collect(),
+            _ => natural_widths,
         };
-        for (index, width) in widths.iter_mut().enumerate() {
-            let is_optional = self.columns.get(index).is_some_and(|column| column.is_optional);
-            let is_empty = |row: &Vec<Cell>| row.get(index).is_none_or(|it| it.text.is_empty());
-            if is_optional && self.rows.iter().all(is_empty) {
-                *width = None;
-            }
-        }
         let mut text = String::new();
         if !self.columns.is_empty() {
             let names = self.columns.iter().map(|column| (&*column.name, None));
@@ -118,6 +113,13 @@ impl Table {
             text.push('\n');
         }
         text
+    }
+
+    /// Returns whether a column is shown: an optional one is not if it is empty.
+    fn is_shown(&self, index: usize) -> bool {
+        let is_optional = self.columns.get(index).is_some_and(|column| column.is_optional);
+        let has_text = |row: &Vec<Cell>| row.get(index).is_some_and(|it| !it.text.is_empty());
+        !is_optional || self.rows.iter().any(has_text)
     }
 
     fn natural_widths(&self) -> Vec<usize> {

@@ -27,8 +27,8 @@ pub(crate) struct PaidRequest<'a> {
     pub(crate) is_idempotent: bool,
     /// What a bulk queue is made from, which the journal notes.
     pub(crate) source: Option<&'a Value>,
-    /// Whether the journal keeps the beginning of the prompt.
-    pub(crate) has_label: bool,
+    /// Whether journals keep the beginnings of prompts.
+    pub(crate) keeps_labels: bool,
 }
 
 impl<'a> PaidRequest<'a> {
@@ -42,7 +42,7 @@ impl<'a> PaidRequest<'a> {
             max_price: None,
             is_idempotent: request.operation.retry() == RetryClass::Key,
             source: None,
-            has_label: access.keeps_labels,
+            keeps_labels: access.keeps_labels,
         }
     }
 
@@ -62,7 +62,7 @@ impl<'a> PaidRequest<'a> {
     pub(super) fn notes(&self, price: Option<Usd>) -> Map<String, Value> {
         let (surface, summary) = (self.surface.as_str(), summary(self.request));
         let mut notes = notes(surface, self.base_url, &summary, price, self.max_price);
-        let label = prompt_of(&self.request.body).filter(|_| self.has_label).and_then(label);
+        let label = prompt_of(&self.request.body).filter(|_| self.keeps_labels).and_then(label);
         notes.extend(label.map(|label| (LABEL.to_owned(), label.into())));
         notes.extend(self.source.map(|source| (SOURCE.to_owned(), source.clone())));
         notes

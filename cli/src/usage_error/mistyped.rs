@@ -96,7 +96,7 @@ pub(crate) fn advise(mut error: Error, root: &Command, arguments: &[String]) -> 
         ErrorKind::UnknownArgument => {
             let Some(word) = context(ContextKind::InvalidArg) else { return error };
             let (command, path, rest) = given_group(root, arguments);
-            if !takes_text(command) {
+            if !takes_text(command) && !command.has_subcommands() {
                 // The parser would advise to pass the option as a value, which no argument is meant for.
                 error.remove(ContextKind::Suggested);
             }

@@ -104,8 +104,8 @@ mod unix {
             Ok(Self { listener, path })
         }
 
-        /// Makes the changes that other processes ask for. `to_event` is what the listener is told of a
-        /// replay, given a text.
+        /// Makes the changes that other processes ask for. `to_event` makes the event that tells the
+        /// listener of a replay from a text.
         pub(crate) async fn serve<E: Send + 'static>(
             self,
             inbox: Inbox,

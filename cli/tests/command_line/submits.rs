@@ -59,6 +59,7 @@ fn the_journal_contains_no_secret_and_no_user_text_but_the_label() {
         CommandOutput::of(&mut command).assert_exit(9);
         std::fs::write(env.path("m.csv"), format!("model,prompt\nimage-i,{prompt}\n")).unwrap();
         let mut command = env.open_surface("batch run m.csv --timeout 1");
+        command.args(["--param", r#"metadata={"who": "canary"}"#]);
         CommandOutput::of(command.env("SVC_NO_LABELS", no_labels)).assert_exit(9);
         let files = fs::read_dir(env.path("state/journal")).unwrap();
         let files = files.map(|file| file.unwrap().path()).filter(|path| path.is_file());

@@ -8,7 +8,7 @@ use tokio_postgres::{Error, Row};
 
 use crate::statements::Statements;
 
-/// How often a statement is executed that others make fail.
+/// The maximum number of executions of a statement that others make fail.
 const MAX_ATTEMPTS: u32 = 5;
 
 /// A parameter of a statement, with its type, as statements are not prepared.

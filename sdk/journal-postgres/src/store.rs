@@ -21,7 +21,7 @@ use crate::{migrations, statements::Statements};
 /// The pause of [`Store::changed`].
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How often a write is tried that needs a new heartbeat.
+/// The maximum number of attempts of a write that needs a new heartbeat.
 const MAX_HEARTBEATS: u32 = 3;
 
 const BEGIN: &str = "cannot write an intent to the database";

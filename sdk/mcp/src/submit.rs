@@ -15,6 +15,9 @@ use crate::client::{KEY_ARGUMENT, McpClient, chosen_key, into_object};
 use crate::error::McpError;
 use crate::tool::ToolResult;
 
+/// How many times another process may take a call over before it is an error.
+const MAX_TAKEOVERS: u32 = 10;
+
 impl McpClient {
     /// Calls a tool through a [journal](svc_sdk::journal), so that it is paid for once: the client's
     /// journal, or that of [`ToolCall::journal`].
@@ -112,6 +115,7 @@ impl<'a> ToolCall<'a> {
             is_key_documented: accepts_key,
             notes: &self.notes,
         };
+        let mut takeovers = 0;
         loop {
             let intent = match self.client.channel.start(journal, &submission).await? {
                 MessageStart::Send(intent) => intent,
@@ -123,7 +127,11 @@ impl<'a> ToolCall<'a> {
             }
             match self.send_once(arguments, &intent).await {
                 Err(McpError::Request(error))
-                    if matches!(error.journal(), Some(JournalError::GenerationTaken)) => {}
+                    if matches!(error.journal(), Some(JournalError::GenerationTaken))
+                        && takeovers < MAX_TAKEOVERS =>
+                {
+                    takeovers += 1;
+                }
                 Err(error) => return Err(error.with_key(Some(intent.key()))),
                 Ok(result) => return Ok(result),
             }

@@ -30,7 +30,7 @@ const FETCHED_FIELDS: [&str; 9] = [
 const RULES: [Rule; 9] = [
     Rule {
         name: "model",
-        text: "Which fields and which values of `resolution`, `aspect_ratio`, `duration` and `num_images` are accepted, and which fields are required, depends on the model.",
+        text: "The model decides which fields and which values of `resolution`, `aspect_ratio`, `duration` and `num_images` are accepted, and which fields are required.",
         fields: &[&["model", "resolution", "aspect_ratio", "duration", "num_images"]],
     },
     Rule {
@@ -60,7 +60,7 @@ const RULES: [Rule; 9] = [
     },
     Rule {
         name: "input_size",
-        text: "The JSON of `input` must have at most 2 MiB.",
+        text: "The JSON of `input` must be at most 2 MiB.",
         fields: &[&["instruction"]],
     },
     Rule {

@@ -160,23 +160,20 @@ impl ActiveIntent {
         let span = self.mark.journal.send_span();
         loop {
             let limit = span.map(|span| SendLimit::new(ClockReading::now(), span));
-            let is_certain = self.write_attempt(deadline).await?;
+            self.write_attempt(deadline).await?;
             // Another process may have taken it over since it was written.
-            if limit.is_none_or(|limit| is_certain && !limit.has_passed()) {
+            if limit.is_none_or(|limit| !limit.has_passed()) {
                 return Ok(limit);
             }
         }
     }
 
-    /// Writes the attempt. Returns `true` if this call wrote it, and `false` if an earlier write without an
-    /// answer may have.
-    async fn write_attempt(&self, deadline: &Deadline) -> Result<bool> {
+    async fn write_attempt(&self, deadline: &Deadline) -> Result<()> {
         let planned = match &lock(&self.state).step {
             IntentStep::Planned(intent) => Some(intent.clone()),
             IntentStep::Sending | IntentStep::NothingRan => None,
-            IntentStep::Settled | IntentStep::Acknowledged => return Ok(true),
+            IntentStep::Settled | IntentStep::Acknowledged => return Ok(()),
         };
-        let mut is_certain = true;
         match planned {
             Some(intent) => {
                 before(deadline, self.mark.journal.write_unwritten()).await?;
@@ -187,7 +184,7 @@ impl ActiveIntent {
                 if begun.as_ref().is_err_and(may_be_written) {
                     self.forget_unsent();
                 }
-                is_certain = begun?;
+                begun?;
             }
             None => {
                 let store = &self.mark.journal.shared.store;
@@ -204,7 +201,7 @@ impl ActiveIntent {
             }
         }
         lock(&self.state).step = IntentStep::Sending;
-        Ok(is_certain)
+        Ok(())
     }
 
     fn attempt(&self) -> u32 {
@@ -232,18 +229,15 @@ impl ActiveIntent {
         self.mark.journal.shared.calls.keep(&self.mark.id, change);
     }
 
-    /// Returns whether the first write was answered.
-    async fn begin(&self, intent: &NewIntent) -> Result<bool> {
+    async fn begin(&self, intent: &NewIntent) -> Result<()> {
         let store = &self.mark.journal.shared.store;
-        let first = in_time(store.begin(intent)).await;
-        let is_certain = first.is_ok();
-        let begun = match first {
+        let begun = match in_time(store.begin(intent)).await {
             // The answer to a write may have been lost: the same intent is not written twice.
             Err(_) => in_time(store.begin(intent)).await?,
             Ok(begun) => begun,
         };
         match (begun, &intent.reservation) {
-            (Begun::Written(_), _) => Ok(is_certain),
+            (Begun::Written(_), _) => Ok(()),
             (Begun::OverBudget(totals), Some(reservation)) => {
                 Err(JournalError::over_budget(reservation, totals).into())
             }

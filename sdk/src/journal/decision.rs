@@ -113,11 +113,11 @@ pub(super) fn decide(
     if is_running && !progress.accepted_without_id {
         return Decision::Wait(intent);
     }
-    let is_closed = intent.stored.phase != Phase::Open;
+    let has_left_open = intent.stored.phase != Phase::Open;
     match undecided_reason(&intent, candidate.key_retention) {
         // The store refuses to write another attempt.
-        None if is_closed => Decision::Begin(next),
-        Some(UndecidedReason::CallAgain) if is_closed => {
+        None if has_left_open => Decision::Begin(next),
+        Some(UndecidedReason::CallAgain) if has_left_open => {
             Decision::Undecided(intent, UndecidedReason::Closed)
         }
         None | Some(UndecidedReason::CallAgain) => Decision::Resend(intent),

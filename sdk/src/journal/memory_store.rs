@@ -244,10 +244,13 @@ impl MemoryStore {
             }
             count += 1;
             state.ids.remove(&begun.id);
-            if let Some(positions) =
-                intent.resource.as_ref().and_then(|id| state.resources.get_mut(id))
+            if let Some(id) = &intent.resource
+                && let Some(positions) = state.resources.get_mut(id)
             {
                 positions.remove(position);
+                if positions.is_empty() {
+                    state.resources.remove(id);
+                }
             }
             if let Some(submission) = begun.submission()
                 && let Some(positions) = state.submissions.get_mut(&submission)

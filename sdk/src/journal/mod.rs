@@ -80,19 +80,21 @@
 //!   account, submission id and generation, so that the service recognizes it for about a day,
 //!   where it documents that ([`RetryClass::Key`](crate::contract::RetryClass::Key)). Elsewhere, and for a
 //!   submission that was submitted anew after it was refused, only the journal protects.
-//! - A process that is stopped (`SIGSTOP`, a suspended machine) before it sends the first byte of a request, for so
-//!   long that another process takes over its submission. When it continues, it sends nothing, and returns what the
-//!   other process submitted: right before the first byte, it looks how long ago the journal was written. After a
-//!   third of the store's [owner timeout](store::Store::owner_timeout), the journal is written again, which the
-//!   store refuses if the process has lost the submission.
+//! - A process that is stopped (`SIGSTOP`, a suspended machine) before it sends the first byte of a request,
+//!   for so long that another process takes over its submission. When it continues, it sends nothing, and
+//!   returns what the other process submitted, or an error if it has no retry left: right before the first
+//!   byte, it looks how long ago the journal was written. After a third of the store's [owner
+//!   timeout](store::Store::owner_timeout), the journal is written again, which the store refuses if the
+//!   process has lost the submission.
 //!
-//!   A submission is still paid for twice if all of this happens: the process is stopped between that look at the
-//!   clock and the system call that sends, for longer than the owner timeout; the service does not document the
-//!   idempotency key; and meanwhile a person has [settled](Journal::settle) it as not executed, and it was submitted
-//!   again. With a [transport](crate::transport::Transport) of the program, the time that it takes to connect is part
-//!   of that gap. Before you settle a submission, wait longer than a process can have been stopped.
-//! - With [`Journal::search_jobs`], a job whose receipt was lost for longer than that is found in the
-//!   list of jobs.
+//!   A submission is still paid for twice if all of this happens: the process is stopped between that look at
+//!   the clock and the system call that sends, for longer than the owner timeout; the service does not document
+//!   the idempotency key; and meanwhile a person has [settled](Journal::settle) it as not executed, and it was
+//!   submitted again. For a request without a body, and with a [transport](crate::transport::Transport) of the
+//!   program or of reqwest, the time that it takes to connect is part of that gap. Before you settle a
+//!   submission, wait longer than a process can have been stopped.
+//! - With [`Journal::search_jobs`], a job whose receipt was lost for longer than the service keeps keys is
+//!   found in the list of jobs.
 //!
 //! [`Journal::purge`] forgets submissions that ended more than 90 days ago: the same submission id is then
 //! a new submit, and is paid for again.

@@ -34,7 +34,8 @@ impl http_body::Body for LimitedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, SendLimitPassed>>> {
-        if self.limit.is_some_and(|limit| limit.has_passed()) {
+        // After the first time, the request is being sent.
+        if self.limit.take().is_some_and(|limit| limit.has_passed()) {
             return Poll::Ready(Some(Err(SendLimitPassed)));
         }
         let frame = Pin::new(&mut self.body).poll_frame(context);
@@ -70,7 +71,7 @@ impl SendLimitPassed {
 
 impl fmt::Display for SendLimitPassed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the process was stopped before it sent the request")
+        f.write_str("the time limit for the first byte passed before the request was sent")
     }
 }
 

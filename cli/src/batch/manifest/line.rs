@@ -53,11 +53,6 @@ impl Line {
         Ok(Self { id, operation, names_operation, body })
     }
 
-    /// Returns whether its body can have only the fields that are known.
-    pub(in crate::batch) const fn has_specified_fields(&self) -> bool {
-        has_specified_fields(self.operation)
-    }
-
     pub(in crate::batch) fn hash(&self) -> u64 {
         let body = Value::Object(self.body.clone());
         let hash = RequestHash::new("", "", self.operation, &[], &body, None).to_string();
@@ -126,13 +121,6 @@ fn json_problem(error: &serde_json::Error) -> String {
         true => format!("{text} (the fields of the request belong into \"body\")"),
         false => text,
     }
-}
-
-/// Returns whether the specification shows all fields of an operation's body. The others may have more.
-pub(super) const fn has_specified_fields(operation: Operation) -> bool {
-    use Operation::{AgentCompletionsCreate, ImageGenerate, VideoGenerate};
-
-    matches!(operation, AgentCompletionsCreate | ImageGenerate | VideoGenerate)
 }
 
 /// Returns the operations that submit a job or a run, and take no path segment. A top-up is paid for at

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use svc_sdk::contract::Operation;
 
-use self::line::{GivenLine, has_specified_fields, operations};
+use self::line::{GivenLine, operations};
 use super::journal::hash_id;
 use crate::error::Failure;
 use crate::request::rows::{Columns, Fields, RecordFormat, RecordPosition, RecordReader, RowFile};
@@ -87,7 +87,7 @@ impl Manifest {
         self.submitted = operations;
     }
 
-    /// Returns the columns that are not known as fields of an operation.
+    /// Returns the columns that are sent for an operation although they may not be fields of it.
     pub(super) fn unknown_columns(&self, operation: &str) -> Vec<&str> {
         let (Some(columns), Some(fields)) = (&self.columns, self.fields.get(operation)) else {
             return Vec::new();
@@ -281,7 +281,7 @@ impl Manifest {
             None => self.operation_of(&id, model.as_deref())?,
         };
         let mut body = match self.fields.get(operation.name()) {
-            Some(fields) => typed(given.body, fields, has_specified_fields(operation))?,
+            Some(fields) => typed(given.body, fields)?,
             None => given.body,
         };
         for (name, value) in &self.defaults.fields {
@@ -316,16 +316,12 @@ impl Manifest {
 const OWN_COLUMNS: [&str; 2] = ["id", "operation"];
 
 /// Returns the body of a row: its columns as fields of the operation, without regard to case, and its
-/// cells as values of their types. `has_all_fields` is whether the operation has no others.
-fn typed(
-    cells: Map<String, Value>,
-    fields: &Fields,
-    has_all_fields: bool,
-) -> Result<Map<String, Value>, String> {
+/// cells as values of their types.
+fn typed(cells: Map<String, Value>, fields: &Fields) -> Result<Map<String, Value>, String> {
     let mut body = Map::new();
     for (column, cell) in cells {
         let known = fields.name_of(&column);
-        let Some(field) = known.or_else(|| (!has_all_fields).then_some(column.as_str())) else {
+        let Some(field) = known.or_else(|| (!fields.is_complete).then_some(column.as_str())) else {
             let guess = match nearest(&column, fields.names().chain(OWN_COLUMNS)) {
                 Some(field) => format!("did you mean `{field}`? To leave it out"),
                 None => "to leave it out".to_owned(),

@@ -134,7 +134,7 @@ impl PaidCall<'_> {
             max_price: price.upper_bound(),
             is_idempotent: self.tool.has_argument(KEY),
             source: None,
-            has_label: self.session.keeps_labels(),
+            keeps_labels: self.session.keeps_labels(),
         };
         self.send(paid, &price).await
     }

@@ -66,8 +66,12 @@ impl ToolHandler {
         let properties = schema.and_then(|schema| schema.get("properties"));
         let is_known = |name: &str| properties.is_some_and(|known| known.get(name).is_some());
         for (earlier, name) in EARLIER_NAMES.into_iter().filter(|(_, name)| is_known(name)) {
-            if let Some(value) = arguments.remove(earlier) {
-                arguments.entry(name).or_insert(value);
+            if let Some(value) = arguments.remove(earlier)
+                && arguments.insert(name.to_owned(), value).is_some()
+            {
+                return Err(invalid(format!(
+                    "`{earlier}` is the earlier name of `{name}`: pass one of them"
+                )));
             }
         }
         if let Some(unknown) = arguments.keys().find(|name| !is_known(name)) {

@@ -223,7 +223,9 @@ impl SubjectNames {
                         names.extend(id.map(|id| (id, entry.operation.clone())));
                     }
                 }
-                for item in batch::known_items(session).await? {
+                let (items, problems) = batch::known_items(session).await?;
+                problems.iter().for_each(|problem| session.printer.warn(problem));
+                for item in items {
                     let name = if by == By::Operation { item.operation } else { item.batch };
                     names.insert(item.id, name);
                 }

@@ -53,9 +53,7 @@ pub(super) async fn run<S: ClientSurface>(
     };
     let mut model = ViewModel::new(&options.ids);
     model.has_refunds = surface_choice::<S>() == SurfaceChoice::Open;
-    let in_batches = batch::known_items(session).await?.into_iter();
-    model.add_labels(in_batches.filter_map(|item| Some((item.id, item.label?))));
-    model.add_labels(submitted_labels(session).await?);
+    model.add_labels(labels(session).await);
     let mut labeled_count = 0;
     let context = Context {
         age: Box::new(|row: &JobRow| {
@@ -143,7 +141,7 @@ pub(super) async fn run<S: ClientSurface>(
         // Another command may have submitted what is new.
         if model.list == ListState::Read && model.rows().len() > labeled_count {
             labeled_count = model.rows().len();
-            model.add_labels(submitted_labels(session).await.unwrap_or_default());
+            model.add_labels(labels(session).await);
         }
     };
     for file in model.downloaded_files() {
@@ -152,10 +150,13 @@ pub(super) async fn run<S: ClientSurface>(
     ended
 }
 
-/// Returns the labels of the jobs in the journal, by their ids.
-async fn submitted_labels(session: &Session) -> Result<Vec<(String, String)>, Failure> {
-    let entries = session.submitted().await?.into_iter();
-    Ok(entries.filter_map(|entry| Some((entry.resource?.id().to_owned(), entry.label?))).collect())
+/// Returns the labels of the jobs that this machine submitted, by their ids, as far as they can be read.
+async fn labels(session: &Session) -> Vec<(String, String)> {
+    let (items, _) = batch::known_items(session).await.unwrap_or_default();
+    let entries = session.submitted().await.unwrap_or_default().into_iter();
+    let of_items = items.into_iter().filter_map(|item| Some((item.id, item.label?)));
+    let of_entries = entries.filter_map(|it| Some((it.resource?.id().to_owned(), it.label?)));
+    of_items.chain(of_entries).collect()
 }
 
 /// Returns the failure of a screen of which no job exists.

@@ -86,7 +86,11 @@ enum CellType {
 
 /// The fields of an operation's body, as far as the specification shows them.
 #[derive(Debug)]
-pub(crate) struct Fields(BTreeMap<String, CellType>);
+pub(crate) struct Fields {
+    types: BTreeMap<String, CellType>,
+    /// Whether the specification shows all of them.
+    pub(crate) is_complete: bool,
+}
 
 impl Fields {
     pub(crate) fn of(operation: Operation) -> Self {
@@ -96,21 +100,24 @@ impl Fields {
             .get("paths")
             .and_then(|paths| paths.get(operation.path())?.get(method))
             .and_then(|item| item.pointer("/requestBody/content/application~1json/schema"));
-        let mut fields = BTreeMap::new();
+        let mut types = BTreeMap::new();
+        let mut is_complete = false;
         if let Some(schema) = schema {
-            collect_fields(&document, schema, MAX_SCHEMA_DEPTH, &mut fields);
+            collect_fields(&document, schema, MAX_SCHEMA_DEPTH, &mut types);
+            let resolved = resolve(&document, schema, MAX_SCHEMA_DEPTH);
+            is_complete = resolved.is_some_and(|schema| schema.get("x-assumed").is_none());
         }
-        Self(fields)
+        Self { types, is_complete }
     }
 
     /// Leaves only some of the fields.
     pub(crate) fn only(mut self, names: &[&str]) -> Self {
-        self.0.retain(|name, _| names.contains(&name.as_str()));
+        self.types.retain(|name, _| names.contains(&name.as_str()));
         self
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.types.keys().map(String::as_str)
     }
 
     /// Returns the field that a column names, without regard to case.
@@ -121,7 +128,7 @@ impl Fields {
     /// Parses the cell of a field. One that does not fit its type is text, which the service rejects.
     pub(crate) fn value(&self, field: &str, cell: String) -> Result<Value, String> {
         let trimmed = cell.trim();
-        let cell_type = self.0.get(field);
+        let cell_type = self.types.get(field);
         if cell.starts_with(['[', '{']) {
             return match serde_json::from_str(trimmed) {
                 Ok(value) => Ok(value),
