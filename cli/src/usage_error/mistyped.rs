@@ -95,7 +95,10 @@ pub(crate) fn advise(mut error: Error, root: &Command, arguments: &[String]) -> 
         }
         ErrorKind::UnknownArgument => {
             let Some(word) = context(ContextKind::InvalidArg) else { return error };
-            let (command, path, rest) = given_group(root, arguments);
+            let place = arguments.iter().position(|it| it.starts_with(&word));
+            let before = arguments.get(..place.unwrap_or(arguments.len())).unwrap_or_default();
+            let (command, path, count) = given_group(root, before);
+            let rest = arguments.get(count..).unwrap_or_default();
             if !takes_text(command) && !command.has_subcommands() {
                 // The parser would advise to pass the option as a value, which no argument is meant for.
                 error.remove(ContextKind::Suggested);
@@ -129,19 +132,16 @@ pub(crate) fn advise(mut error: Error, root: &Command, arguments: &[String]) -> 
 }
 
 /// Returns the group of commands, or the command, that the arguments begin with, its path, and the
-/// arguments after it.
-fn given_group<'a, 'b>(
-    root: &'a Command,
-    arguments: &'b [String],
-) -> (&'a Command, String, &'b [String]) {
-    let (mut command, mut path, mut rest) = (root, "svc".to_owned(), arguments);
+/// number of arguments through it.
+fn given_group<'a>(root: &'a Command, arguments: &[String]) -> (&'a Command, String, usize) {
+    let (mut command, mut path, mut count) = (root, "svc".to_owned(), 0);
     for (index, word) in arguments.iter().enumerate() {
         if let Some(sub) = command.find_subcommand(word) {
             path = format!("{path} {}", sub.get_name());
-            (command, rest) = (sub, arguments.get(index + 1..).unwrap_or_default());
+            (command, count) = (sub, index + 1);
         }
     }
-    (command, path, rest)
+    (command, path, count)
 }
 
 /// Checks that `--prompt` and `--instruction` are not followed by an option, which would be the text.
