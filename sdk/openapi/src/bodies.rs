@@ -125,7 +125,7 @@ fn communication(generator: &mut SchemaGenerator) -> Schema {
                 "minimum": limits::WAIT_TIMEOUT_SECONDS_RANGE.start(),
                 "maximum": limits::WAIT_TIMEOUT_SECONDS_RANGE.end(),
             },
-            "metadata": {"type": "object"},
+            "metadata": bounds::any_object(),
         },
         "additionalProperties": false,
         "x-assumed": true,
@@ -161,7 +161,7 @@ fn json_rpc_message(_: &mut SchemaGenerator) -> Schema {
             "jsonrpc": {"const": "2.0"},
             "id": {"type": ["string", "integer"]},
             "method": {"type": "string"},
-            "params": {"type": "object"},
+            "params": bounds::any_object(),
         },
         "x-assumed": true,
     })

@@ -33,7 +33,7 @@ pub(crate) fn set(name: &str, field: &mut Value) {
         "language" => json!({"pattern": LANGUAGE_TAG}),
         "props" => json!({"minProperties": 1}),
         "video_inputs" => {
-            json!({"type": "array", "items": {"type": "object"}, "minItems": 1, "maxItems": 50})
+            json!({"type": "array", "items": any_object(), "minItems": 1, "maxItems": 50})
         }
         "product_image" | "scene" => image(),
         "attachments" => json!({"maxItems": 50}),
@@ -66,6 +66,12 @@ fn url_items(range: &RangeInclusive<usize>) -> Value {
         "maxItems": range.end(),
         "items": url(),
     })
+}
+
+/// Returns the schema of an object with fields of any name. If a schema does not say that it may have any,
+/// client generators make a type without fields of it.
+pub(crate) fn any_object() -> Value {
+    json!({"type": "object", "additionalProperties": true})
 }
 
 /// Returns the schema of a webhook's URL.

@@ -141,7 +141,7 @@ fn envelope(codes: &[&str]) -> Value {
                         "required": ["code", "message", "request_id"],
                         "properties": {
                             "code": {"type": "string", "enum": codes, "x-open-set": true},
-                            "message": {},
+                            "message": {"type": "string"},
                             "request_id": {},
                         },
                     },

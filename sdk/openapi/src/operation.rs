@@ -8,7 +8,7 @@ use svc_sdk::contract::{Auth, Idempotency, Operation, Surface};
 
 use crate::bodies::{Bodies, ResponseBody};
 use crate::error_responses::ErrorResponses;
-use crate::{Servers, examples, headers, parameters};
+use crate::{Servers, bounds, examples, headers, parameters};
 
 /// Returns the path under which the document lists an operation.
 pub(crate) fn path(operation: Operation, servers: &Servers) -> String {
@@ -113,7 +113,7 @@ fn success(
             mark_assumed(&mut envelope);
             json!({"schema": envelope})
         }
-        ResponseBody::Unwrapped => json!({"schema": {"type": "object"}}),
+        ResponseBody::Unwrapped => json!({"schema": bounds::any_object()}),
     };
     json!({
         "description": success_description(operation, status),

@@ -43,6 +43,7 @@ pub(crate) fn add(name: &str, fields: &mut Map<String, Value>) {
         }
         "OutputSchema" => {
             fields.insert("properties".to_owned(), json!({"type": {"const": "object"}}));
+            fields.insert("additionalProperties".to_owned(), true.into());
         }
         _ => {}
     }
@@ -119,7 +120,8 @@ fn require_all(fields: &mut Map<String, Value>, schema: Value) {
     }
 }
 
-fn require(fields: &mut Map<String, Value>, name: &str) {
+/// Requires a field.
+pub(crate) fn require(fields: &mut Map<String, Value>, name: &str) {
     let required = fields.entry("required").or_insert_with(|| json!([]));
     if let Value::Array(required) = required
         && !required.iter().any(|it| it == name)

@@ -32,7 +32,7 @@ pub(crate) fn finish(components: &mut Map<String, Value>, requests: &[Value]) {
             refine_request(fields);
             rules::add(name, fields);
         } else {
-            refine_response(fields);
+            refine_response(name, fields);
         }
         annotate(fields);
     }
@@ -102,9 +102,10 @@ fn single_field_choices(fields: &Map<String, Value>) -> Option<Map<String, Value
     single.collect()
 }
 
-/// Allows undeclared fields, makes nullable fields optional, and writes lists of any values so that
-/// client generators can read them: with an empty schema instead of `true`.
-fn refine_response(fields: &mut Map<String, Value>) {
+/// Allows undeclared fields, makes nullable fields optional except for those that are always there, and
+/// writes lists of any values so that client generators can read them: with an empty schema instead of
+/// `true`.
+fn refine_response(component: &str, fields: &mut Map<String, Value>) {
     if let Some(Value::Object(properties)) = fields.get_mut("properties") {
         for items in properties.values_mut().filter_map(|it| it.get_mut("items")) {
             if *items == Value::Bool(true) {
@@ -117,6 +118,26 @@ fn refine_response(fields: &mut Map<String, Value>) {
     if let Some(Value::Array(required)) = fields.get_mut("required") {
         let name = |name: &Value| properties.get(name.as_str().unwrap_or_default()).cloned();
         required.retain(|it| !name(it).is_some_and(|property| is_nullable(&property)));
+    }
+    for field in fields_of_every_response(component) {
+        if let Some(property) = fields.get_mut("properties").and_then(|it| it.get_mut(*field)) {
+            remove_null(property);
+        }
+        rules::require(fields, field);
+    }
+}
+
+/// Returns the fields that the specification shows of a response. The SDK also reads responses without
+/// them, so its types do not tell.
+fn fields_of_every_response(component: &str) -> &'static [&'static str] {
+    match component {
+        "Artifact" => &["id", "url", "content_type"],
+        "Job" => &["status", "type"],
+        "JobStatusPayload" => &["terminal", "result_ready", "next_poll_after_seconds"],
+        "SubmitReceipt" => {
+            &["request_id", "status_url", "result_url", "cancel_url", "next_poll_after_seconds"]
+        }
+        _ => &[],
     }
 }
 

@@ -101,6 +101,23 @@ fn lists_of_any_values_have_an_empty_schema() {
 }
 
 #[test]
+fn objects_without_declared_fields_say_that_they_may_have_any() {
+    fn check(schema: &Value, at: &str) {
+        match schema {
+            Value::Array(parts) => parts.iter().for_each(|part| check(part, at)),
+            Value::Object(parts) => {
+                let is_undeclared = parts.get("type").is_some_and(|it| it == "object")
+                    && !parts.contains_key("properties");
+                assert!(!is_undeclared || parts.contains_key("additionalProperties"), "{at}");
+                parts.iter().for_each(|(name, part)| check(part, &format!("{at}/{name}")));
+            }
+            _ => {}
+        }
+    }
+    check(&generate(), "");
+}
+
+#[test]
 fn runs_list_what_they_accept() {
     let document = generate();
     let schemas = &document["components"]["schemas"];
