@@ -26,13 +26,17 @@ function verify(secrets, headers, body) {
 }
 
 class WebhookReceiver {
-  /** Starts a receiver of one workspace's webhooks. `Workspace.webhooks()` calls it. */
+  /**
+   * Starts a receiver of one workspace's webhooks. `Workspace.webhooks()` calls it. `SVC_WEBHOOK_HOST` is the name by
+   * which a mock on another machine or in a container reaches this one.
+   */
   static async start(workspace, origin) {
     const receiver = new WebhookReceiver(workspace, origin);
+    const host = process.env.SVC_WEBHOOK_HOST;
     await new Promise((resolve, reject) => {
-      receiver._server.once("error", reject).listen(0, "127.0.0.1", resolve);
+      receiver._server.once("error", reject).listen(0, host ? "0.0.0.0" : "127.0.0.1", resolve);
     });
-    const to = `http://127.0.0.1:${receiver._server.address().port}`;
+    const to = `http://${host || "127.0.0.1"}:${receiver._server.address().port}`;
     const route = await workspace.mock.control("POST", "/webhook-routes", { origin, to, workspace: workspace.id });
     receiver._route = route.id;
     return receiver;

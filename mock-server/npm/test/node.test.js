@@ -43,6 +43,15 @@ describe("in parallel", { concurrency: 100 }, () => {
   }
 });
 
+test("webhooks reach the host of the environment", withWorkspace(async ({ mock, workspace }) => {
+  process.env.SVC_WEBHOOK_HOST = "localhost";
+  const webhooks = await workspace.webhooks().finally(() => delete process.env.SVC_WEBHOOK_HOST);
+  const routes = (await mock.control("GET", "/webhook-routes")).data;
+  assert.match(routes.find((route) => route.workspace === workspace.id).to, /^http:\/\/localhost:/);
+  await submit(workspace.env, "fox", { mode: "webhook", webhook_url: webhooks.url });
+  await webhooks.wait("job.completed");
+}));
+
 test("verify names the nearest request", withWorkspace(async ({ workspace }) => {
   await submit(workspace.env, "a blue fox");
   await workspace.verify({ operation: "image_generate", body: { prompt: "a blue fox" } });

@@ -54,6 +54,18 @@ def test_another_secret_is_refused(svc_workspace: Workspace, svc_webhooks: Webho
     svc_webhooks.wait("job.completed")
 
 
+def test_webhooks_reach_the_host_of_the_environment(
+    svc_mock: Mock, svc_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SVC_WEBHOOK_HOST", "localhost")
+    webhooks = svc_workspace.webhooks()
+    routes = svc_mock.control("GET", "/webhook-routes")["data"]
+    [to] = [route["to"] for route in routes if route["workspace"] == svc_workspace.id]
+    assert to.startswith("http://localhost:")
+    submit(svc_workspace.env, "fox", mode="webhook", webhook_url=webhooks.url)
+    webhooks.wait("job.completed")
+
+
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks processes up in /proc")
 def test_a_mock_does_not_outlive_a_process_that_is_killed() -> None:
     code = "import svc_mock, time; m = svc_mock.Mock.start(); print(m._process.pid, flush=True); time.sleep(60)"

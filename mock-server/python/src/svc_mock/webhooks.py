@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
 import threading
 import time
 from dataclasses import dataclass
@@ -36,7 +37,10 @@ class WebhookReceiver:
     """A server on this machine that receives, verifies and keeps the webhooks of one workspace."""
 
     def __init__(self, control: Control, workspace_id: str, secret: str, origin: str) -> None:
-        """Start the server, and route the origin to it. Call `Workspace.webhooks` instead."""
+        """Start the server, and route the origin to it. Call `Workspace.webhooks` instead.
+
+        `SVC_WEBHOOK_HOST` is the name by which a mock on another machine or in a container reaches this one.
+        """
         self.url = f"{origin}/webhooks"
         """The `webhook_url` to submit with. Any other path of the same origin is received as well."""
         self.secrets = [secret]
@@ -60,12 +64,14 @@ class WebhookReceiver:
             def log_message(self, *_: object) -> None:
                 """Print nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        host = os.environ.get("SVC_WEBHOOK_HOST")
+        self._server = ThreadingHTTPServer(("" if host else "127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
         self._control = control
-        route = {"origin": origin, "to": f"http://127.0.0.1:{self._server.server_port}", "workspace": workspace_id}
+        to = f"http://{host or '127.0.0.1'}:{self._server.server_port}"
+        route = {"origin": origin, "to": to, "workspace": workspace_id}
         self._route: str | None = self._control("POST", "/webhook-routes", route)["id"]
 
     def answer(self, *statuses: int) -> None:
