@@ -9,6 +9,7 @@ use tokio::select;
 use tokio::time::{sleep, timeout};
 
 use super::Service;
+use crate::addresses::Addresses;
 use crate::control::{self, ControlBody};
 #[cfg(feature = "serve")]
 use crate::engine::RestoreError;
@@ -27,17 +28,18 @@ impl Service {
             return Reply::immediate(response.map(ControlBody::into_bytes));
         }
         let (reply, exchange) = self.handle(&call);
+        let addresses = call.request.extensions().get::<Addresses>().cloned();
         drop(call);
-        let reply = self.complete(reply).await;
+        let reply = self.complete(reply, addresses.as_ref()).await;
         self.finish_exchange(exchange, &reply);
         reply
     }
 
     /// Waits until a response is to be sent.
-    async fn complete(&self, mut reply: Reply) -> Reply {
+    async fn complete(&self, mut reply: Reply, addresses: Option<&Addresses>) -> Reply {
         let delay = reply.delay;
         if let Some(pending) = reply.pending {
-            reply = self.wait_for_reply(pending).await;
+            reply = self.wait_for_reply(pending, addresses).await;
         }
         if reply.transmission == Transmission::Stall {
             // The frontend pauses in the middle of the body.
@@ -123,7 +125,11 @@ impl Service {
         response
     }
 
-    async fn wait_for_reply(&self, mut pending: PendingReply) -> Reply {
+    async fn wait_for_reply(
+        &self,
+        mut pending: PendingReply,
+        addresses: Option<&Addresses>,
+    ) -> Reply {
         loop {
             let mut changed = pin!(self.shared.changed.notified());
             // Changes after this point are not missed.
@@ -131,7 +137,8 @@ impl Service {
             let wait = {
                 let mut state = self.lock();
                 let now = state.clock.now();
-                let reply = state.simulator.resume(now, &pending);
+                let reply =
+                    state.with_addresses(addresses, |it| it.simulator.resume(now, &pending));
                 let Some(still_pending) = reply.pending else { return reply };
                 pending = still_pending;
                 state.clock.real_time_until(pending.until)

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use super::accept::Accept;
 use super::*;
 use crate::addresses::PublicUrl;
+use crate::clock::Speed;
 use crate::engine::{Fault, FaultKind};
 use crate::frontends::testing::{RawMessage, connect, get, read_to_end};
 use crate::setup::Network;
@@ -276,21 +277,29 @@ async fn public_urls_are_those_in_responses() {
 
 #[tokio::test]
 async fn the_host_of_a_request_is_that_of_the_urls_in_its_response() {
-    let setup = Setup::default().urls_from_host().allow_host("mock").clock_manual();
-    let server = server(setup).await;
+    let setup = Setup::default().urls_from_host().allow_host("mock");
+    let server = server(setup.speed(Speed::new(1000.0).unwrap())).await;
     let open = server.base_url().to_owned();
     let port = open.rsplit_once(':').unwrap().1.to_owned();
-    let body = r#"{"model": "image-i", "prompt": "x"}"#;
-    let mut stream = connect(&open).await;
-    let request = format!(
-        "POST /v1/image-router/generate HTTP/1.1\r\nhost: mock:{port}\r\nx-api-key: svc_open_demo\r\n\
-         content-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let receipt = read_to_end(&mut stream).await.json();
-    let url = receipt["data"]["status_url"].as_str().unwrap();
-    assert!(url.starts_with(&format!("http://mock:{port}/v1/jobs/")), "{receipt}");
+    let bodies = [
+        (r#"{"model": "image-i", "prompt": "x"}"#, "/data/status_url"),
+        (
+            r#"{"model": "image-i", "prompt": "x", "mode": "sync"}"#,
+            "/data/job/result/artifacts/0/url",
+        ),
+    ];
+    for (body, place) in bodies {
+        let mut stream = connect(&open).await;
+        let request = format!(
+            "POST /v1/image-router/generate HTTP/1.1\r\nhost: mock:{port}\r\nx-api-key: svc_open_demo\r\n\
+             content-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let reply = read_to_end(&mut stream).await.json();
+        let url = reply.pointer(place).and_then(|url| url.as_str()).unwrap_or_default();
+        assert!(url.starts_with("http://mock:"), "{reply}");
+    }
     let clock = send_head(server.control_url(), "GET /clock HTTP/1.1\r\nhost: mock:1").await;
     assert_eq!(clock.status(), 200);
     let clock = send_head(server.control_url(), "GET /clock HTTP/1.1\r\nhost: other").await;
