@@ -60,7 +60,6 @@ pub(crate) fn check_single_stdin_reader(given: &[(&str, Option<&str>)]) -> Resul
     }
 }
 
-/// Returns the folder of a file.
 pub(crate) fn parent_dir(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -334,7 +334,6 @@ async fn close_intent<S>(session: &Session, access: &Access<S>, id: &str, status
     session.close_intent(&access.base_url, &id, outcome).await;
 }
 
-/// Checks that ids can be part of a path.
 fn check_ids(ids: &[String]) -> Result<(), Failure> {
     for id in ids {
         let path = Operation::JobsStatus.expand(&[id]);

@@ -256,7 +256,6 @@ impl Alias {
         path?.strip_suffix("/runs")
     }
 
-    /// Returns the alias with that name, such as `image-1.0`.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::all().find(|alias| alias.name() == name)
     }

@@ -17,7 +17,6 @@ use crate::error::Failure;
 use crate::input::write_private;
 use crate::session::{Access, Session};
 
-/// The time limit of all requests of a completion.
 const NETWORK_TIMEOUT: Duration = Duration::from_millis(300);
 /// The time limit of a completion, including the time to read the key from a keyring.
 const TIMEOUT: Duration = Duration::from_millis(600);
@@ -153,7 +152,6 @@ impl ListSource {
     }
 }
 
-/// Returns the address of a Format and its id, or its id alone.
 fn format_values(format: svc_sdk::types::Format) -> Vec<Value> {
     let help = format.name.unwrap_or_default();
     let value =
@@ -170,7 +168,6 @@ fn format_values(format: svc_sdk::types::Format) -> Vec<Value> {
 /// The age up to which a list is used without asking the service.
 const FRESH_FOR: Duration = Duration::from_secs(60);
 
-/// The cached list of one URL and API key.
 pub(super) struct Cache {
     path: PathBuf,
 }
@@ -183,14 +180,12 @@ impl Cache {
         Self { path: state_dir.join("completions").join(format!("{list}-{short}.json")) }
     }
 
-    /// Returns the list if it is recent.
     pub(super) fn fresh_values(&self) -> Option<Vec<Value>> {
         let modified = fs::metadata(&self.path).ok()?.modified().ok()?;
         let age = clock::elapsed(clock::now(), Timestamp::try_from(modified).ok()?);
         (age < FRESH_FOR).then(|| self.stored_values())?
     }
 
-    /// Returns the list, however old it is.
     pub(super) fn stored_values(&self) -> Option<Vec<Value>> {
         serde_json::from_slice(&fs::read(&self.path).ok()?).ok()
     }

@@ -7,11 +7,9 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use crate::error::{Failure, Suggestion};
 use crate::input::{read_or_empty, write_private};
 
-/// The keys of a profile that `svc config` shows and changes.
 pub(crate) const PROFILE_KEYS: [&str; 5] =
     ["base_url", "developer_base_url", "mcp_url", "first_party_owner", "webhook_secret_file"];
 
-/// The name of the value that names the default profile.
 const DEFAULT: &str = "default_profile";
 
 /// A loaded configuration file. Changes are in memory until [`save`](Self::save).
@@ -65,7 +63,6 @@ impl ConfigFile {
         profiles.into_iter().flat_map(|table| table.iter().map(|(name, _)| name)).collect()
     }
 
-    /// Returns the profile that is used if none is named.
     pub(crate) fn default_profile(&self) -> Result<Option<String>, Failure> {
         let Some(item) = self.document.get(DEFAULT) else { return Ok(None) };
         let name = item.as_str().ok_or_else(|| self.not_a(DEFAULT, "string"))?;
@@ -87,7 +84,6 @@ impl ConfigFile {
         }
     }
 
-    /// Returns the failure of a command about a profile that does not exist.
     pub(crate) fn no_profile(&self, name: &str) -> Failure {
         let known = match self.profiles().as_slice() {
             [] => "it has no profiles".to_owned(),
@@ -140,7 +136,6 @@ impl ConfigFile {
             .is_some()
     }
 
-    /// Writes the file atomically.
     pub(crate) fn save(&self) -> Result<(), Failure> {
         write_private(&self.path, self.document.to_string().as_bytes())
             .map_err(|error| Failure::file("cannot write the configuration", &self.path, &error))

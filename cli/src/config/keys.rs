@@ -17,13 +17,10 @@ use crate::input::{read_or_empty, write_private};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyLocation {
-    /// The platform's keyring.
     Keyring,
-    /// The file `credentials.toml`.
     File,
 }
 
-/// The entry of a stored key, without the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredKey {
     /// The scheme, host and port that it was verified with.
@@ -37,17 +34,14 @@ pub(crate) struct KeyStore {
 }
 
 impl KeyStore {
-    /// Creates the store next to a configuration file.
     pub(crate) fn next_to(config: &Path) -> Self {
         Self { path: config.with_file_name("credentials.toml") }
     }
 
-    /// Returns the path of `credentials.toml`.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the entry of a profile and surface.
     pub(crate) fn find(
         &self,
         profile: &str,
@@ -195,7 +189,6 @@ const MIN_LENGTH_WITH_TAIL: usize = 24;
 /// The maximum length of the prefix in the redacted form, such as `svc_open_`.
 const MAX_PREFIX: usize = 12;
 
-/// An API key and its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct ConfiguredKey {
     pub(crate) key: ApiKey,
@@ -209,14 +202,11 @@ pub(crate) enum KeyOrigin {
     Stored {
         profile: String,
         location: KeyLocation,
-        /// The path of `credentials.toml`.
         path: PathBuf,
         /// The scheme, host and port that the key was verified with.
         host: String,
     },
-    /// Input of this command: a prompt, standard input or a file.
     Input(String),
-    /// The sandbox.
     Sandbox,
 }
 

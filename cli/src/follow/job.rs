@@ -27,9 +27,7 @@ pub(crate) type FinishedJob = crate::follow::ResultWithFiles<svc_sdk::types::Job
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum JobReceipt {
-    /// The response to the submit.
     Submitted(SubmitReceipt),
-    /// The job, read by its id.
     Read { job: Job },
 }
 
@@ -182,7 +180,6 @@ pub(crate) fn envelope(job: &Job) -> Table {
     table
 }
 
-/// Returns the table of a job's timeline, in the service's order.
 pub(crate) fn timeline(events: &[JobEvent]) -> Table {
     let mut table = Table::new([time("at (UTC)"), cut("event"), time("age")]);
     for event in events {

@@ -51,7 +51,6 @@ impl fmt::Display for RequestHash {
     }
 }
 
-/// Returns a fingerprint that identifies an API key without revealing it.
 pub(crate) fn key_fingerprint(key: &ApiKey) -> String {
     let mut text = hex(&Sha256::digest(key.expose().as_bytes()));
     text.truncate(12);

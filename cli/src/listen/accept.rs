@@ -18,20 +18,15 @@ use tokio::time::{sleep, timeout};
 
 use crate::listen::receive::Receiver;
 
-/// The maximum number of concurrent connections. Others wait in the system's queue.
 const MAX_CONNECTIONS: u32 = 256;
-/// The timeout for the header of a request, and between requests.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(15);
-/// The time that open connections get to finish after a stop.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 /// The delay after the first failed accept, such as for lack of file descriptors.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(50);
 /// The maximum number of retries. Each delay is twice the one before: 51 s in total.
 const MAX_RETRIES: u32 = 10;
-/// The maximum size of a request's header.
 const MAX_HEADER_BYTES: usize = 64 * 1024;
 
-/// A source of connections: a TCP listener, or a fake in tests.
 pub(super) trait Accept: Send + 'static {
     fn accept(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send;
 }
@@ -82,7 +77,6 @@ pub(super) async fn accept(
     error
 }
 
-/// Returns whether an accept failed because of the connection rather than the listener.
 fn is_client_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
@@ -122,7 +116,6 @@ mod tests {
     use crate::listen::keys::Keys;
     use crate::webhook::{SecretSource, Secrets};
 
-    /// A listener that fails a number of times in a row.
     struct FailingListener {
         failures: Mutex<u32>,
         kind: io::ErrorKind,

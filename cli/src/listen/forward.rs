@@ -26,7 +26,6 @@ pub(super) const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// takes them over within 15 s.
 const LEASE_DURATION: Duration = Duration::from_secs(12);
 
-/// The maximum number of concurrent attempts.
 const MAX_CONCURRENT: usize = 8;
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The delay before the second attempt. It doubles with each attempt.
@@ -39,23 +38,18 @@ const RESIGN_AFTER_SECONDS: u64 = 240;
 /// Precedes the number of rejections in the error of an event.
 const REJECTION_COUNT: &str = "; rejected ";
 
-/// Forwards stored events.
 pub(super) struct Forwarder {
     target: Target,
     transport: Arc<dyn Transport>,
     keys: Arc<Keys>,
-    /// The number of times that the target may reject an event.
     max_rejections: u32,
     events: mpsc::Sender<ListenEvent>,
-    /// The last error of the store that was reported.
     store_error: Mutex<Option<String>>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum ForwardOutcome {
-    /// The target accepted the event.
     Delivered,
-    /// The target rejected the event.
     Rejected(String),
     /// The target is unavailable or overloaded, with its `retry-after`.
     Retry(String, Option<Duration>),
@@ -88,7 +82,6 @@ impl Forwarder {
         Self { target, transport, keys, max_rejections, events, store_error: Mutex::default() }
     }
 
-    /// Returns the worker that forwards the events of an inbox.
     pub(super) fn worker(self, inbox: Inbox) -> Worker {
         let forwarder = Arc::new(self);
         let reporter = Arc::clone(&forwarder);
@@ -318,7 +311,6 @@ mod tests {
         forward_for(Duration::from_secs(3600), inbox_with_event(age).await, statuses).await
     }
 
-    /// Forwards the events of an inbox for a time, and returns what the target received.
     async fn forward_for(time: Duration, inbox: Inbox, statuses: &[u16]) -> Sent {
         let target = Scripted::default();
         target.statuses.lock().unwrap().extend(statuses);

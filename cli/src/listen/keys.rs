@@ -30,7 +30,6 @@ const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum number of fingerprints that cause a warning.
 const MAX_WARNED_FINGERPRINTS: usize = 16;
 
-/// The secrets in use.
 pub(crate) struct Keys {
     receiver: WebhookReceiver,
     source: SecretSource,
@@ -90,7 +89,6 @@ impl Keys {
         self.receiver.verifier()
     }
 
-    /// Returns the fingerprints of the secrets, newest first.
     pub(super) fn fingerprints(&self) -> Vec<String> {
         let verifier = self.verifier();
         let keys = verifier.keys().iter();
@@ -136,7 +134,6 @@ impl fmt::Debug for Keys {
     }
 }
 
-/// Fetches the keys from the service, with a minimum time between requests.
 struct RateLimitedFetch {
     client: developer::Client,
     fetched_at: Mutex<Option<Timestamp>>,
@@ -162,7 +159,6 @@ impl RateLimitedFetch {
     }
 }
 
-/// Fetches the signing secret from the service.
 pub(crate) async fn fetch_secrets(client: &developer::Client) -> Result<Secrets, Failure> {
     let response = client.webhooks().signing_secret().await?;
     let text = response.secret.ok_or_else(|| {

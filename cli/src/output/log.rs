@@ -14,13 +14,11 @@ use crate::error::Failure;
 use crate::output::messages::Messages;
 use crate::text::sanitize;
 
-/// The variable that holds a log filter.
 pub(crate) const LOG_VARIABLE: &str = "SVC_LOG";
 /// The shortest pause before a retry that is shown without `-v`.
 pub(super) const MIN_SHOWN_PAUSE: Duration = Duration::from_secs(2);
 const RETRY: &str = "svc_sdk::retry";
 
-/// Which events are logged.
 #[derive(Clone, Debug)]
 pub(crate) struct LogFilter(Targets);
 
@@ -66,7 +64,6 @@ fn shown_level(metadata: &Metadata<'_>) -> Level {
     }
 }
 
-/// Starts logging for the rest of the process.
 pub(super) fn start(filter: Option<LogFilter>, shows_pauses: bool, messages: Arc<Messages>) {
     if filter.is_none() && !shows_pauses {
         return;
@@ -129,7 +126,6 @@ impl Subscriber for Logger {
     fn exit(&self, _: &Id) {}
 }
 
-/// An event with its fields.
 #[derive(Debug)]
 pub(super) struct LogLine {
     metadata: &'static Metadata<'static>,
@@ -145,7 +141,6 @@ impl LogLine {
         line
     }
 
-    /// Returns the pause that the event announces.
     pub(super) fn delay(&self) -> Option<Duration> {
         let delay = self.get("svc.delay_ms")?.parse().ok()?;
         Some(Duration::from_millis(delay))

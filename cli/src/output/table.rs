@@ -10,7 +10,6 @@ const GAP: &str = "  ";
 /// The width below which the values of fields are not broken into lines.
 const MIN_VALUE_WIDTH: usize = 12;
 
-/// A table with a header, or the fields of a single value.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     columns: Vec<Column>,
@@ -40,7 +39,6 @@ impl Table {
         Self::default()
     }
 
-    /// Returns whether the table has no rows.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -133,7 +131,6 @@ impl Table {
         widths
     }
 
-    /// Renders a line without trailing spaces.
     fn render_line<'a>(
         &self,
         cells: impl Iterator<Item = (&'a str, Option<&'a Style>)>,
@@ -178,7 +175,6 @@ impl Cell {
     }
 }
 
-/// Truncates text to a number of terminal columns.
 fn truncate(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

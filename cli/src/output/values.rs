@@ -20,7 +20,6 @@ pub(crate) fn money(amount: Usd) -> String {
     format!("{sign}${dollars}.{fraction:.places$}")
 }
 
-/// Formats an amount, or returns an empty text if there is none.
 pub(crate) fn optional_money(amount: Option<Usd>) -> String {
     amount.map(money).unwrap_or_default()
 }
@@ -86,7 +85,6 @@ pub(crate) fn error_text(error: &ErrorBody) -> String {
     }
 }
 
-/// Adds a field for each artifact.
 pub(crate) fn add_artifacts<'a>(
     table: &mut Table,
     artifacts: impl IntoIterator<Item = &'a Artifact>,

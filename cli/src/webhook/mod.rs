@@ -25,7 +25,6 @@ pub(crate) use crate::webhook::store::{StoreAddress, store_failure};
 pub(crate) struct Target(Uri);
 
 impl Target {
-    /// Creates a POST request to the target, without headers.
     pub(crate) fn post(&self, body: Bytes) -> Request<Bytes> {
         let mut request = Request::new(body);
         *request.method_mut() = Method::POST;

@@ -21,10 +21,8 @@ use crate::output::layout::{number, required, time, whole};
 use crate::output::values::{money, time_ago};
 use crate::session::Session;
 
-/// The number of ledger entries that totals are computed from if no flag says otherwise.
 const DEFAULT_ENTRIES: u64 = 1000;
 
-/// The help of `--limit`, whose default differs from that of other lists.
 const LIMIT_HELP: &str = "Maximum number of ledger entries to read [default: 50 with --entries, or else the newest 1000]";
 
 #[derive(Args, Debug)]
@@ -52,7 +50,6 @@ pub(crate) struct Usage {
     list: ListArgs,
 }
 
-/// The total of one kind of entry on one day.
 #[derive(Debug, PartialEq, Serialize)]
 struct Total {
     day: String,
@@ -61,7 +58,6 @@ struct Total {
     amount_usd: Usd,
 }
 
-/// The JSON output: the totals, and the entries they are computed from.
 #[derive(Debug, Serialize)]
 struct SpendReport {
     totals: Vec<Total>,
@@ -157,7 +153,6 @@ fn entry_table(entries: &[UsageEntry]) -> Table {
     table
 }
 
-/// The number of pages of jobs that are read at most.
 const MAX_PAGES: usize = 3;
 
 /// Returns the models of the jobs that money was spent for, as far as the newest jobs name them.

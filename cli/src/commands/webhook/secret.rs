@@ -79,7 +79,6 @@ async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Describes the effect of rotating now.
 fn rotation_effect(current: &SigningSecret) -> String {
     let newest = current.fingerprint.as_deref().unwrap_or("in use");
     let rotation = current.rotation.as_ref();

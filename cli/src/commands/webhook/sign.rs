@@ -35,7 +35,6 @@ struct Signed {
     timestamp: String,
     signature: String,
     fingerprint: String,
-    /// The same values as HTTP headers.
     headers: BTreeMap<&'static str, String>,
 }
 
@@ -88,7 +87,6 @@ pub(crate) struct Verify {
 struct VerifiedDelivery {
     valid: bool,
     timestamp: u64,
-    /// The fingerprint of the secret that it was signed with.
     fingerprint: Option<String>,
     event: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,7 +21,6 @@ use crate::request::body::RequestBody;
 use crate::session::Session;
 use crate::webhook::{Sample, SampleFields, Secrets, Target};
 
-/// The time to wait for a receiver, the same as that of the service.
 const RECEIVER_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Args, Debug)]
@@ -113,7 +112,6 @@ pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Fail
     }
 }
 
-/// Returns the configured secrets, or the one of this command, and says how a receiver gets it.
 fn secrets(session: &Session, args: &SecretArgs) -> Result<Secrets, Failure> {
     let found = Secrets::find(session, args.secret_file.as_deref())?;
     if session.is_sandbox() || found.is_some() {

@@ -6,7 +6,6 @@ use crate::error::failure::Failure;
 use crate::text::sanitize;
 
 impl Failure {
-    /// Returns the first line: what failed and why.
     pub(crate) fn headline(&self) -> String {
         let inner = &*self.0;
         let mut line = match &inner.context {
@@ -21,7 +20,6 @@ impl Failure {
         line
     }
 
-    /// Returns the lines below the headline.
     pub(crate) fn detail_lines(&self) -> Vec<String> {
         let inner = &*self.0;
         let named = |name: &str, value: &Option<String>| {

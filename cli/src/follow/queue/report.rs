@@ -18,7 +18,6 @@ use crate::resource::ResourceId;
 use crate::session::Session;
 use crate::text::sanitize;
 
-/// The result of a queue: its items, in order.
 #[derive(Debug)]
 pub(crate) struct FinishedQueue {
     pub(crate) counts: QueueCounts,
@@ -39,7 +38,6 @@ pub(crate) struct FinishedItem {
 }
 
 impl FinishedItem {
-    /// Returns the status in the receipt, or else the queue's status of the item.
     fn status(&self) -> &RunStatus {
         match &self.receipt {
             Some(receipt) => &receipt.status,
@@ -47,7 +45,6 @@ impl FinishedItem {
         }
     }
 
-    /// Returns the number of the item, as people count.
     fn number(&self) -> u64 {
         self.index.saturating_add(1)
     }
@@ -96,7 +93,6 @@ impl Serialize for FinishedItem {
     }
 }
 
-/// Prints the summary of a finished queue.
 pub(super) fn summarize(
     session: &Session,
     queue: &str,
@@ -215,7 +211,6 @@ pub(crate) fn queue(queue: &Queue) -> Table {
     table
 }
 
-/// Returns the number of an item, as people count.
 fn item_number(item: &QueueItem, position: usize) -> u64 {
     let index = item.index.or_else(|| u64::try_from(position).ok());
     index.unwrap_or_default().saturating_add(1)

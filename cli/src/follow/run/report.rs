@@ -35,7 +35,6 @@ pub(crate) enum RunSummary {
     Completed(String),
     /// The run completed without an output, with the individual problems.
     Degraded(String, Vec<String>),
-    /// The run did not complete.
     Failed(Failure),
 }
 

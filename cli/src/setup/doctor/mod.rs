@@ -82,14 +82,11 @@ struct Check {
     #[serde(rename = "check")]
     name: &'static str,
     status: CheckStatus,
-    /// The finding, in words.
     message: String,
-    /// The suggested command or action.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum CheckStatus {
@@ -134,7 +131,6 @@ impl Check {
         Self { name, status, message: message.into(), next: None }
     }
 
-    /// Adds what to do.
     fn next(mut self, next: impl ToString) -> Self {
         self.next = Some(next.to_string());
         self
