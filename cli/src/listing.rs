@@ -387,27 +387,4 @@ mod tests {
             "svc avatar search 'red hair' --cursor 'a b'"
         );
     }
-
-    #[test]
-    fn pages_follow_each_other() {
-        let select = |cursor: Option<&str>, max_items| {
-            let page = PageArgs { cursor: cursor.map(str::to_owned), ..PageArgs::default() };
-            select(vec!["a", "b", "c"], &page, max_items, |it| it)
-        };
-        let cursor = |name: &str| Continuation::Cursor(name.to_owned());
-        assert_eq!(select(None, Some(2)).unwrap(), (vec!["a", "b"], cursor("b")));
-        assert_eq!(select(Some("b"), Some(2)).unwrap(), (vec!["c"], Continuation::None));
-        assert_eq!(select(Some("c"), None).unwrap(), (vec![], Continuation::None));
-        assert_eq!(select(Some("x"), None).unwrap_err().exit().code(), 2);
-    }
-
-    #[test]
-    fn undecoded_items_keep_their_positions() {
-        let json = serde_json::json!({"data": ["x", 1, null, 2, "y"]});
-        let page: Page<u32> = serde_json::from_value(json.clone()).unwrap();
-        let items = in_order(page);
-        assert_eq!(serde_json::to_value(&items).unwrap(), json["data"]);
-        let decoded: Vec<u32> = items.iter().filter_map(ListItem::decoded).copied().collect();
-        assert_eq!(decoded, [1, 2]);
-    }
 }

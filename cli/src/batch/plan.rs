@@ -198,33 +198,3 @@ fn changed(path: &str, line: &Line) -> Failure {
     Failure::usage(format!("{path}: item `{}` has changed after it was submitted", line.id))
         .hint("restore the line, or add the new request as a line with another id")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_left_follows_from_the_journal() {
-        use Status::{Ambiguous, Canceled, Completed, Failed, NotSubmitted, TimedOut};
-
-        let rows = [
-            (None, None, NextStep::Submit),
-            (None, Some(false), NextStep::Resolve),
-            (None, Some(true), NextStep::Wait),
-            (Some(Completed), None, NextStep::Done),
-            (Some(Failed), None, NextStep::Done),
-            (Some(Canceled), None, NextStep::Done),
-            (Some(NotSubmitted), None, NextStep::Submit),
-            (Some(Ambiguous), Some(false), NextStep::Resolve),
-            (Some(TimedOut), Some(true), NextStep::Wait),
-            (Some(Completed), Some(true), NextStep::Done),
-        ];
-        for (status, is_accepted, expected) in rows {
-            let step = next_step(status, is_accepted, false, false);
-            assert_eq!(step, expected, "{status:?}, {is_accepted:?}");
-        }
-        assert_eq!(next_step(Some(Failed), None, true, false), NextStep::Submit);
-        assert_eq!(next_step(Some(Ambiguous), Some(false), true, false), NextStep::Resolve);
-        assert_eq!(next_step(Some(Completed), Some(true), false, true), NextStep::Wait);
-    }
-}

@@ -273,11 +273,7 @@ async fn run_on<S: EstimateSource>(
 }
 
 fn status_table(status: &JobStatusPayload) -> Table {
-    let mut table = Table::key_value();
-    table.field("id", status.job_id.as_ref());
-    table.status_field("status", status.status.as_ref());
-    table.field("terminal", status.terminal);
-    table.field("result ready", status.result_ready);
+    let mut table = Table::of(status, "id=job_id, status, terminal, result ready=result_ready");
     let next = status.poll_after.filter(|_| status.terminal != Some(true));
     table.field("next poll", next.map(|hint| format!("in {} s", hint.as_secs_f64())));
     table

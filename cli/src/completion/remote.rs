@@ -197,26 +197,3 @@ impl Cache {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_list_is_fresh_for_a_while_and_belongs_to_one_key() {
-        let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::new(folder.path(), "models", ["https://a", "key 1"]);
-        assert_eq!(cache.fresh_values(), None);
-        let values =
-            vec![Value { value: "video-f".into(), help: String::new(), kind: "video".into() }];
-        cache.store(&values);
-        assert_eq!(cache.fresh_values(), Some(values.clone()));
-        let other = Cache::new(folder.path(), "models", ["https://a", "key 2"]);
-        assert_eq!(other.stored_values(), None);
-        let long_ago = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000);
-        let file = fs::File::options().append(true).open(&cache.path).unwrap();
-        file.set_modified(long_ago).unwrap();
-        assert_eq!(cache.fresh_values(), None);
-        assert_eq!(cache.stored_values(), Some(values));
-    }
-}

@@ -230,29 +230,4 @@ mod tests {
             assert_eq!(pair[1].most_important(pair[0]), pair[0]);
         }
     }
-
-    #[test]
-    fn exit_codes_are_stable() {
-        let rows = [
-            (Exit::Done, 0),
-            (Exit::Failure, 1),
-            (Exit::Usage, 2),
-            (Exit::NotAllowed, 3),
-            (Exit::NotFound, 4),
-            (Exit::Funds, 5),
-            (Exit::Overloaded, 6),
-            (Exit::JobFailed, 7),
-            (Exit::JobCanceled, 8),
-            (Exit::Skipped, 8),
-            (Exit::StillRunning, 9),
-            (Exit::Unreachable, 10),
-            (Exit::Ambiguous, 11),
-            (Exit::Interrupted, 130),
-            (Exit::Terminated, 143),
-            (Exit::HungUp, 129),
-        ];
-        for (exit, code) in rows {
-            assert_eq!(exit.code(), code, "{exit:?}");
-        }
-    }
 }

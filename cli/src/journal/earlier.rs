@@ -344,15 +344,4 @@ mod tests {
         assert!(!path.exists());
         assert_eq!(entries(state.path()).await.unwrap(), shown);
     }
-
-    #[tokio::test]
-    async fn a_file_that_cannot_be_read_is_an_error() {
-        let state = state();
-        let path = state.path().join("open/x.jsonl");
-        fs::create_dir(&path).unwrap();
-        let failure = Submissions::create(state.path()).await.unwrap_err();
-        assert!(failure.headline().contains("nothing was sent"));
-        fs::remove_dir(&path).unwrap();
-        Submissions::create(state.path()).await.unwrap();
-    }
 }

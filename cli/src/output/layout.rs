@@ -6,6 +6,8 @@ const MIN_TEXT_WIDTH: usize = 8;
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(super) name: String,
+    /// The path of the field, unless the cells are given.
+    pub(super) path: String,
     pub(super) kind: ColumnKind,
     /// Whether it is left out if all its cells are empty.
     pub(super) is_optional: bool,
@@ -52,7 +54,8 @@ pub(crate) fn cut(name: &str) -> Column {
 
 impl Column {
     fn new(name: &str, kind: ColumnKind) -> Self {
-        Self { name: name.to_uppercase(), kind, is_optional: false }
+        let (name, path) = name.split_once('=').unwrap_or((name, name));
+        Self { name: name.to_uppercase(), path: path.to_owned(), kind, is_optional: false }
     }
 
     pub(crate) fn optional(mut self) -> Self {

@@ -273,38 +273,3 @@ impl Visit for LogLine {
         self.record_str(field, &format!("{value:?}"));
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn enabled(filter: &LogFilter, target: &str, level: Level) -> bool {
-        filter.0.would_enable(target, &level)
-    }
-
-    #[test]
-    fn a_level_is_that_of_the_flag_with_as_many_letters() {
-        for (verbose, text, level) in
-            [(1, "info", Level::INFO), (2, "debug", Level::DEBUG), (3, "TRACE", Level::TRACE)]
-        {
-            let flag = LogFilter::new(verbose, Some("off")).unwrap().unwrap();
-            let variable = LogFilter::new(0, Some(text)).unwrap().unwrap();
-            for other in [Level::ERROR, Level::INFO, Level::DEBUG, Level::TRACE] {
-                for filter in [&flag, &variable] {
-                    assert_eq!(enabled(filter, "svc_sdk::attempt", other), other <= level);
-                    assert!(!enabled(filter, "hyper", other));
-                }
-            }
-        }
-        assert!(LogFilter::new(0, None).unwrap().is_none());
-    }
-
-    #[test]
-    fn a_filter_names_targets() {
-        let filter = LogFilter::new(0, Some("svc_sdk=info,rmcp=debug")).unwrap().unwrap();
-        assert!(enabled(&filter, "rmcp::service", Level::DEBUG));
-        assert!(!enabled(&filter, "svc_sdk::body", Level::DEBUG));
-        let failure = LogFilter::new(0, Some("svc_sdk=loud")).unwrap_err();
-        assert!(failure.headline().contains("SVC_LOG `svc_sdk=loud`"));
-    }
-}

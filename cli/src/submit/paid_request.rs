@@ -104,21 +104,3 @@ fn summary(request: &SubmitRequest) -> String {
     }
     parts.join(", ")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_summary_contains_no_user_text() {
-        let body = json!({"model": "video-f", "duration": 5, "prompt": "secret plans", "metadata": {"a": "secret"}});
-        let request = SubmitRequest {
-            noun: "video",
-            operation: Operation::VideoGenerate,
-            segments: Vec::new(),
-            body: body.as_object().cloned().unwrap_or_default(),
-        };
-        assert_eq!(summary(&request), "video, model video-f, duration 5");
-    }
-}

@@ -116,17 +116,8 @@ fn totals<'a>(
 }
 
 fn total_table(totals: &[Total]) -> Table {
-    let mut table =
-        Table::new([required("day"), required("kind"), number("count"), number("amount")]);
-    for total in totals {
-        table.row([
-            &total.day,
-            total.kind.as_str(),
-            &total.count.to_string(),
-            &money(total.amount_usd),
-        ]);
-    }
-    table
+    let amount = number("amount=amount_usd");
+    Table::rows(totals, [required("day"), required("kind"), number("count"), amount])
 }
 
 fn entry_table(entries: &[UsageEntry]) -> Table {

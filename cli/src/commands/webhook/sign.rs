@@ -136,11 +136,7 @@ impl VerifiedDelivery {
     fn table(&self) -> Table {
         let mut table = Table::key_value();
         table.field("valid", Some("yes"));
-        table.field("timestamp", Some(self.timestamp));
-        table.field("signed with", self.fingerprint.as_ref());
-        table.field("event", self.event.as_ref());
-        table.field("job", self.job_id.as_ref());
-        table.field("run", self.run_id.as_ref());
+        table.fields(self, "timestamp, signed with=fingerprint, event, job=job_id, run=run_id");
         table
     }
 }

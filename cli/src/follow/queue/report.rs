@@ -13,7 +13,7 @@ use crate::error::{ClientCode, Exit, Failure, Suggestion};
 use crate::follow::run::report::download_command;
 use crate::output::Table;
 use crate::output::layout::{cut, number, required, status, whole};
-use crate::output::values::{artifact_label, error_text, money, time_ago_and_date};
+use crate::output::values::{artifact_label, error_text, money};
 use crate::resource::ResourceId;
 use crate::session::Session;
 use crate::text::sanitize;
@@ -196,12 +196,10 @@ pub(super) fn summarize(
 pub(crate) fn queue(queue: &Queue) -> Table {
     let mut table = Table::key_value();
     table.field("queue", queue.id());
-    table.field("format", queue.format_id.as_ref());
-    table.status_field("status", queue.status.as_ref());
+    table.fields(queue, "format=format_id, status");
     let counts = queue.counts();
     table.field("runs", (counts.total > 0).then(|| progress(&counts)));
-    table.field("concurrency", queue.concurrency);
-    table.field("created", time_ago_and_date(queue.created_at.as_ref()));
+    table.fields(queue, "concurrency, created=created_at");
     for (position, item) in queue.items.iter().enumerate() {
         let number = item_number(item, position);
         let run = item.run_id.as_ref().map_or("", |id| id.as_str());
@@ -307,13 +305,6 @@ pub(super) fn results(items: &[FinishedItem]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn progress_omits_counts_of_zero() {
-        let counts = json!({"total": 20, "queued": 4, "running": 4, "completed": 11, "failed": 1});
-        let queue: Queue = serde_json::from_value(json!({ "counts": counts })).unwrap();
-        assert_eq!(progress(&queue.counts()), "12 of 20 ended, 4 running, 1 failed");
-    }
 
     #[test]
     fn running_items_are_first_and_queued_ones_last() {

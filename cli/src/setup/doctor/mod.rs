@@ -146,18 +146,3 @@ async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
         _ => None,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_summary_counts_problems_and_warnings() {
-        let ok = || Check::ok("a", "");
-        let warning = || Check::warning("b", "");
-        let failed = || Check::failed("c", "");
-        assert_eq!(summary(&[ok(), Check::skipped("d", "")]), "everything works");
-        assert_eq!(summary(&[ok(), warning()]), "everything works, with 1 warning");
-        assert_eq!(summary(&[failed(), warning(), warning()]), "1 problem, 2 warnings");
-    }
-}
