@@ -153,7 +153,6 @@ pub(crate) fn command_line() -> clap::Command {
     help::annotate(Cli::command())
 }
 
-/// Returns the parser with all subcommands.
 pub(crate) fn full_command_line() -> clap::Command {
     let mut root = command_line();
     root.build();

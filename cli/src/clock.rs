@@ -7,7 +7,6 @@ use svc_sdk::types::IdempotencyKey;
 
 use crate::error::Failure;
 
-/// Returns the current time.
 #[expect(clippy::disallowed_methods, reason = "this is the clock module")]
 pub(crate) fn now() -> Timestamp {
     Timestamp::now()
@@ -19,7 +18,6 @@ pub(crate) fn monotonic() -> tokio::time::Instant {
     tokio::time::Instant::now()
 }
 
-/// Returns the current time as Unix seconds, as used in signatures.
 pub(crate) fn unix_seconds() -> u64 {
     u64::try_from(now().as_second()).unwrap_or_default()
 }
@@ -43,7 +41,6 @@ pub(crate) fn format_duration(duration: Duration) -> String {
     }
 }
 
-/// Returns the given number of random bytes in hexadecimal.
 pub(crate) fn random_hex(bytes: usize) -> Result<String, Failure> {
     let mut random = vec![0; bytes];
     getrandom::fill(&mut random)

@@ -60,7 +60,6 @@ pub(crate) fn check_single_stdin_reader(given: &[(&str, Option<&str>)]) -> Resul
     }
 }
 
-/// Returns the folder of a file.
 pub(crate) fn parent_dir(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -127,24 +126,9 @@ pub(crate) fn sync_dir(folder: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
-
-    use crate::error::Exit;
-
-    #[test]
-    fn a_prompt_is_given_as_text_or_as_a_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("prompt.txt");
-        fs::write(&path, "two\nlines\r\n").unwrap();
-        assert_eq!(read_text("--prompt", &format!("@{}", path.display())).unwrap(), "two\nlines");
-        assert_eq!(read_text("--prompt", "@@home").unwrap(), "@home");
-        assert_eq!(read_text("--prompt", "plain").unwrap(), "plain");
-        let missing = read_text("--prompt", "@/no/such/file").unwrap_err();
-        assert_eq!(missing.exit(), Exit::Usage);
-        assert!(missing.headline().contains("/no/such/file"));
-    }
 
     #[test]
     fn a_symbolic_link_is_kept_when_its_target_is_replaced() {
@@ -155,14 +139,5 @@ mod tests {
         write_private(&link, b"new").unwrap();
         assert!(link.is_symlink());
         assert_eq!(fs::read_to_string(&real).unwrap(), "new");
-    }
-
-    #[test]
-    fn a_private_file_has_mode_0600() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("f");
-        write_private(&path, b"x").unwrap();
-        let mode = fs::metadata(path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600);
     }
 }

@@ -10,19 +10,15 @@ use tokio::sync::watch;
 
 use crate::error::Exit;
 
-/// What asks the program to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interrupt {
-    /// Ctrl-C, or SIGINT.
     CtrlC,
-    /// SIGTERM.
     Terminate,
     /// SIGHUP: the terminal is gone.
     HangUp,
 }
 
 impl Interrupt {
-    /// Returns the exit status of a command that it ended.
     pub(crate) const fn exit(self) -> Exit {
         match self {
             Self::CtrlC => Exit::Interrupted,
@@ -43,18 +39,15 @@ pub(crate) struct Interrupts {
 
 #[derive(Debug)]
 struct Handler {
-    /// Whether the command reacts to signals.
     is_handled: Arc<AtomicBool>,
     interrupted: watch::Receiver<Option<Interrupt>>,
 }
 
 impl Interrupts {
-    /// Makes a signal call a function before it ends the program.
     pub(crate) fn report_with(&self, report: impl FnOnce(Interrupt) + Send + 'static) {
         self.handler.get_or_init(|| listen(report).ok());
     }
 
-    /// Waits for the first signal.
     pub(crate) async fn first(&self) -> Interrupt {
         // If the handler cannot be installed, signals keep their default behavior.
         let Some(handler) = self.handler.get_or_init(|| listen(|_| ()).ok()) else {
@@ -69,7 +62,6 @@ impl Interrupts {
         }
     }
 
-    /// Returns the first signal, if there was one.
     pub(crate) fn received(&self) -> Option<Interrupt> {
         self.handler.get()?.as_ref().and_then(|handler| *handler.interrupted.borrow())
     }
@@ -137,7 +129,6 @@ impl TerminalModes {
     const fn restore(self) {}
 }
 
-/// The signals that ask the program to end.
 #[cfg(unix)]
 pub(crate) struct Signals {
     interrupt: tokio::signal::unix::Signal,
@@ -193,7 +184,6 @@ fn is_hang_up_ignored() -> bool {
     }
 }
 
-/// The signal that asks the program to end.
 #[cfg(windows)]
 pub(crate) struct Signals(tokio::signal::windows::CtrlC);
 

@@ -14,7 +14,6 @@ use crate::output::object::Shown;
 use crate::output::{ObjectKind, Printer, Table};
 use crate::session::Session;
 
-/// A list of the service that a command prints.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Listing<'a> {
     session: &'a Session,
@@ -158,7 +157,6 @@ impl<'a> Listing<'a> {
     }
 }
 
-/// Returns the items that were decoded, and the JSON of the others.
 fn split_undecoded<T>(items: Vec<ListItem<T>>) -> (Vec<T>, Vec<Value>) {
     let (mut decoded, mut others) = (Vec::new(), Vec::new());
     for item in items {
@@ -173,7 +171,6 @@ fn split_undecoded<T>(items: Vec<ListItem<T>>) -> (Vec<T>, Vec<Value>) {
 /// Whether a list continues after the items that were read.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Continuation {
-    /// The list has ended.
     None,
     /// The list continues after this cursor.
     Cursor(String),
@@ -207,7 +204,6 @@ impl Continuation {
     }
 }
 
-/// Returns the command of this process with another `--cursor`.
 fn command_with_cursor(cursor: &str) -> SuggestedCommand {
     let words = std::env::args_os().skip(1);
     let words = words.map(|word| word.to_string_lossy().into_owned());
@@ -261,9 +257,7 @@ const MAX_PAGE_SIZE: u64 = 100;
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum ListItem<T> {
-    /// An item that was decoded.
     Decoded(T),
-    /// The JSON of an item that could not be decoded.
     Undecoded(Value),
 }
 
@@ -289,7 +283,6 @@ impl<'a> PageReader<'a> {
         Self { args, remaining: max_items, is_page_size_sent }
     }
 
-    /// Returns whether the maximum number of items has been read.
     fn is_full(&self) -> bool {
         self.remaining == Some(0)
     }
@@ -393,28 +386,5 @@ mod tests {
             with_cursor(words.into_iter(), "a b").to_string(),
             "svc avatar search 'red hair' --cursor 'a b'"
         );
-    }
-
-    #[test]
-    fn pages_follow_each_other() {
-        let select = |cursor: Option<&str>, max_items| {
-            let page = PageArgs { cursor: cursor.map(str::to_owned), ..PageArgs::default() };
-            select(vec!["a", "b", "c"], &page, max_items, |it| it)
-        };
-        let cursor = |name: &str| Continuation::Cursor(name.to_owned());
-        assert_eq!(select(None, Some(2)).unwrap(), (vec!["a", "b"], cursor("b")));
-        assert_eq!(select(Some("b"), Some(2)).unwrap(), (vec!["c"], Continuation::None));
-        assert_eq!(select(Some("c"), None).unwrap(), (vec![], Continuation::None));
-        assert_eq!(select(Some("x"), None).unwrap_err().exit().code(), 2);
-    }
-
-    #[test]
-    fn undecoded_items_keep_their_positions() {
-        let json = serde_json::json!({"data": ["x", 1, null, 2, "y"]});
-        let page: Page<u32> = serde_json::from_value(json.clone()).unwrap();
-        let items = in_order(page);
-        assert_eq!(serde_json::to_value(&items).unwrap(), json["data"]);
-        let decoded: Vec<u32> = items.iter().filter_map(ListItem::decoded).copied().collect();
-        assert_eq!(decoded, [1, 2]);
     }
 }

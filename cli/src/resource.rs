@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The outcome of a submit, as it was reported to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
@@ -12,7 +11,6 @@ pub(crate) enum Outcome {
     Completed,
     Failed,
     Canceled,
-    /// The run was skipped.
     Skipped,
     /// The service rejected the submit: nothing ran and nothing was charged.
     Refused,
@@ -73,7 +71,6 @@ impl ResourceId {
         }
     }
 
-    /// Returns the id without its kind.
     pub(crate) fn id(&self) -> &str {
         match self {
             Self::Job(id) | Self::Run(id) | Self::Queue(id) | Self::TopUp(id) => id,

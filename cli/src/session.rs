@@ -25,28 +25,21 @@ use crate::session::connect_retry::ConnectRetry;
 
 pub(crate) use crate::session::sandbox::EMPTY_SANDBOX;
 
-/// The state that is shared by all parts of a command.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// The writer of both streams.
     pub(crate) printer: Printer,
     pub(crate) global: Global,
-    /// The Ctrl-C handler.
     pub(crate) interrupts: Interrupts,
     environment: Environment,
     settings: OnceCell<Settings>,
     sandbox: OnceCell<Sandbox>,
-    /// The API keys that this command used.
     used_keys: RefCell<Vec<(SurfaceChoice, ConfiguredKey)>>,
-    /// The surface and the URL of the newest client.
     used_url: RefCell<Option<(SurfaceChoice, String)>>,
-    /// Whether each base URL has answered.
     answered: RefCell<HashMap<String, Arc<AtomicBool>>>,
     /// Whether the command waits for a service that is not there.
     waits_for_service: Cell<bool>,
 }
 
-/// A client, with the values that the journal records.
 #[derive(Debug)]
 pub(crate) struct Access<S> {
     pub(crate) client: Client<S>,
@@ -129,7 +122,6 @@ impl Session {
         self.environment.get("SVC_NO_LABELS").is_none()
     }
 
-    /// Returns whether the command uses a mock of the service in this process.
     pub(crate) fn is_sandbox(&self) -> bool {
         self.global.sandbox
     }
@@ -153,7 +145,6 @@ impl Session {
         }
     }
 
-    /// Returns a client with an API key.
     pub(crate) fn access<S: ClientSurface>(&self) -> Result<Access<S>, Failure> {
         self.access_by(|builder| builder)
     }
@@ -305,7 +296,6 @@ impl Session {
         Submissions::create(&state_dir).await.map(Some)
     }
 
-    /// Returns what this machine has submitted, newest first.
     pub(crate) async fn submitted(&self) -> Result<Vec<Entry>, Failure> {
         match self.is_sandbox() {
             true => Ok(Vec::new()),
@@ -437,7 +427,6 @@ impl Session {
         Ok(self.settings()?.require_url(surface)?.value.clone())
     }
 
-    /// Returns whether a person uses this program, and has not configured the service.
     fn is_first_run(&self) -> bool {
         let process = Environment::from_process();
         let has_url = |surface: SurfaceChoice| process.get(surface.names().url_variable).is_some();

@@ -18,7 +18,6 @@ pub(crate) static LINE: LazyLock<String> = LazyLock::new(|| {
 struct Version {
     version: &'static str,
     commit: &'static str,
-    /// The date of the commit.
     date: String,
     target: &'static str,
     features: Vec<&'static str>,

@@ -19,7 +19,6 @@ pub(crate) struct PromptArgs {
 }
 
 impl PromptArgs {
-    /// Returns the prompt, in either form.
     pub(crate) fn given(&self) -> Option<&str> {
         let given = self.prompt_argument.as_ref().or(self.prompt.as_ref());
         given.map(String::as_str)

@@ -127,7 +127,6 @@ impl SurfaceChoice {
         }
     }
 
-    /// Returns the value of `--surface`.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",

@@ -50,18 +50,15 @@ pub(crate) struct ListArgs {
 }
 
 impl QueryArgs {
-    /// Returns the names and values of the parameters.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         let pairs = self.parameters.iter();
         pairs.map(|pair| (pair.name.as_str(), pair.value.as_str()))
     }
 
-    /// Returns whether a parameter is set.
     pub(crate) fn contains(&self, name: &str) -> bool {
         self.pairs().any(|(known, _)| known == name)
     }
 
-    /// Adds the parameters to a request.
     pub(crate) fn apply<T>(&self, call: Call<T>) -> Call<T> {
         let pairs = self.pairs();
         pairs.fold(call, |call, (name, value)| call.query(name, value))
@@ -69,7 +66,6 @@ impl QueryArgs {
 }
 
 impl PageArgs {
-    /// The maximum number of items if neither `--limit` nor `--all` is given.
     const DEFAULT_LIMIT: u64 = 50;
 
     /// Returns the maximum number of items, or `None` for all.
@@ -77,7 +73,6 @@ impl PageArgs {
         self.max_items_or(Some(Self::DEFAULT_LIMIT))
     }
 
-    /// Returns the maximum number of items, or `None` for all, with another default.
     pub(crate) fn max_items_or(&self, default: Option<u64>) -> Option<u64> {
         match self.limit {
             Some(limit) => Some(limit.get()),

@@ -107,7 +107,6 @@ pub(crate) struct InstructionArgs {
 }
 
 impl InstructionArgs {
-    /// Returns the instruction, in either form.
     pub(crate) fn given(&self) -> Option<&str> {
         let given = self.instruction_argument.as_ref();
         given.or(self.instruction.as_ref()).map(String::as_str)
@@ -223,7 +222,6 @@ impl RunKindChoice {
     /// All kinds, in the order in which they are probed.
     pub(crate) const ALL: [Self; 3] = [Self::Format, Self::Agent, Self::Action];
 
-    /// Returns the value of `--kind`.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Action => "action",
@@ -287,7 +285,6 @@ pub(crate) struct FileName(String);
 impl FileName {
     const ITEM: &str = "{item}";
 
-    /// Returns whether it has the name of an item.
     pub(crate) fn has_item(&self) -> bool {
         self.0.contains(Self::ITEM)
     }

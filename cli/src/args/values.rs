@@ -117,15 +117,11 @@ pub(crate) mod headings {
     pub(crate) const INPUT: &str = "Input";
     /// How to generate it: the model, and properties of the result.
     pub(crate) const GENERATION: &str = "Generation";
-    /// Which items of a list to show.
     pub(crate) const FILTERS: &str = "Filters";
-    /// How many items of a list to show.
     pub(crate) const PAGES: &str = "Pages";
-    /// What is downloaded, and where to.
     pub(crate) const FILES: &str = "Files";
     /// Whether, how long, and for what to wait.
     pub(crate) const WAITING: &str = "Waiting";
-    /// What a request may cost.
     pub(crate) const COST: &str = "Cost";
     /// What happens if the same request is submitted again.
     pub(crate) const REPETITION: &str = "Resuming and retries";

@@ -23,7 +23,6 @@ use crate::error::{Exit, Failure};
 use crate::output::values::money;
 use crate::request::pricing::has_no_price;
 
-/// An item at its end, with its latest submission.
 struct Ending {
     index: Index,
     id: String,
@@ -31,7 +30,6 @@ struct Ending {
 }
 
 impl Runner<'_> {
-    /// Ends an item whose job or run has ended.
     pub(super) async fn end_followed(
         &mut self,
         index: Index,
@@ -113,7 +111,6 @@ impl Runner<'_> {
         Ok(is_fatal)
     }
 
-    /// Ends an item that could not be submitted.
     pub(super) async fn end_failed(
         &mut self,
         index: Index,
@@ -276,7 +273,6 @@ impl Runner<'_> {
         self.end(ending, ItemResult::error(Status::Ambiguous, None, error))
     }
 
-    /// Queues the end of an item for the output and the journal.
     fn end(&mut self, ending: Ending, result: ItemResult) -> Result<(), Failure> {
         let Ending { index, id, entry } = ending;
         let source = Arc::clone(&self.source);

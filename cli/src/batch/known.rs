@@ -13,13 +13,11 @@ use crate::session::Session;
 /// The file with the paths of the journals, in the folder of the state.
 const FILE: &str = "batches.txt";
 
-/// A job or run of a batch.
 pub(crate) struct KnownItem {
     pub(crate) id: String,
     pub(crate) operation: String,
     /// The name of the journal's file, without what all of them end in.
     pub(crate) batch: String,
-    /// The beginning of its prompt or instruction.
     pub(crate) label: Option<String>,
 }
 

@@ -13,7 +13,6 @@ use crate::batch::manifest::{LineDefaults, parse_operation};
 use crate::error::{Failure, SuggestedCommand};
 use crate::session::Session;
 
-/// The maximum number of jobs in flight, unless `--concurrency` sets another.
 const DEFAULT_CONCURRENCY: usize = 500;
 
 /// What to run, and within which limits.
@@ -65,7 +64,6 @@ pub(crate) struct BatchOptions {
 }
 
 impl BatchOptions {
-    /// Returns what lines take from the flags.
     pub(super) fn defaults(&self) -> LineDefaults {
         let params = self.params.iter().map(|it| (it.name.clone(), it.value.clone()));
         let model = self.model.iter().map(|model| ("model".to_owned(), model.clone().into()));
@@ -106,7 +104,6 @@ impl BatchOptions {
         session.resume_command(SurfaceChoice::Open, &words)
     }
 
-    /// Returns the command that runs the batch again, with additional flags.
     pub(super) fn command(&self, session: &Session, flags: &[&str]) -> SuggestedCommand {
         self.command_with_params(session, flags, ToString::to_string)
     }

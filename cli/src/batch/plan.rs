@@ -20,9 +20,7 @@ const MAX_NAME_BYTES: usize = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NextStep {
-    /// It is finished.
     Done,
-    /// Submit it.
     Submit,
     /// Find out what became of its request, which may have been carried out.
     Resolve,
@@ -30,14 +28,11 @@ pub(super) enum NextStep {
     Wait,
 }
 
-/// A line of the manifest, without its text.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) position: RecordPosition,
-    /// The hash of the operation and the body.
     pub(super) hash: u64,
     pub(super) surface: SurfaceChoice,
-    /// Whether it is a run, and not a job.
     pub(super) is_run: bool,
     /// Whether the files of another item have the name that its own would have.
     pub(super) is_name_taken: bool,
@@ -45,28 +40,22 @@ pub(super) struct Item {
     pub(super) record: Record,
 }
 
-/// A batch, as it is before a run.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) items: Vec<Item>,
-    /// The operations of items to submit.
     pub(super) submitted: BTreeSet<&'static str>,
-    /// What is spent by all items in the journal.
     pub(super) spent: Usd,
-    /// What is spent and reserved by them.
     pub(super) committed: Usd,
     /// The part of it that the budget does not know.
     pub(super) outside_budget: Usd,
     /// Whether a charge was above its estimate.
     pub(super) is_overcharged: bool,
-    /// The number of items in the journal that the manifest does not have.
     pub(super) missing: usize,
     /// What is left of the write quotas, as far as the journal knows.
     pub(super) quotas: HashMap<SurfaceChoice, Quota>,
 }
 
 impl Plan {
-    /// Reads the whole manifest, and checks it.
     pub(super) fn new(
         session: &Session,
         manifest: &Manifest,
@@ -208,34 +197,4 @@ fn submitted_as(
 fn changed(path: &str, line: &Line) -> Failure {
     Failure::usage(format!("{path}: item `{}` has changed after it was submitted", line.id))
         .hint("restore the line, or add the new request as a line with another id")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_left_follows_from_the_journal() {
-        use Status::{Ambiguous, Canceled, Completed, Failed, NotSubmitted, TimedOut};
-
-        let rows = [
-            (None, None, NextStep::Submit),
-            (None, Some(false), NextStep::Resolve),
-            (None, Some(true), NextStep::Wait),
-            (Some(Completed), None, NextStep::Done),
-            (Some(Failed), None, NextStep::Done),
-            (Some(Canceled), None, NextStep::Done),
-            (Some(NotSubmitted), None, NextStep::Submit),
-            (Some(Ambiguous), Some(false), NextStep::Resolve),
-            (Some(TimedOut), Some(true), NextStep::Wait),
-            (Some(Completed), Some(true), NextStep::Done),
-        ];
-        for (status, is_accepted, expected) in rows {
-            let step = next_step(status, is_accepted, false, false);
-            assert_eq!(step, expected, "{status:?}, {is_accepted:?}");
-        }
-        assert_eq!(next_step(Some(Failed), None, true, false), NextStep::Submit);
-        assert_eq!(next_step(Some(Ambiguous), Some(false), true, false), NextStep::Resolve);
-        assert_eq!(next_step(Some(Completed), Some(true), false, true), NextStep::Wait);
-    }
 }

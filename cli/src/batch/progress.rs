@@ -13,7 +13,6 @@ use crate::output::values::money;
 /// How long a batch runs before its rate says something.
 const MIN_RATE_TIME: Duration = Duration::from_secs(5);
 
-/// The counts of a live summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) ended: usize,
@@ -25,13 +24,11 @@ pub(super) struct Counts {
     pub(super) is_slowed: bool,
 }
 
-/// A progress bar with counts. It is hidden unless standard error is a terminal.
 #[derive(Debug)]
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
     shown: Counts,
     total: usize,
-    /// The number of items that had ended before.
     ended_before: usize,
     limit: Option<Usd>,
     started: Instant,

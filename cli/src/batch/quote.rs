@@ -20,23 +20,17 @@ use crate::request::rows::RecordPosition;
 use crate::session::Session;
 use crate::text::{counted, sanitize};
 
-/// The maximum number of estimates that are fetched for a quote.
 const MAX_ESTIMATES: usize = 200;
-/// Why others have none.
 const NOT_ESTIMATED: &str = "only 200 different prices are estimated";
-/// The maximum number of reasons for missing prices that are shown.
 const MAX_REASONS: usize = 3;
 
-/// The price of the items that are to be submitted.
 #[derive(Debug, Default)]
 pub(super) struct Quote {
     groups: Vec<PriceGroup>,
-    /// The groups of the items, in their order.
     items: Vec<usize>,
     by_operation: BTreeMap<&'static str, usize>,
 }
 
-/// Items with the same price.
 #[derive(Debug)]
 struct PriceGroup {
     count: usize,
@@ -122,7 +116,6 @@ impl Quote {
         Ok(quote)
     }
 
-    /// Says which items have no price, and why.
     pub(super) fn warn_about_missing_prices(&self, session: &Session) {
         let mut missing = 0;
         let mut reasons: Vec<(&str, &str, usize)> = Vec::new();
@@ -178,7 +171,6 @@ impl Quote {
         groups.map(|group| group.count).sum()
     }
 
-    /// Describes the price in words.
     fn describe(&self) -> String {
         let missing = self.count(|price| !matches!(price, GroupPrice::Known(_)));
         match missing {
@@ -197,7 +189,6 @@ impl Quote {
         })
     }
 
-    /// Returns the question whether the items shall be submitted.
     pub(super) fn question(&self, plan: &Plan, limit: Option<Usd>) -> String {
         let (items, price) = (counted(self.items.len(), "item"), self.describe());
         let Some(limit) = limit else { return format!("Submit {items} for {price}?") };
@@ -219,7 +210,6 @@ impl Quote {
         }
     }
 
-    /// Prints what would be submitted (`--dry-run`).
     pub(super) fn print(
         &self,
         session: &Session,
@@ -297,7 +287,6 @@ impl PriceGroup {
     }
 }
 
-/// Returns what the price of a request depends on.
 fn price_key(operation: Operation, body: &Map<String, Value>) -> PriceKey {
     let cap = || SpendCap::from_body(body).map(|cap| PriceKey::Known(cap.max_usd));
     match SurfaceChoice::of(operation.surface()) {

@@ -19,7 +19,6 @@ use crate::text::{counted, sanitize};
 /// The maximum number of rows in the table. Beyond it, only items that did not complete are listed.
 const MAX_TABLE_ROWS: usize = 500;
 
-/// Returns an item as it is printed, with its latest submission and what it ended with.
 pub(super) fn item_json(
     id: &str,
     is_run: bool,
@@ -44,12 +43,10 @@ pub(super) fn item_json(
     json!(Shown::new(kind, &item))
 }
 
-/// Returns the beginning of the prompt or instruction of a submission.
 pub(super) fn label_of(entry: &Entry) -> Option<&str> {
     entry.notes.get(LABEL)?.as_str()
 }
 
-/// The items that were not submitted because of the limit of the batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LeftOut {
     pub(super) count: usize,
@@ -63,18 +60,18 @@ impl LeftOut {
     }
 }
 
-/// How the items are printed.
 #[derive(Debug)]
 enum Form {
-    /// A line for each item, as it ends.
     Lines,
-    /// One array, at the end.
     Array(Vec<Value>),
     /// A table, at the end: its rows, why items did not complete, and how many ended.
-    Table { rows: Vec<Value>, reasons: Reasons, count: usize },
+    Table {
+        rows: Vec<Value>,
+        reasons: Reasons,
+        count: usize,
+    },
 }
 
-/// The output of a batch.
 #[derive(Debug)]
 pub(super) struct Report<'a> {
     printer: &'a Printer,
@@ -160,7 +157,6 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Prints a table of items, and below it why some did not complete.
 pub(super) fn print_items(
     printer: &Printer,
     items: &[Value],
@@ -206,7 +202,6 @@ fn result_of(item: &Value) -> String {
     if files.is_empty() { strings("artifacts", "url").join(" ") } else { files.join(" ") }
 }
 
-/// The maximum number of different reasons that are listed.
 const MAX_REASONS: usize = 20;
 
 /// The reasons of the items with an error, each with its number of items.
@@ -226,7 +221,6 @@ struct Reason {
 }
 
 impl Reasons {
-    /// Adds an item of the output, if it has an error.
     pub(super) fn add(&mut self, item: &Value) {
         let Some(error) = item.get("error").filter(|error| !error.is_null()) else { return };
         let text = describe_error(error);

@@ -24,12 +24,10 @@ use crate::journal::{label, prompt_of};
 use crate::request::pricing::EstimateSource;
 use crate::session::Access;
 
-/// The maximum number of jobs whose files are downloaded at the same time.
 const MAX_DOWNLOADS: usize = 8;
 /// The pause before a job whose status could not be read is waited for again.
 const POLL_AGAIN: Duration = Duration::from_secs(10);
 
-/// The clients of the surfaces that a batch needs.
 #[derive(Clone, Debug)]
 pub(super) struct Clients {
     pub(super) open: Option<Arc<Access<Open>>>,
@@ -56,7 +54,6 @@ impl Clients {
         Self { open: None, developer: None, download, downloads }
     }
 
-    /// Returns the base URL and the fingerprint of the API key.
     pub(super) fn url_and_fingerprint(&self, surface: SurfaceChoice) -> Option<(&str, &str)> {
         fn of<S>(access: &Access<S>) -> (&str, &str) {
             (&access.base_url, &access.key_fingerprint)
@@ -67,7 +64,6 @@ impl Clients {
         }
     }
 
-    /// Waits until the requests in flight are answered.
     pub(super) async fn drain(&self) {
         if let Some(access) = &self.open {
             access.client.drain().await;
@@ -156,7 +152,6 @@ impl Clients {
     }
 }
 
-/// A resource that a batch submits.
 trait Follow: ResourceKind {
     /// Waits until it has ended, and downloads its files.
     fn follow(

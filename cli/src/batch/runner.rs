@@ -35,9 +35,7 @@ use crate::text::sanitize;
 
 /// The time that requests under way get to be answered when the batch ends early.
 const ANSWER_GRACE: Duration = Duration::from_secs(5);
-/// How often the progress is shown.
 const TICK: Duration = Duration::from_millis(250);
-/// The number of items that are printed and noted together.
 pub(super) const MAX_TOGETHER: usize = 100;
 
 pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), Failure> {
@@ -113,7 +111,6 @@ pub(super) struct Runner<'a> {
     pub(super) journal: Journal,
     report: Report<'a>,
     is_output_closed: bool,
-    /// How the items ended in this run.
     pub(super) statuses: Vec<Option<Status>>,
     /// The items that ended in this run as ambiguous, with their ids and keys, and those whose lines
     /// have to be corrected.
@@ -134,7 +131,6 @@ pub(super) struct Runner<'a> {
     started: Instant,
 }
 
-/// How the loop of a batch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Done,
@@ -317,7 +313,6 @@ impl<'a> Runner<'a> {
         let _ = tokio::time::timeout(ANSWER_GRACE, clients.drain()).await;
     }
 
-    /// Takes in an item that has ended, or the error that ends the batch.
     async fn on_next(
         &mut self,
         next: Result<MixedItem<Followed>, Error>,
@@ -383,7 +378,6 @@ impl<'a> Runner<'a> {
         self.journal.add(&notes).await
     }
 
-    /// Prints the end of the batch, and returns its failure.
     async fn conclude(mut self) -> Result<(), Failure> {
         if self.left_out.count > 0 {
             self.notes.push(Note::OverBudget { count: self.left_out.count });
@@ -426,7 +420,6 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Shows and opens files, if that is asked for.
     pub(super) fn show_files(&mut self, files: &[StoredFile]) {
         let Some(plan) = &self.source.clients.download else { return };
         for file in files {

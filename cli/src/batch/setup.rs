@@ -24,10 +24,8 @@ use crate::request::pricing::NOTHING_CHARGED;
 use crate::session::{Access, Session};
 use crate::text::counted;
 
-/// The times that a request is sent again, unless `--retries` sets another number.
 const MAX_RETRIES: u32 = 6;
 
-/// What the clients of a batch have in common.
 pub(super) struct ClientSetup<'a> {
     pub(super) session: &'a Session,
     pub(super) plan: &'a Plan,
@@ -37,7 +35,6 @@ pub(super) struct ClientSetup<'a> {
 }
 
 impl ClientSetup<'_> {
-    /// Creates the clients of the surfaces that are needed.
     pub(super) fn clients(&self, download: Option<Arc<DownloadPlan>>) -> Result<Clients, Failure> {
         let mut clients = Clients::new(download);
         clients.open = self.access(SurfaceChoice::Open)?;
@@ -80,7 +77,6 @@ impl ClientSetup<'_> {
     }
 }
 
-/// The write quotas in the responses to this process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ObservedWrites(Arc<Mutex<Vec<Quota>>>);
 
@@ -139,13 +135,11 @@ pub(super) fn check_account(plan: &Plan, clients: &Clients) -> Result<(), Failur
     Ok(())
 }
 
-/// Returns whether the user is asked before anything is submitted.
 pub(super) fn asks(session: &Session, plan: &Plan, options: &BatchOptions) -> bool {
     let can_ask = session.printer.can_prompt() && !session.is_sandbox();
     plan.to_submit() > 0 && !options.yes && can_ask
 }
 
-/// Asks for confirmation on a terminal.
 pub(super) async fn confirm(
     session: &Session,
     manifest: &Manifest,

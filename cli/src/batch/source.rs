@@ -15,7 +15,6 @@ use super::plan::{Index, Item, NextStep, file_stem};
 use super::requests::{Clients, Followed};
 use crate::error::Failure;
 
-/// The items that are left of a batch, and what it takes to submit them.
 pub(super) struct Source {
     pub(super) manifest: Manifest,
     pub(super) items: Vec<Item>,
@@ -23,11 +22,9 @@ pub(super) struct Source {
     pub(super) order: Vec<Index>,
     pub(super) clients: Clients,
     journal: journal::Journal,
-    /// The number of items of the order that were taken.
     taken: AtomicUsize,
     /// What was charged for items that were accepted in this run, until they end.
     charges: Mutex<HashMap<Index, Usd>>,
-    /// Why no more submissions could be made.
     failure: Mutex<Option<Failure>>,
 }
 
@@ -100,7 +97,6 @@ impl Source {
         Ok(())
     }
 
-    /// Reads the line of an item, and checks that it has not changed.
     pub(super) fn line(&self, index: Index) -> Result<Line, Failure> {
         let item = self.item(index)?;
         let line = self.manifest.line_at(item.position)?;
@@ -116,7 +112,6 @@ impl Source {
         item.ok_or_else(|| Failure::other("no such item"))
     }
 
-    /// Adds the items with that next step to the order.
     pub(super) fn add(&mut self, step: NextStep) {
         let items = self.items.iter().zip(0..);
         let matching = items.filter(|(item, _)| item.next_step == step);
@@ -128,7 +123,6 @@ impl Source {
         place < self.taken.load(Ordering::Relaxed)
     }
 
-    /// Returns why no more submissions could be made.
     pub(super) fn take_failure(&self) -> Option<Failure> {
         lock(&self.failure).take()
     }

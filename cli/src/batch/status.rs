@@ -23,7 +23,6 @@ use crate::text::{counted, sanitize};
 /// The maximum number of items in the table. Items that are not completed come first.
 const MAX_TABLE_ROWS: usize = 50;
 
-/// An item, as the journal describes it.
 #[derive(Debug, Default)]
 struct JournalItem {
     id: String,
@@ -33,13 +32,10 @@ struct JournalItem {
     end: Option<Box<ItemEnd>>,
 }
 
-/// What a journal says.
 #[derive(Debug, Default)]
 struct Contents {
     has_begun: bool,
-    /// The number of items in the manifest.
     total: usize,
-    /// The command that continues the batch.
     command: Option<String>,
     items: Vec<JournalItem>,
     places: HashMap<String, usize>,
@@ -117,7 +113,6 @@ impl Contents {
         }
     }
 
-    /// Returns an item, which is added if it is new.
     fn item(&mut self, id: &str) -> Option<&mut JournalItem> {
         let items = &mut self.items;
         let place = *self.places.entry(id.to_owned()).or_insert_with(|| {
@@ -127,7 +122,6 @@ impl Contents {
         items.get_mut(place)
     }
 
-    /// Says how to continue the batch, unless all its items completed.
     fn next_step(&self, command: &str) -> Option<String> {
         let count = |is_counted: &dyn Fn(&JournalItem) -> bool| {
             self.items.iter().filter(|item| is_counted(item)).count()

@@ -14,18 +14,14 @@ use crate::output::values::money;
 use crate::session::Session;
 use crate::text::counted;
 
-/// Why an item is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum DropReason {
-    /// It does not fit into the budget.
     OverBudget,
     /// A charge was above its estimate, so that the other estimates may be too low as well.
     Overcharged,
     /// Its price is unknown, so that it may not fit.
     Unpriced,
-    /// The batch was stopped.
     Stopped,
-    /// The time of the batch is over.
     TimedOut,
 }
 
@@ -36,28 +32,21 @@ impl DropReason {
     }
 }
 
-/// The maximum number of ambiguous items that are listed with their keys.
 const MAX_LISTED_KEYS: usize = 1000;
-/// The maximum number of keys in the text of an error.
 const MAX_SHOWN_KEYS: usize = 20;
-/// The maximum number of lines in the hint to correct them.
 const MAX_SHOWN_CORRECTIONS: usize = 5;
 
-/// The state of a batch at the end of a run.
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     /// The number of items in each state. `None` is not ended.
     pub(super) counts: BTreeMap<Option<Status>, usize>,
-    /// The number of completed items without their files.
     pub(super) missing_files: usize,
-    /// The number of items that this run gave up, by reason.
     pub(super) dropped: BTreeMap<DropReason, usize>,
     /// The number of items that failed in this run because the service does not know their jobs.
     pub(super) lost: usize,
     /// The number of failed items whose jobs ended with a status that this version does not know.
     pub(super) unknown_status: usize,
     pub(super) spent: Usd,
-    /// The ids and idempotency keys of ambiguous items.
     pub(super) ambiguous: Vec<(String, String)>,
     /// The code of the first item that failed in this run.
     failed_code: Option<String>,
@@ -83,7 +72,6 @@ impl Summary {
         self.dropped.get(&reason).copied().unwrap_or_default()
     }
 
-    /// Adds an ambiguous item, to be listed with its key.
     pub(super) fn add_ambiguous(&mut self, id: String, key: String) {
         if self.ambiguous.len() < MAX_LISTED_KEYS {
             self.ambiguous.push((id, key));
@@ -102,7 +90,6 @@ impl Summary {
         }
     }
 
-    /// Adds the number of a line that has to be corrected.
     pub(super) fn add_correction(&mut self, number: u32) {
         self.correction_count += 1;
         if self.corrections.len() < MAX_SHOWN_CORRECTIONS {
@@ -248,7 +235,6 @@ impl Summary {
         })
     }
 
-    /// Says which lines have to be corrected, if any.
     fn correction(
         &self,
         session: &Session,
@@ -317,7 +303,6 @@ fn with_stop(failure: Failure, stopped: Option<Failure>) -> Failure {
     }
 }
 
-/// The subject of a failure's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
     Status(Status),

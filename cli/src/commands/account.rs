@@ -9,7 +9,6 @@ use crate::commands::operations::command_of;
 use crate::error::Failure;
 use crate::output::Table;
 use crate::output::layout::{cut, required, whole};
-use crate::output::values::{money, time_ago_and_date};
 use crate::session::Session;
 
 pub(crate) async fn health(session: &Session) -> Result<(), Failure> {
@@ -33,22 +32,10 @@ pub(crate) async fn catalog(session: &Session) -> Result<(), Failure> {
 
 fn catalog_table(catalog: &ServiceCatalog) -> Table {
     if catalog.models.is_empty() {
-        let mut table = Table::key_value();
-        table.field("capabilities", catalog.capabilities.as_ref());
-        table.field("runtime", catalog.runtime.as_ref());
-        table.field("pricing", catalog.pricing.as_ref());
-        return table;
+        return Table::of(catalog, "capabilities, runtime, pricing");
     }
-    let mut table = Table::new([required("id"), whole("type"), cut("name"), cut("pricing")]);
-    for model in &catalog.models {
-        table.row([
-            &model.id,
-            model.model_type.as_deref().unwrap_or_default(),
-            model.name.as_deref().unwrap_or_default(),
-            &model.pricing.as_ref().map(ToString::to_string).unwrap_or_default(),
-        ]);
-    }
-    table
+    let columns = [required("id"), whole("type"), cut("name"), cut("pricing")];
+    Table::rows(&catalog.models, columns)
 }
 
 pub(crate) async fn me(session: &Session) -> Result<(), Failure> {
@@ -61,15 +48,9 @@ pub(crate) async fn me(session: &Session) -> Result<(), Failure> {
 fn me_table(me: &Me) -> Table {
     let mut table = Table::key_value();
     if let Some(key) = &me.key {
-        table.field("key", Some(&key.id));
-        table.field("name", key.name.as_ref());
-        table.field("prefix", key.prefix.as_ref());
-        table.field("last used", time_ago_and_date(key.last_used_at.as_ref()));
+        table.fields(key, "key=id, name, prefix, last used=last_used_at");
     }
-    if let Some(workspace) = me.workspace.as_ref() {
-        table.field("workspace", Some(&workspace.id));
-        table.field("plan", workspace.plan.as_ref());
-    }
+    table.fields(me, "workspace=workspace.id, plan=workspace.plan");
     table.field("owner", me.owner.as_ref().map(format_owner));
     if let Some(limits) = me.generation_limits.as_ref() {
         let count = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |n| n.to_string());
@@ -122,32 +103,6 @@ fn command_words(cli: &str) -> String {
 pub(crate) async fn balance(session: &Session) -> Result<(), Failure> {
     let client = session.access::<Developer>()?.client;
     let balance = client.account().balance().await?;
-    session.printer.print_item(&balance, |balance| {
-        let mut table = Table::key_value();
-        table.field("available", Some(money(balance.available_usd)));
-        table.field("reserved", balance.reserved_usd.map(money));
-        table
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn me_table_lists_commands_by_scope() {
-        let me = serde_json::json!({
-            "key": {"id": "key_1", "name": "ci", "scopes": ["jobs:write", "brand:new"]},
-            "workspace": {"id": "ws_1", "plan": "free"},
-            "owner": {"id": "usr_1", "name": "Ada"},
-            "generation_limits": {"concurrent_jobs": 100, "in_flight": 2},
-        });
-        let text = me_table(&serde_json::from_value(me).unwrap()).render(None, false);
-        assert!(text.contains("2 of 100"), "{text}");
-        assert!(text.contains("yes: job redeliver"), "{text}");
-        assert!(text.contains("no: format run, format bulk, run cancel"), "{text}");
-        assert!(text.contains("  Ada (usr_1)\n"), "{text}");
-        assert!(text.contains("no: webhook secret show"), "{text}");
-        assert!(text.contains("brand:new"), "{text}");
-    }
+    let fields = "available=available_usd, reserved=reserved_usd";
+    session.printer.print_item(&balance, |balance| Table::of(balance, fields))
 }

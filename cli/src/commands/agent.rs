@@ -12,7 +12,6 @@ use crate::error::Failure;
 use crate::follow::run::{FinishedRun, report};
 use crate::listing::Listing;
 use crate::output::layout::{cut, required, status};
-use crate::output::values::time_ago_and_date;
 use crate::output::{ObjectKind, Table};
 use crate::request::SubmitRequest;
 use crate::request::body::run as run_body;
@@ -202,13 +201,8 @@ fn triggers(action: &Action) -> String {
 }
 
 fn entry_table(action: &Action) -> Table {
-    let mut table = Table::key_value();
-    table.field("id", Some(&action.id));
-    table.field("name", action.name.as_ref());
-    table.field("description", action.description.as_ref());
-    table.status_field("status", action.status.as_ref());
+    let mut table = Table::of(action, "id, name, description, status");
     table.field("triggers", Some(triggers(action)));
-    table.field("created", time_ago_and_date(action.created_at.as_ref()));
-    table.field("updated", time_ago_and_date(action.updated_at.as_ref()));
+    table.fields(action, "created=created_at, updated=updated_at");
     table
 }

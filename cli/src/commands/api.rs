@@ -157,7 +157,6 @@ fn split_target(target: &str) -> Result<(&str, Query), Failure> {
     Ok((path, url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()))
 }
 
-/// Returns the surface that serves the path, and its operation if it is known.
 fn route(
     session: &Session,
     args: &Api,

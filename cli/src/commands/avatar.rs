@@ -87,14 +87,8 @@ pub(crate) async fn avatar(session: &Session, avatar: Avatar) -> Result<(), Fail
                 true => client.avatars().get_any(&id).await?,
                 false => client.avatars().get(&id).await?,
             };
-            session.printer.print_item(&avatar, |avatar| {
-                let mut table = Table::key_value();
-                table.field("id", Some(&avatar.id));
-                table.field("handle", avatar.avatar_handle.as_ref());
-                table.field("name", avatar.name.as_ref());
-                table.field("image", avatar.image_url.as_ref());
-                table
-            })
+            let fields = "id, handle=avatar_handle, name, image=image_url";
+            session.printer.print_item(&avatar, |avatar| Table::of(avatar, fields))
         }
         Avatar::Search(args) => {
             let client = session.access::<Developer>()?.client;
@@ -135,16 +129,9 @@ async fn talking_video(session: &Session, args: &TalkingVideo) -> Result<(), Fai
 }
 
 fn avatars_table(avatars: &[AvatarEntry]) -> Table {
-    let mut table = Table::new([required("id"), whole("handle"), cut("name"), whole("image")]);
-    for avatar in avatars {
-        table.row([
-            &avatar.id,
-            avatar.avatar_handle.as_deref().unwrap_or_default(),
-            avatar.name.as_deref().unwrap_or_default(),
-            avatar.image_url.as_deref().unwrap_or_default(),
-        ]);
-    }
-    table
+    let columns =
+        [required("id"), whole("handle=avatar_handle"), cut("name"), whole("image=image_url")];
+    Table::rows(avatars, columns)
 }
 
 #[derive(Debug, Subcommand)]
@@ -175,16 +162,9 @@ pub(crate) async fn avatar_video(session: &Session, video: AvatarVideo) -> Resul
 }
 
 fn videos_table(videos: &[AvatarVideoEntry]) -> Table {
-    let mut table = Table::new([required("id"), status("status"), whole("avatar"), whole("job")]);
-    for video in videos {
-        table.row([
-            &video.id,
-            video.status.as_deref().unwrap_or_default(),
-            video.avatar_handle.as_deref().unwrap_or_default(),
-            video.job_id.as_ref().map_or("", |id| id.as_str()),
-        ]);
-    }
-    table
+    let columns =
+        [required("id"), status("status"), whole("avatar=avatar_handle"), whole("job=job_id")];
+    Table::rows(videos, columns)
 }
 
 #[derive(Debug, Subcommand)]

@@ -61,38 +61,16 @@ pub(crate) async fn bgm(session: &Session, bgm: Bgm) -> Result<(), Failure> {
 }
 
 fn tracks_table(tracks: &[MusicTrack]) -> Table {
-    let mut table =
-        Table::new([required("id"), cut("title"), cut("category"), cut("mood"), number("seconds")]);
-    for track in tracks {
-        table.row([
-            track.id.as_deref().unwrap_or_default(),
-            track.title.as_deref().unwrap_or_default(),
-            track.category.as_deref().unwrap_or_default(),
-            track.mood.as_deref().unwrap_or_default(),
-            &track.duration.map(|length| length.as_secs_f64().to_string()).unwrap_or_default(),
-        ]);
-    }
-    table
+    let seconds = number("seconds=duration_seconds");
+    Table::rows(tracks, [required("id"), cut("title"), cut("category"), cut("mood"), seconds])
 }
 
 fn categories_table(categories: &[MusicCategory]) -> Table {
-    let mut table = Table::new(["id", "name"]);
-    for category in categories {
-        let id = category.id.as_deref().unwrap_or_default();
-        table.row([id, category.name.as_deref().unwrap_or_default()]);
-    }
-    table
+    Table::rows(categories, ["id", "name"].map(cut))
 }
 
 fn track_table(track: &MusicTrack) -> Table {
-    let mut table = Table::key_value();
-    table.field("id", track.id.as_ref());
-    table.field("title", track.title.as_ref());
-    table.field("category", track.category.as_ref());
-    table.field("mood", track.mood.as_ref());
-    table.field("seconds", track.duration.map(|it| it.as_secs_f64()));
-    table.field("url", track.url.as_ref());
-    table
+    Table::of(track, "id, title, category, mood, seconds=duration_seconds, url")
 }
 
 #[derive(Debug, Subcommand)]
@@ -113,14 +91,5 @@ pub(crate) async fn trending(
 }
 
 fn videos_table(videos: &[TrendingVideo]) -> Table {
-    let mut table = Table::new([required("id"), cut("title"), number("views"), whole("url")]);
-    for video in videos {
-        table.row([
-            video.id.as_deref().unwrap_or_default(),
-            video.title.as_deref().unwrap_or_default(),
-            &video.views.map(|views| views.to_string()).unwrap_or_default(),
-            video.url.as_deref().unwrap_or_default(),
-        ]);
-    }
-    table
+    Table::rows(videos, [required("id"), cut("title"), number("views"), whole("url")])
 }

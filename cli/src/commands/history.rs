@@ -45,7 +45,6 @@ pub(crate) async fn run(session: &Session, args: &History) -> Result<(), Failure
     Ok(())
 }
 
-/// Prints entries of the journal, and returns how many.
 pub(in crate::commands) async fn print(
     session: &Session,
     entries: Vec<Entry>,
@@ -103,17 +102,14 @@ fn table(entries: &[ListedEntry], has_statuses: bool) -> Table {
     table
 }
 
-/// The number of statuses that are read at the same time.
 const MAX_CONCURRENT: usize = 8;
 
-/// An entry of the journal, with its status if the service was asked.
 #[derive(Debug, Serialize)]
 struct ListedEntry {
     #[serde(flatten)]
     entry: Entry,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<String>,
-    /// Why the status could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
 }
@@ -148,7 +144,6 @@ impl ListedEntry {
         Shown::new(kind, &fields)
     }
 
-    /// Returns the status, or why it could not be read.
     fn status_text(&self) -> String {
         match (&self.status, &self.error) {
             (Some(status), _) => status.clone(),
@@ -171,7 +166,6 @@ fn kind_of(operation: &str) -> ObjectKind {
     }
 }
 
-/// The clients of both surfaces, as far as they are configured and needed.
 struct StatusClients {
     open: Option<Result<Access<Open>, Failure>>,
     developer: Option<Result<Access<Developer>, Failure>>,

@@ -273,11 +273,7 @@ async fn run_on<S: EstimateSource>(
 }
 
 fn status_table(status: &JobStatusPayload) -> Table {
-    let mut table = Table::key_value();
-    table.field("id", status.job_id.as_ref());
-    table.status_field("status", status.status.as_ref());
-    table.field("terminal", status.terminal);
-    table.field("result ready", status.result_ready);
+    let mut table = Table::of(status, "id=job_id, status, terminal, result ready=result_ready");
     let next = status.poll_after.filter(|_| status.terminal != Some(true));
     table.field("next poll", next.map(|hint| format!("in {} s", hint.as_secs_f64())));
     table
@@ -334,7 +330,6 @@ async fn close_intent<S>(session: &Session, access: &Access<S>, id: &str, status
     session.close_intent(&access.base_url, &id, outcome).await;
 }
 
-/// Checks that ids can be part of a path.
 fn check_ids(ids: &[String]) -> Result<(), Failure> {
     for id in ids {
         let path = Operation::JobsStatus.expand(&[id]);

@@ -172,11 +172,7 @@ pub(crate) async fn caption(session: &Session, caption: Caption) -> Result<(), F
 }
 
 fn captions_table(captions: &VideoCaptions) -> Table {
-    let mut table = Table::key_value();
-    table.field("id", Some(&captions.id));
-    table.status_field("status", captions.status.as_ref());
-    table.field("video", captions.video_url.as_ref());
-    table.field("job", captions.job_id.as_ref());
+    let mut table = Table::of(captions, "id, status, video=video_url, job=job_id");
     add_artifacts(&mut table, &captions.artifacts);
     table
 }

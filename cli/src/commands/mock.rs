@@ -61,7 +61,6 @@ fn log(line: &str) {
     let _ = writeln!(io::stderr(), "svc mock: {}", sanitize(line));
 }
 
-/// How many requests are listed if the command fails.
 const LISTED_REQUESTS: usize = 20;
 
 #[derive(Args, Debug)]
@@ -117,7 +116,6 @@ async fn exec(session: &Session, args: Exec) -> Result<(), Failure> {
     Err(Failure::already_reported(Exit::Command(code)))
 }
 
-/// Lists the last requests that the mock received.
 fn report(session: &Session, requests: &[Value], what: &str) {
     let requests: Vec<String> = requests.iter().filter_map(request_line).collect();
     let printer = &session.printer;
@@ -136,12 +134,9 @@ fn report(session: &Session, requests: &[Value], what: &str) {
     }
 }
 
-/// How a child process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
-    /// With an exit code.
     Code(u8),
-    /// By a signal.
     Signal(i32),
 }
 

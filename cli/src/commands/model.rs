@@ -189,10 +189,7 @@ async fn get(session: &Session, id: &str, model_type: Option<ModelType>) -> Resu
     session.printer.print_item(&model, |model| {
         let capabilities = model.capabilities.as_ref();
         let mut table = Table::key_value();
-        table.field("id", Some(&model.id));
-        table.field("name", model.name.as_ref());
-        table.field("type", model.model_type.as_ref());
-        table.field("inputs", capabilities.map(|it| it.inputs.join(", ")));
+        table.fields(model, "id, name, type, inputs=capabilities.inputs");
         table.field("seconds", Some(seconds(model)).filter(|text| !text.is_empty()));
         table.field("resolutions", capabilities.map(|it| it.resolutions.join(", ")));
         table.field("aspect ratios", capabilities.map(|it| it.aspect_ratios.join(", ")));
@@ -256,33 +253,7 @@ impl Alias {
         path?.strip_suffix("/runs")
     }
 
-    /// Returns the alias with that name, such as `image-1.0`.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::all().find(|alias| alias.name() == name)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_alias_has_a_name_and_what_it_stands_for() {
-        let rows: Vec<_> = Alias::all()
-            .map(|alias| (alias.name(), alias.has_prompt(), alias.canonical().is_some()))
-            .collect();
-        assert_eq!(
-            rows,
-            [
-                ("avatar/v1.0", true, true),
-                ("avatar-1.0/generate", true, true),
-                ("avatar-1.0/talking-video", false, true),
-                ("avatar-video/v1.0", false, true),
-                ("avatar-face-swap/v1.0", false, false),
-                ("image-1.0", true, true),
-                ("video-1.0", true, true),
-                ("music-1.0", true, true),
-            ]
-        );
     }
 }

@@ -37,18 +37,8 @@ pub(crate) fn run(session: &Session, args: &Operations) -> Result<(), Failure> {
     let max_items = args.page.max_items_or(None);
     let (rows, rest) = listing::select(rows, &args.page, max_items, |row| row.name)?;
     session.printer.print_list(&rows, |rows| {
-        let mut table = Table::new([
-            required("name"),
-            whole("cli"),
-            whole("method"),
-            whole("path"),
-            cut("surface"),
-            cut("retry"),
-        ]);
-        for row in rows {
-            table.row([row.name, row.cli, row.method, row.path, row.surface, row.retry]);
-        }
-        table
+        let [cli, method, path] = ["cli", "method", "path"].map(whole);
+        Table::rows(rows, [required("name"), cli, method, path, cut("surface"), cut("retry")])
     })?;
     rest.report(&session.printer, rows.len(), "operations");
     Ok(())

@@ -293,7 +293,6 @@ async fn resolve_kind(
     })
 }
 
-/// Returns the kind of a run that was started from this machine.
 async fn kind_from_history(
     session: &Session,
     access: &Access<Developer>,

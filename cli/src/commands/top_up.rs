@@ -229,9 +229,7 @@ async fn wait_until_paid(
 }
 
 fn table(top_up: &Record) -> Table {
-    let mut table = Table::key_value();
-    table.field("id", Some(&top_up.id));
-    table.status_field("status", Some(&top_up.status));
+    let mut table = Table::of(top_up, "id, status");
     let cents = top_up.amount_usd_cents;
     let amount = cents.and_then(|cents| Usd::from_cents(i64::try_from(cents).ok()?));
     table.field("amount", amount.map(money));

@@ -20,7 +20,6 @@ use crate::resource::{Outcome, ResourceId};
 use crate::session::Session;
 use crate::text::sanitize;
 
-/// The variable that names the shell to complete for.
 const VARIABLE: &str = "COMPLETE";
 
 /// Completes a command line, or prints the script that makes a shell ask for completions. Returns
@@ -150,17 +149,12 @@ struct Value {
     kind: String,
 }
 
-/// The maximum number of entries of the history that are offered.
 const MAX_HISTORY: usize = 100;
 
-/// The type of the models that a command takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ModelKind {
-    /// Image models.
     Image,
-    /// Video models.
     Video,
-    /// All models.
     Any,
 }
 
@@ -195,7 +189,6 @@ fn profiles(global: &Global) -> Vec<CompletionCandidate> {
     }))
 }
 
-/// Returns the ids of the models of a type.
 fn models(global: &Global, kind: ModelKind) -> Vec<CompletionCandidate> {
     let models = remote::fetch(global, remote::List::Models);
     candidates(models.into_iter().filter(|model| match kind {

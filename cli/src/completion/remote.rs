@@ -17,7 +17,6 @@ use crate::error::Failure;
 use crate::input::write_private;
 use crate::session::{Access, Session};
 
-/// The time limit of all requests of a completion.
 const NETWORK_TIMEOUT: Duration = Duration::from_millis(300);
 /// The time limit of a completion, including the time to read the key from a keyring.
 const TIMEOUT: Duration = Duration::from_millis(600);
@@ -153,7 +152,6 @@ impl ListSource {
     }
 }
 
-/// Returns the address of a Format and its id, or its id alone.
 fn format_values(format: svc_sdk::types::Format) -> Vec<Value> {
     let help = format.name.unwrap_or_default();
     let value =
@@ -170,7 +168,6 @@ fn format_values(format: svc_sdk::types::Format) -> Vec<Value> {
 /// The age up to which a list is used without asking the service.
 const FRESH_FOR: Duration = Duration::from_secs(60);
 
-/// The cached list of one URL and API key.
 pub(super) struct Cache {
     path: PathBuf,
 }
@@ -183,14 +180,12 @@ impl Cache {
         Self { path: state_dir.join("completions").join(format!("{list}-{short}.json")) }
     }
 
-    /// Returns the list if it is recent.
     pub(super) fn fresh_values(&self) -> Option<Vec<Value>> {
         let modified = fs::metadata(&self.path).ok()?.modified().ok()?;
         let age = clock::elapsed(clock::now(), Timestamp::try_from(modified).ok()?);
         (age < FRESH_FOR).then(|| self.stored_values())?
     }
 
-    /// Returns the list, however old it is.
     pub(super) fn stored_values(&self) -> Option<Vec<Value>> {
         serde_json::from_slice(&fs::read(&self.path).ok()?).ok()
     }
@@ -200,28 +195,5 @@ impl Cache {
         if let Ok(text) = serde_json::to_vec(values) {
             let _ = write_private(&self.path, &text);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_list_is_fresh_for_a_while_and_belongs_to_one_key() {
-        let folder = tempfile::tempdir().unwrap();
-        let cache = Cache::new(folder.path(), "models", ["https://a", "key 1"]);
-        assert_eq!(cache.fresh_values(), None);
-        let values =
-            vec![Value { value: "video-f".into(), help: String::new(), kind: "video".into() }];
-        cache.store(&values);
-        assert_eq!(cache.fresh_values(), Some(values.clone()));
-        let other = Cache::new(folder.path(), "models", ["https://a", "key 2"]);
-        assert_eq!(other.stored_values(), None);
-        let long_ago = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000);
-        let file = fs::File::options().append(true).open(&cache.path).unwrap();
-        file.set_modified(long_ago).unwrap();
-        assert_eq!(cache.fresh_values(), None);
-        assert_eq!(cache.stored_values(), Some(values));
     }
 }

@@ -7,11 +7,9 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use crate::error::{Failure, Suggestion};
 use crate::input::{read_or_empty, write_private};
 
-/// The keys of a profile that `svc config` shows and changes.
 pub(crate) const PROFILE_KEYS: [&str; 5] =
     ["base_url", "developer_base_url", "mcp_url", "first_party_owner", "webhook_secret_file"];
 
-/// The name of the value that names the default profile.
 const DEFAULT: &str = "default_profile";
 
 /// A loaded configuration file. Changes are in memory until [`save`](Self::save).
@@ -65,7 +63,6 @@ impl ConfigFile {
         profiles.into_iter().flat_map(|table| table.iter().map(|(name, _)| name)).collect()
     }
 
-    /// Returns the profile that is used if none is named.
     pub(crate) fn default_profile(&self) -> Result<Option<String>, Failure> {
         let Some(item) = self.document.get(DEFAULT) else { return Ok(None) };
         let name = item.as_str().ok_or_else(|| self.not_a(DEFAULT, "string"))?;
@@ -87,7 +84,6 @@ impl ConfigFile {
         }
     }
 
-    /// Returns the failure of a command about a profile that does not exist.
     pub(crate) fn no_profile(&self, name: &str) -> Failure {
         let known = match self.profiles().as_slice() {
             [] => "it has no profiles".to_owned(),
@@ -140,7 +136,6 @@ impl ConfigFile {
             .is_some()
     }
 
-    /// Writes the file atomically.
     pub(crate) fn save(&self) -> Result<(), Failure> {
         write_private(&self.path, self.document.to_string().as_bytes())
             .map_err(|error| Failure::file("cannot write the configuration", &self.path, &error))
@@ -158,65 +153,4 @@ pub(super) fn implicit_table() -> Item {
     let mut table = Table::new();
     table.set_implicit(true);
     Item::Table(table)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    use crate::error::Exit;
-
-    #[test]
-    fn a_change_preserves_comments_and_other_values() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("deep/config.toml");
-        let mut file = ConfigFile::load(path.clone()).unwrap();
-        file.set("default", "base_url", "https://a.example").unwrap();
-        file.save().unwrap();
-        assert_eq!(
-            fs::read_to_string(&path).unwrap(),
-            "[profiles.default]\nbase_url = \"https://a.example\"\n"
-        );
-
-        fs::write(
-            &path,
-            "# mine\n[profiles.work]\nbase_url = \"https://b.example\" # the office\n",
-        )
-        .unwrap();
-        let mut file = ConfigFile::load(path.clone()).unwrap();
-        assert_eq!(file.get("work", "base_url").unwrap().as_deref(), Some("https://b.example"));
-        assert_eq!(file.get("work", "mcp_url").unwrap(), None);
-        assert_eq!(file.profiles(), ["work"]);
-        file.set("work", "mcp_url", "https://m.example").unwrap();
-        assert!(!file.unset("home", "base_url"));
-        file.save().unwrap();
-        let text = fs::read_to_string(&path).unwrap();
-        assert!(
-            text.starts_with("# mine\n")
-                && text.contains("# the office")
-                && text.contains("mcp_url")
-        );
-        assert!(file.unset("work", "base_url"));
-    }
-
-    #[test]
-    fn an_invalid_file_is_an_error_with_its_path() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("config.toml");
-        fs::write(&path, "# mine\n[profiles\n").unwrap();
-        let failure = ConfigFile::load(path.clone()).unwrap_err();
-        assert_eq!(failure.exit(), Exit::Usage);
-        let headline = failure.headline();
-        assert!(headline.contains("config.toml is not valid TOML in line 2: "), "{headline}");
-        assert!(failure.detail_lines().is_empty());
-        for text in ["profiles = 5", "[profiles]\nbase_url = 'https://a.example'"] {
-            fs::write(&path, text).unwrap();
-            let failure = ConfigFile::load(path.clone()).unwrap_err();
-            assert!(failure.headline().contains("is not a table"));
-        }
-        fs::write(&path, "[profiles.a]\nbase_url = 5\n").unwrap();
-        assert!(ConfigFile::load(path).unwrap().get("a", "base_url").is_err());
-    }
 }

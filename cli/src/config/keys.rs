@@ -17,13 +17,10 @@ use crate::input::{read_or_empty, write_private};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyLocation {
-    /// The platform's keyring.
     Keyring,
-    /// The file `credentials.toml`.
     File,
 }
 
-/// The entry of a stored key, without the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredKey {
     /// The scheme, host and port that it was verified with.
@@ -37,17 +34,14 @@ pub(crate) struct KeyStore {
 }
 
 impl KeyStore {
-    /// Creates the store next to a configuration file.
     pub(crate) fn next_to(config: &Path) -> Self {
         Self { path: config.with_file_name("credentials.toml") }
     }
 
-    /// Returns the path of `credentials.toml`.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the entry of a profile and surface.
     pub(crate) fn find(
         &self,
         profile: &str,
@@ -195,7 +189,6 @@ const MIN_LENGTH_WITH_TAIL: usize = 24;
 /// The maximum length of the prefix in the redacted form, such as `svc_open_`.
 const MAX_PREFIX: usize = 12;
 
-/// An API key and its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct ConfiguredKey {
     pub(crate) key: ApiKey,
@@ -209,14 +202,11 @@ pub(crate) enum KeyOrigin {
     Stored {
         profile: String,
         location: KeyLocation,
-        /// The path of `credentials.toml`.
         path: PathBuf,
         /// The scheme, host and port that the key was verified with.
         host: String,
     },
-    /// Input of this command: a prompt, standard input or a file.
     Input(String),
-    /// The sandbox.
     Sandbox,
 }
 
@@ -255,51 +245,6 @@ impl fmt::Display for KeyOrigin {
             },
             Self::Input(name) => f.write_str(name),
             Self::Sandbox => f.write_str("the sandbox"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-
-    #[test]
-    fn the_error_of_an_invalid_file_does_not_quote_a_key() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = KeyStore::next_to(&folder.path().join("config.toml"));
-        fs::write(store.path(), "[profiles.default.open]\nkey = \"canary\n").unwrap();
-        let failure = store.read("default", SurfaceChoice::Open).unwrap_err();
-        assert!(!format!("{failure:?}").contains("canary"));
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_file_that_other_users_can_read_causes_a_warning() {
-        use std::os::unix::fs::PermissionsExt;
-
-        let folder = tempfile::tempdir().unwrap();
-        let store = KeyStore::next_to(&folder.path().join("config.toml"));
-        write_private(store.path(), b"").unwrap();
-        assert_eq!(store.permission_warning(), None);
-        fs::set_permissions(store.path(), fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(store.permission_warning().is_some());
-    }
-
-    #[test]
-    fn a_redacted_key_shows_its_prefix_and_the_end_of_a_long_key() {
-        let rows = [
-            ("svc_open_demo", "svc_open_…"),
-            ("svc_dev_demo", "svc_dev_…"),
-            ("svc_open_0123456789abcdef", "svc_open_…cdef"),
-            ("svc_open_a_b_c_d_e_f_g_h_i", "svc_open_…_h_i"),
-            ("0123456789abcdef0123456789", "…6789"),
-            ("a_bc", "…"),
-            ("x", "…"),
-        ];
-        for (key, expected) in rows {
-            assert_eq!(redacted(key), expected, "{key}");
         }
     }
 }

@@ -15,7 +15,6 @@ pub(crate) const DEFAULT_PROFILE: &str = "default";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// A command-line flag.
     Flag(&'static str),
     Variable(&'static str),
     Profile(String),
@@ -36,7 +35,6 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// A value and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
     pub(crate) value: String,
@@ -47,7 +45,6 @@ pub(crate) struct Setting {
 pub(crate) struct Settings {
     pub(crate) profile: Setting,
     pub(crate) file: ConfigFile,
-    /// The values that are set, by their names in a profile.
     values: BTreeMap<&'static str, Setting>,
 }
 
@@ -99,7 +96,6 @@ impl Settings {
         self.get(surface.names().url)
     }
 
-    /// Returns where a URL comes from, if it is one of the settings.
     pub(crate) fn origin_of_url(&self, url: &str) -> Option<&Origin> {
         let mut urls =
             ["base_url", "developer_base_url", "mcp_url"].iter().filter_map(|it| self.get(it));
@@ -141,7 +137,6 @@ impl Settings {
         }
     }
 
-    /// Checks that an explicitly named profile exists.
     pub(crate) fn check_profile(&self) -> Result<(), Failure> {
         let name = &self.profile.value;
         if self.profile.origin == Origin::Default || self.file.profiles().contains(&name.as_str()) {
@@ -209,7 +204,6 @@ impl Environment {
         )
     }
 
-    /// Returns the value of a variable.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }

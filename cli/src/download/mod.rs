@@ -21,25 +21,19 @@ use crate::text::sanitize;
 
 pub(crate) use crate::download::open::open_with_default;
 
-/// Where files are downloaded to, how they are named, and what is done with them.
 #[derive(Debug)]
 pub(crate) struct DownloadPlan {
     folder: PathBuf,
     args: FileArgs,
     /// The name of the only file, if the command names a file instead of a folder.
     file: Option<OneFile>,
-    /// The folder of files that are only shown.
     temporary: Option<TempDir>,
-    /// The prompt of the request, or those of its items.
     prompts: Vec<Option<String>>,
-    /// Whether files are named after the items of a batch or a bulk queue.
     by_item: bool,
 }
 
-/// The extensions with which `--download` names a file.
 const MEDIA_EXTENSIONS: &str = "png jpg jpeg webp gif mp4 webm mov mp3 wav m4a vtt srt";
 
-/// A name for what is downloaded, instead of names by id.
 #[derive(Clone, Debug)]
 struct OneFile {
     name: String,
@@ -75,12 +69,10 @@ impl OneFile {
     }
 }
 
-/// What a download delivered.
 #[derive(Debug)]
 pub(crate) struct Delivery {
     /// The files, unless they were only shown.
     pub(crate) files: Option<Vec<StoredFile>>,
-    /// Why others are missing.
     pub(crate) failure: Option<Failure>,
 }
 
@@ -119,7 +111,6 @@ impl DownloadPlan {
         }))
     }
 
-    /// Returns the plan for a command with items, whose files are named after them.
     pub(crate) fn for_items(
         session: &Session,
         args: &DownloadArgs,
@@ -186,7 +177,6 @@ impl DownloadPlan {
         Ok(())
     }
 
-    /// Checks that the names of several jobs or runs do not clash.
     pub(crate) fn check_names_of(&self, count: usize) -> Result<(), Failure> {
         if count > 1 {
             self.check_is_folder(&format!("{count} jobs or runs"))?;
@@ -221,7 +211,6 @@ impl DownloadPlan {
         &self.folder
     }
 
-    /// Returns the flags that repeat the download, with the folder as the value of `folder_flag`.
     pub(crate) fn flags(&self, folder_flag: &str) -> Vec<String> {
         if self.temporary.is_some() {
             return vec!["--preview".to_owned()];
@@ -288,7 +277,6 @@ impl DownloadPlan {
         self.args.name.is_some()
     }
 
-    /// Returns whether files are only shown, and removed afterwards.
     pub(crate) fn is_temporary(&self) -> bool {
         self.temporary.is_some()
     }
@@ -333,7 +321,6 @@ impl DownloadPlan {
     }
 }
 
-/// Reports a file that already existed, was renamed, or replaced another.
 fn note_status(session: &Session, file: &DownloadedFile) {
     let path = sanitize(&file.path.display().to_string());
     let note = match file.status {

@@ -20,7 +20,6 @@ pub(super) async fn open(session: &Session, path: &Path) {
     }
 }
 
-/// Opens a file or a URL with the default application.
 pub(crate) async fn open_with_default(target: impl AsRef<OsStr>) -> Result<(), String> {
     let target = target.as_ref().to_owned();
     let opened = tokio::task::spawn_blocking(move || {

@@ -12,16 +12,12 @@ use color_quant::NeuQuant;
 use image::imageops::dither;
 use image::{DynamicImage, ImageFormat};
 
-/// The maximum length of the data in one sequence of the kitty protocol.
 const KITTY_CHUNK_BYTES: usize = 4096;
-/// The number of colors that terminals with sixels can show at a time.
 const SIXEL_COLORS: usize = 256;
-/// The palette of an image is made from about this many of its pixels.
 const PALETTE_SAMPLES: usize = 100_000;
 /// The size of a cell in pixels, for images that are smaller than the terminal.
 const CELL: (u32, u32) = (8, 16);
 
-/// How a terminal shows images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Protocol {
     Kitty,
@@ -62,7 +58,6 @@ impl Protocol {
     }
 }
 
-/// Returns the sequences that show an image in this terminal, and end its line.
 pub(super) fn encode(image: &DynamicImage) -> Result<String, String> {
     let protocol = Protocol::detect(|name| std::env::var(name).ok());
     let (rows, columns) = console::Term::stdout().size();
@@ -91,7 +86,6 @@ fn encode_for(
     }
 }
 
-/// Makes an image fit into the terminal.
 fn shrink(image: &DynamicImage, columns: u32, rows: u32) -> DynamicImage {
     let (width, height) = (columns * CELL.0, rows * CELL.1);
     if image.width() <= width && image.height() <= height {

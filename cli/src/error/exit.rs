@@ -7,38 +7,26 @@ use svc_sdk::{Error, ErrorKind};
 /// An exit status. The numeric codes are stable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// The command succeeded.
     Done,
-    /// Any other failure.
     #[default]
     Failure,
-    /// Invalid usage or configuration.
     Usage,
     /// Not authenticated or not authorized.
     NotAllowed,
-    /// Not found.
     NotFound,
     /// Insufficient funds, or a price above `--max-price`.
     Funds,
     /// Rate limited or overloaded after all retries.
     Overloaded,
-    /// The job or run failed.
     JobFailed,
-    /// The job or run was canceled.
     JobCanceled,
-    /// The run was skipped.
     Skipped,
     /// The wait timed out; the job or run is still running.
     StillRunning,
-    /// The service is unreachable.
     Unreachable,
-    /// The outcome of a request is unknown.
     Ambiguous,
-    /// Interrupted by Ctrl-C.
     Interrupted,
-    /// Ended by SIGTERM.
     Terminated,
-    /// Ended by SIGHUP.
     HungUp,
     /// The exit code of a command that `svc mock exec` ran.
     Command(u8),
@@ -112,25 +100,16 @@ impl From<Exit> for ExitCode {
 /// The code of an error without a code of the service. The names are stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientCode {
-    /// The arguments are not valid.
     Usage,
-    /// The configuration is missing or not valid.
     Configuration,
-    /// No API key is configured.
     NotAuthenticated,
-    /// There was no connection, or it broke.
     ConnectionFailed,
-    /// A time limit passed.
     TimedOut,
-    /// A gateway responded in place of the service.
     BadGateway,
     /// The service answered with an error status and without an error object.
     HttpError,
-    /// The answer could not be decoded.
     UnreadableResponse,
-    /// The request may have been carried out.
     Ambiguous,
-    /// The command was interrupted.
     Interrupted,
     /// A job, a run, a top-up or a check failed without an error code.
     Failed,
@@ -138,15 +117,10 @@ pub(crate) enum ClientCode {
     UnknownStatus,
     /// The job or run was canceled, or the request was not confirmed.
     Canceled,
-    /// The run was skipped.
     Skipped,
-    /// A file could not be downloaded.
     DownloadFailed,
-    /// The filter of the output failed.
     FilterFailed,
-    /// The price is above a limit.
     OverBudget,
-    /// The resource does not exist.
     NotFound,
     /// The client has used up the rate limit.
     RateLimited,
@@ -254,31 +228,6 @@ mod tests {
         for pair in in_order.windows(2) {
             assert_eq!(pair[0].most_important(pair[1]), pair[0]);
             assert_eq!(pair[1].most_important(pair[0]), pair[0]);
-        }
-    }
-
-    #[test]
-    fn exit_codes_are_stable() {
-        let rows = [
-            (Exit::Done, 0),
-            (Exit::Failure, 1),
-            (Exit::Usage, 2),
-            (Exit::NotAllowed, 3),
-            (Exit::NotFound, 4),
-            (Exit::Funds, 5),
-            (Exit::Overloaded, 6),
-            (Exit::JobFailed, 7),
-            (Exit::JobCanceled, 8),
-            (Exit::Skipped, 8),
-            (Exit::StillRunning, 9),
-            (Exit::Unreachable, 10),
-            (Exit::Ambiguous, 11),
-            (Exit::Interrupted, 130),
-            (Exit::Terminated, 143),
-            (Exit::HungUp, 129),
-        ];
-        for (exit, code) in rows {
-            assert_eq!(exit.code(), code, "{exit:?}");
         }
     }
 }

@@ -17,9 +17,7 @@ use crate::resource::{Outcome, ResourceId};
 /// adds the hints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SetupProblem {
-    /// The service rejected the API key.
     KeyRejected,
-    /// The service could not be reached.
     Unreachable,
     /// A web page, or another foreign answer, came in place of a response of the API.
     WebPage,
@@ -33,9 +31,7 @@ struct Inner {
     exit: Exit,
     /// What failed, such as `cannot submit the video`.
     context: Option<String>,
-    /// Why it failed.
     message: String,
-    /// The service's code.
     code: Option<String>,
     /// The code without one of the service, if it differs from what the exit status implies.
     client_code: Option<ClientCode>,
@@ -44,15 +40,12 @@ struct Inner {
     details: Option<Value>,
     /// The invalid field of a request that was rejected before it was sent.
     field: Option<String>,
-    /// The files that were delivered although others were not.
     files: Option<Value>,
-    /// The individual problems, one line each.
     issues: Vec<String>,
     /// The failures that this one consists of, or that occurred besides.
     parts: Vec<Failure>,
     resource: Option<ResourceId>,
     setup_problem: Option<SetupProblem>,
-    /// The API keys that the command used: the redacted form and the origin.
     api_keys: Vec<(String, String)>,
     idempotency_key: Option<String>,
     next_action: Option<String>,
@@ -74,7 +67,6 @@ impl Failure {
         Self::new(Exit::Usage, message)
     }
 
-    /// Creates a failure for a configuration that is missing or not valid.
     pub(crate) fn configuration(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, message).with_client_code(ClientCode::Configuration)
     }
@@ -84,7 +76,6 @@ impl Failure {
         Self::new(Exit::Failure, message)
     }
 
-    /// Creates a failure of an operation on a file or folder.
     pub(crate) fn file(context: &str, path: &Path, error: &io::Error) -> Self {
         Self::other(format!("{context} {}: {error}", path.display()))
     }
@@ -97,7 +88,6 @@ impl Failure {
         failure
     }
 
-    /// Creates the failure of a command that was interrupted by a signal.
     pub(crate) fn interrupted() -> Self {
         Self::new(Exit::Interrupted, "interrupted")
     }
@@ -146,7 +136,6 @@ impl Failure {
         Some(failure)
     }
 
-    /// Adds a failure that occurred besides.
     pub(crate) fn with_part(mut self, part: Self) -> Self {
         self.0.parts.push(part);
         self
@@ -179,7 +168,6 @@ impl Failure {
         self
     }
 
-    /// Sets the code that is reported if the service gave none.
     pub(crate) fn with_client_code(mut self, code: ClientCode) -> Self {
         self.0.client_code = Some(code);
         self
@@ -191,12 +179,10 @@ impl Failure {
         self
     }
 
-    /// Returns the operation whose answer does not have the expected fields, and the answer.
     pub(crate) fn unexpected_answer(&self) -> Option<&(Operation, Value)> {
         self.0.unexpected_answer.as_ref()
     }
 
-    /// Sets the field of the request that is not valid.
     pub(crate) fn for_field(mut self, field: impl Into<String>) -> Self {
         self.0.field = Some(field.into());
         self
@@ -233,18 +219,15 @@ impl Failure {
         self
     }
 
-    /// Sets what the configuration may have to do with the failure.
     pub(crate) fn with_setup_problem(mut self, problem: Option<SetupProblem>) -> Self {
         self.0.setup_problem = problem;
         self
     }
 
-    /// Returns what the configuration may have to do with the failure.
     pub(crate) fn setup_problem(&self) -> Option<SetupProblem> {
         self.0.setup_problem
     }
 
-    /// Adds an API key that the command used, in its redacted form, with its origin.
     pub(crate) fn with_api_key(mut self, redacted: String, origin: String) -> Self {
         self.0.api_keys.push((redacted, origin));
         self
@@ -256,7 +239,6 @@ impl Failure {
         self
     }
 
-    /// Returns the outcome that was set with [`with_outcome`](Self::with_outcome).
     pub(crate) fn outcome(&self) -> Option<Outcome> {
         self.0.outcome
     }
@@ -267,7 +249,6 @@ impl Failure {
         self
     }
 
-    /// Adds a hint about what to do next.
     pub(crate) fn hint(mut self, hint: impl Into<Suggestion>) -> Self {
         self.0.next.push(hint.into());
         self

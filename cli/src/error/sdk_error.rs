@@ -78,7 +78,6 @@ fn resource_of(error: &Error) -> Option<ResourceId> {
     job.or_else(run).or_else(queue).or_else(top_up)
 }
 
-/// Returns the JSON of an answer that could not be decoded, without its envelope.
 fn unexpected_answer(error: &Error) -> Option<(Operation, Value)> {
     let response = error.response().filter(|_| error.kind() == ErrorKind::InvalidResponse)?;
     let mut answer: Value = serde_json::from_slice(&response.body).ok()?;
@@ -91,7 +90,6 @@ fn unexpected_answer(error: &Error) -> Option<(Operation, Value)> {
     Some((error.operation()?, answer))
 }
 
-/// Returns the individual problems in an error response.
 fn issues(body: &ErrorBody) -> Vec<String> {
     let details = body.details();
     let mut issues: Vec<String> = details.violations.iter().map(ToString::to_string).collect();
@@ -183,7 +181,6 @@ fn is_overload(code: &ErrorCode) -> bool {
     )
 }
 
-/// Returns the problem of the configuration that may have caused an error.
 fn setup_problem(error: &Error, exit: Exit) -> Option<SetupProblem> {
     // Files are downloaded from other hosts, and without a key.
     if error.kind() == ErrorKind::Download {
@@ -198,7 +195,6 @@ fn setup_problem(error: &Error, exit: Exit) -> Option<SetupProblem> {
     (exit == Exit::Unreachable).then_some(SetupProblem::Unreachable)
 }
 
-/// Returns the message of an error, with its sources.
 pub(crate) fn message(error: &Error) -> String {
     // A rejected poll is reported with the service's message, not as a failed status check.
     let is_rejected = matches!(error.status(), Some(401 | 403 | 404));
@@ -257,7 +253,6 @@ fn is_about_model(error: &Error) -> bool {
     details.is_some_and(|details| details.field.as_deref() == Some("model"))
 }
 
-/// Returns what to do about an error.
 fn hint_for(error: &Error, exit: Exit) -> Option<Suggestion> {
     let hint = |text: &str| Some(Suggestion::from(text));
     let list_models = |words: &[&str]| {

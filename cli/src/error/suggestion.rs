@@ -4,10 +4,8 @@ use std::fmt;
 
 use crate::text::{sanitize, shell_quote};
 
-/// A command of this program that the user may run next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SuggestedCommand {
-    /// The words after the program's name.
     words: Vec<String>,
     profile: Option<String>,
     /// The flags that choose the service, such as its URL.
@@ -15,7 +13,6 @@ pub(crate) struct SuggestedCommand {
 }
 
 impl SuggestedCommand {
-    /// Creates a command from the words after the program's name.
     pub(crate) fn new<W: Into<String>>(words: impl IntoIterator<Item = W>) -> Self {
         Self { words: words.into_iter().map(Into::into).collect(), ..Self::default() }
     }

@@ -12,9 +12,7 @@ use crate::error::{Failure, SuggestedCommand};
 use crate::follow::{OnProgress, ReceiptMode, ResourceKind, Stopped, WaitTogether};
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::object::Shown;
-use crate::output::values::{
-    add_artifacts, date_and_time, error_text, money, time_ago, time_ago_and_date,
-};
+use crate::output::values::{add_artifacts, date_and_time, error_text, time_ago};
 use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::request::SubmitRequest;
 use crate::request::pricing::{self, EstimateSource, Price};
@@ -27,9 +25,7 @@ pub(crate) type FinishedJob = crate::follow::ResultWithFiles<svc_sdk::types::Job
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum JobReceipt {
-    /// The response to the submit.
     Submitted(SubmitReceipt),
-    /// The job, read by its id.
     Read { job: Job },
 }
 
@@ -145,36 +141,14 @@ impl<S: EstimateSource> WaitTogether for JobResource<S> {
 }
 
 pub(crate) fn list(jobs: &[Job]) -> Table {
-    let mut table = Table::new([
-        required("id"),
-        status("status"),
-        whole("model"),
-        cut("type"),
-        number("price"),
-        time("created"),
-    ]);
-    for job in jobs {
-        table.row([
-            job.id.as_str(),
-            job.status.as_str(),
-            job.model.as_deref().unwrap_or_default(),
-            job.job_type.as_ref().map_or("", |job_type| job_type.as_str()),
-            &price(job).unwrap_or_default(),
-            &time_ago(job.created_at.as_ref()),
-        ]);
-    }
-    table
+    let (price, created) = (number("price=price_usd"), time("created=created_at"));
+    let columns = [required("id"), status("status"), whole("model"), cut("type"), price, created];
+    Table::rows(jobs, columns)
 }
 
 pub(crate) fn envelope(job: &Job) -> Table {
-    let mut table = Table::key_value();
-    table.field("id", Some(&job.id));
-    table.status_field("status", Some(&job.status));
-    table.field("type", job.job_type.as_ref());
-    table.field("model", job.model.as_ref());
-    table.field("price", price(job));
-    table.field("created", time_ago_and_date(job.created_at.as_ref()));
-    table.field("updated", time_ago_and_date(job.updated_at.as_ref()));
+    let fields = "id, status, type, model, price=price_usd, created=created_at, updated=updated_at";
+    let mut table = Table::of(job, fields);
     add_artifacts(&mut table, job.result.iter().flat_map(|result| &result.artifacts));
     if let Some(error) = &job.error {
         table.field("error", Some(error_text(error)));
@@ -182,7 +156,6 @@ pub(crate) fn envelope(job: &Job) -> Table {
     table
 }
 
-/// Returns the table of a job's timeline, in the service's order.
 pub(crate) fn timeline(events: &[JobEvent]) -> Table {
     let mut table = Table::new([time("at (UTC)"), cut("event"), time("age")]);
     for event in events {
@@ -216,22 +189,7 @@ pub(crate) fn finished_table(finished: &FinishedJob) -> Table {
 }
 
 pub(crate) fn submit_table(receipt: &SubmitReceipt) -> Table {
-    let mut table = Table::key_value();
-    table.field("id", Some(&receipt.job.id));
-    table.status_field("status", Some(&receipt.job.status));
-    table.field("price", price(&receipt.job));
-    table.field("status url", receipt.status_url.as_ref());
-    table.field("result url", receipt.result_url.as_ref());
-    table.field("request", receipt.request_id.as_ref());
-    table
-}
-
-/// Returns the price of a job, as received if it is not an amount.
-fn price(job: &Job) -> Option<String> {
-    let received = || match job.extra.get("price_usd")? {
-        Value::Null => None,
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    };
-    job.price_usd.map(money).or_else(received)
+    let fields = "id=job.id, status=job.status, price=job.price_usd, status url=status_url, \
+        result url=result_url, request=request_id";
+    Table::of(receipt, fields)
 }

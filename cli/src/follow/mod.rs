@@ -30,35 +30,27 @@ use crate::request::pricing::Price;
 use crate::resource::ResourceId;
 use crate::session::Session;
 
-/// A function that is called with the progress of a download.
 pub(crate) type OnProgress = Arc<dyn Fn(DownloadProgress) + Send + Sync>;
 
-/// A kind of resource that a submit starts and a wait polls.
 pub(crate) trait ResourceKind: handle::Resource {
     /// The result, however the resource ended.
     type Finished;
     type ShownReceipt: Serialize;
 
-    /// What it is printed as.
     const KIND: ObjectKind;
-    /// The noun in messages, such as `job`.
     const NOUN: &'static str;
-    /// The verb of the confirmation prompt, such as `Generate`.
     const VERB: &'static str;
 
     fn handle(client: &Client<Self::Surface>, id: &str) -> Handle<Self>;
 
     fn resource_id(handle: &Handle<Self>) -> ResourceId;
 
-    /// Returns the id of the request that submitted it, if it is known.
     fn request_id(handle: &Handle<Self>) -> Option<&str>;
 
-    /// Returns the charge in the receipt, if there is one.
     fn charge(_: &Handle<Self>) -> Option<Usd> {
         None
     }
 
-    /// Returns the price of a submit, before it is sent.
     async fn price(
         client: &Client<Self::Surface>,
         request: &SubmitRequest,
@@ -69,7 +61,6 @@ pub(crate) trait ResourceKind: handle::Resource {
         None
     }
 
-    /// Returns the command that lists such resources.
     fn list_command(session: &Session, request: &SubmitRequest) -> SuggestedCommand;
 
     /// Returns a command that resumes work, with the words after the program's name.
@@ -105,7 +96,6 @@ pub(crate) trait ResourceKind: handle::Resource {
 
     fn show_status(live: &ProgressLine<'_>, update: &Update<Self::Status>);
 
-    /// Reads the result, after the last update.
     async fn result(
         handle: &Handle<Self>,
         updates: Updates<Self>,
@@ -124,7 +114,6 @@ pub(crate) trait ResourceKind: handle::Resource {
     /// Marks a result as that of what an earlier command submitted with the same key.
     fn set_reused(_: &mut Self::Finished) {}
 
-    /// Cancels it, and returns its status afterwards.
     async fn stop(handle: &Handle<Self>) -> Result<Stopped, svc_sdk::Error>;
 
     /// Prints the result. The failure of a resource that did not complete is an error, and so is that
@@ -164,19 +153,15 @@ pub(crate) fn resource_id(kind: ObjectKind, id: String) -> ResourceId {
 /// The status of a resource after a cancellation.
 #[derive(Debug)]
 pub(crate) struct Stopped {
-    /// The status in words.
     pub(crate) description: String,
     /// Whether the resource, or a part of it, is canceled. Then the outcome is known.
     pub(crate) is_canceled: bool,
 }
 
-/// The part of a finished run that is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ReceiptMode {
-    /// Only the output, if there is one.
     #[default]
     OutputOnly,
-    /// The full receipt.
     Full,
 }
 
@@ -232,7 +217,6 @@ pub(crate) struct ResultWithFiles<T> {
     pub(crate) price_usd: Option<Usd>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) files: Option<Vec<StoredFile>>,
-    /// Whether an earlier command submitted it with the same key.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) reused: bool,
     /// Why not all of its files were downloaded.
@@ -253,7 +237,6 @@ impl<T> ResultWithFiles<T> {
         }
     }
 
-    /// Creates the result of a resource, with the key that it was submitted with.
     fn of<R: handle::Resource>(handle: &Handle<R>, result: T) -> Self {
         let idempotency_key = handle.idempotency_key().cloned();
         Self { idempotency_key, ..Self::new(result) }

@@ -24,7 +24,6 @@ use crate::resource::Outcome;
 use crate::session::Session;
 use crate::text::sanitize;
 
-/// A resource to wait for, and what to do with its result.
 #[derive(Debug)]
 pub(crate) struct Waiter<'a, R: ResourceKind> {
     pub(crate) session: &'a Session,
@@ -139,7 +138,6 @@ impl<R: ResourceKind> Waiter<'_, R> {
     }
 }
 
-/// How a resource ended.
 pub(crate) struct Waited {
     /// What is printed of it, unless it is printed.
     shown: Option<Shown>,
@@ -281,7 +279,6 @@ fn merge_failures(
     Some(merged)
 }
 
-/// Returns the failure of a wait for jobs or runs without ids.
 pub(crate) fn no_ids(noun: &str) -> Failure {
     Failure::usage(format!("no {noun} ids given")).hint(format!(
         "pass one or more {noun} ids, or --last for the newest {noun} submitted from this machine"
@@ -295,7 +292,6 @@ pub(crate) fn without_duplicates(mut ids: Vec<String>) -> Vec<String> {
     ids
 }
 
-/// Returns the outcome that the journal records for the result of a command.
 pub(crate) fn outcome_of<T>(finished: &Result<T, Failure>) -> Option<Outcome> {
     match finished {
         Ok(_) => Some(Outcome::Completed),

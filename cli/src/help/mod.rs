@@ -19,7 +19,6 @@ pub(crate) use self::pages::{
     Man, flag_of_field, given_command, topic_page, welcome_page, write_manual,
 };
 
-/// The line that stands in the help of every command for the options that all of them have.
 const GLOBAL_OPTIONS_NOTE: &str =
     "Options of every command (--output, --jq, --quiet, …): svc help options";
 
@@ -116,7 +115,6 @@ fn accept_both_verbs(group: Command) -> Command {
     }
 }
 
-/// Adds to the help of an idempotency key what the service does with it.
 fn describe_idempotency(arg: Arg, path: &str) -> Arg {
     let Some(help) = arg.get_help().filter(|_| arg.get_id() == "idempotency_key") else {
         return arg;
@@ -142,7 +140,6 @@ fn describe_idempotency(arg: Arg, path: &str) -> Arg {
 /// The examples of the commands. The path of a command in brackets is followed by its examples; lines
 /// that begin with `#` say what the next line does.
 const EXAMPLES: &str = include_str!("examples.txt");
-/// The number of examples in the help of a group.
 const GROUP_EXAMPLES: usize = 3;
 
 /// Returns the paths of all commands, such as `svc job get`, with their examples.
@@ -212,7 +209,6 @@ const FOOTER: &str = "  svc help all          List all commands
   svc --version         Print the version
 ";
 
-/// Returns the template of `svc --help`.
 fn root_template(root: &Command) -> StyledStr {
     let styles = root.get_styles();
     let (header, literal) = (styles.get_header(), styles.get_literal());
@@ -230,7 +226,6 @@ fn root_template(root: &Command) -> StyledStr {
     text
 }
 
-/// Returns the page that lists all commands by purpose.
 fn all_commands(root: &Command) -> StyledStr {
     let mut text = StyledStr::from("{usage-heading} svc COMMAND [OPTIONS]\n");
     for (title, names) in GROUPS {
@@ -263,7 +258,6 @@ fn beside(column: usize, text: &str) -> String {
     }
 }
 
-/// Returns the section that lists the operations that a command calls, if it calls any.
 fn operations_section(path: &str) -> Option<String> {
     let operations: Vec<String> = operations_of(path)
         .map(|(operation, surface)| {

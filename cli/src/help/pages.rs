@@ -13,7 +13,6 @@ use crate::session::Session;
 use crate::text::wrap_words;
 use crate::version;
 
-/// The page that `svc` prints without arguments.
 const WELCOME: &str = "\
 svc generates images, videos and music, and runs agents. After a crash, run the
 same command again: it resumes, or says that the outcome is unknown. It never
@@ -31,10 +30,8 @@ List the commands with `svc --help`.
 Show the options and examples of one with `svc help video generate`.
 ";
 
-/// The topic of `svc help` that lists the options of every command.
 const OPTIONS_TOPIC: &str = "options";
 
-/// The topic of `svc help` that lists all commands.
 const ALL_TOPIC: &str = "all";
 
 /// The other topics of `svc help` that are not commands, and their pages.
@@ -104,7 +101,6 @@ A flag overrides the environment, and the environment overrides the profile.
   COLUMNS                  width of tables, without a terminal
 ";
 
-/// Returns the page that `svc` shows without arguments.
 pub(crate) fn welcome_page() -> clap::Error {
     request_help(page(WELCOME), &[])
 }
@@ -138,7 +134,6 @@ fn page(text: &'static str) -> Command {
     Command::new("svc").disable_help_flag(true).arg(help_flag()).help_template(text)
 }
 
-/// The width that the pages are written for.
 const PAGE_WIDTH: u16 = 80;
 
 /// Returns the width of the terminal, if the pages are wider.
@@ -174,7 +169,6 @@ fn reflowed(text: &str, columns: usize) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Returns a command whose help lists the options of every command.
 fn options_page(command_line: &Command) -> Command {
     let options = command_line
         .get_arguments()
@@ -270,7 +264,6 @@ pub(crate) fn write_manual(
     Ok(())
 }
 
-/// Writes the page of a command and those of its subcommands.
 fn write_pages(command: &Command, path: &str, dir: &Path) -> io::Result<()> {
     let name = path.replace(' ', "-");
     fs::write(dir.join(format!("{name}.1")), manual_page(command, path)?)?;

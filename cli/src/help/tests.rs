@@ -6,7 +6,6 @@ use svc_sdk::contract::Idempotency;
 use super::*;
 use crate::cli::{Cli, command_line, full_command_line};
 
-/// Returns the paths of all commands without subcommands, such as `svc job get`.
 fn leaves(command: &Command, path: &str) -> Vec<String> {
     if !command.has_subcommands() {
         return vec![path.to_owned()];
@@ -16,7 +15,6 @@ fn leaves(command: &Command, path: &str) -> Vec<String> {
     visible.flat_map(|sub| leaves(sub, &format!("{path} {}", sub.get_name()))).collect()
 }
 
-/// Returns what `svc WORDS --help` prints.
 fn help_of(words: &str) -> String {
     let words = words.split(' ').chain(["--help"]);
     let error = command_line().try_get_matches_from(words).unwrap_err();

@@ -13,7 +13,6 @@ use crate::journal::request_hash::RequestHash;
 use crate::resource::{Outcome, ResourceId};
 use crate::text::sanitize;
 
-/// The names of the notes of an entry.
 pub(super) const SURFACE: &str = "surface";
 pub(super) const BASE_URL: &str = "base_url";
 pub(super) const SUMMARY: &str = "summary";
@@ -26,25 +25,19 @@ pub(crate) const SOURCE: &str = "source";
 pub(super) const OUTCOME: &str = "outcome";
 pub(super) const ENDED_AT: &str = "ended_at";
 
-/// A request with what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// The local id of the intent.
     pub(crate) id: String,
-    /// The hash that identifies equal requests.
     pub(crate) request_hash: RequestHash,
     /// `open` or `developer`.
     pub(crate) surface: String,
-    /// The base URL that it is sent to.
     pub(crate) base_url: String,
-    /// The fingerprint of the API key that pays.
     pub(crate) key_fingerprint: String,
     pub(crate) operation: String,
     /// The idempotency key, which is the same for each attempt.
     pub(crate) idempotency_key: IdempotencyKey,
     /// A description for people, without the texts of the request.
     pub(crate) summary: String,
-    /// The beginning of the prompt or instruction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) label: Option<String>,
     /// The estimate, if one was requested, and later the price.
@@ -53,18 +46,15 @@ pub(crate) struct Entry {
     /// The maximum price that the caller accepts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_price_usd: Option<Usd>,
-    /// The time at which it was begun.
     pub(crate) created_at: Timestamp,
     /// The submitted resource, once it is known.
     #[serde(flatten)]
     pub(crate) resource: Option<ResourceId>,
-    /// The id of the request that submitted it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) request_id: Option<String>,
     /// The outcome, or `None` while it is unknown.
     #[serde(default)]
     pub(crate) outcome: Option<Outcome>,
-    /// The time at which the outcome was reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ended_at: Option<Timestamp>,
     /// What a bulk queue was made from.
@@ -72,7 +62,6 @@ pub(crate) struct Entry {
     pub(crate) source: Option<Value>,
 }
 
-/// Returns what is noted of a request before it is sent.
 pub(crate) fn notes(
     surface: &str,
     base_url: &str,
@@ -90,7 +79,6 @@ pub(crate) fn notes(
     notes
 }
 
-/// The maximum length of a label.
 const MAX_LABEL_CHARS: usize = 40;
 
 /// Returns what the journal keeps of a prompt, an instruction or a name: how it begins, on one line.

@@ -51,7 +51,6 @@ impl fmt::Display for RequestHash {
     }
 }
 
-/// Returns a fingerprint that identifies an API key without revealing it.
 pub(crate) fn key_fingerprint(key: &ApiKey) -> String {
     let mut text = hex(&Sha256::digest(key.expose().as_bytes()));
     text.truncate(12);
@@ -110,12 +109,5 @@ mod tests {
         }
         let text = first.to_string();
         assert!(text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    }
-
-    #[test]
-    fn a_fingerprint_does_not_contain_the_key() {
-        let fingerprint = key_fingerprint(&ApiKey::new("svc_open_demo").unwrap());
-        assert_eq!(fingerprint.len(), 12);
-        assert!(!fingerprint.contains("demo"));
     }
 }

@@ -25,14 +25,11 @@ use crate::journal::entry::{
 use crate::journal::request_hash::RequestHash;
 use crate::resource::{Outcome, ResourceId};
 
-/// The folder of the SDK's journal in the state folder.
 pub(super) const FOLDER: &str = "journal";
 /// The file in the state folder that was written when the journal was purged.
 pub(super) const PURGED: &str = "journal-purged";
-/// How often it is purged.
 const PURGE_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The journal of submits in a state folder.
 #[derive(Debug)]
 pub(crate) struct Submissions {
     journal: journal::Journal,
@@ -48,14 +45,12 @@ pub(crate) struct Orphan {
 }
 
 impl Orphan {
-    /// Returns the time since it was begun.
     pub(crate) fn age(&self) -> Duration {
         clock::elapsed(clock::now(), self.entry.created_at)
     }
 }
 
 impl Submissions {
-    /// Opens the journal in a state folder, which is created if it is missing.
     pub(crate) async fn create(state_dir: &Path) -> Result<Self, Failure> {
         let folder = state_dir.join(FOLDER);
         earlier::convert(state_dir, &folder).await?;
@@ -147,7 +142,6 @@ impl Submissions {
         Ok(open)
     }
 
-    /// Records the outcome that was reported.
     pub(crate) async fn close(&self, id: &IntentId, outcome: Outcome) -> Result<(), Failure> {
         let closed = close(&self.journal, id, outcome).await;
         closed.map_err(|error| Failure::other(error.to_string()))

@@ -1,9 +1,7 @@
 //! The accept loop. Errors of clients never end it. Errors of the listener end it after retries for
 //! almost a minute.
 
-use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,33 +16,18 @@ use tokio::time::{sleep, timeout};
 
 use crate::listen::receive::Receiver;
 
-/// The maximum number of concurrent connections. Others wait in the system's queue.
 const MAX_CONNECTIONS: u32 = 256;
-/// The timeout for the header of a request, and between requests.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(15);
-/// The time that open connections get to finish after a stop.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 /// The delay after the first failed accept, such as for lack of file descriptors.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(50);
 /// The maximum number of retries. Each delay is twice the one before: 51 s in total.
 const MAX_RETRIES: u32 = 10;
-/// The maximum size of a request's header.
 const MAX_HEADER_BYTES: usize = 64 * 1024;
-
-/// A source of connections: a TCP listener, or a fake in tests.
-pub(super) trait Accept: Send + 'static {
-    fn accept(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send;
-}
-
-impl Accept for TcpListener {
-    fn accept(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send {
-        Self::accept(self)
-    }
-}
 
 /// Accepts connections until it is stopped, then waits for the open ones. Returns why it ended.
 pub(super) async fn accept(
-    listener: impl Accept,
+    listener: TcpListener,
     receiver: Arc<Receiver>,
     mut stop: watch::Receiver<bool>,
 ) -> io::Error {
@@ -82,7 +65,6 @@ pub(super) async fn accept(
     error
 }
 
-/// Returns whether an accept failed because of the connection rather than the listener.
 fn is_client_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
@@ -109,59 +91,4 @@ async fn serve(stream: TcpStream, receiver: Arc<Receiver>, mut stop: watch::Rece
 pub(super) async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
     // The sender is dropped only when the listener has ended.
     let _ = stop.wait_for(|stop| *stop).await;
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Mutex;
-
-    use super::*;
-    use svc_webhook_inbox::{Inbox, MemoryStore};
-    use tokio::sync::mpsc;
-
-    use crate::listen::keys::Keys;
-    use crate::webhook::{SecretSource, Secrets};
-
-    /// A listener that fails a number of times in a row.
-    struct FailingListener {
-        failures: Mutex<u32>,
-        kind: io::ErrorKind,
-    }
-
-    impl Accept for FailingListener {
-        async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-            let left = {
-                let mut failures = self.failures.lock().unwrap();
-                *failures = failures.saturating_sub(1);
-                *failures
-            };
-            match left {
-                0 => std::future::pending().await,
-                _ => Err(self.kind.into()),
-            }
-        }
-    }
-
-    async fn gives_up(failures: u32, kind: io::ErrorKind) -> bool {
-        let secrets = Secrets::from_text("whsec_newest", SecretSource::Service).unwrap();
-        let keys = Arc::new(Keys::new(&secrets, Duration::from_secs(300), None));
-        let (events, _received) = mpsc::channel(1);
-        let inbox = Inbox::new(MemoryStore::new());
-        let receiver = Arc::new(Receiver::new(keys, inbox, events));
-        let (_stop, stopped) = watch::channel(false);
-        let failures = Mutex::new(failures);
-        let accepting = accept(FailingListener { failures, kind }, receiver, stopped);
-        timeout(Duration::from_secs(600), accepting).await.is_ok()
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn errors_of_the_listener_are_retried_a_limited_number_of_times() {
-        assert!(!gives_up(8, io::ErrorKind::OutOfMemory).await);
-        assert!(gives_up(u32::MAX, io::ErrorKind::OutOfMemory).await);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn errors_of_connections_do_not_end_the_loop() {
-        assert!(!gives_up(1000, io::ErrorKind::ConnectionAborted).await);
-    }
 }

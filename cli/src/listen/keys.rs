@@ -30,7 +30,6 @@ const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum number of fingerprints that cause a warning.
 const MAX_WARNED_FINGERPRINTS: usize = 16;
 
-/// The secrets in use.
 pub(crate) struct Keys {
     receiver: WebhookReceiver,
     source: SecretSource,
@@ -90,7 +89,6 @@ impl Keys {
         self.receiver.verifier()
     }
 
-    /// Returns the fingerprints of the secrets, newest first.
     pub(super) fn fingerprints(&self) -> Vec<String> {
         let verifier = self.verifier();
         let keys = verifier.keys().iter();
@@ -136,7 +134,6 @@ impl fmt::Debug for Keys {
     }
 }
 
-/// Fetches the keys from the service, with a minimum time between requests.
 struct RateLimitedFetch {
     client: developer::Client,
     fetched_at: Mutex<Option<Timestamp>>,
@@ -162,7 +159,6 @@ impl RateLimitedFetch {
     }
 }
 
-/// Fetches the signing secret from the service.
 pub(crate) async fn fetch_secrets(client: &developer::Client) -> Result<Secrets, Failure> {
     let response = client.webhooks().signing_secret().await?;
     let text = response.secret.ok_or_else(|| {
@@ -175,51 +171,4 @@ pub(crate) async fn fetch_secrets(client: &developer::Client) -> Result<Secrets,
 /// Locks a mutex. A panic of another thread leaves no partial change, so poisoning is ignored.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use svc_webhook_verify::Signer;
-
-    use super::*;
-
-    async fn verify(keys: &Keys, secrets: &[&str]) -> Result<Option<String>, String> {
-        let signer = Signer::new(KeySet::new(secrets).unwrap());
-        let headers = HeaderMap::from(signer.sign(clock::unix_seconds(), "{}"));
-        let verified = keys.verify(&headers, Bytes::from("{}")).await;
-        match verified {
-            Ok(webhook) => Ok(keys.warning(&webhook)),
-            Err(error) => Err(error.to_string()),
-        }
-    }
-
-    fn of(secrets: &Secrets) -> Keys {
-        Keys::new(secrets, Duration::from_secs(300), None)
-    }
-
-    #[tokio::test]
-    async fn secrets_of_a_file_follow_a_rotation_with_one_warning() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("secret");
-        fs::write(&path, "first").unwrap();
-        let keys = of(&Secrets::from_file(&path).unwrap());
-        assert_eq!(verify(&keys, &["first"]).await, Ok(None));
-        // After a rotation, before the file is updated.
-        let warning = verify(&keys, &["second", "first"]).await.unwrap().unwrap();
-        assert!(warning.contains(path.to_str().unwrap()), "{warning}");
-        assert_eq!(verify(&keys, &["second", "first"]).await, Ok(None));
-        fs::write(&path, "second\nfirst\n").unwrap();
-        assert_eq!(verify(&keys, &["second"]).await, Ok(None));
-        assert_eq!(keys.fingerprints().len(), 2);
-    }
-
-    #[tokio::test]
-    async fn a_fixed_secret_does_not_change() {
-        let fixed = Secrets::from_text("first", SecretSource::Fixed("a test".into())).unwrap();
-        let keys = of(&fixed);
-        verify(&keys, &["other"]).await.unwrap_err();
-        assert!(verify(&keys, &["other", "first"]).await.unwrap().is_some());
-    }
 }

@@ -39,16 +39,13 @@ pub(crate) const DEFAULT_PORT: u16 = 9010;
 
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// The address to listen on.
     pub(crate) address: IpAddr,
     /// The port, 0 for any free one, or `None` for [`DEFAULT_PORT`] or any free one.
     pub(crate) port: Option<u16>,
-    /// The target to forward events to.
     pub(crate) target: Option<Target>,
     pub(crate) store: StoreAddress,
     /// The number of times that the target may reject an event before forwarding stops.
     pub(crate) max_rejections: u32,
-    /// The newest secret, if it is to be printed.
     pub(crate) secret: Option<String>,
 }
 
@@ -64,13 +61,11 @@ struct Ready {
     store: Option<String>,
     /// The number of events of earlier runs that are still to be forwarded.
     pending: u64,
-    /// The fingerprints of the secrets, newest first.
     fingerprints: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
 }
 
-/// Listens until the process is asked to stop.
 pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> Result<(), Failure> {
     let inbox = forward::inbox(options.store.open().await?);
     let keys = Arc::new(keys);
@@ -240,7 +235,6 @@ fn serve_control(
     let _ = (session, store, inbox, is_forwarding, events);
 }
 
-/// Returns the number of events that are not handled yet.
 async fn unfinished_count(inbox: &Inbox) -> Result<u64, Failure> {
     let stats = inbox.store().stats().await;
     let stats = stats.map_err(|error| store_failure(&error))?;

@@ -30,9 +30,7 @@ use crate::text::sanitize;
 const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 /// The maximum size that is read of a rejected body, so that the sender can read the response.
 const MAX_DISCARDED_BYTES: usize = 8 * 1024 * 1024;
-/// The size up to which a body needs no permit.
 const SMALL_BODY_BYTES: usize = 64 * 1024;
-/// The maximum number of concurrent larger bodies.
 const MAX_LARGE_BODIES: usize = 16;
 /// The timeout for a body. The service waits ten seconds for the response.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
@@ -53,7 +51,6 @@ const HOP_BY_HOP: [HeaderName; 11] = [
     UPGRADE,
 ];
 
-/// The request handler, shared by all connections.
 #[derive(Debug)]
 pub(super) struct Receiver {
     keys: Arc<Keys>,
@@ -64,7 +61,6 @@ pub(super) struct Receiver {
 
 type HttpResponse = Response<Empty<Bytes>>;
 
-/// The reason why a request is rejected.
 enum Rejection {
     NotPost,
     TooLarge,
@@ -147,7 +143,6 @@ impl Receiver {
         }
     }
 
-    /// Verifies and stores a delivery, and returns the status of the response.
     async fn accept(&self, headers: &HeaderMap, body: Bytes) -> Result<StatusCode, Rejection> {
         let webhook = self.keys.verify(headers, body).await?;
         if let Some(warning) = self.keys.warning(&webhook) {
@@ -272,11 +267,11 @@ fn content_length(headers: &HeaderMap) -> Option<usize> {
 
 #[derive(Debug)]
 pub(super) enum ListenEvent {
-    /// A delivery was verified and stored.
     Received(Box<Received>),
-    /// A request was rejected.
-    Rejected { code: &'static str, why: String },
-    /// An informational message.
+    Rejected {
+        code: &'static str,
+        why: String,
+    },
     Note(String),
     /// A message that needs attention.
     Warning(String),
@@ -284,7 +279,6 @@ pub(super) enum ListenEvent {
     Stopped(String),
 }
 
-/// The output line of a received event.
 #[derive(Debug, Serialize)]
 pub(super) struct Received {
     pub(super) event: String,
@@ -342,7 +336,6 @@ impl StdoutWriter {
         self.0.is_some()
     }
 
-    /// Waits for the current write.
     pub(super) async fn flush(&mut self) -> Result<(), Failure> {
         let Some(writing) = &mut self.0 else { return Ok(()) };
         let written = writing.await;

@@ -63,7 +63,6 @@ mod engine {
     const CHECK: &str = "__check_recursion";
     /// The stack of the thread that runs the filter.
     const STACK_BYTES: usize = 256 << 20;
-    /// How much of it functions may use.
     const MAX_STACK_BYTES: usize = 200 << 20;
     /// The maximum number of calls of the filter's own functions, and of steps of endless ones.
     const MAX_CALLS: u64 = if cfg!(test) { 100_000 } else { 2_000_000 };

@@ -3,17 +3,16 @@
 /// The width to which a column of text is truncated at most.
 const MIN_TEXT_WIDTH: usize = 8;
 
-/// A column of a table: its name, how its cells are shown, and what happens to it on a narrow
-/// terminal.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(super) name: String,
+    /// The path of the field, unless the cells are given.
+    pub(super) path: String,
     pub(super) kind: ColumnKind,
     /// Whether it is left out if all its cells are empty.
     pub(super) is_optional: bool,
 }
 
-/// What a column contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ColumnKind {
     /// The identifier of the row, or where its content is. Neither dropped nor truncated.
@@ -24,28 +23,23 @@ pub(super) enum ColumnKind {
     Status,
     /// A number or an amount, aligned right.
     Number,
-    /// A point in time.
     Time,
     /// Text, which is truncated before a column is dropped.
     Text,
 }
 
-/// A column that is neither dropped nor truncated, such as the id or the path of a file.
 pub(crate) fn required(name: &str) -> Column {
     Column::new(name, ColumnKind::Required)
 }
 
-/// A column of identifiers, paths or URLs, which are dropped rather than truncated.
 pub(crate) fn whole(name: &str) -> Column {
     Column::new(name, ColumnKind::Whole)
 }
 
-/// A column of statuses, which are colored.
 pub(crate) fn status(name: &str) -> Column {
     Column::new(name, ColumnKind::Status)
 }
 
-/// A column of numbers or amounts, aligned right.
 pub(crate) fn number(name: &str) -> Column {
     Column::new(name, ColumnKind::Number)
 }
@@ -54,17 +48,16 @@ pub(crate) fn time(name: &str) -> Column {
     Column::new(name, ColumnKind::Time)
 }
 
-/// A column of text, which may be truncated.
 pub(crate) fn cut(name: &str) -> Column {
     Column::new(name, ColumnKind::Text)
 }
 
 impl Column {
     fn new(name: &str, kind: ColumnKind) -> Self {
-        Self { name: name.to_uppercase(), kind, is_optional: false }
+        let (name, path) = name.split_once('=').unwrap_or((name, name));
+        Self { name: name.to_uppercase(), path: path.to_owned(), kind, is_optional: false }
     }
 
-    /// Leaves the column out if all its cells are empty.
     pub(crate) fn optional(mut self) -> Self {
         self.is_optional = true;
         self
@@ -78,7 +71,6 @@ impl From<&str> for Column {
 }
 
 impl ColumnKind {
-    /// The rank of the columns that are dropped first.
     pub(super) const MAX_DROP_RANK: u8 = 4;
 
     /// Returns how early the column is dropped on a narrow terminal, or `None` for never.
@@ -147,7 +139,6 @@ pub(super) fn fit(
     widths
 }
 
-/// Returns the width of the table when all text is truncated.
 fn minimum_width(columns: &[Column], widths: &[Option<usize>], gap: usize) -> usize {
     let widths = columns.iter().zip(widths).map(|(column, width)| {
         let width = (*width)?;

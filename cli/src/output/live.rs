@@ -17,7 +17,6 @@ use crate::output::log::{MIN_SHOWN_PAUSE, retry_reason};
 use crate::output::printer::Printer;
 use crate::text::{self, is_unicode, sanitize};
 
-/// The minimum time between plain lines while the status does not change.
 const PLAIN_LINE_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The progress line of a job, run or queue, with further lines for the items of a queue.
@@ -63,7 +62,6 @@ impl<'a> ProgressLine<'a> {
         }
     }
 
-    /// Shows the status, if known, and reports failed status checks.
     pub(crate) fn update<T>(&self, update: &Update<T>, status: Option<&str>) {
         let status = status.map_or_else(|| "checking the status".to_owned(), sanitize);
         let next = match update.next_poll {
@@ -256,7 +254,6 @@ impl DownloadBars {
         self.done
     }
 
-    /// Removes all bars from the terminal.
     pub(super) fn clear(&self) {
         self.bars.values().for_each(ProgressBar::finish_and_clear);
     }

@@ -14,13 +14,11 @@ use crate::error::Failure;
 use crate::output::messages::Messages;
 use crate::text::sanitize;
 
-/// The variable that holds a log filter.
 pub(crate) const LOG_VARIABLE: &str = "SVC_LOG";
 /// The shortest pause before a retry that is shown without `-v`.
 pub(super) const MIN_SHOWN_PAUSE: Duration = Duration::from_secs(2);
 const RETRY: &str = "svc_sdk::retry";
 
-/// Which events are logged.
 #[derive(Clone, Debug)]
 pub(crate) struct LogFilter(Targets);
 
@@ -66,7 +64,6 @@ fn shown_level(metadata: &Metadata<'_>) -> Level {
     }
 }
 
-/// Starts logging for the rest of the process.
 pub(super) fn start(filter: Option<LogFilter>, shows_pauses: bool, messages: Arc<Messages>) {
     if filter.is_none() && !shows_pauses {
         return;
@@ -129,7 +126,6 @@ impl Subscriber for Logger {
     fn exit(&self, _: &Id) {}
 }
 
-/// An event with its fields.
 #[derive(Debug)]
 pub(super) struct LogLine {
     metadata: &'static Metadata<'static>,
@@ -145,7 +141,6 @@ impl LogLine {
         line
     }
 
-    /// Returns the pause that the event announces.
     pub(super) fn delay(&self) -> Option<Duration> {
         let delay = self.get("svc.delay_ms")?.parse().ok()?;
         Some(Duration::from_millis(delay))
@@ -276,40 +271,5 @@ impl Visit for LogLine {
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.record_str(field, &format!("{value:?}"));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn enabled(filter: &LogFilter, target: &str, level: Level) -> bool {
-        filter.0.would_enable(target, &level)
-    }
-
-    #[test]
-    fn a_level_is_that_of_the_flag_with_as_many_letters() {
-        for (verbose, text, level) in
-            [(1, "info", Level::INFO), (2, "debug", Level::DEBUG), (3, "TRACE", Level::TRACE)]
-        {
-            let flag = LogFilter::new(verbose, Some("off")).unwrap().unwrap();
-            let variable = LogFilter::new(0, Some(text)).unwrap().unwrap();
-            for other in [Level::ERROR, Level::INFO, Level::DEBUG, Level::TRACE] {
-                for filter in [&flag, &variable] {
-                    assert_eq!(enabled(filter, "svc_sdk::attempt", other), other <= level);
-                    assert!(!enabled(filter, "hyper", other));
-                }
-            }
-        }
-        assert!(LogFilter::new(0, None).unwrap().is_none());
-    }
-
-    #[test]
-    fn a_filter_names_targets() {
-        let filter = LogFilter::new(0, Some("svc_sdk=info,rmcp=debug")).unwrap().unwrap();
-        assert!(enabled(&filter, "rmcp::service", Level::DEBUG));
-        assert!(!enabled(&filter, "svc_sdk::body", Level::DEBUG));
-        let failure = LogFilter::new(0, Some("svc_sdk=loud")).unwrap_err();
-        assert!(failure.headline().contains("SVC_LOG `svc_sdk=loud`"));
     }
 }

@@ -10,7 +10,6 @@ use svc_sdk::ApiKey;
 use crate::args::Color;
 use crate::text::shown;
 
-/// The maximum number of lines that are held while a screen is shown.
 const MAX_HELD_LINES: usize = 1000;
 
 /// A writer of lines to standard error, above the progress bars and without secrets.
@@ -25,7 +24,6 @@ pub(crate) struct Messages {
 #[derive(Debug, Default)]
 struct HeldLines {
     newest: VecDeque<String>,
-    /// The number of older lines that were dropped.
     dropped: usize,
 }
 
@@ -66,7 +64,6 @@ impl Messages {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes a line, or several.
     pub(crate) fn write_line(&self, text: &str) {
         let text = shown(&self.redacted(text)).into_owned();
         if let Some(held) = &mut *self.held() {

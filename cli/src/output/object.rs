@@ -58,7 +58,6 @@ pub(crate) enum Shown {
 }
 
 impl Shown {
-    /// Creates the printed form of a resource.
     pub(crate) fn new(kind: ObjectKind, resource: &impl Serialize) -> Self {
         match serde_json::to_value(resource) {
             Ok(Value::Object(fields)) => Self::Object(Box::new(Object::new(kind, fields))),

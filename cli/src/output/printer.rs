@@ -25,7 +25,6 @@ const DEFAULT_WIDTH: usize = 80;
 
 #[derive(Debug, Default)]
 pub(crate) struct PrinterOptions<'a> {
-    /// The value of `--output`.
     pub(crate) format: Option<Format>,
     pub(crate) jq: Option<&'a str>,
     pub(crate) quiet: bool,
@@ -69,7 +68,6 @@ impl Printer {
         })
     }
 
-    /// Prints a single value.
     pub(crate) fn print_item<T: Serialize>(
         &self,
         value: &T,
@@ -91,7 +89,6 @@ impl Printer {
         }
     }
 
-    /// Prints a job, a run, a bulk queue or a top-up.
     pub(crate) fn print_object<T: Serialize>(
         &self,
         kind: ObjectKind,
@@ -101,7 +98,6 @@ impl Printer {
         self.print_submitted(kind, resource, None, table)
     }
 
-    /// Prints what was submitted with an idempotency key.
     pub(crate) fn print_submitted<T: Serialize>(
         &self,
         kind: ObjectKind,
@@ -186,7 +182,6 @@ impl Printer {
         }
     }
 
-    /// Returns whether values are printed as tables.
     pub(crate) fn is_table(&self) -> bool {
         self.format == Format::Table && self.filter.is_none()
     }
@@ -288,7 +283,6 @@ impl Printer {
         self.write_stderr(&format!("{label} {text}"));
     }
 
-    /// Prints a failure to standard error.
     pub(crate) fn print_failure(&self, failure: &Failure) {
         if !failure.is_silent() {
             self.write_stderr(&self.failure_text(failure));
@@ -359,7 +353,6 @@ impl Printer {
             && self.filter.is_none()
     }
 
-    /// Returns whether standard output is colored.
     pub(crate) fn is_colored(&self) -> bool {
         self.stdout.colored
     }
@@ -450,7 +443,6 @@ impl Printer {
         log::start(filter, !self.quiet, Arc::clone(&self.messages));
     }
 
-    /// Returns whether standard output and standard error are terminals.
     pub(crate) fn is_terminal(&self) -> bool {
         self.stdout.terminal && self.stderr.terminal
     }

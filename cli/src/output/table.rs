@@ -10,7 +10,6 @@ const GAP: &str = "  ";
 /// The width below which the values of fields are not broken into lines.
 const MIN_VALUE_WIDTH: usize = 12;
 
-/// A table with a header, or the fields of a single value.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     columns: Vec<Column>,
@@ -40,7 +39,6 @@ impl Table {
         Self::default()
     }
 
-    /// Returns whether the table has no rows.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -133,7 +131,6 @@ impl Table {
         widths
     }
 
-    /// Renders a line without trailing spaces.
     fn render_line<'a>(
         &self,
         cells: impl Iterator<Item = (&'a str, Option<&'a Style>)>,
@@ -178,7 +175,6 @@ impl Cell {
     }
 }
 
-/// Truncates text to a number of terminal columns.
 fn truncate(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -213,41 +209,6 @@ pub(super) fn status_style(status: &str) -> Option<Style> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::layout::{cut, number, required, status};
-
-    fn table() -> Table {
-        let mut table =
-            Table::new([required("id"), status("status"), cut("prompt"), number("price")]);
-        let prompt = "a red fox in the snow, at dawn, from above";
-        table.row(["job_00000001", "completed", prompt, "$0.7035"]);
-        table.row(["job_2", "queued", "\u{1b}[31mshort\nline", "$12.50"]);
-        table
-    }
-
-    #[test]
-    fn text_is_aligned_left_and_numbers_right() {
-        assert_eq!(
-            table().render(None, false),
-            "ID            STATUS     PROMPT                                        PRICE\n\
-             job_00000001  completed  a red fox in the snow, at dawn, from above  $0.7035\n\
-             job_2         queued     [31mshort line                               $12.50\n"
-        );
-    }
-
-    #[test]
-    fn a_table_fits_the_terminal_without_truncated_identifiers() {
-        for width in [40, 60, 80, 200] {
-            let text = table().render(Some(width), false);
-            for line in text.lines() {
-                assert!(line.width() <= width, "{width}: {line}");
-            }
-            assert!(text.contains("job_00000001"), "{text}");
-            assert!(text.contains("$0.7035"), "{text}");
-        }
-        assert!(table().render(Some(60), false).contains('…'));
-        assert!(!table().render(Some(40), false).contains("PROMPT"));
-        assert!(table().render(Some(5), false).contains("job_00000001\n"));
-    }
 
     #[test]
     fn wide_characters_take_two_columns() {
@@ -265,16 +226,6 @@ mod tests {
             assert_eq!(truncate(text, width), expected);
             assert!(expected.width() <= width);
         }
-    }
-
-    #[test]
-    fn statuses_are_colored_without_their_padding() {
-        let text = table().render(None, true);
-        assert!(text.contains("\u{1b}[32mcompleted\u{1b}[0m  a red"), "{text:?}");
-        assert!(text.contains("queued     [31m"), "{text:?}");
-        let mut fields = Table::key_value();
-        fields.status_field("status", Some("failed"));
-        assert_eq!(fields.render(None, true), "status  \u{1b}[31mfailed\u{1b}[0m\n");
     }
 
     #[test]

@@ -20,7 +20,6 @@ pub(crate) fn money(amount: Usd) -> String {
     format!("{sign}${dollars}.{fraction:.places$}")
 }
 
-/// Formats an amount, or returns an empty text if there is none.
 pub(crate) fn optional_money(amount: Option<Usd>) -> String {
     amount.map(money).unwrap_or_default()
 }
@@ -86,7 +85,6 @@ pub(crate) fn error_text(error: &ErrorBody) -> String {
     }
 }
 
-/// Adds a field for each artifact.
 pub(crate) fn add_artifacts<'a>(
     table: &mut Table,
     artifacts: impl IntoIterator<Item = &'a Artifact>,
@@ -97,26 +95,18 @@ pub(crate) fn add_artifacts<'a>(
 }
 
 pub(crate) fn avatar_video(video: &AvatarVideo) -> Table {
-    let mut table = Table::key_value();
-    table.field("id", Some(&video.id));
-    table.status_field("status", video.status.as_ref());
-    table.field("avatar", video.avatar_handle.as_ref());
-    table.field("job", video.job_id.as_ref());
+    let mut table = Table::of(video, "id, status, avatar=avatar_handle, job=job_id");
     add_artifacts(&mut table, &video.artifacts);
     table
 }
 
 /// Returns the table of a redelivery, with the status of the previous delivery.
 pub(crate) fn redelivery(redelivery: &Redelivery) -> Table {
-    let mut table = Table::key_value();
-    table.field("job", redelivery.job_id.as_ref());
-    table.field("run", redelivery.run_id.as_ref());
-    table.field("event", redelivery.event.as_ref());
+    let mut table = Table::of(redelivery, "job=job_id, run=run_id, event");
     if let Some(delivery) = &redelivery.webhook_delivery {
         table.status_field("previous delivery", delivery.status.as_ref());
-        table.field("attempts", delivery.attempts);
-        table.field("last status code", delivery.last_status_code);
-        table.field("last error", delivery.last_error.as_ref());
+        let fields = "attempts, last status code=last_status_code, last error=last_error";
+        table.fields(delivery, fields);
     }
     table
 }

@@ -7,19 +7,16 @@ pub(crate) mod rows;
 use serde_json::{Map, Value};
 use svc_sdk::contract::Operation;
 
-/// A request that submits a job, a run or a queue.
 #[derive(Debug)]
 pub(crate) struct SubmitRequest {
     /// The noun in messages, such as `video`.
     pub(crate) noun: &'static str,
     pub(crate) operation: Operation,
-    /// The values of the path's placeholders.
     pub(crate) segments: Vec<String>,
     pub(crate) body: Map<String, Value>,
 }
 
 impl SubmitRequest {
-    /// Creates a request of an operation whose path has no placeholders.
     pub(crate) fn new(noun: &'static str, operation: Operation, body: Map<String, Value>) -> Self {
         Self { noun, operation, segments: Vec::new(), body }
     }

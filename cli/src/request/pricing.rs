@@ -70,10 +70,8 @@ impl Price {
     }
 }
 
-/// The maximum cost of the generations of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SpendCap {
-    /// The sum of all runs.
     pub(crate) max_usd: Usd,
     pub(crate) runs: usize,
 }
@@ -98,7 +96,6 @@ impl SpendCap {
     }
 }
 
-/// Fields that do not affect the price.
 const NON_PRICING_FIELDS: [&str; 4] = ["mode", "webhook_url", "wait_timeout_seconds", "metadata"];
 
 pub(crate) fn estimate_request(body: &Map<String, Value>) -> EstimateRequest {
@@ -203,7 +200,6 @@ pub(crate) fn check_max_price(price: &Price, limit: Option<Usd>) -> Result<(), F
     Err(failure.context("not submitted").hint(next))
 }
 
-/// Prints the price, and asks for confirmation if the user can be prompted.
 pub(crate) async fn confirm(
     session: &Session,
     what: &str,

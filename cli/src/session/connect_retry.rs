@@ -12,9 +12,7 @@ use svc_sdk::transport::{ResponseFuture, Transport, TransportError};
 use crate::clock;
 use crate::error::ConnectionRefused;
 
-/// How long connections to a service that has not answered yet may be refused.
 const LIMIT: Duration = Duration::from_secs(2);
-/// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(400);
 
 /// A transport that tries refused connections again for a short time. After the first answer the client

@@ -109,7 +109,6 @@ impl Session {
         Ok(KeyStore::next_to(self.settings()?.file.path()))
     }
 
-    /// Remembers that the command used a key.
     pub(crate) fn record_key(&self, surface: SurfaceChoice, used: ConfiguredKey) {
         let mut used_keys = self.used_keys.borrow_mut();
         if used_keys.iter().all(|(_, it)| it.origin != used.origin) {

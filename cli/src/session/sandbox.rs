@@ -24,16 +24,13 @@ pub(crate) struct Sandbox {
 }
 
 impl Sandbox {
-    /// The owner segment in the paths of the compatibility aliases.
     pub(crate) const FIRST_PARTY_OWNER: &str = "studio";
 
-    /// Starts a mock with its default data.
     pub(crate) fn start() -> Self {
         let speed: Speed = SPEED.parse().unwrap_or_default();
         Self { mock: InProcess::new(Setup::default().speed(speed)) }
     }
 
-    /// Returns a transport that connects to the mock.
     pub(crate) fn transport(&self) -> Arc<dyn Transport> {
         Arc::new(self.mock.clone())
     }

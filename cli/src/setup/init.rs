@@ -102,13 +102,11 @@ fn set_url(file: &mut ConfigFile, profile: &str, name: &str, url: &str) -> Resul
     Ok(true)
 }
 
-/// The settings that were stored, as printed at the end.
 #[derive(Serialize)]
 pub(super) struct SetupReport {
     profile: String,
     config_file: String,
     endpoints: Vec<Endpoint>,
-    /// Commands to try next.
     next: Vec<String>,
 }
 
@@ -122,7 +120,6 @@ struct Endpoint {
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
-    /// Where the key is stored.
     #[serde(skip)]
     stored: Option<String>,
 }

@@ -118,7 +118,6 @@ pub(crate) async fn probe(
     })
 }
 
-/// Verifies a key with the service.
 pub(crate) async fn verify(
     session: &Session,
     surface: SurfaceChoice,

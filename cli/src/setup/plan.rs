@@ -33,14 +33,12 @@ pub(super) struct SurfaceSetup {
     pub(super) key: ConfiguredKey,
 }
 
-/// The URL of the MCP endpoint.
 pub(super) struct McpSetup {
     pub(super) url: String,
     /// The number of tools, if the endpoint was tried.
     pub(super) tools: Option<usize>,
 }
 
-/// The settings to store, all verified.
 #[derive(Default)]
 pub(super) struct SetupPlan {
     pub(super) surfaces: Vec<SurfaceSetup>,
@@ -56,12 +54,10 @@ impl Init {
     }
 }
 
-/// Returns what is to be stored, verified.
 pub(super) async fn given_plan(session: &Session, args: &Init) -> Result<SetupPlan, Failure> {
     plan_with(session, args, true).await
 }
 
-/// Returns the values of the environment, verified.
 pub(super) async fn from_environment(session: &Session, args: &Init) -> Result<SetupPlan, Failure> {
     plan_with(session, args, false).await
 }

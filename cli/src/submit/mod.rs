@@ -128,7 +128,6 @@ pub(crate) async fn run_from<R: ResourceKind>(
     finished
 }
 
-/// A request with everything that is needed to submit it.
 struct Submission<'a, R: ResourceKind> {
     session: &'a Session,
     access: &'a Access<R::Surface>,
@@ -328,7 +327,6 @@ impl<R: ResourceKind> Submission<'_, R> {
 struct PrintedReceipt<T> {
     #[serde(flatten)]
     receipt: T,
-    /// Whether an earlier command submitted it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     reused: bool,
 }

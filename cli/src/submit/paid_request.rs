@@ -19,13 +19,10 @@ pub(crate) struct PaidRequest<'a> {
     pub(crate) base_url: &'a str,
     pub(crate) key_fingerprint: &'a str,
     pub(crate) request: &'a SubmitRequest,
-    /// The idempotency key that the caller chose.
     pub(crate) chosen_key: Option<&'a IdempotencyKey>,
-    /// The maximum price that the caller accepts.
     pub(crate) max_price: Option<Usd>,
     /// Whether the service guarantees that requests with the same key are charged once.
     pub(crate) is_idempotent: bool,
-    /// What a bulk queue is made from, which the journal notes.
     pub(crate) source: Option<&'a Value>,
     /// Whether journals keep the beginnings of prompts.
     pub(crate) keeps_labels: bool,
@@ -58,7 +55,6 @@ impl<'a> PaidRequest<'a> {
         )
     }
 
-    /// Returns what the journal notes of it before it is sent.
     pub(super) fn notes(&self, price: Option<Usd>) -> Map<String, Value> {
         let (surface, summary) = (self.surface.as_str(), summary(self.request));
         let mut notes = notes(surface, self.base_url, &summary, price, self.max_price);
@@ -90,7 +86,6 @@ pub(crate) fn prepare<R: handle::Resource>(
     }
 }
 
-/// Describes a request without its texts.
 fn summary(request: &SubmitRequest) -> String {
     let mut parts = vec![request.noun.to_owned()];
     let name = request.operation.name();
@@ -108,22 +103,4 @@ fn summary(request: &SubmitRequest) -> String {
         }
     }
     parts.join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_summary_contains_no_user_text() {
-        let body = json!({"model": "video-f", "duration": 5, "prompt": "secret plans", "metadata": {"a": "secret"}});
-        let request = SubmitRequest {
-            noun: "video",
-            operation: Operation::VideoGenerate,
-            segments: Vec::new(),
-            body: body.as_object().cloned().unwrap_or_default(),
-        };
-        assert_eq!(summary(&request), "video, model video-f, duration 5");
-    }
 }

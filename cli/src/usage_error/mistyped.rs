@@ -56,7 +56,6 @@ const VERBS: &[(&str, &str)] = &[
     ("events deliveries list ls", "inbox"),
 ];
 
-/// Options that other programs have.
 const OPTIONS: &[(&str, &str)] = &[
     ("--json", "for JSON, write: -o json"),
     ("--jsonl", "for a JSON document per line, write: -o jsonl"),
@@ -244,7 +243,6 @@ fn profile_flag(arguments: &[String]) -> String {
     profile.map_or_else(String::new, |it| format!(" --profile {}", shell_quote(&it)))
 }
 
-/// Returns whether a command takes a prompt or an instruction without an option.
 fn takes_text(command: &Command) -> bool {
     let is_text = |id: &str| matches!(id, "prompt_argument" | "instruction_argument");
     command.get_positionals().any(|arg| is_text(arg.get_id().as_str()))

@@ -75,20 +75,3 @@ fn last_value(arguments: &[String], prefixes: &[&str], names: &[&str]) -> Option
     }
     last
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn json_is_requested_by_any_form_of_the_flag() {
-        let requests =
-            |words: &str| requests_json(&words.split(' ').map(str::to_owned).collect::<Vec<_>>());
-        for words in ["-o json", "-ojsonl", "-o=json", "--output json", "--output=jsonl"] {
-            assert!(requests(words), "{words}");
-        }
-        for words in ["-o table", "-o", "x --output table", "-- -o json", "-o json -o table"] {
-            assert!(!requests(words), "{words}");
-        }
-    }
-}

@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use svc_webhook_inbox::{EventId, ReplayFilter, Store, StoreError};
 
-/// A change of a store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Change {
     /// Changes nothing, to learn which process listens.
@@ -39,7 +38,6 @@ impl Change {
     }
 }
 
-/// What a listener answers.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Changed {
     pub(crate) process: u32,
@@ -71,9 +69,7 @@ mod unix {
     use crate::input::parent_dir;
     use crate::text::counted;
 
-    /// How long to wait for the answer of a listener.
     const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
-    /// The maximum length of a request.
     const MAX_REQUEST_BYTES: u64 = 64 * 1024;
 
     /// The socket of this process. It is removed when this is dropped.

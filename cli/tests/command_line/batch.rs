@@ -7,7 +7,6 @@ use svc_mock_server::DEVELOPER_API_KEY;
 
 use crate::test_env::{CommandOutput, TestEnv};
 
-/// Writes a manifest with a line for each JSON value.
 fn write(env: &TestEnv, name: &str, lines: &[Value]) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     std::fs::write(env.path(name), text).unwrap();
@@ -22,7 +21,6 @@ fn with_id(id: &str, mut line: Value) -> Value {
     line
 }
 
-/// Creates a `svc batch run` that is configured for both surfaces.
 fn batch(env: &TestEnv, flags: &[&str]) -> Command {
     let mut command = env.open_surface("batch run m.jsonl");
     command

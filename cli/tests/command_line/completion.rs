@@ -4,7 +4,6 @@ use std::fs;
 
 use crate::test_env::{CommandOutput, TestEnv};
 
-/// Returns the candidates for the last word.
 fn candidates(env: &TestEnv, words: &[&str]) -> Vec<String> {
     let mut command = env.open_surface([]);
     command.env("COMPLETE", "bash").env("_CLAP_IFS", "\n");

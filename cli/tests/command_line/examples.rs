@@ -50,7 +50,6 @@ const FILES: [(&str, &str); 10] = [
     ("shoes.csv", "instruction\na red shoe\na blue shoe\n"),
 ];
 
-/// Returns the names of the subcommands in a page of help.
 fn subcommands(page: &str) -> Vec<String> {
     let commands = page.split("\nCommands:\n").nth(1).unwrap_or_default();
     let lines = commands.lines().take_while(|line| !line.is_empty());

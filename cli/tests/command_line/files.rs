@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::test_env::{CommandOutput, TestEnv};
 
-/// Returns the path and the status of each file in a result.
 fn files(run: &CommandOutput) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let result = run.json();

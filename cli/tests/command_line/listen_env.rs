@@ -13,7 +13,6 @@ use crate::test_env::{
     CommandOutput, RunningProcess, TestEnv, Words, interrupt, start, wait_until,
 };
 
-/// A running listener that has printed its first line.
 pub(crate) struct Listener {
     pub(crate) process: RunningProcess,
     pub(crate) ready: Value,
@@ -59,7 +58,6 @@ impl Listener {
     }
 }
 
-/// A target that records the forwarded requests.
 pub(crate) struct Target {
     pub(crate) url: String,
     pub(crate) seen: Arc<Mutex<Vec<Request>>>,

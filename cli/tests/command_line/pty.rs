@@ -26,20 +26,17 @@ pub(crate) struct Terminal {
     reader: Option<JoinHandle<()>>,
 }
 
-/// What the command has written.
 struct Display {
     emulator: vt100::Parser,
     bytes: Vec<u8>,
 }
 
-/// Text of one style.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) style: Style,
     pub(crate) text: String,
 }
 
-/// The style of a character.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Style {
     pub(crate) foreground: vt100::Color,
@@ -117,7 +114,6 @@ impl Terminal {
         styled_lines(self.display().emulator.screen())
     }
 
-    /// Waits until the screen shows a text.
     #[track_caller]
     pub(crate) fn wait_for(&self, text: &str) {
         self.wait_until_screen(text, |screen| screen.contains(text));
@@ -163,14 +159,12 @@ impl Terminal {
         (&*self.pty).write_all(text.as_bytes()).unwrap();
     }
 
-    /// Changes the size, which the command is told by a signal.
     pub(crate) fn resize(&self, rows: u16, columns: u16) {
         let mut display = self.display();
         display.emulator.set_size(cells(rows), cells(columns));
         self.pty.resize(Size::new(rows, columns)).unwrap();
     }
 
-    /// Sends SIGTERM to the command.
     pub(crate) fn terminate(&self) {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
     }

@@ -45,14 +45,12 @@ macro_rules! assert_screen {
     };
 }
 
-/// Returns the screen after a command that needs no configuration.
 fn shown(env: &TestEnv, words: &str, columns: u16, code: i32) -> Terminal {
     let mut terminal = Terminal::start(svc(env, words), columns);
     terminal.end().assert_exit(code);
     terminal
 }
 
-/// Returns the screen after a command that is configured for the mock.
 fn answered(env: &TestEnv, words: &str, columns: u16, code: i32) -> Terminal {
     let mut terminal = Terminal::start(configured_svc(env, words), columns);
     terminal.end().assert_exit(code);
@@ -66,7 +64,6 @@ fn still() -> TestEnv {
     TestEnv::with(Setup::default().clock_manual().epoch(epoch))
 }
 
-/// Returns a point in time in the past.
 #[allow(clippy::disallowed_methods, reason = "svc compares with the real time")]
 pub(crate) fn ago(time: Duration) -> Time {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -201,7 +198,6 @@ fn a_pause_before_a_retry() {
     }
 }
 
-/// A manifest of four images, of which one fails.
 fn manifest(env: &TestEnv) {
     let prompts = ["a red fox", "a blue fox", "[mock:fail]", "a green fox"];
     let lines = prompts.map(|prompt| {

@@ -147,7 +147,6 @@ fn run_script(script: &str) {
     runtime.block_on(svc_test_script::run_script(&commands, variables, script));
 }
 
-/// Returns a mock's options.
 fn setup(options: &str) -> Setup {
     let mut setup = Setup::default().speed("50".parse().unwrap());
     let mut plan = Plan::Free;
@@ -170,10 +169,8 @@ fn setup(options: &str) -> Setup {
 /// How a command is started that does not end at once.
 const HOW: [&str; 4] = ["start", "listen", "terminal", "tools"];
 
-/// What the steps of a script use.
 struct Commands<'e> {
     env: &'e TestEnv,
-    /// The environment of the commands.
     variables: RefCell<BTreeMap<String, String>>,
     servers: RefCell<BTreeMap<String, FakeServer>>,
     running: RefCell<Option<RunningProcess>>,
@@ -187,7 +184,6 @@ struct Commands<'e> {
     answered: Cell<usize>,
     #[cfg(feature = "mcp")]
     session: RefCell<Option<McpSession>>,
-    /// The output of the last command.
     last: RefCell<Option<CommandOutput>>,
 }
 
@@ -628,7 +624,6 @@ fn difference_of(
     })
 }
 
-/// Returns an output as JSON: a value, or an array of the values of its lines.
 fn json_of(out: &str) -> Value {
     let lines = || out.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>();
     serde_json::from_str(out).or_else(|_| lines().map(Value::from)).unwrap_or(Value::Null)

@@ -17,14 +17,12 @@ use svc_sdk::types::Usd;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-/// A home folder and a mock server.
 pub(crate) struct TestEnv {
     pub(crate) mock: Server,
     home: TempDir,
     _runtime: Runtime,
 }
 
-/// The exit code and the output of a command.
 #[derive(Debug)]
 pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
@@ -89,7 +87,6 @@ impl TestEnv {
         Self { mock, home: tempfile::tempdir().unwrap(), _runtime: runtime }
     }
 
-    /// Returns the path of a file in the home folder.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.home.path().join(name)
     }
@@ -111,7 +108,6 @@ impl TestEnv {
         command
     }
 
-    /// Runs `svc` on the developer surface.
     pub(crate) fn developer(&self, words: impl Words) -> CommandOutput {
         CommandOutput::of(&mut self.developer_surface(words))
     }
@@ -130,17 +126,14 @@ impl TestEnv {
         captured
     }
 
-    /// Creates an `svc` command without any configuration.
     pub(crate) fn unconfigured(&self, words: impl Words) -> Command {
         unconfigured(self.home.path(), words)
     }
 
-    /// Runs `svc` on the open surface.
     pub(crate) fn run(&self, words: impl Words) -> CommandOutput {
         CommandOutput::of(&mut self.open_surface(words))
     }
 
-    /// Runs `svc` without any configuration by variables.
     pub(crate) fn run_unconfigured(&self, words: impl Words) -> CommandOutput {
         CommandOutput::of(&mut self.unconfigured(words))
     }
@@ -151,13 +144,11 @@ impl TestEnv {
         CommandOutput::of(self.open_surface(words).args(flags))
     }
 
-    /// Submits an image job on the open surface, and returns its id.
     pub(crate) fn submit_image(&self, prompt: &str) -> String {
         let run = self.generate_image(prompt, &["--no-wait", "--new"]);
         run.assert_exit(0).json()["id"].as_str().unwrap().to_owned()
     }
 
-    /// Makes the next requests of an operation fail.
     pub(crate) fn add_fault(&self, operation: &str, kind: &str, times: u64) {
         self.add_fault_with(operation, kind, times, 0);
     }
@@ -174,12 +165,10 @@ impl TestEnv {
         self.mock.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
     }
 
-    /// Returns the number of jobs.
     pub(crate) fn job_count(&self) -> usize {
         self.mock.jobs().len()
     }
 
-    /// Returns the number of charges for jobs.
     pub(crate) fn charge_count(&self) -> usize {
         let ledger = self.mock.ledger();
         let entries = ledger["data"].as_array().into_iter().flatten();
@@ -187,7 +176,6 @@ impl TestEnv {
         charges.filter(|entry| entry["job_id"].is_string()).count()
     }
 
-    /// Returns the requests of an operation that the mock received.
     pub(crate) fn requests(&self, operation: &str) -> Vec<Value> {
         self.mock
             .requests(0)
@@ -201,7 +189,6 @@ impl TestEnv {
         self.history("--unfinished --all")
     }
 
-    /// Returns the entries of the history, newest first.
     pub(crate) fn history(&self, flags: &str) -> Vec<Value> {
         let listed = self.run(format!("history -o json {flags}")).assert_exit(0);
         listed.json().as_array().unwrap().clone()
@@ -234,7 +221,6 @@ impl TestEnv {
 /// A server that sends the same response to all requests.
 pub(crate) struct FakeServer {
     pub(crate) url: String,
-    /// The received requests.
     pub(crate) heads: Arc<Mutex<Vec<String>>>,
     response: Arc<Mutex<String>>,
 }
@@ -263,7 +249,6 @@ impl FakeServer {
         })
     }
 
-    /// Answers each request with the status and the body that a function returns for it.
     pub(crate) fn answering_requests<S: AsRef<str>>(
         respond: impl Fn(&str) -> (S, String) + Send + 'static,
     ) -> Self {
@@ -292,7 +277,6 @@ impl FakeServer {
         Self { url, heads, response }
     }
 
-    /// Changes the response to later requests.
     pub(crate) fn answer(&self, status: &str, body: &str) {
         *self.response.lock().unwrap() = response(status, body);
     }
@@ -368,14 +352,12 @@ impl CommandOutput {
         self
     }
 
-    /// Asserts that standard error contains a text.
     #[track_caller]
     pub(crate) fn assert_stderr(self, text: &str) -> Self {
         assert!(self.err.contains(text), "no {text:?} in: {}", self.err);
         self
     }
 
-    /// Parses standard output as JSON.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
@@ -431,7 +413,6 @@ impl Drop for RunningProcess {
     }
 }
 
-/// Starts a command and captures its output.
 pub(crate) fn start(command: &mut Command) -> RunningProcess {
     RunningProcess(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
 }
@@ -458,7 +439,6 @@ pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Sleeps in real time.
 #[allow(clippy::disallowed_methods, reason = "real processes take real time")]
 pub(crate) fn sleep(time: Duration) {
     thread::sleep(time);

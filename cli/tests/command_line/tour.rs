@@ -17,9 +17,7 @@ const BEGIN: &str =
     "<!-- The output of the commands, from cli/tests/command_line/tour.rs -->\n```console\n";
 const END: &str = "```\n";
 
-/// What is shown of a command.
 enum Shown {
-    /// Its output.
     Output,
     /// The screen as soon as it contains some words. Then `q` is typed.
     Screen(&'static [&'static str]),

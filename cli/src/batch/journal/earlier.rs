@@ -63,7 +63,6 @@ enum EarlierLine {
     Note(Note),
 }
 
-/// Returns whether a line is one of such a journal.
 pub(super) fn is_line(text: &[u8]) -> bool {
     serde_json::from_slice::<EarlierLine>(text).is_ok()
 }
@@ -73,7 +72,6 @@ fn hash<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     u64::from_str_radix(&text, 16).map_err(de::Error::custom)
 }
 
-/// What the lines about an item say.
 #[derive(Debug, Default)]
 struct EarlierItem {
     attempts: Vec<EarlierAttempt>,
@@ -81,12 +79,10 @@ struct EarlierItem {
     outcomes: Vec<ItemEnd>,
 }
 
-/// A submit that was, or may have been, carried out.
 #[derive(Debug)]
 struct EarlierAttempt {
     intent: Box<EarlierIntent>,
     receipt: Option<Box<Receipt>>,
-    /// The status that it ended with, and what it cost.
     end: Option<(Status, Option<Usd>)>,
 }
 
@@ -114,7 +110,6 @@ pub(super) async fn replace(path: &Path) -> Result<Option<File>, Failure> {
     Ok(Some(file))
 }
 
-/// Writes what a journal says to a new one.
 pub(super) async fn convert(from: &Path, to: &Path) -> Result<(), Failure> {
     let mut items: Vec<EarlierItem> = Vec::new();
     let mut places = HashMap::new();

@@ -7,19 +7,15 @@ use svc_sdk::types::Usd;
 
 use crate::download::StoredFile;
 
-/// How an item ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::batch) enum Status {
-    /// The job or run completed.
     Completed,
     /// It failed, or the service rejected the request.
     Failed,
     /// It was canceled or skipped.
     Canceled,
-    /// It is unknown whether the request was carried out.
     Ambiguous,
-    /// It was not submitted, because the batch ended before.
     NotSubmitted,
     /// The batch ended while the job or run was running.
     TimedOut,
@@ -38,7 +34,6 @@ impl Status {
     }
 }
 
-/// Returns a status of the output as text for people.
 pub(in crate::batch) fn status_words(status: &str) -> String {
     match status {
         "submitted" => "in flight".to_owned(),
@@ -46,21 +41,18 @@ pub(in crate::batch) fn status_words(status: &str) -> String {
     }
 }
 
-/// The code of an error about files that could not be downloaded.
 pub(in crate::batch) const DOWNLOAD_FAILED: &str = "download_failed";
 
 /// What is left of the write quota of an API key, so that a process that is killed does not leave the
 /// next one without that knowledge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::batch) struct Quota {
-    /// The operation whose response said so.
     pub(in crate::batch) operation: String,
     pub(in crate::batch) limit: u32,
     pub(in crate::batch) remaining: u32,
     pub(in crate::batch) resets_at: Timestamp,
 }
 
-/// How an item ended, and with what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(in crate::batch) struct ItemResult {
     pub(in crate::batch) status: Status,
@@ -77,7 +69,6 @@ pub(in crate::batch) struct ItemResult {
 }
 
 impl ItemResult {
-    /// Creates the result of an item that did not complete.
     pub(in crate::batch) fn error(status: Status, price_usd: Option<Usd>, error: Value) -> Self {
         let (files, artifacts) = (Vec::new(), Vec::new());
         Self { status, price_usd, files, error: Some(error), artifacts }
@@ -88,7 +79,6 @@ impl ItemResult {
     }
 }
 
-/// The end of an item, as the journal notes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(in crate::batch) struct ItemEnd {
     pub(in crate::batch) id: String,
@@ -103,21 +93,18 @@ pub(in crate::batch) struct ItemEnd {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::batch) enum Note {
-    /// A run of the batch begins.
     Batch {
         version: u32,
-        /// The number of items in the manifest.
         total: u32,
-        /// The command that continues the batch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         command: Option<String>,
         at: Timestamp,
     },
-    /// An item ended.
     Outcome(Box<ItemEnd>),
     /// Items that had not been submitted before did not fit into the limit.
-    OverBudget { count: usize },
-    /// A response said how many requests are left.
+    OverBudget {
+        count: usize,
+    },
     Quota(Quota),
     /// A journal of an earlier version has a charge above its estimate.
     Overcharged {},

@@ -25,15 +25,12 @@ use crate::journal::LABEL;
 
 /// The label of the account in the journal. Which API key submitted an item is checked before.
 pub(super) const ACCOUNT: &str = "batch";
-/// The name of the budget of `--max-spend`.
 pub(super) const BUDGET: &str = "batch";
 /// How the first line of a journal begins.
 const FIRST_BYTES: &[u8] = br#"{"v":"#;
 
-/// The maximum size of the start of a file that says what the file is.
 const MAX_START: u64 = 64 * 1024;
 
-/// The names of the notes of a submission.
 const HASH: &str = "hash";
 const BASE_URL: &str = "base_url";
 const KEY_FINGERPRINT: &str = "key_fingerprint";
@@ -49,7 +46,6 @@ pub(super) struct Journal {
 
 pub(super) enum Stored {
     Note(Note),
-    /// A submission of an item, oldest first.
     Submission(Box<journal::Entry>),
 }
 
@@ -141,7 +137,6 @@ impl Journal {
         Ok(())
     }
 
-    /// Adds the note that begins a run of the batch, with the command that continues it.
     pub(super) async fn begin(&self, total: u32, command: String) -> Result<(), Failure> {
         let note = Note::Batch {
             version: entry::VERSION,
@@ -162,18 +157,15 @@ impl Journal {
         added.map_err(|error| unusable(&self.path, &error))
     }
 
-    /// Returns the latest submission of an item.
     pub(super) async fn find(&self, id: &str) -> Result<Option<journal::Entry>, Failure> {
         Ok(self.submissions.find(ACCOUNT, id).await?)
     }
 
-    /// Returns the failure of a journal that could not be written.
     pub(super) fn failure(&self, error: &StoreError) -> Failure {
         unusable(&self.path, error)
     }
 }
 
-/// Which version of this program wrote a journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FileVersion {
     Current,

@@ -14,14 +14,12 @@ use crate::args::SurfaceChoice;
 use crate::error::Failure;
 use crate::resource::ResourceId;
 
-/// The contents of a journal: records of items, by the hashes of their ids, and write quotas.
 #[derive(Debug, Default)]
 pub(in crate::batch) struct Records {
     pub(in crate::batch) items: HashMap<u128, Record>,
     pub(in crate::batch) quotas: HashMap<SurfaceChoice, Quota>,
     /// The intents whose requests were never sent, or proved that nothing ran.
     not_sent: Vec<journal::IntentId>,
-    /// Whether a charge was above its estimate while there was a limit.
     pub(in crate::batch) is_overcharged: bool,
     /// Whether a version began the batch that named files by their ids.
     pub(in crate::batch) names_files_by_id: bool,
@@ -35,7 +33,6 @@ impl Records {
         Ok(records)
     }
 
-    /// Returns the operations that items were submitted with, by the hashes of their ids.
     pub(in crate::batch) fn operations(&self) -> HashMap<u128, Operation> {
         let items = self.items.iter();
         items.filter_map(|(id, record)| Some((*id, record.operation?))).collect()
@@ -97,9 +94,7 @@ pub(in crate::batch) struct Record {
     pub(in crate::batch) attempt: Option<Box<Attempt>>,
     /// Whether the job or run ended with a status that this version does not know.
     pub(in crate::batch) has_unknown_status: bool,
-    /// The hash of the line that was submitted.
     pub(in crate::batch) hash: Option<u64>,
-    /// The operation of the latest submission.
     pub(in crate::batch) operation: Option<Operation>,
     /// What is spent by all submissions. A finished run whose spend cannot be read counts with its cap.
     pub(in crate::batch) spent: Usd,
@@ -193,7 +188,6 @@ impl Record {
         });
     }
 
-    /// Returns how the item ended last, or `None` if it has not.
     pub(in crate::batch) fn status(&self) -> Option<Status> {
         self.current().map(|noted| noted.status)
     }
@@ -204,7 +198,6 @@ impl Record {
         self.current().is_some_and(|noted| noted.is_correctable)
     }
 
-    /// Returns whether the item completed without all of its files.
     pub(in crate::batch) fn has_missing_files(&self) -> bool {
         self.current().is_some_and(|noted| noted.has_missing_files)
     }
@@ -231,7 +224,6 @@ pub(in crate::batch) fn has_unknown_status(entry: &journal::Entry) -> bool {
     }
 }
 
-/// Returns what is spent by a submission.
 pub(in crate::batch) fn spent_by(entry: &journal::Entry) -> Usd {
     let spent = match &entry.state {
         state if is_not_executed(state) => None,
@@ -241,7 +233,6 @@ pub(in crate::batch) fn spent_by(entry: &journal::Entry) -> Usd {
     spent.unwrap_or_default()
 }
 
-/// Returns what was submitted, if that is known.
 pub(in crate::batch) fn resource_id(entry: &journal::Entry) -> Option<ResourceId> {
     let (kind, id) = entry.resource.as_ref()?;
     Some(match kind {

@@ -8,18 +8,14 @@ use crate::journal::RequestHash;
 use crate::request::body::RequestBody;
 use crate::text::nearest;
 
-/// The longest id of a submission in the journal.
 const MAX_ID_BYTES: usize = 512;
-/// The model that stands for any video model.
 const AUTO: &str = "auto";
 
-/// The request in a line of a manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::batch) struct Line {
     /// The id: as given, or the number of the line.
     pub(in crate::batch) id: String,
     pub(in crate::batch) operation: Operation,
-    /// Whether the line itself names its operation.
     pub(in crate::batch) names_operation: bool,
     pub(in crate::batch) body: Map<String, Value>,
 }
@@ -137,7 +133,6 @@ pub(super) fn operations() -> impl Iterator<Item = Operation> {
     Operation::ALL.iter().copied().filter(is_submit)
 }
 
-/// Parses the name of an operation that a batch can submit.
 pub(in crate::batch) fn parse_operation(name: &str) -> Result<Operation, String> {
     operations().find(|operation| operation.name() == name).ok_or_else(|| {
         let names: Vec<_> = operations().map(Operation::name).collect();

@@ -22,17 +22,13 @@ use crate::text::{counted, nearest};
 
 pub(super) use self::line::{Line, parse_operation};
 
-/// The maximum number of problems that are shown.
 const MAX_SHOWN_PROBLEMS: usize = 10;
 
-/// What flags say about all lines of a manifest.
 #[derive(Debug, Default)]
 pub(super) struct LineDefaults {
-    /// The operation of lines without one.
     pub(super) operation: Option<Operation>,
     /// The fields of bodies that do not have them.
     pub(super) fields: Map<String, Value>,
-    /// Columns that are left out.
     pub(super) ignored_columns: Vec<String>,
 }
 
@@ -43,7 +39,6 @@ pub(super) struct Manifest {
     defaults: LineDefaults,
     /// The operations that items were submitted with, by the hashes of their ids.
     submitted: HashMap<u128, Operation>,
-    /// The operations of models, for lines that name no operation.
     kinds: HashMap<String, Operation>,
     columns: Option<Columns>,
     /// The fields of the operations that a spreadsheet may name.
@@ -52,7 +47,6 @@ pub(super) struct Manifest {
     header_lines: u32,
 }
 
-/// The models that lines name.
 #[derive(Debug, Default)]
 pub(super) struct Models {
     /// The models of lines whose operation follows from the model.
@@ -82,7 +76,6 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Sets the operations that items were submitted with, which stay theirs.
     pub(super) fn set_submitted(&mut self, operations: HashMap<u128, Operation>) {
         self.submitted = operations;
     }
@@ -96,12 +89,10 @@ impl Manifest {
         columns.names().filter(|name| !is_own(name) && fields.name_of(name).is_none()).collect()
     }
 
-    /// Returns whether the rows are those of a spreadsheet.
     pub(super) const fn is_spreadsheet(&self) -> bool {
         self.columns.is_some()
     }
 
-    /// Sets the operations of models, for lines that name none.
     pub(super) fn set_kinds(&mut self, kinds: HashMap<String, Operation>) {
         self.kinds = kinds;
     }
@@ -232,7 +223,6 @@ impl Manifest {
         Ok(())
     }
 
-    /// Returns the records below the header.
     fn reader(&self) -> Result<RecordReader<BufReader<&File>>, Failure> {
         let reader = self.rows.records(RecordPosition::START);
         let mut reader = reader.map_err(|error| self.failure(&error))?;

@@ -25,7 +25,6 @@ use crate::session::Session;
 use crate::submit;
 use crate::text::sanitize;
 
-/// The field of the body with the items.
 const ITEMS: &str = "items";
 
 /// The flags of `svc format bulk`.
@@ -116,7 +115,6 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
     submit::run_from::<QueueResource>(session, request, &args.options, receipt_mode, source).await
 }
 
-/// What a queue was made from, as the journal notes it.
 #[derive(Debug, Serialize, Deserialize)]
 struct QueueSource {
     format: String,
@@ -197,7 +195,6 @@ async fn failed_items(
     Ok(indexes.filter_map(|index| places.get(index).copied()).collect())
 }
 
-/// Returns the body, with the defaults from the flags applied to each item.
 fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     check_single_stdin_reader(&[
         ("--input", args.input.as_deref().and_then(Path::to_str)),
@@ -257,7 +254,6 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     Ok(body)
 }
 
-/// Returns the items that are given with `--param`.
 fn items_param(args: &Bulk) -> Option<&Value> {
     let param = args.params.iter().find(|param| param.name == ITEMS);
     param.map(|param| &param.value)

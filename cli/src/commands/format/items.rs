@@ -25,7 +25,6 @@ const RUN_FIELDS: [&str; 10] = [
     "generation_spend_cap_usd",
 ];
 
-/// An item, and its location in the file.
 #[derive(Debug, PartialEq)]
 pub(super) struct BulkItem {
     /// The location, such as `line 3`.
@@ -36,13 +35,11 @@ pub(super) struct BulkItem {
 /// How the columns of a spreadsheet are read.
 #[derive(Debug, Default)]
 pub(super) struct ColumnOptions<'a> {
-    /// Columns that are left out.
     pub(super) ignored: &'a [String],
     /// Columns that are fields of `input`, although their names resemble those of run fields.
     pub(super) inputs: &'a [String],
 }
 
-/// Reads a file, and returns the fields of the body other than the items, and the items.
 pub(super) fn read(
     path: &Path,
     options: &ColumnOptions<'_>,
@@ -91,7 +88,6 @@ pub(super) fn from_json(items: &Value) -> Result<Vec<BulkItem>, Failure> {
     items.collect()
 }
 
-/// Returns the items in the rows of a spreadsheet, or in the lines of a JSONL file.
 fn read_rows(rows: &RowFile, options: &ColumnOptions<'_>) -> Result<Vec<BulkItem>, Failure> {
     let failure = |error: io::Error| Failure::usage(format!("--input: {error}"));
     let mut reader = rows.records(RecordPosition::START).map_err(failure)?;

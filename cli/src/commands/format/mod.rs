@@ -16,7 +16,7 @@ use crate::follow::run::report;
 use crate::input::check_single_stdin_reader;
 use crate::listing::Listing;
 use crate::output::layout::{cut, number, required, status, whole};
-use crate::output::values::{money, optional_money, time_ago_and_date};
+use crate::output::values::{money, optional_money};
 use crate::output::{ObjectKind, Table};
 use crate::request::SubmitRequest;
 use crate::request::body::run as run_body;
@@ -149,16 +149,10 @@ fn entry_table(format: &Format) -> Table {
     let mut table = Table::key_value();
     table.field("id", Some(&format.id));
     table.field("address", Some(format.to_ref()));
-    table.field("name", format.name.as_ref());
-    table.field("description", format.description.as_ref());
-    table.status_field("status", format.status.as_ref());
-    table.field("first party", format.first_party);
-    let kind = format.io.as_ref().and_then(|io| io.output_kind.as_ref());
-    table.field("output", kind);
-    let cap = format.generation_spend_cap();
-    table.field("cap", cap.map(money));
-    table.field("created", time_ago_and_date(format.created_at.as_ref()));
-    table.field("updated", time_ago_and_date(format.updated_at.as_ref()));
+    let fields = "name, description, status, first party=first_party, output=io.output_kind";
+    table.fields(format, fields);
+    table.field("cap", format.generation_spend_cap().map(money));
+    table.fields(format, "created=created_at, updated=updated_at");
     table
 }
 

@@ -26,7 +26,6 @@ use crate::session::{McpAccess, Session};
 use crate::submit::paid_request::PaidRequest;
 use crate::submit::payment::{Payment, ambiguous_if_key_in_use};
 
-/// The name of the argument for the idempotency key.
 const KEY: &str = "idempotency_key";
 /// The help of `--yes`: unlike a submit, a call without a terminal is rejected if its cost has no limit.
 const YES_HELP: &str = "Skip the confirmation prompt; without a terminal, a paid call requires this, --max-price or --arg max_spend_usd=USD";

@@ -24,7 +24,6 @@ use crate::args::parse_usd;
 use crate::error::Failure;
 use crate::session::Session;
 
-/// The instructions for the model that uses the server.
 const INSTRUCTIONS: &str = "Generates images, videos and music, and runs agents. A tool that \
 generates something returns a job_id or run_id immediately. Call jobs_status or run_status, no \
 sooner than next_poll_after_seconds, until terminal is true, then jobs_result or run_result for \
@@ -50,7 +49,6 @@ pub(crate) struct Serve {
     allow_unpriced: bool,
 }
 
-/// Serves until the client closes standard input, or until Ctrl-C.
 pub(crate) async fn run(session: &Session, args: &Serve) -> Result<(), Failure> {
     let open = session.access::<Open>();
     let developer = session.access::<Developer>();

@@ -9,12 +9,9 @@ use svc_sdk::types::{IdempotencyKey, Usd};
 use super::error::ToolError;
 use crate::output::values::money;
 
-/// The limits, and the amount spent so far.
 #[derive(Debug, Default)]
 pub(super) struct SpendLimits {
-    /// The maximum cost of a call.
     per_call: Option<Usd>,
-    /// The maximum cost of all calls together.
     total: Option<Usd>,
     /// Whether tools whose price is unknown in advance are allowed.
     allow_unpriced: bool,
@@ -29,7 +26,6 @@ struct Ledger {
 }
 
 impl SpendLimits {
-    /// Creates limits with nothing spent.
     pub(super) fn new(per_call: Option<Usd>, total: Option<Usd>, allow_unpriced: bool) -> Self {
         Self { per_call, total, allow_unpriced, ledger: Mutex::default() }
     }
@@ -54,7 +50,6 @@ impl SpendLimits {
         }
     }
 
-    /// Checks that calls with an unknown price are allowed.
     pub(super) fn check_unpriced(&self) -> Result<(), ToolError> {
         match self.allow_unpriced && self.total.is_none() {
             true => Ok(()),

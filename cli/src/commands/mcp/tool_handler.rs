@@ -48,7 +48,6 @@ const CAP_FIELD: &str = "generation_spend_cap_usd";
 const EARLIER_NAMES: [(&str, &str); 2] = [("max_spend_usd", MAX_PRICE), (CAP_FIELD, CAP)];
 
 impl ToolHandler {
-    /// Returns whether the surface that a tool needs is configured.
     pub(super) fn is_available(&self, tool: &str) -> bool {
         match tool {
             "image_generate" | "video_generate" | "jobs_status" | "jobs_result" | "models_list" => {
@@ -59,7 +58,6 @@ impl ToolHandler {
         }
     }
 
-    /// Executes a tool, and returns its structured content.
     pub(super) async fn call(&self, tool: &Value, mut arguments: Map<String, Value>) -> ToolResult {
         let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
         let schema = tool.get("inputSchema");
@@ -283,7 +281,6 @@ impl ToolHandler {
         }
     }
 
-    /// Reads a job of either surface.
     async fn read_job(&self, operation: Operation, arguments: &Map<String, Value>) -> ToolResult {
         let id = [id_of(arguments, "job_id")?];
         if let Some(open) = &self.open {

@@ -21,10 +21,8 @@ use crate::output::layout::{number, required, time, whole};
 use crate::output::values::{money, time_ago};
 use crate::session::Session;
 
-/// The number of ledger entries that totals are computed from if no flag says otherwise.
 const DEFAULT_ENTRIES: u64 = 1000;
 
-/// The help of `--limit`, whose default differs from that of other lists.
 const LIMIT_HELP: &str = "Maximum number of ledger entries to read [default: 50 with --entries, or else the newest 1000]";
 
 #[derive(Args, Debug)]
@@ -52,7 +50,6 @@ pub(crate) struct Usage {
     list: ListArgs,
 }
 
-/// The total of one kind of entry on one day.
 #[derive(Debug, PartialEq, Serialize)]
 struct Total {
     day: String,
@@ -61,7 +58,6 @@ struct Total {
     amount_usd: Usd,
 }
 
-/// The JSON output: the totals, and the entries they are computed from.
 #[derive(Debug, Serialize)]
 struct SpendReport {
     totals: Vec<Total>,
@@ -120,17 +116,8 @@ fn totals<'a>(
 }
 
 fn total_table(totals: &[Total]) -> Table {
-    let mut table =
-        Table::new([required("day"), required("kind"), number("count"), number("amount")]);
-    for total in totals {
-        table.row([
-            &total.day,
-            total.kind.as_str(),
-            &total.count.to_string(),
-            &money(total.amount_usd),
-        ]);
-    }
-    table
+    let amount = number("amount=amount_usd");
+    Table::rows(totals, [required("day"), required("kind"), number("count"), amount])
 }
 
 fn entry_table(entries: &[UsageEntry]) -> Table {
@@ -157,7 +144,6 @@ fn entry_table(entries: &[UsageEntry]) -> Table {
     table
 }
 
-/// The number of pages of jobs that are read at most.
 const MAX_PAGES: usize = 3;
 
 /// Returns the models of the jobs that money was spent for, as far as the newest jobs name them.

@@ -15,22 +15,18 @@ use crate::text::sanitize;
 pub(super) struct Spend {
     /// The day, in UTC.
     pub(super) day: String,
-    /// The time of the entry.
     pub(super) at: Option<jiff::Timestamp>,
-    /// What it was spent for.
     pub(super) subject: Subject,
     /// The amount in millionths of a dollar.
     pub(super) micros: i64,
 }
 
-/// What an amount was spent for.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Subject {
     /// A model that the entry names.
     Model(String),
     Job(String),
     Run(String),
-    /// Anything else.
     Other,
 }
 
@@ -98,7 +94,6 @@ pub(super) fn moment_of(entry: &UsageEntry) -> Option<jiff::Timestamp> {
     entry.created_at.as_ref().and_then(|at| at.as_str().parse().ok())
 }
 
-/// The length of the longest bar on a wide terminal.
 const MAX_BAR_WIDTH: usize = 60;
 
 /// Renders the charts by day, newest first, and by model, most expensive first.

@@ -25,7 +25,6 @@ use crate::{batch, clock, journal};
 
 /// How long before the period entries are read: a refund in it may return what was reserved then.
 const LOOK_BACK: SignedDuration = SignedDuration::from_hours(24);
-/// The number of jobs whose models are read at once.
 const READS: usize = 16;
 /// The key of what belongs to none of the others.
 const OTHER: &str = "other";
@@ -49,7 +48,6 @@ struct Period {
     zone: TimeZone,
 }
 
-/// The JSON output.
 #[derive(Serialize)]
 struct NetSpendReport {
     since: Timestamp,

@@ -68,7 +68,6 @@ fn not_found(id: &str, store: &StoreAddress) -> Failure {
         .with_client_code(ClientCode::NotFound)
 }
 
-/// An event without its headers and body.
 #[derive(Debug, Serialize)]
 struct InboxItem {
     id: String,
@@ -84,10 +83,8 @@ struct InboxItem {
     /// When it may be handled, or when the lease of the process that handles it expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     due_at: Option<Timestamp>,
-    /// When it was handled or became dead.
     #[serde(skip_serializing_if = "Option::is_none")]
     finished_at: Option<Timestamp>,
-    /// The reason of the last failed attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     bytes: usize,
@@ -147,7 +144,6 @@ fn timestamp(at: SystemTime) -> Timestamp {
     Timestamp::try_from(at).unwrap_or_default()
 }
 
-/// The number of events that are read at once.
 const PAGE_SIZE: usize = 200;
 
 #[derive(Args, Debug)]
@@ -247,7 +243,6 @@ pub(crate) struct Show {
     body: bool,
 }
 
-/// An event with its headers and body.
 #[derive(Serialize)]
 struct Details {
     #[serde(flatten)]
@@ -410,7 +405,6 @@ async fn purge(session: &Session, args: Purge) -> Result<(), Failure> {
     print_count(session, "purged", purged)
 }
 
-/// Prints the number of changed events.
 fn print_count(session: &Session, name: &str, count: u64) -> Result<(), Failure> {
     session.printer.print_item(&BTreeMap::from([(name, count)]), |_| {
         let mut table = Table::key_value();

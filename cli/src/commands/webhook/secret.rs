@@ -79,7 +79,6 @@ async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Describes the effect of rotating now.
 fn rotation_effect(current: &SigningSecret) -> String {
     let newest = current.fingerprint.as_deref().unwrap_or("in use");
     let rotation = current.rotation.as_ref();
@@ -116,29 +115,4 @@ fn table(secret: &SigningSecret) -> Table {
     table.field("previous fingerprint", rotation.and_then(|it| it.previous_fingerprint.as_ref()));
     table.field("previous valid until", rotation.and_then(|it| it.previous_valid_until.as_ref()));
     table
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn secret(until: &str) -> SigningSecret {
-        let rotation =
-            serde_json::json!({"previous_valid_until": until, "previous_fingerprint": "0123"});
-        let secret = serde_json::json!({"fingerprint": "4567", "rotation": rotation});
-        serde_json::from_value(secret).unwrap()
-    }
-
-    #[test]
-    fn consequence_describes_a_second_rotation() {
-        for (until, retires) in
-            [("2100-01-01T00:00:00Z", true), ("tomorrow", true), ("2020-01-01T00:00:00Z", false)]
-        {
-            let text = rotation_effect(&secret(until));
-            assert_eq!(text.contains("secret 0123 immediately"), retires, "{text}");
-            assert!(text.contains("immediately") && text.contains("4567"), "{text}");
-        }
-        let text = rotation_effect(&SigningSecret::default());
-        assert!(text.contains("a second rotation"), "{text}");
-    }
 }

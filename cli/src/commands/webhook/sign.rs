@@ -35,7 +35,6 @@ struct Signed {
     timestamp: String,
     signature: String,
     fingerprint: String,
-    /// The same values as HTTP headers.
     headers: BTreeMap<&'static str, String>,
 }
 
@@ -88,7 +87,6 @@ pub(crate) struct Verify {
 struct VerifiedDelivery {
     valid: bool,
     timestamp: u64,
-    /// The fingerprint of the secret that it was signed with.
     fingerprint: Option<String>,
     event: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -138,11 +136,7 @@ impl VerifiedDelivery {
     fn table(&self) -> Table {
         let mut table = Table::key_value();
         table.field("valid", Some("yes"));
-        table.field("timestamp", Some(self.timestamp));
-        table.field("signed with", self.fingerprint.as_ref());
-        table.field("event", self.event.as_ref());
-        table.field("job", self.job_id.as_ref());
-        table.field("run", self.run_id.as_ref());
+        table.fields(self, "timestamp, signed with=fingerprint, event, job=job_id, run=run_id");
         table
     }
 }

@@ -21,7 +21,6 @@ use crate::request::body::RequestBody;
 use crate::session::Session;
 use crate::webhook::{Sample, SampleFields, Secrets, Target};
 
-/// The time to wait for a receiver, the same as that of the service.
 const RECEIVER_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Args, Debug)]
@@ -97,15 +96,8 @@ pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Fail
         timestamp: headers.timestamp().to_owned(),
         status: status?,
     };
-    session.printer.print_item(&report, |report| {
-        let mut table = Table::key_value();
-        table.field("event", Some(&report.event));
-        table.field("job", report.job_id.as_ref());
-        table.field("run", report.run_id.as_ref());
-        table.field("to", Some(&report.to));
-        table.field("status", Some(report.status));
-        table
-    })?;
+    let fields = "event, job=job_id, run=run_id, to, status";
+    session.printer.print_item(&report, |report| Table::of(report, fields))?;
     match report.status {
         200..=299 => Ok(()),
         status => Err(Failure::other(format!("the receiver returned status {status}"))
@@ -113,7 +105,6 @@ pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Fail
     }
 }
 
-/// Returns the configured secrets, or the one of this command, and says how a receiver gets it.
 fn secrets(session: &Session, args: &SecretArgs) -> Result<Secrets, Failure> {
     let found = Secrets::find(session, args.secret_file.as_deref())?;
     if session.is_sandbox() || found.is_some() {
@@ -203,12 +194,6 @@ pub(super) async fn send_test(session: &Session, args: Test) -> Result<(), Failu
     body.extra = fields.into();
     let sent = session.send(client.webhooks().send_test(&body)).await;
     let delivery = sent.map_err(|failure| failure.context("could not send a test event"))?;
-    session.printer.print_item(&delivery, |delivery| {
-        let mut table = Table::key_value();
-        table.field("delivery", delivery.delivery_id.as_ref());
-        table.field("event", delivery.event.as_ref());
-        table.field("to", delivery.url.as_ref());
-        table.field("status", delivery.status.as_ref());
-        table
-    })
+    let fields = "delivery=delivery_id, event, to=url, status";
+    session.printer.print_item(&delivery, |delivery| Table::of(delivery, fields))
 }

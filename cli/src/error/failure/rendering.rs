@@ -6,7 +6,6 @@ use crate::error::failure::Failure;
 use crate::text::sanitize;
 
 impl Failure {
-    /// Returns the first line: what failed and why.
     pub(crate) fn headline(&self) -> String {
         let inner = &*self.0;
         let mut line = match &inner.context {
@@ -21,7 +20,6 @@ impl Failure {
         line
     }
 
-    /// Returns the lines below the headline.
     pub(crate) fn detail_lines(&self) -> Vec<String> {
         let inner = &*self.0;
         let named = |name: &str, value: &Option<String>| {
@@ -118,76 +116,5 @@ impl Failure {
             members.insert("errors".to_owned(), errors.collect());
         }
         Some(details)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    use crate::error::failure::*;
-
-    fn failure() -> Failure {
-        Failure::new(Exit::Funds, "the balance\u{1b}[2J is too small")
-            .context("cannot submit the video")
-            .with_response(
-                Some("insufficient_funds".into()),
-                Some(402),
-                Some("req_1".into()),
-                Some(serde_json::json!({"required_usd": "0.7035"})),
-            )
-            .hint("add funds with `svc top-up create`")
-            .with_idempotency_key("k-1")
-    }
-
-    #[test]
-    fn a_failure_shows_what_failed_why_and_what_to_do() {
-        assert_eq!(
-            failure().headline(),
-            "cannot submit the video: the balance[2J is too small (insufficient_funds)"
-        );
-        assert_eq!(
-            failure().detail_lines(),
-            [
-                "details: {\"required_usd\":\"0.7035\"}",
-                "next: add funds with `svc top-up create`",
-                "idempotency key: k-1",
-                "request id: req_1",
-            ]
-        );
-    }
-
-    #[test]
-    fn a_field_error_names_the_flag() {
-        let rejected = |message: &str, field: &str| {
-            let details = json!({ "field": field });
-            let flag = |field: &str| (field != "seed").then(|| format!("--{field}"));
-            Failure::other(message)
-                .with_response(Some("invalid_request".into()), Some(400), None, Some(details))
-                .with_field_flag(flag)
-                .to_json()["error"]
-                .take()
-        };
-        let error = rejected("`duration` must be from 4 to 15", "duration");
-        assert_eq!(error["message"], "--duration must be from 4 to 15");
-        assert_eq!(error["details"]["field"], "duration");
-        let error = rejected("`script` or `seed` is required", "script");
-        assert_eq!(error["message"], "--script or `seed` is required");
-        let error = rejected("out of range", "duration");
-        assert_eq!(error["message"], "--duration: out of range");
-        assert_eq!(rejected("`seed` is odd", "seed")["message"], "`seed` is odd");
-    }
-
-    #[test]
-    fn json_contains_the_unmodified_message() {
-        assert_eq!(
-            failure().to_json(),
-            serde_json::json!({"error": {
-                "code": "insufficient_funds",
-                "message": "cannot submit the video: the balance\u{1b}[2J is too small", "status": 402, "request_id": "req_1",
-                "details": {"required_usd": "0.7035"}, "next": ["add funds with `svc top-up create`"],
-                "idempotency_key": "k-1", "exit_code": 5
-            }})
-        );
     }
 }

@@ -13,12 +13,11 @@ use crate::error::{ClientCode, Exit, Failure, Suggestion};
 use crate::follow::run::report::download_command;
 use crate::output::Table;
 use crate::output::layout::{cut, number, required, status, whole};
-use crate::output::values::{artifact_label, error_text, money, time_ago_and_date};
+use crate::output::values::{artifact_label, error_text, money};
 use crate::resource::ResourceId;
 use crate::session::Session;
 use crate::text::sanitize;
 
-/// The result of a queue: its items, in order.
 #[derive(Debug)]
 pub(crate) struct FinishedQueue {
     pub(crate) counts: QueueCounts,
@@ -39,7 +38,6 @@ pub(crate) struct FinishedItem {
 }
 
 impl FinishedItem {
-    /// Returns the status in the receipt, or else the queue's status of the item.
     fn status(&self) -> &RunStatus {
         match &self.receipt {
             Some(receipt) => &receipt.status,
@@ -47,7 +45,6 @@ impl FinishedItem {
         }
     }
 
-    /// Returns the number of the item, as people count.
     fn number(&self) -> u64 {
         self.index.saturating_add(1)
     }
@@ -96,7 +93,6 @@ impl Serialize for FinishedItem {
     }
 }
 
-/// Prints the summary of a finished queue.
 pub(super) fn summarize(
     session: &Session,
     queue: &str,
@@ -200,12 +196,10 @@ pub(super) fn summarize(
 pub(crate) fn queue(queue: &Queue) -> Table {
     let mut table = Table::key_value();
     table.field("queue", queue.id());
-    table.field("format", queue.format_id.as_ref());
-    table.status_field("status", queue.status.as_ref());
+    table.fields(queue, "format=format_id, status");
     let counts = queue.counts();
     table.field("runs", (counts.total > 0).then(|| progress(&counts)));
-    table.field("concurrency", queue.concurrency);
-    table.field("created", time_ago_and_date(queue.created_at.as_ref()));
+    table.fields(queue, "concurrency, created=created_at");
     for (position, item) in queue.items.iter().enumerate() {
         let number = item_number(item, position);
         let run = item.run_id.as_ref().map_or("", |id| id.as_str());
@@ -215,7 +209,6 @@ pub(crate) fn queue(queue: &Queue) -> Table {
     table
 }
 
-/// Returns the number of an item, as people count.
 fn item_number(item: &QueueItem, position: usize) -> u64 {
     let index = item.index.or_else(|| u64::try_from(position).ok());
     index.unwrap_or_default().saturating_add(1)
@@ -312,13 +305,6 @@ pub(super) fn results(items: &[FinishedItem]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn progress_omits_counts_of_zero() {
-        let counts = json!({"total": 20, "queued": 4, "running": 4, "completed": 11, "failed": 1});
-        let queue: Queue = serde_json::from_value(json!({ "counts": counts })).unwrap();
-        assert_eq!(progress(&queue.counts()), "12 of 20 ended, 4 running, 1 failed");
-    }
 
     #[test]
     fn running_items_are_first_and_queued_ones_last() {

@@ -225,7 +225,6 @@ fn report_end<K: RunKind>(
     download
 }
 
-/// Waits for the terminal receipt of a run, whatever its outcome.
 pub(crate) async fn terminal_receipt<K: RunKind>(updates: Updates<K>) -> Result<RunReceipt, Error> {
     match updates.result().await {
         Ok(receipt) => Ok(receipt),

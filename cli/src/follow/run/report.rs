@@ -11,7 +11,7 @@ use crate::follow::ResultWithFiles;
 use crate::output::Table;
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::values::{
-    add_artifacts, date_and_time, error_label, error_text, money, time_ago, time_ago_and_date,
+    add_artifacts, date_and_time, error_label, error_text, money, time_ago,
 };
 use crate::resource::ResourceId;
 use crate::session::Session;
@@ -35,7 +35,6 @@ pub(crate) enum RunSummary {
     Completed(String),
     /// The run completed without an output, with the individual problems.
     Degraded(String, Vec<String>),
-    /// The run did not complete.
     Failed(Failure),
 }
 
@@ -256,12 +255,8 @@ pub(crate) fn list(runs: &[RunReceipt]) -> Table {
 }
 
 pub(crate) fn status_table(status: &RunStatusPayload) -> Table {
-    let mut table = Table::key_value();
-    table.field("id", status.run_id.as_ref());
-    table.field("kind", status.kind.as_ref());
-    table.status_field("status", status.status.as_ref());
-    table.field("terminal", status.terminal);
-    table.field("result ready", status.result_ready);
+    let fields = "id=run_id, kind, status, terminal, result ready=result_ready";
+    let mut table = Table::of(status, fields);
     let next = status.poll_after;
     table.field("next poll", next.map(|hint| format!("in {} s", hint.as_secs_f64())));
     table
@@ -286,13 +281,9 @@ pub(crate) fn finished(finished: &FinishedRun) -> Table {
     let receipt = &finished.result;
     let mut table = Table::key_value();
     table.field("id", receipt.id());
-    table.field("kind", receipt.kind.as_ref());
-    table.status_field("status", Some(&receipt.status));
-    table.field("format", receipt.format_id.as_ref());
-    table.field("action", receipt.action_id.as_ref());
-    table.field("continues", receipt.previous_run_id.as_ref());
-    table.field("queue", receipt.queue_id.as_ref());
-    table.field("created", time_ago_and_date(receipt.created_at.as_ref()));
+    let fields = "kind, status, format=format_id, action=action_id, continues=previous_run_id, \
+        queue=queue_id, created=created_at";
+    table.fields(receipt, fields);
     table.field("usage", Some(spend(receipt)));
     table.field("output", receipt.output.as_ref());
     table.field("primary output", receipt.primary_output_url.as_ref());
@@ -303,8 +294,6 @@ pub(crate) fn finished(finished: &FinishedRun) -> Table {
     for (name, error) in [("error", &receipt.error), ("output error", &receipt.output_error)] {
         table.field(name, error.as_ref().map(error_text));
     }
-    let delivery = receipt.webhook_delivery.as_ref();
-    table.field("webhook", delivery.and_then(|it| it.status.as_ref()));
-    table.field("request", receipt.request_id.as_ref());
+    table.fields(receipt, "webhook=webhook_delivery.status, request=request_id");
     table
 }

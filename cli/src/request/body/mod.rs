@@ -21,7 +21,6 @@ use crate::text::json_error;
 #[cfg(feature = "mcp")]
 pub(crate) use self::validation::{has_content, has_input};
 
-/// A request body that is being built.
 #[derive(Debug, Default)]
 pub(crate) struct RequestBody {
     fields: Map<String, Value>,
@@ -31,7 +30,6 @@ pub(crate) struct RequestBody {
 }
 
 impl RequestBody {
-    /// Starts with `--input`, the prompt and `--param`.
     pub(crate) fn read_with_prompt(args: &BodyArgs, prompt: &PromptArgs) -> Result<Self, Failure> {
         let prompt = prompt.given();
         check_single_stdin_reader(&[
@@ -46,12 +44,10 @@ impl RequestBody {
         Ok(body)
     }
 
-    /// Creates a body from `--input` and `--param`, for operations without a prompt.
     pub(crate) fn read(args: &BodyArgs) -> Result<Self, Failure> {
         Self::read_with_prompt(args, &PromptArgs::default())
     }
 
-    /// Creates a body from `--input`.
     pub(crate) fn from_input(input: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = input else { return Ok(Self::default()) };
         match serde_json::from_slice(&read_file("--input", path)?) {
@@ -84,7 +80,6 @@ impl RequestBody {
         Ok(self)
     }
 
-    /// Adds the fields of an avatar's speech.
     pub(crate) fn speech(self, args: &SpeechFields) -> Result<Self, Failure> {
         let script = args.script.as_ref();
         let script = script.map(|text| read_text("--script", text)).transpose()?;
@@ -105,7 +100,6 @@ impl RequestBody {
         )
     }
 
-    /// Adds the traits of a new avatar.
     pub(crate) fn props(self, props: Option<&str>) -> Result<Self, Failure> {
         let props = props.map(|json| read_json("--props", json)).transpose()?;
         self.with_nested("input", "props", props)
@@ -136,7 +130,6 @@ impl RequestBody {
         Ok(self)
     }
 
-    /// Sets a field from a flag.
     pub(crate) fn set(
         &mut self,
         name: &str,
@@ -151,7 +144,6 @@ impl RequestBody {
         Ok(())
     }
 
-    /// Sets a field from a flag, for chaining.
     pub(crate) fn with(
         mut self,
         name: &str,
@@ -183,14 +175,12 @@ impl RequestBody {
         self.with_nested(object, name, value)
     }
 
-    /// Sets a field unless it is set.
     pub(crate) fn with_default(mut self, name: &str, value: &str) -> Self {
         self.fields.entry(name).or_insert_with(|| value.into());
         self
     }
 }
 
-/// Returns the body of a search. The limit is a field of it.
 pub(crate) fn search_query(args: &SearchArgs) -> Result<SearchQuery, Failure> {
     let (query, fields) = RequestBody::read(&args.body)?
         .with("query", args.query.clone())?

@@ -38,7 +38,6 @@ pub(crate) fn from_args(
     body.flags(&args.communication)?.with("communication", communication)
 }
 
-/// Returns the fields that are set by the flags of a Format run.
 pub(crate) fn format_fields(args: &FormatFields) -> Result<Map<String, Value>, Failure> {
     let attachments = args.attachments.iter();
     let attachments = attachments.map(|attachment| match attachment.strip_prefix("asset:") {

@@ -89,7 +89,6 @@ impl RequestBody {
         }
     }
 
-    /// Validates and returns the body.
     pub(crate) fn finish(self) -> Result<Map<String, Value>, Failure> {
         for owner in OWNER_FIELDS {
             if self.fields.contains_key(owner) {
@@ -128,7 +127,6 @@ pub(super) fn is_media_url(text: &str) -> bool {
     is_https_url(text) || url::Url::parse(text).is_ok_and(is_loopback)
 }
 
-/// Returns whether a body says what to generate.
 pub(crate) fn has_input(fields: &Map<String, Value>) -> bool {
     INPUT_FIELDS.iter().any(|name| fields.get(*name).is_some_and(has_content))
 }
@@ -158,7 +156,6 @@ fn find_null(path: &str, value: &Value) -> Option<String> {
     }
 }
 
-/// Checks that media URLs are https.
 fn check_urls(name: &str, value: &Value) -> Result<(), Failure> {
     let urls: Vec<&Value> = match value {
         url if name.ends_with("_url") => vec![url],

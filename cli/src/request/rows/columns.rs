@@ -17,12 +17,10 @@ const MAX_SCHEMA_DEPTH: u8 = 8;
 pub(crate) struct Columns {
     names: Vec<String>,
     separator: u8,
-    /// Columns that are left out.
     ignored: Vec<String>,
 }
 
 impl Columns {
-    /// Parses the first record.
     pub(crate) fn parse(record: &[u8], separator: u8, ignored: &[String]) -> Result<Self, String> {
         let names = split(record, separator)?;
         let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
@@ -44,7 +42,6 @@ impl Columns {
         }
     }
 
-    /// Returns the columns that are not left out.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let names = self.names.iter().filter(|name| !self.ignored.contains(name));
         names.map(String::as_str)
@@ -74,7 +71,6 @@ impl Columns {
     }
 }
 
-/// What a cell holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CellType {
     Text,
@@ -110,7 +106,6 @@ impl Fields {
         Self { types, is_complete }
     }
 
-    /// Leaves only some of the fields.
     pub(crate) fn only(mut self, names: &[&str]) -> Self {
         self.types.retain(|name, _| names.contains(&name.as_str()));
         self

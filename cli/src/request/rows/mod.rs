@@ -20,10 +20,11 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The format of a file with rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordFormat {
-    /// A JSON object per line.
     Jsonl,
     /// Values that are separated by that byte. A quoted field may contain line breaks.
-    Csv { separator: u8 },
+    Csv {
+        separator: u8,
+    },
 }
 
 /// The bytes that may separate the columns of a file.
@@ -77,7 +78,6 @@ impl RowFile {
         Ok(Self { file, format })
     }
 
-    /// Reads the records from a position on.
     pub(crate) fn records(
         &self,
         start: RecordPosition,
@@ -140,14 +140,12 @@ fn separator_of(beginning: &[u8]) -> u8 {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecordPosition {
-    /// The offset of the first byte.
     pub(crate) offset: u64,
     /// The number of the first line, counted from 1.
     pub(crate) line: u32,
 }
 
 impl RecordPosition {
-    /// The beginning of a file.
     pub(crate) const START: Self = Self { offset: 0, line: 1 };
 }
 

@@ -104,7 +104,6 @@ fn webhook_secret(session: &Session, settings: &Settings) -> Check {
     }
 }
 
-/// Checks that there are trusted certificates for https.
 pub(super) async fn tls_roots(session: &Session) -> Check {
     const NAME: &str = "tls_roots";
     if session.is_sandbox() {

@@ -82,14 +82,11 @@ struct Check {
     #[serde(rename = "check")]
     name: &'static str,
     status: CheckStatus,
-    /// The finding, in words.
     message: String,
-    /// The suggested command or action.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
 
-/// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum CheckStatus {
@@ -134,7 +131,6 @@ impl Check {
         Self { name, status, message: message.into(), next: None }
     }
 
-    /// Adds what to do.
     fn next(mut self, next: impl ToString) -> Self {
         self.next = Some(next.to_string());
         self
@@ -148,20 +144,5 @@ async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'stat
     match tokio::time::timeout(CHECK_TIMEOUT, work).await {
         Ok(Ok(done)) => Some(done),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_summary_counts_problems_and_warnings() {
-        let ok = || Check::ok("a", "");
-        let warning = || Check::warning("b", "");
-        let failed = || Check::failed("c", "");
-        assert_eq!(summary(&[ok(), Check::skipped("d", "")]), "everything works");
-        assert_eq!(summary(&[ok(), warning()]), "everything works, with 1 warning");
-        assert_eq!(summary(&[failed(), warning(), warning()]), "1 problem, 2 warnings");
     }
 }
