@@ -134,13 +134,16 @@ fn communication(generator: &mut SchemaGenerator) -> Schema {
     schema
 }
 
+/// What gets the avatar's face in a face swap, of which a request has one.
+const FACE_SWAP_TARGETS: [&str; 2] = ["video_url", "image_url"];
+
 /// Returns the request schema of the face swap alias, which has no canonical path.
 fn face_swap(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = communication(generator);
     let fields = schema.ensure_object();
     if let Some(properties) = fields.get_mut("properties").and_then(Value::as_object_mut) {
         properties.insert("avatar_handle".to_owned(), json!({"type": "string"}));
-        for name in ["video_url", "image_url"] {
+        for name in FACE_SWAP_TARGETS {
             properties.insert(name.to_owned(), bounds::url());
         }
         properties.iter_mut().for_each(|(name, property)| bounds::set(name, property));
@@ -148,7 +151,7 @@ fn face_swap(generator: &mut SchemaGenerator) -> Schema {
     let description = "An avatar, and the video or image that gets its face.";
     fields.insert("description".to_owned(), description.into());
     fields.insert("required".to_owned(), json!(["avatar_handle"]));
-    rules::require_one_of(fields, ["video_url", "image_url"]);
+    rules::require_one_of(fields, FACE_SWAP_TARGETS);
     schema
 }
 

@@ -23,9 +23,9 @@ pub(crate) fn set(name: &str, field: &mut Value) {
         "wait_timeout_seconds" => integer(&limits::WAIT_TIMEOUT_SECONDS_RANGE),
         "amount_usd_cents" => integer(&limits::TOP_UP_CENTS_RANGE),
         "concurrency" => integer(&limits::BULK_CONCURRENCY_RANGE),
-        "num_images" => integer(&(1..=4)),
+        "num_images" => integer(&limits::NUM_IMAGES_RANGE),
         "duration" => json!({"minimum": 1}),
-        "limit" => integer(&(1..=50)),
+        "limit" => integer(&limits::SEARCH_LIMIT_RANGE),
         "prompt" | "script" | "instruction" | "query" | "previous_run_id" => {
             json!({"pattern": NOT_BLANK})
         }
@@ -33,10 +33,16 @@ pub(crate) fn set(name: &str, field: &mut Value) {
         "language" => json!({"pattern": LANGUAGE_TAG}),
         "props" => json!({"minProperties": 1}),
         "video_inputs" => {
-            json!({"type": "array", "items": any_object(), "minItems": 1, "maxItems": 50})
+            let range = limits::VIDEO_INPUTS_RANGE;
+            json!({
+                "type": "array",
+                "items": any_object(),
+                "minItems": range.start(),
+                "maxItems": range.end(),
+            })
         }
         "product_image" | "scene" => image(),
-        "attachments" => json!({"maxItems": 50}),
+        "attachments" => json!({"maxItems": limits::MAX_ATTACHMENTS}),
         "items" => items(&limits::BULK_ITEMS_RANGE),
         "reference_image_urls" => url_items(&limits::REFERENCE_IMAGE_URLS_RANGE),
         "reference_video_urls" => url_items(&limits::REFERENCE_VIDEO_URLS_RANGE),

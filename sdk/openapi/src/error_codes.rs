@@ -1,55 +1,47 @@
 //! The error codes of each operation.
 //!
-//! Most codes follow from the operation's credential, scope, method and retry class. The others are
-//! listed here, in a `match` that is exhaustive so that an operation cannot be added without its codes.
+//! Most codes follow from the operation's path, credential, scope, method and retry class. The others are
+//! listed here.
 
-use svc_sdk::contract::{ErrorCode, Method, Operation, RetryClass, Surface, exhaustive};
+use svc_sdk::contract::{ErrorCode, Method, Operation, RetryClass, Surface};
 
 use crate::parameters;
 
-/// The codes of starting Format runs.
-const FORMAT_RUN_CREATE: &[ErrorCode] = &[
-    ErrorCode::UnknownParameter,
-    ErrorCode::OutputSchemaInvalid,
-    ErrorCode::InvalidAttachment,
-    ErrorCode::AttachmentNotFound,
-    ErrorCode::PreviousRunFormatMismatch,
-    ErrorCode::PreviousRunNotResumable,
-    ErrorCode::InsufficientCredits,
-    ErrorCode::OrganizationWalletNotProvisioned,
-    ErrorCode::WorkspaceKeyRequired,
-    ErrorCode::FormatNotFound,
-    ErrorCode::PreviousRunNotFound,
-    ErrorCode::FormatInactive,
-    ErrorCode::FormatApiTriggerDisabled,
-    ErrorCode::FormatRunInProgress,
-    ErrorCode::FormatNotForkable,
-    ErrorCode::PreviousRunNotTerminal,
-    ErrorCode::IdempotencyKeyInUse,
-    ErrorCode::AttachmentTooLarge,
-    ErrorCode::AttachmentFetchFailed,
-    ErrorCode::StudioAgentUpstreamUnavailable,
-    ErrorCode::FormatRunFailedToStart,
+/// What a path that begins so names, and the code of the error that it does not exist.
+const NOT_FOUND: [(&str, ErrorCode); 13] = [
+    ("/v1/image-router/models/{", ErrorCode::ModelNotFound),
+    ("/v1/video-router/models/{", ErrorCode::ModelNotFound),
+    ("/v1/open/catalog/{", ErrorCode::ModelNotFound),
+    // The compatibility aliases.
+    ("/v1/models/{", ErrorCode::ModelNotFound),
+    ("/v1/jobs/{", ErrorCode::JobNotFound),
+    ("/v1/open/top-ups/{", ErrorCode::TopUpNotFound),
+    ("/v1/actions/{", ErrorCode::ActionNotFound),
+    ("/v1/actions/{action_id}/runs/{", ErrorCode::ActionRunNotFound),
+    ("/v1/action-runs/{", ErrorCode::ActionRunNotFound),
+    ("/v1/formats/{", ErrorCode::FormatNotFound),
+    ("/v1/format-run-queues/{", ErrorCode::FormatRunQueueNotFound),
+    ("/v1/format-runs/{", ErrorCode::FormatRunNotFound),
+    ("/v1/agent-runs/{", ErrorCode::AgentRunNotFound),
 ];
 
-/// The codes of starting an agent run.
-const AGENT_RUN_CREATE: &[ErrorCode] = &[
+/// The codes of starting a run, whatever runs.
+const RUN_CREATE: [ErrorCode; 5] = [
     ErrorCode::UnknownParameter,
-    ErrorCode::OutputSchemaInvalid,
-    ErrorCode::InvalidAttachment,
-    ErrorCode::AttachmentNotFound,
     ErrorCode::InsufficientCredits,
     ErrorCode::OrganizationWalletNotProvisioned,
     ErrorCode::IdempotencyKeyInUse,
-    ErrorCode::AttachmentTooLarge,
-    ErrorCode::AttachmentFetchFailed,
-    ErrorCode::StudioAgentUpstreamUnavailable,
     ErrorCode::FormatRunFailedToStart,
 ];
 
-/// The codes of submitting a job on the developer surface.
-const DEVELOPER_SUBMIT: &[ErrorCode] =
-    &[ErrorCode::InsufficientCredits, ErrorCode::ConcurrencyLimitReached];
+/// The codes of starting a run with attachments and an output schema.
+const RUN_WITH_FILES_CREATE: [ErrorCode; 5] = [
+    ErrorCode::OutputSchemaInvalid,
+    ErrorCode::InvalidAttachment,
+    ErrorCode::AttachmentNotFound,
+    ErrorCode::AttachmentTooLarge,
+    ErrorCode::AttachmentFetchFailed,
+];
 
 /// Returns the error codes that an operation can respond with, in the order of [`ErrorCode::KNOWN`].
 ///
@@ -64,14 +56,33 @@ const DEVELOPER_SUBMIT: &[ErrorCode] =
 /// ```
 #[must_use]
 pub fn error_codes(operation: Operation) -> Vec<ErrorCode> {
-    let specific = specific_codes(operation);
+    let mut specific = specific_codes(operation).to_vec();
+    if is_run(operation) && operation.name().ends_with("_create") {
+        specific.extend(RUN_CREATE);
+        // An Action has them already.
+        if operation != Operation::ActionsRunsCreate {
+            specific.extend(RUN_WITH_FILES_CREATE);
+        }
+    }
+    let not_found = NOT_FOUND.into_iter().filter(|(start, _)| operation.path().starts_with(start));
+    specific.extend(not_found.map(|(_, code)| code));
     let known = ErrorCode::KNOWN.iter();
     known.filter(|code| is_general(operation, code) || specific.contains(code)).cloned().collect()
+}
+
+/// Returns whether the operation is about Actions, Formats and agents, and their runs.
+fn is_run(operation: Operation) -> bool {
+    let scope = operation.scope();
+    let scope = scope.as_ref().and_then(|scope| scope.as_str().split(':').next());
+    matches!(scope, Some("actions" | "formats" | "agent_completions"))
 }
 
 /// Returns whether the code follows from the operation's attributes.
 fn is_general(operation: Operation, code: &ErrorCode) -> bool {
     let is_write = operation.method() == Method::Post;
+    let has_key = matches!(operation.retry(), RetryClass::Key | RetryClass::Unsent);
+    let submits_developer_job =
+        has_key && operation.surface() == Surface::Developer && operation.scope().is_none();
     match code {
         // Public routes answer `unauthorized` to a request with two credentials.
         ErrorCode::Unauthorized | ErrorCode::RateLimited | ErrorCode::DatabaseBusy => true,
@@ -82,144 +93,59 @@ fn is_general(operation: Operation, code: &ErrorCode) -> bool {
         ErrorCode::InsufficientScope => operation.scope().is_some(),
         ErrorCode::InvalidRequest => is_write || parameters::has_query(operation),
         ErrorCode::PayloadTooLarge | ErrorCode::UnsupportedMediaType => is_write,
-        ErrorCode::IdempotencyConflict => {
-            matches!(operation.retry(), RetryClass::Key | RetryClass::Unsent)
+        ErrorCode::IdempotencyConflict => has_key,
+        ErrorCode::InsufficientCredits | ErrorCode::ConcurrencyLimitReached => {
+            submits_developer_job
         }
+        ErrorCode::StudioAgentUpstreamUnavailable => is_run(operation),
         _ => false,
     }
 }
 
-/// Returns the codes that do not follow from the operation's attributes.
+/// Returns the codes that do not follow from the operation's attributes and its path.
 fn specific_codes(operation: Operation) -> &'static [ErrorCode] {
     use ErrorCode as Code;
-    use exhaustive::Operation as Op;
+    use Operation as Op;
 
-    match operation.exhaustive() {
+    match operation {
         Op::ImageGenerate | Op::VideoGenerate => {
             &[Code::InsufficientFunds, Code::ConcurrencyLimitReached]
         }
-        Op::ImageModelsGet | Op::VideoModelsGet | Op::OpenCatalogGet => &[Code::ModelNotFound],
-        Op::JobsGet | Op::JobsStatus | Op::JobsEvents => &[Code::JobNotFound],
-        Op::JobsResult => &[Code::JobNotFound, Code::JobNotCompleted],
-        Op::JobsCancel => &[Code::JobNotFound, Code::JobGenerationAlreadyStarted],
-        Op::JobsWebhookRedeliver => {
-            &[Code::JobNotFound, Code::WebhookNotConfigured, Code::JobNotTerminal]
+        Op::JobsResult | Op::AvatarPreviewsRegenerate | Op::AvatarPreviewsGenerateVideo => {
+            &[Code::JobNotCompleted]
         }
+        Op::JobsCancel => &[Code::JobGenerationAlreadyStarted],
+        Op::JobsWebhookRedeliver => &[Code::WebhookNotConfigured, Code::JobNotTerminal],
         Op::TopUpsCreate => &[
             Code::InvalidAmount,
             Code::OpenKeyRequired,
             Code::StripeError,
             Code::StripeNotConfigured,
         ],
-        Op::TopUpsGet => &[Code::TopUpNotFound, Code::OpenKeyRequired],
-        Op::AvatarGenerate
-        | Op::AvatarTalkingVideo
-        | Op::Image1Generate
-        | Op::Video1Generate
-        | Op::Music1Generate
-        | Op::AvatarPreviewsCreate
-        | Op::VideoCaptionsCreate => DEVELOPER_SUBMIT,
-        Op::AvatarPreviewsRegenerate | Op::AvatarPreviewsGenerateVideo => {
-            &[Code::InsufficientCredits, Code::ConcurrencyLimitReached, Code::JobNotCompleted]
-        }
-        Op::AliasAvatarV10
-        | Op::AliasAvatar10Generate
-        | Op::AliasAvatar10TalkingVideo
-        | Op::AliasAvatarVideoV10
-        | Op::AliasAvatarFaceSwapV10
-        | Op::AliasImage10
-        | Op::AliasVideo10
-        | Op::AliasMusic10 => {
-            &[Code::InsufficientCredits, Code::ConcurrencyLimitReached, Code::ModelNotFound]
-        }
-        Op::ActionsList | Op::FormatsList | Op::AgentRunsList => {
-            &[Code::StudioAgentUpstreamUnavailable]
-        }
-        Op::ActionsGet | Op::ActionsRunsList => {
-            &[Code::ActionNotFound, Code::StudioAgentUpstreamUnavailable]
-        }
-        Op::ActionsRunsCreate => &[
-            Code::ActionNotFound,
-            Code::ActionApiTriggerDisabled,
-            Code::UnknownParameter,
-            Code::InsufficientCredits,
-            Code::OrganizationWalletNotProvisioned,
-            Code::IdempotencyKeyInUse,
-            Code::StudioAgentUpstreamUnavailable,
-            Code::FormatRunFailedToStart,
-        ],
-        Op::ActionsRunsGet => {
-            &[Code::ActionNotFound, Code::ActionRunNotFound, Code::StudioAgentUpstreamUnavailable]
-        }
-        Op::ActionRunsGet | Op::ActionRunsStatus | Op::ActionRunsCancel => {
-            &[Code::ActionRunNotFound, Code::StudioAgentUpstreamUnavailable]
-        }
-        Op::ActionRunsResult => {
-            &[Code::ActionRunNotFound, Code::RunNotCompleted, Code::StudioAgentUpstreamUnavailable]
-        }
-        Op::FormatsGet | Op::FormatsBySlugGet | Op::FormatsRunsList | Op::FormatsBySlugRunsList => {
-            &[Code::FormatNotFound, Code::StudioAgentUpstreamUnavailable]
-        }
+        Op::TopUpsGet => &[Code::OpenKeyRequired],
+        Op::ActionsRunsCreate => &[Code::ActionApiTriggerDisabled],
         Op::FormatsRunsCreate
         | Op::FormatsBySlugRunsCreate
         | Op::FormatsBulkCreate
-        | Op::FormatsBySlugBulkCreate => FORMAT_RUN_CREATE,
-        Op::FormatQueuesGet => {
-            &[Code::FormatRunQueueNotFound, Code::StudioAgentUpstreamUnavailable]
-        }
-        Op::FormatRunsGet | Op::FormatRunsStatus | Op::FormatRunsEvents | Op::FormatRunsCancel => {
-            &[Code::FormatRunNotFound, Code::StudioAgentUpstreamUnavailable]
-        }
-        Op::FormatRunsResult => {
-            &[Code::FormatRunNotFound, Code::RunNotCompleted, Code::StudioAgentUpstreamUnavailable]
-        }
-        Op::FormatRunsWebhookRedeliver => &[
-            Code::FormatRunNotFound,
-            Code::WebhookNotConfigured,
-            Code::RunNotTerminal,
-            Code::StudioAgentUpstreamUnavailable,
+        | Op::FormatsBySlugBulkCreate => &[
+            Code::PreviousRunFormatMismatch,
+            Code::PreviousRunNotResumable,
+            Code::WorkspaceKeyRequired,
+            Code::PreviousRunNotFound,
+            Code::FormatInactive,
+            Code::FormatApiTriggerDisabled,
+            Code::FormatRunInProgress,
+            Code::FormatNotForkable,
+            Code::PreviousRunNotTerminal,
         ],
-        Op::AgentCompletionsCreate => AGENT_RUN_CREATE,
-        Op::AgentRunsGet | Op::AgentRunsStatus | Op::AgentRunsCancel => {
-            &[Code::AgentRunNotFound, Code::StudioAgentUpstreamUnavailable]
+        Op::ActionRunsResult | Op::FormatRunsResult | Op::AgentRunsResult => {
+            &[Code::RunNotCompleted]
         }
-        Op::AgentRunsResult => {
-            &[Code::AgentRunNotFound, Code::RunNotCompleted, Code::StudioAgentUpstreamUnavailable]
-        }
-        // All their codes are general.
-        Op::ImageModelsList
-        | Op::VideoModelsList
-        | Op::JobsList
-        | Op::OpenCatalogList
-        | Op::OpenEstimate
-        | Op::Health
-        | Op::Catalog
-        | Op::Me
-        | Op::Balance
-        | Op::Usage
-        | Op::Openapi
-        | Op::Reference
-        | Op::BgmCatalog
-        | Op::BgmCategories
-        | Op::BgmPick
-        | Op::AvatarCanonicalList
-        | Op::AvatarCanonicalGet
-        | Op::AvatarsList
-        | Op::AvatarsGet
-        | Op::AvatarVideosList
-        | Op::AvatarVideosGet
-        | Op::AvatarCatalogSearch
-        | Op::AvatarPreviewsGet
-        | Op::VideoCaptionsGet
-        | Op::TrendingVideosSearch
-        | Op::SigningSecretGet
-        | Op::SigningSecretRotate
-        | Op::TestDeliveriesCreate
-        | Op::Mcp
-        | Op::HiddenHealth
-        | Op::HiddenAdmissionPreview => &[],
+        Op::FormatRunsWebhookRedeliver => &[Code::WebhookNotConfigured, Code::RunNotTerminal],
+        _ => &[],
     }
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;

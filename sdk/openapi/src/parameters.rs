@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use schemars::generate::SchemaGenerator;
 use serde_json::{Value, json};
-use svc_sdk::contract::limits::IDEMPOTENCY_KEY_LENGTH_RANGE;
+use svc_sdk::contract::limits::{IDEMPOTENCY_KEY_LENGTH_RANGE, PAGE_LIMIT_RANGE};
 use svc_sdk::contract::{Idempotency, JobStatus, Operation, Surface};
 use svc_sdk::types::JobType;
 
@@ -85,7 +85,8 @@ fn query_parameters(operation: Operation, generator: &mut SchemaGenerator) -> Ve
         ],
         _ => Vec::new(),
     };
-    let limit = json!({"type": "integer", "minimum": 1, "maximum": 1000});
+    let (minimum, maximum) = PAGE_LIMIT_RANGE.into_inner();
+    let limit = json!({"type": "integer", "minimum": minimum, "maximum": maximum});
     let limit = query("limit", limit, "The maximum number of items.");
     // The specification defines `limit` for these two operations only.
     let is_specified = matches!(operation, Operation::ActionsList | Operation::FormatsList);

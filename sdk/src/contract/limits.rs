@@ -18,6 +18,16 @@ pub const WAIT_TIMEOUT_SECONDS_RANGE: RangeInclusive<u64> = 0..=30;
 pub const REFERENCE_IMAGE_URLS_RANGE: RangeInclusive<usize> = 1..=10;
 /// The valid number of items in `reference_video_urls`.
 pub const REFERENCE_VIDEO_URLS_RANGE: RangeInclusive<usize> = 1..=5;
+/// The valid number of images of a generation. Some models accept fewer.
+pub const NUM_IMAGES_RANGE: RangeInclusive<u64> = 1..=4;
+/// The valid number of items in `video_inputs`.
+pub const VIDEO_INPUTS_RANGE: RangeInclusive<usize> = 1..=50;
+/// The valid number of results of a search.
+pub const SEARCH_LIMIT_RANGE: RangeInclusive<u64> = 1..=50;
+/// The valid number of items on a page of a list.
+pub const PAGE_LIMIT_RANGE: RangeInclusive<u64> = 1..=1000;
+/// The maximum number of attachments of a run.
+pub const MAX_ATTACHMENTS: usize = 50;
 /// The maximum size of a request body for a Format run, in bytes.
 pub const MAX_REQUEST_BODY_BYTES: usize = 4 * 1024 * 1024;
 /// The maximum number of top-level keys in the `input` of a Format run.

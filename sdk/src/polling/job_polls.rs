@@ -24,6 +24,7 @@ use crate::call::clock::{self, Instant};
 use crate::call::rate_limit::RateLimiter;
 use crate::call::task::{self, Task};
 use crate::call::{Call, Core};
+use crate::contract::limits::PAGE_LIMIT_RANGE;
 use crate::contract::{JobStatus, Operation};
 use crate::debug_fields::debug_fields;
 use crate::error::{Error, Result};
@@ -44,8 +45,6 @@ const LIST_TIME: Duration = Duration::from_secs(5);
 const MIN_ANSWERS: usize = 2;
 /// The number of polls that a page must answer for, so that lists are preferred for a while.
 const MANY_ANSWERS: usize = 16;
-/// The number of jobs on a page.
-const PAGE_SIZE: u64 = 1_000;
 /// How long the pages may fail before each job is polled alone, and how long that lasts.
 const LIST_FAILURE_TIMEOUT: Duration = Duration::from_secs(10);
 const LIST_RECOVERY_TIME: Duration = Duration::from_secs(60);
@@ -165,7 +164,7 @@ impl JobPolls {
         loop {
             clock::sleep_until(core.key.rate_limiter.reserve_poll(clock::now())).await;
             let mut call: Call<Page<Job>> = Call::list::<&str>(core, Operation::JobsList, &[]);
-            call = call.limit(PAGE_SIZE).max_retries(0);
+            call = call.limit(*PAGE_LIMIT_RANGE.end()).max_retries(0);
             if let Some(cursor) = &cursor {
                 call = call.cursor(cursor);
             }

@@ -6,11 +6,8 @@
 //! once.
 
 mod comparison;
-mod operations;
 mod reader;
-mod report;
 mod resolved_schema;
-mod schemas;
 #[cfg(test)]
 mod tests;
 
