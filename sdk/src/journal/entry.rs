@@ -8,7 +8,7 @@ use super::active_intent::{captured, change, reserved};
 use super::decision::{UndecidedReason, undecided_reason};
 use super::intents::Intents;
 use super::record::{Ended, Intent, Receipt, Record, ReleaseReason, Released, ResourceKind};
-use super::store::{Change, Hold, IntentId, Owner, Phase, StoreError, SubmissionKey};
+use super::store::{Change, Hold, IntentId, Owner, Phase, StoreError, StoredIntent, SubmissionKey};
 use super::{Journal, in_time};
 use crate::contract::Operation;
 use crate::error::Result;
@@ -170,13 +170,25 @@ impl Journal {
     ///
     /// Returns an error if the store fails.
     pub async fn claim(&self, id: &IntentId) -> Result<bool> {
-        let intent = in_time(self.shared.store.claim(id)).await?;
+        let intent = self.claim_stored(id).await?;
         Ok(intent.is_some_and(|intent| intent.owner == Owner::This))
+    }
+
+    /// Claims an intent if its owner is gone, and returns it as it is then.
+    ///
+    /// What could not be written before is written first, or refused: another process may have had the
+    /// intent since, and sent what this one never sent.
+    pub(super) async fn claim_stored(
+        &self,
+        id: &IntentId,
+    ) -> Result<Option<StoredIntent>, StoreError> {
+        self.write_unwritten().await?;
+        in_time(self.shared.store.claim(id)).await
     }
 
     /// Claims an intent if its owner is gone, and reads it.
     pub(super) async fn claimed(&self, id: &IntentId) -> Result<Intent, StoreError> {
-        let intent = in_time(self.shared.store.claim(id)).await?;
+        let intent = self.claim_stored(id).await?;
         intent.map(Intent::read).ok_or_else(StoreError::not_found)
     }
 
@@ -219,7 +231,6 @@ impl Journal {
     /// Returns an error if the store fails, if this or another process is working on the submission, or
     /// if its outcome is known by now.
     pub async fn settle(&self, id: &IntentId, settled: Settled) -> Result<()> {
-        self.write_unwritten().await?;
         let intent = self.claimed(id).await?;
         let stored = &intent.stored;
         if stored.owner != Owner::This || stored.phase != Phase::Open || self.is_active(id) {
@@ -254,7 +265,6 @@ impl Journal {
         charge_usd: Option<Usd>,
     ) -> Result<()> {
         let ended = Record::Ended(Ended { status: status.to_owned(), charge_usd });
-        self.write_unwritten().await?;
         let intent = self.claimed(id).await?;
         let change = captured(&ended, reserved(&intent), charge_usd);
         Ok(in_time(self.shared.store.append(id, &change)).await?)
@@ -268,8 +278,7 @@ impl Journal {
     /// Returns an error if the store fails, or if the outcome is not known and another process is
     /// working on the submission.
     pub async fn acknowledge(&self, id: &IntentId) -> Result<()> {
-        self.write_unwritten().await?;
-        in_time(self.shared.store.claim(id)).await?;
+        self.claim_stored(id).await?;
         let change = change(&Record::Acknowledged);
         Ok(in_time(self.shared.store.append(id, &change)).await?)
     }

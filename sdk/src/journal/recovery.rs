@@ -189,7 +189,7 @@ impl<S: ClientSurface> Client<S> {
         if journal.is_active(id) {
             return Ok(Found::Nothing);
         }
-        let claimed = in_time(journal.shared.store.claim(id)).await?;
+        let claimed = journal.claim_stored(id).await?;
         let Some(claimed) = claimed.filter(|it| !it.phase.is_closed()) else {
             return Ok(Found::Nothing);
         };

@@ -137,6 +137,33 @@ async fn it_sends_nothing_that_was_settled_and_submitted_while_it_was_stopped() 
     }
 }
 
+/// What it could not write says that nothing was sent, which is true of its own request only.
+#[tokio::test(start_paused = true)]
+async fn it_does_not_release_what_the_other_has_sent_and_left() {
+    let (store, crash) = (MemoryStore::new(), Crash::after(usize::MAX));
+    let other = store.handle();
+    let stopped = ObservedStore::new(store, &crash, Some(Defect::StoppedAfterBegin));
+    let first = Journal::with_store(stopped);
+    let second = Journal::with_store(other.clone());
+    let script = Script::new([receipt("job_1")]);
+    let call =
+        tokio::spawn(submit_order(&script, &first).timeout(Duration::from_secs(3)).into_future());
+    clock::sleep(Duration::from_secs(1)).await;
+    let id = second.find("", "order-1").await.unwrap().unwrap().id;
+    other.take_over(&id);
+    let lost = Script::new([Step::ConnectionReset]);
+    assert!(submit_order(&lost, &second).await.unwrap_err().is_ambiguous());
+    drop((second, other));
+    assert!(!call.await.unwrap().unwrap_err().may_have_been_sent());
+
+    let mut recovery = open_client(&script, &first).recover();
+    while let Some(recovered) = recovery.next().await {
+        recovered.unwrap();
+    }
+    submit_order(&script, &first).await.unwrap();
+    assert_eq!(keys(&script), keys(&lost));
+}
+
 #[tokio::test(start_paused = true)]
 async fn only_what_was_stopped_is_written_again_before_it_is_sent() {
     for (defect, records) in [(Defect::KilledTakenForRunning, 1), (Defect::StoppedAfterBegin, 2)] {
