@@ -1,10 +1,12 @@
 //! The MCP client and its builder.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation, ProtocolVersion,
+    CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation,
+    PaginatedRequestParams, ProtocolVersion,
 };
 use rmcp::service::RunningService;
 use rmcp::transport::StreamableHttpClientTransport;
@@ -130,9 +132,20 @@ impl McpClient {
     ///
     /// Returns an error if the request fails.
     pub async fn tools(&self) -> Result<Arc<[Tool]>, McpError> {
-        let listed = self.service.list_all_tools().await;
-        let listed = listed.map_err(McpError::from_service_error)?;
-        let tools: Arc<[Tool]> = listed.into_iter().map(Tool::from_rmcp).collect();
+        let (mut tools, mut cursors) = (Vec::new(), HashSet::new());
+        let mut cursor = None;
+        loop {
+            let params = PaginatedRequestParams::default().with_cursor(cursor);
+            let page = self.service.list_tools(Some(params)).await;
+            let page = page.map_err(McpError::from_service_error)?;
+            tools.extend(page.tools.into_iter().map(Tool::from_rmcp));
+            cursor = page.next_cursor;
+            // A list whose cursor repeats would never end.
+            if cursor.as_ref().is_none_or(|it| it.is_empty() || !cursors.insert(it.clone())) {
+                break;
+            }
+        }
+        let tools: Arc<[Tool]> = tools.into();
         self.tools.set(Arc::clone(&tools));
         Ok(tools)
     }

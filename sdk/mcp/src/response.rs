@@ -16,6 +16,9 @@ use svc_sdk::{Error, ErrorKind, RawResponse, Result, message};
 
 pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
+/// The method by which a client asks what the endpoint supports, in a newer revision of the protocol.
+pub(crate) const PROBE: &str = "server/discover";
+
 /// The JSON-RPC errors that are reported before a tool runs: the message or its headers are not
 /// valid, the method or the tool is unknown, or the protocol revision is not supported.
 const REJECTIONS: [i64; 8] = [-32700, -32600, -32601, -32602, -32002, -32020, -32021, -32022];
@@ -163,9 +166,8 @@ fn status_of(error: &ErrorBody) -> u16 {
     })
 }
 
-/// Returns whether a message asks what the endpoint supports, in a newer revision of the protocol.
 fn is_probe(message: &Value) -> bool {
-    message.get("method") == Some(&json!("server/discover"))
+    message.get("method") == Some(&json!(PROBE))
 }
 
 /// Returns whether a reply is a valid answer to a probe.

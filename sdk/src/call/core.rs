@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, USER_AGENT};
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderValue, USER_AGENT};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tracing::Instrument;
@@ -341,6 +341,8 @@ impl Core {
             }
         }
         headers.insert(USER_AGENT, self.user_agent.clone());
+        // Responses are not decompressed.
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if let Some(key) = key {
             headers.insert(AUTHORIZATION, key.clone());
         }

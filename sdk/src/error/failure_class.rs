@@ -55,6 +55,9 @@ fn classify_envelope(status: u16, body: &ErrorBody) -> FailureClass {
         None => matches!(status, 429 | 502 | 503),
     });
     match status {
+        // Something between redirects or times out, and does not say what became of the request.
+        300..=399 => FailureClass::Unanswered,
+        408 if body.retryable != Some(true) => FailureClass::Ambiguous,
         429 if is_transient => FailureClass::RateLimited,
         // An error of the server proves nothing, unless it says so.
         500.. if !matches!(status, 502 | 503) && body.retryable != Some(true) => {
@@ -67,18 +70,11 @@ fn classify_envelope(status: u16, body: &ErrorBody) -> FailureClass {
 
 /// Returns whether the error settles the outcome of the call, including earlier ambiguous attempts.
 ///
-/// Only the service can decide that, and only after it has looked up the idempotency key. Whatever
-/// turns a request away before (credentials, permissions, funds, a missing resource, an error of the
-/// server, a page of a proxy) knows nothing of an earlier attempt that may have arrived.
+/// A rejection never does: the service may reject before it looks up the idempotency key, and knows
+/// nothing then of an earlier attempt that arrived.
 pub(crate) fn is_conclusive(error: &Error) -> bool {
-    match error.variant() {
-        Kind::Api { status: 401..=404 | 409 | 500.., .. } => false,
-        Kind::Api { .. } => classify(error) == FailureClass::Final,
-        Kind::Decode { .. } => true,
-        // The call begins again, and finds what the other process has submitted.
-        Kind::Journal(JournalError::GenerationTaken) => true,
-        _ => false,
-    }
+    // For the latter, the call begins again and finds what the other process has submitted.
+    matches!(error.variant(), Kind::Decode { .. } | Kind::Journal(JournalError::GenerationTaken))
 }
 
 /// Returns whether a request of the class may be sent again after such a failure.

@@ -1,7 +1,7 @@
 //! The conclusion from a failed submit: whether it was carried out. A decision without I/O.
 
 use crate::contract::ErrorCode;
-use crate::error::failure_class::{FailureClass, classify, is_conclusive};
+use crate::error::failure_class::{FailureClass, classify};
 use crate::error::{Error, Kind};
 use crate::types::QueueId;
 
@@ -34,8 +34,8 @@ pub(crate) enum Settlement {
 
 /// Decides what an error says about a submit.
 ///
-/// A rejection says nothing of an earlier attempt if the service rejects before it looks up the
-/// idempotency key: for credentials, permissions, funds, limits, a missing resource or its state.
+/// A rejection says nothing of an earlier attempt: the service may reject before it looks up the
+/// idempotency key.
 pub(crate) fn settle(error: &Error, earlier: EarlierAttempts) -> Settlement {
     if let Kind::Decode { .. } = error.variant() {
         return Settlement::AcceptedWithoutId;
@@ -65,11 +65,7 @@ pub(crate) fn settle(error: &Error, earlier: EarlierAttempts) -> Settlement {
             FailureClass::Final => Settlement::Refused,
         },
     };
-    match settlement {
-        _ if !earlier.may_have_run => settlement,
-        Settlement::Refused if is_conclusive(error) => Settlement::Refused,
-        _ => Settlement::Unknown,
-    }
+    if earlier.may_have_run { Settlement::Unknown } else { settlement }
 }
 
 #[cfg(test)]
@@ -119,8 +115,12 @@ mod tests {
             (code(503, "database_busy"), NothingRan, Unknown),
             (code(502, "stripe_error"), NothingRan, Unknown),
             (code(500, "brand_new"), Unknown, Unknown),
-            (code(400, "invalid_request"), Refused, Refused),
-            (code(413, "payload_too_large"), Refused, Refused),
+            (code(302, "brand_new"), Unknown, Unknown),
+            (code(408, "brand_new"), Unknown, Unknown),
+            (envelope(408, r#"{"code": "brand_new", "retryable": true}"#), NothingRan, Unknown),
+            (envelope(429, r#"{"code": "rate_limited", "retryable": false}"#), Refused, Unknown),
+            (code(400, "invalid_request"), Refused, Unknown),
+            (code(413, "payload_too_large"), Refused, Unknown),
             (code(401, "unauthorized"), Refused, Unknown),
             (code(402, "insufficient_funds"), Refused, Unknown),
             (code(403, "insufficient_scope"), Refused, Unknown),
