@@ -1,5 +1,7 @@
 //! Downloads: the folder, the names, and what is done with the files.
 
+#[cfg(feature = "preview")]
+mod image;
 mod open;
 #[cfg(feature = "preview")]
 mod terminal_image;

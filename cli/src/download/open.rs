@@ -74,37 +74,20 @@ pub(super) fn show(_: &Session, _: &Path) {}
 /// Shows the file if it is an image. A failure is a warning.
 #[cfg(feature = "preview")]
 pub(super) fn show(session: &Session, path: &Path) {
-    let reason = match decode(path) {
-        Ok(None) => return,
-        Ok(Some(image)) => match crate::download::terminal_image::encode(&image) {
-            Ok(sequences) => match session.printer.print_image(&sequences) {
-                Ok(()) => return,
-                Err(failure) => failure.headline(),
-            },
-            Err(reason) => reason,
-        },
-        Err(reason) => reason,
-    };
-    let path = path.display().to_string();
-    session.printer.warn(&format!(
-        "cannot show {}: {}",
-        crate::text::sanitize(&path),
-        crate::text::sanitize(&reason)
-    ));
+    if let Err(reason) = try_to_show(session, path) {
+        let path = path.display().to_string();
+        session.printer.warn(&format!("cannot show {}: {}", sanitize(&path), sanitize(&reason)));
+    }
 }
 
-/// Decodes an image, or returns `None` if the file is none.
 #[cfg(feature = "preview")]
-fn decode(path: &Path) -> Result<Option<image::DynamicImage>, String> {
-    let reader = image::ImageReader::open(path)
-        .and_then(image::ImageReader::with_guessed_format)
-        .map_err(|error| error.to_string())?;
-    let is_image = reader.format().is_some_and(|format| format.reading_enabled());
-    if !is_image {
-        return Ok(None);
-    }
-    // The default limits keep a small file from taking all memory.
-    reader.decode().map(Some).map_err(|error| error.to_string())
+fn try_to_show(session: &Session, path: &Path) -> Result<(), String> {
+    use crate::download::{image::Image, terminal_image};
+
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let Some(image) = Image::decode(io::BufReader::new(file))? else { return Ok(()) };
+    let sequences = terminal_image::encode(&image)?;
+    session.printer.print_image(&sequences).map_err(|failure| failure.headline())
 }
 
 #[cfg(test)]

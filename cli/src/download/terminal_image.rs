@@ -4,20 +4,20 @@
 //! never give, and could take input that is meant for another program.
 
 use std::collections::BTreeMap;
-use std::io::Cursor;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use color_quant::NeuQuant;
-use image::imageops::dither;
-use image::{DynamicImage, ImageFormat};
 
+use crate::download::image::Image;
+
+/// The maximum length of the data in one sequence of the kitty protocol.
 const KITTY_CHUNK_BYTES: usize = 4096;
+/// The number of colors that terminals with sixels can show at a time.
 const SIXEL_COLORS: usize = 256;
-const PALETTE_SAMPLES: usize = 100_000;
 /// The size of a cell in pixels, for images that are smaller than the terminal.
-const CELL: (u32, u32) = (8, 16);
+const CELL: (usize, usize) = (8, 16);
 
+/// How a terminal shows images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Protocol {
     Kitty,
@@ -58,7 +58,8 @@ impl Protocol {
     }
 }
 
-pub(super) fn encode(image: &DynamicImage) -> Result<String, String> {
+/// Returns the sequences that show an image in this terminal, and end its line.
+pub(super) fn encode(image: &Image) -> Result<String, String> {
     let protocol = Protocol::detect(|name| std::env::var(name).ok());
     let (rows, columns) = console::Term::stdout().size();
     // The price and the job's id stay visible above the image.
@@ -68,36 +69,23 @@ pub(super) fn encode(image: &DynamicImage) -> Result<String, String> {
 
 fn encode_for(
     protocol: Protocol,
-    image: &DynamicImage,
-    columns: u32,
-    rows: u32,
+    image: &Image,
+    columns: usize,
+    rows: usize,
 ) -> Result<String, String> {
-    match protocol {
-        Protocol::Kitty => Ok(kitty(&png(&shrink(image, columns, rows))?)),
-        Protocol::Iterm => {
-            let png = png(&shrink(image, columns, rows))?;
-            let (length, data) = (png.len(), STANDARD.encode(&png));
-            Ok(format!("\x1b]1337;File=inline=1;size={length};preserveAspectRatio=1:{data}\x07\n"))
-        }
-        Protocol::Sixel => Ok(sixel(&shrink(image, columns, rows))),
-        Protocol::HalfBlocks { is_true_color } => {
-            Ok(half_blocks(image, columns, rows, is_true_color))
-        }
+    if let Protocol::HalfBlocks { is_true_color } = protocol {
+        return Ok(half_blocks(&image.shrink(columns, rows * 2), is_true_color));
     }
-}
-
-fn shrink(image: &DynamicImage, columns: u32, rows: u32) -> DynamicImage {
-    let (width, height) = (columns * CELL.0, rows * CELL.1);
-    if image.width() <= width && image.height() <= height {
-        return image.clone();
+    let image = image.shrink(columns * CELL.0, rows * CELL.1);
+    if protocol == Protocol::Sixel {
+        return Ok(sixel(&image));
     }
-    image.thumbnail(width, height)
-}
-
-fn png(image: &DynamicImage) -> Result<Vec<u8>, String> {
-    let mut png = Cursor::new(Vec::new());
-    image.write_to(&mut png, ImageFormat::Png).map_err(|error| error.to_string())?;
-    Ok(png.into_inner())
+    let png = image.encode_png()?;
+    if protocol == Protocol::Kitty {
+        return Ok(kitty(&png));
+    }
+    let (length, data) = (png.len(), STANDARD.encode(&png));
+    Ok(format!("\x1b]1337;File=inline=1;size={length};preserveAspectRatio=1:{data}\x07\n"))
 }
 
 fn kitty(png: &[u8]) -> String {
@@ -118,32 +106,26 @@ fn kitty(png: &[u8]) -> String {
 }
 
 /// Encodes an image in a palette of its own: bands of six rows, in each band one line of every color.
-fn sixel(image: &DynamicImage) -> String {
-    let mut pixels = image.to_rgba8();
-    let one_in = (pixels.pixels().len() / PALETTE_SAMPLES).clamp(1, 30) as i32;
-    let palette = NeuQuant::new(one_in, SIXEL_COLORS, pixels.as_raw());
-    dither(&mut pixels, &palette);
-    let (width, height) = pixels.dimensions();
-    let mut text = format!("\x1bPq\"1;1;{width};{height}");
+fn sixel(image: &Image) -> String {
+    let (palette, pixels) = image.with_palette(SIXEL_COLORS);
+    let mut text = format!("\x1bPq\"1;1;{};{}", image.width, image.height);
     for (color, [red, green, blue]) in palette.color_map_rgb().as_chunks().0.iter().enumerate() {
         let percent = |part: &u8| u32::from(*part) * 100 / 255;
         text.push_str(&format!("#{color};2;{};{};{}", percent(red), percent(green), percent(blue)));
     }
-    for top in (0..height).step_by(6) {
+    for band in pixels.chunks(image.width * 6) {
         // The bits of each color by column.
-        let mut lines: BTreeMap<usize, BTreeMap<u32, u8>> = BTreeMap::new();
-        for y in top..height.min(top + 6) {
-            for x in 0..width {
-                let line = lines.entry(palette.index_of(&pixels.get_pixel(x, y).0)).or_default();
-                *line.entry(x).or_default() |= 1 << (y - top);
+        let mut lines: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
+        for (row, pixels) in band.chunks(image.width).enumerate() {
+            for (x, color) in pixels.iter().enumerate() {
+                let line = lines.entry(*color).or_insert_with(|| vec![0; image.width]);
+                line.get_mut(x).into_iter().for_each(|bits| *bits |= 1 << row);
             }
         }
         for (color, line) in lines {
             text.push_str(&format!("#{color}"));
-            let sixels: Vec<u8> =
-                (0..width).map(|x| b'?' + line.get(&x).copied().unwrap_or_default()).collect();
-            for run in sixels.chunk_by(|left, right| left == right) {
-                let sixel = run.first().copied().map(char::from);
+            for run in line.chunk_by(|left, right| left == right) {
+                let sixel = run.first().map(|bits| char::from(b'?' + bits));
                 text.extend(sixel.map(|sixel| format!("!{}{sixel}", run.len())));
             }
             text.push('$');
@@ -155,29 +137,22 @@ fn sixel(image: &DynamicImage) -> String {
 
 /// Shows two pixels in each cell: the upper one as the color of a half block, the lower one as that
 /// of the background.
-fn half_blocks(image: &DynamicImage, columns: u32, rows: u32, is_true_color: bool) -> String {
-    let fits = image.width() <= columns && image.height() <= rows * 2;
-    let pixels = match fits {
-        true => image.to_rgba8(),
-        false => image.thumbnail(columns, rows * 2).to_rgba8(),
-    };
-    let color = |x: u32, y: u32| {
-        let [red, green, blue, alpha] = pixels.get_pixel_checked(x, y)?.0;
+fn half_blocks(image: &Image, is_true_color: bool) -> String {
+    let color = |[red, green, blue, alpha]: [u8; 4]| {
         let blend = |part: u8| u16::from(part) * u16::from(alpha) / 255;
         let (red, green, blue) = (blend(red), blend(green), blend(blue));
-        Some(match is_true_color {
+        match is_true_color {
             true => format!("2;{red};{green};{blue}"),
             false => format!("5;{}", 16 + 36 * (red / 43) + 6 * (green / 43) + blue / 43),
-        })
+        }
     };
     let mut text = String::new();
-    for y in (0..pixels.height()).step_by(2) {
-        for x in 0..pixels.width() {
-            if let Some(upper) = color(x, y) {
-                text.push_str(&format!("\x1b[38;{upper}m"));
-            }
-            if let Some(lower) = color(x, y + 1) {
-                text.push_str(&format!("\x1b[48;{lower}m"));
+    for pair in image.pixels.chunks(image.width * 2) {
+        let (upper, lower) = pair.split_at(image.width);
+        for (x, pixel) in upper.iter().enumerate() {
+            text.push_str(&format!("\x1b[38;{}m", color(*pixel)));
+            if let Some(pixel) = lower.get(x) {
+                text.push_str(&format!("\x1b[48;{}m", color(*pixel)));
             }
             text.push('▀');
         }
@@ -188,7 +163,14 @@ fn half_blocks(image: &DynamicImage, columns: u32, rows: u32, is_true_color: boo
 
 #[cfg(test)]
 mod tests {
+    use std::io::Cursor;
+
     use super::*;
+
+    fn image(width: usize, height: usize, pixel: impl Fn(usize, usize) -> [u8; 4]) -> Image {
+        let pixels = (0..width * height).map(|index| pixel(index % width, index / width));
+        Image { width, height, pixels: pixels.collect() }
+    }
 
     #[test]
     fn protocol_follows_from_the_environment() {
@@ -212,13 +194,11 @@ mod tests {
 
     #[test]
     fn images_are_encoded_for_each_protocol() {
-        let mut image = image::RgbaImage::new(64, 64);
-        for (x, y, pixel) in image.enumerate_pixels_mut() {
+        let image = image(64, 64, |x, y| {
             // Noise, so that the data does not fit into one sequence.
             let noise = (x * 7919 + y * 104_729).to_le_bytes();
-            *pixel = image::Rgba([noise[0], noise[1], noise[0] ^ noise[1], 255]);
-        }
-        let image = DynamicImage::ImageRgba8(image);
+            [noise[0], noise[1], noise[0] ^ noise[1], 255]
+        });
         let encode = |protocol| encode_for(protocol, &image, 40, 10).unwrap();
 
         let kitty = encode(Protocol::Kitty);
@@ -228,8 +208,8 @@ mod tests {
             assert!(control.starts_with("\x1b_G") && chunk.len() <= KITTY_CHUNK_BYTES);
             data.push_str(chunk);
         }
-        let decoded = image::load_from_memory(&STANDARD.decode(data).unwrap()).unwrap();
-        assert_eq!(decoded, image);
+        let png = STANDARD.decode(data).unwrap();
+        assert_eq!(Image::decode(Cursor::new(png)).unwrap().unwrap(), image);
 
         let iterm = encode(Protocol::Iterm);
         assert!(iterm.starts_with("\x1b]1337;File=inline=1") && iterm.ends_with("\x07\n"));
@@ -246,14 +226,14 @@ mod tests {
 
     #[test]
     fn sixels_are_drawn_at_their_places_in_their_colors() {
-        let image = image::RgbaImage::from_fn(12, 8, |x, y| match (x, y) {
-            (0..4, _) => image::Rgba([255, 0, 0, 255]),
-            (_, 0..6) => image::Rgba([0, 255, 0, 255]),
-            _ => image::Rgba([0, 0, 255, 255]),
+        let image = image(12, 8, |x, y| match (x, y) {
+            (0..4, _) => [255, 0, 0, 255],
+            (_, 0..6) => [0, 255, 0, 255],
+            _ => [0, 0, 255, 255],
         });
-        let text = sixel(&DynamicImage::ImageRgba8(image.clone()));
+        let text = sixel(&image);
 
-        let mut drawn = image::RgbaImage::new(12, 8);
+        let mut drawn = vec![[0; 4]; 12 * 8];
         let (mut palette, mut color, mut x, mut top, mut count) = (BTreeMap::new(), 0, 0, 0, 1);
         let data = text.strip_prefix("\x1bPq\"1;1;12;8").unwrap().strip_suffix("\x1b\\\n").unwrap();
         let mut rest = data.chars().peekable();
@@ -262,7 +242,7 @@ mod tests {
             while let Some(digit) = rest.next_if(|it| it.is_ascii_digit() || *it == ';') {
                 numbers.push(digit);
             }
-            let numbers: Vec<u32> = numbers.split(';').flat_map(str::parse).collect();
+            let numbers: Vec<usize> = numbers.split(';').flat_map(str::parse).collect();
             match (character, numbers.as_slice()) {
                 ('#', [number, 2, rgb @ ..]) => drop(palette.insert(*number, rgb.to_vec())),
                 ('#', [number]) => color = *number,
@@ -272,10 +252,10 @@ mod tests {
                 ('?'..='~', []) => {
                     let bits = u32::from(character) - u32::from('?');
                     let rgb = palette[&color].iter().map(|percent| (percent * 255 / 100) as u8);
-                    let rgb: Vec<u8> = rgb.chain([255]).collect();
+                    let rgba: Vec<u8> = rgb.chain([255]).collect();
                     for x in x..x + count {
                         for row in (0..6).filter(|row| bits >> row & 1 == 1) {
-                            drawn.get_pixel_mut(x, top + row).0.copy_from_slice(&rgb);
+                            drawn[(top + row) * 12 + x].copy_from_slice(&rgba);
                         }
                     }
                     (x, count) = (x + count, 1);
@@ -283,10 +263,9 @@ mod tests {
                 unexpected => panic!("{unexpected:?}"),
             }
         }
-        for (x, y, expected) in image.enumerate_pixels() {
-            let drawn = drawn.get_pixel(x, y).0;
-            let is_near = drawn.iter().zip(expected.0).all(|(one, other)| one.abs_diff(other) < 40);
-            assert!(is_near, "{x}, {y}: {drawn:?}, not {:?}", expected.0);
+        for (index, (drawn, expected)) in drawn.iter().zip(&image.pixels).enumerate() {
+            let is_near = drawn.iter().zip(expected).all(|(one, other)| one.abs_diff(*other) < 40);
+            assert!(is_near, "{index}: {drawn:?}, not {expected:?}");
         }
     }
 }

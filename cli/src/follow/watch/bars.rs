@@ -1,7 +1,6 @@
 //! The first line of the screen, with the totals, and the last ones, with the keys or a message.
 
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::Line;
+use console::style;
 use svc_sdk::contract::JobStatus;
 use svc_sdk::types::Usd;
 use unicode_width::UnicodeWidthStr;
@@ -47,12 +46,12 @@ pub(super) struct Context {
     pub(super) folder: String,
 }
 
-pub(super) fn bold() -> Style {
-    Style::new().add_modifier(Modifier::BOLD)
+pub(super) fn bold(text: &str) -> String {
+    style(text).bold().force_styling(true).to_string()
 }
 
 /// Returns the totals. On a narrow screen the words around them are left out, and then the last ones.
-pub(super) fn title(model: &ViewModel, width: u16) -> String {
+pub(super) fn title(model: &ViewModel, width: usize) -> String {
     let count = |is_counted: fn(&JobStatus) -> bool| {
         let jobs = model.rows().iter().filter_map(|row| row.job.as_ref());
         jobs.filter(|job| is_counted(&job.status)).count()
@@ -77,7 +76,7 @@ pub(super) fn title(model: &ViewModel, width: u16) -> String {
         full.push(format!("{} refunded", money(refunded)));
     }
     let full = full.join("  ");
-    if full.width() <= usize::from(width) {
+    if full.width() <= width {
         return full;
     }
     let parts = [jobs, active].into_iter().chain(ended).chain([spent]);
@@ -85,23 +84,18 @@ pub(super) fn title(model: &ViewModel, width: u16) -> String {
 }
 
 /// Returns the keys, or the question or the message in their place.
-pub(super) fn bottom_lines(model: &ViewModel, context: &Context, width: u16) -> Vec<Line<'static>> {
+pub(super) fn bottom_lines(model: &ViewModel, context: &Context, width: usize) -> Vec<String> {
     if let Some(id) = &model.confirming {
-        let text = format!("Cancel {}? y/n", sanitize(id.as_str()));
-        return vec![Line::from(text).style(bold())];
+        return vec![bold(&format!("Cancel {}? y/n", sanitize(id.as_str())))];
     }
     if model.is_typing {
         let text = format!("/{}  enter keeps the filter, esc removes it", sanitize(&model.filter));
-        return vec![Line::from(text).style(bold())];
+        return vec![bold(&text)];
     }
     if let Some(message) = model.message.clone().or_else(|| lasting_message(model)) {
-        let style = match (message.is_error, context.is_colored) {
-            (true, true) => Style::new().fg(Color::Red),
-            _ => Style::new(),
-        };
-        let lines = wrap(&sanitize(&message.text), usize::from(width));
-        let lines = lines.into_iter().take(MAX_MESSAGE_LINES);
-        return lines.map(|line| Line::from(line).style(style)).collect();
+        let is_red = message.is_error && context.is_colored;
+        let lines = wrap(&sanitize(&message.text), width).into_iter().take(MAX_MESSAGE_LINES);
+        return lines.map(|line| style(line).red().force_styling(is_red).to_string()).collect();
     }
     let count = model.visible().len();
     let position = match (count, model.filter.as_str()) {
@@ -111,16 +105,16 @@ pub(super) fn bottom_lines(model: &ViewModel, context: &Context, width: u16) -> 
         (count, filter) => format!("/{} {} of {count}  ", sanitize(filter), model.selected() + 1),
     };
     let mut text = KEYS.join("  ");
-    let width = width.saturating_sub(u16::try_from(position.width()).unwrap_or(u16::MAX));
-    if text.width() > usize::from(width) {
+    let width = width.saturating_sub(position.width());
+    if text.width() > width {
         let keys = KEYS.iter().map(|key| key.replace("enter", "⏎"));
         text = join_fitting(keys, width);
     }
     let folder = format!("  downloads to {}", context.folder);
-    if text.width() + folder.width() <= usize::from(width) {
+    if text.width() + folder.width() <= width {
         text.push_str(&folder);
     }
-    vec![Line::from(position + &text).style(Style::new().add_modifier(Modifier::DIM))]
+    vec![style(position + &text).dim().force_styling(true).to_string()]
 }
 
 /// Returns what a key does not remove: that the list cannot be read, or the running downloads.
@@ -139,11 +133,11 @@ fn lasting_message(model: &ViewModel) -> Option<Message> {
 }
 
 /// Joins as many of the first parts as fit.
-fn join_fitting(parts: impl Iterator<Item = String>, width: u16) -> String {
+fn join_fitting(parts: impl Iterator<Item = String>, width: usize) -> String {
     let mut text = String::new();
     for part in parts {
         let separator = if text.is_empty() { "" } else { "  " };
-        if text.width() + separator.len() + part.width() > usize::from(width) {
+        if text.width() + separator.len() + part.width() > width {
             break;
         }
         text.push_str(separator);

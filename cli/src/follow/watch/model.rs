@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use svc_sdk::types::{Job, JobId, Usd};
 
 use crate::journal::label;
@@ -121,9 +121,13 @@ pub(super) enum KeyAction {
     /// Leave the screen as an interrupt does.
     Interrupt,
     Cancel(JobId),
-    Download(JobId),
-    /// Open the files of a job, after downloading them if necessary.
-    Open(JobId),
+    /// Download the files of a job, and then open them if that was asked for.
+    Download {
+        id: JobId,
+        opens: bool,
+    },
+    /// Open downloaded files.
+    Open(Vec<PathBuf>),
 }
 
 impl ViewModel {
@@ -250,8 +254,8 @@ impl ViewModel {
             KeyCode::Char('?') => self.shows_help = true,
             KeyCode::Esc | KeyCode::Char('q') => return KeyAction::Quit,
             KeyCode::Char('c') => self.ask_to_cancel(),
-            KeyCode::Char('d') => return self.with_completed(KeyAction::Download),
-            KeyCode::Char('o') => return self.with_completed(KeyAction::Open),
+            KeyCode::Char('d') => return self.download(false),
+            KeyCode::Char('o') => return self.download(true),
             _ => {}
         }
         KeyAction::None
@@ -320,21 +324,25 @@ impl ViewModel {
         }
     }
 
-    fn with_completed(&mut self, action: impl FnOnce(JobId) -> KeyAction) -> KeyAction {
-        let Some(row) = self.selected_row() else { return KeyAction::None };
-        let id = row.id.clone();
-        let is_running = matches!(row.download, DownloadState::Running { .. });
-        let status = row.job.as_ref().map(|job| job.status.clone());
-        match status {
+    /// Begins to download the files of the selected job, unless they are only to be opened and are there.
+    fn download(&mut self, opens: bool) -> KeyAction {
+        let Some(id) = self.selected_row().map(|row| row.id.clone()) else {
+            return KeyAction::None;
+        };
+        let Some(row) = self.row_mut(&id) else { return KeyAction::None };
+        match (&row.download, row.job.as_ref().map(|job| job.status.clone())) {
             // The bottom line shows how far it is.
-            _ if is_running => KeyAction::None,
-            Some(svc_sdk::contract::JobStatus::Completed) => action(id),
-            Some(status) => {
-                self.set_message(format!("{id} has no files: it is {status}"), true);
-                KeyAction::None
+            (DownloadState::Running { .. }, _) | (_, None) => {}
+            (DownloadState::Done { files }, _) if opens => return KeyAction::Open(files.clone()),
+            (_, Some(svc_sdk::contract::JobStatus::Completed)) => {
+                row.download = DownloadState::Running { bytes: 0, total: None };
+                return KeyAction::Download { id, opens };
             }
-            None => KeyAction::None,
+            (_, Some(status)) => {
+                self.set_message(format!("{id} has no files: it is {status}"), true);
+            }
         }
+        KeyAction::None
     }
 }
 
@@ -444,11 +452,13 @@ mod tests {
         assert_eq!(press(&mut model, KeyCode::Char('d')), KeyAction::None);
         model.update(job("job_1", "completed", "2026-01-01T00:00:01Z", "0.1000"));
         let id = JobId::from("job_1".to_owned());
-        assert_eq!(press(&mut model, KeyCode::Char('d')), KeyAction::Download(id.clone()));
-        assert_eq!(press(&mut model, KeyCode::Char('o')), KeyAction::Open(id.clone()));
-        let running = DownloadState::Running { bytes: 1, total: None };
-        model.row_mut(&id).unwrap().download = running;
-        assert_eq!(press(&mut model, KeyCode::Char('d')), KeyAction::None);
+        let download = |opens| KeyAction::Download { id: id.clone(), opens };
+        assert_eq!(press(&mut model, KeyCode::Char('o')), download(true));
+        assert_eq!(press(&mut model, KeyCode::Char('d')), KeyAction::None, "it is running");
+        let files = vec![PathBuf::from("a.png")];
+        model.row_mut(&id).unwrap().download = DownloadState::Done { files: files.clone() };
+        assert_eq!(press(&mut model, KeyCode::Char('o')), KeyAction::Open(files));
+        assert_eq!(press(&mut model, KeyCode::Char('d')), download(false));
     }
 
     #[test]

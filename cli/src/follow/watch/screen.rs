@@ -1,28 +1,33 @@
 //! The live screen: the terminal, the keys, and the loop between them.
 
+use std::collections::HashMap;
+use std::io::{self, Write, stdout};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use std::{io, thread};
+use std::{panic, thread};
 
-use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use ratatui::widgets::TableState;
+use crossterm::cursor::{Hide, MoveTo, Show};
+use crossterm::event::{self, Event, KeyEventKind};
+use crossterm::style::Print;
+use crossterm::terminal::{
+    self, BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen,
+};
+use crossterm::{execute, queue};
 use svc_sdk::ClientSurface;
-use svc_sdk::types::JobId;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::args::SurfaceChoice;
 use crate::batch;
-use crate::error::{Exit, Failure, SuggestedCommand};
-use crate::follow::watch::WatchOptions;
+use crate::error::{Exit, Failure};
 use crate::follow::watch::bars::Context;
 use crate::follow::watch::feed::{self, Feed, FeedEvent};
-use crate::follow::watch::model::{DownloadState, JobRow, KeyAction, ListState, ViewModel};
-use crate::follow::watch::view;
+use crate::follow::watch::model::{JobRow, KeyAction, ListState, ViewModel};
+use crate::follow::watch::{WatchOptions, resume_command, view};
 use crate::output::values::time_ago;
 use crate::session::{Access, Session, surface_choice};
 use crate::text::sanitize;
@@ -38,6 +43,7 @@ pub(super) async fn run<S: ClientSurface>(
     access: &Access<S>,
     options: WatchOptions,
 ) -> Result<(), Failure> {
+    let resume = || resume_command::<S>(session, &options.ids, &HashMap::new());
     let terminal_failure =
         |error: io::Error| Failure::other(format!("cannot use the terminal: {error}"));
     let mut interrupted = pin!(session.interrupts.first());
@@ -67,7 +73,7 @@ pub(super) async fn run<S: ClientSurface>(
     let mut running = JoinSet::new();
     let mut redraw = interval(REDRAW_INTERVAL);
     redraw.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut table = TableState::new();
+    let mut scroll = 0;
     let mut is_feed_open = true;
     let mut missing = Vec::new();
 
@@ -76,18 +82,26 @@ pub(super) async fn run<S: ClientSurface>(
     let mut screen = Screen::open().map_err(terminal_failure)?;
     let mut keys = screen.keys();
     let ended = loop {
-        let drawn = screen.terminal.draw(|frame| view::draw(frame, &model, &mut table, &context));
-        let height = drawn.map_err(terminal_failure)?.area.height;
+        let size = terminal::size().map_err(terminal_failure)?;
+        let lines = view::draw(&model, &mut scroll, &context, size);
+        screen.draw(lines).map_err(terminal_failure)?;
         tokio::select! {
             biased;
-            _ = &mut interrupted => break Err(interrupted_failure::<S>(session, &options)),
-            () = &mut timeout => break Err(timed_out::<S>(session, &options)),
+            _ = &mut interrupted => break Err(Failure::interrupted().with_resume(resume())),
+            () = &mut timeout => {
+                let failure = Failure::new(Exit::StillRunning, "timed out; the jobs continue");
+                break Err(failure.with_resume(resume()));
+            }
             event = keys.recv() => {
                 let action = match event {
                     Some(Event::Key(key)) if key.kind != KeyEventKind::Release => {
-                        model.press(key, view::page_size(height))
+                        model.press(key, view::page_size(size.1))
                     }
-                    // Drawing follows the size of the terminal.
+                    // The terminal may have lost what was drawn.
+                    Some(Event::Resize(..)) => {
+                        screen.lines.clear();
+                        KeyAction::None
+                    }
                     Some(_) => KeyAction::None,
                     // The terminal was closed.
                     None => KeyAction::Quit,
@@ -95,25 +109,17 @@ pub(super) async fn run<S: ClientSurface>(
                 match action {
                     KeyAction::None => {}
                     KeyAction::Quit => break Ok(()),
-                    KeyAction::Interrupt => break Err(interrupted_failure::<S>(session, &options)),
+                    KeyAction::Interrupt => break Err(Failure::interrupted().with_resume(resume())),
                     KeyAction::Cancel(id) => {
                         model.set_message(format!("canceling {id}…"), false);
                         running.spawn(feed::cancel(access.client.clone(), id, reports.clone()));
                     }
-                    KeyAction::Download(id) => {
-                        start_download(&mut model, &id);
-                        let folder = options.folder.clone();
-                        running.spawn(feed::download(access.client.clone(), id, folder, false, reports.clone()));
+                    KeyAction::Download { id, opens } => {
+                        let (client, folder) = (access.client.clone(), options.folder.clone());
+                        running.spawn(feed::download(client, id, folder, opens, reports.clone()));
                     }
-                    KeyAction::Open(id) => match downloaded_files(&mut model, &id) {
-                        Some(files) => for file in files {
-                            running.spawn(feed::open(file, reports.clone()));
-                        },
-                        None => {
-                            start_download(&mut model, &id);
-                            let folder = options.folder.clone();
-                            running.spawn(feed::download(access.client.clone(), id, folder, true, reports.clone()));
-                        }
+                    KeyAction::Open(files) => for file in files {
+                        running.spawn(feed::open(file, reports.clone()));
                     },
                 }
             }
@@ -170,19 +176,6 @@ fn none_found(mut missing: Vec<Failure>) -> Failure {
     }
 }
 
-fn start_download(model: &mut ViewModel, id: &JobId) {
-    if let Some(row) = model.row_mut(id) {
-        row.download = DownloadState::Running { bytes: 0, total: None };
-    }
-}
-
-fn downloaded_files(model: &mut ViewModel, id: &JobId) -> Option<Vec<std::path::PathBuf>> {
-    match &model.row_mut(id)?.download {
-        DownloadState::Done { files } => Some(files.clone()),
-        _ => None,
-    }
-}
-
 /// Shows an event of the feed. Returns the failure of a job that does not exist.
 fn apply_feed_event(model: &mut ViewModel, event: FeedEvent) -> Option<Failure> {
     match event {
@@ -206,31 +199,41 @@ fn apply_feed_event(model: &mut ViewModel, event: FeedEvent) -> Option<Failure> 
     None
 }
 
-fn interrupted_failure<S: ClientSurface>(session: &Session, options: &WatchOptions) -> Failure {
-    Failure::interrupted().with_resume(resume_command::<S>(session, options))
-}
-
-fn timed_out<S: ClientSurface>(session: &Session, options: &WatchOptions) -> Failure {
-    let failure = Failure::new(Exit::StillRunning, "timed out; the jobs continue");
-    failure.with_resume(resume_command::<S>(session, options))
-}
-
-fn resume_command<S: ClientSurface>(session: &Session, options: &WatchOptions) -> SuggestedCommand {
-    let mut words = vec!["job", "watch"];
-    words.extend(options.ids.iter().map(String::as_str));
-    session.resume_command_on(surface_choice::<S>(), &words)
-}
-
 /// The terminal in raw mode on its alternate screen. It is restored when this is dropped, and by
 /// a panic.
+#[derive(Debug, Default)]
 struct Screen {
-    terminal: DefaultTerminal,
+    /// The lines that it shows.
+    lines: Vec<String>,
     is_closed: Arc<AtomicBool>,
 }
 
 impl Screen {
     fn open() -> io::Result<Self> {
-        Ok(Self { terminal: ratatui::try_init()?, is_closed: Arc::default() })
+        let hook = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            restore();
+            hook(info);
+        }));
+        terminal::enable_raw_mode()?;
+        let screen = Self::default();
+        execute!(stdout(), EnterAlternateScreen, Hide)?;
+        Ok(screen)
+    }
+
+    /// Writes the lines that differ from the shown ones, all at once.
+    fn draw(&mut self, lines: Vec<String>) -> io::Result<()> {
+        let mut frame = Vec::new();
+        queue!(frame, BeginSynchronizedUpdate)?;
+        for (row, line) in (0..).zip(&lines) {
+            if self.lines.get(usize::from(row)) != Some(line) {
+                queue!(frame, MoveTo(0, row), Print(line))?;
+            }
+        }
+        queue!(frame, EndSynchronizedUpdate)?;
+        self.lines = lines;
+        stdout().write_all(&frame)?;
+        stdout().flush()
     }
 
     /// Starts the thread that reads the keys, as reading them blocks.
@@ -260,6 +263,12 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         self.is_closed.store(true, Ordering::Relaxed);
-        ratatui::restore();
+        restore();
     }
+}
+
+/// Makes the terminal what it was. Where that fails, nothing else can be done.
+fn restore() {
+    let _ = terminal::disable_raw_mode();
+    let _ = execute!(stdout(), LeaveAlternateScreen, Show);
 }

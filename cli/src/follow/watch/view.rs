@@ -1,83 +1,38 @@
-//! Drawing of the screen.
+//! Drawing of the screen, as lines with escape sequences for their styles.
 
-use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Span};
-use ratatui::widgets::{
-    Block, Borders, Cell, Clear, Paragraph, Row as TableRow, Table, TableState, Wrap,
-};
-use svc_sdk::contract::JobStatus;
-use unicode_width::UnicodeWidthStr;
+use console::{Alignment, measure_text_width, pad_str, truncate_str};
 
 use crate::follow::watch::bars::{self, Context, bold};
 use crate::follow::watch::model::{DownloadState, JobRow, ListState, ViewModel};
+use crate::output::Table;
+use crate::output::layout::{cut, number, required, status as status_column};
 use crate::output::values::{date_and_time, error_text, money};
-use crate::text::{self, is_unicode, sanitize};
+use crate::text::{sanitize, shown, wrap};
 
 /// The width from which the details stand beside the list.
-const MIN_WIDTH_FOR_SIDE_PANEL: u16 = 120;
+const MIN_WIDTH_FOR_SIDE_PANEL: usize = 120;
+/// What ends a style.
+const RESET: &str = "\x1b[0m";
+const REVERSE: &str = "\x1b[7m";
+const CLEAR_TO_END_OF_LINE: &str = "\x1b[K";
 
-/// A column: its heading, its content, and the least width of the screen at which it is shown.
-struct JobColumn {
-    heading: &'static str,
-    text: fn(&JobRow, &Context) -> String,
-    min_screen: u16,
-    is_right_aligned: bool,
-}
-
-const COLUMNS: [JobColumn; 8] = [
-    column("JOB", |row, _| sanitize(row.id.as_str()), 0, false),
-    column("STATUS", |row, _| status(row), 0, false),
-    column("PRICE", |row, _| price(row), 60, true),
-    column("NAME", |row, _| row.name(), 80, false),
-    column("AGE", |row, context| (context.age)(row), 72, true),
-    column("MODEL", |row, _| model_name(row), 84, false),
-    column("KIND", |row, _| kind(row), 104, false),
-    column("FILES", |row, _| row.files(), 116, false),
-];
-
-const fn column(
-    heading: &'static str,
-    text: fn(&JobRow, &Context) -> String,
-    min_screen: u16,
-    is_right_aligned: bool,
-) -> JobColumn {
-    JobColumn { heading, text, min_screen, is_right_aligned }
-}
-
+/// Returns the lines of a screen of a width and a height. `scroll` is the first row of the list that is
+/// shown; it changes when the selected one would not be.
 pub(super) fn draw(
-    frame: &mut Frame<'_>,
     model: &ViewModel,
-    table: &mut TableState,
+    scroll: &mut usize,
     context: &Context,
-) {
-    let width = frame.area().width;
-    let bottom_lines = bars::bottom_lines(model, context, width);
-    let height = u16::try_from(bottom_lines.len()).unwrap_or(1);
-    let [title, body, bottom] =
-        Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(height)])
-            .areas(frame.area());
-    frame.render_widget(Line::from(bars::title(model, width)).style(bold()), title);
-    let (list, details) = split(body, model.shows_details);
-    draw_list(frame, list, model, table, context);
-    if let Some(area) = details {
-        draw_details(frame, area, model, context);
-    }
-    frame.render_widget(Paragraph::new(bottom_lines), bottom);
-    if model.shows_help {
-        let lines = bars::KEY_HELP.map(|(keys, what)| {
-            Line::from(vec![Span::styled(format!("{keys:<20}"), bold()), Span::raw(what)])
-        });
-        frame.render_widget(Clear, body);
-        frame.render_widget(Paragraph::new(lines.to_vec()).wrap(Wrap { trim: false }), body);
-    }
-    if !is_unicode() {
-        for cell in &mut frame.buffer_mut().content {
-            let symbol = text::shown(cell.symbol()).chars().next().unwrap_or(' ');
-            cell.set_char(symbol);
-        }
-    }
+    (width, height): (u16, u16),
+) -> Vec<String> {
+    let (width, height) = (usize::from(width), usize::from(height));
+    let bottom = bars::bottom_lines(model, context, width);
+    let body_height = height.saturating_sub(1 + bottom.len()).max(1);
+    let mut lines = vec![bold(&bars::title(model, width))];
+    lines.extend(body(model, scroll, context, width, body_height));
+    lines.resize(1 + body_height, String::new());
+    lines.extend(bottom);
+    let lines = lines.into_iter().take(height);
+    lines.map(|line| clear_rest(fit(&line, width), width)).collect()
 }
 
 /// Returns the number of rows that fit on a screen of that height.
@@ -85,25 +40,58 @@ pub(super) fn page_size(height: u16) -> usize {
     usize::from(height.saturating_sub(3))
 }
 
-fn split(body: Rect, shows_details: bool) -> (Rect, Option<Rect>) {
-    if !shows_details {
-        return (body, None);
-    }
-    let halves = [Constraint::Percentage(50), Constraint::Percentage(50)];
-    let [list, details] = match body.width >= MIN_WIDTH_FOR_SIDE_PANEL {
-        true => Layout::horizontal(halves).areas(body),
-        false => Layout::vertical(halves).areas(body),
-    };
-    (list, Some(details))
+/// Returns what the locale can show of a line and fits the width.
+fn fit(line: &str, width: usize) -> String {
+    truncate_str(&shown(line), width, "").into_owned()
 }
 
-fn draw_list(
-    frame: &mut Frame<'_>,
-    area: Rect,
+/// Clears what follows a line. One that fills its row has nothing to clear, and its last character would be.
+fn clear_rest(line: String, width: usize) -> String {
+    if measure_text_width(&line) < width { line + CLEAR_TO_END_OF_LINE } else { line }
+}
+
+fn pad(line: &str, width: usize) -> String {
+    pad_str(line, width, Alignment::Left, None).into_owned()
+}
+
+fn body(
     model: &ViewModel,
-    table: &mut TableState,
+    scroll: &mut usize,
     context: &Context,
-) {
+    width: usize,
+    height: usize,
+) -> Vec<String> {
+    if model.shows_help {
+        let keys = bars::KEY_HELP.iter();
+        return keys.flat_map(|(keys, what)| named(keys, 20, what, width)).collect();
+    }
+    let Some(row) = model.selected_row().filter(|_| model.shows_details) else {
+        return list(model, scroll, context, width, height);
+    };
+    if width < MIN_WIDTH_FOR_SIDE_PANEL {
+        let upper = height / 2;
+        let mut lines = list(model, scroll, context, width, upper);
+        lines.resize(upper, String::new());
+        lines.push("─".repeat(width));
+        lines.extend(details(row, model, context, width));
+        return lines;
+    }
+    let left = width / 2;
+    let mut list = list(model, scroll, context, left, height);
+    list.resize(height, String::new());
+    let mut details = details(row, model, context, width - left - 1);
+    details.resize(height, String::new());
+    let sides = list.iter().zip(&details);
+    sides.map(|(list, detail)| format!("{}│{detail}", pad(&fit(list, left), left))).collect()
+}
+
+fn list(
+    model: &ViewModel,
+    scroll: &mut usize,
+    context: &Context,
+    width: usize,
+    height: usize,
+) -> Vec<String> {
     let visible = model.visible();
     if visible.is_empty() {
         let text = match model.list {
@@ -113,130 +101,100 @@ fn draw_list(
             // The bottom line says why.
             ListState::Failed(_) => "The jobs are not known.",
         };
-        frame.render_widget(Paragraph::new(text), area);
-        return;
+        return vec![text.to_owned()];
     }
-    let has_names = visible.iter().any(|row| !row.name().is_empty());
-    let columns: Vec<&JobColumn> = COLUMNS
-        .iter()
-        .filter(|column| area.width >= column.min_screen)
-        .filter(|column| column.heading != "NAME" || has_names)
-        .collect();
-    let texts: Vec<Vec<String>> = visible
-        .iter()
-        .map(|row| columns.iter().map(|column| (column.text)(row, context)).collect())
-        .collect();
-    let width_of = |index: usize, column: &JobColumn| {
-        let cells = texts.iter().filter_map(|row| row.get(index));
-        let widest = cells.map(|text| text.width()).max().unwrap_or_default();
-        widest.max(column.heading.len())
-    };
-    let widths: Vec<usize> =
-        columns.iter().enumerate().map(|(index, column)| width_of(index, column)).collect();
-    let aligned = |index: usize, text: &str| match columns.get(index) {
-        Some(column) if column.is_right_aligned => {
-            let width = widths.get(index).copied().unwrap_or_default();
-            format!("{}{text}", " ".repeat(width.saturating_sub(text.width())))
-        }
-        _ => text.to_owned(),
-    };
-    let header = columns.iter().enumerate().map(|(index, column)| aligned(index, column.heading));
-    let rows = visible.iter().zip(&texts).map(|(row, texts)| {
-        let cells = texts.iter().enumerate().map(|(index, text)| {
-            let cell = Cell::from(aligned(index, text));
-            match columns.get(index).is_some_and(|column| column.heading == "STATUS") {
-                true => cell.style(status_style(row, context)),
-                false => cell,
-            }
+    let mut table = Table::new([
+        required("job"),
+        status_column("status"),
+        number("price"),
+        cut("name").optional(),
+        number("age"),
+        cut("model"),
+        cut("kind"),
+        cut("files").optional(),
+    ]);
+    for row in &visible {
+        table.row([
+            row.id.as_str(),
+            &status(row),
+            &price(row),
+            &row.name(),
+            &(context.age)(row),
+            &model_name(row),
+            &kind(row),
+            &row.files(),
+        ]);
+    }
+    let (rows, selected) = (height.saturating_sub(1).max(1), model.selected());
+    let last = visible.len().saturating_sub(rows);
+    *scroll = (*scroll).clamp((selected + 1).saturating_sub(rows), selected).min(last);
+    let text = table.render(Some(width), context.is_colored);
+    let mut lines = text.lines();
+    let header = lines.next().map(bold);
+    let shown =
+        lines.enumerate().skip(*scroll).take(rows).map(|(index, line)| match index == selected {
+            true => reversed(&pad(line, width)),
+            false => line.to_owned(),
         });
-        TableRow::new(cells.collect::<Vec<_>>())
-    });
-    let constraints =
-        widths.iter().map(|width| Constraint::Length(u16::try_from(*width).unwrap_or(u16::MAX)));
-    table.select(Some(model.selected()));
-    let widget = Table::new(rows, constraints)
-        .header(TableRow::new(header.collect::<Vec<_>>()).style(bold()))
-        .column_spacing(2)
-        .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
-    frame.render_stateful_widget(widget, area, table);
+    header.into_iter().chain(shown).collect()
 }
 
-fn draw_details(frame: &mut Frame<'_>, area: Rect, model: &ViewModel, context: &Context) {
-    let Some(row) = model.selected_row() else { return };
-    let mut lines = vec![detail("job", sanitize(row.id.as_str())), detail("status", status(row))];
+/// Reverses a line and the styles within it.
+fn reversed(line: &str) -> String {
+    format!("{REVERSE}{}{RESET}", line.replace(RESET, &format!("{RESET}{REVERSE}")))
+}
+
+fn details(row: &JobRow, model: &ViewModel, context: &Context, width: usize) -> Vec<String> {
+    let mut fields = vec![("job", row.id.to_string()), ("status", status(row))];
     if let Some(job) = &row.job {
         let is_refunded = model.is_refunded(job) && job.price_usd.is_some();
         let refunded = if is_refunded { " (refunded)" } else { "" };
-        let fields = [
+        let created = job.created_at.as_ref().map(|at| format!("{} UTC", date_and_time(at)));
+        fields.extend([
             ("name", row.name()),
             ("kind", kind(row)),
             ("model", model_name(row)),
             ("price", price(row) + refunded),
             ("age", (context.age)(row)),
-            (
-                "created",
-                job.created_at
-                    .as_ref()
-                    .map(|at| format!("{} UTC", date_and_time(at)))
-                    .unwrap_or_default(),
-            ),
-        ];
-        let present = fields.into_iter().filter(|(_, text)| !text.is_empty());
-        lines.extend(present.map(|(name, text)| detail(name, text)));
-        lines.extend(job.error.as_ref().map(|error| detail("error", sanitize(&error_text(error)))));
+            ("created", created.unwrap_or_default()),
+            ("error", job.error.as_ref().map(error_text).unwrap_or_default()),
+        ]);
         let artifacts = job.result.iter().flat_map(|result| &result.artifacts);
-        for artifact in artifacts {
-            let url = artifact.url.as_deref().unwrap_or("no URL");
-            lines.push(detail("file", sanitize(url)));
-        }
+        let urls = artifacts.map(|artifact| artifact.url.as_deref().unwrap_or("no URL"));
+        fields.extend(urls.map(|url| ("file", url.to_owned())));
     }
     if let DownloadState::Done { files } = &row.download {
-        for file in files {
-            lines.push(detail("saved", sanitize(&file.display().to_string())));
-        }
+        fields.extend(files.iter().map(|file| ("saved", file.display().to_string())));
     }
-    lines.extend(row.error.as_ref().map(|error| detail("problem", sanitize(error))));
-    let border = if area.width >= frame.area().width { Borders::TOP } else { Borders::LEFT };
-    let details =
-        Paragraph::new(lines).wrap(Wrap { trim: false }).block(Block::new().borders(border));
-    frame.render_widget(Clear, area);
-    frame.render_widget(details, area);
+    fields.extend(row.error.iter().map(|error| ("problem", error.clone())));
+    let fields = fields.iter().filter(|(_, text)| !text.is_empty());
+    fields.flat_map(|(name, text)| named(name, 9, text, width)).collect()
 }
 
-fn detail(name: &str, text: String) -> Line<'static> {
-    Line::from(vec![Span::styled(format!("{name:<9}"), bold()), Span::raw(text)])
+/// Returns a text after its name, in lines of a width.
+fn named(name: &str, column: usize, text: &str, width: usize) -> Vec<String> {
+    let mut lines = wrap(&format!("{name:<column$}{}", sanitize(text)), width);
+    if let Some(line) = lines.first_mut() {
+        *line = line.replacen(name, &bold(name), 1);
+    }
+    lines
 }
 
 fn status(row: &JobRow) -> String {
     match (&row.job, &row.error) {
         (_, Some(_)) => "unknown".to_owned(),
-        (Some(job), None) => sanitize(job.status.as_str()),
+        (Some(job), None) => job.status.to_string(),
         (None, None) => "…".to_owned(),
-    }
-}
-
-fn status_style(row: &JobRow, context: &Context) -> Style {
-    let status = row.job.as_ref().map(|job| &job.status);
-    if !context.is_colored {
-        return Style::new();
-    }
-    match status {
-        _ if row.error.is_some() => Style::new().fg(Color::Red),
-        Some(JobStatus::Completed) => Style::new().fg(Color::Green),
-        Some(JobStatus::Failed) => Style::new().fg(Color::Red),
-        Some(JobStatus::Canceled) => Style::new().fg(Color::Yellow),
-        _ => Style::new().fg(Color::Cyan),
     }
 }
 
 fn kind(row: &JobRow) -> String {
     let kind = row.job.as_ref().and_then(|job| job.job_type.as_ref());
-    kind.map(|kind| sanitize(kind.as_str())).unwrap_or_default()
+    kind.map(ToString::to_string).unwrap_or_default()
 }
 
 fn model_name(row: &JobRow) -> String {
-    let model = row.job.as_ref().and_then(|job| job.model.as_deref());
-    model.map(sanitize).unwrap_or_default()
+    row.job.as_ref().and_then(|job| job.model.clone()).unwrap_or_default()
 }
 
 fn price(row: &JobRow) -> String {
@@ -247,8 +205,8 @@ fn price(row: &JobRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ratatui::Terminal;
-    use ratatui::backend::TestBackend;
+    use console::strip_ansi_codes;
+    use crossterm::event::KeyCode;
     use serde_json::json;
 
     fn model(count: usize) -> ViewModel {
@@ -272,23 +230,16 @@ mod tests {
             is_colored: true,
             folder: ".".to_owned(),
         };
-        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        let mut table = TableState::new();
-        terminal.draw(|frame| draw(frame, model, &mut table, &context)).unwrap();
-        let buffer = terminal.backend().buffer().clone();
-        let lines = buffer.content.chunks(usize::from(width));
-        lines
-            .map(|cells| {
-                let line: String = cells.iter().map(ratatui::buffer::Cell::symbol).collect();
-                line.trim_end().to_owned()
-            })
-            .collect()
+        let lines = draw(model, &mut 0, &context, (width, height));
+        assert!(lines.iter().all(|line| measure_text_width(line) <= usize::from(width)));
+        let lines = lines.iter().map(|line| strip_ansi_codes(line));
+        lines.map(|line| line.trim_end().to_owned()).collect()
     }
 
     #[test]
     fn the_selected_job_of_500_is_on_the_screen() {
         let mut model = model(500);
-        model.press(ratatui::crossterm::event::KeyCode::End.into(), 10);
+        model.press(KeyCode::End.into(), 10);
         let lines = screen(&model, 80, 24);
         assert!(
             lines.iter().any(|line| line.starts_with("job_00000000000000000000")),
@@ -308,6 +259,16 @@ mod tests {
             "5 jobs  $0.867 spent  2 active  1 completed  1 failed  1 canceled  $0.289 refunded"
         );
         assert_eq!(screen(&model, 80, 6)[0], "5 jobs  2 active  1 failed  1 canceled  $0.867");
+    }
+
+    #[test]
+    fn a_narrow_list_has_names_rather_than_models_and_kinds() {
+        let mut model = model(1);
+        let id = "job_00000000000000000000";
+        model.add_labels([(id.to_owned(), "a red fox in the snow".to_owned())]);
+        let row = |width| screen(&model, width, 6).remove(2);
+        assert_eq!(row(70), format!("{id}  completed  $0.289  a red fox in …  3 min ago"));
+        assert_eq!(row(60), format!("{id}  completed  $0.289  3 min ago"));
     }
 
     #[test]
@@ -331,7 +292,7 @@ mod tests {
         assert_eq!(screen(&model, 80, 4)[1], "No jobs yet. New ones appear here.");
         model.list = ListState::Failed("invalid API key".to_owned());
         // A key does not remove why nothing is shown.
-        model.press(ratatui::crossterm::event::KeyCode::Down.into(), 10);
+        model.press(KeyCode::Down.into(), 10);
         assert_eq!(
             screen(&model, 80, 4)[1..],
             ["The jobs are not known.", "", "cannot list jobs: invalid API key"]
@@ -356,10 +317,11 @@ mod tests {
     #[test]
     fn any_size_is_drawn() {
         let mut model = model(5);
+        model.add_labels([("job_00000000000000000000".to_owned(), "漢字漢字漢字".to_owned())]);
         for shows_details in [false, true] {
             model.shows_details = shows_details;
             model.set_message("a message that is long", false);
-            for (width, height) in [(1, 1), (2, 2), (5, 3), (39, 1), (1, 50)] {
+            for (width, height) in [(1, 1), (2, 2), (5, 3), (39, 1), (1, 50), (69, 9), (120, 9)] {
                 screen(&model, width, height);
             }
         }
