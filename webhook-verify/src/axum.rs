@@ -27,7 +27,7 @@
 //! otherwise, and by tower-http's `RequestBodyLimitLayer`. A larger body is answered with
 //! `413`. If the state of the router is a struct, implement `FromRef` for the receiver.
 //!
-//! To store each event only once, use the handler of `svc-webhook-inbox`. If other layers or
+//! To store each event only once, use the service of `svc-webhook-inbox`. If other layers or
 //! extractors need the body, wrap the route in a [`VerifyLayer`](crate::tower::VerifyLayer). The
 //! handler then takes `Extension<Webhook>`.
 
