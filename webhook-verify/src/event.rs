@@ -128,68 +128,59 @@ impl Event {
     }
 }
 
-/// The type of an event.
-///
-/// The service may add types. They are parsed as [`EventType::Unknown`].
-///
-/// `WebhookEventType` in the `svc-sdk` crate has the same variants, with `Other` in place of
-/// `Unknown`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum EventType {
-    /// `job.completed`
-    JobCompleted,
-    /// `job.failed`
-    JobFailed,
-    /// `job.canceled`
-    JobCanceled,
-    /// `action.run.terminal`
-    ActionRunTerminal,
-    /// `format.run.terminal`
-    FormatRunTerminal,
-    /// `agent.run.terminal`
-    AgentRunTerminal,
-    /// `webhook.test`
-    WebhookTest,
-    /// A type that this version of the crate does not know. Answer `204`.
-    Unknown(String),
+macro_rules! event_types {
+    ($($variant:ident $name:literal,)+) => {
+        /// The type of an event.
+        ///
+        /// The service may add types. They are parsed as [`EventType::Unknown`].
+        ///
+        /// `WebhookEventType` in the `svc-sdk` crate has the same variants, with `Other` in place of
+        /// `Unknown`.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum EventType {
+            $(#[doc = concat!("`", $name, "`")] $variant,)+
+            /// A type that this version of the crate does not know. Answer `204`.
+            Unknown(String),
+        }
+
+        impl EventType {
+            /// Returns the name of the event, as in the body of a delivery.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $name,)+
+                    Self::Unknown(name) => name,
+                }
+            }
+        }
+
+        impl From<String> for EventType {
+            fn from(name: String) -> Self {
+                match name.as_str() {
+                    $($name => Self::$variant,)+
+                    _ => Self::Unknown(name),
+                }
+            }
+        }
+    };
+}
+
+event_types! {
+    JobCompleted "job.completed",
+    JobFailed "job.failed",
+    JobCanceled "job.canceled",
+    ActionRunTerminal "action.run.terminal",
+    FormatRunTerminal "format.run.terminal",
+    AgentRunTerminal "agent.run.terminal",
+    WebhookTest "webhook.test",
 }
 
 impl EventType {
-    /// Returns the name of the event, as in the body of a delivery.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::JobCompleted => "job.completed",
-            Self::JobFailed => "job.failed",
-            Self::JobCanceled => "job.canceled",
-            Self::ActionRunTerminal => "action.run.terminal",
-            Self::FormatRunTerminal => "format.run.terminal",
-            Self::AgentRunTerminal => "agent.run.terminal",
-            Self::WebhookTest => "webhook.test",
-            Self::Unknown(name) => name,
-        }
-    }
-
     /// Returns `true` unless the type is [`Unknown`](EventType::Unknown).
     #[must_use]
     pub fn is_known(&self) -> bool {
         !matches!(self, Self::Unknown(_))
-    }
-}
-
-impl From<String> for EventType {
-    fn from(name: String) -> Self {
-        match name.as_str() {
-            "job.completed" => Self::JobCompleted,
-            "job.failed" => Self::JobFailed,
-            "job.canceled" => Self::JobCanceled,
-            "action.run.terminal" => Self::ActionRunTerminal,
-            "format.run.terminal" => Self::FormatRunTerminal,
-            "agent.run.terminal" => Self::AgentRunTerminal,
-            "webhook.test" => Self::WebhookTest,
-            _ => Self::Unknown(name),
-        }
     }
 }
 

@@ -63,18 +63,7 @@ impl VerifyError {
     /// Returns a stable identifier for logs and metrics, such as `signature_mismatch`.
     #[must_use]
     pub const fn code(&self) -> &'static str {
-        match self {
-            Self::TimestampMissing => "timestamp_missing",
-            Self::TimestampMalformed => "timestamp_malformed",
-            Self::TimestampTooOld { .. } => "timestamp_too_old",
-            Self::TimestampInFuture { .. } => "timestamp_in_future",
-            Self::SignatureMissing => "signature_missing",
-            Self::SignatureTooLong => "signature_too_long",
-            Self::TooManySignatures => "signature_too_many",
-            Self::SignatureMalformed => "signature_malformed",
-            Self::SignatureUnsupported => "signature_unsupported",
-            Self::SignatureMismatch => "signature_mismatch",
-        }
+        self.code_and_status().0
     }
 
     /// Returns the HTTP status to answer with.
@@ -84,17 +73,21 @@ impl VerifyError {
     /// secret. The service retries after either.
     #[must_use]
     pub const fn status(&self) -> u16 {
+        self.code_and_status().1
+    }
+
+    const fn code_and_status(&self) -> (&'static str, u16) {
         match self {
-            Self::TimestampMissing
-            | Self::TimestampMalformed
-            | Self::SignatureMissing
-            | Self::SignatureTooLong
-            | Self::TooManySignatures
-            | Self::SignatureMalformed => 400,
-            Self::TimestampTooOld { .. }
-            | Self::TimestampInFuture { .. }
-            | Self::SignatureUnsupported
-            | Self::SignatureMismatch => 401,
+            Self::TimestampMissing => ("timestamp_missing", 400),
+            Self::TimestampMalformed => ("timestamp_malformed", 400),
+            Self::TimestampTooOld { .. } => ("timestamp_too_old", 401),
+            Self::TimestampInFuture { .. } => ("timestamp_in_future", 401),
+            Self::SignatureMissing => ("signature_missing", 400),
+            Self::SignatureTooLong => ("signature_too_long", 400),
+            Self::TooManySignatures => ("signature_too_many", 400),
+            Self::SignatureMalformed => ("signature_malformed", 400),
+            Self::SignatureUnsupported => ("signature_unsupported", 401),
+            Self::SignatureMismatch => ("signature_mismatch", 401),
         }
     }
 }

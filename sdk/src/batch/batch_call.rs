@@ -1,11 +1,11 @@
 //! Submits of any kind, with what follows them.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::call::Call;
+use crate::debug_fields::debug_fields;
 use crate::error::{Error, Result};
 use crate::handle::{Handle, Resource};
 
@@ -54,10 +54,4 @@ impl<R: Resource> Call<Handle<R>> {
     }
 }
 
-impl<T> fmt::Debug for BatchCall<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BatchCall")
-            .field("submission_id", &self.submission_id)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { [T] BatchCall<T> as "BatchCall" { submission_id } }

@@ -1,7 +1,6 @@
 //! Batches of submits of several kinds, and what all batches do.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use super::pace::Pace;
 use super::{DEFAULT_CONCURRENCY, Submissions};
 use crate::call::Core;
 use crate::client::Client;
+use crate::debug_fields::debug_fields;
 use crate::error::{Error, Result};
 use crate::surface::ClientSurface;
 
@@ -384,17 +384,6 @@ impl<S: ClientSurface> Client<S> {
     }
 }
 
-impl<T> fmt::Debug for MixedBatch<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MixedBatch").field("concurrency", &self.concurrency).finish_non_exhaustive()
-    }
-}
+debug_fields! { [T] MixedBatch<'_, T> as "MixedBatch" { concurrency } }
 
-impl<T> fmt::Debug for MixedOutcomes<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MixedOutcomes")
-            .field("in_flight", &(self.submitting + self.waiting))
-            .field("skipped", &self.skipped)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { [T] MixedOutcomes<'_, T> as "MixedOutcomes" { submitting, waiting, skipped } }

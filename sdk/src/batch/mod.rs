@@ -87,7 +87,6 @@ mod mixed;
 mod outcomes;
 mod pace;
 
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,6 +99,7 @@ pub use self::mixed::{MixedBatch, MixedItem, MixedOutcomes};
 pub use self::outcomes::{BatchItem, Outcomes};
 use crate::call::{Call, Core};
 use crate::client::Client;
+use crate::debug_fields::debug_fields;
 use crate::download::Download;
 use crate::handle::{Handle, Resource};
 use crate::surface::ClientSurface;
@@ -112,14 +112,6 @@ type Calls<'a, R> = Pin<Box<dyn Stream<Item = Call<Handle<R>>> + Send + 'a>>;
 type DownloadFn<R> =
     Arc<dyn Fn(&Handle<R>, &<R as Resource>::Output) -> Download + Send + Sync + 'static>;
 
-/// How the items of a batch are waited for.
-struct Options<R: Resource> {
-    concurrency: usize,
-    wait_timeout: Option<Duration>,
-    download: Option<DownloadFn<R>>,
-    is_acknowledged_by_hand: bool,
-}
-
 /// A batch of submits, which [`run`](Self::run) begins.
 ///
 /// Returned by [`Client::batch`] and [`Client::batch_stream`].
@@ -127,35 +119,25 @@ struct Options<R: Resource> {
 pub struct Batch<'a, R: Resource> {
     core: Arc<Core>,
     calls: Calls<'a, R>,
-    options: Options<R>,
+    concurrency: usize,
+    wait_timeout: Option<Duration>,
+    download: Option<DownloadFn<R>>,
+    is_acknowledged_by_hand: bool,
 }
 
 impl<'a, R: Resource> Batch<'a, R> {
-    fn new(core: &Arc<Core>, calls: Calls<'a, R>) -> Self {
-        Self {
-            core: Arc::clone(core),
-            calls,
-            options: Options {
-                concurrency: DEFAULT_CONCURRENCY,
-                wait_timeout: None,
-                download: None,
-                is_acknowledged_by_hand: false,
-            },
-        }
-    }
-
     /// Sets the maximum number of items in flight: submitted, and not ended. The default is 32.
     ///
     /// The batch begins with eight, and has more in flight as the service accepts them.
     pub fn concurrency(mut self, items: usize) -> Self {
-        self.options.concurrency = items;
+        self.concurrency = items;
         self
     }
 
     /// Sets the time limit of the wait for each item, in place of the [default](crate::Wait::timeout).
     /// An item that takes longer has the error of its wait as its outcome, and goes on.
     pub fn wait_timeout(mut self, timeout: Duration) -> Self {
-        self.options.wait_timeout = Some(timeout);
+        self.wait_timeout = Some(timeout);
         self
     }
 
@@ -178,35 +160,30 @@ impl<'a, R: Resource> Batch<'a, R> {
         mut self,
         download: impl Fn(&Handle<R>, &R::Output) -> Download + Send + Sync + 'static,
     ) -> Self {
-        self.options.download = Some(Arc::new(download));
+        self.download = Some(Arc::new(download));
         self
     }
 
     /// Leaves it to the program to [acknowledge](BatchItem::acknowledge) items. By default, asking for
     /// the next item acknowledges the one before.
     pub fn manual_acknowledge(mut self) -> Self {
-        self.options.is_acknowledged_by_hand = true;
+        self.is_acknowledged_by_hand = true;
         self
     }
 
     /// Returns the outcomes of the items, in the order in which they end. Nothing is submitted before
     /// the first one is asked for.
     pub fn run(self) -> Outcomes<'a, R> {
-        let follow = outcomes::follow(&self.options);
-        let submissions = self.calls.map(move |call| call.followed_by(follow.clone()));
-        let batch = MixedBatch::new(&self.core, Box::pin(submissions));
-        let batch = batch.concurrency(self.options.concurrency);
-        Outcomes::new(batch, self.options.is_acknowledged_by_hand)
+        let Self { core, calls, concurrency, wait_timeout, download, is_acknowledged_by_hand } =
+            self;
+        let follow = move |handle| outcomes::follow(handle, wait_timeout, download.clone());
+        let submissions = calls.map(move |call| call.followed_by(follow.clone()));
+        let batch = MixedBatch::new(&core, Box::pin(submissions)).concurrency(concurrency);
+        Outcomes::new(batch, is_acknowledged_by_hand)
     }
 }
 
-impl<R: Resource> fmt::Debug for Batch<'_, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Batch")
-            .field("concurrency", &self.options.concurrency)
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { [R: Resource] Batch<'_, R> as "Batch" { concurrency } }
 
 impl<S: ClientSurface> Client<S> {
     /// Returns a batch of submits of one kind: of jobs, of runs of one kind, or of bulk queues.
@@ -227,7 +204,14 @@ impl<S: ClientSurface> Client<S> {
         &self,
         calls: impl Stream<Item = Call<Handle<R>>> + Send + 'a,
     ) -> Batch<'a, R> {
-        Batch::new(&self.core, Box::pin(calls))
+        Batch {
+            core: Arc::clone(&self.core),
+            calls: Box::pin(calls),
+            concurrency: DEFAULT_CONCURRENCY,
+            wait_timeout: None,
+            download: None,
+            is_acknowledged_by_hand: false,
+        }
     }
 }
 

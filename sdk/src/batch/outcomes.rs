@@ -4,16 +4,19 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use futures_core::Stream;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-use super::Options;
+use super::DownloadFn;
 use super::mixed::{MixedBatch, MixedItem, MixedOutcomes};
+use crate::debug_fields::debug_fields;
 use crate::download::DownloadedFile;
 use crate::error::Result;
 use crate::handle::{Handle, Resource};
+use crate::polling::Wait;
 
 /// An item of a batch that has ended.
 #[non_exhaustive]
@@ -160,35 +163,22 @@ impl<'a, R: Resource> Outcomes<'a, R> {
     }
 }
 
-/// Returns the function that waits for what was submitted.
-pub(super) fn follow<R: Resource>(
-    options: &Options<R>,
-) -> impl Fn(Handle<R>) -> Pin<Box<dyn Future<Output = EndedItem<R>> + Send>>
-+ Clone
-+ Send
-+ Sync
-+ 'static {
-    let (wait_timeout, download) = (options.wait_timeout, options.download.clone());
-    move |handle| {
-        let download = download.clone();
-        Box::pin(async move {
-            let wait = handle.wait();
-            let wait = match wait_timeout {
-                Some(timeout) => wait.timeout(timeout),
-                None => wait,
-            };
-            let outcome = wait.await;
-            let download = match (&outcome, &download) {
-                (Ok(output), Some(download)) => Some(download(&handle, output)),
-                _ => None,
-            };
-            let files = match download {
-                Some(download) => download.await,
-                None => Ok(Vec::new()),
-            };
-            EndedItem { handle, outcome, files }
-        })
-    }
+/// Waits for what was submitted, and downloads its files.
+pub(super) async fn follow<R: Resource>(
+    handle: Handle<R>,
+    wait_timeout: Option<Duration>,
+    download: Option<DownloadFn<R>>,
+) -> EndedItem<R> {
+    let wait = handle.wait();
+    let wait = wait_timeout.into_iter().fold(wait, Wait::timeout);
+    let outcome = wait.await;
+    let download = outcome.as_ref().ok().zip(download);
+    let download = download.map(|(output, download)| download(&handle, output));
+    let files = match download {
+        Some(download) => download.await,
+        None => Ok(Vec::new()),
+    };
+    EndedItem { handle, outcome, files }
 }
 
 impl<R: Resource> Stream for Outcomes<'_, R> {
@@ -211,11 +201,4 @@ impl<R: Resource<Output: fmt::Debug>> fmt::Debug for BatchItem<R> {
     }
 }
 
-impl<R: Resource> fmt::Debug for Outcomes<'_, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outcomes")
-            .field("in_flight", &self.in_flight())
-            .field("skipped", &self.skipped())
-            .finish_non_exhaustive()
-    }
-}
+debug_fields! { [R: Resource] Outcomes<'_, R> as "Outcomes" { outcomes } }

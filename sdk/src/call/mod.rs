@@ -347,8 +347,8 @@ impl<T: DeserializeOwned> Call<T> {
     }
 
     /// Creates a call whose response contains a secret, which no error may show.
-    pub(crate) fn secret(core: &Arc<Core>, operation: Operation) -> Self {
-        let request = Request::new::<&str>(operation, &[]);
+    pub(crate) fn secret(core: &Arc<Core>, operation: Operation, segments: &[&str]) -> Self {
+        let request = Request::new(operation, segments);
         Self::with_decoder(core, request, |context, response| {
             response.decode(context.core.wrapping).map_err(Error::redacted)
         })

@@ -57,18 +57,7 @@ impl FileNames {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameTemplate {
     text: String,
-    parts: Vec<Part>,
     slug: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
-    Text(String),
-    Id,
-    Index,
-    Job,
-    Slug,
-    Extension,
 }
 
 impl NameTemplate {
@@ -81,18 +70,14 @@ impl NameTemplate {
 
     /// Returns the file name of an artifact.
     pub(super) fn expand(&self, name: &ArtifactName<'_>) -> String {
-        let parts = self.parts.iter().map(|part| match part {
-            Part::Text(text) => text.clone(),
-            Part::Id => name.stem(),
-            Part::Index => name.number.to_string(),
-            Part::Job => name.safe_resource_id(),
-            Part::Slug => match &self.slug {
-                Some(slug) => slug.clone(),
-                None => name.safe_resource_id(),
-            },
-            Part::Extension => name.extension.to_owned(),
-        });
-        parts.collect()
+        // No value contains a placeholder: they are made of letters, digits, dashes and underscores.
+        let slug = self.slug.clone().unwrap_or_else(|| name.safe_resource_id());
+        self.text
+            .replace("{id}", &name.stem())
+            .replace("{index}", &name.number.to_string())
+            .replace("{job}", &name.safe_resource_id())
+            .replace("{slug}", &slug)
+            .replace("{ext}", name.extension)
     }
 }
 
@@ -111,34 +96,20 @@ impl FromStr for NameTemplate {
         if text.chars().any(char::is_control) {
             return invalid("expected a file name without control characters".to_owned());
         }
-        let mut parts = Vec::new();
         let mut rest = text;
-        while let Some((before, after)) = rest.split_once('{') {
-            if !before.is_empty() {
-                parts.push(Part::Text(before.to_owned()));
-            }
+        while let Some((_, after)) = rest.split_once('{') {
             let Some((placeholder, after)) = after.split_once('}') else {
                 return invalid(format!("expected `}}` after `{{{after}`"));
             };
-            parts.push(match placeholder {
-                "id" => Part::Id,
-                "index" => Part::Index,
-                "job" => Part::Job,
-                "slug" => Part::Slug,
-                "ext" => Part::Extension,
-                _ => {
-                    return invalid(format!(
-                        "unknown placeholder `{{{placeholder}}}`, expected {{id}}, {{index}}, \
-                        {{job}}, {{slug}} or {{ext}}"
-                    ));
-                }
-            });
+            if !matches!(placeholder, "id" | "index" | "job" | "slug" | "ext") {
+                return invalid(format!(
+                    "unknown placeholder `{{{placeholder}}}`, expected {{id}}, {{index}}, {{job}}, {{slug}} \
+                     or {{ext}}"
+                ));
+            }
             rest = after;
         }
-        if !rest.is_empty() {
-            parts.push(Part::Text(rest.to_owned()));
-        }
-        Ok(Self { text: text.to_owned(), parts, slug: None })
+        Ok(Self { text: text.to_owned(), slug: None })
     }
 }
 

@@ -80,22 +80,34 @@ impl ActiveIntent {
 
     /// An intent that was accepted, or `None` if it has no readable receipt.
     pub(super) fn existing(journal: &Journal, intent: &Intent) -> Option<Arc<Self>> {
-        let key = intent.facts.as_ref()?.idempotency_key.clone();
-        let accepted = Some(intent.progress.accepted.clone()?);
-        let is_done = intent.progress.ended.is_some() && intent.progress.is_acknowledged;
+        let progress = &intent.progress;
+        let is_done = progress.ended.is_some() && progress.is_acknowledged;
+        let step = if is_done { IntentStep::Acknowledged } else { IntentStep::Settled };
+        progress.accepted.as_ref()?;
+        Self::resumed(journal, intent, EarlierAttempts::default(), step, None)
+    }
+
+    /// An intent that was begun before, or `None` if its facts cannot be read.
+    pub(super) fn resumed(
+        journal: &Journal,
+        intent: &Intent,
+        earlier: EarlierAttempts,
+        step: IntentStep,
+        guard: Option<OwnedMutexGuard<()>>,
+    ) -> Option<Arc<Self>> {
+        let facts = intent.facts.as_ref()?;
         let state = IntentProgress {
-            step: if is_done { IntentStep::Acknowledged } else { IntentStep::Settled },
+            step,
             attempt: intent.progress.attempt,
             reserved: reserved(intent),
-            accepted,
-            guard: None,
-            has_key_in_metadata: false,
+            accepted: intent.progress.accepted.clone(),
+            guard,
+            has_key_in_metadata: facts.has_key_in_metadata,
         };
+        let key = facts.idempotency_key.clone();
         let submission_id = intent.stored.submission_id.clone();
-        let earlier = EarlierAttempts::default();
         let mark = journal.mark(&intent.stored.id);
-        let begun_at = intent.begun_at_by_this_clock();
-        Some(Self::new(mark, key, submission_id, earlier, begun_at, state))
+        Some(Self::new(mark, key, submission_id, earlier, intent.begun_at_by_this_clock(), state))
     }
 
     pub(crate) fn id(&self) -> &IntentId {

@@ -36,35 +36,6 @@ enum Happened {
     FactsOfNewerVersion,
 }
 
-const HAPPENED: [Happened; 26] = [
-    Happened::Begun,
-    Happened::NothingRan,
-    Happened::SentAgain,
-    Happened::Unknown,
-    Happened::AcceptedWithoutId,
-    Happened::Accepted,
-    Happened::FoundLater,
-    Happened::AcceptedAfterRelease,
-    Happened::Ended("completed"),
-    Happened::Ended("failed"),
-    Happened::Ended("canceled"),
-    Happened::Ended("skipped"),
-    Happened::Ended("expired"),
-    Happened::EndedAndAcknowledged("completed"),
-    Happened::EndedAndAcknowledged("failed"),
-    Happened::AcceptedAndAcknowledged,
-    Happened::BegunAndAcknowledged,
-    Happened::NothingRanAndAcknowledged,
-    Happened::EndedWithoutReceipt,
-    Happened::Released(ReleaseReason::NotSent),
-    Happened::Released(ReleaseReason::Refused),
-    Happened::Released(ReleaseReason::Settled),
-    Happened::ReleasedWithoutRecord,
-    Happened::NoteOfNewerVersion,
-    Happened::RecordOfNewerVersion,
-    Happened::FactsOfNewerVersion,
-];
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KeyIs {
     NotDocumented,
@@ -205,46 +176,55 @@ fn operation(key: KeyIs) -> &'static str {
     }
 }
 
-fn records(happened: Happened) -> Vec<String> {
-    let accepted = || {
-        Record::Accepted(Receipt {
-            kind: ResourceKind::Job,
-            id: "job_1".to_owned(),
-            request_id: None,
-            price_usd: None,
-        })
+/// All that may have become of a request, with the phase and the records that its journal has then.
+fn histories() -> Vec<(Happened, Phase, Vec<String>)> {
+    use Happened::*;
+
+    let (kind, id) = (ResourceKind::Job, "job_1".to_owned());
+    let accepted = Record::Accepted(Receipt { kind, id, request_id: None, price_usd: None });
+    let ended =
+        |status: &str| Record::Ended(self::Ended { status: status.to_owned(), charge_usd: None });
+    let released = |reason| Record::Released(self::Released { reason, code: None });
+    let nothing_ran = Record::NothingRan { attempt: 0 };
+    let without_id = Record::AcceptedWithoutId { request_id: None };
+    let acknowledged = &Record::Acknowledged;
+    let mut histories = vec![
+        (
+            NoteOfNewerVersion,
+            Phase::Open,
+            vec![r#"{"v":9,"critical":false,"event":"note"}"#.to_owned()],
+        ),
+        (RecordOfNewerVersion, Phase::Open, vec![r#"{"v":9,"event":"forked"}"#.to_owned()]),
+    ];
+    let mut add = |happened, phase, records: &[&Record]| {
+        histories.push((happened, phase, records.iter().map(|record| record.to_json()).collect()));
     };
-    let ended = |status: &str| Record::Ended(Ended { status: status.to_owned(), charge_usd: None });
-    let released = |reason| Record::Released(Released { reason, code: None });
-    let without_id = || Record::AcceptedWithoutId { request_id: None };
-    let known = match happened {
-        Happened::Begun | Happened::ReleasedWithoutRecord | Happened::FactsOfNewerVersion => vec![],
-        Happened::NothingRan => vec![Record::NothingRan { attempt: 0 }],
-        Happened::SentAgain => {
-            vec![Record::NothingRan { attempt: 0 }, Record::Sending { attempt: 1 }]
-        }
-        Happened::Unknown => vec![Record::Unknown],
-        Happened::AcceptedWithoutId => vec![without_id()],
-        Happened::Accepted => vec![accepted()],
-        Happened::FoundLater => vec![without_id(), accepted()],
-        Happened::AcceptedAfterRelease => vec![released(ReleaseReason::Settled), accepted()],
-        Happened::Ended(status) => vec![accepted(), ended(status)],
-        Happened::EndedAndAcknowledged(status) => {
-            vec![accepted(), ended(status), Record::Acknowledged]
-        }
-        Happened::AcceptedAndAcknowledged => vec![accepted(), Record::Acknowledged],
-        Happened::BegunAndAcknowledged => vec![Record::Acknowledged],
-        Happened::NothingRanAndAcknowledged => {
-            vec![Record::NothingRan { attempt: 0 }, Record::Acknowledged]
-        }
-        Happened::EndedWithoutReceipt => vec![ended("failed")],
-        Happened::Released(reason) => vec![released(reason)],
-        Happened::NoteOfNewerVersion => {
-            return vec![r#"{"v": 9, "critical": false, "event": "note"}"#.to_owned()];
-        }
-        Happened::RecordOfNewerVersion => return vec![r#"{"v": 9, "event": "forked"}"#.to_owned()],
-    };
-    known.iter().map(Record::to_json).collect()
+    add(Begun, Phase::Open, &[]);
+    add(FactsOfNewerVersion, Phase::Open, &[]);
+    add(NothingRan, Phase::Open, &[&nothing_ran]);
+    add(SentAgain, Phase::Open, &[&nothing_ran, &Record::Sending { attempt: 1 }]);
+    add(Unknown, Phase::Open, &[&Record::Unknown]);
+    add(AcceptedWithoutId, Phase::Open, &[&without_id]);
+    add(Accepted, Phase::Accepted, &[&accepted]);
+    add(FoundLater, Phase::Accepted, &[&without_id, &accepted]);
+    add(AcceptedAndAcknowledged, Phase::Acknowledged, &[&accepted, acknowledged]);
+    add(BegunAndAcknowledged, Phase::Acknowledged, &[acknowledged]);
+    add(NothingRanAndAcknowledged, Phase::Acknowledged, &[&nothing_ran, acknowledged]);
+    add(EndedWithoutReceipt, Phase::Ended, &[&ended("failed")]);
+    for status in ["completed", "failed", "canceled", "skipped", "expired"] {
+        add(Ended(status), Phase::Ended, &[&accepted, &ended(status)]);
+    }
+    for status in ["completed", "failed"] {
+        let records = [&accepted, &ended(status), acknowledged];
+        add(EndedAndAcknowledged(status), Phase::Acknowledged, &records);
+    }
+    for reason in [ReleaseReason::NotSent, ReleaseReason::Refused, ReleaseReason::Settled] {
+        add(Released(reason), Phase::Released, &[&released(reason)]);
+    }
+    add(ReleasedWithoutRecord, Phase::Released, &[]);
+    let late = [&released(ReleaseReason::Settled), &accepted];
+    add(AcceptedAfterRelease, Phase::Released, &late);
+    histories
 }
 
 fn intent(case: Case, generation: usize) -> Intent {
@@ -261,20 +241,9 @@ fn intent(case: Case, generation: usize) -> Intent {
     if case.happened == Happened::FactsOfNewerVersion {
         facts = facts.replace(r#""v":1"#, r#""v":9"#);
     }
-    let phase = match case.happened {
-        Happened::Accepted | Happened::FoundLater => Phase::Accepted,
-        Happened::Ended(_) | Happened::EndedWithoutReceipt => Phase::Ended,
-        Happened::EndedAndAcknowledged(_)
-        | Happened::AcceptedAndAcknowledged
-        | Happened::BegunAndAcknowledged
-        | Happened::NothingRanAndAcknowledged => Phase::Acknowledged,
-        Happened::Released(_)
-        | Happened::ReleasedWithoutRecord
-        | Happened::AcceptedAfterRelease => Phase::Released,
-        _ => Phase::Open,
-    };
+    let mut histories = histories().into_iter();
+    let (_, phase, records) = histories.find(|it| it.0 == case.happened).unwrap();
     let at = begun_at();
-    let records = records(case.happened).into_iter();
     Intent::read(StoredIntent {
         id: IntentId::new(generation.to_string()),
         namespace: String::new(),
@@ -282,7 +251,7 @@ fn intent(case: Case, generation: usize) -> Intent {
         submission_id: Some("order-1".to_owned()),
         generation: u32::try_from(generation).unwrap(),
         facts,
-        records: records.map(|record| StoredRecord { record, at }).collect(),
+        records: records.into_iter().map(|record| StoredRecord { record, at }).collect(),
         begun_at: at,
         read_at: at,
         phase,
@@ -329,39 +298,29 @@ fn compare(cases: &[Case], origins: &[&'static str], bodies: &[&'static str]) ->
     let numbered = cases.iter().zip(1..);
     let intents: Vec<_> = numbered.map(|(case, number)| intent(*case, number)).collect();
     let mut compared = 0;
-    for &origin in origins {
-        for api_key in [API_KEY, "ab56b4d9"] {
-            for has_label in [false, true] {
-                for &body in bodies {
-                    for age in
-                        [Age::New, Age::AlmostExpired, Age::JustExpired, Age::ClockWasSetBack]
-                    {
-                        for reuse in [
-                            Reuse::ReturnExisting,
-                            Reuse::RetryUnsuccessful,
-                            Reuse::ContinueAbandoned,
-                        ] {
-                            let now = Now { has_label, origin, api_key, body, age, reuse };
-                            assert_eq!(
-                                decided(cases, &intents, now),
-                                expected(cases, now),
-                                "{cases:?} {now:?}"
-                            );
-                            compared += 1;
-                        }
-                    }
-                }
-            }
+    let ages = [Age::New, Age::AlmostExpired, Age::JustExpired, Age::ClockWasSetBack];
+    let policies = [Reuse::ReturnExisting, Reuse::RetryUnsuccessful, Reuse::ContinueAbandoned];
+    let keys = [(API_KEY, false), (API_KEY, true), ("ab56b4d9", false), ("ab56b4d9", true)];
+    for (&origin, &(api_key, has_label)) in pairs(origins, &keys) {
+        for (&body, &(&age, &reuse)) in pairs(bodies, &pairs(&ages, &policies)) {
+            let now = Now { has_label, origin, api_key, body, age, reuse };
+            assert_eq!(decided(cases, &intents, now), expected(cases, now), "{cases:?} {now:?}");
+            compared += 1;
         }
     }
     compared
+}
+
+/// Returns all pairs of one of each.
+fn pairs<'a, A, B>(first: &'a [A], second: &'a [B]) -> Vec<(&'a A, &'a B)> {
+    first.iter().flat_map(|one| second.iter().map(move |other| (one, other))).collect()
 }
 
 fn all_cases() -> impl Iterator<Item = Case> {
     let keys = [KeyIs::NotDocumented, KeyIs::Documented, KeyIs::Permanent];
     let owners =
         [(Owner::This, false), (Owner::This, true), (Owner::Other, false), (Owner::Gone, false)];
-    HAPPENED.into_iter().flat_map(move |happened| {
+    histories().into_iter().flat_map(move |(happened, ..)| {
         keys.into_iter().flat_map(move |key| {
             owners.into_iter().map(move |(owner, is_active)| Case {
                 happened,

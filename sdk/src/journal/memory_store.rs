@@ -1,7 +1,6 @@
 //! A store in memory.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fmt;
 use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
@@ -14,6 +13,7 @@ use super::store::{
     found,
 };
 use crate::call::clock;
+use crate::debug_fields::debug_fields;
 
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
@@ -288,11 +288,7 @@ impl Default for MemoryStore {
     }
 }
 
-impl fmt::Debug for MemoryStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore").finish_non_exhaustive()
-    }
-}
+debug_fields! { [] MemoryStore as "MemoryStore" {  } }
 
 // Each future does its work when it is polled first.
 impl Store for MemoryStore {

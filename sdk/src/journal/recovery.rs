@@ -1,7 +1,6 @@
 //! Recovery: the submissions that an ended process has left open.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::Arc;
 
 use super::active_intent::{ActiveIntent, change, reserved, unknown};
@@ -17,6 +16,7 @@ use crate::call::clock::{self, Instant};
 use crate::call::job_search::find_job;
 use crate::client::Client;
 use crate::contract::{Operation, Surface};
+use crate::debug_fields::debug_fields;
 use crate::error::Result;
 use crate::handle::{
     ActionRun, AgentRun, FormatRun, Handle, JobHandle, QueueHandle, Resource, RunHandle,
@@ -294,8 +294,4 @@ impl Journal {
     }
 }
 
-impl<S: ClientSurface> fmt::Debug for Recovery<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recovery").finish_non_exhaustive()
-    }
-}
+debug_fields! { [S: ClientSurface] Recovery<S> as "Recovery" {  } }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
-use super::active_intent::{ActiveIntent, IntentProgress, IntentStep, reserved};
+use super::active_intent::{ActiveIntent, IntentProgress, IntentStep};
 use super::decision::{Candidate, Decision, Reuse, UndecidedReason, decide};
 use super::error::{JournalError, Undecided};
 use super::fingerprint::{Fingerprint, hex};
@@ -250,22 +250,9 @@ impl Journal {
             conflict_proves_arrival: !facts.is_key_chosen
                 && !facts.is_same_body(&request.fingerprint),
         };
-        let step =
-            if intent.progress.nothing_ran { IntentStep::NothingRan } else { IntentStep::Sending };
-        let attempt = intent.progress.attempt;
-        let state = IntentProgress {
-            step,
-            attempt,
-            reserved: reserved(intent),
-            accepted: None,
-            guard,
-            has_key_in_metadata: facts.has_key_in_metadata,
-        };
-        let key = facts.idempotency_key.clone();
-        let submission_id = intent.stored.submission_id.clone();
-        let mark = self.mark(&intent.stored.id);
-        let begun_at = intent.begun_at_by_this_clock();
-        Some(ActiveIntent::new(mark, key, submission_id, earlier, begun_at, state))
+        let nothing_ran = intent.progress.nothing_ran;
+        let step = if nothing_ran { IntentStep::NothingRan } else { IntentStep::Sending };
+        ActiveIntent::resumed(self, intent, earlier, step, guard)
     }
 }
 

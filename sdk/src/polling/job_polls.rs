@@ -101,7 +101,7 @@ pub(crate) async fn poll<S: ClientSurface>(handle: &JobHandle<S>) -> JobPollResu
             let answer = clock::before(clock::after(MAX_LIST_WAIT), &mut wait.receiver);
             match Box::pin(answer).await {
                 Some(Ok(poll)) => return Ok(poll),
-                _ => lock(&polls.0).poll_alone(handle, None),
+                _ => lock(&polls.0).share_poll(handle, None),
             }
         }
     };
@@ -125,7 +125,7 @@ impl JobPolls {
         };
         let may_list = state.alone_until.is_none_or(|until| now >= until);
         if slot.is_some() || !may_list {
-            return Ok(PollSource::Alone(state.poll_alone(handle, slot)));
+            return Ok(PollSource::Alone(state.share_poll(handle, slot)));
         }
         let reader = match state.reader.upgrade() {
             Some(reader) if !reader.is_finished() => reader,
@@ -246,7 +246,7 @@ impl JobPollsState {
 
     /// Returns the poll of one job that is under way, or a new one. It is sent at `slot`, or else when
     /// it is due by the client's schedule.
-    fn poll_alone<S: ClientSurface>(
+    fn share_poll<S: ClientSurface>(
         &mut self,
         handle: &JobHandle<S>,
         slot: Option<Instant>,

@@ -1,9 +1,6 @@
 //! The account: its key and balance, top-ups, and the administration of webhooks.
 
-use std::borrow::Borrow;
-
-use super::resource;
-use crate::call::Call;
+use super::{methods, resource};
 use crate::contract::{Operation, idempotency_section};
 use crate::handle::TopUpHandle;
 use crate::surface::{Developer, Open};
@@ -18,22 +15,14 @@ resource! {
     account of Developer
 }
 
-impl Account<'_> {
+methods! { Account<'_> {
     /// Reads the API key, its owner and its workspace: `GET /v1/me`.
-    pub fn me(&self) -> Call<Me> {
-        Call::new::<&str>(&self.client.core, Operation::Me, &[])
-    }
-
+    me -> Me: new Operation::Me;
     /// Reads the balance: `GET /v1/balance`.
-    pub fn balance(&self) -> Call<Balance> {
-        Call::new::<&str>(&self.client.core, Operation::Balance, &[])
-    }
-
+    balance -> Balance: new Operation::Balance;
     /// Lists the entries of the usage ledger, newest first: `GET /v1/usage`.
-    pub fn usage(&self) -> Call<Page<UsageEntry>> {
-        Call::list::<&str>(&self.client.core, Operation::Usage, &[])
-    }
-}
+    usage -> Page<UsageEntry>: list Operation::Usage;
+} }
 
 resource! {
     /// Top-ups of the balance, paid at a hosted checkout.
@@ -41,15 +30,13 @@ resource! {
     top_ups of Open, with handles TopUpHandle, TopUpId
 }
 
-impl TopUps<'_> {
+methods! { TopUps<'_> {
     /// Starts a top-up: `POST /v1/open/top-ups`.
     ///
     /// The handle's receipt has the link to the checkout.
     #[doc = idempotency_section!(OnePerKey)]
-    pub fn create(&self, body: impl Borrow<TopUpCreate>) -> Call<TopUpHandle> {
-        Call::submit(&self.client.core, Operation::TopUpsCreate, &[]).json(body.borrow())
-    }
-}
+    create(TopUpCreate) -> TopUpHandle: submit Operation::TopUpsCreate;
+} }
 
 resource! {
     /// The signing secret of webhooks, and test deliveries.
@@ -59,23 +46,14 @@ resource! {
     webhooks of Developer
 }
 
-impl Webhooks<'_> {
+methods! { Webhooks<'_> {
     /// Reads the signing secret of the workspace: `GET /v1/webhooks/signing-secret`.
-    pub fn signing_secret(&self) -> Call<SigningSecret> {
-        Call::secret(&self.client.core, Operation::SigningSecretGet)
-    }
-
+    signing_secret -> SigningSecret: secret Operation::SigningSecretGet;
     /// Rotates the signing secret of the workspace: `POST /v1/webhooks/signing-secret/rotate`.
     ///
     /// For 24 hours deliveries are signed with the previous secret as well. A second rotation within
     /// that time retires the older secret at once, so that an ambiguous rotation is not retried.
-    pub fn rotate_signing_secret(&self) -> Call<SigningSecret> {
-        Call::secret(&self.client.core, Operation::SigningSecretRotate)
-    }
-
+    rotate_signing_secret -> SigningSecret: secret Operation::SigningSecretRotate;
     /// Sends a signed test event to a URL: `POST /v1/webhooks/test-deliveries`.
-    pub fn send_test(&self, body: impl Borrow<TestDeliveryCreate>) -> Call<TestDelivery> {
-        let operation = Operation::TestDeliveriesCreate;
-        Call::new::<&str>(&self.client.core, operation, &[]).json(body.borrow())
-    }
-}
+    send_test(TestDeliveryCreate) -> TestDelivery: new Operation::TestDeliveriesCreate;
+} }

@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use super::resource;
+use super::{methods, resource};
 use crate::call::Call;
 use crate::contract::{Operation, idempotency_section};
 use crate::handle::{ActionRun, AgentRun, FormatRun, QueueHandle, RunHandle};
@@ -18,42 +18,22 @@ resource! {
     actions of Developer
 }
 
-impl Actions<'_> {
+methods! { Actions<'_> {
     /// Lists the Actions of the workspace: `GET /v1/actions`.
-    pub fn list(&self) -> Call<Page<Action>> {
-        Call::list::<&str>(&self.client.core, Operation::ActionsList, &[])
-    }
-
+    list -> Page<Action>: list Operation::ActionsList;
     /// Reads an Action: `GET /v1/actions/{action_id}`.
-    pub fn get(&self, id: impl Into<ActionId>) -> Call<Action> {
-        Call::new(&self.client.core, Operation::ActionsGet, &[id.into()])
-    }
-
+    get[id: Into<ActionId>] -> Action: new Operation::ActionsGet;
     /// Starts a run of an Action: `POST /v1/actions/{action_id}/runs`.
     #[doc = idempotency_section!(Undocumented)]
-    pub fn run(
-        &self,
-        id: impl Into<ActionId>,
-        body: impl Borrow<ActionRunCreate>,
-    ) -> Call<RunHandle<ActionRun>> {
-        let operation = Operation::ActionsRunsCreate;
-        Call::submit(&self.client.core, operation, &[id.into().as_str()]).json(body.borrow())
-    }
-
+    run[id: Into<ActionId>](ActionRunCreate)
+        -> RunHandle<ActionRun>: submit Operation::ActionsRunsCreate;
     /// Lists the runs of an Action: `GET /v1/actions/{action_id}/runs`.
-    pub fn list_runs(&self, id: impl Into<ActionId>) -> Call<Page<RunReceipt>> {
-        Call::list(&self.client.core, Operation::ActionsRunsList, &[id.into()])
-    }
-
+    list_runs[id: Into<ActionId>] -> Page<RunReceipt>: list Operation::ActionsRunsList;
     /// Reads the receipt of a run of an Action: `GET /v1/actions/{action_id}/runs/{run_id}`.
     ///
     /// [`ActionRuns::handle`](super::ActionRuns::handle) needs only the run's id.
-    pub fn get_run(&self, id: impl Into<ActionId>, run_id: impl Into<RunId>) -> Call<RunReceipt> {
-        let (id, run_id) = (id.into(), run_id.into());
-        let segments = [id.as_str(), run_id.as_str()];
-        Call::new(&self.client.core, Operation::ActionsRunsGet, &segments)
-    }
-}
+    get_run[id: Into<ActionId>, run_id: Into<RunId>] -> RunReceipt: new Operation::ActionsRunsGet;
+} }
 
 impl Call<Page<Action>> {
     /// Lists only Actions with that status, such as `active`.
@@ -95,12 +75,12 @@ resource! {
     formats of Developer
 }
 
-impl Formats<'_> {
+methods! { Formats<'_> {
     /// Lists the Formats that the key can see, its own and the service's: `GET /v1/formats`.
-    pub fn list(&self) -> Call<Page<Format>> {
-        Call::list::<&str>(&self.client.core, Operation::FormatsList, &[])
-    }
+    list -> Page<Format>: list Operation::FormatsList;
+} }
 
+impl Formats<'_> {
     /// Reads a Format: `GET /v1/formats/{format_id}` or `GET /v1/formats/{handle}/{slug}`.
     pub fn get(&self, format: impl Into<FormatRef>) -> Call<Format> {
         let format = format.into();
@@ -153,16 +133,13 @@ resource! {
     agents of Developer
 }
 
-impl Agents<'_> {
+methods! { Agents<'_> {
     /// Starts a run of the agent: `POST /v1/agent/completions`.
     ///
     /// The response is a handle, never the result itself.
     #[doc = idempotency_section!(Documented)]
-    pub fn run(&self, body: impl Borrow<AgentCompletionCreate>) -> Call<RunHandle<AgentRun>> {
-        let operation = Operation::AgentCompletionsCreate;
-        Call::submit(&self.client.core, operation, &[]).json(body.borrow())
-    }
-}
+    run(AgentCompletionCreate) -> RunHandle<AgentRun>: submit Operation::AgentCompletionsCreate;
+} }
 
 resource! {
     /// Runs of Actions.
@@ -182,12 +159,10 @@ resource! {
     agent_runs of Developer, with handles RunHandle<AgentRun>, RunId
 }
 
-impl AgentRuns<'_> {
+methods! { AgentRuns<'_> {
     /// Lists the runs of Agent Completions, newest first: `GET /v1/agent-runs`.
-    pub fn list(&self) -> Call<Page<RunReceipt>> {
-        Call::list::<&str>(&self.client.core, Operation::AgentRunsList, &[])
-    }
-}
+    list -> Page<RunReceipt>: list Operation::AgentRunsList;
+} }
 
 resource! {
     /// Bulk queues of Format runs.

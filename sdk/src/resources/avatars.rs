@@ -1,9 +1,6 @@
 //! Avatars, their videos and previews, and captions of videos.
 
-use std::borrow::Borrow;
-
-use super::resource;
-use crate::call::Call;
+use super::{methods, resource};
 use crate::contract::{Operation, idempotency_section};
 use crate::handle::JobHandle;
 use crate::surface::Developer;
@@ -18,48 +15,24 @@ resource! {
     avatars of Developer
 }
 
-impl Avatars<'_> {
+methods! { Avatars<'_> {
     /// Submits the creation of an avatar: `POST /v1/avatar-1.0/generate`.
     #[doc = idempotency_section!(Undocumented)]
-    pub fn generate(&self, body: impl Borrow<AvatarGenerate>) -> Call<JobHandle<Developer>> {
-        Call::submit(&self.client.core, Operation::AvatarGenerate, &[]).json(body.borrow())
-    }
-
+    generate(AvatarGenerate) -> JobHandle<Developer>: submit Operation::AvatarGenerate;
     /// Submits a video in which an avatar speaks: `POST /v1/avatar-1.0/talking-video`.
     #[doc = idempotency_section!(Undocumented)]
-    pub fn talking_video(
-        &self,
-        body: impl Borrow<AvatarTalkingVideo>,
-    ) -> Call<JobHandle<Developer>> {
-        Call::submit(&self.client.core, Operation::AvatarTalkingVideo, &[]).json(body.borrow())
-    }
-
+    talking_video(AvatarTalkingVideo) -> JobHandle<Developer>: submit Operation::AvatarTalkingVideo;
     /// Lists the avatars of the model avatar-1.0: `GET /v1/avatar-1.0/avatars`.
-    pub fn list(&self) -> Call<Page<Avatar>> {
-        Call::list::<&str>(&self.client.core, Operation::AvatarCanonicalList, &[])
-    }
-
+    list -> Page<Avatar>: list Operation::AvatarCanonicalList;
     /// Reads an avatar of the model avatar-1.0: `GET /v1/avatar-1.0/avatars/{id}`.
-    pub fn get(&self, id: impl AsRef<str>) -> Call<Avatar> {
-        Call::new(&self.client.core, Operation::AvatarCanonicalGet, &[id])
-    }
-
+    get[id: AsRef<str>] -> Avatar: new Operation::AvatarCanonicalGet;
     /// Lists the avatars of any model that the key can see: `GET /v1/avatars`.
-    pub fn list_any(&self) -> Call<Page<Avatar>> {
-        Call::list::<&str>(&self.client.core, Operation::AvatarsList, &[])
-    }
-
+    list_any -> Page<Avatar>: list Operation::AvatarsList;
     /// Reads an avatar of any model that the key can see: `GET /v1/avatars/{id}`.
-    pub fn get_any(&self, id: impl AsRef<str>) -> Call<Avatar> {
-        Call::new(&self.client.core, Operation::AvatarsGet, &[id])
-    }
-
+    get_any[id: AsRef<str>] -> Avatar: new Operation::AvatarsGet;
     /// Searches the avatar catalog: `POST /v1/avatar-catalog/search`.
-    pub fn search(&self, body: impl Borrow<SearchQuery>) -> Call<Page<Avatar>> {
-        Call::list::<&str>(&self.client.core, Operation::AvatarCatalogSearch, &[])
-            .json(body.borrow())
-    }
-}
+    search(SearchQuery) -> Page<Avatar>: list Operation::AvatarCatalogSearch;
+} }
 
 resource! {
     /// The videos that avatars speak in.
@@ -67,17 +40,12 @@ resource! {
     avatar_videos of Developer
 }
 
-impl AvatarVideos<'_> {
+methods! { AvatarVideos<'_> {
     /// Lists the videos of avatars: `GET /v1/avatar-videos`.
-    pub fn list(&self) -> Call<Page<AvatarVideo>> {
-        Call::list::<&str>(&self.client.core, Operation::AvatarVideosList, &[])
-    }
-
+    list -> Page<AvatarVideo>: list Operation::AvatarVideosList;
     /// Reads a video of an avatar: `GET /v1/avatar-videos/{id}`.
-    pub fn get(&self, id: impl AsRef<str>) -> Call<AvatarVideo> {
-        Call::new(&self.client.core, Operation::AvatarVideosGet, &[id])
-    }
-}
+    get[id: AsRef<str>] -> AvatarVideo: new Operation::AvatarVideosGet;
+} }
 
 resource! {
     /// Previews of videos that avatars speak in.
@@ -85,32 +53,20 @@ resource! {
     previews of Developer
 }
 
-impl Previews<'_> {
+methods! { Previews<'_> {
     /// Submits a preview: `POST /v1/avatar-video-previews`.
     #[doc = idempotency_section!(Undocumented)]
-    pub fn create(&self, body: impl Borrow<AvatarPreviewCreate>) -> Call<JobHandle<Developer>> {
-        Call::submit(&self.client.core, Operation::AvatarPreviewsCreate, &[]).json(body.borrow())
-    }
-
+    create(AvatarPreviewCreate) -> JobHandle<Developer>: submit Operation::AvatarPreviewsCreate;
     /// Reads a preview: `GET /v1/avatar-video-previews/{id}`.
-    pub fn get(&self, id: impl AsRef<str>) -> Call<AvatarPreview> {
-        Call::new(&self.client.core, Operation::AvatarPreviewsGet, &[id])
-    }
-
+    get[id: AsRef<str>] -> AvatarPreview: new Operation::AvatarPreviewsGet;
     /// Submits the preview once more: `POST /v1/avatar-video-previews/{id}/regenerate`.
     #[doc = idempotency_section!(Undocumented)]
-    pub fn regenerate(&self, id: impl AsRef<str>) -> Call<JobHandle<Developer>> {
-        let operation = Operation::AvatarPreviewsRegenerate;
-        Call::submit(&self.client.core, operation, &[id.as_ref()])
-    }
-
+    regenerate[id: AsRef<str>] -> JobHandle<Developer>: submit Operation::AvatarPreviewsRegenerate;
     /// Submits the video of a preview: `POST /v1/avatar-video-previews/{id}/generate-video`.
     #[doc = idempotency_section!(Undocumented)]
-    pub fn generate_video(&self, id: impl AsRef<str>) -> Call<JobHandle<Developer>> {
-        let operation = Operation::AvatarPreviewsGenerateVideo;
-        Call::submit(&self.client.core, operation, &[id.as_ref()])
-    }
-}
+    generate_video[id: AsRef<str>]
+        -> JobHandle<Developer>: submit Operation::AvatarPreviewsGenerateVideo;
+} }
 
 resource! {
     /// Captions of videos.
@@ -118,15 +74,10 @@ resource! {
     captions of Developer
 }
 
-impl Captions<'_> {
+methods! { Captions<'_> {
     /// Submits the captioning of a video: `POST /v1/video-captions`.
     #[doc = idempotency_section!(Undocumented)]
-    pub fn create(&self, body: impl Borrow<VideoCaptionsCreate>) -> Call<JobHandle<Developer>> {
-        Call::submit(&self.client.core, Operation::VideoCaptionsCreate, &[]).json(body.borrow())
-    }
-
+    create(VideoCaptionsCreate) -> JobHandle<Developer>: submit Operation::VideoCaptionsCreate;
     /// Reads the captions of a video: `GET /v1/video-captions/{id}`.
-    pub fn get(&self, id: impl AsRef<str>) -> Call<VideoCaptions> {
-        Call::new(&self.client.core, Operation::VideoCaptionsGet, &[id])
-    }
-}
+    get[id: AsRef<str>] -> VideoCaptions: new Operation::VideoCaptionsGet;
+} }

@@ -1,9 +1,8 @@
 //! What the service offers: models, prices, background music, trending videos, documents.
 
 use serde_json::Value;
-use std::borrow::Borrow;
 
-use super::resource;
+use super::{methods, resource};
 use crate::call::Call;
 use crate::contract::Operation;
 use crate::surface::{Developer, Open};
@@ -18,17 +17,12 @@ resource! {
     catalog of Developer
 }
 
-impl Catalog<'_> {
+methods! { Catalog<'_> {
     /// Reads the capabilities, endpoints and models of the service: `GET /v1/catalog`.
-    pub fn get(&self) -> Call<ServiceCatalog> {
-        Call::new::<&str>(&self.client.core, Operation::Catalog, &[])
-    }
-
+    get -> ServiceCatalog: new Operation::Catalog;
     /// Reads whether the service is up: `GET /v1/health`.
-    pub fn health(&self) -> Call<Health> {
-        Call::new::<&str>(&self.client.core, Operation::Health, &[])
-    }
-}
+    health -> Health: new Operation::Health;
+} }
 
 resource! {
     /// The image and video models, with what they accept.
@@ -38,27 +32,16 @@ resource! {
     models of Open
 }
 
-impl Models<'_> {
+methods! { Models<'_> {
     /// Lists the image models: `GET /v1/image-router/models`.
-    pub fn list_images(&self) -> Call<Page<Model>> {
-        Call::list::<&str>(&self.client.core, Operation::ImageModelsList, &[])
-    }
-
+    list_images -> Page<Model>: list Operation::ImageModelsList;
     /// Reads an image model: `GET /v1/image-router/models/{model_id}`.
-    pub fn get_image(&self, model_id: impl AsRef<str>) -> Call<Model> {
-        Call::new(&self.client.core, Operation::ImageModelsGet, &[model_id])
-    }
-
+    get_image[model_id: AsRef<str>] -> Model: new Operation::ImageModelsGet;
     /// Lists the video models: `GET /v1/video-router/models`.
-    pub fn list_videos(&self) -> Call<Page<Model>> {
-        Call::list::<&str>(&self.client.core, Operation::VideoModelsList, &[])
-    }
-
+    list_videos -> Page<Model>: list Operation::VideoModelsList;
     /// Reads a video model: `GET /v1/video-router/models/{model_id}`.
-    pub fn get_video(&self, model_id: impl AsRef<str>) -> Call<Model> {
-        Call::new(&self.client.core, Operation::VideoModelsGet, &[model_id])
-    }
-}
+    get_video[model_id: AsRef<str>] -> Model: new Operation::VideoModelsGet;
+} }
 
 resource! {
     /// The open catalog: models with their prices in dollars.
@@ -66,17 +49,12 @@ resource! {
     pricing of Open
 }
 
-impl Pricing<'_> {
+methods! { Pricing<'_> {
     /// Lists the open models with their prices: `GET /v1/open/catalog`.
-    pub fn list(&self) -> Call<Page<CatalogModel>> {
-        Call::list::<&str>(&self.client.core, Operation::OpenCatalogList, &[])
-    }
-
+    list -> Page<CatalogModel>: list Operation::OpenCatalogList;
     /// Reads an open model with its prices: `GET /v1/open/catalog/{model_id}`.
-    pub fn get(&self, model_id: impl AsRef<str>) -> Call<CatalogModel> {
-        Call::new(&self.client.core, Operation::OpenCatalogGet, &[model_id])
-    }
-}
+    get[model_id: AsRef<str>] -> CatalogModel: new Operation::OpenCatalogGet;
+} }
 
 resource! {
     /// Prices of submits before they are made.
@@ -97,22 +75,14 @@ resource! {
     background_music of Developer
 }
 
-impl BackgroundMusic<'_> {
+methods! { BackgroundMusic<'_> {
     /// Lists the tracks: `GET /v1/bgm/catalog`.
-    pub fn list(&self) -> Call<Page<MusicTrack>> {
-        Call::list::<&str>(&self.client.core, Operation::BgmCatalog, &[])
-    }
-
+    list -> Page<MusicTrack>: list Operation::BgmCatalog;
     /// Lists the categories: `GET /v1/bgm/categories`.
-    pub fn categories(&self) -> Call<Page<MusicCategory>> {
-        Call::list::<&str>(&self.client.core, Operation::BgmCategories, &[])
-    }
-
+    categories -> Page<MusicCategory>: list Operation::BgmCategories;
     /// Picks a track: `POST /v1/bgm/pick`.
-    pub fn pick(&self, body: impl Borrow<MusicPick>) -> Call<MusicTrack> {
-        Call::new::<&str>(&self.client.core, Operation::BgmPick, &[]).json(body.borrow())
-    }
-}
+    pick(MusicPick) -> MusicTrack: new Operation::BgmPick;
+} }
 
 resource! {
     /// Trending videos.
@@ -120,13 +90,10 @@ resource! {
     trending of Developer
 }
 
-impl Trending<'_> {
+methods! { Trending<'_> {
     /// Searches trending videos: `POST /v1/trending-videos/search`.
-    pub fn search(&self, body: impl Borrow<SearchQuery>) -> Call<Page<TrendingVideo>> {
-        Call::list::<&str>(&self.client.core, Operation::TrendingVideosSearch, &[])
-            .json(body.borrow())
-    }
-}
+    search(SearchQuery) -> Page<TrendingVideo>: list Operation::TrendingVideosSearch;
+} }
 
 resource! {
     /// The OpenAPI documents of the service. No key is needed.
@@ -134,14 +101,9 @@ resource! {
     schema of Developer
 }
 
-impl Schema<'_> {
+methods! { Schema<'_> {
     /// Reads the OpenAPI document of the surface: `GET /v1/openapi.json`.
-    pub fn openapi(&self) -> Call<Value> {
-        Call::new::<&str>(&self.client.core, Operation::Openapi, &[])
-    }
-
+    openapi -> Value: new Operation::Openapi;
     /// Reads the live schema, which is authoritative: `GET /reference/json`.
-    pub fn reference(&self) -> Call<Value> {
-        Call::new::<&str>(&self.client.core, Operation::Reference, &[])
-    }
-}
+    reference -> Value: new Operation::Reference;
+} }

@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use super::resource;
+use super::{methods, resource};
 use crate::call::Call;
 use crate::client::Client;
 use crate::contract::{Operation, idempotency_section};
@@ -19,21 +19,17 @@ resource! {
     images of both surfaces
 }
 
-impl Images<'_, Open> {
+methods! { Images<'_, Open> {
     /// Submits an image job: `POST /v1/image-router/generate`.
     #[doc = idempotency_section!(Assumed)]
-    pub fn generate(&self, body: impl Borrow<ImageGenerate>) -> Call<JobHandle<Open>> {
-        Call::submit(&self.client.core, Operation::ImageGenerate, &[]).json(body.borrow())
-    }
-}
+    generate(ImageGenerate) -> JobHandle<Open>: submit Operation::ImageGenerate;
+} }
 
-impl Images<'_, Developer> {
+methods! { Images<'_, Developer> {
     /// Submits an image job: `POST /v1/image-1.0/generate`.
     #[doc = idempotency_section!(Undocumented)]
-    pub fn generate(&self, body: impl Borrow<Image1Generate>) -> Call<JobHandle<Developer>> {
-        Call::submit(&self.client.core, Operation::Image1Generate, &[]).json(body.borrow())
-    }
-}
+    generate(Image1Generate) -> JobHandle<Developer>: submit Operation::Image1Generate;
+} }
 
 resource! {
     /// The videos that the service generates.
@@ -41,21 +37,17 @@ resource! {
     videos of both surfaces
 }
 
-impl Videos<'_, Open> {
+methods! { Videos<'_, Open> {
     /// Submits a video job: `POST /v1/video-router/generate`.
     #[doc = idempotency_section!(Documented)]
-    pub fn generate(&self, body: impl Borrow<VideoGenerate>) -> Call<JobHandle<Open>> {
-        Call::submit(&self.client.core, Operation::VideoGenerate, &[]).json(body.borrow())
-    }
-}
+    generate(VideoGenerate) -> JobHandle<Open>: submit Operation::VideoGenerate;
+} }
 
-impl Videos<'_, Developer> {
+methods! { Videos<'_, Developer> {
     /// Submits a video job: `POST /v1/video-1.0/generate`.
     #[doc = idempotency_section!(Undocumented)]
-    pub fn generate(&self, body: impl Borrow<Video1Generate>) -> Call<JobHandle<Developer>> {
-        Call::submit(&self.client.core, Operation::Video1Generate, &[]).json(body.borrow())
-    }
-}
+    generate(Video1Generate) -> JobHandle<Developer>: submit Operation::Video1Generate;
+} }
 
 resource! {
     /// The music that the service generates.
@@ -63,13 +55,11 @@ resource! {
     music of Developer
 }
 
-impl Music<'_> {
+methods! { Music<'_> {
     /// Submits a music job: `POST /v1/music-1.0/generate`.
     #[doc = idempotency_section!(Undocumented)]
-    pub fn generate(&self, body: impl Borrow<Music1Generate>) -> Call<JobHandle<Developer>> {
-        Call::submit(&self.client.core, Operation::Music1Generate, &[]).json(body.borrow())
-    }
-}
+    generate(Music1Generate) -> JobHandle<Developer>: submit Operation::Music1Generate;
+} }
 
 /// Submits by the older paths under `/v1/models/{first_party_owner}`.
 ///

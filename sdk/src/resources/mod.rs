@@ -80,5 +80,34 @@ macro_rules! resource {
 }
 use resource;
 
+/// Declares methods of a resource, one for an operation each: `name[ids](body) -> value: call operation`.
+macro_rules! methods {
+    ($type:ty {$(
+        $(#[$doc:meta])*
+        $method:ident $([$($id:ident: $conversion:ident<$id_type:ty>),+])? $(($body:ty))?
+            -> $value:ty: $call:ident $operation:path;
+    )+}) => {
+        impl $type {$(
+            $(#[$doc])*
+            pub fn $method(
+                &self,
+                $($($id: impl $conversion<$id_type>,)+)?
+                $(body: impl std::borrow::Borrow<$body>,)?
+            ) -> crate::Call<$value> {
+                $($(crate::resources::methods!(@bind $conversion $id $id_type);)+)?
+                let segments: &[&str] = &[$($($id.as_ref()),+)?];
+                let call = crate::Call::$call(&self.client.core, $operation, segments);
+                $(let call = call.json::<$body>(body.borrow());)?
+                call
+            }
+        )+}
+    };
+    (@bind AsRef $id:ident $type:ty) => {};
+    (@bind Into $id:ident $type:ty) => {
+        let $id: $type = $id.into();
+    };
+}
+use methods;
+
 #[cfg(test)]
 mod tests;

@@ -111,7 +111,7 @@ fn the_documentation_of_each_submit_says_what_the_service_does_with_its_key() {
             .skip(1)
             .map(|it| it.split_once(")]").expect("the text is an attribute of a method"))
         {
-            let body = method.split("\n    }\n").next().unwrap();
+            let body = method.split("///").next().unwrap();
             let names = body.split("Operation::").skip(1).filter(|name| !name.starts_with('$'));
             for name in names {
                 let end = name.find(|it: char| !it.is_alphanumeric()).unwrap();

@@ -11,7 +11,6 @@ mod owners;
 mod single_file;
 mod state;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -29,6 +28,7 @@ use super::store::{
     StoreError, StoreFuture, StoredIntent, SubmissionKey,
 };
 use crate::call::clock;
+use crate::debug_fields::debug_fields;
 
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -262,11 +262,7 @@ impl Drop for OpenStore {
     }
 }
 
-impl fmt::Debug for FileStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FileStore").finish_non_exhaustive()
-    }
-}
+debug_fields! { [] FileStore as "FileStore" {  } }
 
 impl Store for FileStore {
     fn begin<'a>(&'a self, intent: &'a NewIntent) -> StoreFuture<'a, Begun> {

@@ -1,7 +1,6 @@
 //! What an owner of intents knows of its calls without asking the store.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::fmt;
 use std::sync::{Arc, Mutex, Weak};
 
 use futures_util::future::join_all;
@@ -10,6 +9,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::change::Change;
 use super::error::StoreError;
 use super::intent::{IntentId, SubmissionKey};
+use crate::debug_fields::debug_fields;
 use crate::journal::lock;
 
 /// The number of records that are written at the same time.
@@ -133,8 +133,4 @@ pub(in crate::journal) fn may_succeed_later(error: &StoreError) -> bool {
     !error.is_not_owner() && !error.is_not_found()
 }
 
-impl fmt::Debug for OwnerCalls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnerCalls").finish_non_exhaustive()
-    }
-}
+debug_fields! { [] OwnerCalls as "OwnerCalls" {  } }

@@ -87,7 +87,7 @@ impl<P> EventTable<P> {
 
     /// Returns whether a delivery with this key is a duplicate.
     pub(super) fn is_known(&self, key: &DedupeKey) -> bool {
-        self.by_key.contains_key(key) || self.evicted.finished_at.contains_key(key)
+        self.by_key.contains_key(key) || self.is_evicted(key)
     }
 
     /// Adds an event. Its number must be higher than all others.
@@ -195,9 +195,13 @@ impl<P> EventTable<P> {
         }
     }
 
-    /// Makes the next delivery of an evicted event count as new. Returns `false` if there is none.
-    pub(super) fn forget_evicted(&mut self, key: &DedupeKey) -> bool {
-        self.evicted.finished_at.remove(key).is_some()
+    pub(super) fn is_evicted(&self, key: &DedupeKey) -> bool {
+        self.evicted.finished_at.contains_key(key)
+    }
+
+    /// Makes the next delivery of an evicted event count as new.
+    pub(super) fn forget_evicted(&mut self, key: &DedupeKey) {
+        self.evicted.finished_at.remove(key);
     }
 
     /// Returns the events that a query selects, newest first.
@@ -308,11 +312,16 @@ impl<P> EventTable<P> {
 
     /// Returns the time until the next event may be claimed. An event that could have been claimed
     /// some time ago is left out: it waits for an earlier one of its resource.
-    pub(super) fn time_until_due(&self, now: i64) -> Option<Duration> {
+    fn time_until_due(&self, now: i64) -> Option<Duration> {
         let recently = now.saturating_sub(MAX_CLAIM_DELAY_MILLIS);
         let (due_at, _) = self.due.range((recently, 0)..).next()?;
         let millis = due_at.saturating_sub(now).max(MIN_WAIT_MILLIS);
         Some(Duration::from_millis(millis.unsigned_abs()))
+    }
+
+    /// Returns how long to wait until an event may be claimed, or something changes: at most that time.
+    pub(super) fn wait_time(&self, now: i64, at_most: Duration) -> Duration {
+        self.time_until_due(now).map_or(at_most, |due| due.min(at_most))
     }
 
     /// Returns whether no earlier event of the same resource is unfinished.

@@ -161,7 +161,8 @@ impl Store for MemoryStore {
 
     async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
         let mut events = self.events();
-        if events.table.forget_evicted(key) {
+        if events.table.is_evicted(key) {
+            events.table.forget_evicted(key);
             return Ok(true);
         }
         let number = events.table.finished_with_key(key);
@@ -213,8 +214,7 @@ impl Store for MemoryStore {
     }
 
     async fn wait_for_events(&self, timeout: Duration) {
-        let until_due = self.events().table.time_until_due(self.clock.millis());
-        let timeout = until_due.map_or(timeout, |due| due.min(timeout));
+        let timeout = self.events().table.wait_time(self.clock.millis(), timeout);
         let _ = tokio::time::timeout(timeout, self.changed.notified()).await;
     }
 }

@@ -9,6 +9,12 @@ mod nats;
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
+#[cfg(any(feature = "postgres", feature = "redis", feature = "sqlite"))]
+#[cfg_attr(
+    not(any(feature = "postgres", feature = "sqlite")),
+    allow(dead_code, reason = "the ids of Redis are texts")
+)]
+mod row;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 

@@ -15,6 +15,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use self::wake_up::WakeUp;
+use super::row;
 use crate::clock::Clock;
 use crate::event::{EventId, EventState, NewEvent, StoredEvent};
 use crate::headers;
@@ -251,7 +252,7 @@ impl Store for PostgresStore {
         let values: [&(dyn ToSql + Sync); 4] = [&event.event_type, &resource, &headers, &body];
         let rows = self.query(INSERT, &values).await?;
         let Some(row) = rows.first() else { return Ok(InsertOutcome::Duplicate) };
-        let id = event_id(row.try_get(0).map_err(query_error)?);
+        let id = row::event_id(row.try_get(0).map_err(query_error)?);
         // The event is stored: a worker that is not woken finds it at its next look.
         if self.wake_up.is_due()
             && let Ok(connection) = self.pool.get().await
@@ -263,7 +264,7 @@ impl Store for PostgresStore {
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
         let lease = milliseconds(request.lease_duration);
-        let limit = i64::try_from(request.limit).unwrap_or(i64::MAX);
+        let limit = row::count(request.limit);
         let values: [&(dyn ToSql + Sync); 4] = [&lease, &request.worker, &limit, &request.in_order];
         let mut claimed = Vec::new();
         for row in self.query(CLAIM, &values).await? {
@@ -272,33 +273,23 @@ impl Store for PostgresStore {
             let lease = Lease::new(event.id.clone(), claims.to_string());
             claimed.push(ClaimedEvent { event, lease });
         }
-        // `RETURNING` does not keep an order.
-        claimed.sort_by_key(|claimed| row_id(&claimed.event.id));
+        row::sort(&mut claimed);
         Ok(claimed)
     }
 
     async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
-        let (id, claim) = lease_numbers(lease)?;
+        let (id, claim) = row::lease_numbers(lease)?;
         let duration = milliseconds(duration);
-        match self.execute(EXTEND, &[&id, &claim, &duration]).await? {
-            0 => Err(StoreError::lease_lost(lease)),
-            _ => Ok(()),
-        }
+        let extended = self.execute(EXTEND, &[&id, &claim, &duration]).await?;
+        row::check_held(extended > 0, lease)
     }
 
     async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
-        let (id, claim) = lease_numbers(lease)?;
-        let (state, after, error) = match outcome {
-            HandlingOutcome::Handled => ("handled", None, None),
-            HandlingOutcome::Retry { after, error } => {
-                ("pending", Some(milliseconds(after)), Some(error))
-            }
-            HandlingOutcome::Dead { reason } => ("dead", None, Some(reason)),
-        };
-        match self.execute(FINISH, &[&id, &claim, &state, &after, &error]).await? {
-            0 => Err(StoreError::lease_lost(lease)),
-            _ => Ok(()),
-        }
+        let (id, claim) = row::lease_numbers(lease)?;
+        let (state, after, error) = row::finished(outcome);
+        let after = after.map(milliseconds);
+        let finished = self.execute(FINISH, &[&id, &claim, &state, &after, &error]).await?;
+        row::check_held(finished > 0, lease)
     }
 
     async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
@@ -309,17 +300,13 @@ impl Store for PostgresStore {
     }
 
     async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError> {
-        let Some(id) = row_id(id) else { return Ok(None) };
+        let Some(id) = row::number(id) else { return Ok(None) };
         let rows = self.query(GET, &[&id]).await?;
         rows.first().map(stored_event).transpose().map_err(query_error)
     }
 
     async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {
-        let before = match &query.before {
-            Some(id) => row_id(id).unwrap_or_default(),
-            None => i64::MAX,
-        };
-        let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
+        let (before, limit) = row::list_bounds(query);
         let state = query.state.map(EventState::as_str);
         let rows = self.query(LIST, &[&before, &state, &limit]).await?;
         let events = rows.iter().map(stored_event);
@@ -327,18 +314,17 @@ impl Store for PostgresStore {
     }
 
     async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError> {
-        let count = match filter {
+        match filter {
             ReplayFilter::Id(id) => {
-                let Some(id) = row_id(id) else { return Ok(0) };
-                self.execute(&format!("{REPLAY} id = $2"), &[&id]).await?
+                let Some(id) = row::number(id) else { return Ok(0) };
+                self.execute(&format!("{REPLAY} id = $2"), &[&id]).await
             }
-            ReplayFilter::Dead => self.execute(&format!("{REPLAY} state = 'dead'"), &[]).await?,
+            ReplayFilter::Dead => self.execute(&format!("{REPLAY} state = 'dead'"), &[]).await,
             ReplayFilter::ReceivedIn(range) => {
                 let sql = format!("{REPLAY} received_at >= $2 AND received_at < $3");
-                self.execute(&sql, &[&range.start, &range.end]).await?
+                self.execute(&sql, &[&range.start, &range.end]).await
             }
-        };
-        Ok(count)
+        }
     }
 
     async fn purge(&self, age: Duration) -> Result<u64, StoreError> {
@@ -384,41 +370,20 @@ fn stored_event(row: &Row) -> Result<StoredEvent, tokio_postgres::Error> {
     let body: Vec<u8> = row.try_get("body")?;
     let attempts: i32 = row.try_get("attempts")?;
     let state: String = row.try_get("state")?;
-    let state = match state.as_str() {
-        "leased" if is_leased == Some(true) => EventState::InProgress,
-        "handled" => EventState::Handled,
-        "dead" => EventState::Dead,
-        _ => EventState::Pending,
-    };
     let resource_id = resource_id.filter(|_| !is_forgotten);
     Ok(StoredEvent {
-        id: event_id(row.try_get("id")?),
+        id: row::event_id(row.try_get("id")?),
         dedupe_key: resource_id.map(|resource_id| DedupeKey::new(&event_type, resource_id)),
         event_type,
         headers: headers::from_json(&headers),
         body: Bytes::from(body),
         received_at: row.try_get("received_at")?,
-        state,
+        state: row::state(&state, is_leased == Some(true)),
         attempts: attempts.unsigned_abs(),
         due_at: row.try_get("due_at")?,
         finished_at: row.try_get("finished_at")?,
         last_error: row.try_get("last_error")?,
     })
-}
-
-fn event_id(id: i64) -> EventId {
-    EventId::new(id.to_string())
-}
-
-fn row_id(id: &EventId) -> Option<i64> {
-    id.as_str().parse().ok()
-}
-
-fn lease_numbers(lease: &Lease) -> Result<(i64, i64), StoreError> {
-    match (row_id(lease.id()), lease.token().parse()) {
-        (Some(id), Ok(claim)) => Ok((id, claim)),
-        _ => Err(StoreError::lease_lost(lease)),
-    }
 }
 
 /// Returns a duration as the factor of an interval of one millisecond, at most a hundred years.

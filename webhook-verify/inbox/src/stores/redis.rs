@@ -13,6 +13,7 @@ use redis::{
 use svc_webhook_verify::DedupeKey;
 use tokio::sync::Mutex;
 
+use super::row;
 use crate::clock::{Clock, duration_millis, from_millis, to_millis};
 use crate::event::{EventId, EventState, NewEvent, StoredEvent};
 use crate::headers;
@@ -216,19 +217,15 @@ impl Store for RedisStore {
     async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
         let mut call = self.call(&self.scripts.extend);
         call.arg(lease.id().as_str()).arg(lease.token()).arg(duration_millis(duration));
-        if self.run(&call).await? { Ok(()) } else { Err(StoreError::lease_lost(lease)) }
+        row::check_held(self.run(&call).await?, lease)
     }
 
     async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
-        let (state, after, error) = match outcome {
-            HandlingOutcome::Handled => ("handled", 0, String::new()),
-            HandlingOutcome::Retry { after, error } => ("pending", duration_millis(after), error),
-            HandlingOutcome::Dead { reason } => ("dead", 0, reason),
-        };
+        let (state, after, error) = row::finished(outcome);
         let mut call = self.call(&self.scripts.finish);
         call.arg(lease.id().as_str()).arg(lease.token());
-        call.arg(state).arg(after).arg(error);
-        if self.run(&call).await? { Ok(()) } else { Err(StoreError::lease_lost(lease)) }
+        call.arg(state).arg(after.map_or(0, duration_millis)).arg(error.unwrap_or_default());
+        row::check_held(self.run(&call).await?, lease)
     }
 
     async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
@@ -346,12 +343,7 @@ impl fmt::Debug for RedisStore {
 fn stored_event(fields: &Fields, now: i64) -> StoredEvent {
     let time = |name| text(fields, name).parse().ok();
     let due_at: Option<i64> = time("due_at");
-    let state = match text(fields, "state").as_str() {
-        "leased" if due_at.is_some_and(|until| until > now) => EventState::InProgress,
-        "handled" => EventState::Handled,
-        "dead" => EventState::Dead,
-        _ => EventState::Pending,
-    };
+    let state = row::state(&text(fields, "state"), due_at.is_some_and(|until| until > now));
     let (event_type, resource_id) = (text(fields, "event_type"), text(fields, "resource_id"));
     let has_key = !text(fields, "key").is_empty();
     StoredEvent {

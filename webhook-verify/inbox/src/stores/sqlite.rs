@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, TransactionBehavior, params};
 use svc_webhook_verify::DedupeKey;
 
+use super::row;
 use crate::clock::{Clock, duration_millis, from_millis, to_millis};
 use crate::event::{EventId, EventState, NewEvent, StoredEvent};
 use crate::headers;
@@ -185,27 +185,15 @@ impl SqliteStore {
         }
     }
 
-    /// Runs a statement for a lease, and returns an error if it is no longer held.
-    async fn with_lease(
+    /// Runs a statement, and returns how many rows it changed.
+    async fn execute(
         &self,
-        lease: &Lease,
-        sql: &'static str,
-        values: Vec<Value>,
-    ) -> Result<(), StoreError> {
-        let (Some(id), Ok(claim)) = (row_id(lease.id()), lease.token().parse::<i64>()) else {
-            return Err(StoreError::lease_lost(lease));
-        };
-        let values: Vec<Value> =
-            [Value::Integer(id), Value::Integer(claim)].into_iter().chain(values).collect();
-        let changed = self
-            .with_transaction(move |db| {
-                db.prepare_cached(sql)?.execute(rusqlite::params_from_iter(values))
-            })
-            .await?;
-        match changed {
-            0 => Err(StoreError::lease_lost(lease)),
-            _ => Ok(()),
-        }
+        sql: impl AsRef<str> + Send + 'static,
+        values: impl Params + Send + 'static,
+    ) -> Result<u64, StoreError> {
+        let changed =
+            self.with_transaction(move |db| db.prepare_cached(sql.as_ref())?.execute(values));
+        Ok(u64::try_from(changed.await?).unwrap_or(u64::MAX))
     }
 }
 
@@ -222,13 +210,13 @@ impl Store for SqliteStore {
                 insert.query_row(row, |row| row.get::<_, i64>(0)).optional()
             })
             .await?;
-        Ok(id.map_or(InsertOutcome::Duplicate, |id| InsertOutcome::Inserted(event_id(id))))
+        Ok(id.map_or(InsertOutcome::Duplicate, |id| InsertOutcome::Inserted(row::event_id(id))))
     }
 
     async fn claim(&self, request: &ClaimRequest) -> Result<Vec<ClaimedEvent>, StoreError> {
         let now = self.clock.millis();
         let until = now.saturating_add(duration_millis(request.lease_duration));
-        let limit = i64::try_from(request.limit).unwrap_or(i64::MAX);
+        let limit = row::count(request.limit);
         let (worker, in_order) = (request.worker.clone(), request.in_order);
         let mut claimed = self
             .with_transaction(move |db| {
@@ -243,44 +231,34 @@ impl Store for SqliteStore {
                 rows.collect::<rusqlite::Result<Vec<_>>>()
             })
             .await?;
-        // `RETURNING` does not keep an order.
-        claimed.sort_by_key(|claimed| row_id(&claimed.event.id));
+        row::sort(&mut claimed);
         Ok(claimed)
     }
 
     async fn extend(&self, lease: &Lease, duration: Duration) -> Result<(), StoreError> {
+        let (id, claim) = row::lease_numbers(lease)?;
         let until = self.clock.millis().saturating_add(duration_millis(duration));
-        self.with_lease(lease, EXTEND, vec![Value::Integer(until)]).await
+        row::check_held(self.execute(EXTEND, (id, claim, until)).await? > 0, lease)
     }
 
     async fn finish(&self, lease: &Lease, outcome: HandlingOutcome) -> Result<(), StoreError> {
+        let (id, claim) = row::lease_numbers(lease)?;
         let now = self.clock.millis();
-        let (state, due_at, finished_at, error) = match outcome {
-            HandlingOutcome::Handled => ("handled", Value::Null, Value::Integer(now), Value::Null),
-            HandlingOutcome::Retry { after, error } => {
-                let due_at = now.saturating_add(duration_millis(after));
-                ("pending", Value::Integer(due_at), Value::Null, Value::Text(error))
-            }
-            HandlingOutcome::Dead { reason } => {
-                ("dead", Value::Null, Value::Integer(now), Value::Text(reason))
-            }
-        };
-        let state = Value::Text(state.to_owned());
-        self.with_lease(lease, FINISH, vec![state, due_at, finished_at, error]).await
+        let (state, after, error) = row::finished(outcome);
+        let due_at = after.map(|after| now.saturating_add(duration_millis(after)));
+        let finished_at = due_at.is_none().then_some(now);
+        let values = (id, claim, state, due_at, finished_at, error);
+        row::check_held(self.execute(FINISH, values).await? > 0, lease)
     }
 
     async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
-        let key = key.clone();
-        self.with_transaction(move |db| {
-            let rows = db.prepare_cached(FORGET)?.execute([key.event(), key.resource_id()])?;
-            Ok(rows > 0)
-        })
-        .await
+        let values = [key.event().to_owned(), key.resource_id().to_owned()];
+        Ok(self.execute(FORGET, values).await? > 0)
     }
 
     async fn get(&self, id: &EventId) -> Result<Option<StoredEvent>, StoreError> {
         let now = self.clock.millis();
-        let Some(id) = row_id(id) else { return Ok(None) };
+        let Some(id) = row::number(id) else { return Ok(None) };
         self.with_transaction(move |db| {
             let mut get = db.prepare_cached("SELECT * FROM svc_webhook_inbox WHERE id = ?1")?;
             get.query_row([id], |row| stored_event(row, now)).optional()
@@ -290,11 +268,7 @@ impl Store for SqliteStore {
 
     async fn list(&self, query: &ListQuery) -> Result<Vec<StoredEvent>, StoreError> {
         let now = self.clock.millis();
-        let before = match &query.before {
-            Some(id) => row_id(id).unwrap_or_default(),
-            None => i64::MAX,
-        };
-        let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
+        let (before, limit) = row::list_bounds(query);
         let state = query.state.map(EventState::as_str);
         self.with_transaction(move |db| {
             let mut list = db.prepare_cached(LIST)?;
@@ -308,7 +282,7 @@ impl Store for SqliteStore {
     async fn replay(&self, filter: &ReplayFilter) -> Result<u64, StoreError> {
         let now = self.clock.millis();
         let (condition, from, to) = match filter {
-            ReplayFilter::Id(id) => ("id = ?2", row_id(id).unwrap_or_default(), 0),
+            ReplayFilter::Id(id) => ("id = ?2", row::number(id).unwrap_or_default(), 0),
             ReplayFilter::Dead => ("state = 'dead'", 0, 0),
             ReplayFilter::ReceivedIn(range) => (
                 "received_at >= ?2 AND received_at < ?3",
@@ -317,19 +291,12 @@ impl Store for SqliteStore {
             ),
         };
         let sql = format!("{REPLAY} {condition} AND ?2 IS NOT NULL AND ?3 IS NOT NULL");
-        self.with_transaction(move |db| db.prepare_cached(&sql)?.execute([now, from, to]))
-            .await
-            .map(to_u64)
+        self.execute(sql, [now, from, to]).await
     }
 
     async fn purge(&self, age: Duration) -> Result<u64, StoreError> {
         let oldest = self.clock.millis().saturating_sub(duration_millis(age));
-        self.with_transaction(move |db| {
-            db.prepare_cached("DELETE FROM svc_webhook_inbox WHERE finished_at < ?1")?
-                .execute([oldest])
-        })
-        .await
-        .map(to_u64)
+        self.execute("DELETE FROM svc_webhook_inbox WHERE finished_at < ?1", [oldest]).await
     }
 
     async fn stats(&self) -> Result<StoreStats, StoreError> {
@@ -368,38 +335,20 @@ fn stored_event(row: &Row<'_>, now: i64) -> rusqlite::Result<StoredEvent> {
     let due_at: Option<i64> = row.get("due_at")?;
     let finished_at: Option<i64> = row.get("finished_at")?;
     let state: String = row.get("state")?;
-    let state = match state.as_str() {
-        "leased" if due_at.is_some_and(|until| until > now) => EventState::InProgress,
-        "handled" => EventState::Handled,
-        "dead" => EventState::Dead,
-        _ => EventState::Pending,
-    };
     let resource_id = resource_id.filter(|_| !is_forgotten);
     Ok(StoredEvent {
-        id: event_id(row.get("id")?),
+        id: row::event_id(row.get("id")?),
         dedupe_key: resource_id.map(|resource_id| DedupeKey::new(&event_type, resource_id)),
         event_type,
         headers: headers::from_json(&headers),
         body: body.into(),
         received_at: from_millis(row.get("received_at")?),
-        state,
+        state: row::state(&state, due_at.is_some_and(|until| until > now)),
         attempts: row.get("attempts")?,
         due_at: due_at.map(from_millis),
         finished_at: finished_at.map(from_millis),
         last_error: row.get("last_error")?,
     })
-}
-
-fn event_id(id: i64) -> EventId {
-    EventId::new(id.to_string())
-}
-
-fn row_id(id: &EventId) -> Option<i64> {
-    id.as_str().parse().ok()
-}
-
-fn to_u64(rows: usize) -> u64 {
-    u64::try_from(rows).unwrap_or(u64::MAX)
 }
 
 fn database_error(error: rusqlite::Error) -> StoreError {

@@ -162,7 +162,9 @@ fn apply(table: &mut EventTable<LineRange>, line: Line, range: LineRange) {
         Line::Replayed { ids, at } => ids.into_iter().for_each(|id| table.replay(id, at)),
         Line::Forgotten { id } => table.forget(id),
         Line::ForgottenKey { key } => {
-            key.map(|key| table.forget_evicted(&key));
+            if let Some(key) = key {
+                table.forget_evicted(&key);
+            }
         }
         Line::Purged { ids } => ids.into_iter().for_each(|id| drop(table.remove(id))),
         Line::Attempts { id, attempts, claims, due_at, error } => table.update(id, |entry| {
@@ -352,7 +354,7 @@ impl Store for FileStore {
     async fn forget(&self, key: &DedupeKey) -> Result<bool, StoreError> {
         let key = key.clone();
         self.run(move |events, _| {
-            let line = if events.table.forget_evicted(&key) {
+            let line = if events.table.is_evicted(&key) {
                 Line::ForgottenKey { key: Some(key) }
             } else {
                 let Some(id) = events.table.finished_with_key(&key) else { return Ok(false) };
@@ -416,13 +418,10 @@ impl Store for FileStore {
     }
 
     async fn wait_for_events(&self, timeout: Duration) {
-        let now = self.clock.millis();
-        let until_due = {
-            let events = self.events.lock();
-            let events = events.unwrap_or_else(PoisonError::into_inner);
-            events.table.time_until_due(now)
+        let timeout = {
+            let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+            events.table.wait_time(self.clock.millis(), timeout)
         };
-        let timeout = until_due.map_or(timeout, |due| due.min(timeout));
         let _ = tokio::time::timeout(timeout, self.changed.notified()).await;
     }
 }

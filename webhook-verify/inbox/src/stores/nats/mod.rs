@@ -306,8 +306,7 @@ impl Store for NatsStore {
     async fn wait_for_events(&self, timeout: Duration) {
         let inner = &*self.0;
         let Some(follower) = inner.follower.get() else { return tokio::time::sleep(timeout).await };
-        let until_due = follower.index().table.time_until_due(inner.now());
-        let timeout = until_due.map_or(timeout, |due| due.min(timeout));
+        let timeout = follower.index().table.wait_time(inner.now(), timeout);
         let _ = tokio::time::timeout(timeout, follower.changed.notified()).await;
     }
 }
