@@ -279,20 +279,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_real_clock_follows_real_time() {
-        let clock = clock(ClockMode::default());
-        assert_eq!(clock.now(), EPOCH);
-        pass(7).await;
-        assert_eq!(clock.now(), seconds(7));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn the_speed_multiplies_real_time() {
-        let clock = clock(times(20.0));
-        pass(3).await;
-        assert_eq!(clock.now(), seconds(60));
-        let until = clock.real_time_until(seconds(80));
-        assert_eq!(until, Some(Duration::from_secs(1)));
+    async fn a_real_clock_follows_real_time_at_its_speed() {
+        for (clock_mode, factor) in [(ClockMode::default(), 1), (times(20.0), 20)] {
+            let clock = clock(clock_mode);
+            assert_eq!(clock.now(), EPOCH);
+            pass(3).await;
+            assert_eq!(clock.now(), seconds(3 * factor));
+            let until = clock.real_time_until(seconds(4 * factor));
+            assert_eq!(until, Some(Duration::from_secs(1)));
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -300,6 +295,8 @@ mod tests {
         let mut clock = clock(ClockMode::Manual);
         pass(7).await;
         assert_eq!(clock.now(), EPOCH);
+        assert_eq!(clock.real_time_until(seconds(1)), None);
+        assert_eq!(clock.real_time_until(EPOCH), Some(Duration::ZERO));
         let later = clock.after(Duration::from_millis(1500)).unwrap();
         clock.set(later);
         assert_eq!(clock.now(), EPOCH.after(Duration::from_millis(1500)));
@@ -307,13 +304,6 @@ mod tests {
         let long_ago = Time::from_micros(5);
         clock.set(long_ago);
         assert_eq!(clock.epoch(), long_ago, "the epoch is never after the current time");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_manual_clock_has_no_wait_time() {
-        let clock = clock(ClockMode::Manual);
-        assert_eq!(clock.real_time_until(seconds(1)), None);
-        assert_eq!(clock.real_time_until(EPOCH), Some(Duration::ZERO));
     }
 
     #[tokio::test(start_paused = true)]

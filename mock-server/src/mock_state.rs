@@ -161,7 +161,7 @@ impl MockState {
         if !self.exchanges.is_enabled() {
             return None;
         }
-        let seq = self.simulator.last_seq();
+        let seq = self.simulator.state.request_log.last_seq();
         let caller = self.simulator.caller(call);
         let generation = self.simulator.generation();
         let exchanges = &mut self.exchanges;

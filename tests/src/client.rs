@@ -1,7 +1,7 @@
 //! A raw HTTP client of one host of the mock.
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::frontend::{Host, TransportError};
 use crate::mock::Mock;
@@ -33,11 +33,6 @@ impl Client {
     /// Adds `Authorization: Bearer …`.
     pub fn bearer(self, key: &str) -> Self {
         self.header("authorization", &format!("Bearer {key}"))
-    }
-
-    /// Adds `x-api-key: …`.
-    pub fn api_key(self, key: &str) -> Self {
-        self.header("x-api-key", key)
     }
 
     /// Adds `Idempotency-Key: …`.
@@ -77,7 +72,8 @@ impl Client {
 
     /// Sends a `POST` request with a JSON body.
     pub async fn post(&self, path: &str, body: Value) -> Response {
-        self.post_bytes(path, body.to_string()).await
+        let body = body.to_string().into();
+        self.send("POST", path, Some("application/json"), body).await
     }
 
     /// Sends a `POST` request, asserts the status, and returns `data` of the response.
@@ -90,23 +86,9 @@ impl Client {
         self.post(path, body).await.expect_error(status, code)
     }
 
-    /// Sends a `POST` request with the content type of JSON and any bytes as its body.
-    pub async fn post_bytes(&self, path: &str, body: impl Into<Bytes>) -> Response {
-        self.send("POST", path, Some("application/json"), body.into()).await
-    }
-
     /// Sends a `POST` request without a body and a content type.
     pub async fn post_empty(&self, path: &str) -> Response {
         self.send("POST", path, None, Bytes::new()).await
-    }
-
-    /// Sends a `GET` request, or a request of another method with an empty JSON object.
-    pub async fn request(&self, method: &str, path: &str) -> Response {
-        if method == "GET" {
-            return self.get(path).await;
-        }
-        let body = json!({}).to_string().into();
-        self.send(method, path, Some("application/json"), body).await
     }
 
     /// Sends a request and returns the complete response.
@@ -137,10 +119,6 @@ impl Client {
     }
 
     /// Sends a request without any check of the response.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is no complete response.
     pub async fn try_send(
         &self,
         method: &str,
@@ -164,19 +142,11 @@ impl Client {
     }
 
     /// Sends a `GET` request without any check of the response.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is no complete response.
     pub async fn try_get(&self, path: &str) -> Result<Response, TransportError> {
         self.try_send("GET", path, None, Bytes::new()).await
     }
 
     /// Sends a `POST` request with a JSON body without any check of the response.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is no complete response.
     pub async fn try_post(&self, path: &str, body: Value) -> Result<Response, TransportError> {
         let body = body.to_string().into();
         self.try_send("POST", path, Some("application/json"), body).await

@@ -88,12 +88,6 @@ impl Mock {
         key.as_str().expect("`key` of a new key").to_owned()
     }
 
-    /// Creates a key of the open surface in a workspace and returns a client with it.
-    pub async fn new_open_client(&self, workspace: &str) -> Client {
-        let body = json!({"kind": "open", "workspace": workspace});
-        self.open_as(&self.create_key(body).await)
-    }
-
     /// Injects a fault into the next matching requests.
     pub async fn add_fault(&self, body: Value) {
         self.control().post("/faults", body).await.expect_success();

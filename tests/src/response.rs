@@ -129,13 +129,6 @@ impl Response {
         self
     }
 
-    /// Asserts a 4xx status and returns the response.
-    #[track_caller]
-    pub fn expect_client_error(self) -> Self {
-        assert!(self.response.status().is_client_error(), "{self:?}");
-        self
-    }
-
     /// Asserts a status below 500 and returns the response.
     #[track_caller]
     pub fn expect_no_server_error(self) -> Self {
@@ -150,13 +143,6 @@ impl Response {
         assert_eq!(self.status(), status, "{expected}");
         assert_eq!(self.code(), code, "{expected}");
         self.error()
-    }
-
-    /// Asserts `400 invalid_request` with `field` in its details.
-    #[track_caller]
-    pub fn expect_invalid_field(&self, field: &str) {
-        let error = self.expect_error(400, "invalid_request");
-        assert_eq!(error["details"]["field"], field, "{self:?}");
     }
 
     /// Asserts what the specification requires of every response of the two surfaces.

@@ -73,7 +73,7 @@ pub(super) async fn stream(
     let revision = service.revision();
     let (generation, last) = service.read(|state| {
         let simulator = &state.simulator;
-        (simulator.generation(), simulator.last_seq())
+        (simulator.generation(), simulator.state.request_log.last_seq())
     });
     let subscriber = Subscriber {
         service,

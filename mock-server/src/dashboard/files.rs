@@ -6,6 +6,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 
+use crate::api;
 use crate::media::{Spec, serve};
 use crate::service::Service;
 
@@ -47,7 +48,7 @@ pub(super) async fn artifact(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
-    let spec = service.read(|state| state.simulator.media_file(&file));
+    let spec = service.read(|state| api::media_file(&state.simulator.state, &file));
     rendered(spec, method, headers).await
 }
 
@@ -58,7 +59,7 @@ pub(super) async fn thumbnail(
     method: Method,
     headers: HeaderMap,
 ) -> Response {
-    let spec = service.read(|state| state.simulator.media_file(&file));
+    let spec = service.read(|state| api::media_file(&state.simulator.state, &file));
     // A video shows the test card of its seed, as an image does.
     let spec = spec.and_then(|spec| match spec {
         Spec::Image { width, height, seed } | Spec::Video { width, height, seed, .. } => {

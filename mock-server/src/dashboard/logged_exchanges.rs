@@ -33,7 +33,7 @@ pub(super) struct LoggedExchange {
 /// Returns the stored requests, newest first.
 pub(super) fn entries(service: &Service) -> Vec<LoggedExchange> {
     service.read(|state| {
-        let entries = state.simulator.newest_requests();
+        let entries = state.simulator.state.request_log.newest_first();
         let entries = entries.map(|request| LoggedExchange {
             exchange: state.exchanges.texts(request.seq).unwrap_or_default(),
             request: request.clone(),

@@ -33,7 +33,7 @@ pub(super) async fn view(
     let selected = selection.workspace.unwrap_or_else(|| DEMO_WORKSPACE.to_owned());
     let (workspaces, top_ups, entries) = service.read(|state| {
         let simulator = &state.simulator;
-        let entries = simulator.newest_entries(&selected).take(MAX_ROWS);
+        let entries = simulator.state.ledger.newest_first(&selected, None).take(MAX_ROWS);
         let entries: Vec<_> =
             entries.map(|(seq, entry)| json!(ControlEntry::Entry(seq, entry))).collect();
         (simulator.workspaces(), simulator.top_ups(), entries)

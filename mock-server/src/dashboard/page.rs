@@ -31,11 +31,14 @@ pub(super) fn page(service: &Service, view: View, title: &str, content: &Markup)
         let simulator = &state.simulator;
         let (jobs, runs) = simulator.submitted();
         let totals = [
-            (View::Requests, usize::try_from(simulator.last_seq()).unwrap_or(usize::MAX)),
+            (
+                View::Requests,
+                usize::try_from(simulator.state.request_log.last_seq()).unwrap_or(usize::MAX),
+            ),
             (View::Jobs, jobs + runs),
-            (View::Webhooks, simulator.newest_attempts().count()),
+            (View::Webhooks, simulator.state.delivery_log.newest_first().count()),
         ];
-        (control::clock_view(state), state.simulator.faults().len(), totals)
+        (control::clock_view(state), state.simulator.state.fault_rules.all().len(), totals)
     });
     let total = |view| totals.iter().find(|(of, _)| *of == view).map(|(_, total)| total);
     let title = match title {

@@ -81,8 +81,9 @@ pub(super) async fn replay(State(service): State<Service>, Path(seq): Path<u64>)
     let id = id.and_then(|id| id.to_str().ok()).unwrap_or_default();
     let seq = service.read(|state| {
         let simulator = &state.simulator;
-        let sent = simulator.newest_requests().find(|request| request.request_id == id);
-        sent.map_or_else(|| simulator.last_seq(), |request| request.seq)
+        let sent =
+            simulator.state.request_log.newest_first().find(|request| request.request_id == id);
+        sent.map_or_else(|| simulator.state.request_log.last_seq(), |request| request.seq)
     });
     json!({"seq": seq}).to_string().into_response()
 }

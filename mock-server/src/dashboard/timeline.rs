@@ -97,7 +97,7 @@ impl TimelineChart {
             steps.push(Step::new(at, "end", "Ends", "", true));
         }
         steps.extend(charges(simulator, item, created));
-        let attempts = simulator.newest_attempts();
+        let attempts = simulator.state.delivery_log.newest_first();
         let id = id_of(item);
         let attempts = attempts.filter(|attempt| attempt.subject_id.as_deref() == Some(id));
         steps.extend(attempts.map(Step::of_attempt));
@@ -121,7 +121,8 @@ impl TimelineChart {
 /// Returns what a job or run was charged and refunded.
 fn charges(simulator: &Simulator, item: &Value, created: Time) -> Vec<Step> {
     let id = id_of(item);
-    let entries = simulator.newest_entries(text(item, "/workspace")).map(|(_, entry)| entry);
+    let entries =
+        simulator.state.ledger.newest_first(text(item, "/workspace"), None).map(|(_, entry)| entry);
     let entries = entries.take(MAX_ENTRIES).take_while(|entry| entry.created_at >= created);
     let own = entries.filter(|entry| match &entry.subject {
         Subject::Job(subject) | Subject::Run(subject) => **subject == *id,

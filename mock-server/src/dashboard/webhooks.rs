@@ -52,7 +52,8 @@ pub(super) async fn details(
     let groups = groups(&service);
     let list = list_of(&service, &groups, &selection, &id);
     let group = groups.iter().find(|group| group.id == id);
-    let state = service.read(|state| state.simulator.webhook_delivery(&id)).unwrap_or_default();
+    let state =
+        service.read(|state| state.simulator.state.webhook_queue.view(&id)).unwrap_or_default();
     let details = details_of(&id, &state, group.map_or(&[], |group| &group.attempts));
     let close = selection.link(View::Webhooks.path());
     let content = columns(&list, Some(("Webhook", &close, details)));
@@ -64,7 +65,7 @@ fn groups(service: &Service) -> Vec<DeliveryGroup> {
     service.read(|state| {
         let mut by_id: HashMap<&str, Vec<Arc<DeliveryRecord>>> = HashMap::new();
         let mut ids = Vec::new();
-        let attempts: Vec<_> = state.simulator.newest_attempts().collect();
+        let attempts: Vec<_> = state.simulator.state.delivery_log.newest_first().collect();
         for attempt in attempts.into_iter().rev() {
             let id = attempt.subject_id.as_deref().unwrap_or(TEST);
             let attempts = by_id.entry(id).or_insert_with(|| {
@@ -75,7 +76,7 @@ fn groups(service: &Service) -> Vec<DeliveryGroup> {
         }
         let group = |id: &str| DeliveryGroup {
             id: id.to_owned(),
-            state: state.simulator.webhook_delivery(id).unwrap_or_default(),
+            state: state.simulator.state.webhook_queue.view(id).unwrap_or_default(),
             attempts: by_id.get(id).into_iter().flatten().rev().cloned().collect(),
         };
         ids.into_iter().rev().map(group).collect()

@@ -28,20 +28,3 @@ impl PartialEq for JsonText {
         self.0.get() == other.0.get()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_document_is_unchanged() {
-        let document = json!({"a": [1.5, "ä\u{0}", null], "b": {"c": -7}});
-        let text = JsonText::from(&document);
-        assert_eq!(text.to_value(), document);
-        let stored = json!({"text": text});
-        assert_eq!(stored, json!({"text": document}));
-        assert_eq!(JsonText::deserialize(&stored["text"]).unwrap(), text);
-    }
-}

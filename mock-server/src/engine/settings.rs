@@ -150,26 +150,3 @@ fn path_of(base: &str) -> &str {
     let path = after_scheme.find('/').and_then(|at| after_scheme.get(at..));
     path.unwrap_or_default().trim_end_matches('/')
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn client_time_is_divided_by_the_speed() {
-        let hosts = Hosts { speed: 20.0, ..Hosts::default() };
-        let second = Duration::from_secs(1);
-        assert_eq!(hosts.client_time(4 * second), Duration::from_millis(200));
-        assert_eq!(hosts.service_time(4 * second), 80 * second);
-        assert_eq!(Hosts::default().client_time(4 * second), 4 * second);
-        assert_eq!(Hosts::default().service_time(4 * second), 4 * second);
-    }
-
-    #[test]
-    fn client_time_is_rounded_up_to_milliseconds() {
-        let hosts = Hosts { speed: 3.0, ..Hosts::default() };
-        let third = hosts.client_time(Duration::from_secs(1));
-        assert_eq!(third, Duration::from_millis(334));
-        assert_eq!(hosts.client_time(Duration::ZERO), Duration::ZERO);
-    }
-}

@@ -57,22 +57,3 @@ impl Speech {
         self.seconds().min(MAX_PREVIEW_SECONDS)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_duration_follows_the_text_length() {
-        let speech = |text: &str| Speech {
-            avatar_handle: "ada".to_owned(),
-            text: text.to_owned(),
-            quality: Quality::Plus,
-        };
-        assert_eq!(speech("").seconds(), 2);
-        assert_eq!(speech(&"x".repeat(60)).seconds(), 4);
-        assert_eq!(speech(&"x".repeat(61)).seconds(), 5);
-        assert_eq!(speech(&"x".repeat(61)).preview_seconds(), 3);
-        assert_eq!(speech(&"x".repeat(1_000_000)).seconds(), 300);
-    }
-}

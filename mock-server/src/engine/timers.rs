@@ -81,29 +81,3 @@ impl Timers {
         self.0.iter()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn events_are_returned_in_order_when_due() {
-        let at = Time::from_micros;
-        let mut timers = Timers::default();
-        for (time, event) in [
-            (9, TimerEvent::JobEnds(1)),
-            (5, TimerEvent::JobEnds(2)),
-            (5, TimerEvent::JobStarts(3)),
-            (7, TimerEvent::JobEnds(4)),
-        ] {
-            timers.set(at(time), event);
-        }
-        timers.cancel(at(7), TimerEvent::JobEnds(4));
-        assert_eq!(timers.next(), Some(at(5)));
-        assert_eq!(timers.pop(at(4)), None);
-        assert_eq!(timers.pop(at(8)), Some((at(5), TimerEvent::JobStarts(3))));
-        assert_eq!(timers.pop(at(8)), Some((at(5), TimerEvent::JobEnds(2))));
-        assert_eq!(timers.pop(at(8)), None);
-        assert_eq!(timers.next(), Some(at(9)));
-    }
-}

@@ -226,18 +226,3 @@ fn signing_secret(seed: u64, workspace: &str, rotations: u64) -> String {
     }
     format!("whsec_{}", hex(&Sha256::digest(source)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn signing_secrets_depend_on_workspace_seed_and_rotation() {
-        let secret = signing_secret(1, "ws_demo", 0);
-        assert_eq!(secret.len(), "whsec_".len() + 64);
-        assert_eq!(secret, signing_secret(1, "ws_demo", 0));
-        assert_ne!(secret, signing_secret(1, "ws_team", 0));
-        assert_ne!(secret, signing_secret(2, "ws_demo", 0));
-        assert_ne!(secret, signing_secret(1, "ws_demo", 1));
-    }
-}

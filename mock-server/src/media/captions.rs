@@ -67,46 +67,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cues_cover_the_whole_duration_without_gaps() {
-        assert_eq!(
-            vtt("Hello there. A new day.", 10_000),
-            "WEBVTT\n\n\
-             00:00:00.000 --> 00:00:05.454\nHello there.\n\n\
-             00:00:05.454 --> 00:00:10.000\nA new day.\n"
-        );
-    }
-
-    #[test]
-    fn long_sentences_are_split_between_words() {
-        let file = vtt(&"seven letters ".repeat(30), 60_000);
-        let lines: Vec<&str> = file.lines().filter(|line| line.starts_with(['s', 'l'])).collect();
-        assert!(lines.len() >= 10);
-        assert!(lines.iter().all(|line| line.len() <= CUE_LENGTH));
-    }
-
-    #[test]
-    fn markup_is_escaped() {
-        let file = vtt("a --> b <i> & c", 1000);
-        assert!(file.ends_with("\na --&gt; b &lt;i&gt; &amp; c\n"));
-        assert_eq!(file.matches("-->").count(), 1);
-    }
-
-    #[test]
-    fn a_text_without_words_has_no_cues() {
-        assert_eq!(vtt(" \n\t", 5000), "WEBVTT\n");
-    }
-
-    #[test]
-    fn no_cue_has_an_empty_interval() {
-        let file = vtt(&"One. ".repeat(50), 7);
-        for line in file.lines().filter(|line| line.contains("-->")) {
-            let (start, end) = line.split_once(" --> ").unwrap();
-            assert!(start < end, "{line}");
+    fn cues_divide_the_duration() {
+        for (text, duration_ms, expected) in [
+            (
+                "Hello there. A new day.",
+                10_000,
+                "\n00:00:00.000 --> 00:00:05.454\nHello there.\n\
+                 \n00:00:05.454 --> 00:00:10.000\nA new day.\n",
+            ),
+            (
+                "A sentence is split between words, if it is long.",
+                3_661_042,
+                "\n00:00:00.000 --> 00:50:50.868\nA sentence is split between words, if it\n\
+                 \n00:50:50.868 --> 01:01:01.042\nis long.\n",
+            ),
+            (
+                "a --> b <i> & c",
+                1000,
+                "\n00:00:00.000 --> 00:00:01.000\na --&gt; b &lt;i&gt; &amp; c\n",
+            ),
+            // No cue has an empty interval.
+            (
+                "A. B. C. D.",
+                2,
+                "\n00:00:00.000 --> 00:00:00.001\nB.\n\n00:00:00.001 --> 00:00:00.002\nD.\n",
+            ),
+            (" \n\t", 5000, ""),
+        ] {
+            assert_eq!(vtt(text, duration_ms), format!("WEBVTT\n{expected}"));
         }
-    }
-
-    #[test]
-    fn formats_times_above_an_hour() {
-        assert_eq!(timestamp(3_661_042), "01:01:01.042");
     }
 }

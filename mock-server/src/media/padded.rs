@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Spec, render};
+use super::spec::Names;
+use super::{Spec, music, render};
 
 /// The types of files that can be padded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,37 +34,15 @@ impl PaddedType {
         }
     }
 
-    pub(super) fn content_type(self) -> &'static str {
+    pub(super) fn names(self) -> Names {
         match self {
-            Self::Png => "image/png",
-            Self::Jpeg => "image/jpeg",
-            Self::Mp4 => "video/mp4",
-            Self::Wav => "audio/wav",
-            Self::Json => "application/json",
-            Self::Text => "text/plain; charset=utf-8",
-            Self::Other => "application/octet-stream",
-        }
-    }
-
-    pub(super) fn extension(self) -> &'static str {
-        match self {
-            Self::Png => "png",
-            Self::Jpeg => "jpg",
-            Self::Mp4 => "mp4",
-            Self::Wav => "wav",
-            Self::Json => "json",
-            Self::Text => "txt",
-            Self::Other => "bin",
-        }
-    }
-
-    pub(super) fn media_type(self) -> &'static str {
-        match self {
-            Self::Png | Self::Jpeg => "image",
-            Self::Mp4 => "video",
-            Self::Wav => "audio",
-            Self::Json | Self::Text => "text",
-            Self::Other => "file",
+            Self::Png => Names("image/png", "png", "image"),
+            Self::Jpeg => Names("image/jpeg", "jpg", "image"),
+            Self::Mp4 => Names("video/mp4", "mp4", "video"),
+            Self::Wav => Names("audio/wav", "wav", "audio"),
+            Self::Json => Names("application/json", "json", "text"),
+            Self::Text => Names("text/plain; charset=utf-8", "txt", "text"),
+            Self::Other => Names("application/octet-stream", "bin", "file"),
         }
     }
 }
@@ -151,21 +130,8 @@ fn mp4(size: usize) -> Vec<u8> {
 
 /// Returns silence of the size.
 fn wav(size: usize) -> Vec<u8> {
-    const RATE: u32 = 8_000;
     let data = u32::try_from(size.saturating_sub(44)).unwrap_or(u32::MAX - 44);
-    let mut file = Vec::with_capacity(size);
-    file.extend(b"RIFF");
-    file.extend((data + 36).to_le_bytes());
-    file.extend(b"WAVEfmt ");
-    file.extend(16_u32.to_le_bytes());
-    // PCM, one channel.
-    file.extend([1, 0, 1, 0]);
-    file.extend(RATE.to_le_bytes());
-    file.extend(RATE.to_le_bytes());
-    // One byte a sample, of eight bits.
-    file.extend([1, 0, 8, 0]);
-    file.extend(b"data");
-    file.extend(data.to_le_bytes());
+    let mut file = music::header(8_000, 1, data);
     file.resize(size.max(file.len()), 128);
     file
 }

@@ -55,38 +55,33 @@ pub(crate) enum Spec {
     Padded { padded: PaddedType, bytes: u64 },
 }
 
+/// The value of `Content-Type`, the extension of file names, and the media type of artifacts.
+pub(super) struct Names(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
+
 impl Spec {
+    fn names(&self) -> Names {
+        match self {
+            Self::Image { .. } => PaddedType::Png.names(),
+            Self::Video { .. } => PaddedType::Mp4.names(),
+            Self::Music { .. } => PaddedType::Wav.names(),
+            Self::Captions { .. } => Names("text/vtt; charset=utf-8", "vtt", "text"),
+            Self::Padded { padded, .. } => padded.names(),
+        }
+    }
+
     /// Returns the value of `Content-Type`.
     pub(crate) fn content_type(&self) -> &'static str {
-        match self {
-            Self::Image { .. } => "image/png",
-            Self::Video { .. } => "video/mp4",
-            Self::Music { .. } => "audio/wav",
-            Self::Captions { .. } => "text/vtt; charset=utf-8",
-            Self::Padded { padded, .. } => padded.content_type(),
-        }
+        self.names().0
     }
 
     /// Returns the usual file name extension, without the dot.
     pub(crate) fn extension(&self) -> &'static str {
-        match self {
-            Self::Image { .. } => "png",
-            Self::Video { .. } => "mp4",
-            Self::Music { .. } => "wav",
-            Self::Captions { .. } => "vtt",
-            Self::Padded { padded, .. } => padded.extension(),
-        }
+        self.names().1
     }
 
     /// Returns the media type as artifacts have it: `image`, `video`, `audio` or `text`.
     pub(crate) fn media_type(&self) -> &'static str {
-        match self {
-            Self::Image { .. } => "image",
-            Self::Video { .. } => "video",
-            Self::Music { .. } => "audio",
-            Self::Captions { .. } => "text",
-            Self::Padded { padded, .. } => padded.media_type(),
-        }
+        self.names().2
     }
 
     /// Returns the size in bytes, for which a file that is not padded is rendered.

@@ -108,7 +108,11 @@ mod tests {
             (854, 480, 2_500, true, 5, "fe0df00d61e1a5cf"),
             (480, 854, 21_000, false, 7, "1e38357fdb88eb41"),
             (1919, 1079, 1_041, true, 8, "cfffcd0316bc7c87"),
+            (1280, 720, 200, false, 9, "2045e7af06fbfa66"),
+            (2560, 1440, 200, false, 9, "5ef508910a013847"),
             (3840, 2160, 200, false, 9, "2580312edd41c126"),
+            (5040, 2160, 200, false, 9, "9fd41d2d5493fc6e"),
+            (8192, 16, 200, false, 9, "031f3f1982e2d7be"),
         ];
         let digest = |(width, height, duration_ms, sound, seed, _)| {
             let digest = Sha256::digest(mp4(width, height, duration_ms, sound, seed));

@@ -13,18 +13,12 @@ use crate::api;
 use crate::engine::credential::Credential;
 use crate::engine::jobs::Job;
 use crate::engine::keys::ApiKey;
-#[cfg(feature = "dashboard")]
-use crate::engine::ledger::LedgerEntry;
 use crate::engine::rate_limit::{RateLimitKey, address_limit, key_limit};
 use crate::engine::request_log;
 use crate::engine::runs::Run;
-#[cfg(feature = "dashboard")]
-use crate::engine::webhooks::log::DeliveryRecord;
 use crate::engine::workspaces::{OrganizationWallet, WorkspaceKind};
 use crate::engine::{ControlError, Timeline, ledger};
 use crate::engine::{HostRequest, KeyKind};
-#[cfg(feature = "dashboard")]
-use crate::media;
 
 /// A workspace with its balance and its jobs in flight.
 #[derive(Clone, Debug, Serialize)]
@@ -140,12 +134,6 @@ impl Simulator {
         }
     }
 
-    /// Returns the state of the webhook delivery of a job or run.
-    #[cfg(feature = "dashboard")]
-    pub(crate) fn webhook_delivery(&self, id: &str) -> Option<Value> {
-        self.state.webhook_queue.view(id)
-    }
-
     /// Returns a job, also the generation job of a run.
     pub(crate) fn job(&self, id: &str) -> Option<Value> {
         let job = self.state.jobs.by_id(id).map(|job| self.inspect_job(job));
@@ -157,12 +145,6 @@ impl Simulator {
 
     pub(crate) fn run(&self, id: &str) -> Option<Value> {
         self.state.runs.by_id(id).map(|run| self.inspect_run(run))
-    }
-
-    /// Returns the active fault rules, each with the number of times that it still applies.
-    #[cfg(feature = "dashboard")]
-    pub(crate) fn faults(&self) -> Vec<Value> {
-        self.state.fault_rules.all().iter().map(|rule| json!(rule)).collect()
     }
 
     pub(crate) fn inspect_job(&self, job: &Job) -> Value {
@@ -257,11 +239,6 @@ impl Simulator {
         })
     }
 
-    /// Returns the sequence number of the last request.
-    pub(crate) fn last_seq(&self) -> u64 {
-        self.state.request_log.last_seq()
-    }
-
     pub(crate) fn request(&self, seq: u64) -> Option<Value> {
         self.state.request_log.get(seq).map(request_log::LoggedRequest::view)
     }
@@ -275,16 +252,6 @@ impl Simulator {
 /// State for the dashboard: the newest items, so that a page is small however long the mock runs.
 #[cfg(feature = "dashboard")]
 impl Simulator {
-    /// Returns the specification of a file of the media host, such as an artifact.
-    pub(crate) fn media_file(&self, file: &str) -> Option<media::Spec> {
-        api::media_file(&self.state, file)
-    }
-
-    /// Returns the stored requests, newest first.
-    pub(crate) fn newest_requests(&self) -> impl Iterator<Item = &Arc<request_log::LoggedRequest>> {
-        self.state.request_log.newest_first()
-    }
-
     /// Returns the jobs with their numbers, newest first.
     pub(crate) fn newest_jobs(&self) -> impl Iterator<Item = (usize, &Job)> {
         let jobs = &self.state.jobs;
@@ -299,19 +266,6 @@ impl Simulator {
 
     pub(crate) fn job_or_run(&self, id: &str) -> Option<Value> {
         self.job(id).or_else(|| self.run(id))
-    }
-
-    /// Returns the ledger entries of a workspace with their sequence numbers, newest first.
-    pub(crate) fn newest_entries(
-        &self,
-        workspace: &str,
-    ) -> impl Iterator<Item = (usize, &LedgerEntry)> {
-        self.state.ledger.newest_first(workspace, None)
-    }
-
-    /// Returns the webhook attempts, newest first.
-    pub(crate) fn newest_attempts(&self) -> impl Iterator<Item = &Arc<DeliveryRecord>> {
-        self.state.delivery_log.newest_first()
     }
 
     /// Returns how many jobs and how many runs were submitted so far.

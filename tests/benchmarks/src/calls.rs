@@ -1,7 +1,7 @@
 //! Typed calls of the SDK, beside reqwest and serde_json with types of their own.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use svc_sdk::journal::Journal;
 use svc_sdk::types::ImageGenerate;
 use svc_sdk::{ApiKey, open};
@@ -23,80 +23,80 @@ const JOURNALED: u32 = 10_000;
 const JOURNALED_IN_FLIGHT: usize = 64;
 const PEER: &str = "reqwest + serde_json";
 const KEY: &str = "svc_open_demo";
+const JOB: &str = "job_v5t2wk75fhe7363ypmm2";
+const PROMPT: &str = "a red fox in snow";
 
-#[derive(Deserialize)]
-struct Data<T> {
-    data: T,
+/// What is called.
+#[derive(Clone, Copy)]
+enum Work {
+    Status,
+    Job,
+    Submit,
 }
 
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "decoded as a program with types of its own would")]
-struct Status {
-    job_id: String,
-    status: String,
-    terminal: bool,
-    result_ready: bool,
-    next_poll_after_seconds: Option<f64>,
-}
+/// The types of a program that decodes with types of its own.
+mod peer {
+    #![expect(dead_code, reason = "what is decoded is not used")]
 
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "decoded as a program with types of its own would")]
-struct WholeJob {
-    id: String,
-    status: String,
-    #[serde(rename = "type")]
-    job_type: String,
-    model: String,
-    price_usd: String,
-    result: Option<Output>,
-    metadata: Map<String, Value>,
-    created_at: String,
-    updated_at: String,
-}
+    use serde::Deserialize;
+    use serde_json::{Map, Value};
 
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "decoded as a program with types of its own would")]
-struct Output {
-    artifacts: Vec<Artifact>,
-}
+    #[derive(Deserialize)]
+    pub(super) struct Data<T> {
+        data: T,
+    }
 
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "decoded as a program with types of its own would")]
-struct Artifact {
-    id: String,
-    url: String,
-    media_type: String,
-    content_type: String,
+    #[derive(Deserialize)]
+    pub(super) struct Status {
+        job_id: String,
+        status: String,
+        terminal: bool,
+        result_ready: bool,
+        next_poll_after_seconds: Option<f64>,
+    }
+
+    #[derive(Deserialize)]
+    pub(super) struct Job {
+        id: String,
+        status: String,
+        #[serde(rename = "type")]
+        job_type: String,
+        model: String,
+        price_usd: String,
+        result: Option<Output>,
+        metadata: Option<Map<String, Value>>,
+        created_at: String,
+        updated_at: String,
+    }
+
+    #[derive(Deserialize)]
+    struct Output {
+        artifacts: Vec<Artifact>,
+    }
+
+    #[derive(Deserialize)]
+    struct Artifact {
+        id: String,
+        url: String,
+        media_type: String,
+        content_type: String,
+    }
+
+    #[derive(Deserialize)]
+    pub(super) struct Receipt {
+        request_id: String,
+        job: Job,
+        status_url: String,
+        result_url: String,
+        cancel_url: String,
+        next_poll_after_seconds: Option<f64>,
+    }
 }
 
 #[derive(Serialize)]
 struct Submit<'a> {
     model: &'a str,
     prompt: &'a str,
-}
-
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "decoded as a program with types of its own would")]
-struct Receipt {
-    request_id: String,
-    job: Job,
-    status_url: String,
-    result_url: String,
-    cancel_url: String,
-    next_poll_after_seconds: Option<f64>,
-}
-
-#[derive(Deserialize)]
-#[expect(dead_code, reason = "decoded as a program with types of its own would")]
-struct Job {
-    id: String,
-    status: String,
-    #[serde(rename = "type")]
-    job_type: String,
-    model: String,
-    created_at: String,
-    updated_at: String,
-    price_usd: String,
 }
 
 pub(crate) fn rows() -> Outcome<Vec<Row>> {
@@ -110,62 +110,20 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
             .build()?,
         url: server.url(),
     };
-    runtime.block_on(async {
-        clients.own_get().await?;
-        clients.peer_get().await?;
-        clients.own_job().await?;
-        clients.peer_job().await?;
-        clients.own_submit().await?;
-        clients.peer_submit().await
-    })?;
-
     let mut rows = Vec::new();
-    let gets = Costs::measure(
-        ROUNDS,
-        [
-            &mut || cpu_each(&runtime, &clients, async |clients| clients.own_get().await),
-            &mut || cpu_each(&runtime, &clients, async |clients| clients.peer_get().await),
-        ],
-    );
-    let jobs = Costs::measure(
-        ROUNDS,
-        [
-            &mut || cpu_each(&runtime, &clients, async |clients| clients.own_job().await),
-            &mut || cpu_each(&runtime, &clients, async |clients| clients.peer_job().await),
-        ],
-    );
-    let submits = Costs::measure(
-        ROUNDS,
-        [
-            &mut || cpu_each(&runtime, &clients, async |clients| clients.own_submit().await),
-            &mut || cpu_each(&runtime, &clients, async |clients| clients.peer_submit().await),
-        ],
-    );
-    let get_allocations = [
-        allocations_each(&runtime, || clients.own_get()),
-        allocations_each(&runtime, || clients.peer_get()),
-    ];
-    let job_allocations = [
-        allocations_each(&runtime, || clients.own_job()),
-        allocations_each(&runtime, || clients.peer_job()),
-    ];
-    let submit_allocations = [
-        allocations_each(&runtime, || clients.own_submit()),
-        allocations_each(&runtime, || clients.peer_submit()),
-    ];
-    for (work, costs, allocations, goals) in [
-        ("typed GET of a job's status, processor time", gets, get_allocations, ["1.10x", "+5"]),
-        ("typed GET of a whole job, processor time", jobs, job_allocations, ["1.08x", "+5"]),
-        ("typed submit, processor time", submits, submit_allocations, ["1.12x", "+10"]),
+    for (work, name, [cpu_goal, goal]) in [
+        (Work::Status, "typed GET of a job's status, processor time", ["1.10x", "+5"]),
+        (Work::Job, "typed GET of a whole job, processor time", ["1.08x", "+5"]),
+        (Work::Submit, "typed submit, processor time", ["1.12x", "+10"]),
     ] {
-        let [own, other] = costs.medians();
-        let [cpu_goal, goal] = goals;
-        rows.push(
-            Row::new(work, Unit::Nanoseconds, own)
-                .beside(PEER, other, costs.ratio(1))
-                .goal(cpu_goal),
-        );
-        let [own, other] = allocations;
+        for is_own in [true, false] {
+            runtime.block_on(clients.call(is_own, work))?;
+        }
+        let cpu = |is_own| cpu_each(&runtime, &clients, is_own, work);
+        let costs = Costs::measure(ROUNDS, [&mut || cpu(true), &mut || cpu(false)]);
+        rows.push(Row::compared(name, Unit::Nanoseconds, PEER, &costs).goal(cpu_goal));
+        let [own, other] =
+            [true, false].map(|is_own| allocations_each(&runtime, &clients, is_own, work));
         rows.push(
             Row::new("… its allocations", Unit::Allocations, own)
                 .beside(PEER, other, own / other)
@@ -195,7 +153,7 @@ fn journaled_submits(url: &str) -> Outcome<Row> {
             {
                 done??;
             }
-            let body = ImageGenerate::new("image-i").prompt("a red fox in snow");
+            let body = ImageGenerate::new("image-i").prompt(PROMPT);
             let call = client.images().generate(body);
             let call = call.submission_id(format!("order-{number}"));
             tasks.spawn(async move { call.await.map(drop) });
@@ -217,62 +175,59 @@ struct Clients {
 }
 
 impl Clients {
-    async fn own_get(&self) -> Outcome<()> {
-        self.own.jobs().handle("job_v5t2wk75fhe7363ypmm2").status().await?;
+    async fn call(&self, is_own: bool, work: Work) -> Outcome<()> {
+        if is_own { self.own(work).await } else { self.peer(work).await }
+    }
+
+    async fn own(&self, work: Work) -> Outcome<()> {
+        let job = || self.own.jobs().handle(JOB);
+        match work {
+            Work::Status => drop(job().status().await?),
+            Work::Job => drop(job().get().await?),
+            Work::Submit => {
+                let body = ImageGenerate::new("image-i").prompt(PROMPT);
+                drop(self.own.images().generate(body).await?);
+            }
+        }
         Ok(())
     }
 
-    async fn peer_get(&self) -> Outcome<()> {
-        let id = "job_v5t2wk75fhe7363ypmm2";
-        let request = self.peer.get(format!("{}/v1/jobs/{id}/status", self.url)).bearer_auth(KEY);
-        let body = request.send().await?.error_for_status()?.bytes().await?;
-        let status: Data<Status> = serde_json::from_slice(&body)?;
-        drop(status.data);
-        Ok(())
+    async fn peer(&self, work: Work) -> Outcome<()> {
+        let url = &self.url;
+        match work {
+            Work::Status => {
+                let request = self.peer.get(format!("{url}/v1/jobs/{JOB}/status"));
+                read::<peer::Status>(request).await
+            }
+            Work::Job => {
+                let request = self.peer.get(format!("{url}/v1/jobs/{JOB}"));
+                read::<peer::Job>(request).await
+            }
+            Work::Submit => {
+                let body = Submit { model: "image-i", prompt: PROMPT };
+                let request = self
+                    .peer
+                    .post(format!("{url}/v1/image-router/generate"))
+                    .header("content-type", "application/json")
+                    .header("idempotency-key", "c2a8a1b4-5d4e-4c0a-9d51-6f1f6d9b7f10")
+                    .body(serde_json::to_vec(&body)?);
+                read::<peer::Receipt>(request).await
+            }
+        }
     }
+}
 
-    async fn own_job(&self) -> Outcome<()> {
-        self.own.jobs().handle("job_v5t2wk75fhe7363ypmm2").get().await?;
-        Ok(())
-    }
-
-    async fn peer_job(&self) -> Outcome<()> {
-        let id = "job_v5t2wk75fhe7363ypmm2";
-        let request = self.peer.get(format!("{}/v1/jobs/{id}", self.url)).bearer_auth(KEY);
-        let body = request.send().await?.error_for_status()?.bytes().await?;
-        let job: Data<WholeJob> = serde_json::from_slice(&body)?;
-        drop(job.data);
-        Ok(())
-    }
-
-    async fn own_submit(&self) -> Outcome<()> {
-        let body = ImageGenerate::new("image-i").prompt("a red fox in snow");
-        self.own.images().generate(body).await?;
-        Ok(())
-    }
-
-    async fn peer_submit(&self) -> Outcome<()> {
-        let body = Submit { model: "image-i", prompt: "a red fox in snow" };
-        let request = self
-            .peer
-            .post(format!("{}/v1/image-router/generate", self.url))
-            .bearer_auth(KEY)
-            .header("content-type", "application/json")
-            .header("idempotency-key", "c2a8a1b4-5d4e-4c0a-9d51-6f1f6d9b7f10")
-            .body(serde_json::to_vec(&body)?);
-        let body = request.send().await?.error_for_status()?.bytes().await?;
-        let receipt: Data<Receipt> = serde_json::from_slice(&body)?;
-        drop(receipt.data);
-        Ok(())
-    }
+/// Sends a request of the peer, and decodes the response.
+async fn read<T: DeserializeOwned>(request: reqwest::RequestBuilder) -> Outcome<()> {
+    let response = request.bearer_auth(KEY).send().await?.error_for_status()?;
+    let decoded: peer::Data<T> = serde_json::from_slice(&response.bytes().await?)?;
+    drop(decoded);
+    Ok(())
 }
 
 /// Returns the processor time of a call in nanoseconds, with many calls under way. The server has
 /// another thread.
-fn cpu_each<F>(runtime: &Runtime, clients: &Clients, call: F) -> f64
-where
-    F: AsyncFn(&Clients) -> Outcome<()> + Copy + 'static,
-{
+fn cpu_each(runtime: &Runtime, clients: &Clients, is_own: bool, work: Work) -> f64 {
     let local = tokio::task::LocalSet::new();
     let began = thread_time();
     let result = local.block_on(runtime, async {
@@ -281,7 +236,7 @@ where
             let clients = clients.clone();
             tasks.spawn_local(async move {
                 for _ in 0..CALLS {
-                    call(&clients).await?;
+                    clients.call(is_own, work).await?;
                 }
                 Outcome::Ok(())
             });
@@ -298,15 +253,12 @@ where
     }
 }
 
-fn allocations_each<F: Future<Output = Outcome<()>>>(
-    runtime: &Runtime,
-    call: impl Fn() -> F,
-) -> f64 {
+fn allocations_each(runtime: &Runtime, clients: &Clients, is_own: bool, work: Work) -> f64 {
     const COUNT: u32 = 500;
     let counted = allocation_counter::measure(|| {
         runtime.block_on(async {
             for _ in 0..COUNT {
-                let _ = call().await;
+                let _ = clients.call(is_own, work).await;
             }
         });
     });

@@ -39,9 +39,8 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
             &mut || curl(&url, &curl_file).unwrap_or(f64::NAN),
         ],
     );
-    let [seconds, other] = costs.medians();
     Ok(vec![
-        Row::new("download of 1 GiB", Unit::Seconds, seconds).beside("curl", other, costs.ratio(1)),
+        Row::compared("download of 1 GiB", Unit::Seconds, "curl", &costs),
         Row::new("its memory at most", Unit::Mebibytes, peak as f64 / f64::from(1 << 20))
             .goal("8 MiB"),
     ])

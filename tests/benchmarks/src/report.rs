@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::timing::Costs;
+
 /// What is counted.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -55,6 +57,17 @@ struct Peer {
 impl Row {
     pub(crate) fn new(work: impl Into<String>, unit: Unit, own: f64) -> Self {
         Self { work: work.into(), unit, own, peer: None, goal: None }
+    }
+
+    /// Returns the row of two contenders that took turns.
+    pub(crate) fn compared(
+        work: impl Into<String>,
+        unit: Unit,
+        peer: &str,
+        costs: &Costs<2>,
+    ) -> Self {
+        let [own, other] = costs.medians();
+        Self::new(work, unit, own).beside(peer, other, costs.ratio(1))
     }
 
     /// Adds the measurement of a peer, and the ratio to it.

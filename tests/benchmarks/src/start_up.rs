@@ -23,12 +23,9 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
             command
         };
         let costs = compare(command(&svc), command(&bare))?;
-        let [own, other] = costs.medians();
-        rows.push(
-            Row::new(format!("svc {flag}"), Unit::Milliseconds, own)
-                .beside("a bare clap program with 80 subcommands", other, costs.ratio(1))
-                .goal("1.3x"),
-        );
+        let peer = "a bare clap program with 80 subcommands";
+        let row = Row::compared(format!("svc {flag}"), Unit::Milliseconds, peer, &costs);
+        rows.push(row.goal("1.3x"));
     }
 
     let mock = MockProcess::start(&svc)?;
@@ -41,12 +38,7 @@ pub(crate) fn rows() -> Outcome<Vec<Row>> {
         .arg(format!("authorization: Bearer {key}"))
         .arg(url);
     let costs = compare(list, curl)?;
-    let [own, other] = costs.medians();
-    rows.push(
-        Row::new("svc pricing list", Unit::Milliseconds, own)
-            .beside("curl", other, costs.ratio(1))
-            .goal("1x"),
-    );
+    rows.push(Row::compared("svc pricing list", Unit::Milliseconds, "curl", &costs).goal("1x"));
     Ok(rows)
 }
 

@@ -11,6 +11,7 @@ use super::books::client_of;
 use super::fault::{IsEnvelope, MockReply, Outcome, RetryAfter};
 use super::mcp_message::{self, McpMessage};
 use super::oracle::Oracle;
+use super::tools::resource_id;
 use super::transport::{CALL_HEADER, Network};
 
 /// What the recorder knows of a request.
@@ -241,11 +242,4 @@ impl Drop for Abandoned<'_> {
             }
         }
     }
-}
-
-/// Returns the id in the receipt of a submit.
-fn resource_id(body: &Value) -> Option<String> {
-    let receipt = body.get("data").unwrap_or(body);
-    let ids = [&receipt["job"]["id"], &receipt["run_id"], &receipt["queue_id"], &receipt["id"]];
-    ids.into_iter().find_map(|id| id.as_str().map(str::to_owned))
 }

@@ -118,9 +118,11 @@ impl Session {
     }
 }
 
-/// Returns the id of the job or run in the structured content of a result.
-pub(super) fn resource_id(structured: &Value) -> Option<String> {
-    let ids = [&structured["job_id"], &structured["run_id"]];
+/// Returns the id of what a receipt, or the structured content of a tool's result, names.
+pub(super) fn resource_id(body: &Value) -> Option<String> {
+    let receipt = body.get("data").unwrap_or(body);
+    let job = receipt["job"].get("id").unwrap_or(&receipt["job_id"]);
+    let ids = [job, &receipt["run_id"], &receipt["queue_id"], &receipt["id"]];
     ids.into_iter().find_map(|id| id.as_str().map(str::to_owned))
 }
 

@@ -78,6 +78,7 @@ pub(super) struct World {
     state: Mutex<State>,
 }
 
+#[derive(Default)]
 pub(super) struct State {
     pub(super) mock: InProcess,
     pub(super) generation: u64,
@@ -137,27 +138,7 @@ impl World {
             started,
             replaced: Notify::new(),
             mailboxes,
-            state: Mutex::new(State {
-                mock,
-                generation: 0,
-                outage_until_ms: 0,
-                are_faults_cleared: false,
-                in_flight: 0,
-                older_snapshot: None,
-                requests_before_restore: 0,
-                trace: Vec::new(),
-                violations: Vec::new(),
-                counts: Counts::default(),
-                created: BTreeMap::new(),
-                unconfirmed: BTreeSet::new(),
-                made: BTreeMap::new(),
-                top_ups: BTreeSet::new(),
-                under_way: BTreeMap::new(),
-                calls: BTreeMap::new(),
-                used_keys: BTreeSet::new(),
-                accepted_keys: BTreeSet::new(),
-                tainted_until_ms: BTreeMap::new(),
-            }),
+            state: Mutex::new(State { mock, ..State::default() }),
             plan,
             defect,
         })

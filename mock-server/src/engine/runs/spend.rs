@@ -78,30 +78,3 @@ impl Spend {
         self.is_settled = true;
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn usd(text: &str) -> Usd {
-        text.parse().unwrap()
-    }
-
-    fn pieces(cost: &str, cap: &str) -> Vec<String> {
-        let spend = Spend::new(usd(cost), usd(cap));
-        spend.pieces.iter().map(Usd::to_string).collect()
-    }
-
-    #[test]
-    fn pieces_add_up_to_the_cost() {
-        assert_eq!(pieces("0.1", "2"), ["0.033333", "0.033333", "0.033334"]);
-        assert_eq!(pieces("0.000001", "2"), ["0.000001"]);
-        assert_eq!(pieces("0", "2").len(), 0);
-    }
-
-    #[test]
-    fn the_excess_over_the_cap_is_the_last_piece() {
-        assert_eq!(pieces("5", "2"), ["1.0000", "1.0000", "3.0000"]);
-        assert_eq!(pieces("2", "0.000001"), ["0.000001", "1.999999"]);
-    }
-}

@@ -48,20 +48,6 @@ async fn submit(
 }
 
 #[tokio::test]
-async fn requests_are_routed_by_host_name() {
-    let mock = InProcess::default();
-    let jobs = get(&mock, "https://open.svc.invalid/v1/jobs").await;
-    assert_eq!(jobs.status(), 200);
-    assert!(jobs.headers().contains_key(CONTENT_LENGTH));
-    let foreign = get(&mock, "https://developer.svc.invalid/v1/jobs").await;
-    assert_eq!(foreign.status(), 401);
-    assert_eq!(get(&mock, &format!("{}/none", mock.media_url())).await.status(), 404);
-    let clock = get(&mock, &format!("{}/clock", mock.control_url())).await;
-    assert_eq!(json_of(clock).await["mode"], "real");
-    assert_eq!(mock.mcp_url(), "https://developer.svc.invalid/mcp");
-}
-
-#[tokio::test]
 async fn a_request_to_an_unknown_host_is_not_sent() {
     let mock = InProcess::default();
     let error = send(&mock, Method::GET, "https://example.com/", None).await.unwrap_err();

@@ -43,20 +43,11 @@ async fn another_address_and_host_name_are_used() {
     let server = self::server(setup.host(url::Host::Domain("mock".to_owned()))).await;
     let (host, port) = server.control_url().rsplit_once(':').unwrap();
     assert_eq!(host, "http://mock");
-    let get = |name: &str| {
-        let request =
-            format!("GET /clock HTTP/1.1\r\nhost: {name}:{port}\r\nconnection: close\r\n\r\n");
-        let address = format!("127.0.0.1:{port}");
-        async move {
-            let mut stream = TcpStream::connect(address).await.unwrap();
-            stream.write_all(request.as_bytes()).await.unwrap();
-            let mut response = String::new();
-            stream.read_to_string(&mut response).await.unwrap();
-            response[9..12].to_owned()
-        }
-    };
-    assert_eq!(get("mock").await, "200");
-    assert_eq!(get("elsewhere").await, "421");
+    let address = format!("http://127.0.0.1:{port}");
+    for (name, status) in [("mock", 200), ("elsewhere", 421)] {
+        let head = format!("GET /clock HTTP/1.1\r\nhost: {name}:{port}");
+        assert_eq!(send_head(&address, &head).await.status(), status, "{name}");
+    }
 }
 
 #[tokio::test]

@@ -39,27 +39,3 @@ pub(super) fn level_idc(format: &VideoFormat) -> u8 {
         })
         .map_or(62, |(level, ..)| level)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn common_sizes_have_the_expected_levels() {
-        let rows = [
-            (854, 480, 30),
-            (1280, 720, 31),
-            (720, 1280, 31),
-            (1920, 1080, 40),
-            (2560, 1440, 50),
-            (3840, 2160, 51),
-            (5040, 2160, 60),
-            (8192, 16, 51),
-        ];
-        for (width, height, expected) in rows {
-            let format =
-                VideoFormat { width, height, frames_per_second: 25, palette: [[0; 3]; 16] };
-            assert_eq!(level_idc(&format), expected, "{width}x{height}");
-        }
-    }
-}

@@ -47,18 +47,6 @@ impl Mock {
         job["webhook_delivery"].clone()
     }
 
-    /// Queues an announcement.
-    fn announce(&mut self, url: &str, body: Value) {
-        self.simulator.state.announce(Announcement {
-            workspace: "ws_demo".to_owned(),
-            subject_id: "run_1".to_owned(),
-            event: "format.run.terminal".to_owned(),
-            url: url.to_owned(),
-            body: JsonText::from(&body),
-            result_url: "\u{0}developer/v1/format-runs/run_1/result".to_owned(),
-        });
-    }
-
     fn secret(&mut self) -> Value {
         self.read("/v1/webhooks/signing-secret")
     }
@@ -115,41 +103,6 @@ fn a_late_failure_does_not_restart_the_retries() {
     assert!(mock.deliver(100_000, &timeout).is_empty());
     mock.simulator.record_outcome(mock.now, slow.id, &timeout);
     assert_eq!(mock.simulator.deliveries().len(), 2, "recorded once");
-}
-
-#[test]
-fn a_payload_over_one_mebibyte_is_left_out() {
-    let whole = 1024 * 1024;
-    for (size, fits) in [(whole, true), (whole + 1, false)] {
-        let mut mock = Mock::new();
-        // Two of the bytes are quotation marks.
-        let payload = "x".repeat(size - 2);
-        let body = json!({"event": "format.run.terminal", "status": "OK", "outcome": "degraded",
-            "payload": payload, "error": null});
-        mock.announce(HOOK, body.clone());
-        let sent = mock.deliver(0, &DeliveryOutcome::answered(200)).remove(0);
-        let sent = self::body(&sent);
-        if fits {
-            assert_eq!(sent, body);
-            continue;
-        }
-        assert_eq!(
-            (&sent["status"], &sent["outcome"], &sent["payload"]),
-            (&json!("OK"), &json!("degraded"), &Value::Null)
-        );
-        assert_eq!(sent["error"]["code"], "payload_too_large");
-        let url = "http://127.0.0.1:4011/v1/format-runs/run_1/result";
-        assert_eq!(sent["error"]["result_url"], url);
-    }
-}
-
-#[test]
-fn a_subject_is_announced_once() {
-    let mut mock = Mock::new();
-    mock.announce(HOOK, json!({"payload": 1}));
-    mock.announce(HOOK, json!({"payload": 2}));
-    let sent = mock.deliver(100_000, &DeliveryOutcome::answered(200));
-    assert_eq!(sent.iter().map(body).collect::<Vec<_>>(), [json!({"payload": 1})]);
 }
 
 #[test]

@@ -87,7 +87,10 @@ async fn a_range_request_returns_its_bytes(mock: Mock) {
         ("bytes=4-11".to_owned(), 4, 11),
         (format!("bytes={}-", total - 5), total - 5, last),
         ("bytes=-7".to_owned(), total - 7, last),
+        ("bytes=-99999999".to_owned(), 0, last),
         ("bytes=10-99999999".to_owned(), 10, last),
+        ("bytes=0-99999999999999999999999".to_owned(), 0, last),
+        ("Bytes = 5-6 ".to_owned(), 5, 6),
     ] {
         let part = get_with(&mock, &path, &[("range", &range)]).await.expect(206);
         assert_eq!(

@@ -15,14 +15,12 @@ mod runs;
 mod speed;
 mod state;
 mod teams;
-mod top_ups;
-mod webhooks;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 use svc_tests::{
-    Client, Delivery, FrontendKind, Host, Mock, Receiver, Reply, Response, Setup, fingerprint, mp4,
-    on_every_frontend, on_every_socket_frontend, png_size, run_script,
+    Client, FrontendKind, Host, Mock, Receiver, Reply, Response, Setup, mp4, on_every_frontend,
+    on_every_socket_frontend, png_size, run_script,
 };
 
 mod scripts {
@@ -44,9 +42,6 @@ const VIDEO: &str = "/v1/video-router/generate";
 const IMAGE: &str = "/v1/image-router/generate";
 const TOP_UPS: &str = "/v1/open/top-ups";
 const ESTIMATE: &str = "/v1/open/estimate";
-
-/// An empty list of ledger amounts.
-const NO_AMOUNTS: [u64; 0] = [];
 
 /// Returns the cheapest valid video request: 0.1250 USD, 8 seconds of processing.
 fn video() -> Value {
@@ -120,11 +115,6 @@ fn parse_usd(value: &Value) -> u64 {
         text.trim_start_matches('-').split_once('.').unwrap_or_else(|| panic!("{text:?}"));
     assert_eq!(rest.len(), 4, "decimal places of {text:?}");
     format_usd.parse::<u64>().unwrap() * 10_000 + rest.parse::<u64>().unwrap()
-}
-
-/// Formats a dollar amount in units of 0.0001 USD.
-fn format_usd(parse_usd: u64) -> String {
-    format!("{}.{:04}", parse_usd / 10_000, parse_usd % 10_000)
 }
 
 /// Returns the amounts of a job's or top-up's ledger entries of a kind, in units of 0.0001 USD.

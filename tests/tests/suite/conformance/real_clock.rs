@@ -6,9 +6,7 @@ use serde_json::{Value, json};
 use svc_tests::{Client, Mock, Receiver};
 
 use super::runs::{BULK, Kind, instruction, start};
-use super::{
-    IMAGE, NO_AMOUNTS, VIDEO, cancel, job, job_result, ledger_amounts, submit, text, with,
-};
+use super::{IMAGE, job_result, ledger_amounts, submit, text, with};
 
 /// Runs the tests on a clock with a speed.
 macro_rules! at_speed {
@@ -20,8 +18,6 @@ macro_rules! at_speed {
 
             on_every_frontend! {
                 a_job_completes_and_is_charged: speed($speed),
-                a_failed_job_is_refunded: speed($speed),
-                a_canceled_job_is_refunded: speed($speed),
                 runs_complete: speed($speed),
                 a_queue_completes: speed($speed),
             }
@@ -67,27 +63,6 @@ async fn a_job_completes_and_is_charged(mock: Mock) {
     assert_eq!(svc_tests::png_size(file.body()), (720, 720));
     assert_eq!(ledger_amounts(&mock, "reservation", &id).await, [50]);
     assert_eq!(ledger_amounts(&mock, "capture", &id).await, [50]);
-}
-
-async fn a_failed_job_is_refunded(mock: Mock) {
-    let open = mock.open();
-    let id = submit(&open, IMAGE, image("[mock:seconds=1][mock:fail=provider_unavailable]")).await;
-    let status = wait_until_terminal(&open, &format!("/v1/jobs/{id}")).await;
-    assert_eq!(status["status"], "failed");
-    assert_eq!(job(&open, &id).await["error"]["code"], "provider_unavailable");
-    assert_eq!(ledger_amounts(&mock, "refund", &id).await, [50]);
-    assert_eq!(ledger_amounts(&mock, "capture", &id).await, NO_AMOUNTS);
-}
-
-async fn a_canceled_job_is_refunded(mock: Mock) {
-    let open = mock.open();
-    // Generation starts after three tenths of the duration.
-    let body = json!({"model": "video-l", "prompt": "[mock:seconds=100000]", "duration": 2});
-    let id = submit(&open, VIDEO, body).await;
-    cancel(&open, &id).await.expect(200);
-    assert_eq!(job(&open, &id).await["status"], "canceled");
-    cancel(&open, &id).await.expect(200);
-    assert_eq!(ledger_amounts(&mock, "refund", &id).await, [1250]);
 }
 
 async fn runs_complete(mock: Mock) {

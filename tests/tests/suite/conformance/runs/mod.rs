@@ -1,11 +1,9 @@
 //! Runs of Actions, Formats and Agent Completions, and bulk queues.
 
 mod queues;
-mod read_errors;
 mod schemas;
 mod shapes;
 mod snapshots;
-mod spend;
 
 use super::*;
 
@@ -90,13 +88,6 @@ pub(super) async fn receipt(mock: &Mock, kind: Kind, id: &str) -> Value {
     mock.developer().get_data(&kind.run(id)).await
 }
 
-/// Returns the billable amount of a receipt, in micro-dollars.
-#[track_caller]
-fn billable(receipt: &Value) -> u64 {
-    let amount = &receipt["usage"]["billable_amount_usd_micros"];
-    amount.as_u64().unwrap_or_else(|| panic!("billable amount in {receipt}"))
-}
-
 /// Parses the absolute value of a dollar amount with up to six decimal places, in micro-dollars.
 #[track_caller]
 fn micros(amount: &Value) -> u64 {
@@ -112,12 +103,6 @@ async fn ledger_total(client: &Client, kind: &str, run: &str) -> u64 {
     let entries = client.get_items("/v1/usage?limit=100").await;
     let of_run = |entry: &&Value| entry["kind"] == kind && entry["run_id"] == run;
     entries.iter().filter(of_run).map(|entry| micros(&entry["amount_usd"])).sum()
-}
-
-/// Returns the available balance of the client's workspace, in micro-dollars.
-async fn available(client: &Client) -> u64 {
-    let balance = client.get_data("/v1/balance").await;
-    micros(&balance["available_usd"])
 }
 
 /// Asserts that the demo workspace has neither runs nor ledger entries of runs.

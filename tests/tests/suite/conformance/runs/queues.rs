@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::*;
 
 on_every_frontend! {
-    a_queue_of_100_is_consistent_at_every_step: plan("scale").balance_usd("1000"),
     items_of_different_durations_start_in_order: plan("scale").balance_usd("1000"),
     concurrency_1_runs_one_item_at_a_time,
     a_stuck_item_does_not_block_the_queue,
@@ -70,26 +69,6 @@ async fn run_queue(mock: &Mock, body: Value, step: f64) -> (Vec<String>, Vec<usi
         mock.advance(step).await;
     }
     panic!("the queue {id} did not complete");
-}
-
-async fn a_queue_of_100_is_consistent_at_every_step(mock: Mock) {
-    let item = |index: usize| match index % 10 {
-        3 => instruction("[mock:fail=provider_unavailable]"),
-        7 => instruction("[mock:skip]"),
-        _ => instruction("x"),
-    };
-    let items: Vec<_> = (0..100).map(item).collect();
-    let (ends, first_steps) =
-        run_queue(&mock, json!({"items": items, "concurrency": 16}), 1.0).await;
-    assert!(first_steps.is_sorted(), "{first_steps:?}");
-    for (index, end) in ends.iter().enumerate() {
-        let expected = match index % 10 {
-            3 => "failed",
-            7 => "skipped",
-            _ => "completed",
-        };
-        assert_eq!(end, expected, "item {index}");
-    }
 }
 
 async fn items_of_different_durations_start_in_order(mock: Mock) {
