@@ -15,7 +15,6 @@ use image::{DynamicImage, ImageFormat};
 const KITTY_CHUNK_BYTES: usize = 4096;
 const SIXEL_COLORS: usize = 256;
 const PALETTE_SAMPLES: usize = 100_000;
-/// The size of a cell in pixels, for images that are smaller than the terminal.
 const CELL: (u32, u32) = (8, 16);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,8 +152,6 @@ fn sixel(image: &DynamicImage) -> String {
     text + "\x1b\\\n"
 }
 
-/// Shows two pixels in each cell: the upper one as the color of a half block, the lower one as that
-/// of the background.
 fn half_blocks(image: &DynamicImage, columns: u32, rows: u32, is_true_color: bool) -> String {
     let fits = image.width() <= columns && image.height() <= rows * 2;
     let pixels = match fits {

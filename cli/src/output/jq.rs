@@ -31,7 +31,7 @@ impl Filter {
                 None => why,
             };
             Failure::new(Exit::Failure, format!("--jq `{}`: {why}", self.expression))
-                .with_client_code(ClientCode::FilterFailed)
+                .with_client_code(ClientCode::FILTER_FAILED)
         })
     }
 }
@@ -64,9 +64,7 @@ mod engine {
     /// The stack of the thread that runs the filter.
     const STACK_BYTES: usize = 256 << 20;
     const MAX_STACK_BYTES: usize = 200 << 20;
-    /// The maximum number of calls of the filter's own functions, and of steps of endless ones.
     const MAX_CALLS: u64 = if cfg!(test) { 100_000 } else { 2_000_000 };
-    /// The maximum size of all outputs, which are collected.
     const MAX_OUTPUT_BYTES: usize = 512 << 20;
     /// The function of the library that makes numbers, and its name in the one that checks it.
     const RANGE: [&str; 2] = ["range", "__range"];
@@ -79,7 +77,6 @@ mod engine {
         static CALLS: Cell<u64> = const { Cell::new(0) };
     }
 
-    /// JSON values, with further ones that `input` reads.
     pub(super) struct Values;
 
     impl DataT for Values {
@@ -155,7 +152,6 @@ mod engine {
         load::parse(code, |parser| parser.defs()).unwrap_or_default()
     }
 
-    /// Adds the check to the beginning of each function of an expression.
     fn with_checks(expression: &str) -> Result<String, String> {
         let tokens = Lexer::new(expression).lex().map_err(|_| "syntax error".to_owned())?;
         let mut ends = Vec::new();

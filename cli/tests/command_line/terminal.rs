@@ -7,7 +7,6 @@ use svc_mock_server::Setup;
 use crate::pty::{Terminal, configured_svc};
 use crate::test_env::{CommandOutput, FakeServer, TestEnv};
 
-/// Runs a command on a terminal, and types after the prompt.
 fn at_a_terminal(
     env: &TestEnv,
     words: &str,
