@@ -12,7 +12,6 @@ mod batch;
 mod completion;
 mod environment;
 mod examples;
-mod inbox;
 mod listen;
 mod listen_env;
 mod logs;
