@@ -24,7 +24,6 @@ pub(crate) fn read_text(flag: &str, given: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Reads a JSON value: inline, `@FILE`, or `-` for standard input.
 pub(crate) fn read_json(flag: &str, given: &str) -> Result<Value, Failure> {
     let text = read_text(flag, given)?;
     serde_json::from_str(&text).map_err(|error| {
@@ -38,7 +37,6 @@ pub(crate) fn read_json_or_file(flag: &str, given: &str) -> Result<Value, Failur
     if is_file { read_json(flag, &format!("@{given}")) } else { read_json(flag, given) }
 }
 
-/// Reads the bytes of a file, or of standard input for `-`.
 pub(crate) fn read_file(flag: &str, path: &Path) -> Result<Vec<u8>, Failure> {
     let read = if path == Path::new("-") {
         let mut bytes = Vec::new();
@@ -49,7 +47,6 @@ pub(crate) fn read_file(flag: &str, path: &Path) -> Result<Vec<u8>, Failure> {
     read.map_err(|error| Failure::usage(format!("{flag}: cannot read {}: {error}", path.display())))
 }
 
-/// Checks that at most one of the flags reads standard input with `-`.
 pub(crate) fn check_single_stdin_reader(given: &[(&str, Option<&str>)]) -> Result<(), Failure> {
     let mut readers = given.iter().filter(|(_, value)| *value == Some("-"));
     match (readers.next(), readers.next()) {
@@ -98,7 +95,6 @@ pub(crate) fn create_private_dir(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Returns the options of a file that is read and appended to, and that only its owner can read.
 pub(crate) fn private_append() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).append(true);

@@ -25,25 +25,21 @@ pub(crate) struct Listing<'a> {
 }
 
 impl<'a> Listing<'a> {
-    /// Creates a list of items that messages call `nouns`.
     pub(crate) fn new(session: &'a Session, args: &'a ListArgs, nouns: &'static str) -> Self {
         let max_items = args.page.max_items();
         Self { session, args, nouns, max_items, is_page_size_sent: true, kind: None }
     }
 
-    /// Prints the items as jobs, runs or queues are printed.
     pub(crate) fn of(mut self, kind: ObjectKind) -> Self {
         self.kind = Some(kind);
         self
     }
 
-    /// Leaves out the query parameter `limit`, which the operation does not have.
     pub(crate) fn without_limit_parameter(mut self) -> Self {
         self.is_page_size_sent = false;
         self
     }
 
-    /// Sets the maximum number of items if no flag does.
     pub(crate) fn default_limit(mut self, limit: u64) -> Self {
         self.max_items = self.args.page.max_items_or(Some(limit));
         self
@@ -60,7 +56,6 @@ impl<'a> Listing<'a> {
         self.print_joined(&[&call], table).await
     }
 
-    /// Prints the items of several lists, one after the other.
     pub(crate) async fn print_joined<T>(
         self,
         calls: &[&dyn Fn() -> Call<Page<T>>],
@@ -132,21 +127,20 @@ impl<'a> Listing<'a> {
     }
 
     async fn read<T>(
-        self,
+        mut self,
         calls: &[&dyn Fn() -> Call<Page<T>>],
         mut on_page: impl FnMut(Vec<ListItem<T>>) -> Result<(), Failure>,
     ) -> Result<Continuation, Failure>
     where
         T: DeserializeOwned + Send + Unpin + 'static,
     {
-        let mut reader = PageReader::new(self.args, self.max_items, self.is_page_size_sent);
         let mut calls = calls.iter().peekable();
         let is_joined = calls.len() > 1;
         while let Some(call) = calls.next() {
-            let continuation = reader.read(call, &mut on_page).await?;
+            let continuation = self.read_pages(call, &mut on_page).await?;
             match continuation {
                 Continuation::None if calls.peek().is_none() => return Ok(Continuation::None),
-                Continuation::None if reader.is_full() => return Ok(Continuation::WithoutCursor),
+                Continuation::None if self.is_full() => return Ok(Continuation::WithoutCursor),
                 Continuation::None => {}
                 // A cursor belongs to one of the lists.
                 Continuation::Cursor(_) if is_joined => return Ok(Continuation::WithoutCursor),
@@ -154,6 +148,69 @@ impl<'a> Listing<'a> {
             }
         }
         Ok(Continuation::None)
+    }
+
+    fn is_full(&self) -> bool {
+        self.max_items == Some(0)
+    }
+
+    async fn read_pages<T>(
+        &mut self,
+        call: impl Fn() -> Call<Page<T>>,
+        on_page: &mut impl FnMut(Vec<ListItem<T>>) -> Result<(), Failure>,
+    ) -> Result<Continuation, Failure>
+    where
+        T: DeserializeOwned + Send + Unpin + 'static,
+    {
+        let mut cursor = self.args.page.cursor.clone();
+        let mut seen: HashSet<String> = cursor.iter().cloned().collect();
+        let mut is_first = true;
+        loop {
+            let page = self.request(call(), cursor.as_deref()).await;
+            let mut page = page.map_err(|error| {
+                let failure = Failure::from(error);
+                match &cursor {
+                    Some(cursor) if !is_first => {
+                        let command = command_with_cursor(cursor);
+                        failure.hint(Suggestion::from("continue with: ").command(command))
+                    }
+                    _ => failure,
+                }
+            })?;
+            is_first = false;
+            let next = page.next_cursor.take();
+            let mut items = in_order(page);
+            let count = u64::try_from(items.len()).unwrap_or(u64::MAX);
+            let is_cut = self.max_items.is_some_and(|remaining| count > remaining);
+            if let Some(remaining) = &mut self.max_items {
+                items.truncate(usize::try_from(*remaining).unwrap_or(usize::MAX));
+                *remaining = remaining.saturating_sub(count);
+            }
+            on_page(items)?;
+            match next {
+                _ if is_cut => return Ok(Continuation::WithoutCursor),
+                None => return Ok(Continuation::None),
+                Some(next) if !seen.insert(next.clone()) => {
+                    return Err(repeated_cursor(&next));
+                }
+                Some(next) if self.is_full() => return Ok(Continuation::Cursor(next)),
+                Some(next) => cursor = Some(next),
+            }
+        }
+    }
+
+    fn request<T>(&self, call: Call<Page<T>>, cursor: Option<&str>) -> Call<Page<T>> {
+        let mut call = self.args.query.apply(call);
+        if let Some(remaining) = self.max_items
+            && self.is_page_size_sent
+            && !self.args.query.contains("limit")
+        {
+            call = call.query("limit", remaining.min(MAX_PAGE_SIZE));
+        }
+        match cursor {
+            Some(cursor) => call.query("cursor", cursor),
+            None => call,
+        }
     }
 }
 
@@ -168,18 +225,14 @@ fn split_undecoded<T>(items: Vec<ListItem<T>>) -> (Vec<T>, Vec<Value>) {
     (decoded, others)
 }
 
-/// Whether a list continues after the items that were read.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Continuation {
     None,
-    /// The list continues after this cursor.
     Cursor(String),
-    /// The list continues, but the service returned no cursor for this position.
     WithoutCursor,
 }
 
 impl Continuation {
-    /// Says on standard error that the list is empty, or how to get more of it.
     pub(crate) fn report(&self, printer: &Printer, count: usize, nouns: &str) {
         match self {
             Self::None if count == 0 => printer.note(&format!("no {nouns} found")),
@@ -194,7 +247,6 @@ impl Continuation {
         }
     }
 
-    /// Says on standard error that totals do not include all items.
     pub(crate) fn report_totals(&self, printer: &Printer, count: usize) {
         if *self != Self::None {
             printer.note(&format!(
@@ -251,7 +303,6 @@ pub(crate) fn select<T>(
     Ok((items, cursor.map_or(Continuation::WithoutCursor, Continuation::Cursor)))
 }
 
-/// The number of items that are requested at once at most.
 const MAX_PAGE_SIZE: u64 = 100;
 
 #[derive(Debug, Serialize)]
@@ -270,83 +321,6 @@ impl<T> ListItem<T> {
     }
 }
 
-/// A reader of pages, up to a number of items.
-#[derive(Debug)]
-struct PageReader<'a> {
-    args: &'a ListArgs,
-    remaining: Option<u64>,
-    is_page_size_sent: bool,
-}
-
-impl<'a> PageReader<'a> {
-    fn new(args: &'a ListArgs, max_items: Option<u64>, is_page_size_sent: bool) -> Self {
-        Self { args, remaining: max_items, is_page_size_sent }
-    }
-
-    fn is_full(&self) -> bool {
-        self.remaining == Some(0)
-    }
-
-    async fn read<T>(
-        &mut self,
-        call: impl Fn() -> Call<Page<T>>,
-        on_page: &mut impl FnMut(Vec<ListItem<T>>) -> Result<(), Failure>,
-    ) -> Result<Continuation, Failure>
-    where
-        T: DeserializeOwned + Send + Unpin + 'static,
-    {
-        let mut cursor = self.args.page.cursor.clone();
-        let mut seen: HashSet<String> = cursor.iter().cloned().collect();
-        let mut is_first = true;
-        loop {
-            let page = self.request(call(), cursor.as_deref()).await;
-            let mut page = page.map_err(|error| {
-                let failure = Failure::from(error);
-                match &cursor {
-                    Some(cursor) if !is_first => {
-                        let command = command_with_cursor(cursor);
-                        failure.hint(Suggestion::from("continue with: ").command(command))
-                    }
-                    _ => failure,
-                }
-            })?;
-            is_first = false;
-            let next = page.next_cursor.take();
-            let mut items = in_order(page);
-            let count = u64::try_from(items.len()).unwrap_or(u64::MAX);
-            let is_cut = self.remaining.is_some_and(|remaining| count > remaining);
-            if let Some(remaining) = &mut self.remaining {
-                items.truncate(usize::try_from(*remaining).unwrap_or(usize::MAX));
-                *remaining = remaining.saturating_sub(count);
-            }
-            on_page(items)?;
-            match next {
-                _ if is_cut => return Ok(Continuation::WithoutCursor),
-                None => return Ok(Continuation::None),
-                Some(next) if !seen.insert(next.clone()) => {
-                    return Err(repeated_cursor(&next));
-                }
-                Some(next) if self.is_full() => return Ok(Continuation::Cursor(next)),
-                Some(next) => cursor = Some(next),
-            }
-        }
-    }
-
-    fn request<T>(&self, call: Call<Page<T>>, cursor: Option<&str>) -> Call<Page<T>> {
-        let mut call = self.args.query.apply(call);
-        if let Some(remaining) = self.remaining
-            && self.is_page_size_sent
-            && !self.args.query.contains("limit")
-        {
-            call = call.query("limit", remaining.min(MAX_PAGE_SIZE));
-        }
-        match cursor {
-            Some(cursor) => call.query("cursor", cursor),
-            None => call,
-        }
-    }
-}
-
 fn repeated_cursor(cursor: &str) -> Failure {
     let why = format!(
         "the service returned the cursor `{cursor}` twice; stopped, because the list would never end"
@@ -355,7 +329,6 @@ fn repeated_cursor(cursor: &str) -> Failure {
     Failure::other(why).with_response(code, None, None, None)
 }
 
-/// Returns the items of a page in the order of the service.
 fn in_order<T>(page: Page<T>) -> Vec<ListItem<T>> {
     let mut all: Vec<ListItem<T>> = page.items.into_iter().map(ListItem::Decoded).collect();
     // In ascending order of their positions, each is inserted after those before it.

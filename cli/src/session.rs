@@ -36,7 +36,6 @@ pub(crate) struct Session {
     used_keys: RefCell<Vec<(SurfaceChoice, ConfiguredKey)>>,
     used_url: RefCell<Option<(SurfaceChoice, String)>>,
     answered: RefCell<HashMap<String, Arc<AtomicBool>>>,
-    /// Whether the command waits for a service that is not there.
     waits_for_service: Cell<bool>,
 }
 
@@ -46,11 +45,9 @@ pub(crate) struct Access<S> {
     pub(crate) base_url: String,
     /// The fingerprint of the API key, or empty without one.
     pub(crate) key_fingerprint: String,
-    /// Whether journals keep the beginnings of prompts.
     pub(crate) keeps_labels: bool,
 }
 
-/// The settings of a client of the MCP endpoint, with the values that the journal records.
 #[cfg(feature = "mcp")]
 #[derive(Debug)]
 pub(crate) struct McpAccess {
@@ -99,12 +96,10 @@ impl Session {
         })
     }
 
-    /// Makes the command wait for a service that is not there as for one that does not answer any more.
     pub(crate) fn wait_for_service(&self) {
         self.waits_for_service.set(true);
     }
 
-    /// Returns the settings, which are loaded on first use.
     pub(crate) fn settings(&self) -> Result<&Settings, Failure> {
         if let Some(settings) = self.settings.get() {
             return Ok(settings);
@@ -117,7 +112,6 @@ impl Session {
         &self.environment
     }
 
-    /// Returns whether journals keep the beginnings of prompts.
     pub(crate) fn keeps_labels(&self) -> bool {
         self.environment.get("SVC_NO_LABELS").is_none()
     }
@@ -149,31 +143,16 @@ impl Session {
         self.access_by(|builder| builder)
     }
 
-    /// Returns a client with an API key, which a function configures.
     pub(crate) fn access_by<S: ClientSurface>(
         &self,
         configure: impl FnOnce(ClientBuilder<S>) -> ClientBuilder<S>,
     ) -> Result<Access<S>, Failure> {
         let surface = surface_choice::<S>();
         let base_url = self.base_url(surface)?;
-        let key = self.key(surface, &base_url)?.ok_or_else(|| {
-            let name = surface.as_str();
-            Failure::new(
-                Exit::NotAllowed,
-                format!("no API key for the {name} surface is configured"),
-            )
-            .hint(
-                Suggestion::from("set up URLs and keys with ")
-                    .svc(["init"])
-                    .then(", or store this key with ")
-                    .svc(["auth", "login", "--surface", name]),
-            )
-            .hint(format!("or set {}", surface.names().key_variable))
-        })?;
+        let key = self.key(surface, &base_url)?.ok_or_else(|| missing_key(surface))?;
         self.configured(base_url, Some(&key), configure)
     }
 
-    /// Returns a client with an API key if there is one, for operations that need none.
     pub(crate) fn access_without_key<S: ClientSurface>(&self) -> Result<Access<S>, Failure> {
         let base_url = self.base_url(surface_choice::<S>())?;
         let key = self.key(surface_choice::<S>(), &base_url)?;
@@ -219,7 +198,6 @@ impl Session {
         Ok(Access { client, base_url, key_fingerprint, keeps_labels })
     }
 
-    /// Returns a client of the MCP endpoint, not connected yet. It uses the developer key.
     #[cfg(feature = "mcp")]
     pub(crate) fn mcp(&self, flag: Option<&str>) -> Result<McpAccess, Failure> {
         let (url, key) = if self.is_sandbox() {
@@ -235,12 +213,8 @@ impl Session {
                         .hint(Suggestion::from("or set up URLs and keys with ").svc(["init"]))
                 })?,
             };
-            let key = self.key(SurfaceChoice::Developer, &url)?.ok_or_else(|| {
-                let why = "no API key for the developer surface is configured";
-                Failure::new(Exit::NotAllowed, why)
-                    .hint(Suggestion::from("set up URLs and keys with ").svc(["init"]))
-                    .hint(format!("or set {}", SurfaceChoice::Developer.names().key_variable))
-            })?;
+            let surface = SurfaceChoice::Developer;
+            let key = self.key(surface, &url)?.ok_or_else(|| missing_key(surface))?;
             (url, key)
         };
         Ok(self.mcp_with(url, key))
@@ -262,7 +236,6 @@ impl Session {
         McpAccess { builder, url, key_fingerprint }
     }
 
-    /// Returns the owner in the paths of the compatibility aliases.
     pub(crate) fn first_party_owner(&self, flag: Option<&str>) -> Result<String, Failure> {
         if let Some(owner) = flag {
             return Ok(owner.to_owned());
@@ -278,13 +251,11 @@ impl Session {
         }
     }
 
-    /// Returns the folder of the journal, or `None` in the sandbox.
     #[cfg(feature = "mcp")]
     pub(crate) fn state_dir(&self) -> Result<Option<std::path::PathBuf>, Failure> {
         if self.is_sandbox() { Ok(None) } else { state_dir(&self.environment).map(Some) }
     }
 
-    /// Opens the journal of submits, or returns `None` if this one is not recorded.
     pub(crate) async fn submissions(
         &self,
         args: JournalArgs,
@@ -319,7 +290,6 @@ impl Session {
         }
     }
 
-    /// Makes a signal end the program with a message, unless the command reacts to it.
     pub(crate) fn report_interrupts(&self) {
         self.interrupts.report_with(self.printer.interrupt_report());
     }
@@ -343,7 +313,7 @@ impl Session {
         match answer {
             Ok(Ok(true)) => Ok(()),
             Ok(Ok(false)) => Err(Failure::other(format!("not confirmed: {nothing_done}"))
-                .with_client_code(ClientCode::Canceled)),
+                .with_client_code(ClientCode::CANCELED)),
             Ok(Err(error)) => Err(cannot_prompt(&error)),
             Err(error) => Err(cannot_prompt(&error)),
         }
@@ -361,7 +331,6 @@ impl Session {
         }
     }
 
-    /// Returns a command that resumes work, with `--surface`.
     pub(crate) fn resume_command_on(
         &self,
         surface: SurfaceChoice,
@@ -392,7 +361,6 @@ impl Session {
         self.command(words).with_service_flags(flags)
     }
 
-    /// Returns a command with the profile of this one.
     pub(crate) fn command(&self, words: &[impl AsRef<str>]) -> SuggestedCommand {
         let command = SuggestedCommand::new(words.iter().map(AsRef::as_ref));
         match &self.global.profile {
@@ -401,7 +369,6 @@ impl Session {
         }
     }
 
-    /// Checks that a command about the configuration is not run in the sandbox, which has none.
     pub(crate) fn check_is_configurable(&self, command: &str) -> Result<(), Failure> {
         match self.is_sandbox() {
             false => Ok(()),
@@ -435,7 +402,6 @@ impl Session {
         self.printer.shows_progress() && !has_url && !has_file
     }
 
-    /// Returns the sandbox, which is started on first use.
     pub(crate) fn sandbox(&self) -> &Sandbox {
         self.sandbox.get_or_init(|| {
             self.printer.note(
@@ -448,6 +414,15 @@ impl Session {
             Sandbox::start()
         })
     }
+}
+
+fn missing_key(surface: SurfaceChoice) -> Failure {
+    let name = surface.as_str();
+    let why = format!("no API key for the {name} surface is configured");
+    let hint = Suggestion::from("set up URLs and keys with ").svc(["init"]);
+    let hint = hint.then(", or store this key with ").svc(["auth", "login", "--surface", name]);
+    let variable = format!("or set {}", surface.names().key_variable);
+    Failure::new(Exit::NotAllowed, why).hint(hint).hint(variable)
 }
 
 fn cannot_prompt(error: &dyn std::fmt::Display) -> Failure {

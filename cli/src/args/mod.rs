@@ -17,4 +17,6 @@ pub(crate) use crate::args::submit::{
     ReceiptArgs, RunArgs, RunKindChoice, SpendingArgs, SubmitArgs, SubmitOptions, WaitArgs,
     parse_usd,
 };
-pub(crate) use crate::args::values::{JsonField, Pair, SecretArgs, Timeout, headings};
+pub(crate) use crate::args::values::{
+    JsonField, Pair, SecretArgs, Timeout, headings, parse_seconds,
+};

@@ -15,6 +15,20 @@ use crate::text::json_error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timeout(pub(crate) Option<Duration>);
 
+/// Parses a number of seconds, or a number with one of the units, such as `15m`.
+pub(crate) fn parse_seconds(text: &str, units: &str) -> Option<u64> {
+    let unit = text.chars().last().filter(|unit| units.contains(*unit));
+    let number = unit.map_or(text, |unit| text.strip_suffix(unit).unwrap_or(text));
+    let factor = match unit {
+        Some('m') => 60,
+        Some('h') => 3600,
+        Some('d') => 86_400,
+        _ => 1,
+    };
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    number.parse::<u64>().ok().filter(|_| is_number)?.checked_mul(factor)
+}
+
 impl FromStr for Timeout {
     type Err = String;
 
@@ -22,15 +36,7 @@ impl FromStr for Timeout {
         if text == "none" {
             return Ok(Self(None));
         }
-        let (number, factor) = match text.char_indices().last() {
-            Some((at, 's')) => (&text[..at], 1),
-            Some((at, 'm')) => (&text[..at], 60),
-            Some((at, 'h')) => (&text[..at], 3600),
-            _ => (text, 1),
-        };
-        let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-        let seconds = digits.then(|| number.parse::<u64>().ok()?.checked_mul(factor)).flatten();
-        match seconds {
+        match parse_seconds(text, "smh") {
             Some(0) => {
                 Err("expected a time above 0; commands that have --no-wait return at once with it"
                     .to_owned())
@@ -69,7 +75,6 @@ impl FromStr for JsonField {
     }
 }
 
-/// A name and a text given as `KEY=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pair {
     pub(crate) name: String,
@@ -102,7 +107,6 @@ pub(crate) struct SecretArgs {
 }
 
 impl SecretArgs {
-    /// Checks that the secrets and another file are not both read from standard input.
     pub(crate) fn check_stdin(&self, flag: &str, file: Option<&Path>) -> Result<(), Failure> {
         check_single_stdin_reader(&[
             ("--secret-file", self.secret_file.as_deref().and_then(Path::to_str)),

@@ -19,7 +19,6 @@ pub(super) struct Catalog<'a> {
 }
 
 impl<'a> Catalog<'a> {
-    /// Sets the operations of lines that name none, by the kinds of their models.
     pub(super) async fn set_operations(
         session: &'a Session,
         manifest: &mut Manifest,

@@ -63,7 +63,6 @@ impl Runner<'_> {
         self.end(ending, ended)
     }
 
-    /// Ends an item whose job or run could not be read. Returns whether none can be.
     pub(super) async fn end_unread(
         &mut self,
         index: Index,
@@ -259,7 +258,6 @@ impl Runner<'_> {
         self.end(ending, ItemResult::error(Status::NotSubmitted, None, error))
     }
 
-    /// Ends an item of which it is unknown whether it was submitted.
     fn end_ambiguous(&mut self, ending: Ending, mut error: Value) -> Result<(), Failure> {
         let key = ending.entry.as_ref().and_then(|entry| entry.idempotency_key.clone());
         if let Some(fields) = error.as_object_mut() {

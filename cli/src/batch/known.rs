@@ -10,13 +10,11 @@ use crate::error::Failure;
 use crate::input::{parent_dir, private_append, read_or_empty};
 use crate::session::Session;
 
-/// The file with the paths of the journals, in the folder of the state.
 const FILE: &str = "batches.txt";
 
 pub(crate) struct KnownItem {
     pub(crate) id: String,
     pub(crate) operation: String,
-    /// The name of the journal's file, without what all of them end in.
     pub(crate) batch: String,
     pub(crate) label: Option<String>,
 }

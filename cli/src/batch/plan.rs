@@ -15,7 +15,6 @@ use crate::session::Session;
 
 pub(super) type Index = u32;
 
-/// The longest name of an item's files, to which a number and an extension are added.
 const MAX_NAME_BYTES: usize = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +23,6 @@ pub(super) enum NextStep {
     Submit,
     /// Find out what became of its request, which may have been carried out.
     Resolve,
-    /// Wait for its result, or download its files.
     Wait,
 }
 
@@ -34,7 +32,6 @@ pub(super) struct Item {
     pub(super) hash: u64,
     pub(super) surface: SurfaceChoice,
     pub(super) is_run: bool,
-    /// Whether the files of another item have the name that its own would have.
     pub(super) is_name_taken: bool,
     pub(super) next_step: NextStep,
     pub(super) record: Record,
@@ -48,10 +45,8 @@ pub(super) struct Plan {
     pub(super) committed: Usd,
     /// The part of it that the budget does not know.
     pub(super) outside_budget: Usd,
-    /// Whether a charge was above its estimate.
     pub(super) is_overcharged: bool,
     pub(super) missing: usize,
-    /// What is left of the write quotas, as far as the journal knows.
     pub(super) quotas: HashMap<SurfaceChoice, Quota>,
 }
 
@@ -179,7 +174,6 @@ fn duplicate_id(path: &str, place: &str, first: &str, line: &Line) -> Failure {
     }
 }
 
-/// Returns the failure of a batch that was submitted with another `--operation`.
 fn submitted_as(
     session: &Session,
     path: &str,

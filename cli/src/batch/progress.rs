@@ -92,7 +92,6 @@ impl Progress {
         parts.join(", ")
     }
 
-    /// Returns the items per minute and the time left, as soon as they say something.
     fn rate(&self, counts: &Counts, elapsed: Duration) -> Option<String> {
         let ended = u32::try_from(counts.ended.saturating_sub(self.ended_before)).ok()?;
         let left = u32::try_from(self.total.saturating_sub(counts.ended)).ok()?;

@@ -12,7 +12,7 @@ use super::options::BatchOptions;
 use super::plan::{NextStep, Plan};
 use crate::args::SurfaceChoice;
 use crate::error::{ClientCode, Exit, Failure};
-use crate::journal::RequestHash;
+use crate::journal::canonical;
 use crate::output::Table;
 use crate::output::values::money;
 use crate::request::pricing::{EstimateSource, SpendCap, estimate_request, has_no_price};
@@ -34,7 +34,6 @@ pub(super) struct Quote {
 #[derive(Debug)]
 struct PriceGroup {
     count: usize,
-    /// How a message names the first item.
     first: String,
     price: GroupPrice,
 }
@@ -52,26 +51,14 @@ enum GroupPrice {
     Rejected(String),
 }
 
-/// What the price of a request depends on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum PriceKey {
-    Known(Usd),
-    Estimate(u128),
-    /// The service has no estimates of the operation.
-    Unknown(Operation),
-    /// There are too many different prices.
-    NotEstimated,
-}
-
 impl Quote {
-    /// Fetches the estimates of the items that are to be submitted.
     pub(super) async fn new(
         session: &Session,
         manifest: &Manifest,
         plan: &Plan,
     ) -> Result<Self, Failure> {
         let mut quote = Self::default();
-        let mut places: HashMap<PriceKey, usize> = HashMap::new();
+        let mut places: HashMap<String, usize> = HashMap::new();
         let mut estimates = 0;
         let mut items = plan.items.iter();
         manifest.for_each(|position, line| {
@@ -80,24 +67,16 @@ impl Quote {
                 return Ok(());
             }
             *quote.by_operation.entry(line.operation.name()).or_default() += 1;
-            let mut key = price_key(line.operation, &line.body);
-            if matches!(key, PriceKey::Estimate(_)) && !places.contains_key(&key) {
+            let mut price = GroupPrice::of(line.operation, line.body);
+            let mut key = price.key();
+            if matches!(price, GroupPrice::Estimate(_)) && !places.contains_key(&key) {
                 match estimates < MAX_ESTIMATES {
                     true => estimates += 1,
-                    false => key = PriceKey::NotEstimated,
+                    false => (price, key) = (GroupPrice::NotEstimated, NOT_ESTIMATED.to_owned()),
                 }
             }
             let place = *places.entry(key).or_insert_with(|| {
                 let first = item_name(manifest, position, &line.id);
-                let price = match key {
-                    PriceKey::Known(price) => GroupPrice::Known(price),
-                    PriceKey::Estimate(_) => GroupPrice::Estimate(line.body),
-                    PriceKey::Unknown(operation) => {
-                        let name = operation.name();
-                        GroupPrice::Unknown(format!("the service does not estimate {name}"))
-                    }
-                    PriceKey::NotEstimated => GroupPrice::NotEstimated,
-                };
                 quote.groups.push(PriceGroup { count: 0, first, price });
                 quote.groups.len() - 1
             });
@@ -164,8 +143,6 @@ impl Quote {
         }
     }
 
-    /// Returns the number of items with a price that is not known, or with a request that the service
-    /// rejects.
     fn count(&self, is_counted: impl Fn(&GroupPrice) -> bool) -> usize {
         let groups = self.groups.iter().filter(|group| is_counted(&group.price));
         groups.map(|group| group.count).sum()
@@ -180,7 +157,6 @@ impl Quote {
         }
     }
 
-    /// Returns how many items fit into what is left of a limit, in their order, and what they cost.
     fn fitting(&self, left: Usd) -> (usize, Usd) {
         let prices = self.items.iter().filter_map(|place| self.price(*place));
         prices.fold((0, Usd::ZERO), |(count, sum), price| match sum.checked_add(price) {
@@ -259,12 +235,40 @@ impl Quote {
                 counted(count, "item")
             ),
         };
-        Err(Failure::new(Exit::Funds, why).with_client_code(ClientCode::OverBudget))
+        Err(Failure::new(Exit::Funds, why).with_client_code(ClientCode::OVER_BUDGET))
+    }
+}
+
+impl GroupPrice {
+    fn of(operation: Operation, body: Map<String, Value>) -> Self {
+        let cap = match operation {
+            Operation::AgentCompletionsCreate => SpendCap::from_body(&body),
+            _ => None,
+        };
+        match SurfaceChoice::of(operation.surface()) {
+            SurfaceChoice::Open => Self::Estimate(body),
+            SurfaceChoice::Developer => cap.map_or_else(
+                || Self::Unknown(format!("the service does not estimate {}", operation.name())),
+                |cap| Self::Known(cap.max_usd),
+            ),
+        }
+    }
+
+    /// What the price depends on. The text of a prompt does not change it.
+    fn key(&self) -> String {
+        let Self::Estimate(body) = self else { return format!("{self:?}") };
+        let mut request = estimate_request(body);
+        if let Some(prompt) = request.input.get_mut("prompt")
+            && prompt.as_str().is_some_and(|prompt| !prompt.is_empty())
+        {
+            *prompt = Value::Bool(true);
+        }
+        request.input.insert("model".to_owned(), Value::String(request.model));
+        canonical(&Value::Object(request.input))
     }
 }
 
 impl PriceGroup {
-    /// Fetches the price, if the service estimates it.
     async fn estimate(&mut self, client: &Client<Open>) -> Result<(), Failure> {
         let GroupPrice::Estimate(body) = &self.price else { return Ok(()) };
         let Some(call) = Open::estimate(client, estimate_request(body)) else { return Ok(()) };
@@ -287,33 +291,6 @@ impl PriceGroup {
     }
 }
 
-fn price_key(operation: Operation, body: &Map<String, Value>) -> PriceKey {
-    let cap = || SpendCap::from_body(body).map(|cap| PriceKey::Known(cap.max_usd));
-    match SurfaceChoice::of(operation.surface()) {
-        SurfaceChoice::Open => PriceKey::Estimate(shape(body)),
-        SurfaceChoice::Developer if operation == Operation::AgentCompletionsCreate => {
-            cap().unwrap_or(PriceKey::Unknown(operation))
-        }
-        SurfaceChoice::Developer => PriceKey::Unknown(operation),
-    }
-}
-
-/// Returns the shape of a body. The text of a prompt does not change the price.
-fn shape(body: &Map<String, Value>) -> u128 {
-    let mut request = estimate_request(body);
-    if let Some(prompt) = request.input.get_mut("prompt")
-        && prompt.as_str().is_some_and(|prompt| !prompt.is_empty())
-    {
-        *prompt = Value::Bool(true);
-    }
-    let mut input = request.input;
-    input.insert("model".to_owned(), Value::String(request.model));
-    let input = Value::Object(input);
-    let hash = RequestHash::new("", "", Operation::OpenEstimate, &[], &input, None).to_string();
-    hash.get(..32).and_then(|prefix| u128::from_str_radix(prefix, 16).ok()).unwrap_or_default()
-}
-
-/// Returns how a warning names an item: its line, and its id if it has one.
 fn item_name(manifest: &Manifest, position: RecordPosition, id: &str) -> String {
     let number = manifest.number_at(position);
     let place = manifest.place(number);

@@ -79,7 +79,6 @@ pub(super) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Creates the output in the requested form: lines, unless standard output is a terminal.
     pub(super) fn new(session: &'a Session) -> Self {
         let printer = &session.printer;
         let table = Form::Table { rows: Vec::new(), reasons: Reasons::default(), count: 0 };
@@ -139,7 +138,6 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Prints what was not printed yet.
     pub(super) fn finish(&self) -> Result<(), Failure> {
         match &self.form {
             Form::Lines => Ok(()),
@@ -189,7 +187,6 @@ fn items_table(items: &[Value]) -> Table {
     table
 }
 
-/// Returns the files or the URLs of an item, or the code of its error.
 fn result_of(item: &Value) -> String {
     let strings = |name: &str, field: &str| -> Vec<&str> {
         let values = item.get(name).and_then(Value::as_array).into_iter().flatten();
@@ -204,11 +201,9 @@ fn result_of(item: &Value) -> String {
 
 const MAX_REASONS: usize = 20;
 
-/// The reasons of the items with an error, each with its number of items.
 #[derive(Debug, Default)]
 pub(super) struct Reasons {
     listed: Vec<Reason>,
-    /// The number of items with a reason that is not listed.
     hidden: usize,
 }
 
@@ -216,7 +211,6 @@ pub(super) struct Reasons {
 struct Reason {
     text: String,
     count: usize,
-    /// The id of the first item.
     id: String,
 }
 
@@ -235,7 +229,6 @@ impl Reasons {
         }
     }
 
-    /// Returns a line for each reason: `item fox: …`, or `4 items: …`.
     pub(super) fn lines(&self) -> Vec<String> {
         let line = |reason: &Reason| {
             let items = match reason.count {

@@ -25,7 +25,6 @@ use crate::request::pricing::EstimateSource;
 use crate::session::Access;
 
 const MAX_DOWNLOADS: usize = 8;
-/// The pause before a job whose status could not be read is waited for again.
 const POLL_AGAIN: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug)]
@@ -36,16 +35,13 @@ pub(super) struct Clients {
     downloads: Arc<Semaphore>,
 }
 
-/// How a job or run ended, or why that cannot be found out.
 pub(super) type Followed = Result<ItemResult, Box<Error>>;
 
-/// What the files of an item are named after.
 struct ItemFiles {
     name: String,
     prompt: Option<String>,
 }
 
-/// A function that is called with the charge of what was submitted now.
 pub(super) type OnAccepted = Arc<dyn Fn(Option<Usd>) + Send + Sync>;
 
 impl Clients {
@@ -153,7 +149,6 @@ impl Clients {
 }
 
 trait Follow: ResourceKind {
-    /// Waits until it has ended, and downloads its files.
     fn follow(
         clients: Clients,
         handle: Handle<Self>,
@@ -220,7 +215,6 @@ impl Follow for AgentRun {
     }
 }
 
-/// Waits again until the outcome is known, or cannot be found out.
 async fn until_known<T, F>(wait: impl Fn() -> F) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,
@@ -240,7 +234,6 @@ where
     }
 }
 
-/// Returns whether no status can be read any more.
 pub(super) fn stops_polling(error: &Error) -> bool {
     matches!(error.status(), Some(401 | 403)) || error.is_unreachable()
 }

@@ -33,7 +33,6 @@ use crate::error::{Exit, Failure};
 use crate::session::Session;
 use crate::text::sanitize;
 
-/// The time that requests under way get to be answered when the batch ends early.
 const ANSWER_GRACE: Duration = Duration::from_secs(5);
 const TICK: Duration = Duration::from_millis(250);
 pub(super) const MAX_TOGETHER: usize = 100;
@@ -119,13 +118,11 @@ pub(super) struct Runner<'a> {
     /// The items that ended and are not printed yet, and what the journal notes of them after that.
     pub(super) ended: Vec<Value>,
     pub(super) notes: Vec<Note>,
-    /// The files that are being opened, and why some could not be.
     opening: JoinSet<(String, Result<(), String>)>,
     progress: Progress,
     pub(super) summary: Summary,
     pub(super) counts: Counts,
     pub(super) stopped: Option<Failure>,
-    /// What becomes of the items that are not submitted.
     pub(super) reason: DropReason,
     pub(super) left_out: LeftOut,
     started: Instant,
@@ -250,7 +247,6 @@ impl<'a> Runner<'a> {
         Ok(Some(batch.already_submitted(resumed).run()))
     }
 
-    /// Runs until nothing is left to do.
     async fn drive(
         &mut self,
         outcomes: &mut Outcomes,
@@ -305,7 +301,6 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Gives requests under way a moment to be answered, so that their outcomes are known.
     async fn await_answers(&self, outcomes: &mut Outcomes) {
         outcomes.stop();
         let clients = self.source.clients.clone();

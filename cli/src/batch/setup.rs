@@ -113,7 +113,6 @@ impl Observer for ObservedWrites {
     }
 }
 
-/// Checks that the jobs in flight belong to the service that is configured now.
 pub(super) fn check_account(plan: &Plan, clients: &Clients) -> Result<(), Failure> {
     for item in plan.items.iter().filter(|item| item.next_step == NextStep::Wait) {
         let attempt = item.record.attempt.as_ref();

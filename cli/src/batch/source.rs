@@ -18,7 +18,6 @@ use crate::error::Failure;
 pub(super) struct Source {
     pub(super) manifest: Manifest,
     pub(super) items: Vec<Item>,
-    /// The items that are submitted, or waited for, in that order.
     pub(super) order: Vec<Index>,
     pub(super) clients: Clients,
     journal: journal::Journal,
@@ -86,7 +85,6 @@ impl Source {
         source.clients.submission(line, name, reuse, on_accepted)
     }
 
-    /// Records that a job has failed which the service does not know any more.
     async fn end_lost(&self, id: &str) -> Result<(), Failure> {
         if let Some(entry) = self.journal.find(ACCOUNT, id).await?
             && entry.state == EntryState::Accepted
@@ -118,7 +116,6 @@ impl Source {
         self.order.extend(matching.map(|(_, index)| index));
     }
 
-    /// Returns whether the submission of an item may have been sent in this run.
     pub(super) fn was_taken(&self, place: usize) -> bool {
         place < self.taken.load(Ordering::Relaxed)
     }
@@ -127,12 +124,10 @@ impl Source {
         lock(&self.failure).take()
     }
 
-    /// Forgets the charge of an item, which has ended.
     pub(super) fn take_charge(&self, index: Index) {
         lock(&self.charges).remove(&index);
     }
 
-    /// Returns what was charged for the items that were accepted in this run and have not ended.
     pub(super) fn charged(&self) -> Usd {
         lock(&self.charges).values().copied().sum()
     }

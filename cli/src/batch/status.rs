@@ -27,7 +27,6 @@ const MAX_TABLE_ROWS: usize = 50;
 struct JournalItem {
     id: String,
     record: Record,
-    /// The latest submission, and the outcome that was noted last.
     entry: Option<Box<Entry>>,
     end: Option<Box<ItemEnd>>,
 }
@@ -212,7 +211,6 @@ impl Contents {
 }
 
 impl JournalItem {
-    /// Returns what it ended with, unless the item was submitted again since.
     fn result(&self) -> Option<&ItemResult> {
         let end = self.end.as_deref().filter(|_| self.record.status().is_some());
         end.map(|end| &end.result)

@@ -19,7 +19,6 @@ pub(super) enum DropReason {
     OverBudget,
     /// A charge was above its estimate, so that the other estimates may be too low as well.
     Overcharged,
-    /// Its price is unknown, so that it may not fit.
     Unpriced,
     Stopped,
     TimedOut,
@@ -38,23 +37,17 @@ const MAX_SHOWN_CORRECTIONS: usize = 5;
 
 #[derive(Debug, Default)]
 pub(super) struct Summary {
-    /// The number of items in each state. `None` is not ended.
     pub(super) counts: BTreeMap<Option<Status>, usize>,
     pub(super) missing_files: usize,
     pub(super) dropped: BTreeMap<DropReason, usize>,
-    /// The number of items that failed in this run because the service does not know their jobs.
     pub(super) lost: usize,
-    /// The number of failed items whose jobs ended with a status that this version does not know.
     pub(super) unknown_status: usize,
     pub(super) spent: Usd,
     pub(super) ambiguous: Vec<(String, String)>,
-    /// The code of the first item that failed in this run.
     failed_code: Option<String>,
     /// Whether items failed in this run with different codes.
     has_other_codes: bool,
-    /// Why the service rejected the first request that has to be corrected, in this run.
     rejection: Option<String>,
-    /// The numbers of the first lines that have to be corrected.
     corrections: Vec<u32>,
     correction_count: usize,
 }
@@ -285,8 +278,6 @@ impl Summary {
     }
 }
 
-/// Says what `--retry-failed` does with items whose jobs ended with a status that this version does not
-/// know.
 pub(super) fn left_alone(count: usize) -> String {
     format!(
         "{} ended with a status that this version of svc does not know, and may have been charged: \

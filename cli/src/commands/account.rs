@@ -44,7 +44,6 @@ pub(crate) async fn me(session: &Session) -> Result<(), Failure> {
     session.printer.print_item(&me, me_table)
 }
 
-/// Returns a table of the key, its workspace, and the commands that each scope allows.
 fn me_table(me: &Me) -> Table {
     let mut table = Table::key_value();
     if let Some(key) = &me.key {
@@ -69,7 +68,6 @@ fn me_table(me: &Me) -> Table {
     table
 }
 
-/// Returns the name and the id of an owner, or all its fields if it has neither.
 fn format_owner(owner: &Value) -> String {
     let text = |name: &str| owner.get(name).and_then(Value::as_str);
     match (text("name"), text("id")) {

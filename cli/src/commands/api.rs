@@ -185,7 +185,6 @@ fn print(session: &Session, response: &RawResponse) -> Result<(), Failure> {
     }
 }
 
-/// Returns an ambiguous failure if the response to a request with side effects is not JSON.
 fn check_body(response: &RawResponse, retry_class: RetryClass) -> Option<Failure> {
     let is_json = response.body.is_empty()
         || serde_json::from_slice::<serde::de::IgnoredAny>(&response.body).is_ok();
@@ -196,7 +195,6 @@ fn check_body(response: &RawResponse, retry_class: RetryClass) -> Option<Failure
     Some(mark_ambiguous(failure, true, retry_class))
 }
 
-/// Returns the failure for Ctrl-C, which is ambiguous for requests with side effects.
 fn interrupt_failure(retry_class: RetryClass) -> Failure {
     match retry_class {
         RetryClass::Safe | RetryClass::Idempotent => Failure::interrupted(),

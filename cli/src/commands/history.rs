@@ -121,7 +121,6 @@ impl From<Entry> for ListedEntry {
 }
 
 impl ListedEntry {
-    /// Returns the entry as the resource that it submitted, with its own id as `entry`.
     fn shown(&self) -> Shown {
         let kind = match &self.entry.resource {
             Some(ResourceId::Run(_)) => ObjectKind::Run,
@@ -156,7 +155,6 @@ impl ListedEntry {
     }
 }
 
-/// Returns what an operation submits.
 fn kind_of(operation: &str) -> ObjectKind {
     match operation {
         "top_ups_create" => ObjectKind::TopUp,
@@ -171,7 +169,6 @@ struct StatusClients {
     developer: Option<Result<Access<Developer>, Failure>>,
 }
 
-/// Reads the statuses of entries, a few at a time. The client keeps the rate limit.
 async fn read_statuses(session: &Session, entries: Vec<Entry>) -> Vec<ListedEntry> {
     let is_on = |surface: SurfaceChoice| {
         let mut unfinished = entries.iter().filter(|entry| needs_request(entry));
@@ -196,7 +193,6 @@ fn needs_request(entry: &Entry) -> bool {
     entry.resource.is_some() && final_status(entry).is_none()
 }
 
-/// Returns the status that the outcome implies, if it cannot change any more.
 fn final_status(entry: &Entry) -> Option<&'static str> {
     match entry.outcome {
         Some(
@@ -260,7 +256,6 @@ async fn job_status<S: ClientSurface>(
     Ok(status.map(|it| it.to_string()))
 }
 
-/// Returns the client for an entry. Its key is sent to the configured URL only.
 fn access<'a, S: ClientSurface>(
     access: &'a Option<Result<Access<S>, Failure>>,
     entry: &Entry,

@@ -200,6 +200,5 @@ fn is_in_foreground() -> bool {
     stdio.into_iter().flatten().any(|foreground| foreground == group)
 }
 
-/// Ctrl-C reaches all processes of a console.
 #[cfg(not(unix))]
 fn forward(_: Interrupt, _: &tokio::process::Child) {}

@@ -80,7 +80,7 @@ async fn check(session: &Session, args: CheckSchema) -> Result<(), Failure> {
     };
     if live_document.get("paths").and_then(Value::as_object).is_none() {
         let why = "invalid OpenAPI document: `paths` is missing";
-        return Err(Failure::other(why).with_client_code(ClientCode::UnreadableResponse));
+        return Err(Failure::other(why).with_client_code(ClientCode::UNREADABLE_RESPONSE));
     }
     let differences =
         svc_openapi::compare(&svc_openapi::document(&Servers::default()), &live_document);
@@ -94,7 +94,7 @@ async fn check(session: &Session, args: CheckSchema) -> Result<(), Failure> {
                 "the live schema is incompatible with this version: breaking differences: {breaking}"
             );
             return Err(Failure::other(why)
-                .with_client_code(ClientCode::Failed)
+                .with_client_code(ClientCode::FAILED)
                 .hint("check for a newer version of svc"));
         }
     }
@@ -128,7 +128,6 @@ fn table(differences: &[Difference]) -> Table {
     table
 }
 
-/// Joins the first few names, followed by the number of the others.
 fn first_few(operations: &[String]) -> String {
     const MAX_SHOWN: usize = 3;
     let shown: Vec<&str> = operations.iter().take(MAX_SHOWN).map(String::as_str).collect();
@@ -138,7 +137,6 @@ fn first_few(operations: &[String]) -> String {
     }
 }
 
-/// Fetches a document from any host, without an API key.
 async fn from_url(session: &Session, text: &str) -> Result<Value, Failure> {
     let url = Url::parse(text)
         .map_err(|error| Failure::usage(format!("invalid URL `{text}`: {error}")))?;
@@ -169,6 +167,6 @@ async fn read(
 fn parse(bytes: &[u8], what: &str) -> Result<Value, Failure> {
     serde_json::from_slice(bytes).map_err(|error| {
         Failure::other(format!("{what} is not valid JSON: {error}"))
-            .with_client_code(ClientCode::UnreadableResponse)
+            .with_client_code(ClientCode::UNREADABLE_RESPONSE)
     })
 }

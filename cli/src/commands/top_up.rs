@@ -152,7 +152,6 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints the amount, and asks for confirmation of a large one if the user can be prompted.
 async fn confirm(session: &Session, cents: u64, yes: bool) -> Result<(), Failure> {
     let amount = i64::try_from(cents).ok().and_then(Usd::from_cents);
     let amount = amount.map_or_else(|| format!("{cents} cents"), money);
@@ -177,7 +176,6 @@ async fn open_page(session: &Session, url: &str) -> bool {
     opened.is_ok()
 }
 
-/// Parses dollars with at most two decimals, with or without a dollar sign.
 fn parse_amount(text: &str) -> Result<Usd, String> {
     let amount: Option<Usd> = text.strip_prefix('$').unwrap_or(text).parse().ok();
     let is_valid = |amount: &Usd| {

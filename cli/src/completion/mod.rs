@@ -34,7 +34,7 @@ pub(crate) fn complete(command_line: fn() -> Command) -> Option<Exit> {
     let completed = panic::catch_unwind(AssertUnwindSafe(|| {
         let directory = std::env::current_dir().ok();
         CompleteEnv::with_factory(|| {
-            add_completions(command_line(), &global_flags(command_line, &line))
+            add_completions(command_line(), None, &global_flags(command_line, &line))
         })
         .var(VARIABLE)
         .bin("svc")
@@ -69,74 +69,41 @@ fn global_flags(command_line: fn() -> Command, line: &[OsString]) -> Global {
     Global { quiet: true, verbose: 0, output: None, jq: None, ..global.unwrap_or_default() }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ArgumentValues {
-    Jobs,
-    Runs,
-    Queues,
-    TopUps,
-    Models(ModelKind),
-    Formats,
-    Profiles,
-}
-
 /// Adds the values to the arguments of a command and its subcommands. They are recognized by the
-/// names of their values.
-fn add_completions(command: Command, global: &Global) -> Command {
-    add_completions_at(command, ModelKind::Any, global)
-}
-
-fn add_completions_at(command: Command, kind: ModelKind, global: &Global) -> Command {
+/// names of their values. `kind` is the type of the models that the command takes.
+fn add_completions(command: Command, kind: Option<&'static str>, global: &Global) -> Command {
     let kind = match command.get_name() {
-        "image" => ModelKind::Image,
-        "video" => ModelKind::Video,
+        "image" => Some("image"),
+        "video" => Some("video"),
         _ => kind,
     };
     // `mut_arg` would move the argument to the end, and so change the order of positionals.
-    let command = command.mut_args(|arg| match values_of(&arg, kind) {
-        Some(values) => add_candidates(arg, values, global.clone()),
-        None => arg,
-    });
+    let command = command.mut_args(|arg| with_candidates(arg, kind, global.clone()));
     let names: Vec<String> =
         command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
     names.into_iter().fold(command, |command, name| {
-        command.mut_subcommand(name, |sub| add_completions_at(sub, kind, global))
+        command.mut_subcommand(name, |sub| add_completions(sub, kind, global))
     })
 }
 
-fn values_of(arg: &Arg, kind: ModelKind) -> Option<ArgumentValues> {
-    if arg.get_long() == Some("profile") {
-        return Some(ArgumentValues::Profiles);
-    }
-    match arg.get_value_names()?.first()?.as_str() {
-        "JOB_ID" => Some(ArgumentValues::Jobs),
-        "RUN_ID" => Some(ArgumentValues::Runs),
-        "QUEUE_ID" => Some(ArgumentValues::Queues),
-        "TOP_UP_ID" => Some(ArgumentValues::TopUps),
-        "MODEL_ID" => Some(ArgumentValues::Models(kind)),
-        "FORMAT_ID|HANDLE/SLUG" => Some(ArgumentValues::Formats),
-        _ => None,
-    }
-}
-
-fn add_candidates(arg: Arg, values: ArgumentValues, global: Global) -> Arg {
-    let history = |field| {
-        let global = global.clone();
-        ArgValueCandidates::new(move || history(&global, field))
+fn with_candidates(arg: Arg, kind: Option<&'static str>, global: Global) -> Arg {
+    let value = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
+    let field = match value.as_deref() {
+        _ if arg.get_long() == Some("profile") => {
+            return arg.add(ArgValueCandidates::new(move || profiles(&global)));
+        }
+        Some("MODEL_ID") => return arg.add(ArgValueCandidates::new(move || models(&global, kind))),
+        Some("FORMAT_ID|HANDLE/SLUG") => {
+            let formats = move |current: &OsStr| formats(&global, current);
+            return arg.add(ArgValueCompleter::new(formats));
+        }
+        Some("JOB_ID") => "job_id",
+        Some("RUN_ID") => "run_id",
+        Some("QUEUE_ID") => "queue_id",
+        Some("TOP_UP_ID") => "top_up_id",
+        _ => return arg,
     };
-    match values {
-        ArgumentValues::Jobs => arg.add(history("job_id")),
-        ArgumentValues::Runs => arg.add(history("run_id")),
-        ArgumentValues::Queues => arg.add(history("queue_id")),
-        ArgumentValues::TopUps => arg.add(history("top_up_id")),
-        ArgumentValues::Models(kind) => {
-            arg.add(ArgValueCandidates::new(move || models(&global, kind)))
-        }
-        ArgumentValues::Formats => {
-            arg.add(ArgValueCompleter::new(move |current: &OsStr| formats(&global, current)))
-        }
-        ArgumentValues::Profiles => arg.add(ArgValueCandidates::new(move || profiles(&global))),
-    }
+    arg.add(ArgValueCandidates::new(move || history(&global, field)))
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,14 +118,6 @@ struct Value {
 
 const MAX_HISTORY: usize = 100;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ModelKind {
-    Image,
-    Video,
-    Any,
-}
-
-/// Returns the ids in the history of this machine, newest first. `field` selects jobs or runs.
 fn history(global: &Global, field: &str) -> Vec<CompletionCandidate> {
     let global = global.clone();
     let entries = remote::in_time(move || {
@@ -189,13 +148,13 @@ fn profiles(global: &Global) -> Vec<CompletionCandidate> {
     }))
 }
 
-fn models(global: &Global, kind: ModelKind) -> Vec<CompletionCandidate> {
+fn models(global: &Global, kind: Option<&str>) -> Vec<CompletionCandidate> {
     let models = remote::fetch(global, remote::List::Models);
-    candidates(models.into_iter().filter(|model| match kind {
-        ModelKind::Any => true,
-        ModelKind::Image => model.kind.is_empty() || model.kind == "image",
-        ModelKind::Video => model.kind.is_empty() || model.kind == "video",
-    }))
+    candidates(
+        models
+            .into_iter()
+            .filter(|model| kind.is_none_or(|kind| model.kind.is_empty() || model.kind == kind)),
+    )
 }
 
 /// Returns the Formats as `HANDLE/SLUG`, and also by their ids if that is what is being typed.
@@ -262,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_parser_is_valid_with_completions() {
-        let command = add_completions(crate::cli::full_command_line(), &Global::default());
+        let command = add_completions(crate::cli::full_command_line(), None, &Global::default());
         command.debug_assert();
     }
 

@@ -39,7 +39,6 @@ impl List {
     }
 }
 
-/// Returns a list of the service, or nothing if it does not arrive in time.
 pub(super) fn fetch(global: &Global, list: List) -> Vec<Value> {
     let global = Global { retries: Some(0), ..global.clone() };
     in_time(move || fetch_here(global, list)).unwrap_or_default()
@@ -86,7 +85,6 @@ fn fetch_here(global: Global, list: List) -> Option<Vec<Value>> {
     }
 }
 
-/// Where a list comes from. The clients send a stored key only to the host it belongs to.
 enum ListSource {
     Open(Access<Open>),
     Developer(Access<Developer>),
@@ -107,7 +105,6 @@ impl ListSource {
         }
     }
 
-    /// Returns what the list depends on: the URL and the fingerprint of the key.
     fn identity(&self) -> [&str; 2] {
         match self {
             Self::Open(access) => [&access.base_url, &access.key_fingerprint],
@@ -165,7 +162,6 @@ fn format_values(format: svc_sdk::types::Format) -> Vec<Value> {
     }
 }
 
-/// The age up to which a list is used without asking the service.
 const FRESH_FOR: Duration = Duration::from_secs(60);
 
 pub(super) struct Cache {
@@ -173,7 +169,6 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Creates the cache of a list that depends on `identity`.
     pub(super) fn new(state_dir: &Path, list: &str, identity: [&str; 2]) -> Self {
         let hash = Sha256::digest(identity.join("\n"));
         let short: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();

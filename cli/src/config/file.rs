@@ -126,7 +126,6 @@ impl ConfigFile {
         Ok(())
     }
 
-    /// Removes a value of a profile. Returns whether it was set.
     pub(crate) fn unset(&mut self, profile: &str, name: &str) -> bool {
         self.document
             .get_mut("profiles")
@@ -148,7 +147,6 @@ fn line_of(text: &str, error: &toml_edit::TomlError) -> usize {
     before.iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// Creates a table that is written only if it has values of its own.
 pub(super) fn implicit_table() -> Item {
     let mut table = Table::new();
     table.set_implicit(true);

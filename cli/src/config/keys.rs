@@ -129,7 +129,6 @@ impl KeyStore {
         Ok(true)
     }
 
-    /// Returns a warning if other users can read the file.
     pub(crate) fn permission_warning(&self) -> Option<String> {
         #[cfg(unix)]
         {
@@ -184,9 +183,7 @@ fn keyring_account(profile: &str, surface: SurfaceChoice) -> String {
     format!("{profile}/{}", surface.as_str())
 }
 
-/// The minimum length of a key whose last characters are shown in its redacted form.
 const MIN_LENGTH_WITH_TAIL: usize = 24;
-/// The maximum length of the prefix in the redacted form, such as `svc_open_`.
 const MAX_PREFIX: usize = 12;
 
 #[derive(Clone, Debug)]
@@ -203,7 +200,6 @@ pub(crate) enum KeyOrigin {
         profile: String,
         location: KeyLocation,
         path: PathBuf,
-        /// The scheme, host and port that the key was verified with.
         host: String,
     },
     Input(String),

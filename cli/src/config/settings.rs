@@ -49,7 +49,6 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Loads the configuration file and resolves each setting.
     pub(crate) fn resolve(flags: &Global, environment: &Environment) -> Result<Self, Failure> {
         let file = ConfigFile::load(config_file(environment)?)?;
         let named =
@@ -128,7 +127,6 @@ impl Settings {
         })
     }
 
-    /// Returns the profiles that could be meant, if none is named and there is no default.
     pub(crate) fn other_profiles(&self) -> Vec<&str> {
         let profiles = self.file.profiles();
         match self.profile.origin == Origin::Default && !profiles.contains(&DEFAULT_PROFILE) {
@@ -173,7 +171,6 @@ pub(crate) fn with_scheme(url: String) -> String {
     }
 }
 
-/// Returns the origin of a URL: scheme, host and port. A stored key belongs to an origin.
 pub(crate) fn origin_of(url: &str) -> Result<String, Failure> {
     let parsed = Url::parse(url).map_err(|_| {
         Failure::configuration(format!(
@@ -222,7 +219,6 @@ impl<const N: usize> From<[(&str, &str); N]> for Environment {
     }
 }
 
-/// Returns the path of the configuration: `SVC_CONFIG`, or `config.toml` in the platform's folder.
 pub(crate) fn config_file(environment: &Environment) -> Result<PathBuf, Failure> {
     match environment.get("SVC_CONFIG") {
         Some(path) => Ok(path.into()),
@@ -230,7 +226,6 @@ pub(crate) fn config_file(environment: &Environment) -> Result<PathBuf, Failure>
     }
 }
 
-/// Returns the folder of the journal: `SVC_STATE_DIR`, or the platform's folder.
 pub(crate) fn state_dir(environment: &Environment) -> Result<PathBuf, Failure> {
     match environment.get("SVC_STATE_DIR") {
         Some(path) => Ok(path.into()),

@@ -27,7 +27,6 @@ pub(crate) use crate::download::open::open_with_default;
 pub(crate) struct DownloadPlan {
     folder: PathBuf,
     args: FileArgs,
-    /// The name of the only file, if the command names a file instead of a folder.
     file: Option<OneFile>,
     temporary: Option<TempDir>,
     prompts: Vec<Option<String>>,
@@ -73,7 +72,6 @@ impl OneFile {
 
 #[derive(Debug)]
 pub(crate) struct Delivery {
-    /// The files, unless they were only shown.
     pub(crate) files: Option<Vec<StoredFile>>,
     pub(crate) failure: Option<Failure>,
 }
@@ -158,7 +156,6 @@ impl DownloadPlan {
         Ok(Self { folder, args, file, temporary: None, prompts: Vec::new(), by_item: false })
     }
 
-    /// Checks that a command that makes several results does not name a single file for them.
     pub(crate) fn check_is_folder(&self, of: &str) -> Result<(), Failure> {
         let Some(file) = &self.file else { return Ok(()) };
         Err(Failure::usage(format!(
@@ -167,7 +164,6 @@ impl DownloadPlan {
         )))
     }
 
-    /// Checks that the number of results that a request asks for fits the name.
     pub(crate) fn check_result_of(&self, body: &Map<String, Value>) -> Result<(), Failure> {
         let images = body.get("num_images").and_then(Value::as_u64).unwrap_or(1);
         if images > 1 {
@@ -199,7 +195,6 @@ impl DownloadPlan {
         )))
     }
 
-    /// Sets the prompts that `{slug}` is made from: that of the request body, or of each of its items.
     pub(crate) fn with_prompts_of(mut self, body: &Map<String, Value>) -> Self {
         let prompt = |body| prompt_of(body).map(str::to_owned);
         self.prompts = match body.get("items").and_then(Value::as_array) {
@@ -229,7 +224,6 @@ impl DownloadPlan {
         words
     }
 
-    /// Applies the options to a download of the item with that index.
     pub(crate) fn configure(&self, item: usize, download: Download) -> Download {
         let prompt = match self.prompts.as_slice() {
             [prompt] => prompt.as_deref(),
@@ -274,7 +268,6 @@ impl DownloadPlan {
         }
     }
 
-    /// Returns whether files are named by a template, which may contain the prompt.
     pub(crate) fn has_template(&self) -> bool {
         self.args.name.is_some()
     }
@@ -287,14 +280,12 @@ impl DownloadPlan {
         self.args.open
     }
 
-    /// Shows a file in the terminal, if images are to be shown and it is one.
     pub(crate) fn preview(&self, session: &Session, path: &Path) {
         if self.args.preview {
             open::show(session, path);
         }
     }
 
-    /// Reports, shows and opens what a download delivered.
     pub(crate) async fn deliver(
         &self,
         session: &Session,
@@ -384,38 +375,6 @@ impl From<DownloadedFile> for StoredFile {
                 _ => "created",
             }
             .to_owned(),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn prompts_are_found_in_request_bodies() {
-        for (body, expected) in [
-            (json!({"prompt": "a fox"}), vec![Some("a fox")]),
-            (json!({"input": {"prompt": "a fox"}}), vec![Some("a fox")]),
-            (json!({"instruction": "a fox"}), vec![Some("a fox")]),
-            (json!({"prompt": 7}), vec![None]),
-            (
-                json!({"items": [{"instruction": "a"}, {}, {"instruction": "b"}]}),
-                vec![Some("a"), None, Some("b")],
-            ),
-        ] {
-            let plan = DownloadPlan {
-                folder: PathBuf::from("out"),
-                args: FileArgs::default(),
-                file: None,
-                temporary: None,
-                prompts: Vec::new(),
-                by_item: false,
-            };
-            let plan = plan.with_prompts_of(body.as_object().unwrap());
-            let prompts: Vec<_> = plan.prompts.iter().map(Option::as_deref).collect();
-            assert_eq!(prompts, expected, "{body}");
         }
     }
 }

@@ -55,7 +55,6 @@ fn reason_of(error: &io::Error) -> String {
     }
 }
 
-/// Returns whether images can be shown: both streams are terminals.
 pub(super) fn can_show_images(session: &Session) -> Result<bool, Failure> {
     if cfg!(feature = "preview") {
         let is_terminal = session.printer.is_terminal();

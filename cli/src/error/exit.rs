@@ -78,7 +78,6 @@ impl Exit {
         }
     }
 
-    /// Returns the exit status for an HTTP status without an error body.
     pub(crate) const fn from_status(status: u16) -> Self {
         match status {
             200..=299 => Self::Done,
@@ -99,105 +98,82 @@ impl From<Exit> for ExitCode {
 
 /// The code of an error without a code of the service. The names are stable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ClientCode {
-    Usage,
-    Configuration,
-    NotAuthenticated,
-    ConnectionFailed,
-    TimedOut,
-    BadGateway,
-    /// The service answered with an error status and without an error object.
-    HttpError,
-    UnreadableResponse,
-    Ambiguous,
-    Interrupted,
-    /// A job, a run, a top-up or a check failed without an error code.
-    Failed,
-    /// The job or run ended with a status that this version does not know.
-    UnknownStatus,
-    /// The job or run was canceled, or the request was not confirmed.
-    Canceled,
-    Skipped,
-    DownloadFailed,
-    FilterFailed,
-    OverBudget,
-    NotFound,
-    /// The client has used up the rate limit.
-    RateLimited,
-    /// A file, a stream or another resource of this machine could not be used.
-    Io,
-}
+pub(crate) struct ClientCode(&'static str);
 
 impl ClientCode {
+    pub(crate) const USAGE: Self = Self("usage");
+    pub(crate) const CONFIGURATION: Self = Self("configuration");
+    pub(crate) const NOT_AUTHENTICATED: Self = Self("not_authenticated");
+    pub(crate) const CONNECTION_FAILED: Self = Self("connection_failed");
+    pub(crate) const TIMED_OUT: Self = Self("timed_out");
+    pub(crate) const BAD_GATEWAY: Self = Self("bad_gateway");
+    /// The service answered with an error status and without an error object.
+    pub(crate) const HTTP_ERROR: Self = Self("http_error");
+    pub(crate) const UNREADABLE_RESPONSE: Self = Self("unreadable_response");
+    pub(crate) const AMBIGUOUS: Self = Self("ambiguous");
+    pub(crate) const INTERRUPTED: Self = Self("interrupted");
+    /// A job, a run, a top-up or a check failed without an error code.
+    pub(crate) const FAILED: Self = Self("failed");
+    /// The job or run ended with a status that this version does not know.
+    pub(crate) const UNKNOWN_STATUS: Self = Self("unknown_status");
+    /// The job or run was canceled, or the request was not confirmed.
+    pub(crate) const CANCELED: Self = Self("canceled");
+    pub(crate) const SKIPPED: Self = Self("skipped");
+    pub(crate) const DOWNLOAD_FAILED: Self = Self("download_failed");
+    pub(crate) const FILTER_FAILED: Self = Self("filter_failed");
+    pub(crate) const OVER_BUDGET: Self = Self("over_budget");
+    pub(crate) const NOT_FOUND: Self = Self("not_found");
+    /// The client has used up the rate limit.
+    pub(crate) const RATE_LIMITED: Self = Self("rate_limited");
+    /// A file, a stream or another resource of this machine could not be used.
+    pub(crate) const IO: Self = Self("io");
+
     pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Usage => "usage",
-            Self::Configuration => "configuration",
-            Self::NotAuthenticated => "not_authenticated",
-            Self::ConnectionFailed => "connection_failed",
-            Self::TimedOut => "timed_out",
-            Self::BadGateway => "bad_gateway",
-            Self::HttpError => "http_error",
-            Self::UnreadableResponse => "unreadable_response",
-            Self::Ambiguous => "ambiguous",
-            Self::Interrupted => "interrupted",
-            Self::Failed => "failed",
-            Self::UnknownStatus => "unknown_status",
-            Self::Canceled => "canceled",
-            Self::Skipped => "skipped",
-            Self::DownloadFailed => "download_failed",
-            Self::FilterFailed => "filter_failed",
-            Self::OverBudget => "over_budget",
-            Self::NotFound => "not_found",
-            Self::RateLimited => "rate_limited",
-            Self::Io => "io",
-        }
+        self.0
     }
 
-    /// Returns the code of a failure of which only the exit status is known.
     pub(crate) const fn from_exit(exit: Exit) -> Self {
         match exit {
-            Exit::Usage => Self::Usage,
-            Exit::NotAllowed => Self::NotAuthenticated,
-            Exit::NotFound => Self::NotFound,
-            Exit::Funds => Self::OverBudget,
-            Exit::Overloaded => Self::HttpError,
-            Exit::JobFailed => Self::Failed,
-            Exit::JobCanceled => Self::Canceled,
-            Exit::Skipped => Self::Skipped,
-            Exit::StillRunning => Self::TimedOut,
-            Exit::Unreachable => Self::ConnectionFailed,
-            Exit::Ambiguous => Self::Ambiguous,
-            Exit::Interrupted | Exit::Terminated | Exit::HungUp => Self::Interrupted,
-            Exit::Done | Exit::Failure | Exit::Command(_) => Self::Io,
+            Exit::Usage => Self::USAGE,
+            Exit::NotAllowed => Self::NOT_AUTHENTICATED,
+            Exit::NotFound => Self::NOT_FOUND,
+            Exit::Funds => Self::OVER_BUDGET,
+            Exit::Overloaded => Self::HTTP_ERROR,
+            Exit::JobFailed => Self::FAILED,
+            Exit::JobCanceled => Self::CANCELED,
+            Exit::Skipped => Self::SKIPPED,
+            Exit::StillRunning => Self::TIMED_OUT,
+            Exit::Unreachable => Self::CONNECTION_FAILED,
+            Exit::Ambiguous => Self::AMBIGUOUS,
+            Exit::Interrupted | Exit::Terminated | Exit::HungUp => Self::INTERRUPTED,
+            Exit::Done | Exit::Failure | Exit::Command(_) => Self::IO,
         }
     }
 
-    /// Returns the code for an SDK error that leads to the exit status.
     pub(crate) fn from_sdk(error: &Error, exit: Exit) -> Self {
         if error.kind() == ErrorKind::UnknownStatus {
-            return Self::UnknownStatus;
+            return Self::UNKNOWN_STATUS;
         }
         match exit {
             Exit::JobFailed | Exit::JobCanceled | Exit::Skipped | Exit::StillRunning => {
                 return Self::from_exit(exit);
             }
-            Exit::Ambiguous => return Self::Ambiguous,
+            Exit::Ambiguous => return Self::AMBIGUOUS,
             _ => {}
         }
         match error.kind() {
-            ErrorKind::Configuration if exit == Exit::Unreachable => Self::ConnectionFailed,
-            ErrorKind::Configuration => Self::Configuration,
-            ErrorKind::InvalidRequest => Self::Usage,
-            ErrorKind::Download => Self::DownloadFailed,
-            ErrorKind::InvalidResponse => Self::UnreadableResponse,
-            _ if error.is_timeout() => Self::TimedOut,
-            _ if error.is_unreachable() => Self::ConnectionFailed,
+            ErrorKind::Configuration if exit == Exit::Unreachable => Self::CONNECTION_FAILED,
+            ErrorKind::Configuration => Self::CONFIGURATION,
+            ErrorKind::InvalidRequest => Self::USAGE,
+            ErrorKind::Download => Self::DOWNLOAD_FAILED,
+            ErrorKind::InvalidResponse => Self::UNREADABLE_RESPONSE,
+            _ if error.is_timeout() => Self::TIMED_OUT,
+            _ if error.is_unreachable() => Self::CONNECTION_FAILED,
             _ => match error.status() {
-                Some(502 | 504) => Self::BadGateway,
-                Some(200..=299) => Self::UnreadableResponse,
-                Some(_) => Self::HttpError,
-                None if error.is_rate_limited() => Self::RateLimited,
+                Some(502 | 504) => Self::BAD_GATEWAY,
+                Some(200..=299) => Self::UNREADABLE_RESPONSE,
+                Some(_) => Self::HTTP_ERROR,
+                None if error.is_rate_limited() => Self::RATE_LIMITED,
                 None => Self::from_exit(exit),
             },
         }

@@ -19,43 +19,39 @@ use crate::resource::{Outcome, ResourceId};
 pub(crate) enum SetupProblem {
     KeyRejected,
     Unreachable,
-    /// A web page, or another foreign answer, came in place of a response of the API.
     WebPage,
 }
 
 #[derive(Debug)]
-pub(crate) struct Failure(Box<Inner>);
+pub(crate) struct Failure(pub(super) Box<Inner>);
 
 #[derive(Debug, Default)]
-struct Inner {
-    exit: Exit,
+pub(super) struct Inner {
+    pub(super) exit: Exit,
     /// What failed, such as `cannot submit the video`.
-    context: Option<String>,
-    message: String,
-    code: Option<String>,
+    pub(super) context: Option<String>,
+    pub(super) message: String,
+    pub(super) code: Option<String>,
     /// The code without one of the service, if it differs from what the exit status implies.
-    client_code: Option<ClientCode>,
-    status: Option<u16>,
-    request_id: Option<String>,
-    details: Option<Value>,
-    /// The invalid field of a request that was rejected before it was sent.
-    field: Option<String>,
-    files: Option<Value>,
-    issues: Vec<String>,
-    /// The failures that this one consists of, or that occurred besides.
-    parts: Vec<Failure>,
-    resource: Option<ResourceId>,
-    setup_problem: Option<SetupProblem>,
-    api_keys: Vec<(String, String)>,
-    idempotency_key: Option<String>,
-    next_action: Option<String>,
-    next: Vec<Suggestion>,
-    resume: Option<SuggestedCommand>,
+    pub(super) client_code: Option<ClientCode>,
+    pub(super) status: Option<u16>,
+    pub(super) request_id: Option<String>,
+    pub(super) details: Option<Value>,
+    pub(super) field: Option<String>,
+    pub(super) files: Option<Value>,
+    pub(super) issues: Vec<String>,
+    pub(super) parts: Vec<Failure>,
+    pub(super) resource: Option<ResourceId>,
+    pub(super) setup_problem: Option<SetupProblem>,
+    pub(super) api_keys: Vec<(String, String)>,
+    pub(super) idempotency_key: Option<String>,
+    pub(super) next_action: Option<String>,
+    pub(super) next: Vec<Suggestion>,
+    pub(super) resume: Option<SuggestedCommand>,
     /// The operation whose answer does not have the expected fields, and the answer.
-    unexpected_answer: Option<(Operation, Value)>,
-    /// The outcome of the resource, if it differs from what the exit code implies.
-    outcome: Option<Outcome>,
-    silent: bool,
+    pub(super) unexpected_answer: Option<(Operation, Value)>,
+    pub(super) outcome: Option<Outcome>,
+    pub(super) silent: bool,
 }
 
 impl Failure {
@@ -68,10 +64,9 @@ impl Failure {
     }
 
     pub(crate) fn configuration(message: impl Into<String>) -> Self {
-        Self::new(Exit::Usage, message).with_client_code(ClientCode::Configuration)
+        Self::new(Exit::Usage, message).with_client_code(ClientCode::CONFIGURATION)
     }
 
-    /// Creates a failure without a more specific exit status.
     pub(crate) fn other(message: impl Into<String>) -> Self {
         Self::new(Exit::Failure, message)
     }
@@ -92,7 +87,6 @@ impl Failure {
         Self::new(Exit::Interrupted, "interrupted")
     }
 
-    /// Sets the exit status of a command that was interrupted: that of the signal.
     pub(crate) fn interrupted_by(mut self, signal: Option<Exit>) -> Self {
         if let Some(exit) = signal.filter(|_| self.0.exit == Exit::Interrupted) {
             self.0.exit = exit;
@@ -141,7 +135,6 @@ impl Failure {
         self
     }
 
-    /// Creates a silent failure, for one that was reported before.
     pub(crate) fn already_reported(exit: Exit) -> Self {
         let mut failure = Self::new(exit, "");
         failure.0.silent = true;
@@ -170,12 +163,6 @@ impl Failure {
 
     pub(crate) fn with_client_code(mut self, code: ClientCode) -> Self {
         self.0.client_code = Some(code);
-        self
-    }
-
-    /// Sets the answer of an operation that does not have the expected fields.
-    pub(crate) fn with_unexpected_answer(mut self, operation: Operation, answer: Value) -> Self {
-        self.0.unexpected_answer = Some((operation, answer));
         self
     }
 
@@ -212,13 +199,6 @@ impl Failure {
         self
     }
 
-    /// Sets the files that were delivered although others were not. For programs only, as the result
-    /// shows them to people.
-    pub(crate) fn with_files(mut self, files: Value) -> Self {
-        self.0.files = Some(files);
-        self
-    }
-
     pub(crate) fn with_setup_problem(mut self, problem: Option<SetupProblem>) -> Self {
         self.0.setup_problem = problem;
         self
@@ -233,7 +213,6 @@ impl Failure {
         self
     }
 
-    /// Sets the outcome of the resource, if it differs from what the exit code implies.
     pub(crate) fn with_outcome(mut self, outcome: Outcome) -> Self {
         self.0.outcome = Some(outcome);
         self
@@ -243,18 +222,11 @@ impl Failure {
         self.0.outcome
     }
 
-    /// Sets the service's code for the next action.
-    pub(crate) fn with_next_action(mut self, action: Option<String>) -> Self {
-        self.0.next_action = action;
-        self
-    }
-
     pub(crate) fn hint(mut self, hint: impl Into<Suggestion>) -> Self {
         self.0.next.push(hint.into());
         self
     }
 
-    /// Makes the commands of the hints use a profile.
     pub(crate) fn with_profile(mut self, profile: &str) -> Self {
         let inner = &mut *self.0;
         let hints = std::mem::take(&mut inner.next).into_iter();
@@ -291,19 +263,16 @@ impl Failure {
         self.for_resource(ResourceId::Job(id.into()))
     }
 
-    /// Sets the resource that the failure is about, unless it is set.
     pub(crate) fn for_resource(mut self, resource: ResourceId) -> Self {
         self.0.resource.get_or_insert(resource);
         self
     }
 
-    /// Sets the idempotency key of the request, unless it is set.
     pub(crate) fn with_idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.0.idempotency_key.get_or_insert(key.into());
         self
     }
 
-    /// Sets the command that resumes the work, unless it is set.
     pub(crate) fn with_resume(mut self, command: SuggestedCommand) -> Self {
         self.0.resume.get_or_insert(command);
         self
@@ -321,7 +290,6 @@ impl Failure {
         self
     }
 
-    /// Removes the command that resumes the work, for a part of a failure whose whole has one.
     pub(crate) fn without_resume(mut self) -> Self {
         self.0.resume = None;
         self
@@ -339,7 +307,6 @@ impl Failure {
         self.0.code.as_deref()
     }
 
-    /// Returns the code in JSON: that of the service, or else the stable name of the kind of failure.
     fn json_code(&self) -> &str {
         self.code().unwrap_or(self.client_code().as_str())
     }
@@ -352,7 +319,7 @@ impl Failure {
     pub(crate) fn with_exit(mut self, exit: Exit) -> Self {
         self.0.exit = exit;
         if exit == Exit::Ambiguous {
-            self.0.client_code = Some(ClientCode::Ambiguous);
+            self.0.client_code = Some(ClientCode::AMBIGUOUS);
         }
         self
     }

@@ -11,6 +11,7 @@ use svc_sdk::transport::TransportError;
 use svc_sdk::types::{ErrorBody, Usd};
 use svc_sdk::{Error, ErrorKind};
 
+use crate::error::failure::Inner;
 use crate::error::{ClientCode, Exit, Failure, SetupProblem, Suggestion};
 use crate::resource::ResourceId;
 
@@ -31,38 +32,27 @@ impl std::error::Error for ConnectionRefused {}
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let exit = exit_of(&error);
-        let code = ClientCode::from_sdk(&error, exit);
-        let mut failure = Self::new(exit, message(&error)).with_client_code(code).with_response(
-            error.code().map(|code| code.as_str().to_owned()),
-            error.status(),
-            error.request_id().map(|id| id.as_str().to_owned()),
-            error
-                .body()
-                .and_then(|body| body.details.as_ref())
-                .filter(|details| !details.is_empty())
-                .and_then(|details| serde_json::to_value(details).ok()),
-        );
-        failure = failure.with_setup_problem(setup_problem(&error, exit));
-        failure =
-            failure.with_next_action(error.next_action().map(|action| action.as_str().to_owned()));
-        if let Some(resource) = resource_of(&error) {
-            failure = failure.for_resource(resource);
-        }
-        if let Some((operation, answer)) = unexpected_answer(&error) {
-            failure = failure.with_unexpected_answer(operation, answer);
-        }
-        let issues = error.body().map(issues).unwrap_or_default();
-        failure = issues.into_iter().fold(failure, Failure::issue);
-        if let Some(key) = error.idempotency_key() {
-            failure = failure.with_idempotency_key(key.as_str());
-        }
-        if error.kind() == ErrorKind::Download {
-            failure = failure.with_files(error.downloaded_files().iter().map(file_json).collect());
-        }
-        match hint_for(&error, exit) {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
+        let details = error.body().and_then(|body| body.details.as_ref());
+        let details = details.filter(|details| !details.is_empty());
+        let files = || error.downloaded_files().iter().map(file_json).collect();
+        Self(Box::new(Inner {
+            exit,
+            message: message(&error),
+            code: error.code().map(|code| code.as_str().to_owned()),
+            client_code: Some(ClientCode::from_sdk(&error, exit)),
+            status: error.status(),
+            request_id: error.request_id().map(|id| id.as_str().to_owned()),
+            details: details.and_then(|details| serde_json::to_value(details).ok()),
+            files: (error.kind() == ErrorKind::Download).then(files),
+            issues: error.body().map(issues).unwrap_or_default(),
+            resource: resource_of(&error),
+            setup_problem: setup_problem(&error, exit),
+            idempotency_key: error.idempotency_key().map(|key| key.as_str().to_owned()),
+            next_action: error.next_action().map(|action| action.as_str().to_owned()),
+            next: hint_for(&error, exit).into_iter().collect(),
+            unexpected_answer: unexpected_answer(&error),
+            ..Inner::default()
+        }))
     }
 }
 
@@ -104,7 +94,6 @@ fn issues(body: &ErrorBody) -> Vec<String> {
     issues
 }
 
-/// Returns the refused connection that caused the error, if one did.
 fn refused_connection(error: &Error) -> Option<&ConnectionRefused> {
     let mut cause = error.source();
     while let Some(error) = cause {

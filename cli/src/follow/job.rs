@@ -16,7 +16,6 @@ use crate::output::values::{add_artifacts, date_and_time, error_text, time_ago};
 use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::request::SubmitRequest;
 use crate::request::pricing::{self, EstimateSource, Price};
-use crate::resource::ResourceId;
 use crate::session::{Session, surface_choice};
 use crate::text::sanitize;
 
@@ -43,10 +42,6 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
 
     fn set_reused(finished: &mut FinishedJob) {
         finished.reused = true;
-    }
-
-    fn resource_id(handle: &Handle<Self>) -> ResourceId {
-        ResourceId::Job(handle.id().as_str().to_owned())
     }
 
     fn request_id(handle: &Handle<Self>) -> Option<&str> {

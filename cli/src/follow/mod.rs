@@ -43,7 +43,9 @@ pub(crate) trait ResourceKind: handle::Resource {
 
     fn handle(client: &Client<Self::Surface>, id: &str) -> Handle<Self>;
 
-    fn resource_id(handle: &Handle<Self>) -> ResourceId;
+    fn resource_id(handle: &Handle<Self>) -> ResourceId {
+        resource_id(Self::KIND, handle.id().to_string())
+    }
 
     fn request_id(handle: &Handle<Self>) -> Option<&str>;
 
@@ -56,7 +58,6 @@ pub(crate) trait ResourceKind: handle::Resource {
         request: &SubmitRequest,
     ) -> Result<Price, Failure>;
 
-    /// Returns the items of a request that starts several runs.
     fn items(_: &SubmitRequest) -> Option<&[Value]> {
         None
     }
@@ -68,12 +69,10 @@ pub(crate) trait ResourceKind: handle::Resource {
         session.resume_command(SurfaceChoice::Developer, words)
     }
 
-    /// Returns the flag and the value without which a command would have to find out its kind.
     fn kind_flag() -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns the command that waits for it, and downloads its files if there is a plan for that.
     fn wait_command(
         handle: &Handle<Self>,
         session: &Session,
@@ -125,7 +124,6 @@ pub(crate) trait ResourceKind: handle::Resource {
         receipt_mode: ReceiptMode,
     ) -> Result<(), Failure>;
 
-    /// Returns the receipt. It is read from the service if this process has none.
     async fn shown_receipt(handle: &Handle<Self>) -> Result<Self::ShownReceipt, svc_sdk::Error>;
 
     fn receipt_table(receipt: &Self::ShownReceipt) -> Table;
@@ -150,7 +148,6 @@ pub(crate) fn resource_id(kind: ObjectKind, id: String) -> ResourceId {
     }
 }
 
-/// The status of a resource after a cancellation.
 #[derive(Debug)]
 pub(crate) struct Stopped {
     pub(crate) description: String,
@@ -177,7 +174,6 @@ fn command_words<R: ResourceKind>(handle: &Handle<R>, verb: &str) -> Vec<String>
     words.into_iter().chain(R::kind_flag()).collect()
 }
 
-/// Adds the flags that download to the words of a command, if there is a plan for that.
 pub(crate) fn with_download_flags(
     words: &[impl AsRef<str>],
     folder_flag: &str,
@@ -202,15 +198,12 @@ pub(crate) fn with_retry_command<R: ResourceKind>(
     failure.with_resume(R::download_command(handle, session, plan))
 }
 
-/// The result of a job, or the receipt of a run, with its files if they were downloaded.
 #[derive(Debug, Serialize)]
 pub(crate) struct ResultWithFiles<T> {
     #[serde(flatten)]
     pub(crate) result: T,
-    /// The other resources that the receipt of the submit names, such as a preview, with their ids.
     #[serde(flatten)]
     pub(crate) created: Map<String, Value>,
-    /// The key and the price of the request, if this process sent it.
     #[serde(skip_serializing_if = "Option::is_none")]
     idempotency_key: Option<IdempotencyKey>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -219,7 +212,6 @@ pub(crate) struct ResultWithFiles<T> {
     pub(crate) files: Option<Vec<StoredFile>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) reused: bool,
-    /// Why not all of its files were downloaded.
     #[serde(skip)]
     pub(crate) failure: Option<Failure>,
 }

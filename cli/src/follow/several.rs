@@ -44,7 +44,6 @@ pub(crate) async fn print_each<T: Serialize>(
         .map_or(Ok(()), Err)
 }
 
-/// Returns a table with the outputs, files and artifacts of several objects, as they are printed.
 pub(crate) fn several(objects: &[Shown]) -> Table {
     let columns =
         [required("id"), status("status"), number("price"), cut("content"), required("location")];

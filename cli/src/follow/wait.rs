@@ -33,8 +33,6 @@ pub(crate) struct Waiter<'a, R: ResourceKind> {
 }
 
 impl<R: ResourceKind> Waiter<'_, R> {
-    /// Waits for the result, then downloads the files if there is a plan for that. A failed download
-    /// is part of the result.
     pub(crate) async fn wait(&self) -> Result<R::Finished, Failure> {
         let live = ProgressLine::new(&self.session.printer, R::resource_id(&self.resource).id());
         let mut finished = tokio::select! {
@@ -116,7 +114,6 @@ impl<R: ResourceKind> Waiter<'_, R> {
         }
     }
 
-    /// Adds the command that resumes the wait, unless the failure is final.
     fn with_resume(&self, failure: Failure) -> Failure {
         let failure = failure.for_resource(R::resource_id(&self.resource));
         let is_final = match failure.exit() {
@@ -132,19 +129,16 @@ impl<R: ResourceKind> Waiter<'_, R> {
         failure.with_resume(R::wait_command(&self.resource, self.session, self.download))
     }
 
-    /// Adds the command that retries the download.
     fn with_download(&self, failure: Failure, plan: &DownloadPlan) -> Failure {
         with_retry_command(failure, &self.resource, self.session, plan)
     }
 }
 
 pub(crate) struct Waited {
-    /// What is printed of it, unless it is printed.
     shown: Option<Shown>,
     failure: Option<Failure>,
 }
 
-/// The options of a wait for resources of one noun: jobs of a surface, or runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitOptions<'a> {
     pub(crate) session: &'a Session,
@@ -285,7 +279,6 @@ pub(crate) fn no_ids(noun: &str) -> Failure {
     ))
 }
 
-/// Returns the ids without repetitions, the first of each.
 pub(crate) fn without_duplicates(mut ids: Vec<String>) -> Vec<String> {
     let mut seen = HashSet::new();
     ids.retain(|id| seen.insert(id.clone()));

@@ -56,7 +56,6 @@ const HIDDEN: [&str; 6] = [
     "svc run result",
 ];
 
-/// Adds to a command, and to its subcommands, what its help shows.
 pub(crate) fn annotate_command(command: Command, parent: &str) -> Command {
     let path = format!("{parent} {}", command.get_name());
     let is_hidden = command.is_hide_set() || HIDDEN.contains(&path.as_str());
@@ -97,7 +96,6 @@ fn mark_required(arg: Arg) -> Arg {
     }
 }
 
-/// Moves what most calls of a command that submits need to the first section of its options.
 fn show_first(arg: Arg) -> Arg {
     const FIRST: &str = "image_url video_url avatar_handle script model duration resolution \
         aspect_ratio num_images cap download no_wait timeout yes max_price dry_run";
@@ -105,7 +103,6 @@ fn show_first(arg: Arg) -> Arg {
     if is_first { arg.help_heading(None::<&str>) } else { arg }
 }
 
-/// Accepts `show` for `get`, and the other way around, where a group has one of them.
 fn accept_both_verbs(group: Command) -> Command {
     let has = |verb| group.find_subcommand(verb).is_some();
     match (has("get"), has("show")) {
@@ -142,7 +139,6 @@ fn describe_idempotency(arg: Arg, path: &str) -> Arg {
 const EXAMPLES: &str = include_str!("examples.txt");
 const GROUP_EXAMPLES: usize = 3;
 
-/// Returns the paths of all commands, such as `svc job get`, with their examples.
 fn examples() -> impl Iterator<Item = (&'static str, std::str::Lines<'static>)> {
     EXAMPLES.split("\n\n").filter_map(|section| {
         let (path, lines) = section.strip_prefix('[')?.split_once("]\n")?;
@@ -191,7 +187,6 @@ const GROUPS: [(&str, &str); 8] = [
 /// The commands that most people need, which `svc --help` describes.
 const DAILY: &str = "image video music avatar format agent batch job run balance usage mock init";
 
-/// The other commands that `svc --help` names.
 const MORE: [(&str, &str); 5] = [
     ("Create", "avatar-video preview caption bgm trending"),
     ("Agents and jobs", "action queue history"),
@@ -273,7 +268,6 @@ fn operations_section(path: &str) -> Option<String> {
     (!operations.is_empty()).then(|| format!("Operations:\n{}", operations.join("\n")))
 }
 
-/// Returns the operations that a command calls, with the surface if the flag decides which of them.
 fn operations_of(path: &str) -> impl Iterator<Item = (Operation, Option<&'static str>)> {
     let all = Operation::ALL.iter().copied();
     let operations: Vec<_> = all.filter(|it| is_command_line_of(path, command_of(*it))).collect();

@@ -13,22 +13,7 @@ use crate::session::Session;
 use crate::text::wrap_words;
 use crate::version;
 
-const WELCOME: &str = "\
-svc generates images, videos and music, and runs agents. After a crash, run the
-same command again: it resumes, or says that the outcome is unknown. It never
-pays twice without --new.
-
-Three commands to try:
-  # On a built-in mock of the service: no account, no cost
-  svc --sandbox video generate \"a red fox in snow\" --download out --yes
-  # Ask for URLs and API keys, verify and store them
-  svc init
-  # Show the price, ask, generate, download
-  svc video generate \"a red fox in snow\" --download out
-
-List the commands with `svc --help`.
-Show the options and examples of one with `svc help video generate`.
-";
+const WELCOME: &str = include_str!("welcome.txt");
 
 const OPTIONS_TOPIC: &str = "options";
 
@@ -38,68 +23,9 @@ const ALL_TOPIC: &str = "all";
 pub(super) const TOPICS: [(&str, &str); 3] =
     [("surfaces", SURFACES), ("exit-codes", EXIT_CODES), ("environment", ENVIRONMENT)];
 
-const SURFACES: &str = "\
-The service has two APIs, called surfaces, each with its own base URL and API
-key.
-
-  open       images, videos, prices, top-ups, jobs
-  developer  the account, generation, music, avatars, agent runs, webhooks, jobs
-
-Most commands belong to one surface. Those with --surface can call either: by
-default the open surface, or the developer surface if only that one is
-configured.
-
-  open       base URL: --base-url, SVC_BASE_URL
-             API key:  SVC_OPEN_API_KEY
-  developer  base URL: --developer-base-url, SVC_DEVELOPER_BASE_URL
-             API key:  SVC_DEVELOPER_API_KEY
-
-Store them with `svc init`; show them with `svc config show --origin`. The MCP
-endpoint has a URL of its own, and takes the developer surface's key.
-";
-
-const EXIT_CODES: &str = "\
-The exit codes of all commands:
-
-  0    success
-  1    any other failure
-  2    invalid usage or configuration
-  3    not authenticated, or not permitted
-  4    not found
-  5    insufficient funds, or over --max-price or --max-spend
-  6    rate limited or overloaded until the retries were used up
-  7    the job or run failed
-  8    the job or run was canceled or skipped
-  9    the wait timed out (--timeout); the job or run is still in progress
-  10   the service could not be reached
-  11   ambiguous: the request may have been carried out
-  130  interrupted; 143 by SIGTERM, 129 by SIGHUP
-";
-
-const ENVIRONMENT: &str = "\
-A flag overrides the environment, and the environment overrides the profile.
-
-  SVC_BASE_URL             base URL of the open surface
-  SVC_OPEN_API_KEY         API key of the open surface
-  SVC_DEVELOPER_BASE_URL   base URL of the developer surface
-  SVC_DEVELOPER_API_KEY    API key of the developer surface
-  SVC_MCP_URL              URL of the MCP endpoint
-  SVC_WEBHOOK_SECRET       signing secret of webhooks; several one per line,
-                           newest first
-  SVC_WEBHOOK_SECRET_FILE  file that contains it
-  SVC_WEBHOOK_STORE        store of received webhook events
-  SVC_FIRST_PARTY_OWNER    owner in the paths of `svc model run`
-  SVC_PROFILE              profile of the configuration file
-  SVC_CONFIG               path of the configuration file
-  SVC_STATE_DIR            directory of the journal
-  SVC_NO_LABELS            do not keep labels of prompts in the journal, if not
-                           empty
-  SVC_LOG                  info, debug or trace (as -v, -vv and -vvv), or a
-                           tracing filter
-  NO_COLOR                 no colors, if not empty
-  CLICOLOR_FORCE           colors, also without a terminal
-  COLUMNS                  width of tables, without a terminal
-";
+const SURFACES: &str = include_str!("surfaces.txt");
+const EXIT_CODES: &str = include_str!("exit_codes.txt");
+const ENVIRONMENT: &str = include_str!("environment.txt");
 
 pub(crate) fn welcome_page() -> clap::Error {
     request_help(page(WELCOME), &[])
@@ -136,7 +62,6 @@ fn page(text: &'static str) -> Command {
 
 const PAGE_WIDTH: u16 = 80;
 
-/// Returns the width of the terminal, if the pages are wider.
 pub(super) fn narrow_width() -> Option<usize> {
     let (_, columns) = console::Term::stdout().size_checked()?;
     (1..PAGE_WIDTH).contains(&columns).then_some(columns.into())
@@ -188,7 +113,6 @@ fn help_flag() -> Arg {
     Arg::new("help").short('h').long("help").help("Print help").action(ArgAction::Help)
 }
 
-/// Parses `svc PATH --help`, which is an error in clap.
 fn request_help(command_line: Command, path: &[String]) -> clap::Error {
     let words = ["svc"].into_iter().chain(path.iter().map(String::as_str));
     match command_line.clone().try_get_matches_from(words.chain(["--help"])) {
@@ -199,7 +123,6 @@ fn request_help(command_line: Command, path: &[String]) -> clap::Error {
     }
 }
 
-/// Returns the command that was given, and its path, such as `svc job get`.
 pub(crate) fn given_command<'a>(
     command: &'a Command,
     matches: &ArgMatches,

@@ -22,10 +22,8 @@ use crate::journal::entry::{ENDED_AT, Entry, OUTCOME, journal_failure, notes};
 use crate::resource::{Outcome, ResourceId};
 
 const LOCK: &str = "conversion.lock";
-/// How many entries of the history are written to the disk together.
 const CHUNK: usize = 64;
 
-/// Returns the entries that earlier versions left in a state folder, which remains as it is.
 pub(super) fn read(state_dir: &Path) -> io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for folder in folders(state_dir) {
@@ -92,7 +90,6 @@ struct EarlierFile {
 }
 
 impl EarlierFile {
-    /// Locks an open file. Returns `None` if its process is running, or if the file is gone.
     fn lock(path: PathBuf) -> io::Result<Option<Self>> {
         let mut file = match OpenOptions::new().read(true).append(true).open(&path) {
             Ok(file) => file,
@@ -116,7 +113,6 @@ impl EarlierFile {
         })
     }
 
-    /// Writes it to the journal, and removes it. Writing it again changes nothing.
     async fn convert(self, journal: &Journal) -> Result<(), Failure> {
         let Some(submission) = self.entry.submission() else { return Ok(()) };
         let failed = |error: &dyn std::fmt::Display| journal_failure("convert", &self.path, error);
@@ -233,7 +229,6 @@ fn remove_incomplete(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the files of a folder whose names match. A folder that does not exist has none.
 fn files(folder: &Path, is_match: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

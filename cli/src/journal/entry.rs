@@ -21,7 +21,6 @@ pub(super) const PRICE: &str = "price_usd";
 pub(super) const MAX_PRICE: &str = "max_price_usd";
 /// What a bulk queue was made from.
 pub(crate) const SOURCE: &str = "source";
-/// The record of an ended request by an earlier version.
 pub(super) const OUTCOME: &str = "outcome";
 pub(super) const ENDED_AT: &str = "ended_at";
 
@@ -36,28 +35,22 @@ pub(crate) struct Entry {
     pub(crate) operation: String,
     /// The idempotency key, which is the same for each attempt.
     pub(crate) idempotency_key: IdempotencyKey,
-    /// A description for people, without the texts of the request.
     pub(crate) summary: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) label: Option<String>,
-    /// The estimate, if one was requested, and later the price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) price_usd: Option<Usd>,
-    /// The maximum price that the caller accepts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_price_usd: Option<Usd>,
     pub(crate) created_at: Timestamp,
-    /// The submitted resource, once it is known.
     #[serde(flatten)]
     pub(crate) resource: Option<ResourceId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) request_id: Option<String>,
-    /// The outcome, or `None` while it is unknown.
     #[serde(default)]
     pub(crate) outcome: Option<Outcome>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ended_at: Option<Timestamp>,
-    /// What a bulk queue was made from.
     #[serde(skip)]
     pub(crate) source: Option<Value>,
 }
@@ -88,7 +81,6 @@ pub(crate) fn label(text: &str) -> Option<String> {
     (!label.is_empty()).then(|| label.to_owned())
 }
 
-/// Returns the prompt or the instruction of a request, or of its first item.
 pub(crate) fn prompt_of(body: &Map<String, Value>) -> Option<&str> {
     let text = |name: &str| body.get(name)?.as_str();
     let input = || body.get("input")?.get("prompt")?.as_str();

@@ -10,5 +10,5 @@ mod request_hash;
 mod submissions;
 
 pub(crate) use entry::{Entry, LABEL, SOURCE, label, notes, prompt_of};
-pub(crate) use request_hash::{RequestHash, key_fingerprint};
+pub(crate) use request_hash::{RequestHash, canonical, key_fingerprint};
 pub(crate) use submissions::{Orphan, Submissions, close_matching, entries};

@@ -61,8 +61,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns canonical JSON: no whitespace, fields sorted by name.
-fn canonical(value: &Value) -> String {
+pub(crate) fn canonical(value: &Value) -> String {
     match value {
         Value::Object(fields) => {
             let mut names: Vec<_> = fields.iter().collect();

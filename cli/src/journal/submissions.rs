@@ -26,7 +26,6 @@ use crate::journal::request_hash::RequestHash;
 use crate::resource::{Outcome, ResourceId};
 
 pub(super) const FOLDER: &str = "journal";
-/// The file in the state folder that was written when the journal was purged.
 pub(super) const PURGED: &str = "journal-purged";
 const PURGE_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -36,11 +35,9 @@ pub(crate) struct Submissions {
     folder: PathBuf,
 }
 
-/// A submit that was left open by a process that has ended.
 #[derive(Debug)]
 pub(crate) struct Orphan {
     pub(crate) entry: Entry,
-    /// Why its request must not be sent again, if it has no receipt.
     pub(crate) undecided: Option<UndecidedReason>,
 }
 
@@ -60,7 +57,6 @@ impl Submissions {
         Ok(Self { journal, folder })
     }
 
-    /// Makes a call a submission of the journal, which takes over what is left open of it.
     pub(crate) fn submission<R: handle::Resource>(
         &self,
         call: Call<Handle<R>>,
@@ -74,7 +70,6 @@ impl Submissions {
         notes.into_iter().fold(call, |call, (name, value)| call.note(name, value))
     }
 
-    /// Makes a call of a paid tool a submission of the journal, as [`submission`](Self::submission) does.
     #[cfg(feature = "mcp")]
     pub(crate) fn tool_submission<'a>(
         &self,
@@ -118,7 +113,6 @@ impl Submissions {
         Ok(None)
     }
 
-    /// Closes what processes that are gone have left open of a request as abandoned.
     pub(crate) async fn abandon(&self, hash: &RequestHash, account: &str) -> Result<(), Failure> {
         for entry in self.open_entries(hash, account).await? {
             let closed = close(&self.journal, &entry.id, Outcome::Abandoned).await;
@@ -270,7 +264,6 @@ fn noted<T: DeserializeOwned>(entry: &journal::Entry, name: &str) -> Option<T> {
     serde_json::from_value(entry.notes.get(name)?.clone()).ok()
 }
 
-/// Returns an entry as `svc history` shows it, or `None` if it was written by a newer version.
 fn to_history_entry(entry: journal::Entry) -> Option<Entry> {
     let outcome = outcome_of(&entry);
     let text = |name| {

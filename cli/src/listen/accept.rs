@@ -19,7 +19,6 @@ use crate::listen::receive::Receiver;
 const MAX_CONNECTIONS: u32 = 256;
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(15);
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
-/// The delay after the first failed accept, such as for lack of file descriptors.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(50);
 /// The maximum number of retries. Each delay is twice the one before: 51 s in total.
 const MAX_RETRIES: u32 = 10;

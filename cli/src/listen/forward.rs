@@ -17,7 +17,6 @@ use crate::listen::keys::Keys;
 use crate::listen::receive::ListenEvent;
 use crate::webhook::Target;
 
-/// The time that open requests get to finish after a stop.
 pub(super) const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
 /// How long handled events are kept. The service retries for some hours, and a user may redeliver
 /// later.
@@ -28,14 +27,10 @@ const LEASE_DURATION: Duration = Duration::from_secs(12);
 
 const MAX_CONCURRENT: usize = 8;
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
-/// The delay before the second attempt. It doubles with each attempt.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(250);
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
-/// The maximum `retry-after` that is honored.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(120);
-/// The age at which a delivery is signed again, because the target would reject it as stale.
 const RESIGN_AFTER_SECONDS: u64 = 240;
-/// Precedes the number of rejections in the error of an event.
 const REJECTION_COUNT: &str = "; rejected ";
 
 pub(super) struct Forwarder {
@@ -51,11 +46,9 @@ pub(super) struct Forwarder {
 enum ForwardOutcome {
     Delivered,
     Rejected(String),
-    /// The target is unavailable or overloaded, with its `retry-after`.
     Retry(String, Option<Duration>),
 }
 
-/// Returns the inbox of a store, whose events are retried until the forwarder gives them up.
 pub(super) fn inbox(store: Arc<dyn Store>) -> Inbox {
     Inbox::from_arc(store)
         .lease_duration(LEASE_DURATION)
@@ -96,7 +89,6 @@ impl Forwarder {
         .on_store_error(move |error| reporter.report_store_error(&error.to_string()))
     }
 
-    /// Makes one attempt, and says what becomes of the event.
     async fn forward(&self, event: StoredEvent) -> Result<(), HandlerError> {
         *self.lock_store_error() = None;
         let name = event_label(&event);
@@ -166,7 +158,6 @@ impl Forwarder {
         }
     }
 
-    /// Replaces the timestamp and the signature, as the service does for redeliveries.
     fn sign_again(&self, headers: &mut HeaderMap, now: u64, body: &[u8]) {
         let keys = self.keys.verifier().keys().clone();
         for name in [header::TIMESTAMP, header::SIGNATURE, header::FINGERPRINT] {
@@ -177,7 +168,6 @@ impl Forwarder {
         headers.extend(signed.into_iter().filter_map(|(name, value)| with_name((name?, value))));
     }
 
-    /// Reports an error of the store, unless it is the same as the one before.
     fn report_store_error(&self, error: &str) {
         let mut last = self.lock_store_error();
         if last.as_deref() != Some(error) {
@@ -220,14 +210,12 @@ impl ForwardOutcome {
     }
 }
 
-/// Returns the name of an event in messages, such as `job.completed job_1`.
 fn event_label(event: &StoredEvent) -> String {
     let parsed = event.parse().ok();
     let id = parsed.as_ref().and_then(|parsed| parsed.job_id().or_else(|| parsed.run_id()));
     format!("{} {}", event.event_type, id.unwrap_or("-"))
 }
 
-/// Returns the number of times that the target has rejected an event.
 fn earlier_rejections(event: &StoredEvent) -> u32 {
     // The error of an earlier life is kept when an event is replayed.
     let error = event.last_error.as_deref().filter(|_| event.attempts > 1);

@@ -39,7 +39,6 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Creates the keys from secrets. Those of the service are fetched again with the client.
     pub(crate) fn new(
         secrets: &Secrets,
         tolerance: Duration,
@@ -61,7 +60,6 @@ impl Keys {
         Self { receiver, source, trigger_file: None, warned: Mutex::default() }
     }
 
-    /// Also accepts the secret of `svc webhook trigger`, which is in a file.
     pub(crate) fn with_trigger_file(mut self, file: PathBuf) -> Self {
         self.trigger_file = Some(file);
         self
@@ -95,12 +93,10 @@ impl Keys {
         keys.map(|key| key.fingerprint().to_string()).collect()
     }
 
-    /// Checks the headers alone, before the body is read.
     pub(super) fn check_headers(&self, headers: &HeaderMap) -> Result<(), VerifyError> {
         self.verifier().begin_with_headers(headers).map(drop)
     }
 
-    /// Verifies a delivery. Loads the secrets again if it names an unknown one.
     pub(super) async fn verify(
         &self,
         headers: &HeaderMap,

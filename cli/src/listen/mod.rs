@@ -30,11 +30,10 @@ use crate::output::write_stdout;
 use crate::session::Session;
 #[cfg(unix)]
 use crate::webhook::Control;
-use crate::webhook::{SecretSource, StoreAddress, Target, store_failure};
+use crate::webhook::{SecretSource, StoreAddress, Target};
 
 pub(crate) use crate::listen::keys::{Keys, fetch_secrets};
 
-/// The port that is listened on if it is free and no other one is asked for.
 pub(crate) const DEFAULT_PORT: u16 = 9010;
 
 #[derive(Debug)]
@@ -49,7 +48,6 @@ pub(crate) struct Options {
     pub(crate) secret: Option<String>,
 }
 
-/// The first line of output, printed when the listener is ready.
 #[derive(Serialize)]
 struct Ready {
     ready: bool,
@@ -59,7 +57,6 @@ struct Ready {
     forward_to: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<String>,
-    /// The number of events of earlier runs that are still to be forwarded.
     pending: u64,
     fingerprints: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -191,7 +188,6 @@ fn io_failure(what: &str, error: &std::io::Error) -> Failure {
     Failure::other(format!("cannot {what}: {error}"))
 }
 
-/// Listens on the port that was asked for, or on the default one, or on any if that is in use.
 async fn bind(session: &Session, options: &Options) -> Result<TcpListener, Failure> {
     let address = |port| (options.address, port);
     let port = options.port.unwrap_or(DEFAULT_PORT);
@@ -211,7 +207,6 @@ async fn bind(session: &Session, options: &Options) -> Result<TcpListener, Failu
     })
 }
 
-/// Lets other commands change a store that only this process can write.
 fn serve_control(
     session: &Session,
     store: &StoreAddress,
@@ -236,8 +231,7 @@ fn serve_control(
 }
 
 async fn unfinished_count(inbox: &Inbox) -> Result<u64, Failure> {
-    let stats = inbox.store().stats().await;
-    let stats = stats.map_err(|error| store_failure(&error))?;
+    let stats = inbox.store().stats().await?;
     Ok(stats.pending + stats.in_progress)
 }
 

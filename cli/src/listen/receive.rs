@@ -32,7 +32,6 @@ const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 const MAX_DISCARDED_BYTES: usize = 8 * 1024 * 1024;
 const SMALL_BODY_BYTES: usize = 64 * 1024;
 const MAX_LARGE_BODIES: usize = 16;
-/// The timeout for a body. The service waits ten seconds for the response.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// The `retry-after` of a delivery that could not be stored.
 const RETRY_AFTER_30_SECONDS: HeaderValue = HeaderValue::from_static("30");
@@ -179,7 +178,6 @@ impl Receiver {
     }
 }
 
-/// Fields of the body that are only reported.
 #[derive(Default, Deserialize)]
 struct Labels {
     status: Option<String>,
@@ -268,14 +266,9 @@ fn content_length(headers: &HeaderMap) -> Option<usize> {
 #[derive(Debug)]
 pub(super) enum ListenEvent {
     Received(Box<Received>),
-    Rejected {
-        code: &'static str,
-        why: String,
-    },
+    Rejected { code: &'static str, why: String },
     Note(String),
-    /// A message that needs attention.
     Warning(String),
-    /// The listener can no longer receive.
     Stopped(String),
 }
 
@@ -292,17 +285,13 @@ pub(super) struct Received {
     pub(super) status: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) outcome: Option<String>,
-    /// Whether the event was received before. Duplicates are not forwarded.
     pub(super) duplicate: bool,
-    /// Whether this version knows the event type.
     pub(super) known: bool,
     pub(super) at: Timestamp,
-    /// The fingerprint of the secret that it was signed with.
     pub(super) fingerprint: String,
     pub(super) bytes: usize,
 }
 
-/// Prints an event to standard error, or returns the line for standard output.
 pub(super) fn report(printer: &Printer, event: ListenEvent) -> Result<Option<String>, Failure> {
     match event {
         ListenEvent::Received(line) => {
@@ -325,7 +314,6 @@ pub(super) fn report(printer: &Printer, event: ListenEvent) -> Result<Option<Str
 pub(super) struct StdoutWriter(Option<JoinHandle<Result<(), Failure>>>);
 
 impl StdoutWriter {
-    /// Starts to write a text. The previous write must have been flushed.
     pub(super) fn write(&mut self, text: Option<String>) {
         if let Some(text) = text {
             self.0 = Some(tokio::task::spawn_blocking(move || write_stdout(text.as_bytes())));
@@ -352,7 +340,6 @@ impl StdoutWriter {
 }
 
 impl Received {
-    /// Returns the line for people: the event, the job or run, and its status.
     fn sentence(&self) -> String {
         let id = self.job_id.as_ref().or(self.run_id.as_ref());
         // `ERROR` would read as if the delivery had failed.

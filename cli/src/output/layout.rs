@@ -1,6 +1,5 @@
 //! The columns of tables: which are shown, and how wide they are.
 
-/// The width to which a column of text is truncated at most.
 const MIN_TEXT_WIDTH: usize = 8;
 
 #[derive(Clone, Debug)]

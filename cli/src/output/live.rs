@@ -19,7 +19,6 @@ use crate::text::{self, is_unicode, sanitize};
 
 const PLAIN_LINE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The progress line of a job, run or queue, with further lines for the items of a queue.
 #[derive(Debug)]
 pub(crate) struct ProgressLine<'a> {
     printer: &'a Printer,
@@ -100,7 +99,6 @@ impl<'a> ProgressLine<'a> {
         }
     }
 
-    /// Shows lines below the progress line, as many as fit on the terminal.
     pub(crate) fn rows(&self, rows: &[String]) {
         if self.bar.is_none() {
             return;
@@ -165,7 +163,6 @@ fn reason_of_pause(error: &Error) -> String {
     retry_reason(status.as_deref(), Some(kind), code)
 }
 
-/// Returns the rows that fit, with a count of the others.
 fn visible_rows(rows: &[String], height: usize) -> Vec<String> {
     if rows.len() <= height {
         return rows.to_vec();
@@ -206,7 +203,6 @@ impl NextPoll {
 const WITH_TOTAL: &str = "  {prefix} [{bar:24}] {decimal_bytes} of {decimal_total_bytes}  {decimal_bytes_per_sec}  {msg}";
 const WITHOUT_TOTAL: &str = "  {prefix} {decimal_bytes}  {decimal_bytes_per_sec}  {msg}";
 
-/// The bars of the files that are under way, by their position.
 #[derive(Debug, Default)]
 pub(super) struct DownloadBars {
     bars: BTreeMap<usize, ProgressBar>,
@@ -214,7 +210,6 @@ pub(super) struct DownloadBars {
 }
 
 impl DownloadBars {
-    /// Shows an event, and returns how many files are complete.
     pub(super) fn update(
         &mut self,
         progress: &DownloadProgress,
@@ -279,7 +274,6 @@ fn set_total(bar: &ProgressBar, total: Option<u64>) {
     bar.set_style(progress_style(template));
 }
 
-/// Returns a style whose bars and spinners the locale can show.
 pub(crate) fn progress_style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template);
     let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());

@@ -15,7 +15,6 @@ use crate::output::messages::Messages;
 use crate::text::sanitize;
 
 pub(crate) const LOG_VARIABLE: &str = "SVC_LOG";
-/// The shortest pause before a retry that is shown without `-v`.
 pub(super) const MIN_SHOWN_PAUSE: Duration = Duration::from_secs(2);
 const RETRY: &str = "svc_sdk::retry";
 
@@ -23,7 +22,6 @@ const RETRY: &str = "svc_sdk::retry";
 pub(crate) struct LogFilter(Targets);
 
 impl LogFilter {
-    /// Returns the filter of `-v`, which overrides the variable `SVC_LOG`.
     pub(crate) fn new(verbose: u8, variable: Option<&str>) -> Result<Option<Self>, Failure> {
         let level = match (verbose, variable) {
             (0, None) => return Ok(None),
@@ -226,7 +224,6 @@ impl LogLine {
     }
 }
 
-/// Returns why a request is repeated: `service busy (503 database_busy)`.
 pub(super) fn retry_reason(
     status: Option<&str>,
     error_type: Option<&str>,

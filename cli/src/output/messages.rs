@@ -12,7 +12,6 @@ use crate::text::shown;
 
 const MAX_HELD_LINES: usize = 1000;
 
-/// A writer of lines to standard error, above the progress bars and without secrets.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     bars: OnceLock<MultiProgress>,
@@ -20,7 +19,6 @@ pub(crate) struct Messages {
     held: Mutex<Option<HeldLines>>,
 }
 
-/// The newest lines of those that are written while a screen covers the terminal.
 #[derive(Debug, Default)]
 struct HeldLines {
     newest: VecDeque<String>,
@@ -44,7 +42,6 @@ impl Drop for HeldMessages {
 }
 
 impl Messages {
-    /// Adds a progress bar at the bottom of the terminal. Lines appear above it.
     pub(crate) fn add_progress_bar(&self, bar: ProgressBar) -> ProgressBar {
         self.bars.get_or_init(MultiProgress::new).add(bar)
     }
@@ -54,7 +51,6 @@ impl Messages {
         secrets.push(secret.clone());
     }
 
-    /// Holds lines back while a screen covers the terminal.
     pub(crate) fn hold(self: &Arc<Self>) -> HeldMessages {
         *self.held() = Some(HeldLines::default());
         HeldMessages(Arc::clone(self))
@@ -115,7 +111,6 @@ impl Color {
     }
 }
 
-/// Returns whether the terminal cannot move its cursor or show colors.
 pub(super) fn is_dumb_terminal() -> bool {
     std::env::var_os("TERM").is_some_and(|name| name == "dumb")
 }

@@ -24,7 +24,6 @@ impl ObjectKind {
         }
     }
 
-    /// Returns the field that has the id too, such as `job_id`.
     pub(crate) const fn id_field(self) -> &'static str {
         match self {
             Self::Job => "job_id",
@@ -35,7 +34,6 @@ impl ObjectKind {
     }
 }
 
-/// A resource as it is printed: the fields that all have, and those that it was received with.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object {
     object: &'static str,

@@ -20,7 +20,6 @@ use crate::output::object::{ObjectKind, Shown};
 use crate::output::table::Table;
 use crate::text::{escape_json, sanitize, shown};
 
-/// The width of a terminal that does not report one.
 const DEFAULT_WIDTH: usize = 80;
 
 #[derive(Debug, Default)]
@@ -31,7 +30,6 @@ pub(crate) struct PrinterOptions<'a> {
     pub(crate) color: Color,
 }
 
-/// A writer of data to standard output and of messages to standard error.
 #[derive(Debug)]
 pub(crate) struct Printer {
     format: Format,
@@ -51,7 +49,6 @@ struct Stream {
 }
 
 impl Printer {
-    /// Creates a printer for the streams of this process.
     pub(crate) fn new(options: &PrinterOptions<'_>) -> Result<Self, Failure> {
         let stream = |terminal| Stream { terminal, colored: options.color.applies(terminal) };
         let stdout = stream(io::stdout().is_terminal());
@@ -147,12 +144,10 @@ impl Printer {
         }
     }
 
-    /// Returns whether JSON is requested, with `--output` or with `--jq`.
     pub(crate) fn is_json_requested(&self) -> bool {
         self.filter.is_some() || self.has_json_errors
     }
 
-    /// Prints text that is rendered for the width of the terminal, given whether it is colored.
     pub(crate) fn print_text_for_width(
         &self,
         render: impl FnOnce(usize, bool) -> String,
@@ -161,7 +156,6 @@ impl Printer {
         self.write(shown(&render(width, self.stdout.colored)).as_bytes())
     }
 
-    /// Returns whether lists are printed as one line of JSON per item.
     pub(crate) fn prints_lines(&self) -> bool {
         self.filter.is_none() && self.format == Format::Jsonl
     }
@@ -186,7 +180,6 @@ impl Printer {
         self.format == Format::Table && self.filter.is_none()
     }
 
-    /// Returns whether a table would be printed because standard output is a terminal.
     pub(crate) fn is_table_by_default(&self) -> bool {
         self.is_table() && !self.is_table_requested
     }
@@ -267,14 +260,12 @@ impl Printer {
         text.lines().try_for_each(|line| self.write(format!("{}\n", sanitize(line)).as_bytes()))
     }
 
-    /// Prints a message to standard error, unless `--quiet` is given.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             self.write_stderr(text);
         }
     }
 
-    /// Prints a warning to standard error, unless `--quiet` is given.
     pub(crate) fn warn(&self, text: &str) {
         if self.quiet {
             return;
@@ -303,7 +294,6 @@ impl Printer {
         text
     }
 
-    /// Returns a function that prints a failure from another thread.
     pub(crate) fn interrupt_report(&self) -> impl FnOnce(Interrupt) + Send + 'static {
         let text = |interrupt: Interrupt| {
             let mut text =
@@ -326,7 +316,6 @@ impl Printer {
         }
     }
 
-    /// Returns whether the user can be prompted: standard input and standard error are terminals.
     pub(crate) fn can_prompt(&self) -> bool {
         self.stderr.terminal && io::stdin().is_terminal()
     }
@@ -357,18 +346,14 @@ impl Printer {
         self.stdout.colored
     }
 
-    /// Returns whether live progress is shown: standard error is a terminal that can move its cursor,
-    /// and not `--quiet`.
     pub(crate) fn shows_progress(&self) -> bool {
         self.stderr.terminal && !self.quiet && !is_dumb_terminal()
     }
 
-    /// Holds messages for the terminal back, while a screen covers it, until the result is dropped.
     pub(crate) fn hold_messages(&self) -> HeldMessages {
         self.messages.hold()
     }
 
-    /// Adds a progress bar at the bottom of the terminal. Messages appear above it.
     pub(crate) fn add_progress_bar(&self, bar: ProgressBar) -> ProgressBar {
         self.messages.add_progress_bar(bar)
     }
@@ -399,7 +384,6 @@ impl Printer {
         self.write(text.as_bytes())
     }
 
-    /// Returns the width of standard output: that of the terminal, or else the variable `COLUMNS`.
     fn width(&self) -> Option<usize> {
         let terminal = console::Term::stdout();
         let size = terminal.size_checked().filter(|_| self.stdout.terminal);
@@ -418,7 +402,6 @@ impl Printer {
         self.write(self.escaped(json.to_owned()).as_bytes())
     }
 
-    /// Adds a line break to JSON, and escapes control characters on a terminal.
     fn escaped(&self, json: String) -> String {
         let text = if self.stdout.terminal { escape_json(&json) } else { json };
         text + "\n"
@@ -447,7 +430,6 @@ impl Printer {
         self.stdout.terminal && self.stderr.terminal
     }
 
-    /// Writes the escape sequences of an image to the terminal.
     #[cfg(feature = "preview")]
     pub(crate) fn print_image(&self, sequences: &str) -> Result<(), Failure> {
         self.write(sequences.as_bytes())

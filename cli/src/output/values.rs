@@ -63,12 +63,10 @@ fn age(then: &types::Timestamp) -> i64 {
     clock::now().as_second().saturating_sub(then.unix_seconds())
 }
 
-/// Returns the label of an artifact in a table: its content type, if known.
 pub(crate) fn artifact_label(artifact: &Artifact) -> &str {
     artifact.content_type.as_deref().unwrap_or("artifact")
 }
 
-/// Returns the code of an error, or its message if it has no code.
 pub(crate) fn error_label(error: &ErrorBody) -> &str {
     match error.code.as_str() {
         "" => &error.message,
@@ -76,7 +74,6 @@ pub(crate) fn error_label(error: &ErrorBody) -> &str {
     }
 }
 
-/// Returns the message and the code of an error.
 pub(crate) fn error_text(error: &ErrorBody) -> String {
     match error.message.as_str() {
         "" => sanitize(error.code.as_str()),
@@ -100,7 +97,6 @@ pub(crate) fn avatar_video(video: &AvatarVideo) -> Table {
     table
 }
 
-/// Returns the table of a redelivery, with the status of the previous delivery.
 pub(crate) fn redelivery(redelivery: &Redelivery) -> Table {
     let mut table = Table::of(redelivery, "job=job_id, run=run_id, event");
     if let Some(delivery) = &redelivery.webhook_delivery {

@@ -9,7 +9,6 @@ use svc_sdk::contract::Operation;
 
 #[derive(Debug)]
 pub(crate) struct SubmitRequest {
-    /// The noun in messages, such as `video`.
     pub(crate) noun: &'static str,
     pub(crate) operation: Operation,
     pub(crate) segments: Vec<String>,

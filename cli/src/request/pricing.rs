@@ -17,9 +17,7 @@ pub(crate) enum Price {
     /// An estimate, which equals the charge.
     Estimate(Estimate),
     SpendCap(SpendCap),
-    /// The cap that the Format's owner has set, which may change, and the number of runs.
     OwnerCap(Usd, usize),
-    /// Neither the request nor the Format's owner has set a cap.
     Uncapped,
     Unknown,
 }
@@ -41,7 +39,6 @@ impl Price {
         }
     }
 
-    /// Returns the sum of the caps of a bulk queue's items, including the owner's default cap.
     pub(crate) fn cap_total(&self, items: &[Value]) -> Option<Usd> {
         let default_cap = match self {
             Self::OwnerCap(cap, _) => Some(*cap),
@@ -143,7 +140,6 @@ pub(crate) async fn fetch_estimate<S: EstimateSource>(
     }
 }
 
-/// Returns whether the failure of an estimate means that the service has no price for the body.
 pub(crate) fn has_no_price(error: &Error) -> bool {
     error.kind() == ErrorKind::InvalidResponse || error.is_not_found()
 }

@@ -9,7 +9,6 @@ use crate::args::SurfaceChoice;
 use crate::config::{ConfiguredKey, KeyOrigin, Origin};
 use crate::error::{Failure, SetupProblem, SuggestedCommand, Suggestion};
 
-/// The first port of a mock server that is started without flags.
 const MOCK_PORT: u16 = 4010;
 
 impl Session {
@@ -44,7 +43,6 @@ impl Session {
         }
     }
 
-    /// Says which key was rejected and where it came from, and how to replace it.
     fn explain_rejected_key(&self, failure: Failure) -> Failure {
         let used_keys = self.used_keys.borrow();
         let failure = used_keys.iter().fold(failure, |failure, (_, used)| {
@@ -98,7 +96,6 @@ impl Session {
         })
     }
 
-    /// Says where the URL of a service that cannot be reached comes from.
     fn explain_connection(&self, failure: Failure) -> Failure {
         let used_url = self.used_url.borrow();
         let Some((surface, url)) = used_url.as_ref() else {
@@ -125,7 +122,6 @@ impl Session {
     }
 }
 
-/// Returns whether a job, a run, a queue or a top-up does not exist.
 fn is_missing_resource(failure: &Failure) -> bool {
     let codes = [
         ErrorCode::JobNotFound,

@@ -48,7 +48,6 @@ struct KeyRow {
     surface: &'static str,
     url: Option<String>,
     key: Option<String>,
-    /// The redacted form of the key, unless the keyring does not return it.
     redacted: Option<String>,
 }
 
@@ -87,7 +86,6 @@ async fn login(session: &Session, args: Login) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the URL to verify the key with, and whether to store it with the key.
 fn url_for(session: &Session, surface: SurfaceChoice) -> Result<(String, bool), Failure> {
     let settings = session.settings()?;
     // `--base-url` on its own is the URL of the surface that the key is for.

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::args::SurfaceChoice;
-use crate::config::{ConfigFile, ConfiguredKey, DEFAULT_PROFILE, KeyOrigin, Origin};
+use crate::config::{ConfigFile, DEFAULT_PROFILE, KeyOrigin, Origin};
 use crate::error::{Exit, Failure};
 use crate::input::check_single_stdin_reader;
 use crate::output::Table;
@@ -24,7 +24,7 @@ pub(crate) async fn init(session: &Session, args: Init) -> Result<(), Failure> {
     )?;
     let plan = match session.printer.can_prompt() {
         true => super::questions::plan(session, &args).await?,
-        false => given_plan(session, &args).await?,
+        false => given_plan(session, &args, true).await?,
     };
     let report = store(session, plan)?;
     if !report.endpoints.is_empty() {
@@ -33,7 +33,6 @@ pub(crate) async fn init(session: &Session, args: Init) -> Result<(), Failure> {
     report.print(session)
 }
 
-/// Offers to make a profile that was named the default.
 async fn offer_as_default(session: &Session) -> Result<(), Failure> {
     let settings = session.settings()?;
     let profile = &settings.profile.value;
@@ -53,12 +52,11 @@ async fn offer_as_default(session: &Session) -> Result<(), Failure> {
     }
 }
 
-/// Stores the URLs in the profile, and the keys that are not stored yet.
 fn store(session: &Session, plan: SetupPlan) -> Result<SetupReport, Failure> {
     let settings = session.settings()?;
     let profile = settings.profile.value.clone();
     let mut file = ConfigFile::load(settings.file.path().to_owned())?;
-    let mut report = SetupReport::new(&profile, file.path());
+    let mut endpoints = Vec::new();
     let mut changed = false;
     for setup in &plan.surfaces {
         changed |= set_url(&mut file, &profile, setup.surface.names().url, &setup.url)?;
@@ -78,22 +76,34 @@ fn store(session: &Session, plan: SetupPlan) -> Result<SetupReport, Failure> {
                 origin
             }
         };
-        report.add_surface(*surface, url, key, &stored);
+        let stored = stored.stored_location();
+        endpoints.push(Endpoint {
+            name: surface.as_str(),
+            url: url.clone(),
+            status: "ok",
+            message: format!("the key is valid; stored {stored}"),
+            key: Some(key.redacted()),
+            stored: Some(stored),
+        });
     }
     setup::note_unused_keyring(session, why_no_keyring.as_deref());
     if changed {
         file.save()?;
     }
-    if let Some(mcp) = &plan.mcp {
-        report.add_mcp(mcp);
+    if let Some(McpSetup { url, tools }) = plan.mcp {
+        let (status, message) = match tools {
+            Some(count) => ("ok", format!("{count} tools")),
+            None => ("not_checked", "not tried: it takes the developer surface's key".to_owned()),
+        };
+        endpoints.push(Endpoint { name: "mcp", url, status, message, key: None, stored: None });
     }
     for SurfaceSetup { surface, url, key } in &plan.surfaces {
         setup::warn_of_overrides(session, *surface, &key.key, url);
     }
-    Ok(report)
+    let config_file = file.path().display().to_string();
+    Ok(SetupReport { profile, config_file, endpoints, next: Vec::new() })
 }
 
-/// Sets a URL of the profile. Returns whether it was different before.
 fn set_url(file: &mut ConfigFile, profile: &str, name: &str, url: &str) -> Result<bool, Failure> {
     if file.get(profile, name)?.as_deref() == Some(url) {
         return Ok(false);
@@ -125,48 +135,6 @@ struct Endpoint {
 }
 
 impl SetupReport {
-    pub(super) fn new(profile: &str, config_file: &Path) -> Self {
-        Self {
-            profile: profile.to_owned(),
-            config_file: config_file.display().to_string(),
-            endpoints: Vec::new(),
-            next: Vec::new(),
-        }
-    }
-
-    pub(super) fn add_surface(
-        &mut self,
-        surface: SurfaceChoice,
-        url: &str,
-        key: &ConfiguredKey,
-        stored: &KeyOrigin,
-    ) {
-        self.endpoints.push(Endpoint {
-            name: surface.as_str(),
-            url: url.to_owned(),
-            status: "ok",
-            message: format!("the key is valid; stored {}", stored.stored_location()),
-            key: Some(key.redacted()),
-            stored: Some(stored.stored_location()),
-        });
-    }
-
-    pub(super) fn add_mcp(&mut self, mcp: &McpSetup) {
-        let (status, message) = match mcp.tools {
-            Some(count) => ("ok", format!("{count} tools")),
-            None => ("not_checked", "not tried: it takes the developer surface's key".to_owned()),
-        };
-        self.endpoints.push(Endpoint {
-            name: "mcp",
-            url: mcp.url.clone(),
-            status,
-            message,
-            key: None,
-            stored: None,
-        });
-    }
-
-    /// Prints the report, and then the commands to try next.
     pub(super) fn print(mut self, session: &Session) -> Result<(), Failure> {
         self.next = self.next_commands(session)?;
         if self.endpoints.is_empty() && session.printer.is_table() {

@@ -47,7 +47,6 @@ pub(crate) fn prompt_for_key(prompt: &str) -> Result<Option<ConfiguredKey>, Fail
     }
 }
 
-/// Reads a key from a file, or from standard input for `-`.
 pub(crate) fn key_from_file(flag: &str, path: &Path) -> Result<ConfiguredKey, Failure> {
     let text = key_text(read_file(flag, path)?)?;
     let name = match path == Path::new("-") {
@@ -109,7 +108,7 @@ pub(crate) async fn probe(
                 Ok(response) if response.value == Me::default() => {
                     let why = format!("{me_url}: the response does not describe an API key");
                     return Err(Failure::other(why)
-                        .with_client_code(ClientCode::UnreadableResponse)
+                        .with_client_code(ClientCode::UNREADABLE_RESPONSE)
                         .with_setup_problem(Some(SetupProblem::WebPage)));
                 }
                 answered => answered.map(|response| response.headers),
@@ -136,7 +135,6 @@ fn with_time_limit<T>(call: Call<T>, limit: Option<Duration>) -> Call<T> {
     }
 }
 
-/// Connects to the MCP endpoint, and returns the number of its tools.
 #[cfg(feature = "mcp")]
 pub(crate) async fn count_tools(
     session: &Session,
@@ -176,7 +174,6 @@ pub(crate) fn store_key(
     Ok((origin, why_not))
 }
 
-/// Notes why the keyring was not used, if it was not.
 pub(crate) fn note_unused_keyring(session: &Session, why_not: Option<&str>) {
     if let Some(why_not) = why_not {
         session.printer.note(&format!("the keyring was not used: {why_not}"));
@@ -196,7 +193,6 @@ impl KeyOrigin {
     }
 }
 
-/// Warns of environment variables that override a stored key or URL.
 pub(crate) fn warn_of_overrides(
     session: &Session,
     surface: SurfaceChoice,

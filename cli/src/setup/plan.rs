@@ -26,7 +26,6 @@ pub(crate) struct Init {
     pub(super) mcp_url: Option<String>,
 }
 
-/// A surface with its URL and its verified key.
 pub(super) struct SurfaceSetup {
     pub(super) surface: SurfaceChoice,
     pub(super) url: String,
@@ -35,7 +34,6 @@ pub(super) struct SurfaceSetup {
 
 pub(super) struct McpSetup {
     pub(super) url: String,
-    /// The number of tools, if the endpoint was tried.
     pub(super) tools: Option<usize>,
 }
 
@@ -54,15 +52,8 @@ impl Init {
     }
 }
 
-pub(super) async fn given_plan(session: &Session, args: &Init) -> Result<SetupPlan, Failure> {
-    plan_with(session, args, true).await
-}
-
-pub(super) async fn from_environment(session: &Session, args: &Init) -> Result<SetupPlan, Failure> {
-    plan_with(session, args, false).await
-}
-
-async fn plan_with(
+/// Returns what flags, files and the environment give, verified.
+pub(super) async fn given_plan(
     session: &Session,
     args: &Init,
     reads_stdin: bool,
@@ -120,7 +111,6 @@ fn configured_key(
     }
 }
 
-/// Reads the only missing key from standard input, as `svc auth login` does.
 fn read_missing_key(
     args: &Init,
     found: &mut [(SurfaceChoice, String, Option<ConfiguredKey>)],
@@ -154,7 +144,6 @@ fn nothing_given() -> Failure {
         .hint("or try it without the service: pass --sandbox to any command, or run svc mock serve --env")
 }
 
-/// Verifies the key of a surface with the service.
 pub(super) async fn verify_surface(
     session: &Session,
     surface: SurfaceChoice,
@@ -170,7 +159,6 @@ pub(super) async fn verify_surface(
     Ok(SurfaceSetup { surface, url, key })
 }
 
-/// Tries the MCP endpoint with the developer key, if there is one.
 pub(super) async fn try_mcp(
     session: &Session,
     url: String,

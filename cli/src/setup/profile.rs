@@ -53,7 +53,6 @@ pub(crate) async fn profile(session: &Session, profile: Profile) -> Result<(), F
 #[derive(Serialize)]
 struct ShownProfile {
     name: String,
-    /// Whether commands without `--profile` use it.
     is_default: bool,
     #[serde(flatten)]
     values: BTreeMap<&'static str, Option<String>>,

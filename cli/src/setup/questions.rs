@@ -9,9 +9,7 @@ use crate::session::Session;
 use crate::setup::plan::{self, Init, McpSetup, SetupPlan, SurfaceSetup, try_mcp, verify_surface};
 use crate::setup::{self, prompt_failure};
 
-/// How often a URL and key that do not work can be corrected.
 const MAX_ATTEMPTS: usize = 3;
-/// The introduction of the prompts: what is needed, and where to find it.
 const INTRODUCTION: [&str; 3] = [
     "The service has two APIs, the open and the developer surface. One is enough.",
     "Its provider gives you a URL and an API key for each.",
@@ -20,7 +18,6 @@ const INTRODUCTION: [&str; 3] = [
 /// The answer that skips a URL that has a default.
 const SKIP: &str = "-";
 
-/// Asks for the URLs and keys. What is returned is verified.
 pub(super) async fn plan(session: &Session, args: &Init) -> Result<SetupPlan, Failure> {
     let settings = session.settings()?;
     session.printer.note(&format!(
@@ -29,7 +26,7 @@ pub(super) async fn plan(session: &Session, args: &Init) -> Result<SetupPlan, Fa
         settings.file.path().display()
     ));
     if offers_mock(session)? {
-        return plan::from_environment(session, args).await;
+        return plan::given_plan(session, args, false).await;
     }
     for line in INTRODUCTION {
         session.printer.note(line);
@@ -123,7 +120,6 @@ const fn purpose(surface: SurfaceChoice) -> &'static str {
     }
 }
 
-/// Asks for a URL until it is valid. Returns `None` if it is skipped.
 fn ask_for_url(
     session: &Session,
     what: &str,

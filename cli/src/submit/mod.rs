@@ -27,7 +27,6 @@ use crate::submit::paid_request::{PaidRequest, prepare};
 use crate::submit::payment::{Payment, submitted_with_key};
 use crate::text::sanitize;
 
-/// Submits a job on the open surface, waits for it, and prints the result.
 pub(crate) async fn open(
     session: &Session,
     request: SubmitRequest,
@@ -36,7 +35,6 @@ pub(crate) async fn open(
     run::<JobResource<Open>>(session, request, &args.options, ReceiptMode::default()).await
 }
 
-/// Submits a job on the developer surface, waits for it, and prints the result.
 pub(crate) async fn developer(
     session: &Session,
     request: SubmitRequest,
@@ -50,7 +48,6 @@ pub(crate) async fn developer(
     run::<JobResource<Developer>>(session, request, &args.options, ReceiptMode::default()).await
 }
 
-/// Submits a job, a run or a bulk queue, waits for it, and prints the result.
 pub(crate) async fn run<R: ResourceKind>(
     session: &Session,
     request: SubmitRequest,
@@ -138,7 +135,6 @@ struct Submission<'a, R: ResourceKind> {
 }
 
 impl<R: ResourceKind> Submission<'_, R> {
-    /// Prints the request and its price, without sending it (`--dry-run`).
     async fn dry_run(&self) -> Result<(), Failure> {
         let price = R::price(&self.access.client, self.request).await?;
         pricing::check_model_kind(&price, self.request)?;
@@ -212,7 +208,6 @@ impl<R: ResourceKind> Submission<'_, R> {
         }
     }
 
-    /// Returns the payment of the request, through the journal unless `--no-journal` is given.
     async fn payment(&self) -> Result<Payment<'_>, Failure> {
         let spending = &self.options.spending;
         let list = R::list_command(self.session, self.request);
@@ -331,7 +326,6 @@ struct PrintedReceipt<T> {
     reused: bool,
 }
 
-/// Adds what to do if a resource that was submitted is not found.
 fn lost_hint<R: ResourceKind>(failure: Failure) -> Failure {
     match failure.exit() {
         Exit::NotFound => failure

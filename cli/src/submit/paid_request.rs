@@ -12,7 +12,6 @@ use crate::journal::{LABEL, RequestHash, SOURCE, label, notes, prompt_of};
 use crate::request::SubmitRequest;
 use crate::session::{Access, surface_choice};
 
-/// A request with the account that pays for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PaidRequest<'a> {
     pub(crate) surface: SurfaceChoice,
@@ -24,7 +23,6 @@ pub(crate) struct PaidRequest<'a> {
     /// Whether the service guarantees that requests with the same key are charged once.
     pub(crate) is_idempotent: bool,
     pub(crate) source: Option<&'a Value>,
-    /// Whether journals keep the beginnings of prompts.
     pub(crate) keeps_labels: bool,
 }
 

@@ -20,14 +20,12 @@ use crate::session::Session;
 use crate::submit::paid_request::PaidRequest;
 use crate::text::sanitize;
 
-/// A paid request, with the journal that records it and what is left open of it there.
 #[derive(Debug)]
 pub(crate) struct Payment<'a> {
     paid: PaidRequest<'a>,
     hash: RequestHash,
     journal: Option<Submissions>,
     orphan: Option<Orphan>,
-    /// What can be done if the outcome is unknown, and the request cannot be sent again.
     hints: Vec<Suggestion>,
 }
 
@@ -59,12 +57,10 @@ impl<'a> Payment<'a> {
         Ok(payment)
     }
 
-    /// Returns whether nothing is left open of the request.
     pub(crate) fn is_new(&self) -> bool {
         self.orphan.is_none()
     }
 
-    /// Returns what an earlier run of the same command submitted and left open.
     pub(crate) fn submitted(&self) -> Option<&Entry> {
         let entry = self.orphan.as_ref().map(|orphan| &orphan.entry);
         entry.filter(|entry| entry.resource.is_some())
@@ -160,7 +156,6 @@ impl<'a> Payment<'a> {
         }
     }
 
-    /// Records the outcome that was reported, if it is known.
     pub(crate) async fn close(
         &self,
         printer: &Printer,
@@ -198,7 +193,6 @@ impl<'a> Payment<'a> {
         }
     }
 
-    /// Returns the failure of a request that an earlier run left open, and that cannot be sent again.
     fn undecided(&self, orphan: &Orphan, reason: UndecidedReason) -> Failure {
         let since = clock::format_duration(orphan.age());
         let (what, why) = match reason {

@@ -8,7 +8,6 @@ use clap::{Command, Error};
 use super::last_value;
 use crate::text::shell_quote;
 
-/// Words at the place of a command of `svc`, and what they mean.
 const COMMANDS: &[(&str, &[&str])] = &[
     ("login signin", &["auth login"]),
     ("logout signout", &["auth logout"]),
@@ -41,7 +40,6 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("queues", &["queue get"]),
 ];
 
-/// Words for the commands of a group, and the commands that may be meant.
 const VERBS: &[(&str, &str)] = &[
     ("ls", "list"),
     ("list ls", "runs status show get"),
@@ -71,7 +69,6 @@ const OPTIONS: &[(&str, &str)] = &[
     ("--force", "to skip the confirmation prompt, write: --yes"),
 ];
 
-/// The maximum number of commands of other groups that are named for a verb.
 const MAX_NESTED: usize = 3;
 
 /// What is said of files that should be sent.
@@ -237,7 +234,6 @@ fn tip_for_command(
     (!meant.is_empty()).then(|| format!("did you mean: {}", meant.join(", ")))
 }
 
-/// Returns the option for the profile of the arguments, with a space before it; nothing without one.
 fn profile_flag(arguments: &[String]) -> String {
     let profile = last_value(arguments, &["--profile="], &["--profile"]);
     profile.map_or_else(String::new, |it| format!(" --profile {}", shell_quote(&it)))

@@ -8,7 +8,6 @@ use clap::error::ErrorKind;
 use crate::args::Color;
 use crate::error::Failure;
 
-/// Returns the failure for a usage error: the whole message on one line, and the tips as hints.
 pub(crate) fn usage_failure(error: &clap::Error) -> Failure {
     let text = plain_number_error(&error.to_string());
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -22,7 +21,6 @@ pub(crate) fn usage_failure(error: &clap::Error) -> Failure {
         .fold(Failure::usage(message), Failure::hint)
 }
 
-/// Returns the failure for a group of commands without a subcommand, given its help.
 fn missing_subcommand(help: &str) -> Failure {
     let usage = help.lines().find_map(|line| line.strip_prefix("Usage: "));
     let command = usage.and_then(|usage| usage.split(['[', '<']).next());
@@ -31,7 +29,6 @@ fn missing_subcommand(help: &str) -> Failure {
         .hint(format!("list the subcommands with: {command} --help"))
 }
 
-/// Replaces the standard library's messages about invalid numbers with plain ones.
 pub(crate) fn plain_number_error(text: &str) -> String {
     [
         ("invalid digit found in string", "expected a whole number"),

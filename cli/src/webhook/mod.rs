@@ -16,9 +16,9 @@ use url::{Host, Url};
 pub(crate) use crate::webhook::control::Change;
 #[cfg(unix)]
 pub(crate) use crate::webhook::control::Control;
-pub(crate) use crate::webhook::samples::{Sample, SampleFields};
+pub(crate) use crate::webhook::samples::{fill, samples};
 pub(crate) use crate::webhook::secrets::{SecretSource, Secrets};
-pub(crate) use crate::webhook::store::{StoreAddress, store_failure};
+pub(crate) use crate::webhook::store::StoreAddress;
 
 /// The URL that events are sent to: https, or http to a loopback address.
 #[derive(Clone, Debug, PartialEq, Eq)]

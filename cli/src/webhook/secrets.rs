@@ -23,7 +23,6 @@ const VARIABLE: &str = "SVC_WEBHOOK_SECRET";
 const PROFILE_VALUE: &str = "webhook_secret";
 const PROFILE_FILE: &str = "webhook_secret_file";
 
-/// The currently valid secrets, newest first.
 pub(crate) struct Secrets {
     keys: KeySet,
     texts: Vec<String>,
@@ -65,7 +64,6 @@ impl Secrets {
         Self::from_file(&path)
     }
 
-    /// Returns the file of the secret of `svc webhook trigger`.
     pub(crate) fn trigger_file(session: &Session) -> Result<PathBuf, Failure> {
         Ok(store::folder(session)?.join("trigger-secret"))
     }
@@ -152,7 +150,6 @@ impl Secrets {
         Ok(Self { keys, texts, source })
     }
 
-    /// Returns the keys for verifying and signing.
     pub(crate) fn keys(&self) -> &KeySet {
         &self.keys
     }
@@ -175,7 +172,6 @@ impl Secrets {
         &self.source
     }
 
-    /// Redacts the secrets in all messages of the session.
     pub(crate) fn redact(&self, session: &Session) {
         let secrets = self.texts.iter().map(String::as_str);
         for secret in secrets.filter_map(|text| ApiKey::new(text).ok()) {

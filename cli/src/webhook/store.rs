@@ -16,13 +16,10 @@ use crate::session::Session;
 
 /// The variable that holds the address of a store, which may contain a password.
 const VARIABLE: &str = "SVC_WEBHOOK_STORE";
-/// The maximum size of events in memory.
 const MAX_MEMORY_BYTES: usize = 64 * 1024 * 1024;
 
-/// The address of a store: a file, or a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StoreAddress {
-    /// The memory of one process.
     Memory,
     /// The file that is used if none is named.
     Default(PathBuf),
@@ -108,13 +105,11 @@ impl Server {
     }
 }
 
-/// Returns the folder of what the webhook commands keep.
 pub(super) fn folder(session: &Session) -> Result<PathBuf, Failure> {
     Ok(state_dir(session.environment())?.join("webhooks"))
 }
 
 impl StoreAddress {
-    /// Returns the given address, or the one in the environment, or the default.
     pub(crate) fn resolve(given: Option<Self>, session: &Session) -> Result<Self, Failure> {
         if let Some(address) = given {
             return Ok(address);
@@ -135,7 +130,6 @@ impl StoreAddress {
         }
     }
 
-    /// Opens the store, and creates it if it does not exist.
     pub(crate) async fn open(&self) -> Result<Arc<dyn Store>, Failure> {
         match self {
             Self::Memory => Ok(shared(MemoryStore::new().max_bytes(MAX_MEMORY_BYTES))),
@@ -170,7 +164,7 @@ impl StoreAddress {
             return changed.result.map_err(Failure::other);
         }
         let store = self.open().await?;
-        change.apply(&*store).await.map_err(|error| store_failure(&error))
+        Ok(change.apply(&*store).await?)
     }
 
     /// Opens a store that exists for reading, also while another process uses it.
@@ -208,11 +202,10 @@ fn open_failure(error: &StoreError) -> Failure {
     match error.kind() {
         StoreErrorKind::Invalid => Failure::usage(message)
             .hint("pass another file to --store; it is created if it is missing"),
-        _ => Failure::other(message).with_client_code(ClientCode::Io),
+        _ => Failure::other(message).with_client_code(ClientCode::IO),
     }
 }
 
-/// Returns the failure of a store that another process uses.
 fn in_use(path: &Path, error: &StoreError) -> Failure {
     let why = match ask_listener(path, &Change::None) {
         Some(listener) => {
@@ -225,11 +218,12 @@ fn in_use(path: &Path, error: &StoreError) -> Failure {
         .hint("or share an SQLite database or a server between several processes")
 }
 
-/// Returns the failure of an operation on an open store.
-pub(crate) fn store_failure(error: &StoreError) -> Failure {
-    match error.kind() {
-        StoreErrorKind::Invalid => Failure::usage(error.to_string()),
-        _ => Failure::other(error.to_string()).with_client_code(ClientCode::Io),
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error.kind() {
+            StoreErrorKind::Invalid => Self::usage(error.to_string()),
+            _ => Self::other(error.to_string()).with_client_code(ClientCode::IO),
+        }
     }
 }
 
@@ -268,7 +262,7 @@ open_server!(open_nats, NatsStore, "NATS", "nats");
 fn connect_failure(error: &StoreError) -> Failure {
     match error.kind() {
         StoreErrorKind::Invalid => Failure::usage(error.to_string()),
-        _ => Failure::other(error.to_string()).with_client_code(ClientCode::ConnectionFailed),
+        _ => Failure::other(error.to_string()).with_client_code(ClientCode::CONNECTION_FAILED),
     }
 }
 

@@ -7,7 +7,6 @@ use std::thread;
 
 use crate::test_env::{CommandOutput, TestEnv, Words};
 
-/// The number of examples that run at the same time. Most of their time they wait.
 const THREADS: usize = 8;
 
 /// What an example needs besides the sandbox, as words in it: something that was submitted before, a

@@ -60,10 +60,8 @@ impl Listener {
 
 pub(crate) struct Target {
     pub(crate) url: String,
-    pub(crate) seen: Arc<Mutex<Vec<Request>>>,
-    pub(crate) status: Arc<Mutex<u16>>,
-    /// The number of requests, including rejected ones.
-    pub(crate) tries: Arc<Mutex<usize>>,
+    /// The accepted requests, the status of an answer, and the number of all requests.
+    state: Arc<Mutex<(Vec<Request>, u16, usize)>>,
 }
 
 /// The header and the body.
@@ -77,41 +75,38 @@ impl Target {
     pub(crate) fn at(address: &str) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let url = format!("http://{}/in", listener.local_addr().unwrap());
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let status = Arc::new(Mutex::new(200));
-        let tries = Arc::new(Mutex::new(0));
-        let (received, response_status, count) =
-            (Arc::clone(&seen), Arc::clone(&status), Arc::clone(&tries));
+        let target = Self { url, state: Arc::new(Mutex::new((Vec::new(), 200, 0))) };
+        let state = Arc::clone(&target.state);
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (received, response_status) =
-                    (Arc::clone(&received), Arc::clone(&response_status));
-                let count = Arc::clone(&count);
+                let state = Arc::clone(&state);
                 thread::spawn(move || {
-                    let Some(request) = read_request(&stream) else {
-                        return;
-                    };
-                    let status = *response_status.lock().unwrap();
-                    if status < 300 {
-                        received.lock().unwrap().push(request);
+                    let Some(request) = read_request(&stream) else { return };
+                    let (seen, status, tries) = &mut *state.lock().unwrap();
+                    if *status < 300 {
+                        seen.push(request);
                     }
-                    let head = format!(
+                    *tries += 1;
+                    let answer = format!(
                         "HTTP/1.1 {status} X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
                     );
-                    let _ = (&stream).write_all(head.as_bytes());
-                    *count.lock().unwrap() += 1;
+                    let _ = (&stream).write_all(answer.as_bytes());
                 });
             }
         });
-        Self { url, seen, status, tries }
+        target
     }
 
     pub(crate) fn seen(&self) -> Vec<Request> {
-        self.seen.lock().unwrap().clone()
+        self.state.lock().unwrap().0.clone()
+    }
+
+    pub(crate) fn answer_with(&self, status: u16) {
+        self.state.lock().unwrap().1 = status;
     }
 
     pub(crate) fn receives_attempts(&self, times: usize) {
-        wait_until(&format!("{times} attempts"), || *self.tries.lock().unwrap() >= times);
+        wait_until(&format!("{times} attempts"), || self.state.lock().unwrap().2 >= times);
     }
 
     pub(crate) fn receives(&self, requests: usize) {
@@ -157,7 +152,6 @@ pub(crate) fn signed(secrets: &[&str], timestamp: u64, body: &[u8]) -> String {
     format!("content-type: application/json\r\n{}", lines.concat())
 }
 
-/// Posts a body and returns the status.
 pub(crate) fn post(url: &str, headers: &str, body: &[u8]) -> u16 {
     let address = url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).unwrap();

@@ -9,12 +9,9 @@
 )]
 
 mod batch;
-mod bulk;
 mod completion;
 mod environment;
 mod examples;
-mod files;
-mod inbox;
 mod listen;
 mod listen_env;
 mod logs;

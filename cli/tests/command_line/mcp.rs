@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::test_env::{CommandOutput, FakeServer, TestEnv};
 
-/// A running `svc mcp serve`, after the handshake.
 pub(crate) struct McpSession {
     child: Child,
     input: ChildStdin,

@@ -82,7 +82,6 @@ fn the_columns_of_tables_are_named_like_the_fields() {
     assert!(wrong.is_empty() && count > 60, "{count} {wrong:#?}");
 }
 
-/// Collects the names of all fields of a document.
 fn collect_names(value: &Value, names: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {

@@ -18,7 +18,6 @@ use crate::test_env::{CommandOutput, TestEnv, unconfigured, wait_until};
 /// The height of a terminal on which nothing scrolls.
 const TALL: u16 = 200;
 
-/// A command on a terminal. It is killed when it is dropped.
 pub(crate) struct Terminal {
     child: Child,
     pty: Arc<Pty>,
@@ -76,12 +75,10 @@ pub(crate) fn configured_svc(env: &TestEnv, words: &str) -> Command {
 }
 
 impl Terminal {
-    /// Starts a command on a terminal of a width, on which nothing scrolls.
     pub(crate) fn start(command: Command, columns: u16) -> Self {
         Self::with_size(command, TALL, columns)
     }
 
-    /// Starts a command on a terminal of a size.
     pub(crate) fn with_size(command: Command, rows: u16, columns: u16) -> Self {
         let (pty, slave) = blocking::open().unwrap();
         pty.resize(Size::new(rows, columns)).unwrap();
@@ -104,12 +101,10 @@ impl Terminal {
         Self { child, pty, display, reader: Some(reader) }
     }
 
-    /// Returns what the screen shows, without spaces at the ends of lines.
     pub(crate) fn screen(&self) -> String {
         screen_text(self.display().emulator.screen())
     }
 
-    /// Returns the lines of the screen as runs of one style.
     pub(crate) fn styled_lines(&self) -> Vec<Vec<Run>> {
         styled_lines(self.display().emulator.screen())
     }
@@ -119,7 +114,6 @@ impl Terminal {
         self.wait_until_screen(text, |screen| screen.contains(text));
     }
 
-    /// Waits until the screen shows what a condition describes.
     #[track_caller]
     pub(crate) fn wait_until_screen(&self, what: &str, condition: impl Fn(&str) -> bool) {
         wait_until(what, || {
@@ -179,7 +173,6 @@ impl Terminal {
             && !screen.hide_cursor()
     }
 
-    /// Waits until the command ends. The output is all that it wrote, escape sequences included.
     pub(crate) fn end(&mut self) -> CommandOutput {
         let code = self.child.wait().unwrap().code();
         if let Some(reader) = self.reader.take() {

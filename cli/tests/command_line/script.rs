@@ -94,7 +94,6 @@ scripts! {
     transfers, typing, unexpected_answers, unknown_outcomes, usage, waiting, webhook,
 }
 
-/// Runs all scripts of a file, and panics with the names of those that failed.
 fn run_file(name: &str) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command_line/scripts");
     let text = fs::read_to_string(format!("{folder}/{name}.txt")).unwrap();
@@ -293,7 +292,6 @@ impl Commands<'_> {
         command
     }
 
-    /// Starts a command, and returns the first line that it prints.
     fn listen(&self, command: &mut Command) -> CommandOutput {
         let mut process = start(command);
         let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
@@ -323,7 +321,6 @@ impl Commands<'_> {
         running.end()
     }
 
-    /// Returns what a look-up finds, as an output.
     fn look_up(&self, words: &[&str]) -> Option<CommandOutput> {
         let mock = &self.env.mock;
         let found = match words {
@@ -371,7 +368,6 @@ impl Commands<'_> {
         Some(CommandOutput { code: None, out: found.to_string(), err: String::new() })
     }
 
-    /// Runs a step without an outcome.
     fn act(&self, step: &str, words: &[&str], block: &[String], variables: &mut Variables) {
         let mock = &self.env.mock;
         match words {
@@ -457,7 +453,6 @@ impl Commands<'_> {
         }
     }
 
-    /// Waits for the end of the command that was started.
     fn end(&self) -> CommandOutput {
         #[cfg(unix)]
         if self.running.borrow().is_none()
@@ -570,7 +565,6 @@ fn text_of(word: &str) -> String {
     if word.starts_with('"') { svc_test_script::word(&parse(word)) } else { word.to_owned() }
 }
 
-/// Returns what an output has instead of what the conditions say.
 fn difference(
     step: &str,
     output: &CommandOutput,

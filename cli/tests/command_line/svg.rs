@@ -13,7 +13,6 @@ const MARGIN: usize = 16;
 const PALETTE: [&str; 8] =
     ["#484f58", "#ff7b72", "#7ee787", "#e3b341", "#79c0ff", "#d2a8ff", "#56d4dd", "#e6edf3"];
 
-/// Draws lines that are at most `columns` wide.
 pub(crate) fn image(lines: &[Vec<Run>], columns: u16, title: &str) -> String {
     let width = (f64::from(columns) * CHARACTER_WIDTH).ceil() as usize + 2 * MARGIN;
     let height = lines.len() * LINE_HEIGHT + 2 * MARGIN;

@@ -7,22 +7,10 @@ use svc_mock_server::Setup;
 use crate::pty::{Terminal, configured_svc};
 use crate::test_env::{CommandOutput, FakeServer, TestEnv};
 
-/// Runs a command on a terminal, and types after the prompt.
-fn at_a_terminal(
-    env: &TestEnv,
-    words: &str,
-    prompt: &str,
-    typed: &str,
-    url: &str,
-) -> CommandOutput {
+fn at_a_terminal(env: &TestEnv, words: &str, url: &str) -> CommandOutput {
     let mut command = configured_svc(env, words);
     command.env("SVC_BASE_URL", url);
-    let mut terminal = Terminal::start(command, 80);
-    if !prompt.is_empty() {
-        terminal.wait_for(prompt);
-        terminal.type_text(typed);
-    }
-    terminal.end()
+    Terminal::start(command, 80).end()
 }
 
 #[test]
@@ -51,7 +39,7 @@ fn the_items_of_a_queue_are_shown_live_and_then_as_a_table() {
     )
     .unwrap();
     let words = "format bulk demo/teaser --input items.csv --yes --color never";
-    let run = at_a_terminal(&env, words, "", "", "").assert_exit(0);
+    let run = at_a_terminal(&env, words, "").assert_exit(0);
     let (live, table) = run.out.split_once("ITEM ").unwrap();
     assert!(live.contains("1  running    run_"), "{live}");
     assert!(live.contains("0 of 2 ended, 2 running"), "{live}");
@@ -65,7 +53,7 @@ fn control_characters_in_json_are_escaped_on_a_terminal() {
         r#"{"data":{"id":"job_1","status":"queued","note":"\u001b[2J\u009b31m\u202e\u007f é"}}"#;
     let service = FakeServer::answering("200 OK", body);
     for words in ["job get job_1 -o json --color never", "api get /v1/jobs/job_1"] {
-        let run = at_a_terminal(&env, words, "", "", &service.url).assert_exit(0);
+        let run = at_a_terminal(&env, words, &service.url).assert_exit(0);
         assert!(
             run.out.chars().all(|c| matches!(c, '\n' | '\r') || !c.is_control()),
             "{:?}",
@@ -74,8 +62,7 @@ fn control_characters_in_json_are_escaped_on_a_terminal() {
         assert!(run.out.contains(r"\u001b[2J\u009b31m\u202e\u007f é"), "{:?}", run.out);
     }
     if cfg!(feature = "jq") {
-        let run =
-            at_a_terminal(&env, "job get job_1 --jq .note", "", "", &service.url).assert_exit(0);
+        let run = at_a_terminal(&env, "job get job_1 --jq .note", &service.url).assert_exit(0);
         assert_eq!(run.out.trim_end(), "[2J31m é");
     }
 }

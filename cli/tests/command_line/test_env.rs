@@ -1,6 +1,5 @@
 //! The environment of a test: a home folder, a configuration, a journal, and a mock of the service.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +12,6 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use svc_mock_server::serve::Server;
 use svc_mock_server::{DEVELOPER_API_KEY, OPEN_API_KEY, Setup};
-use svc_sdk::types::Usd;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
@@ -30,13 +28,11 @@ pub(crate) struct CommandOutput {
     pub(crate) err: String,
 }
 
-/// The words of a command: an array, or a command line.
 pub(crate) trait Words {
     fn words(&self) -> Vec<String>;
 }
 
 impl Words for str {
-    /// Splits a command line as a shell does.
     fn words(&self) -> Vec<String> {
         shell_words::split(self).unwrap()
     }
@@ -91,14 +87,12 @@ impl TestEnv {
         self.home.path().join(name)
     }
 
-    /// Creates an `svc` command that is configured for the open surface by variables.
     pub(crate) fn open_surface(&self, words: impl Words) -> Command {
         let mut command = self.unconfigured(words);
         command.env("SVC_BASE_URL", self.mock.base_url()).env("SVC_OPEN_API_KEY", OPEN_API_KEY);
         command
     }
 
-    /// Creates an `svc` command that is configured for the developer surface by variables.
     pub(crate) fn developer_surface(&self, words: impl Words) -> Command {
         let mut command = unconfigured(self.home.path(), words);
         command
@@ -110,20 +104,6 @@ impl TestEnv {
 
     pub(crate) fn developer(&self, words: impl Words) -> CommandOutput {
         CommandOutput::of(&mut self.developer_surface(words))
-    }
-
-    /// Returns the captured amount of each run in USD micros, by run id.
-    pub(crate) fn captured_by_run(&self) -> BTreeMap<String, i64> {
-        let ledger = self.mock.ledger();
-        let entries = ledger["data"].as_array().cloned().unwrap_or_default();
-        let mut captured = BTreeMap::new();
-        for entry in entries.iter().filter(|entry| entry["kind"] == "capture") {
-            let amount: Usd = entry["amount_usd"].as_str().unwrap().parse().unwrap();
-            if let Some(run) = entry["run_id"].as_str() {
-                *captured.entry(run.to_owned()).or_default() += amount.as_micros();
-            }
-        }
-        captured
     }
 
     pub(crate) fn unconfigured(&self, words: impl Words) -> Command {
@@ -138,7 +118,6 @@ impl TestEnv {
         CommandOutput::of(&mut self.unconfigured(words))
     }
 
-    /// Generates an image on the open surface, with additional flags.
     pub(crate) fn generate_image(&self, prompt: &str, flags: &[&str]) -> CommandOutput {
         let words = format!("image generate --model image-i --prompt '{prompt}'");
         CommandOutput::of(self.open_surface(words).args(flags))
@@ -153,7 +132,6 @@ impl TestEnv {
         self.add_fault_with(operation, kind, times, 0);
     }
 
-    /// Makes the next requests of an operation fail, with that time after which to retry.
     pub(crate) fn add_fault_with(&self, operation: &str, kind: &str, times: u64, seconds: u64) {
         let fault = json!({"operation": operation, "kind": kind, "times": times, "retry_after_seconds": seconds});
         self.mock.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
@@ -184,7 +162,6 @@ impl TestEnv {
             .collect()
     }
 
-    /// Returns the entries of the history without an outcome, newest first.
     pub(crate) fn open_intents(&self) -> Vec<Value> {
         self.history("--unfinished --all")
     }
@@ -232,7 +209,6 @@ impl FakeServer {
         Self::start(response, move |_| current.lock().unwrap().clone())
     }
 
-    /// Accepts connections, and does not answer.
     pub(crate) fn silent() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -240,7 +216,6 @@ impl FakeServer {
         Self { url, heads: Arc::default(), response: Arc::default() }
     }
 
-    /// Answers each request with the status and the body that a function returns for its body.
     pub(crate) fn answering_each(
         respond: impl Fn(&str) -> (&'static str, String) + Send + 'static,
     ) -> Self {
@@ -281,7 +256,6 @@ impl FakeServer {
         *self.response.lock().unwrap() = response(status, body);
     }
 
-    /// Returns the received requests, with their idempotency keys.
     pub(crate) fn sent(&self) -> Value {
         let heads = self.heads.lock().unwrap();
         let request = |head: &String| {
@@ -325,7 +299,6 @@ fn response(status: &str, body: &str) -> String {
     )
 }
 
-/// Creates an `svc` command in a home folder, without the environment of this process.
 pub(crate) fn unconfigured(home: &Path, words: impl Words) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_svc"));
     command.args(words.words()).env_clear().current_dir(home).stdin(Stdio::null());
@@ -363,7 +336,6 @@ impl CommandOutput {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
     }
 
-    /// Parses the JSON error in the last line of standard error.
     #[track_caller]
     pub(crate) fn error(&self) -> Value {
         let line = self.err.lines().last().unwrap_or_default();
@@ -383,11 +355,9 @@ impl From<Output> for CommandOutput {
     }
 }
 
-/// A child process that is killed when it is dropped.
 pub(crate) struct RunningProcess(pub(crate) Child);
 
 impl RunningProcess {
-    /// Waits for the process to exit, and returns its output.
     pub(crate) fn end(mut self) -> CommandOutput {
         drop(self.0.stdin.take());
         let streams = [
@@ -417,18 +387,15 @@ pub(crate) fn start(command: &mut Command) -> RunningProcess {
     RunningProcess(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
 }
 
-/// Sends SIGINT to a process, like Ctrl-C.
 pub(crate) fn interrupt(child: &RunningProcess) {
     send_signal(child, "INT");
 }
 
-/// Sends a signal to a process, such as `TERM`.
 pub(crate) fn send_signal(child: &RunningProcess, name: &str) {
     let arguments = [format!("-{name}"), child.0.id().to_string()];
     assert!(Command::new("kill").args(arguments).status().unwrap().success());
 }
 
-/// Waits until a condition is true, for at most a minute.
 #[track_caller]
 #[allow(clippy::disallowed_methods, reason = "real processes take real time")]
 pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {

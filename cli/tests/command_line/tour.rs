@@ -90,7 +90,6 @@ fn run(command: std::process::Command, code: i32, what: &Shown) -> Vec<Vec<Run>>
     }
 }
 
-/// Returns a prompt and a command, on as many lines as it needs.
 fn typed(command: &str) -> Vec<Vec<Run>> {
     let run = |text: &str, is_bold| Run {
         style: Style { is_bold, ..Style::default() },

@@ -152,7 +152,6 @@ pub(super) async fn convert(from: &Path, to: &Path) -> Result<(), Failure> {
     journal.add(&notes).await
 }
 
-/// Reads the lines. Those that are incomplete are ignored.
 fn read(path: &Path, mut visit: impl FnMut(EarlierLine)) -> Result<(), Failure> {
     let failure = |error: io::Error| Failure::file("cannot use the journal", path, &error);
     let mut reader = BufReader::new(File::open(path).map_err(failure)?);

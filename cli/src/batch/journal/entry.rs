@@ -63,7 +63,6 @@ pub(in crate::batch) struct ItemResult {
     pub(in crate::batch) files: Vec<StoredFile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::batch) error: Option<Value>,
-    /// The artifacts, which are printed and not noted.
     #[serde(skip)]
     pub(in crate::batch) artifacts: Vec<Value>,
 }
@@ -82,7 +81,6 @@ impl ItemResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(in crate::batch) struct ItemEnd {
     pub(in crate::batch) id: String,
-    /// The generation of the latest submission, or 0 if there is none.
     #[serde(default)]
     pub(in crate::batch) generation: u32,
     #[serde(flatten)]

@@ -26,7 +26,6 @@ use crate::journal::LABEL;
 /// The label of the account in the journal. Which API key submitted an item is checked before.
 pub(super) const ACCOUNT: &str = "batch";
 pub(super) const BUDGET: &str = "batch";
-/// How the first line of a journal begins.
 const FIRST_BYTES: &[u8] = br#"{"v":"#;
 
 const MAX_START: u64 = 64 * 1024;
@@ -40,7 +39,6 @@ pub(super) struct Journal {
     store: FileStore,
     path: PathBuf,
     pub(super) submissions: journal::Journal,
-    /// The folder of a journal that is removed when the process ends.
     _folder: Option<TempDir>,
 }
 
@@ -55,7 +53,6 @@ pub(super) fn default_path(manifest: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Returns what is noted of a submission: the hash of its line, who pays for it, and its label.
 pub(super) fn notes_of(
     hash: u64,
     base_url: &str,
@@ -93,7 +90,6 @@ impl Journal {
         Ok(Self::new(store, &path, Some(folder)))
     }
 
-    /// Opens a journal to read it, also while a batch runs.
     pub(super) async fn read_only(path: &Path) -> Result<Self, Failure> {
         if !path.exists() {
             let path = path.display();
@@ -121,7 +117,6 @@ impl Journal {
         }
     }
 
-    /// Calls a function with all notes, and then with all submissions.
     pub(super) async fn read(&self, mut visit: impl FnMut(Stored)) -> Result<(), Failure> {
         let read = FileStore::read_notes(&self.path, |note| {
             // Notes of a later version are ignored.
@@ -147,7 +142,6 @@ impl Journal {
         self.add(&[note]).await
     }
 
-    /// Adds notes, and flushes them to the disk.
     pub(super) async fn add(&self, notes: &[Note]) -> Result<(), Failure> {
         if notes.is_empty() {
             return Ok(());

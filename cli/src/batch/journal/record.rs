@@ -21,7 +21,6 @@ pub(in crate::batch) struct Records {
     /// The intents whose requests were never sent, or proved that nothing ran.
     not_sent: Vec<journal::IntentId>,
     pub(in crate::batch) is_overcharged: bool,
-    /// Whether a version began the batch that named files by their ids.
     pub(in crate::batch) names_files_by_id: bool,
 }
 
@@ -38,7 +37,6 @@ impl Records {
         items.filter_map(|(id, record)| Some((*id, record.operation?))).collect()
     }
 
-    /// Frees the items whose requests were never carried out, so that their lines may change.
     pub(in crate::batch) async fn release_not_sent(
         &mut self,
         journal: &Journal,
@@ -86,11 +84,9 @@ pub(in crate::batch) fn hash_id(id: &str) -> u128 {
 /// An item in the journal. Its outcome is applied before its submissions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(in crate::batch) struct Record {
-    /// The outcome that was noted last.
     noted: Option<Noted>,
     /// The generation of the latest submission, or 0 if there is none.
     pub(in crate::batch) generation: u32,
-    /// The latest submission, unless it is finished or was not carried out.
     pub(in crate::batch) attempt: Option<Box<Attempt>>,
     /// Whether the job or run ended with a status that this version does not know.
     pub(in crate::batch) has_unknown_status: bool,
@@ -98,7 +94,6 @@ pub(in crate::batch) struct Record {
     pub(in crate::batch) operation: Option<Operation>,
     /// What is spent by all submissions. A finished run whose spend cannot be read counts with its cap.
     pub(in crate::batch) spent: Usd,
-    /// What is spent and reserved by all submissions.
     pub(in crate::batch) committed: Usd,
     /// The part of it that the budget does not know, as there was no limit.
     pub(in crate::batch) outside_budget: Usd,
@@ -122,7 +117,6 @@ pub(in crate::batch) struct Attempt {
     pub(in crate::batch) key_fingerprint: String,
     /// Its part of [`Record::spent`].
     pub(in crate::batch) spent: Usd,
-    /// What was submitted, once it is known.
     pub(in crate::batch) resource: Option<ResourceId>,
     /// Whether the service recognizes the key, so that the request can be sent again.
     pub(in crate::batch) is_repeatable: bool,
@@ -192,8 +186,6 @@ impl Record {
         self.current().map(|noted| noted.status)
     }
 
-    /// Returns whether the service rejected the request for an error that a correction of the line
-    /// removes.
     pub(in crate::batch) fn needs_correction(&self) -> bool {
         self.current().is_some_and(|noted| noted.is_correctable)
     }
@@ -208,7 +200,6 @@ impl Record {
     }
 }
 
-/// Returns whether it is certain that nothing was carried out.
 pub(in crate::batch) fn is_not_executed(state: &EntryState) -> bool {
     matches!(state, EntryState::Released(_) | EntryState::NotSent)
 }

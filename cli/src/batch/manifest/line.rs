@@ -13,7 +13,6 @@ const AUTO: &str = "auto";
 
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::batch) struct Line {
-    /// The id: as given, or the number of the line.
     pub(in crate::batch) id: String,
     pub(in crate::batch) operation: Operation,
     pub(in crate::batch) names_operation: bool,
@@ -21,7 +20,6 @@ pub(in crate::batch) struct Line {
 }
 
 impl Line {
-    /// Checks the parts of a line as the commands that submit do.
     pub(super) fn new(
         id: String,
         operation: Operation,

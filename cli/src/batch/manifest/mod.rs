@@ -27,7 +27,6 @@ const MAX_SHOWN_PROBLEMS: usize = 10;
 #[derive(Debug, Default)]
 pub(super) struct LineDefaults {
     pub(super) operation: Option<Operation>,
-    /// The fields of bodies that do not have them.
     pub(super) fields: Map<String, Value>,
     pub(super) ignored_columns: Vec<String>,
 }
@@ -37,21 +36,16 @@ pub(super) struct Manifest {
     path: PathBuf,
     rows: RowFile,
     defaults: LineDefaults,
-    /// The operations that items were submitted with, by the hashes of their ids.
     submitted: HashMap<u128, Operation>,
     kinds: HashMap<String, Operation>,
     columns: Option<Columns>,
-    /// The fields of the operations that a spreadsheet may name.
     fields: BTreeMap<&'static str, Fields>,
-    /// The number of lines before the first that counts.
     header_lines: u32,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Models {
-    /// The models of lines whose operation follows from the model.
     pub(super) without_operation: BTreeSet<String>,
-    /// The models of lines that generate images or videos.
     pub(super) named: BTreeSet<String>,
 }
 
@@ -80,7 +74,6 @@ impl Manifest {
         self.submitted = operations;
     }
 
-    /// Returns the columns that are sent for an operation although they may not be fields of it.
     pub(super) fn unknown_columns(&self, operation: &str) -> Vec<&str> {
         let (Some(columns), Some(fields)) = (&self.columns, self.fields.get(operation)) else {
             return Vec::new();
@@ -168,7 +161,6 @@ impl Manifest {
         }
     }
 
-    /// Returns the number of a line, without the header.
     pub(super) fn number_at(&self, position: RecordPosition) -> u32 {
         position.line.saturating_sub(self.header_lines)
     }
@@ -184,7 +176,6 @@ impl Manifest {
         }
     }
 
-    /// Returns how messages name several lines, of which the first numbers are given.
     pub(super) fn places(&self, numbers: &[u32], total: usize) -> String {
         if let ([number], 1) = (numbers, total) {
             return self.place(*number);
@@ -201,7 +192,6 @@ impl Manifest {
         }
     }
 
-    /// Returns the failure of a manifest that changes while the batch runs.
     pub(super) fn changed(&self, position: RecordPosition) -> Failure {
         let (path, place) = (self.path.display(), self.place(self.number_at(position)));
         Failure::usage(format!("{path}: {place} has changed while the batch was running"))
@@ -302,7 +292,6 @@ impl Manifest {
     }
 }
 
-/// The columns that are not fields of the body.
 const OWN_COLUMNS: [&str; 2] = ["id", "operation"];
 
 /// Returns the body of a row: its columns as fields of the operation, without regard to case, and its

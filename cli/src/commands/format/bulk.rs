@@ -120,9 +120,7 @@ struct QueueSource {
     format: String,
     /// The absolute path of the file, or what stands for it.
     file: String,
-    /// A hash of the whole body that the file and the flags make.
     hash: RequestHash,
-    /// The places of the queue's items in the file, from 0.
     items: Vec<usize>,
 }
 
@@ -274,7 +272,6 @@ fn defaults(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     body.finish()
 }
 
-/// Returns the fields of an item, with defaults for those that it does not set.
 fn with_defaults(
     item: BulkItem,
     defaults: &Map<String, Value>,

@@ -32,11 +32,9 @@ pub(super) struct BulkItem {
     pub(super) fields: Map<String, Value>,
 }
 
-/// How the columns of a spreadsheet are read.
 #[derive(Debug, Default)]
 pub(super) struct ColumnOptions<'a> {
     pub(super) ignored: &'a [String],
-    /// Columns that are fields of `input`, although their names resemble those of run fields.
     pub(super) inputs: &'a [String],
 }
 
@@ -119,11 +117,9 @@ fn read_rows(rows: &RowFile, options: &ColumnOptions<'_>) -> Result<Vec<BulkItem
     Ok(items)
 }
 
-/// A spreadsheet with the fields of runs as columns. Other columns are fields of `input`.
 struct Spreadsheet<'a> {
     columns: Columns,
     fields: Fields,
-    /// Columns that are fields of `input`.
     inputs: &'a [String],
 }
 
@@ -148,7 +144,6 @@ impl<'a> Spreadsheet<'a> {
         Ok(spreadsheet)
     }
 
-    /// Returns the field of a run that a column is.
     fn field(&self, column: &str) -> Option<&str> {
         let is_input = self.inputs.iter().any(|it| it == column);
         self.fields.name_of(column).filter(|_| !is_input)

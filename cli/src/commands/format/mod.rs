@@ -156,7 +156,6 @@ fn entry_table(format: &Format) -> Table {
     table
 }
 
-/// Returns the operation that accepts this form of address, with its path segments.
 fn operation_of(format: &str, by_id: Operation, by_slug: Operation) -> (Operation, Vec<String>) {
     let reference = FormatRef::from(format);
     let (operation, segments) = reference.select_operation(by_id, by_slug);

@@ -138,7 +138,6 @@ impl PaidCall<'_> {
         self.send(paid, &price).await
     }
 
-    /// Calls the tool through the journal, and prints the result.
     async fn send(&self, paid: PaidRequest<'_>, price: &Price) -> Result<(), Failure> {
         let args = self.spending.journal;
         let journal = self.session.submissions(args).await?;
@@ -254,7 +253,6 @@ fn dry_run(
     })
 }
 
-/// Returns what can be done about a call that may have been executed.
 fn list_hints() -> Vec<Suggestion> {
     let check = Suggestion::from("check whether it was executed: ")
         .svc(["job", "list", "--surface", "developer"])

@@ -14,7 +14,7 @@ pub(super) fn read_failure(error: McpError) -> Failure {
     }
     match &error {
         McpError::Request(request) if request.kind() == ErrorKind::InvalidResponse => {
-            Failure::other(error.to_string()).with_client_code(ClientCode::UnreadableResponse)
+            Failure::other(error.to_string()).with_client_code(ClientCode::UNREADABLE_RESPONSE)
         }
         _ => Failure::new(Exit::Unreachable, error.to_string()),
     }
@@ -41,7 +41,9 @@ pub(super) fn call_failure(error: McpError) -> Failure {
             }
         }
         McpError::Protocol { code: -32602, message } => Failure::usage(message),
-        other => Failure::other(other.to_string()).with_client_code(ClientCode::UnreadableResponse),
+        other => {
+            Failure::other(other.to_string()).with_client_code(ClientCode::UNREADABLE_RESPONSE)
+        }
     }
 }
 
@@ -58,7 +60,6 @@ fn exit_of(code: Option<&ErrorCode>) -> Exit {
     }
 }
 
-/// An error in the format of the service's error envelope.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ToolError(Value);
 

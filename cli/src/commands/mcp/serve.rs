@@ -105,7 +105,6 @@ fn serve_failure(error: &dyn std::error::Error) -> Failure {
     Failure::other(error.to_string()).context("could not serve the tools")
 }
 
-/// The MCP protocol layer of a tool handler.
 #[derive(Clone, Debug)]
 struct McpServer(Arc<ToolHandler>);
 
@@ -177,7 +176,6 @@ fn internal(error: &serde_json::Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }
 
-/// Returns a successful result: the structured content, the same as text, and a link to each file.
 fn success(structured: Value) -> Value {
     let mut content = vec![text(&structured)];
     let artifacts = structured.get("artifacts").and_then(Value::as_array);

@@ -13,7 +13,6 @@ use crate::output::values::money;
 pub(super) struct SpendLimits {
     per_call: Option<Usd>,
     total: Option<Usd>,
-    /// Whether tools whose price is unknown in advance are allowed.
     allow_unpriced: bool,
     ledger: Mutex<Ledger>,
 }
@@ -21,7 +20,6 @@ pub(super) struct SpendLimits {
 #[derive(Debug, Default)]
 struct Ledger {
     spent: Usd,
-    /// The reserved costs of calls whose outcome is not known yet.
     pending: HashMap<IdempotencyKey, Usd>,
 }
 
@@ -30,7 +28,6 @@ impl SpendLimits {
         Self { per_call, total, allow_unpriced, ledger: Mutex::default() }
     }
 
-    /// Returns the maximum cost of a call: the lower of the requested limit and the server's limit.
     pub(super) fn spend_limit(&self, requested: Option<&Value>) -> Result<Usd, ToolError> {
         let requested = match requested {
             None => None,
@@ -103,7 +100,6 @@ allow such calls by starting the server with --allow-unpriced and without --max-
         self.ledger().pending.remove(key);
     }
 
-    /// Releases the reservation of a call that was rejected.
     pub(super) fn release(&self, key: &IdempotencyKey) {
         let mut ledger = self.ledger();
         let cost = ledger.pending.remove(key).unwrap_or_default();

@@ -24,7 +24,6 @@ use crate::session::Access;
 use crate::submit::paid_request::{PaidRequest, prepare};
 use crate::submit::payment::Payment;
 
-/// Executes tools, with a client for each configured surface.
 #[derive(Debug)]
 pub(super) struct ToolHandler {
     pub(super) open: Option<Access<Open>>,
@@ -39,12 +38,10 @@ type ToolResult = Result<Value, ToolError>;
 
 /// What to do about a call whose outcome is unknown, and that cannot be sent again.
 const ASK_USER: &str = "ask the user to check whether it was executed";
-/// The argument of every paid tool that limits the cost of a call.
 const MAX_PRICE: &str = "max_price";
 /// The argument of a run that limits its spending, and the field of the request.
 const CAP: &str = "cap";
 const CAP_FIELD: &str = "generation_spend_cap_usd";
-/// The names that arguments had before.
 const EARLIER_NAMES: [(&str, &str); 2] = [("max_spend_usd", MAX_PRICE), (CAP_FIELD, CAP)];
 
 impl ToolHandler {
@@ -146,7 +143,6 @@ impl ToolHandler {
         self.open_job("video", Operation::VideoGenerate, arguments).await
     }
 
-    /// Submits a job on the open surface, where the price is known in advance.
     async fn open_job(
         &self,
         noun: &'static str,
@@ -249,7 +245,6 @@ impl ToolHandler {
         }
     }
 
-    /// Returns the error of a call, and releases what it reserved if nothing was carried out.
     async fn failed(&self, payment: &Payment<'_>, key: &IdempotencyKey, error: Error) -> ToolError {
         // A receipt without a readable id was charged.
         let was_accepted = error.kind() == ErrorKind::InvalidResponse;
@@ -363,7 +358,6 @@ fn set_cap(
     Ok(())
 }
 
-/// Sends a request that is free of charge, and returns the response's `data`.
 async fn read<S: ClientSurface>(
     client: &Client<S>,
     operation: Operation,

@@ -146,7 +146,6 @@ fn entry_table(entries: &[UsageEntry]) -> Table {
 
 const MAX_PAGES: usize = 3;
 
-/// Returns the models of the jobs that money was spent for, as far as the newest jobs name them.
 async fn of_jobs(session: &Session, client: &Client, spends: &[Spend]) -> HashMap<String, String> {
     let jobs = spends.iter().filter_map(|spend| match &spend.subject {
         Subject::Job(id) => Some(id.as_str()),

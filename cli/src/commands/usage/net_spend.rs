@@ -17,7 +17,6 @@ pub(super) struct Spend {
     pub(super) day: String,
     pub(super) at: Option<jiff::Timestamp>,
     pub(super) subject: Subject,
-    /// The amount in millionths of a dollar.
     pub(super) micros: i64,
 }
 
@@ -30,7 +29,6 @@ pub(super) enum Subject {
     Other,
 }
 
-/// The amounts of a job or run so far.
 #[derive(Default)]
 struct Amounts {
     reserved: i64,
@@ -96,7 +94,6 @@ pub(super) fn moment_of(entry: &UsageEntry) -> Option<jiff::Timestamp> {
 
 const MAX_BAR_WIDTH: usize = 60;
 
-/// Renders the charts by day, newest first, and by model, most expensive first.
 pub(super) fn render(
     spends: &[Spend],
     models: &HashMap<String, String>,
@@ -140,7 +137,6 @@ fn sums<'a>(spends: &'a [Spend], label: impl Fn(&'a Spend) -> &'a str) -> BTreeM
     sums
 }
 
-/// Renders a line with a label, an amount and a bar for each sum.
 fn bars(sums: &[(&str, i64)], width: usize, colored: bool) -> String {
     let rows: Vec<_> = sums
         .iter()

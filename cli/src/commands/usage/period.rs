@@ -26,7 +26,6 @@ use crate::{batch, clock, journal};
 /// How long before the period entries are read: a refund in it may return what was reserved then.
 const LOOK_BACK: SignedDuration = SignedDuration::from_hours(24);
 const READS: usize = 16;
-/// The key of what belongs to none of the others.
 const OTHER: &str = "other";
 
 /// What net spend is grouped by.
@@ -39,7 +38,6 @@ pub(crate) enum By {
     Batch,
 }
 
-/// A period: its ends as times, and the zone that its days are of.
 struct Period {
     since: Timestamp,
     until: Timestamp,
@@ -62,7 +60,6 @@ struct NetSpendReport {
 #[derive(Serialize)]
 struct NetSpendGroup {
     key: String,
-    /// The number of captures and of refunds of what was captured.
     count: u64,
     amount_usd: Usd,
 }
@@ -242,7 +239,6 @@ impl SubjectNames {
     }
 }
 
-/// Returns the models of jobs. Each is read once, and kept in a file.
 async fn models(
     session: &Session,
     client: &Client,

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use svc_webhook_inbox::{EventId, EventState, ListQuery, Store, StoredEvent};
 
-use crate::args::{PageArgs, headings};
+use crate::args::{PageArgs, headings, parse_seconds};
 use crate::clock;
 use crate::error::{ClientCode, Exit, Failure};
 use crate::listing::Continuation;
@@ -21,7 +21,7 @@ use crate::output::values::seconds_ago;
 use crate::output::{Table, write_stdout};
 use crate::session::Session;
 use crate::text::sanitize;
-use crate::webhook::{Change, StoreAddress, store_failure};
+use crate::webhook::{Change, StoreAddress};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Inbox {
@@ -65,7 +65,7 @@ pub(super) async fn run(session: &Session, inbox: Inbox) -> Result<(), Failure> 
 
 fn not_found(id: &str, store: &StoreAddress) -> Failure {
     Failure::new(Exit::NotFound, format!("event `{id}` is not in {store}"))
-        .with_client_code(ClientCode::NotFound)
+        .with_client_code(ClientCode::NOT_FOUND)
 }
 
 #[derive(Debug, Serialize)]
@@ -177,8 +177,7 @@ async fn list(session: &Session, args: ListInbox) -> Result<(), Failure> {
     query.state = args.state.map(EventState::from);
     if let Some(cursor) = &args.page.cursor {
         let id = EventId::new(cursor);
-        let event = store.get(&id).await;
-        if event.map_err(|error| store_failure(&error))?.is_none() {
+        if store.get(&id).await?.is_none() {
             return Err(not_found(cursor, &address));
         }
         query.before = Some(id);
@@ -204,8 +203,7 @@ async fn read(
         // One more tells whether the list continues.
         let missing = max_items.saturating_sub(items.len()).saturating_add(1);
         query.limit = missing.min(PAGE_SIZE);
-        let page = store.list(&query).await;
-        let page = page.map_err(|error| store_failure(&error))?;
+        let page = store.list(&query).await?;
         let is_last = page.len() < query.limit;
         query.before = page.last().map(|event| event.id.clone());
         items.extend(page.iter().map(InboxItem::new));
@@ -255,8 +253,7 @@ struct Details {
 async fn show(session: &Session, args: Show) -> Result<(), Failure> {
     let address = args.store.resolve(session)?;
     let store = address.open_read_only().await?;
-    let event = store.get(&EventId::new(&args.id)).await;
-    let event = event.map_err(|error| store_failure(&error))?;
+    let event = store.get(&EventId::new(&args.id)).await?;
     let event = event.ok_or_else(|| not_found(&args.id, &address))?;
     if args.body {
         return write_stdout(&event.body);
@@ -341,9 +338,7 @@ pub(super) async fn replay(session: &Session, args: Replay) -> Result<(), Failur
     let store = address.open_read_only().await?;
     let mut changes = Vec::new();
     for id in &args.ids {
-        let event = store.get(&EventId::new(id)).await;
-        let event = event.map_err(|error| store_failure(&error))?;
-        event.ok_or_else(|| not_found(id, &address))?;
+        store.get(&EventId::new(id)).await?.ok_or_else(|| not_found(id, &address))?;
         changes.push(Change::ReplayId(id.clone()));
     }
     drop(store);
@@ -385,15 +380,7 @@ impl FromStr for Age {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (number, factor) = match text.char_indices().last() {
-            Some((at, 's')) => (&text[..at], 1),
-            Some((at, 'm')) => (&text[..at], 60),
-            Some((at, 'h')) => (&text[..at], 3600),
-            Some((at, 'd')) => (&text[..at], 86_400),
-            _ => (text, 1),
-        };
-        let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        let seconds = is_number.then(|| number.parse::<u64>().ok()?.checked_mul(factor)).flatten();
+        let seconds = parse_seconds(text, "smhd");
         let seconds = seconds.ok_or("expected an age such as 90s, 15m, 12h or 30d")?;
         Ok(Self(Duration::from_secs(seconds)))
     }

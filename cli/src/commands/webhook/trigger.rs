@@ -19,7 +19,7 @@ use crate::listen::DEFAULT_PORT;
 use crate::output::Table;
 use crate::request::body::RequestBody;
 use crate::session::Session;
-use crate::webhook::{Sample, SampleFields, Secrets, Target};
+use crate::webhook::{Secrets, Target, fill, samples};
 
 const RECEIVER_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -101,7 +101,7 @@ pub(super) async fn trigger(session: &Session, args: Trigger) -> Result<(), Fail
     match report.status {
         200..=299 => Ok(()),
         status => Err(Failure::other(format!("the receiver returned status {status}"))
-            .with_client_code(ClientCode::HttpError)),
+            .with_client_code(ClientCode::HTTP_ERROR)),
     }
 }
 
@@ -120,13 +120,17 @@ fn secrets(session: &Session, args: &SecretArgs) -> Result<Secrets, Failure> {
 }
 
 fn sample_body(args: &Trigger) -> Result<serde_json::Value, Failure> {
-    let sample = Sample::from_name(&args.event).ok_or_else(|| {
+    let mut samples = samples();
+    let mut sample = samples.remove(&args.event).ok_or_else(|| {
+        let names: Vec<_> = samples.keys().map(String::as_str).collect();
         let why = format!("unknown event type `{}`", args.event);
         Failure::usage(why)
-            .hint(format!("use one of: {}", Sample::names().join(", ")))
+            .hint(format!("use one of: {}", names.join(", ")))
             .hint("or pass the whole body with --payload FILE")
     })?;
-    let given_id = match (sample.prefix(), &args.job_id, &args.run_id) {
+    let mut prefixes = ["job", "run"].into_iter();
+    let prefix = prefixes.find(|prefix| sample.get(format!("{prefix}_id")).is_some());
+    let given_id = match (prefix, &args.job_id, &args.run_id) {
         (Some("job"), id, None) | (Some("run"), None, id) | (None, None, id @ None) => id,
         _ => {
             let flag = if args.job_id.is_some() { "--job-id" } else { "--run-id" };
@@ -136,13 +140,11 @@ fn sample_body(args: &Trigger) -> Result<serde_json::Value, Failure> {
     };
     let id = match given_id {
         Some(id) => id.clone(),
-        None => random_id(sample.prefix().unwrap_or_default())?,
+        None => random_id(prefix.unwrap_or_default())?,
     };
-    Ok(sample.body(&SampleFields {
-        id,
-        request_id: random_id("req")?,
-        at: clock::now().to_string(),
-    }))
+    let (request_id, at) = (random_id("req")?, clock::now().to_string());
+    fill(&mut sample, &[("{id}", &id), ("{request_id}", &request_id), ("{at}", &at)]);
+    Ok(sample)
 }
 
 /// Returns a random id, so that a receiver does not discard the event as a duplicate.

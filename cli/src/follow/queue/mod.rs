@@ -22,7 +22,6 @@ use crate::follow::{OnProgress, ReceiptMode, ResourceKind, Stopped};
 use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::request::SubmitRequest;
 use crate::request::pricing::{Price, SpendCap};
-use crate::resource::ResourceId;
 use crate::session::Session;
 
 impl ResourceKind for QueueResource {
@@ -35,10 +34,6 @@ impl ResourceKind for QueueResource {
 
     fn handle(client: &Client, id: &str) -> Handle<Self> {
         client.queues().handle(id)
-    }
-
-    fn resource_id(handle: &Handle<Self>) -> ResourceId {
-        ResourceId::Queue(handle.id().as_str().to_owned())
     }
 
     fn request_id(handle: &Handle<Self>) -> Option<&str> {

@@ -22,7 +22,6 @@ use crate::text::sanitize;
 pub(crate) struct FinishedQueue {
     pub(crate) counts: QueueCounts,
     pub(crate) items: Vec<FinishedItem>,
-    /// The failure of a queue that ended with a status that this version does not know.
     pub(crate) failure: Option<Failure>,
 }
 
@@ -33,7 +32,6 @@ pub(crate) struct FinishedItem {
     /// The receipt, unless the run was never started or could not be read.
     pub(crate) receipt: Option<RunReceipt>,
     pub(crate) files: Option<Vec<StoredFile>>,
-    /// A failure of this program while reading or downloading the item.
     pub(crate) failure: Option<Failure>,
 }
 
@@ -56,7 +54,6 @@ impl FinishedItem {
     }
 }
 
-/// Serializes the index, the fields of the receipt, and the files.
 impl Serialize for FinishedItem {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -118,7 +115,7 @@ pub(super) fn summarize(
     if total == 0 {
         let why = "the queue ended, but the answer has neither its runs nor their number";
         return Err(Failure::other(why)
-            .with_client_code(ClientCode::UnreadableResponse)
+            .with_client_code(ClientCode::UNREADABLE_RESPONSE)
             .for_resource(ResourceId::Queue(queue.to_owned()))
             .hint(
                 Suggestion::from("show the answer: ").svc(["queue", "get", queue, "-o", "json"]),
@@ -161,7 +158,7 @@ pub(super) fn summarize(
         Failure::new(exit, sentence).for_resource(ResourceId::Queue(queue.to_owned()));
     if exit == Exit::Failure && item_failure.is_none() {
         // The statuses are none that this build knows.
-        failure = failure.with_client_code(ClientCode::UnreadableResponse);
+        failure = failure.with_client_code(ClientCode::UNREADABLE_RESPONSE);
     }
     for item in &finished.items {
         let number = item.number();
@@ -230,7 +227,6 @@ pub(super) fn progress(counts: &QueueCounts) -> String {
     text
 }
 
-/// Returns the lines of the items in this order: running, unsuccessful, completed, queued.
 pub(super) fn rows(items: &[QueueItem]) -> Vec<String> {
     let mut rows: Vec<(u8, String)> = items
         .iter()

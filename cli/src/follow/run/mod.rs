@@ -18,7 +18,7 @@ use crate::output::values::money;
 use crate::output::{ObjectKind, ProgressLine, Table};
 use crate::request::SubmitRequest;
 use crate::request::pricing::{Price, SpendCap};
-use crate::resource::{Outcome, ResourceId};
+use crate::resource::Outcome;
 use crate::session::Session;
 use crate::text::sanitize;
 
@@ -69,10 +69,6 @@ impl<K: RunKind> ResourceKind for K {
 
     fn set_reused(finished: &mut FinishedRun) {
         finished.reused = true;
-    }
-
-    fn resource_id(handle: &Handle<Self>) -> ResourceId {
-        ResourceId::Run(handle.id().as_str().to_owned())
     }
 
     fn request_id(handle: &Handle<Self>) -> Option<&str> {

@@ -19,7 +19,6 @@ use crate::text::sanitize;
 
 pub(crate) type FinishedRun = ResultWithFiles<RunReceipt>;
 
-/// Describes the spend of a run and its cap. An unreadable amount is unknown rather than 0.
 pub(crate) fn spend(receipt: &RunReceipt) -> String {
     let cap = receipt.usage.as_ref().and_then(RunUsage::generation_spend_cap);
     match (receipt.billable_amount().map(money), cap.map(money)) {
@@ -38,7 +37,6 @@ pub(crate) enum RunSummary {
     Failed(Failure),
 }
 
-/// Summarizes a finished run. `is_downloaded` is whether its files are on disk.
 pub(crate) fn summarize(
     session: &Session,
     run: &str,
@@ -91,7 +89,6 @@ pub(crate) fn summarize(
     }
 }
 
-/// Returns the individual problems in an error, one line each.
 pub(crate) fn error_issues(error: &ErrorBody) -> Vec<String> {
     let details = error.details();
     let mut issues: Vec<String> = details.violations.iter().map(ToString::to_string).collect();
@@ -173,7 +170,6 @@ fn run_failure(
     failure
 }
 
-/// Returns what to do about a failed run.
 fn failure_hint(
     session: &Session,
     run: &str,

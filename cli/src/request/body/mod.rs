@@ -68,7 +68,6 @@ impl RequestBody {
         params.iter().try_for_each(|param| self.set(&param.name, Some(param.value.clone())))
     }
 
-    /// Adds the fields of flags that are named after them.
     pub(crate) fn flags(mut self, flags: &impl Serialize) -> Result<Self, Failure> {
         let fields = serde_json::to_value(flags);
         let fields = fields.map_err(|error| Failure::usage(error.to_string()))?;
@@ -89,7 +88,6 @@ impl RequestBody {
         self.flags(args)?.with("script", script)?.with("video_inputs", inputs)
     }
 
-    /// Adds what an avatar video shows besides the avatar.
     pub(crate) fn scene(self, args: &SceneFields) -> Result<Self, Failure> {
         let scene = args.scene.as_ref();
         let scene = scene.map(|json| read_json("--scene", json)).transpose()?;
@@ -153,7 +151,6 @@ impl RequestBody {
         Ok(self)
     }
 
-    /// Sets a field of an object in the body. The object is created if it is missing.
     pub(crate) fn with_nested(
         mut self,
         object: &str,

@@ -14,10 +14,8 @@ use crate::request::body::validation::is_media_url;
 use crate::session::Session;
 
 const CAP_FIELD: &str = "generation_spend_cap_usd";
-/// Fields of which a Format run needs at least one.
 const CONTENT_FIELDS: [&str; 4] = ["instruction", "input", "previous_run_id", "attachments"];
 
-/// Starts a body with `--input`, the instruction, `--param` and the communication fields.
 pub(crate) fn from_args(
     args: &RunArgs,
     instruction: &InstructionArgs,
@@ -58,7 +56,6 @@ pub(crate) fn format_fields(args: &FormatFields) -> Result<Map<String, Value>, F
     Ok(body.fields)
 }
 
-/// Returns an amount as an exact JSON number.
 pub(crate) fn usd_number(amount: Usd) -> Value {
     let text = amount.to_string();
     let text = text.trim_end_matches('0').trim_end_matches('.');

@@ -11,7 +11,6 @@ use crate::error::{Failure, Suggestion};
 /// Fields that the service derives from the API key. A body must not contain them.
 const OWNER_FIELDS: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
 
-/// Fields that describe what to generate, rather than how.
 const INPUT_FIELDS: [&str; 12] = [
     "prompt",
     "input",
@@ -77,7 +76,6 @@ impl RequestBody {
         })
     }
 
-    /// Returns the text of a required field, and the other fields.
     pub(crate) fn finish_with_text(
         self,
         name: &str,
@@ -112,7 +110,6 @@ impl RequestBody {
     }
 }
 
-/// Returns whether a text is an https URL with a host.
 fn is_https_url(text: &str) -> bool {
     url::Url::parse(text).is_ok_and(|url| url.scheme() == "https" && url.has_host())
 }

@@ -9,7 +9,6 @@ use svc_sdk::contract::Operation;
 use super::split;
 use crate::text::counted;
 
-/// The maximum number of schemas between a request body and the type of a field.
 const MAX_SCHEMA_DEPTH: u8 = 8;
 
 /// The columns of a spreadsheet, which are named in its first record.

@@ -13,7 +13,6 @@ use crate::session::Session;
 use crate::setup::doctor::{Check, CheckStatus, run_blocking};
 use crate::webhook::Secrets;
 
-/// The settings that have a check of their own.
 const SETTINGS: [&str; 4] = ["base_url", "developer_base_url", "mcp_url", "first_party_owner"];
 
 pub(super) fn check(session: &Session) -> Vec<Check> {
@@ -150,7 +149,6 @@ fn needs_tls(session: &Session) -> bool {
     urls.chain(settings.get("mcp_url")).any(|url| url.value.starts_with("https:"))
 }
 
-/// Checks whether the keyring responds. Without one, keys are stored in a file.
 pub(super) async fn keyring(session: &Session) -> Check {
     const NAME: &str = "keyring";
     if session.is_sandbox() {
@@ -174,20 +172,12 @@ pub(super) async fn journal(session: &Session) -> Vec<Check> {
     let dir = match state_dir(session.environment()) {
         Ok(dir) => dir,
         Err(failure) => {
-            return vec![
-                Check::failed(NAMES[0], failure.headline()).next("set SVC_STATE_DIR"),
-                Check::skipped(NAMES[1], "there is no journal"),
-            ];
+            return unusable(failure.headline(), "set SVC_STATE_DIR", "there is no journal");
         }
     };
-    let shown = dir.display().to_string();
-    let late = || {
-        let why = format!("{shown} could not be read in time");
-        vec![
-            Check::failed(NAMES[0], why).next("choose another directory with SVC_STATE_DIR"),
-            Check::skipped(NAMES[1], "the journal could not be read"),
-        ]
-    };
+    let why = format!("{} could not be read in time", dir.display());
+    let next = "choose another directory with SVC_STATE_DIR";
+    let late = || unusable(why, next, "the journal could not be read");
     let unfinished = session.command(&["history", "--unfinished"]);
     run_blocking(move || journal_in(&dir, &unfinished.to_string())).await.unwrap_or_else(late)
 }
@@ -197,40 +187,32 @@ fn journal_in(dir: &Path, unfinished: &str) -> Vec<Check> {
     let other_dir = "free disk space, or choose another directory with SVC_STATE_DIR";
     if let Err(error) = check_writable(dir) {
         let why = format!("cannot write to {shown}: {error}");
-        return vec![
-            Check::failed("journal", why).next(other_dir),
-            Check::skipped("open_intents", "the journal cannot be written"),
-        ];
+        return unusable(why, other_dir, "the journal cannot be written");
     }
     let entries = match Handle::current().block_on(entries(dir)) {
         Ok(entries) => entries,
         Err(failure) => {
-            return vec![
-                Check::failed("journal", failure.headline()).next(other_dir),
-                Check::skipped("open_intents", "the journal cannot be read"),
-            ];
+            return unusable(failure.headline(), other_dir, "the journal cannot be read");
         }
     };
     let open = entries.iter().filter(|entry| entry.outcome.is_none()).count();
     let journal = Check::ok("journal", format!("{} requests in {shown}", entries.len()));
-    let intents = match open {
-        0 => Check::ok("open_intents", "none"),
-        1 => Check::warning("open_intents", "1 request has no known outcome, or is in progress"),
-        _ => Check::warning(
-            "open_intents",
-            format!("{open} requests have no known outcome, or are in progress"),
-        ),
+    let what = match open {
+        0 => return vec![journal, Check::ok("open_intents", "none")],
+        1 => "1 request has no known outcome, or is in progress".to_owned(),
+        _ => format!("{open} requests have no known outcome, or are in progress"),
     };
-    let intents = match open {
-        0 => intents,
-        _ => intents.next(format!(
-            "list them with: {unfinished}; then repeat each command: it resumes, or says why it cannot"
-        )),
-    };
-    vec![journal, intents]
+    let next = format!(
+        "list them with: {unfinished}; then repeat each command: it resumes, or says why it cannot"
+    );
+    vec![journal, Check::warning("open_intents", what).next(next)]
 }
 
-/// Checks that files can be created in a directory, or in its closest parent that exists.
+/// Returns the checks of a journal that cannot be used.
+fn unusable(failed: String, next: &str, skipped: &str) -> Vec<Check> {
+    vec![Check::failed("journal", failed).next(next), Check::skipped("open_intents", skipped)]
+}
+
 fn check_writable(dir: &Path) -> std::io::Result<()> {
     let existing = dir.ancestors().find(|dir| !dir.as_os_str().is_empty() && dir.exists());
     let existing = existing.unwrap_or(Path::new("."));

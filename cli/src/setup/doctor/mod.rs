@@ -74,7 +74,6 @@ fn table(checks: &[Check]) -> Table {
     table
 }
 
-/// The time limit of a check, below the five seconds that a user waits at most.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(4500);
 
 #[derive(Debug, Serialize)]
@@ -99,7 +98,6 @@ enum CheckStatus {
 }
 
 impl CheckStatus {
-    /// Returns the symbol of the status, for the table.
     const fn mark(self) -> &'static str {
         match self {
             Self::Ok => "✓",

@@ -19,12 +19,10 @@ use crate::{clock, setup};
 /// from five minutes on.
 const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(30);
 
-/// The time limit of a request, so that its own error is shown rather than that of the check.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(4);
 
 pub(super) struct SurfaceChecks {
     pub(super) checks: [Check; 2],
-    /// The clock of the surface minus the clock of this machine.
     skew: Option<SignedDuration>,
 }
 
@@ -42,7 +40,6 @@ const fn names(surface: SurfaceChoice) -> CheckNames {
     }
 }
 
-/// Checks whether a surface can be reached, and whether it accepts the key.
 pub(super) async fn check(
     session: &Session,
     surface: SurfaceChoice,
@@ -208,7 +205,6 @@ fn clock_skew(
     })
 }
 
-/// Checks the clock of this machine against those of the surfaces.
 pub(super) fn clock(surfaces: &[&SurfaceChecks]) -> Check {
     const NAME: &str = "clock";
     let skews = surfaces.iter().filter_map(|surface| surface.skew);
@@ -229,10 +225,8 @@ pub(super) fn clock(surfaces: &[&SurfaceChecks]) -> Check {
     Check::ok(NAME, message)
 }
 
-/// The name of the check of the MCP endpoint.
 const MCP: &str = "mcp";
 
-/// Checks the MCP endpoint with the developer surface's key.
 pub(super) async fn check_mcp(session: &Session, is_configuration_valid: bool) -> Check {
     if !is_configuration_valid {
         return Check::skipped(MCP, "the configuration is not valid");
