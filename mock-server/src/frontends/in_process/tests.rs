@@ -30,11 +30,6 @@ async fn get(mock: &InProcess, url: &str) -> http::Response<ResponseBody> {
     send(mock, Method::GET, url, None).await.unwrap()
 }
 
-async fn json_of(response: http::Response<ResponseBody>) -> Value {
-    let body = response.into_body().collect().await.unwrap().to_bytes();
-    serde_json::from_slice(&body).unwrap()
-}
-
 fn image(mode: &str) -> Option<Value> {
     Some(json!({"model": "image-i", "prompt": "a fox", "mode": mode}))
 }

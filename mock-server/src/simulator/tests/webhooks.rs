@@ -5,8 +5,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{IMAGE, Mock};
-use crate::engine::json_text::JsonText;
-use crate::engine::webhooks::queue::Announcement;
 use crate::engine::{Delivery, DeliveryOutcome, Settings};
 
 const HOOK: &str = "https://hooks.example.com/svc?a=b";
