@@ -64,7 +64,7 @@ mod engine {
     /// The stack of the thread that runs the filter.
     const STACK_BYTES: usize = 256 << 20;
     const MAX_STACK_BYTES: usize = 200 << 20;
-    const MAX_CALLS: u64 = if cfg!(test) { 100_000 } else { 2_000_000 };
+    const MAX_CALLS: u64 = if cfg!(test) { 100_000 } else { 500_000 };
     const MAX_OUTPUT_BYTES: usize = 512 << 20;
     /// The function of the library that makes numbers, and its name in the one that checks it.
     const RANGE: [&str; 2] = ["range", "__range"];
