@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::{Extension, Router, extract::State, http::StatusCode, routing::post};
 use rusqlite::Connection;
-use svc_webhook_verify::tower::VerifyLayer;
+use svc_webhook_verify::axum::verify_layer;
 use svc_webhook_verify::{
     DedupeKey, Event, KeySet, ReceiveError, Verifier, Webhook, WebhookReceiver,
 };
@@ -57,7 +57,7 @@ pub(crate) fn app(secrets: &str, database: &str) -> Result<Router, Box<dyn Error
     inbox.execute_batch(SCHEMA)?;
     let receiver = WebhookReceiver::new(Verifier::new(KeySet::from_lines(secrets)?));
     let route = Router::new().route("/webhooks", post(receive));
-    Ok(route.layer(VerifyLayer::new(receiver)).with_state(Arc::new(Mutex::new(inbox))))
+    Ok(route.layer(verify_layer(receiver)).with_state(Arc::new(Mutex::new(inbox))))
 }
 
 #[tokio::main]

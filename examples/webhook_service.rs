@@ -16,13 +16,12 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use axum::extract::State;
+use axum::extract::{FromRef, State};
 use axum::http::StatusCode;
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Json, Router};
 use deadpool_postgres::{Manager, Pool};
 use serde_json::{Value, json};
-use svc_webhook_inbox::tower::ReceiveService;
 use svc_webhook_inbox::{HandlerError, Inbox, PostgresStore, StoredEvent, Worker};
 use svc_webhook_verify::WebhookReceiver;
 use tokio::signal::unix::{SignalKind, signal};
@@ -39,6 +38,24 @@ const INSERT: &str =
 
 /// The time after which another process handles the events of one that was killed.
 const LEASE_DURATION: Duration = Duration::from_secs(15);
+
+#[derive(Clone)]
+struct AppState {
+    inbox: Inbox,
+    receiver: WebhookReceiver,
+}
+
+impl FromRef<AppState> for Inbox {
+    fn from_ref(state: &AppState) -> Self {
+        state.inbox.clone()
+    }
+}
+
+impl FromRef<AppState> for WebhookReceiver {
+    fn from_ref(state: &AppState) -> Self {
+        state.receiver.clone()
+    }
+}
 
 /// Handles an event. It may be called more than once for the same one.
 async fn handle(database: Pool, event: StoredEvent) -> Result<(), HandlerError> {
@@ -115,9 +132,9 @@ async fn run() -> Result<(), Box<dyn Error>> {
     let working = tokio::spawn(worker.run_until(async { drop(stopped.await) }));
 
     let router = Router::new()
-        .route_service("/webhooks", ReceiveService::new(inbox.clone(), receiver))
+        .route("/webhooks", post(svc_webhook_inbox::axum::receive))
         .route("/health", get(health))
-        .with_state(inbox);
+        .with_state(AppState { inbox, receiver });
     let listener = tokio::net::TcpListener::bind(address).await?;
     println!("http://{}/webhooks", listener.local_addr()?);
     let mut terminate = signal(SignalKind::terminate())?;

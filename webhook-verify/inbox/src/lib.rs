@@ -12,7 +12,7 @@
 //! # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
 //! let inbox = Inbox::new(MemoryStore::new());
 //!
-//! // In the receiver. `tower::ReceiveService` does this for a whole request.
+//! // In the receiver. `axum::receive` and `tower::ReceiveService` do this for a whole request.
 //! let keys = KeySet::new(["whsec_newest"])?;
 //! # let now = 1_700_000_000;
 //! let body = r#"{"event":"job.completed","job_id":"job_1"}"#;
@@ -40,10 +40,13 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod accept_error;
+#[cfg(feature = "axum")]
+pub mod axum;
 mod clock;
 mod event;
 mod headers;
 mod inbox;
+mod receive;
 mod retry_policy;
 mod store;
 mod stores;

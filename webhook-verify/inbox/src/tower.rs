@@ -7,17 +7,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use http_body::Body;
-use http_body_util::{Empty, Limited};
-use svc_webhook_verify::{Webhook, WebhookReceiver};
+use http_body_util::Empty;
+use svc_webhook_verify::WebhookReceiver;
 use tower_service::Service;
 
-use crate::accept_error::{AcceptError, empty_response};
-use crate::inbox::{AcceptOutcome, Inbox};
-
-/// The same as axum's default, and twice the size of the largest receipt.
-const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
+use crate::inbox::Inbox;
+use crate::receive::{self, DEFAULT_MAX_BODY_BYTES};
 
 /// A service that verifies each request as a delivery, stores its event, and answers.
 ///
@@ -63,35 +60,6 @@ impl ReceiveService {
         self.max_body_bytes = bytes;
         self
     }
-
-    /// Verifies, stores and answers a request. The reason of a rejection is logged.
-    async fn receive<B>(&self, request: Request<B>) -> Response<Empty<Bytes>>
-    where
-        B: Body<Data = Bytes>,
-        B::Error: Into<Box<dyn Error + Send + Sync>>,
-    {
-        let (parts, body) = request.into_parts();
-        let accepted = async {
-            let body = Limited::new(body, self.max_body_bytes);
-            let webhook = self.receiver.receive(&parts.headers, body).await;
-            let webhook = webhook.map_err(AcceptError::Rejected)?;
-            warn_of_unknown_secret(&webhook);
-            self.inbox.accept(&parts.headers, &webhook).await
-        };
-        match accepted.await {
-            Ok(received) => {
-                match received {
-                    AcceptOutcome::Stored(id) => tracing::debug!(%id, "stored a webhook event"),
-                    AcceptOutcome::Duplicate => tracing::debug!("received a webhook event again"),
-                }
-                empty_response(StatusCode::OK)
-            }
-            Err(error) => {
-                tracing::warn!(status = error.status().as_u16(), "webhook not accepted: {error}");
-                error.into_http_response()
-            }
-        }
-    }
 }
 
 impl<B> Service<Request<B>> for ReceiveService
@@ -109,17 +77,11 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let this = self.clone();
-        Box::pin(async move { Ok(this.receive(request).await) })
-    }
-}
-
-/// Warns if the service uses a newer secret than those of the receiver. The delivery was signed with
-/// an older one as well, which is soon revoked.
-fn warn_of_unknown_secret(webhook: &Webhook) {
-    if let Some(fingerprint) = webhook.unknown_fingerprint() {
-        tracing::warn!(
-            fingerprint,
-            "a delivery is signed with a newer secret, which this receiver does not have"
-        );
+        Box::pin(async move {
+            let (parts, body) = request.into_parts();
+            let limit = this.max_body_bytes;
+            let headers = &parts.headers;
+            Ok(receive::receive(&this.inbox, &this.receiver, limit, headers, body).await)
+        })
     }
 }

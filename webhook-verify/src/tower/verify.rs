@@ -26,7 +26,8 @@ const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 ///
 /// The size of the body is limited to 2 MiB, or to
 /// [`max_body_bytes`](VerifyLayer::max_body_bytes). A smaller limit of an outer layer
-/// still applies. axum's `DefaultBodyLimit` does not, as it is a limit of extractors.
+/// still applies. axum's `DefaultBodyLimit` is not applied by this layer but by
+/// `axum::verify_layer`.
 #[derive(Clone, Debug)]
 pub struct VerifyLayer {
     receiver: WebhookReceiver,

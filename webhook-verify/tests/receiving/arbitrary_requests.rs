@@ -7,7 +7,7 @@ use axum::routing::post;
 use axum::{Extension, Router};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use svc_webhook_verify::{Event, ReceiveError, Webhook, header, tower::VerifyLayer};
+use svc_webhook_verify::{Event, ReceiveError, Webhook, axum::verify_layer, header};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::fixtures::{NOW, receiver, request, signed_at, status};
@@ -24,7 +24,7 @@ fn routers() -> [Router; 2] {
         Router::new().route("/webhooks", post(async |webhook: Webhook| event_of(&webhook)));
     let with_layer = Router::new()
         .route("/webhooks", post(async |Extension(webhook): Extension<Webhook>| event_of(&webhook)))
-        .layer(VerifyLayer::new(receiver()));
+        .layer(verify_layer(receiver()));
     [with_extractor.with_state(receiver()), with_layer]
 }
 

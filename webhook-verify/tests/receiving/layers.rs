@@ -10,6 +10,7 @@ use axum::routing::post;
 use axum::{Extension, Router};
 use http_body_util::{BodyExt, Full};
 use svc_webhook_verify::Webhook;
+use svc_webhook_verify::axum::verify_layer;
 use svc_webhook_verify::tower::VerifyLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_layer::Layer;
@@ -75,6 +76,9 @@ async fn the_body_is_limited_by_the_layer_and_by_the_route() {
     let plain = router().layer(VerifyLayer::new(receiver()));
     let raised = router().layer(VerifyLayer::new(receiver()).max_body_bytes(two_mib + 1));
     let by_tower_http = plain.clone().layer(RequestBodyLimitLayer::new(100));
+    let by_default = Handler::default().router().layer(verify_layer(receiver()));
+    let by_axum = by_default.clone().layer(DefaultBodyLimit::max(100));
+    let raised_by_axum = by_default.clone().layer(DefaultBodyLimit::max(two_mib + 1));
     let rows = [
         (&plain, two_mib, 200),
         (&plain, two_mib + 1, 413),
@@ -82,6 +86,11 @@ async fn the_body_is_limited_by_the_layer_and_by_the_route() {
         (&raised, two_mib + 2, 413),
         (&by_tower_http, 100, 200),
         (&by_tower_http, 101, 413),
+        (&by_default, two_mib, 200),
+        (&by_default, two_mib + 1, 413),
+        (&by_axum, 100, 200),
+        (&by_axum, 101, 413),
+        (&raised_by_axum, two_mib + 1, 200),
     ];
     for (row, (router, len, expected)) in rows.into_iter().enumerate() {
         assert_eq!(status(router, padded_delivery(len)).await, expected, "{row}: {len}");

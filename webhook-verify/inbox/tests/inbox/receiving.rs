@@ -5,6 +5,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, FromRef};
+use axum::routing::post;
 use http::{HeaderMap, Request, Response, StatusCode};
 use svc_webhook_inbox::tower::ReceiveService;
 use svc_webhook_inbox::{
@@ -32,10 +34,29 @@ fn delivery(keys: KeySet, timestamp: u64, body: &str) -> Request<Body> {
     request
 }
 
-/// Returns a router that receives into an inbox, with a limit of 1 KiB.
-fn router(inbox: &Inbox) -> Router {
+#[derive(Clone)]
+struct AppState(Inbox);
+
+impl FromRef<AppState> for Inbox {
+    fn from_ref(state: &AppState) -> Self {
+        state.0.clone()
+    }
+}
+
+impl FromRef<AppState> for WebhookReceiver {
+    fn from_ref(_: &AppState) -> Self {
+        receiver()
+    }
+}
+
+/// The two adapters on one inbox, both with a limit of 1 KiB.
+fn routers(inbox: &Inbox) -> [Router; 2] {
     let service = ReceiveService::new(inbox.clone(), receiver()).max_body_bytes(1024);
-    Router::new().route_service("/webhooks", service)
+    let handler = Router::new()
+        .route("/webhooks", post(svc_webhook_inbox::axum::receive))
+        .layer(DefaultBodyLimit::max(1024))
+        .with_state(AppState(inbox.clone()));
+    [Router::new().route_service("/webhooks", service), handler]
 }
 
 async fn send(router: &Router, request: Request<Body>) -> Response<Body> {
@@ -45,9 +66,11 @@ async fn send(router: &Router, request: Request<Body>) -> Response<Body> {
 #[tokio::test]
 async fn a_genuine_delivery_is_stored_once_and_answered_200() {
     let inbox = Inbox::new(MemoryStore::new());
-    for _ in 0..2 {
-        let response = send(&router(&inbox), delivery(keys(), NOW, BODY)).await;
-        assert_eq!(response.status(), StatusCode::OK);
+    for router in routers(&inbox) {
+        for _ in 0..2 {
+            let response = send(&router, delivery(keys(), NOW, BODY)).await;
+            assert_eq!(response.status(), StatusCode::OK);
+        }
     }
     let events = inbox.store().list(&ListQuery::default()).await.unwrap();
     assert_eq!(events.len(), 1);
@@ -60,24 +83,27 @@ async fn other_deliveries_are_rejected_and_not_stored() {
     let inbox = Inbox::new(MemoryStore::new());
     let forged = KeySet::new(["whsec_other"]).unwrap();
     let large = format!(r#"{{"event":"job.completed","x":"{}"}}"#, "x".repeat(2000));
-    for (request, status) in [
-        (delivery(forged, NOW, BODY), StatusCode::UNAUTHORIZED),
-        (delivery(keys(), NOW - 301, BODY), StatusCode::UNAUTHORIZED),
-        (delivery(keys(), NOW, "[1, 2]"), StatusCode::BAD_REQUEST),
-        (delivery(keys(), NOW, &large), StatusCode::PAYLOAD_TOO_LARGE),
-        (Request::post("/webhooks").body(Body::from(BODY)).unwrap(), StatusCode::BAD_REQUEST),
-    ] {
-        assert_eq!(send(&router(&inbox), request).await.status(), status);
+    for router in routers(&inbox) {
+        for (request, status) in [
+            (delivery(forged.clone(), NOW, BODY), StatusCode::UNAUTHORIZED),
+            (delivery(keys(), NOW - 301, BODY), StatusCode::UNAUTHORIZED),
+            (delivery(keys(), NOW, "[1, 2]"), StatusCode::BAD_REQUEST),
+            (delivery(keys(), NOW, &large), StatusCode::PAYLOAD_TOO_LARGE),
+            (Request::post("/webhooks").body(Body::from(BODY)).unwrap(), StatusCode::BAD_REQUEST),
+        ] {
+            assert_eq!(send(&router, request).await.status(), status);
+        }
     }
     assert_eq!(inbox.store().stats().await.unwrap(), StoreStats::default());
 }
 
 #[tokio::test]
 async fn a_failed_store_is_answered_503_with_retry_after() {
-    let router = router(&Inbox::new(BrokenStore));
-    let response = send(&router, delivery(keys(), NOW, BODY)).await;
-    assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
-    assert_eq!(response.headers()["retry-after"], "30");
+    for router in routers(&Inbox::new(BrokenStore)) {
+        let response = send(&router, delivery(keys(), NOW, BODY)).await;
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()["retry-after"], "30");
+    }
 }
 
 /// A store that cannot be reached.
