@@ -16,9 +16,6 @@ use svc_sdk::{Error, ErrorKind, RawResponse, Result, message};
 
 pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// The method by which a client asks what the endpoint supports, in a newer revision of the protocol.
-pub(crate) const PROBE: &str = "server/discover";
-
 /// The JSON-RPC errors that are reported before a tool runs: the message or its headers are not
 /// valid, the method or the tool is unknown, or the protocol revision is not supported.
 const REJECTIONS: [i64; 8] = [-32700, -32600, -32601, -32602, -32002, -32020, -32021, -32022];
@@ -39,9 +36,9 @@ pub(crate) fn decode(
     }
     let session_id = header(&response.headers, &SESSION_ID);
     let mut replies = replies(&response.headers, &response.body);
-    // What is repeated or needs another API key is an error first.
-    let is_error = matches!(response.status, 401 | 403 | 429 | 502..=504);
-    if is_probe(message) && !is_error && !replies.iter().any(|reply| answers_probe(message, reply))
+    // Whatever the answer to a probe is, `initialize` is tried next, unless it needs another API key.
+    let needs_key = matches!(response.status, 401 | 403);
+    if is_probe(message) && !needs_key && !replies.iter().any(|reply| answers_probe(message, reply))
     {
         replies = vec![probe_error(message)];
     }
@@ -166,8 +163,9 @@ fn status_of(error: &ErrorBody) -> u16 {
     })
 }
 
+/// Returns whether a message asks what the endpoint supports, in a newer revision of the protocol.
 fn is_probe(message: &Value) -> bool {
-    message.get("method") == Some(&json!(PROBE))
+    message.get("method") == Some(&json!("server/discover"))
 }
 
 /// Returns whether a reply is a valid answer to a probe.

@@ -18,7 +18,7 @@ use svc_sdk::contract::RetryClass;
 use svc_sdk::message::{self, Message, MessageChannel, MessageIntent};
 use svc_sdk::types::IdempotencyKey;
 
-use crate::response::{PROBE, SESSION_ID, decode, into_reply};
+use crate::response::{SESSION_ID, decode, into_reply};
 use crate::tool::{ToolCache, receipt_in};
 
 /// Sends the messages of `rmcp` to the configured endpoint.
@@ -141,8 +141,6 @@ impl McpTransport {
             (Some("tools/call"), Some(tool)) if self.tools.is_read_only(tool) => RetryClass::Safe,
             (Some("tools/call"), _) if idempotency_key(message).is_some() => RetryClass::Key,
             (Some("tools/call"), _) => RetryClass::Never,
-            // Whatever the answer is, `initialize` is tried next.
-            (Some(PROBE), _) => RetryClass::Never,
             _ => RetryClass::Idempotent,
         }
     }

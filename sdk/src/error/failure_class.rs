@@ -70,11 +70,17 @@ fn classify_envelope(status: u16, body: &ErrorBody) -> FailureClass {
 
 /// Returns whether the error settles the outcome of the call, including earlier ambiguous attempts.
 ///
-/// A rejection never does: the service may reject before it looks up the idempotency key, and knows
-/// nothing then of an earlier attempt that arrived.
+/// Of all rejections only that of a field does: the service looks up the idempotency key before it. What
+/// turns a request away earlier (credentials, permissions, limits, the size of the body, a missing
+/// resource, a page of a proxy) knows nothing of an earlier attempt that may have arrived.
 pub(crate) fn is_conclusive(error: &Error) -> bool {
-    // For the latter, the call begins again and finds what the other process has submitted.
-    matches!(error.variant(), Kind::Decode { .. } | Kind::Journal(JournalError::GenerationTaken))
+    match error.variant() {
+        Kind::Api { status: 400, .. } => classify(error) == FailureClass::Final,
+        Kind::Decode { .. } => true,
+        // The call begins again, and finds what the other process has submitted.
+        Kind::Journal(JournalError::GenerationTaken) => true,
+        _ => false,
+    }
 }
 
 /// Returns whether a request of the class may be sent again after such a failure.

@@ -1,7 +1,7 @@
 //! The conclusion from a failed submit: whether it was carried out. A decision without I/O.
 
 use crate::contract::ErrorCode;
-use crate::error::failure_class::{FailureClass, classify};
+use crate::error::failure_class::{FailureClass, classify, is_conclusive};
 use crate::error::{Error, Kind};
 use crate::types::QueueId;
 
@@ -34,8 +34,8 @@ pub(crate) enum Settlement {
 
 /// Decides what an error says about a submit.
 ///
-/// A rejection says nothing of an earlier attempt: the service may reject before it looks up the
-/// idempotency key.
+/// A rejection says nothing of an earlier attempt if the service rejects before it looks up the
+/// idempotency key: all but that of a field.
 pub(crate) fn settle(error: &Error, earlier: EarlierAttempts) -> Settlement {
     if let Kind::Decode { .. } = error.variant() {
         return Settlement::AcceptedWithoutId;
@@ -65,7 +65,11 @@ pub(crate) fn settle(error: &Error, earlier: EarlierAttempts) -> Settlement {
             FailureClass::Final => Settlement::Refused,
         },
     };
-    if earlier.may_have_run { Settlement::Unknown } else { settlement }
+    match settlement {
+        _ if !earlier.may_have_run => settlement,
+        Settlement::Refused if is_conclusive(error) => Settlement::Refused,
+        _ => Settlement::Unknown,
+    }
 }
 
 #[cfg(test)]
@@ -119,7 +123,7 @@ mod tests {
             (code(408, "brand_new"), Unknown, Unknown),
             (envelope(408, r#"{"code": "brand_new", "retryable": true}"#), NothingRan, Unknown),
             (envelope(429, r#"{"code": "rate_limited", "retryable": false}"#), Refused, Unknown),
-            (code(400, "invalid_request"), Refused, Unknown),
+            (code(400, "invalid_request"), Refused, Refused),
             (code(413, "payload_too_large"), Refused, Unknown),
             (code(401, "unauthorized"), Refused, Unknown),
             (code(402, "insufficient_funds"), Refused, Unknown),

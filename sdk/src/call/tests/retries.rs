@@ -114,11 +114,10 @@ async fn a_refused_connection_does_not_hide_an_earlier_reset() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_rejection_decides_what_became_of_an_earlier_attempt() {
+async fn only_a_conclusive_response_decides_after_an_earlier_reset() {
     let envelope =
         |status: u16, code: &str| json(status, &format!(r#"{{"error": {{"code": "{code}"}}}}"#));
     for rejection in [
-        envelope(400, "invalid_request"),
         envelope(413, "payload_too_large"),
         envelope(401, "unauthorized"),
         envelope(402, "insufficient_funds"),
@@ -137,6 +136,10 @@ async fn no_rejection_decides_what_became_of_an_earlier_attempt() {
         assert_eq!(script.requests().len(), 2, "{rejection:?}");
         assert!(error.is_ambiguous(), "{rejection:?} gave {error}");
     }
+    let conclusive = envelope(400, "invalid_request");
+    let script = Script::new([Step::ConnectionReset, conclusive]);
+    let error = open_client(&script).videos().generate(video()).await.unwrap_err();
+    assert!(!error.is_ambiguous() && error.code().is_some(), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
