@@ -157,7 +157,9 @@ fn next_step(
             NextStep::Done
         }
         // Its files are missing.
-        (Some(Status::Completed), Some(_)) if !has_download => NextStep::Done,
+        (Some(Status::Completed), Some(is_accepted)) if !(has_download && is_accepted) => {
+            NextStep::Done
+        }
         (_, Some(true)) => NextStep::Wait,
         (_, Some(false)) => NextStep::Resolve,
         (_, None) => NextStep::Submit,

@@ -1,6 +1,7 @@
 //! What the journal says about the items of a batch.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -22,11 +23,16 @@ pub(in crate::batch) struct Records {
     not_sent: Vec<journal::IntentId>,
     pub(in crate::batch) is_overcharged: bool,
     pub(in crate::batch) names_files_by_id: bool,
+    /// The folder that the files of completed items belong into, if they are downloaded.
+    folder: Option<PathBuf>,
 }
 
 impl Records {
-    pub(in crate::batch) async fn read(journal: &Journal) -> Result<Self, Failure> {
-        let mut records = Self::default();
+    pub(in crate::batch) async fn read(
+        journal: &Journal,
+        folder: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let mut records = Self { folder: folder.map(Path::to_owned), ..Self::default() };
         journal.read(|stored| records.apply(stored)).await?;
         records.is_overcharged |= journal.submissions.budget(BUDGET).await?.is_stopped;
         Ok(records)
@@ -51,7 +57,8 @@ impl Records {
     fn apply(&mut self, stored: Stored) {
         match stored {
             Stored::Note(Note::Outcome(outcome)) => {
-                self.items.entry(hash_id(&outcome.id)).or_default().apply_outcome(&outcome);
+                let record = self.items.entry(hash_id(&outcome.id)).or_default();
+                record.apply_outcome(&outcome, self.folder.as_deref());
             }
             Stored::Note(Note::Quota(quota)) => {
                 if let Some(operation) = Operation::from_name(&quota.operation) {
@@ -105,6 +112,8 @@ struct Noted {
     generation: u32,
     is_correctable: bool,
     has_missing_files: bool,
+    /// Whether it completed, and its files are to be downloaded now.
+    lacks_files: bool,
     /// Whether it failed, and was to be submitted again, which it was not.
     is_unsent_retry: bool,
 }
@@ -123,7 +132,7 @@ pub(in crate::batch) struct Attempt {
 }
 
 impl Record {
-    pub(in crate::batch) fn apply_outcome(&mut self, outcome: &ItemEnd) {
+    pub(in crate::batch) fn apply_outcome(&mut self, outcome: &ItemEnd, folder: Option<&Path>) {
         let result = &outcome.result;
         let before = self.noted.filter(|noted| noted.generation == outcome.generation);
         let has_failed = before.is_some_and(|noted| {
@@ -136,6 +145,7 @@ impl Record {
             is_correctable: result.status == Status::Failed
                 && result.error_text("next_action") == Some(NextAction::FixInput.as_str()),
             has_missing_files: result.error_text("code") == Some(DOWNLOAD_FAILED),
+            lacks_files: folder.is_some_and(|folder| result.lacks_files_in(folder)),
         });
     }
 
@@ -165,7 +175,8 @@ impl Record {
         let is_finished = self.current().is_some_and(|noted| {
             let is_terminal =
                 matches!(noted.status, Status::Completed | Status::Failed | Status::Canceled);
-            noted.is_unsent_retry || (is_terminal && !noted.has_missing_files)
+            let is_complete = !noted.has_missing_files && !noted.lacks_files;
+            noted.is_unsent_retry || (is_terminal && is_complete)
         });
         self.attempt = entry.idempotency_key.clone().filter(|_| !is_finished).map(|key| {
             Box::new(Attempt {
