@@ -201,6 +201,11 @@ impl Record {
         self.current().is_some_and(|noted| noted.is_correctable)
     }
 
+    /// Returns whether it failed, and was to be submitted again, which it was not.
+    pub(in crate::batch) fn is_unsent_retry(&self) -> bool {
+        self.current().is_some_and(|noted| noted.is_unsent_retry)
+    }
+
     pub(in crate::batch) fn has_missing_files(&self) -> bool {
         self.current().is_some_and(|noted| noted.has_missing_files)
     }
