@@ -48,6 +48,7 @@ pub(super) fn read(
         Some("csv" | "tsv" | "tab" | "jsonl" | "ndjson") => {}
         None if path == Path::new("-") => {}
         _ => {
+            RowFile::open(path)?;
             let why = format!("unknown file type of --input {}", path.display());
             return Err(Failure::usage(why)
                 .hint("use a file name that ends in .jsonl, .csv, .tsv or .json"));
