@@ -1,5 +1,6 @@
 //! `svc format bulk`: many runs, submitted as one queue.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -13,8 +14,8 @@ use svc_sdk::types::QueueItem;
 
 use crate::args::{FormatFields, JsonField, SubmitOptions, headings};
 use crate::commands::format::items::{self, BulkItem, ColumnOptions};
-use crate::commands::format::operation_of;
-use crate::error::{Failure, Suggestion};
+use crate::commands::format::{check_exists, operation_of};
+use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
 use crate::follow::ReceiptMode;
 use crate::input::{check_single_stdin_reader, read_text};
 use crate::journal::RequestHash;
@@ -110,9 +111,40 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
             });
         }
     }
+    let spending = &args.options.spending;
+    if spending.dry_run {
+        check_exists(session, &args.format).await?;
+    }
     let request = SubmitRequest { noun: "bulk queue", operation, segments, body };
     let (receipt_mode, source) = (ReceiptMode::default(), Some(json!(source)));
-    submit::run_from::<QueueResource>(session, request, &args.options, receipt_mode, source).await
+    let ran =
+        submit::run_from::<QueueResource>(session, request, &args.options, receipt_mode, source);
+    let is_noted = !session.is_sandbox() && !spending.journal.no_journal;
+    ran.await.map_err(|failure| match failure.exit() {
+        Exit::JobFailed | Exit::JobCanceled if is_noted => failure.hint(
+            Suggestion::from("send the failed and canceled items again with: ")
+                .command(retry_command(std::env::args_os().skip(1))),
+        ),
+        _ => failure,
+    })
+}
+
+/// Returns the command that sends the items that failed in this one again.
+fn retry_command(words: impl Iterator<Item = OsString>) -> SuggestedCommand {
+    let mut words = words.map(|word| word.to_string_lossy().into_owned()).peekable();
+    let mut command = Vec::new();
+    while let Some(word) = words.next_if(|word| word != "--") {
+        match word.as_str() {
+            // A key belongs to one queue.
+            "--idempotency-key" => drop(words.next()),
+            word if word.starts_with("--idempotency-key=") => {}
+            "--new" => {}
+            word if word.starts_with("--retry-failed") => {}
+            _ => command.push(word),
+        }
+    }
+    command.push("--retry-failed".to_owned());
+    SuggestedCommand::new(command.into_iter().chain(words))
 }
 
 #[derive(Debug, Serialize, Deserialize)]
