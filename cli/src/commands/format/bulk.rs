@@ -85,7 +85,7 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
         Operation::FormatsBulkCreate,
         Operation::FormatsBySlugBulkCreate,
     );
-    let mut body = body_of(args)?;
+    let mut body = body_of(session, args)?;
     if let Some(first) = body.get(ITEMS).and_then(|items| items.get(0)?.as_object()) {
         run_body::warn_about_schema(session, first);
     }
@@ -225,7 +225,7 @@ async fn failed_items(
     Ok(indexes.filter_map(|index| places.get(index).copied()).collect())
 }
 
-fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
+fn body_of(session: &Session, args: &Bulk) -> Result<Map<String, Value>, Failure> {
     check_single_stdin_reader(&[
         ("--input", args.input.as_deref().and_then(Path::to_str)),
         ("--instruction", args.instruction.as_deref()),
@@ -235,8 +235,12 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     let defaults = defaults(args)?;
     let (mut whole, items) = match (&args.input, items_param(args)) {
         (Some(path), None) => {
-            let (ignored, inputs) = (args.ignore_column.as_slice(), args.input_column.as_slice());
-            items::read(path, &ColumnOptions { ignored, inputs })?
+            let options = ColumnOptions {
+                ignored: &args.ignore_column,
+                inputs: &args.input_column,
+                printer: &session.printer,
+            };
+            items::read(path, &options)?
         }
         (None, Some(items)) => (Map::new(), items::from_json(items)?),
         (Some(_), Some(_)) => {
@@ -258,17 +262,23 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
             items.len()
         )));
     }
-    let items: Result<Vec<Value>, Failure> = items
-        .into_iter()
-        .enumerate()
-        .map(|(index, item)| {
-            let location = item.location.clone();
-            with_defaults(item, &defaults)
-                .map(Value::Object)
-                .map_err(|failure| failure.context(format!("item {} ({location})", index + 1)))
-        })
-        .collect();
-    whole.insert(ITEMS.to_owned(), items?.into());
+    let (mut bodies, mut invalid) = (Vec::new(), None);
+    for (number, item) in (1..).zip(items) {
+        let context = format!("item {number} ({})", item.location);
+        match with_defaults(item, &defaults).map_err(|failure| failure.context(context)) {
+            Ok(fields) => bodies.push(Value::Object(fields)),
+            Err(failure) => {
+                invalid = Some(match invalid {
+                    None => failure,
+                    Some(first) => Failure::issue(first, failure.headline()),
+                });
+            }
+        }
+    }
+    if let Some(invalid) = invalid {
+        return Err(invalid);
+    }
+    whole.insert(ITEMS.to_owned(), bodies.into());
     let mut body = RequestBody::from_fields(whole);
     body.set("concurrency", args.concurrency)?;
     let body = body.finish()?;

@@ -47,7 +47,8 @@ impl ResourceKind for QueueResource {
             return Ok(Price::SpendCap(cap));
         }
         let default_cap = FormatRun::default_cap(client, request).await;
-        Ok(default_cap.map_or(Price::Uncapped, |cap| Price::OwnerCap(cap, items.len())))
+        let total = SpendCap::from_items(items, default_cap);
+        Ok(default_cap.zip(total).map_or(Price::Uncapped, |(cap, total)| Price::OwnerCap(cap, total)))
     }
 
     fn items(request: &SubmitRequest) -> Option<&[Value]> {

@@ -81,7 +81,7 @@ impl<K: RunKind> ResourceKind for K {
             return Ok(Price::SpendCap(cap));
         }
         Ok(match K::default_cap(client, request).await {
-            Some(cap) => Price::OwnerCap(cap, 1),
+            Some(cap) => Price::OwnerCap(cap, SpendCap { max_usd: cap, runs: 1 }),
             // The cap of an Action is its own.
             None if K::KIND.as_str() == "action" => Price::Unknown,
             None => Price::Uncapped,
