@@ -79,7 +79,7 @@ impl Plan {
                         other_operation.get_or_insert((line.id, submitted));
                         Ok(())
                     }
-                    _ => Err(changed(&path, &line)),
+                    _ => Err(changed(&path, &line, record.status())),
                 };
             }
             let next_step = next_step(
@@ -190,7 +190,14 @@ fn submitted_as(
         .hint(Suggestion::from("continue the batch with: ").command(command))
 }
 
-fn changed(path: &str, line: &Line) -> Failure {
-    Failure::usage(format!("{path}: item `{}` has changed after it was submitted", line.id))
-        .hint("restore the line, or add the new request as a line with another id")
+fn changed(path: &str, line: &Line, status: Option<Status>) -> Failure {
+    let failure =
+        Failure::usage(format!("{path}: item `{}` has changed after it was submitted", line.id));
+    match status {
+        // An id stands for one request, so that its key is never sent with another one.
+        Some(Status::Failed | Status::Canceled) => failure.hint(
+            "give the corrected line another id, and the request is submitted as a new item",
+        ),
+        _ => failure.hint("restore the line, or add the new request as a line with another id"),
+    }
 }
