@@ -72,14 +72,15 @@ impl Plan {
             }
             let record = records.items.remove(&id_hash).unwrap_or_default();
             let hash = line.hash();
-            if record.hash.is_some_and(|submitted| submitted != hash) {
+            let may_change = options.retry_failed && record.is_replaceable();
+            if record.hash.is_some_and(|submitted| submitted != hash) && !may_change {
                 let submitted = record.operation.filter(|it| *it != line.operation);
                 return match submitted {
                     Some(submitted) if !line.names_operation => {
                         other_operation.get_or_insert((line.id, submitted));
                         Ok(())
                     }
-                    _ => Err(changed(&path, &line, record.status())),
+                    _ => Err(changed(&path, &line, record.is_replaceable())),
                 };
             }
             let next_step = next_step(
@@ -190,14 +191,11 @@ fn submitted_as(
         .hint(Suggestion::from("continue the batch with: ").command(command))
 }
 
-fn changed(path: &str, line: &Line, status: Option<Status>) -> Failure {
-    let failure =
-        Failure::usage(format!("{path}: item `{}` has changed after it was submitted", line.id));
-    match status {
-        // An id stands for one request, so that its key is never sent with another one.
-        Some(Status::Failed | Status::Canceled) => failure.hint(
-            "give the corrected line another id, and the request is submitted as a new item",
-        ),
-        _ => failure.hint("restore the line, or add the new request as a line with another id"),
-    }
+fn changed(path: &str, line: &Line, is_replaceable: bool) -> Failure {
+    Failure::usage(format!("{path}: item `{}` has changed after it was submitted", line.id)).hint(
+        match is_replaceable {
+            true => "submit the changed line in its place with --retry-failed",
+            false => "restore the line, or add the new request as a line with another id",
+        },
+    )
 }

@@ -130,9 +130,8 @@ impl Contents {
         };
         let failed = [Some(Status::Failed), Some(Status::Canceled)];
         let failed = count(&|item| failed.contains(&item.ended()));
-        let unknown = count(&|item| {
-            item.ended() == Some(Status::Failed) && item.record.has_unknown_status
-        });
+        let unknown =
+            count(&|item| item.ended() == Some(Status::Failed) && item.record.has_unknown_status);
         let is_limited = self.over_budget > 0 && !self.is_overcharged;
         let again = match raised_limit(command).filter(|_| is_limited) {
             Some(again) => again,

@@ -122,10 +122,15 @@ fn expected(cases: &[Case], now: Now) -> Expected {
     if !now.has_label && (now.origin != ORIGIN || now.api_key != API_KEY) {
         return Expected::AccountChanged(generation);
     }
-    if now.body == OTHER_MEANING {
+    let is_unsuccessful = match case.happened {
+        Ended(status) | EndedAndAcknowledged(status) => status != "completed",
+        happened => happened == EndedWithoutReceipt,
+    };
+    let may_replace = now.reuse == Reuse::ReplaceUnsuccessful && is_unsuccessful;
+    if now.body == OTHER_MEANING && !may_replace {
         return Expected::Conflict(generation);
     }
-    let may_retry = now.reuse == Reuse::RetryUnsuccessful;
+    let may_retry = now.reuse == Reuse::RetryUnsuccessful || may_replace;
     match case.happened {
         Ended(status) | EndedAndAcknowledged(status) if may_retry && status != "completed" => {
             return Expected::Begin(next);

@@ -97,6 +97,8 @@ pub(in crate::batch) struct Record {
     pub(in crate::batch) attempt: Option<Box<Attempt>>,
     /// Whether the job or run ended with a status that this version does not know.
     pub(in crate::batch) has_unknown_status: bool,
+    /// Whether the latest submission is known to have ended without a charge.
+    is_free: bool,
     pub(in crate::batch) hash: Option<u64>,
     pub(in crate::batch) operation: Option<Operation>,
     /// What is spent by all submissions. A finished run whose spend cannot be read counts with its cap.
@@ -152,6 +154,8 @@ impl Record {
     pub(in crate::batch) fn apply_submission(&mut self, entry: &journal::Entry) {
         self.generation = entry.generation;
         self.has_unknown_status = has_unknown_status(entry);
+        let has_ended = matches!(entry.state, EntryState::Ended(_)) && entry.resource.is_some();
+        self.is_free = has_ended && entry.charge_usd == Some(Usd::ZERO);
         if is_not_executed(&entry.state) {
             (self.attempt, self.hash) = (None, None);
             return;
@@ -191,6 +195,13 @@ impl Record {
                 ),
             })
         });
+    }
+
+    /// Returns whether another request may take the place of the latest one: its job or run failed, or was
+    /// canceled, and nothing was charged.
+    pub(in crate::batch) fn is_replaceable(&self) -> bool {
+        let has_failed = matches!(self.status(), Some(Status::Failed | Status::Canceled));
+        (has_failed || self.is_unsent_retry()) && self.is_free && !self.has_unknown_status
     }
 
     pub(in crate::batch) fn status(&self) -> Option<Status> {

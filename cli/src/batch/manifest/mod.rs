@@ -293,9 +293,7 @@ impl Manifest {
                 let why = format!("the rows name no operation and no model: {PASS_OPERATION}");
                 Problem::Header(std::iter::once(why).chain(self.columns_of_no_media()).collect())
             }
-            None => {
-                Problem::from(format!("it names no operation and no model: {PASS_OPERATION}"))
-            }
+            None => Problem::from(format!("it names no operation and no model: {PASS_OPERATION}")),
         })
     }
 
@@ -329,7 +327,8 @@ impl Manifest {
         let fields = ["image_generate", "video_generate"].map(|name| self.fields.get(name));
         let names = move || fields.into_iter().flatten().flat_map(Fields::names).chain(OWN_COLUMNS);
         let columns = self.columns.iter().flat_map(Columns::names);
-        let unknown = columns.filter(move |it| !names().any(|known| known.eq_ignore_ascii_case(it)));
+        let unknown =
+            columns.filter(move |it| !names().any(|known| known.eq_ignore_ascii_case(it)));
         unknown.map(move |it| self.unknown_column(it, "image_generate or video_generate", names()))
     }
 
@@ -343,13 +342,16 @@ impl Manifest {
         let is_name = ["name", "file", "filename", "title"].contains(&&*column.to_lowercase());
         let guess = match nearest(column, fields.chain(OWN_COLUMNS)) {
             _ if is_name && !self.has_column(&["id"]) => {
-                "to name the items and their files, rename the column to `id`; to leave it out".into()
+                "to name the items and their files, rename the column to `id`; to leave it out"
+                    .into()
             }
             Some(field) => format!("did you mean `{field}`? To leave it out"),
             None => "to leave it out".to_owned(),
         };
         let quoted = shell_quote(column);
-        format!("the column `{column}` is not a field of {operation}: {guess}: --ignore-column {quoted}")
+        format!(
+            "the column `{column}` is not a field of {operation}: {guess}: --ignore-column {quoted}"
+        )
     }
 
     fn has_column(&self, names: &[&str]) -> bool {

@@ -153,9 +153,12 @@ impl<'a> Spreadsheet<'a> {
             if is_input || spreadsheet.field(name).is_some() {
                 continue;
             }
-            if let Some((_, meant)) = MISTAKABLE.iter().find(|(it, _)| it.eq_ignore_ascii_case(name)) {
+            if let Some((_, meant)) =
+                MISTAKABLE.iter().find(|(it, _)| it.eq_ignore_ascii_case(name))
+            {
                 let printer = options.printer;
-                printer.warn(&format!("the column `{name}` is sent as input of the Format; {meant}"));
+                printer
+                    .warn(&format!("the column `{name}` is sent as input of the Format; {meant}"));
             } else if let Some(field) = nearest(name, RUN_FIELDS) {
                 let quoted = shell_quote(name);
                 unknown.push(format!(

@@ -133,7 +133,8 @@ fn warn_about_file(session: &Session, args: &Start) {
     let extension = Path::new(text).extension().and_then(|it| it.to_str());
     let rows = match extension {
         Some("csv" | "tsv" | "jsonl") => {
-            let command = session.command(&["format", "bulk", args.format.as_str(), "--input", text]);
+            let command =
+                session.command(&["format", "bulk", args.format.as_str(), "--input", text]);
             format!("; to run the Format for each of its rows: {command}")
         }
         _ => String::new(),

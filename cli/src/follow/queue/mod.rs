@@ -48,7 +48,9 @@ impl ResourceKind for QueueResource {
         }
         let default_cap = FormatRun::default_cap(client, request).await;
         let total = SpendCap::from_items(items, default_cap);
-        Ok(default_cap.zip(total).map_or(Price::Uncapped, |(cap, total)| Price::OwnerCap(cap, total)))
+        Ok(default_cap
+            .zip(total)
+            .map_or(Price::Uncapped, |(cap, total)| Price::OwnerCap(cap, total)))
     }
 
     fn items(request: &SubmitRequest) -> Option<&[Value]> {
