@@ -251,7 +251,11 @@ impl Quote {
                 counted(count, "item")
             ),
         };
-        Err(Failure::new(Exit::Funds, why).with_client_code(ClientCode::OVER_BUDGET))
+        let failure = Failure::new(Exit::Funds, why).with_client_code(ClientCode::OVER_BUDGET);
+        Err(match needed.filter(|_| unpriced + not_estimated == 0) {
+            Some(needed) => failure.hint(format!("pass --max-spend {needed}, which is enough")),
+            None => failure,
+        })
     }
 }
 

@@ -303,6 +303,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_long_output_is_cut_and_hides_no_id() {
+        let run = json!({"run_id": "run_a", "status": "completed", "output": "x".repeat(200)});
+        let item = FinishedItem {
+            number: 3,
+            index: 0,
+            item: serde_json::from_value(run.clone()).unwrap(),
+            receipt: serde_json::from_value(run).unwrap(),
+            files: None,
+            failure: None,
+        };
+        let table = results(&[item]).render(Some(100), false);
+        assert!(table.contains("   3  run_a  completed"), "{table}");
+        assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    }
+
+    #[test]
     fn running_items_are_first_and_queued_ones_last() {
         let items: Vec<QueueItem> = serde_json::from_value(json!([
             {"index": 0, "status": "completed", "run_id": "run_a"},
