@@ -97,9 +97,7 @@ impl Contents {
             }
             Stored::Note(Note::Outcome(outcome)) => {
                 let Some(item) = self.item(&outcome.id) else { return };
-                item.record.apply_outcome(&outcome, None);
-                // A retry that was not submitted leaves the item as it was.
-                if !item.record.is_unsent_retry() {
+                if !item.record.apply_outcome(&outcome, None) {
                     item.end = Some(outcome);
                 }
             }

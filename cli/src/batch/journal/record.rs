@@ -134,14 +134,21 @@ pub(in crate::batch) struct Attempt {
 }
 
 impl Record {
-    pub(in crate::batch) fn apply_outcome(&mut self, outcome: &ItemEnd, folder: Option<&Path>) {
+    /// Applies an outcome. Returns whether it is that of a retry that was not submitted, which leaves the
+    /// item as it was.
+    pub(in crate::batch) fn apply_outcome(
+        &mut self,
+        outcome: &ItemEnd,
+        folder: Option<&Path>,
+    ) -> bool {
         let result = &outcome.result;
         let before = self.noted.filter(|noted| noted.generation == outcome.generation);
         let has_failed = before.is_some_and(|noted| {
             noted.is_unsent_retry || matches!(noted.status, Status::Failed | Status::Canceled)
         });
+        let is_unsent_retry = result.status == Status::NotSubmitted && has_failed;
         self.noted = Some(Noted {
-            is_unsent_retry: result.status == Status::NotSubmitted && has_failed,
+            is_unsent_retry,
             status: result.status,
             generation: outcome.generation,
             is_correctable: result.status == Status::Failed
@@ -149,6 +156,7 @@ impl Record {
             has_missing_files: result.error_text("code") == Some(DOWNLOAD_FAILED),
             lacks_files: folder.is_some_and(|folder| result.lacks_files_in(folder)),
         });
+        is_unsent_retry
     }
 
     pub(in crate::batch) fn apply_submission(&mut self, entry: &journal::Entry) {
@@ -200,8 +208,10 @@ impl Record {
     /// Returns whether another request may take the place of the latest one: its job or run failed, or was
     /// canceled, and nothing was charged.
     pub(in crate::batch) fn is_replaceable(&self) -> bool {
-        let has_failed = matches!(self.status(), Some(Status::Failed | Status::Canceled));
-        (has_failed || self.is_unsent_retry()) && self.is_free && !self.has_unknown_status
+        let has_failed = self.current().is_some_and(|noted| {
+            noted.is_unsent_retry || matches!(noted.status, Status::Failed | Status::Canceled)
+        });
+        has_failed && self.is_free && !self.has_unknown_status
     }
 
     pub(in crate::batch) fn status(&self) -> Option<Status> {
@@ -210,11 +220,6 @@ impl Record {
 
     pub(in crate::batch) fn needs_correction(&self) -> bool {
         self.current().is_some_and(|noted| noted.is_correctable)
-    }
-
-    /// Returns whether it failed, and was to be submitted again, which it was not.
-    pub(in crate::batch) fn is_unsent_retry(&self) -> bool {
-        self.current().is_some_and(|noted| noted.is_unsent_retry)
     }
 
     pub(in crate::batch) fn has_missing_files(&self) -> bool {
