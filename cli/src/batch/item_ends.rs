@@ -36,10 +36,10 @@ impl Runner<'_> {
         id: String,
         mut ended: ItemResult,
     ) -> Result<(), Failure> {
-        self.show_files(&ended.files);
+        self.show_files(ended.files.as_deref().unwrap_or_default());
         let plan = self.source.clients.download.as_ref();
         if plan.is_some_and(|plan| plan.is_temporary()) {
-            ended.files.clear();
+            ended.files = None;
         }
         let ending = self.ending(index, id).await?;
         let entry = ending.entry.as_ref();

@@ -72,14 +72,15 @@ impl Plan {
             }
             let record = records.items.remove(&id_hash).unwrap_or_default();
             let hash = line.hash();
-            if record.hash.is_some_and(|submitted| submitted != hash) {
+            let may_change = options.retry_failed && record.is_replaceable();
+            if record.hash.is_some_and(|submitted| submitted != hash) && !may_change {
                 let submitted = record.operation.filter(|it| *it != line.operation);
                 return match submitted {
                     Some(submitted) if !line.names_operation => {
                         other_operation.get_or_insert((line.id, submitted));
                         Ok(())
                     }
-                    _ => Err(changed(&path, &line)),
+                    _ => Err(changed(&path, &line, record.is_replaceable())),
                 };
             }
             let next_step = next_step(
@@ -157,7 +158,9 @@ fn next_step(
             NextStep::Done
         }
         // Its files are missing.
-        (Some(Status::Completed), Some(_)) if !has_download => NextStep::Done,
+        (Some(Status::Completed), Some(is_accepted)) if !(has_download && is_accepted) => {
+            NextStep::Done
+        }
         (_, Some(true)) => NextStep::Wait,
         (_, Some(false)) => NextStep::Resolve,
         (_, None) => NextStep::Submit,
@@ -188,7 +191,11 @@ fn submitted_as(
         .hint(Suggestion::from("continue the batch with: ").command(command))
 }
 
-fn changed(path: &str, line: &Line) -> Failure {
-    Failure::usage(format!("{path}: item `{}` has changed after it was submitted", line.id))
-        .hint("restore the line, or add the new request as a line with another id")
+fn changed(path: &str, line: &Line, is_replaceable: bool) -> Failure {
+    Failure::usage(format!("{path}: item `{}` has changed after it was submitted", line.id)).hint(
+        match is_replaceable {
+            true => "submit the changed line in its place with --retry-failed",
+            false => "restore the line, or add the new request as a line with another id",
+        },
+    )
 }

@@ -95,6 +95,19 @@ impl Quote {
         Ok(quote)
     }
 
+    /// Returns the failure of items of which the service rejects every one.
+    fn all_rejected(&self) -> Option<Failure> {
+        let reason = |group: &PriceGroup| match &group.price {
+            GroupPrice::Rejected(why) => Some(format!("{why}, first: {}", group.first)),
+            _ => None,
+        };
+        let mut reasons = self.groups.iter().map(reason).collect::<Option<Vec<_>>>()?.into_iter();
+        let (first, count) = (reasons.next()?, self.items.len());
+        let verb = if count == 1 { "is" } else { "are" };
+        let failure = Failure::usage(format!("{} {verb} invalid: {first}", counted(count, "item")));
+        Some(reasons.take(MAX_REASONS).fold(failure, Failure::issue))
+    }
+
     pub(super) fn warn_about_missing_prices(&self, session: &Session) {
         let mut missing = 0;
         let mut reasons: Vec<(&str, &str, usize)> = Vec::new();
@@ -221,6 +234,9 @@ impl Quote {
             table.field("sent", Some("no (dry run)"));
             table
         })?;
+        if let Some(failure) = self.all_rejected() {
+            return Err(failure);
+        }
         self.warn_about_missing_prices(session);
         let Some(limit) = limit else { return Ok(()) };
         let needed = plan.committed.checked_add(total);
@@ -235,7 +251,11 @@ impl Quote {
                 counted(count, "item")
             ),
         };
-        Err(Failure::new(Exit::Funds, why).with_client_code(ClientCode::OVER_BUDGET))
+        let failure = Failure::new(Exit::Funds, why).with_client_code(ClientCode::OVER_BUDGET);
+        Err(match needed.filter(|_| unpriced + not_estimated == 0) {
+            Some(needed) => failure.hint(format!("pass --max-spend {needed}, which is enough")),
+            None => failure,
+        })
     }
 }
 

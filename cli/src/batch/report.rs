@@ -36,7 +36,7 @@ pub(super) fn item_json(
         "status": status,
         "price_usd": result.map_or(charge, |result| result.price_usd),
         "artifacts": result.map(|result| &result.artifacts),
-        "files": result.map(|result| &result.files),
+        "files": result.and_then(|result| result.files.as_ref()),
         "error": result.map(|result| &result.error),
         "label": entry.and_then(label_of),
     });

@@ -130,14 +130,14 @@ impl Clients {
         plan: &DownloadPlan,
         files: &ItemFiles,
         download: Download,
-    ) -> (Vec<StoredFile>, Option<Value>) {
+    ) -> (Option<Vec<StoredFile>>, Option<Value>) {
         // The semaphore is never closed.
         let _permit = self.downloads.acquire().await;
         match plan.configure_item(&files.name, files.prompt.as_deref(), download).await {
-            Ok(files) => (files.into_iter().map(StoredFile::from).collect(), None),
+            Ok(files) => (Some(files.into_iter().map(StoredFile::from).collect()), None),
             Err(error) => {
                 let files = error.downloaded_files().iter().cloned().map(StoredFile::from);
-                let files = files.collect();
+                let files = Some(files.collect());
                 let mut error = error_json(&Failure::from(error));
                 if let Some(error) = error.as_object_mut() {
                     error.insert("code".to_owned(), DOWNLOAD_FAILED.into());
@@ -176,7 +176,7 @@ impl<S: EstimateSource> Follow for JobResource<S> {
                 let download = job.download_result(&result, plan.folder());
                 clients.download(plan, names, download).await
             }
-            None => (Vec::new(), None),
+            None => (None, None),
         };
         let artifacts = result.artifacts().iter().map(|it| json!(it)).collect();
         Ok(ItemResult { status: Status::Completed, price_usd: None, files, error, artifacts })
@@ -202,7 +202,7 @@ impl Follow for AgentRun {
                 let download = run.download_result(&receipt, plan.folder());
                 clients.download(plan, names, download).await
             }
-            _ => (Vec::new(), None),
+            plan => (plan.as_ref().map(|_| Vec::new()), None),
         };
         let error = error.map(|error| error_json(&Failure::from(error)));
         Ok(ItemResult {

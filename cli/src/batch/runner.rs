@@ -45,10 +45,12 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
     if let Some(downloads) = &downloads {
         downloads.check_is_folder("a batch")?;
     }
+    let folder = downloads.as_ref().filter(|plan| !plan.is_temporary());
+    let folder = folder.map(|plan| plan.folder().to_owned());
     let path = options.journal_path();
     let has_journal = !session.is_sandbox() && path.metadata().is_ok_and(|file| file.len() > 0);
     let records = match has_journal {
-        true => read_records(&path).await,
+        true => read_records(&path, folder.as_deref()).await,
         false => Ok(Records::default()),
     };
     // What is wrong with a journal is reported when it is opened.
@@ -76,7 +78,7 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
         // Only `svc usage` needs it.
         let _ = known::remember(&state_dir(session.environment())?, &path);
     }
-    let mut records = Records::read(&journal).await?;
+    let mut records = Records::read(&journal, folder.as_deref()).await?;
     records.release_not_sent(&journal).await?;
     if let Some(downloads) = downloads.as_mut().filter(|_| records.names_files_by_id) {
         downloads.name_by_id();
@@ -99,8 +101,8 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
     runner.run(&writes).await
 }
 
-async fn read_records(path: &Path) -> Result<Records, Failure> {
-    Records::read(&Journal::read_only(path).await?).await
+async fn read_records(path: &Path, folder: Option<&Path>) -> Result<Records, Failure> {
+    Records::read(&Journal::read_only(path).await?, folder).await
 }
 
 pub(super) struct Runner<'a> {

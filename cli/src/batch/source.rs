@@ -69,7 +69,8 @@ impl Source {
         let reuse = match item.next_step {
             NextStep::Submit if item.record.generation > 0 => {
                 source.end_lost(&line.id).await?;
-                Reuse::RetryUnsuccessful
+                // The plan has checked that its line is the same, or may change.
+                Reuse::ReplaceUnsuccessful
             }
             _ => Reuse::ReturnExisting,
         };

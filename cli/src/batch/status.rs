@@ -97,8 +97,9 @@ impl Contents {
             }
             Stored::Note(Note::Outcome(outcome)) => {
                 let Some(item) = self.item(&outcome.id) else { return };
-                item.record.apply_outcome(&outcome);
-                item.end = Some(outcome);
+                if !item.record.apply_outcome(&outcome, None) {
+                    item.end = Some(outcome);
+                }
             }
             Stored::Note(Note::OverBudget { count }) => self.over_budget = count,
             Stored::Note(Note::Overcharged {}) => self.is_overcharged = true,
@@ -126,12 +127,16 @@ impl Contents {
             self.items.iter().filter(|item| is_counted(item)).count()
         };
         let failed = [Some(Status::Failed), Some(Status::Canceled)];
-        let failed = count(&|item| failed.contains(&item.record.status()));
-        let unknown = count(&|item| {
-            item.record.status() == Some(Status::Failed) && item.record.has_unknown_status
-        });
+        let failed = count(&|item| failed.contains(&item.ended()));
+        let unknown =
+            count(&|item| item.ended() == Some(Status::Failed) && item.record.has_unknown_status);
+        let is_limited = self.over_budget > 0 && !self.is_overcharged;
+        let again = match raised_limit(command).filter(|_| is_limited) {
+            Some(again) => again,
+            None => format!("again with: {command}"),
+        };
         if failed > unknown {
-            let retry = format!("submit the failed items again with: {command} --retry-failed");
+            let retry = format!("submit the failed items {again} --retry-failed");
             let corrections = self.items.iter().filter(|item| item.record.needs_correction());
             let ids: Vec<&str> = corrections.map(|item| item.id.as_str()).collect();
             return Some(match ids.as_slice() {
@@ -155,9 +160,7 @@ impl Contents {
                 "check the charges, as one was above its estimate; then remove --max-spend from \
                  this command to submit the rest: {command}"
             )),
-            _ if rest <= self.over_budget => {
-                Some(format!("raise the --max-spend of this command to submit the rest: {command}"))
-            }
+            _ if rest <= self.over_budget => Some(format!("submit the rest {again}")),
             _ if rest == unknown => Some(left_alone(unknown)),
             _ => Some(format!("resume with: {command}")),
         }
@@ -210,14 +213,26 @@ impl Contents {
     }
 }
 
+/// Says above which limit a command goes on, and shows it with a place for one.
+fn raised_limit(command: &str) -> Option<String> {
+    let (before, after) = command.split_once(" --max-spend ")?;
+    let (limit, rest) = after.split_at(after.find(' ').unwrap_or(after.len()));
+    let limit = money(limit.parse().ok()?);
+    Some(format!("with a limit above {limit}: {before} --max-spend USD{rest}"))
+}
+
 impl JournalItem {
     fn result(&self) -> Option<&ItemResult> {
         let end = self.end.as_deref().filter(|_| self.record.status().is_some());
         end.map(|end| &end.result)
     }
 
+    fn ended(&self) -> Option<Status> {
+        self.result().map(|result| result.status)
+    }
+
     fn status(&self) -> &'static str {
-        match (self.record.status(), &self.record.attempt) {
+        match (self.ended(), &self.record.attempt) {
             (Some(status), _) => status.as_str(),
             (None, Some(attempt)) if attempt.resource.is_some() => "submitted",
             (None, Some(_)) => Status::Ambiguous.as_str(),

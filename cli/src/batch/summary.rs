@@ -137,6 +137,7 @@ impl Summary {
             Failure::new(exit, sentence).with_response(code, None, None, None)
         };
         let again = options.command(session, &[]);
+        let unlimited = BatchOptions { max_spend: None, ..options.clone() };
         let ambiguous = self.count(Status::Ambiguous);
         let failed = self.count(Status::Failed) + self.count(Status::Canceled);
         let overcharged = self.dropped(DropReason::Overcharged);
@@ -158,7 +159,15 @@ impl Summary {
             return Some(stop(stopped));
         }
         if failed > 0 {
-            let retry = options.command(session, &["--retry-failed"]);
+            let is_used_up = self.dropped(DropReason::OverBudget) > 0
+                || options.max_spend.is_some_and(|limit| self.spent >= limit);
+            let (retry, how) = match is_used_up && overcharged == 0 {
+                true => {
+                    let flags = ["--retry-failed", "--max-spend", "USD"];
+                    (unlimited.command(session, &flags), "with a higher limit")
+                }
+                false => (options.command(session, &["--retry-failed"]), "again with"),
+            };
             let (status, code) = match self.count(Status::Failed) {
                 0 => (Status::Canceled, "canceled"),
                 _ => (Status::Failed, self.failed_code.as_deref().unwrap_or("failed")),
@@ -183,7 +192,7 @@ impl Summary {
                 Some(correction) => correction.then(", then "),
                 None => "".into(),
             };
-            let again = first.then("submit the failed items again with: ").command(retry);
+            let again = first.then(format!("submit the failed items {how}: ")).command(retry);
             return Some(failure.hint(again));
         }
         if let Some(stopped) = stopped {
@@ -192,7 +201,6 @@ impl Summary {
         if over_budget > 0 {
             let cause = Cause::Status(Status::NotSubmitted);
             let failure = new(Exit::Funds, cause, "over_budget");
-            let unlimited = BatchOptions { max_spend: None, ..options.clone() };
             let hint = match self.dropped(DropReason::Unpriced) {
                 _ if overcharged > 0 => {
                     let why = "check the charges, as one was above its estimate; then submit the \

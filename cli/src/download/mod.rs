@@ -224,13 +224,13 @@ impl DownloadPlan {
         words
     }
 
-    pub(crate) fn configure(&self, item: usize, download: Download) -> Download {
+    /// Applies the options to a download of the item with that index, which people know by its number.
+    pub(crate) fn configure(&self, item: usize, number: u64, download: Download) -> Download {
         let prompt = match self.prompts.as_slice() {
             [prompt] => prompt.as_deref(),
             prompts => prompts.get(item).and_then(Option::as_deref),
         };
-        // People count from 1.
-        self.configure_item(&(item + 1).to_string(), prompt, download)
+        self.configure_item(&number.to_string(), prompt, download)
     }
 
     /// Applies the options to the download of an item's files, which are named after the item or its prompt.

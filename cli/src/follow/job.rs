@@ -66,11 +66,15 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
         session.resume_command_on(surface_choice::<S>(), words)
     }
 
-    fn show_status(live: &ProgressLine<'_>, update: &Update<JobStatusPayload>) {
+    fn show_status(live: &ProgressLine<'_>, update: &Update<JobStatusPayload>, _: &[u64]) {
         live.update(update, update.status.status.as_ref().map(JobStatus::as_str));
     }
 
-    async fn result(handle: &Handle<Self>, updates: Updates<Self>) -> Result<FinishedJob, Failure> {
+    async fn result(
+        handle: &Handle<Self>,
+        updates: Updates<Self>,
+        _: &[u64],
+    ) -> Result<FinishedJob, Failure> {
         let result = updates.result().await?;
         let mut finished = FinishedJob::of(handle, result);
         finished.price_usd = handle.receipt().and_then(|receipt| receipt.job.price_usd);

@@ -93,11 +93,17 @@ pub(crate) trait ResourceKind: handle::Resource {
         Self::resume_command(session, &words)
     }
 
-    fn show_status(live: &ProgressLine<'_>, update: &Update<Self::Status>);
+    /// Returns the numbers of the items of a queue in the file that it was made from, if they are known.
+    async fn item_numbers(_: &Handle<Self>, _: &Session) -> Vec<u64> {
+        Vec::new()
+    }
+
+    fn show_status(live: &ProgressLine<'_>, update: &Update<Self::Status>, numbers: &[u64]);
 
     async fn result(
         handle: &Handle<Self>,
         updates: Updates<Self>,
+        numbers: &[u64],
     ) -> Result<Self::Finished, Failure>;
 
     /// Downloads the files of the result, and adds them to it. A failure becomes part of the result,
@@ -244,7 +250,7 @@ impl<T> ResultWithFiles<T> {
         on_progress: OnProgress,
     ) {
         let download = download.on_progress(move |progress| on_progress(progress));
-        let files = plan.configure(0, download).await;
+        let files = plan.configure(0, 1, download).await;
         let delivery = plan.deliver(session, files).await;
         self.files = delivery.files;
         self.failure =

@@ -55,10 +55,11 @@ impl<R: ResourceKind> Waiter<'_, R> {
             Some(Timeout(Some(timeout))) => updates.timeout(timeout),
             Some(Timeout(None)) => updates.no_timeout(),
         };
+        let numbers = R::item_numbers(&self.resource, self.session).await;
         while let Some(update) = updates.next().await {
-            R::show_status(live, &update?);
+            R::show_status(live, &update?, &numbers);
         }
-        R::result(&self.resource, updates).await
+        R::result(&self.resource, updates, &numbers).await
     }
 
     async fn download(

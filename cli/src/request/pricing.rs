@@ -17,7 +17,8 @@ pub(crate) enum Price {
     /// An estimate, which equals the charge.
     Estimate(Estimate),
     SpendCap(SpendCap),
-    OwnerCap(Usd, usize),
+    /// The cap that the Format's owner has set, which may change, and the sum of the caps of the runs.
+    OwnerCap(Usd, SpendCap),
     Uncapped,
     Unknown,
 }
@@ -39,12 +40,11 @@ impl Price {
         }
     }
 
-    pub(crate) fn cap_total(&self, items: &[Value]) -> Option<Usd> {
-        let default_cap = match self {
-            Self::OwnerCap(cap, _) => Some(*cap),
+    pub(crate) fn cap_total(&self) -> Option<Usd> {
+        match self {
+            Self::SpendCap(cap) | Self::OwnerCap(_, cap) => Some(cap.max_usd),
             _ => None,
-        };
-        SpendCap::from_items(items, default_cap).map(|cap| cap.max_usd)
+        }
     }
 
     /// Describes the price: `$0.7035 (…)`, `up to $2.00 (spend cap)`.
@@ -57,10 +57,12 @@ impl Price {
             Self::SpendCap(SpendCap { max_usd, runs }) => {
                 format!("up to {} (spend caps of {runs} runs)", money(*max_usd))
             }
-            Self::OwnerCap(cap, 1) => format!("up to {} (the Format's default cap)", money(*cap)),
-            Self::OwnerCap(cap, runs) => {
-                let cap = money(*cap);
-                format!("up to {cap} for each of {runs} runs (the Format's default cap)")
+            Self::OwnerCap(cap, SpendCap { runs: 1, .. }) => {
+                format!("up to {} (the Format's default cap)", money(*cap))
+            }
+            Self::OwnerCap(cap, SpendCap { max_usd, runs }) => {
+                let (total, cap) = (money(*max_usd), money(*cap));
+                format!("up to {total} for {runs} runs (the Format's default cap of {cap} each)")
             }
             Self::Uncapped | Self::Unknown => "an unknown price".to_owned(),
         }

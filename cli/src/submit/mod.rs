@@ -156,7 +156,7 @@ impl<R: ResourceKind> Submission<'_, R> {
             shown.insert("cap_usd".to_owned(), json!(cap.max_usd));
         }
         let items = R::items(self.request);
-        let cap_total = items.and_then(|items| price.cap_total(items));
+        let cap_total = price.cap_total();
         if let (Some(items), Some(shown)) = (items, shown.as_object_mut()) {
             shown.insert("items".to_owned(), json!(items.len()));
             shown.insert("cap_total_usd".to_owned(), json!(cap_total));
@@ -184,7 +184,10 @@ impl<R: ResourceKind> Submission<'_, R> {
     /// only fetched if it is needed.
     async fn check_price(&self, confirm: bool) -> Result<Price, Failure> {
         let spending = &self.options.spending;
-        let is_shown = confirm && (self.session.printer.can_prompt() || self.session.is_sandbox());
+        // A queue starts many runs, which are named also where nobody is asked.
+        let is_queue = R::items(self.request).is_some();
+        let is_asked = self.session.printer.can_prompt() || self.session.is_sandbox();
+        let is_shown = confirm && (is_asked || is_queue);
         if spending.max_price.is_none() && !is_shown {
             return Ok(Price::Unknown);
         }

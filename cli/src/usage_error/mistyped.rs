@@ -108,6 +108,13 @@ pub(crate) fn advise(mut error: Error, root: &Command, arguments: &[String]) -> 
                 .or_else(|| quoted(command, &path, &word, rest, &profile))
                 .or_else(|| is_verb.then(|| format!("did you mean: {path}{profile}")))
                 .or_else(|| {
+                    let is_file = path == "svc format bulk" && !word.starts_with('-');
+                    is_file.then(|| {
+                        let file = shell_quote(&word);
+                        format!("the file with the items is passed with: --input {file}")
+                    })
+                })
+                .or_else(|| {
                     let is_exec = path == "svc mock exec";
                     is_exec.then(|| format!("did you mean: {path} -- {}", rest.join(" ")))
                 })

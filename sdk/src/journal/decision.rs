@@ -17,6 +17,9 @@ pub enum Reuse {
     /// Return the handle of what was submitted, unless it failed, was canceled, was skipped or expired:
     /// then submit again, which is paid for again.
     RetryUnsuccessful,
+    /// Do as [`RetryUnsuccessful`](Self::RetryUnsuccessful), and submit another request under the id
+    /// where that one failed, was canceled, was skipped or expired.
+    ReplaceUnsuccessful,
     /// Continue a submission that a process began which has ended, and which was not acknowledged;
     /// otherwise submit anew. Several submissions can have one id, and their keys are random.
     ContinueAbandoned,
@@ -99,11 +102,17 @@ pub(super) fn decide(
     if !candidate.has_account && !is_same_account {
         return Decision::AccountChanged(intent);
     }
-    if !facts.is_same_request(candidate.fingerprint) {
-        return Decision::Conflict(intent);
-    }
-    if candidate.reuse == Reuse::RetryUnsuccessful && is_unsuccessful(&intent) {
+    let is_same_request = facts.is_same_request(candidate.fingerprint);
+    let may_begin = match candidate.reuse {
+        Reuse::RetryUnsuccessful => is_same_request,
+        Reuse::ReplaceUnsuccessful => true,
+        Reuse::ReturnExisting | Reuse::ContinueAbandoned => false,
+    };
+    if may_begin && is_unsuccessful(&intent) {
         return Decision::Begin(next);
+    }
+    if !is_same_request {
+        return Decision::Conflict(intent);
     }
     if progress.accepted.is_some() {
         return Decision::Return(intent);

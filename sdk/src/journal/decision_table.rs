@@ -8,6 +8,12 @@ use super::super::store::{Hold, IntentId, Owner, StoredIntent, StoredRecord};
 use super::*;
 use crate::contract::Operation;
 
+const POLICIES: [Reuse; 4] = [
+    Reuse::ReturnExisting,
+    Reuse::RetryUnsuccessful,
+    Reuse::ReplaceUnsuccessful,
+    Reuse::ContinueAbandoned,
+];
 const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 const ORIGIN: &str = "https://api.example/";
 const API_KEY: &str = "5e884898";
@@ -122,10 +128,15 @@ fn expected(cases: &[Case], now: Now) -> Expected {
     if !now.has_label && (now.origin != ORIGIN || now.api_key != API_KEY) {
         return Expected::AccountChanged(generation);
     }
-    if now.body == OTHER_MEANING {
+    let is_unsuccessful = match case.happened {
+        Ended(status) | EndedAndAcknowledged(status) => status != "completed",
+        happened => happened == EndedWithoutReceipt,
+    };
+    let may_replace = now.reuse == Reuse::ReplaceUnsuccessful && is_unsuccessful;
+    if now.body == OTHER_MEANING && !may_replace {
         return Expected::Conflict(generation);
     }
-    let may_retry = now.reuse == Reuse::RetryUnsuccessful;
+    let may_retry = now.reuse == Reuse::RetryUnsuccessful || may_replace;
     match case.happened {
         Ended(status) | EndedAndAcknowledged(status) if may_retry && status != "completed" => {
             return Expected::Begin(next);
@@ -299,10 +310,9 @@ fn compare(cases: &[Case], origins: &[&'static str], bodies: &[&'static str]) ->
     let intents: Vec<_> = numbered.map(|(case, number)| intent(*case, number)).collect();
     let mut compared = 0;
     let ages = [Age::New, Age::AlmostExpired, Age::JustExpired, Age::ClockWasSetBack];
-    let policies = [Reuse::ReturnExisting, Reuse::RetryUnsuccessful, Reuse::ContinueAbandoned];
     let keys = [(API_KEY, false), (API_KEY, true), ("ab56b4d9", false), ("ab56b4d9", true)];
     for (&origin, &(api_key, has_label)) in pairs(origins, &keys) {
-        for (&body, &(&age, &reuse)) in pairs(bodies, &pairs(&ages, &policies)) {
+        for (&body, &(&age, &reuse)) in pairs(bodies, &pairs(&ages, &POLICIES)) {
             let now = Now { has_label, origin, api_key, body, age, reuse };
             assert_eq!(decided(cases, &intents, now), expected(cases, now), "{cases:?} {now:?}");
             compared += 1;
@@ -337,7 +347,7 @@ fn one_generation_is_decided_by_the_table() {
     let origins = [ORIGIN, "https://other.example/"];
     let bodies = [BODY, OTHER_BYTES, OTHER_MEANING];
     let compared: usize = all_cases().map(|case| compare(&[case], &origins, &bodies)).sum();
-    assert_eq!(compared, 26 * 3 * 4 * (2 * 2 * 2 * 3 * 4 * 3));
+    assert_eq!(compared, 26 * 3 * 4 * (2 * 2 * 2 * 3 * 4 * 4));
 }
 
 #[test]
@@ -358,13 +368,13 @@ fn an_earlier_generation_counts_where_the_newer_one_was_not_carried_out() {
             compared += compare(&[first, case], &[ORIGIN], &[BODY]);
         }
     }
-    assert_eq!(compared, 26 * 3 * 4 * 7 * (2 * 2 * 4 * 3));
+    assert_eq!(compared, 26 * 3 * 4 * 7 * (2 * 2 * 4 * 4));
 }
 
 #[test]
 fn the_first_submit_begins_generation_1() {
     let fingerprint = Fingerprint::new("video_generate", "/v1", BODY.as_bytes());
-    for reuse in [Reuse::ReturnExisting, Reuse::RetryUnsuccessful, Reuse::ContinueAbandoned] {
+    for reuse in POLICIES {
         let candidate = Candidate {
             fingerprint: &fingerprint,
             has_account: false,

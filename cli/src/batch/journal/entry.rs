@@ -1,5 +1,7 @@
 //! What a batch notes in its journal beside its submissions.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -59,8 +61,9 @@ pub(in crate::batch) struct ItemResult {
     /// What it cost in the end, after a refund, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::batch) price_usd: Option<Usd>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(in crate::batch) files: Vec<StoredFile>,
+    /// `None` if they were not downloaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::batch) files: Option<Vec<StoredFile>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::batch) error: Option<Value>,
     #[serde(skip)]
@@ -69,8 +72,16 @@ pub(in crate::batch) struct ItemResult {
 
 impl ItemResult {
     pub(in crate::batch) fn error(status: Status, price_usd: Option<Usd>, error: Value) -> Self {
-        let (files, artifacts) = (Vec::new(), Vec::new());
-        Self { status, price_usd, files, error: Some(error), artifacts }
+        Self { status, price_usd, files: None, error: Some(error), artifacts: Vec::new() }
+    }
+
+    /// Returns whether it is the end of a completed item that has no files in a folder, or not all.
+    pub(super) fn lacks_files_in(&self, folder: &Path) -> bool {
+        let is_there = |file: &StoredFile| {
+            Path::new(&file.path).file_name().is_some_and(|name| folder.join(name).exists())
+        };
+        let has_all = self.files.as_ref().is_some_and(|files| files.iter().all(is_there));
+        self.status == Status::Completed && !has_all
     }
 
     pub(in crate::batch) fn error_text(&self, name: &str) -> Option<&str> {

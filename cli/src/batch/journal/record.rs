@@ -1,6 +1,7 @@
 //! What the journal says about the items of a batch.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -22,11 +23,16 @@ pub(in crate::batch) struct Records {
     not_sent: Vec<journal::IntentId>,
     pub(in crate::batch) is_overcharged: bool,
     pub(in crate::batch) names_files_by_id: bool,
+    /// The folder that the files of completed items belong into, if they are downloaded.
+    folder: Option<PathBuf>,
 }
 
 impl Records {
-    pub(in crate::batch) async fn read(journal: &Journal) -> Result<Self, Failure> {
-        let mut records = Self::default();
+    pub(in crate::batch) async fn read(
+        journal: &Journal,
+        folder: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let mut records = Self { folder: folder.map(Path::to_owned), ..Self::default() };
         journal.read(|stored| records.apply(stored)).await?;
         records.is_overcharged |= journal.submissions.budget(BUDGET).await?.is_stopped;
         Ok(records)
@@ -51,7 +57,8 @@ impl Records {
     fn apply(&mut self, stored: Stored) {
         match stored {
             Stored::Note(Note::Outcome(outcome)) => {
-                self.items.entry(hash_id(&outcome.id)).or_default().apply_outcome(&outcome);
+                let record = self.items.entry(hash_id(&outcome.id)).or_default();
+                record.apply_outcome(&outcome, self.folder.as_deref());
             }
             Stored::Note(Note::Quota(quota)) => {
                 if let Some(operation) = Operation::from_name(&quota.operation) {
@@ -90,6 +97,8 @@ pub(in crate::batch) struct Record {
     pub(in crate::batch) attempt: Option<Box<Attempt>>,
     /// Whether the job or run ended with a status that this version does not know.
     pub(in crate::batch) has_unknown_status: bool,
+    /// Whether the latest submission is known to have ended without a charge.
+    is_free: bool,
     pub(in crate::batch) hash: Option<u64>,
     pub(in crate::batch) operation: Option<Operation>,
     /// What is spent by all submissions. A finished run whose spend cannot be read counts with its cap.
@@ -105,6 +114,8 @@ struct Noted {
     generation: u32,
     is_correctable: bool,
     has_missing_files: bool,
+    /// Whether it completed, and its files are to be downloaded now.
+    lacks_files: bool,
     /// Whether it failed, and was to be submitted again, which it was not.
     is_unsent_retry: bool,
 }
@@ -123,25 +134,36 @@ pub(in crate::batch) struct Attempt {
 }
 
 impl Record {
-    pub(in crate::batch) fn apply_outcome(&mut self, outcome: &ItemEnd) {
+    /// Applies an outcome. Returns whether it is that of a retry that was not submitted, which leaves the
+    /// item as it was.
+    pub(in crate::batch) fn apply_outcome(
+        &mut self,
+        outcome: &ItemEnd,
+        folder: Option<&Path>,
+    ) -> bool {
         let result = &outcome.result;
         let before = self.noted.filter(|noted| noted.generation == outcome.generation);
         let has_failed = before.is_some_and(|noted| {
             noted.is_unsent_retry || matches!(noted.status, Status::Failed | Status::Canceled)
         });
+        let is_unsent_retry = result.status == Status::NotSubmitted && has_failed;
         self.noted = Some(Noted {
-            is_unsent_retry: result.status == Status::NotSubmitted && has_failed,
+            is_unsent_retry,
             status: result.status,
             generation: outcome.generation,
             is_correctable: result.status == Status::Failed
                 && result.error_text("next_action") == Some(NextAction::FixInput.as_str()),
             has_missing_files: result.error_text("code") == Some(DOWNLOAD_FAILED),
+            lacks_files: folder.is_some_and(|folder| result.lacks_files_in(folder)),
         });
+        is_unsent_retry
     }
 
     pub(in crate::batch) fn apply_submission(&mut self, entry: &journal::Entry) {
         self.generation = entry.generation;
         self.has_unknown_status = has_unknown_status(entry);
+        let has_ended = matches!(entry.state, EntryState::Ended(_)) && entry.resource.is_some();
+        self.is_free = has_ended && entry.charge_usd == Some(Usd::ZERO);
         if is_not_executed(&entry.state) {
             (self.attempt, self.hash) = (None, None);
             return;
@@ -165,7 +187,8 @@ impl Record {
         let is_finished = self.current().is_some_and(|noted| {
             let is_terminal =
                 matches!(noted.status, Status::Completed | Status::Failed | Status::Canceled);
-            noted.is_unsent_retry || (is_terminal && !noted.has_missing_files)
+            let is_complete = !noted.has_missing_files && !noted.lacks_files;
+            noted.is_unsent_retry || (is_terminal && is_complete)
         });
         self.attempt = entry.idempotency_key.clone().filter(|_| !is_finished).map(|key| {
             Box::new(Attempt {
@@ -180,6 +203,15 @@ impl Record {
                 ),
             })
         });
+    }
+
+    /// Returns whether another request may take the place of the latest one: its job or run failed, or was
+    /// canceled, and nothing was charged.
+    pub(in crate::batch) fn is_replaceable(&self) -> bool {
+        let has_failed = self.current().is_some_and(|noted| {
+            noted.is_unsent_retry || matches!(noted.status, Status::Failed | Status::Canceled)
+        });
+        has_failed && self.is_free && !self.has_unknown_status
     }
 
     pub(in crate::batch) fn status(&self) -> Option<Status> {

@@ -134,7 +134,15 @@ pub(super) fn operations() -> impl Iterator<Item = Operation> {
 pub(in crate::batch) fn parse_operation(name: &str) -> Result<Operation, String> {
     operations().find(|operation| operation.name() == name).ok_or_else(|| {
         let names: Vec<_> = operations().map(Operation::name).collect();
-        match nearest(name, names.iter().copied()) {
+        if name.starts_with("format") {
+            return format!(
+                "invalid operation `{name}`: a Format is run for each row of a file by \
+                 svc format bulk FORMAT --input FILE"
+            );
+        }
+        let kind = format!("{name}_generate");
+        let of_kind = names.iter().copied().find(|it| *it == kind);
+        match of_kind.or_else(|| nearest(name, names.iter().copied())) {
             Some(guess) => format!("invalid operation `{name}`: did you mean `{guess}`?"),
             None => format!("invalid operation `{name}`: expected one of {}", names.join(", ")),
         }

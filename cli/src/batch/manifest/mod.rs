@@ -6,7 +6,7 @@
 
 mod line;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use self::line::{GivenLine, operations};
 use super::journal::hash_id;
 use crate::error::Failure;
 use crate::request::rows::{Columns, Fields, RecordFormat, RecordPosition, RecordReader, RowFile};
-use crate::text::{counted, nearest};
+use crate::text::{counted, nearest, shell_quote};
 
 pub(super) use self::line::{Line, parse_operation};
 
@@ -120,17 +120,22 @@ impl Manifest {
         mut visit: impl FnMut(RecordPosition, Line) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut reader = self.reader()?;
-        let mut record = Vec::new();
-        let (mut problems, mut is_end) = (Vec::new(), false);
-        let mut hidden: usize = 0;
+        let (mut record, mut seen) = (Vec::new(), HashSet::new());
+        let (mut header, mut problems) = (Vec::new(), Vec::new());
+        let (mut hidden, mut is_end) = (0_usize, false);
         while !is_end {
             let visited = match reader.read(&mut record) {
                 Ok(Some(_)) if self.columns.as_ref().is_some_and(|it| it.is_blank(&record)) => {
                     Ok(())
                 }
-                Ok(Some(position)) => {
-                    self.parse(position, &record).and_then(|line| visit(position, line))
-                }
+                Ok(Some(position)) => match self.parse(position, &record) {
+                    Ok(line) => visit(position, line),
+                    Err(Problem::Header(found)) => {
+                        header.extend(found.into_iter().filter(|why| seen.insert(why.clone())));
+                        Ok(())
+                    }
+                    Err(Problem::Record(column, why)) => Err(self.record(position, column, &why)),
+                },
                 Ok(None) => break,
                 Err(error) => {
                     is_end = true;
@@ -143,7 +148,9 @@ impl Manifest {
                 Err(_) => hidden += 1,
             }
         }
-        let mut problems = problems.into_iter();
+        let path = self.path.display();
+        let header = header.iter().map(|why| Failure::usage(format!("{path}: {why}")));
+        let mut problems = header.chain(problems);
         let Some(first) = problems.next() else { return Ok(()) };
         let failure = problems.fold(first, |failure, problem| failure.issue(problem.headline()));
         Err(match hidden {
@@ -156,7 +163,9 @@ impl Manifest {
         let mut record = Vec::new();
         let mut reader = self.rows.records(position).map_err(|it| self.failure(&it))?;
         match reader.read(&mut record).map_err(|it| self.failure(&it))? {
-            Some(found) if found == position => self.parse(position, &record),
+            Some(found) if found == position => {
+                self.parse(position, &record).map_err(|_| self.changed(position))
+            }
             _ => Err(self.changed(position)),
         }
     }
@@ -222,15 +231,17 @@ impl Manifest {
         Ok(reader)
     }
 
-    fn parse(&self, position: RecordPosition, record: &[u8]) -> Result<Line, Failure> {
-        let number = self.number_at(position);
-        let parsed = self.given(record);
-        let parsed = parsed.and_then(|it| self.line(it, number).map_err(|why| (None, why)));
-        parsed.map_err(|(column, why)| {
-            let (path, place) = (self.path.display(), self.place(number));
-            let column = column.map(|column| format!(", column {column}")).unwrap_or_default();
-            Failure::usage(format!("{path}: {place}{column}: {why}"))
-        })
+    fn parse(&self, position: RecordPosition, record: &[u8]) -> Result<Line, Problem> {
+        let given = self.given(record);
+        let given = given.map_err(|(column, why)| Problem::Record(column, why))?;
+        self.line(given, self.number_at(position))
+    }
+
+    /// Returns the failure of a record.
+    fn record(&self, position: RecordPosition, column: Option<usize>, why: &str) -> Failure {
+        let (path, place) = (self.path.display(), self.place(self.number_at(position)));
+        let column = column.map(|column| format!(", column {column}")).unwrap_or_default();
+        Failure::usage(format!("{path}: {place}{column}: {why}"))
     }
 
     /// Parses a record. An error has its column, if it is known.
@@ -252,7 +263,7 @@ impl Manifest {
         Ok(given)
     }
 
-    fn line(&self, given: GivenLine, number: u32) -> Result<Line, String> {
+    fn line(&self, given: GivenLine, number: u32) -> Result<Line, Problem> {
         let named = given.operation()?;
         let model = given.model(&self.defaults.fields);
         let id = given.id.unwrap_or_else(|| number.to_string());
@@ -260,31 +271,92 @@ impl Manifest {
             Some(operation) => operation,
             None => self.operation_of(&id, model.as_deref())?,
         };
-        let mut body = match self.fields.get(operation.name()) {
-            Some(fields) => typed(given.body, fields)?,
-            None => given.body,
-        };
+        let mut body = self.typed(given.body, operation)?;
         for (name, value) in &self.defaults.fields {
             body.entry(name).or_insert_with(|| value.clone());
         }
-        Line::new(id, operation, named.is_some(), body)
+        Ok(Line::new(id, operation, named.is_some(), body)?)
     }
 
     /// Returns the operation of a line that names none: that of the flags, that which it was submitted
     /// with, or that of its model.
-    fn operation_of(&self, id: &str, model: Option<&str>) -> Result<Operation, String> {
+    fn operation_of(&self, id: &str, model: Option<&str>) -> Result<Operation, Problem> {
         let submitted = || self.submitted.get(&hash_id(id)).copied();
         let by_model = || self.kinds.get(model?).copied();
         let operation = self.defaults.operation.or_else(submitted).or_else(by_model);
         operation.ok_or_else(|| match model {
-            Some(model) => format!(
+            Some(model) => Problem::from(format!(
                 "the kind of the model `{model}` is not known: name the operation, such as \
                  --operation image_generate or --operation video_generate"
-            ),
-            None => "it names no operation and no model: pass --operation image_generate or \
-                 --operation video_generate"
-                .to_owned(),
+            )),
+            None if self.is_spreadsheet() && !self.has_column(&["operation", "model"]) => {
+                let why = format!("the rows name no operation and no model: {PASS_OPERATION}");
+                Problem::Header(std::iter::once(why).chain(self.columns_of_no_media()).collect())
+            }
+            None => Problem::from(format!("it names no operation and no model: {PASS_OPERATION}")),
         })
+    }
+
+    /// Returns the body of a row: its columns as fields of the operation, without regard to case, and its
+    /// cells as values of their types.
+    fn typed(
+        &self,
+        cells: Map<String, Value>,
+        operation: Operation,
+    ) -> Result<Map<String, Value>, Problem> {
+        let Some(fields) = self.fields.get(operation.name()) else { return Ok(cells) };
+        let unknown = cells.keys().filter(|it| fields.is_complete && fields.name_of(it).is_none());
+        let unknown: Vec<String> =
+            unknown.map(|it| self.unknown_column(it, operation.name(), fields.names())).collect();
+        if !unknown.is_empty() {
+            return Err(Problem::Header(unknown));
+        }
+        let mut body = Map::new();
+        for (column, cell) in cells {
+            let field = fields.name_of(&column).unwrap_or(&column);
+            let cell = cell.as_str().unwrap_or_default().to_owned();
+            if body.insert(field.to_owned(), fields.value(field, cell)?).is_some() {
+                return Err(Problem::Header(vec![format!("two columns are the field `{field}`")]));
+            }
+        }
+        Ok(body)
+    }
+
+    /// Returns what is wrong with the columns that are fields of neither images nor videos.
+    fn columns_of_no_media(&self) -> impl Iterator<Item = String> {
+        let fields = ["image_generate", "video_generate"].map(|name| self.fields.get(name));
+        let names = move || fields.into_iter().flatten().flat_map(Fields::names).chain(OWN_COLUMNS);
+        let columns = self.columns.iter().flat_map(Columns::names);
+        let unknown =
+            columns.filter(move |it| !names().any(|known| known.eq_ignore_ascii_case(it)));
+        unknown.map(move |it| self.unknown_column(it, "image_generate or video_generate", names()))
+    }
+
+    /// Says that a column is not a field, and what may be meant.
+    fn unknown_column<'a>(
+        &self,
+        column: &str,
+        operation: &str,
+        fields: impl Iterator<Item = &'a str>,
+    ) -> String {
+        let is_name = ["name", "file", "filename", "title"].contains(&&*column.to_lowercase());
+        let guess = match nearest(column, fields.chain(OWN_COLUMNS)) {
+            _ if is_name && !self.has_column(&["id"]) => {
+                "to name the items and their files, rename the column to `id`; to leave it out"
+                    .into()
+            }
+            Some(field) => format!("did you mean `{field}`? To leave it out"),
+            None => "to leave it out".to_owned(),
+        };
+        let quoted = shell_quote(column);
+        format!(
+            "the column `{column}` is not a field of {operation}: {guess}: --ignore-column {quoted}"
+        )
+    }
+
+    fn has_column(&self, names: &[&str]) -> bool {
+        let mut columns = self.columns.iter().flat_map(Columns::names);
+        columns.any(|column| names.iter().any(|name| name.eq_ignore_ascii_case(column)))
     }
 
     fn failure(&self, error: &io::Error) -> Failure {
@@ -294,25 +366,19 @@ impl Manifest {
 
 const OWN_COLUMNS: [&str; 2] = ["id", "operation"];
 
-/// Returns the body of a row: its columns as fields of the operation, without regard to case, and its
-/// cells as values of their types.
-fn typed(cells: Map<String, Value>, fields: &Fields) -> Result<Map<String, Value>, String> {
-    let mut body = Map::new();
-    for (column, cell) in cells {
-        let known = fields.name_of(&column);
-        let Some(field) = known.or_else(|| (!fields.is_complete).then_some(column.as_str())) else {
-            let guess = match nearest(&column, fields.names().chain(OWN_COLUMNS)) {
-                Some(field) => format!("did you mean `{field}`? To leave it out"),
-                None => "to leave it out".to_owned(),
-            };
-            return Err(format!(
-                "the column `{column}` is not a field of the request: {guess}: --ignore-column {column}"
-            ));
-        };
-        let cell = cell.as_str().unwrap_or_default().to_owned();
-        if body.insert(field.to_owned(), fields.value(field, cell)?).is_some() {
-            return Err(format!("two columns are the field `{field}`"));
-        }
+const PASS_OPERATION: &str =
+    "pass --model MODEL, or --operation image_generate or --operation video_generate";
+
+/// What is wrong with a record.
+enum Problem {
+    /// What the header is the reason for, so that other records have it too.
+    Header(Vec<String>),
+    /// Its column, if it is known, and why.
+    Record(Option<usize>, String),
+}
+
+impl From<String> for Problem {
+    fn from(why: String) -> Self {
+        Self::Record(None, why)
     }
-    Ok(body)
 }

@@ -1,5 +1,6 @@
 //! `svc format bulk`: many runs, submitted as one queue.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -13,8 +14,8 @@ use svc_sdk::types::QueueItem;
 
 use crate::args::{FormatFields, JsonField, SubmitOptions, headings};
 use crate::commands::format::items::{self, BulkItem, ColumnOptions};
-use crate::commands::format::operation_of;
-use crate::error::{Failure, Suggestion};
+use crate::commands::format::{check_exists, operation_of};
+use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
 use crate::follow::ReceiptMode;
 use crate::input::{check_single_stdin_reader, read_text};
 use crate::journal::RequestHash;
@@ -84,7 +85,7 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
         Operation::FormatsBulkCreate,
         Operation::FormatsBySlugBulkCreate,
     );
-    let mut body = body_of(args)?;
+    let mut body = body_of(session, args)?;
     if let Some(first) = body.get(ITEMS).and_then(|items| items.get(0)?.as_object()) {
         run_body::warn_about_schema(session, first);
     }
@@ -110,9 +111,40 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
             });
         }
     }
+    let spending = &args.options.spending;
+    if spending.dry_run {
+        check_exists(session, &args.format).await?;
+    }
     let request = SubmitRequest { noun: "bulk queue", operation, segments, body };
     let (receipt_mode, source) = (ReceiptMode::default(), Some(json!(source)));
-    submit::run_from::<QueueResource>(session, request, &args.options, receipt_mode, source).await
+    let ran =
+        submit::run_from::<QueueResource>(session, request, &args.options, receipt_mode, source);
+    let is_noted = !session.is_sandbox() && !spending.journal.no_journal;
+    ran.await.map_err(|failure| match failure.exit() {
+        Exit::JobFailed | Exit::JobCanceled if is_noted => failure.hint(
+            Suggestion::from("send the failed and canceled items again with: ")
+                .command(retry_command(std::env::args_os().skip(1))),
+        ),
+        _ => failure,
+    })
+}
+
+/// Returns the command that sends the items that failed in this one again.
+fn retry_command(words: impl Iterator<Item = OsString>) -> SuggestedCommand {
+    let mut words = words.map(|word| word.to_string_lossy().into_owned()).peekable();
+    let mut command = Vec::new();
+    while let Some(word) = words.next_if(|word| word != "--") {
+        match word.as_str() {
+            // A key belongs to one queue.
+            "--idempotency-key" => drop(words.next()),
+            word if word.starts_with("--idempotency-key=") => {}
+            "--new" => {}
+            word if word.starts_with("--retry-failed") => {}
+            _ => command.push(word),
+        }
+    }
+    command.push("--retry-failed".to_owned());
+    SuggestedCommand::new(command.into_iter().chain(words))
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -193,7 +225,7 @@ async fn failed_items(
     Ok(indexes.filter_map(|index| places.get(index).copied()).collect())
 }
 
-fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
+fn body_of(session: &Session, args: &Bulk) -> Result<Map<String, Value>, Failure> {
     check_single_stdin_reader(&[
         ("--input", args.input.as_deref().and_then(Path::to_str)),
         ("--instruction", args.instruction.as_deref()),
@@ -203,8 +235,12 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     let defaults = defaults(args)?;
     let (mut whole, items) = match (&args.input, items_param(args)) {
         (Some(path), None) => {
-            let (ignored, inputs) = (args.ignore_column.as_slice(), args.input_column.as_slice());
-            items::read(path, &ColumnOptions { ignored, inputs })?
+            let options = ColumnOptions {
+                ignored: &args.ignore_column,
+                inputs: &args.input_column,
+                printer: &session.printer,
+            };
+            items::read(path, &options)?
         }
         (None, Some(items)) => (Map::new(), items::from_json(items)?),
         (Some(_), Some(_)) => {
@@ -226,17 +262,23 @@ fn body_of(args: &Bulk) -> Result<Map<String, Value>, Failure> {
             items.len()
         )));
     }
-    let items: Result<Vec<Value>, Failure> = items
-        .into_iter()
-        .enumerate()
-        .map(|(index, item)| {
-            let location = item.location.clone();
-            with_defaults(item, &defaults)
-                .map(Value::Object)
-                .map_err(|failure| failure.context(format!("item {} ({location})", index + 1)))
-        })
-        .collect();
-    whole.insert(ITEMS.to_owned(), items?.into());
+    let (mut bodies, mut invalid) = (Vec::new(), None);
+    for (number, item) in (1..).zip(items) {
+        let context = format!("item {number} ({})", item.location);
+        match with_defaults(item, &defaults).map_err(|failure| failure.context(context)) {
+            Ok(fields) => bodies.push(Value::Object(fields)),
+            Err(failure) => {
+                invalid = Some(match invalid {
+                    None => failure,
+                    Some(first) => Failure::issue(first, failure.headline()),
+                });
+            }
+        }
+    }
+    if let Some(invalid) = invalid {
+        return Err(invalid);
+    }
+    whole.insert(ITEMS.to_owned(), bodies.into());
     let mut body = RequestBody::from_fields(whole);
     body.set("concurrency", args.concurrency)?;
     let body = body.finish()?;

@@ -8,8 +8,9 @@ use svc_sdk::contract::Operation;
 
 use crate::error::Failure;
 use crate::input::read_file;
+use crate::output::Printer;
 use crate::request::rows::{Columns, Fields, RecordFormat, RecordPosition, RowFile};
-use crate::text::{json_error, nearest};
+use crate::text::{json_error, nearest, shell_quote};
 
 /// The fields of a run that a column can be.
 const RUN_FIELDS: [&str; 10] = [
@@ -32,11 +33,18 @@ pub(super) struct BulkItem {
     pub(super) fields: Map<String, Value>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ColumnOptions<'a> {
     pub(super) ignored: &'a [String],
     pub(super) inputs: &'a [String],
+    pub(super) printer: &'a Printer,
 }
+
+/// Columns that are fields of `input`, although another one may be meant.
+const MISTAKABLE: [(&str, &str); 2] = [
+    ("cap", "the cap of a run is set with --cap"),
+    ("prompt", "the text of a run is its `instruction`"),
+];
 
 pub(super) fn read(
     path: &Path,
@@ -48,6 +56,7 @@ pub(super) fn read(
         Some("csv" | "tsv" | "tab" | "jsonl" | "ndjson") => {}
         None if path == Path::new("-") => {}
         _ => {
+            RowFile::open(path)?;
             let why = format!("unknown file type of --input {}", path.display());
             return Err(Failure::usage(why)
                 .hint("use a file name that ends in .jsonl, .csv, .tsv or .json"));
@@ -95,7 +104,11 @@ fn read_rows(rows: &RowFile, options: &ColumnOptions<'_>) -> Result<Vec<BulkItem
         && reader.read(&mut record).map_err(failure)?.is_some()
     {
         let parsed = Spreadsheet::parse(&record, separator, options);
-        spreadsheet = Some(parsed.map_err(|why| Failure::usage(format!("--input: {why}")))?);
+        spreadsheet = Some(parsed.map_err(|whys| {
+            let mut whys = whys.into_iter().map(|why| format!("--input: {why}"));
+            let first = Failure::usage(whys.next().unwrap_or_default());
+            whys.fold(first, Failure::issue)
+        })?);
     }
     let mut items = Vec::new();
     while let Some(position) = reader.read(&mut record).map_err(failure)? {
@@ -124,24 +137,38 @@ struct Spreadsheet<'a> {
 }
 
 impl<'a> Spreadsheet<'a> {
-    fn parse(header: &[u8], separator: u8, options: &ColumnOptions<'a>) -> Result<Self, String> {
-        let columns = Columns::parse(header, separator, options.ignored)?;
+    /// Parses a header. An error names all columns that are not fields.
+    fn parse(
+        header: &[u8],
+        separator: u8,
+        options: &ColumnOptions<'a>,
+    ) -> Result<Self, Vec<String>> {
+        let columns = Columns::parse(header, separator, options.ignored);
+        let columns = columns.map_err(|why| vec![why])?;
+        let mut unknown = Vec::new();
         let fields = Fields::of(Operation::FormatsRunsCreate).only(&RUN_FIELDS);
         let spreadsheet = Self { columns, fields, inputs: options.inputs };
         for name in spreadsheet.columns.names() {
             let is_input = options.inputs.iter().any(|it| it == name);
-            if !is_input
-                && spreadsheet.field(name).is_none()
-                && let Some(field) = nearest(name, RUN_FIELDS)
+            if is_input || spreadsheet.field(name).is_some() {
+                continue;
+            }
+            if let Some((_, meant)) =
+                MISTAKABLE.iter().find(|(it, _)| it.eq_ignore_ascii_case(name))
             {
-                return Err(format!(
+                let printer = options.printer;
+                printer
+                    .warn(&format!("the column `{name}` is sent as input of the Format; {meant}"));
+            } else if let Some(field) = nearest(name, RUN_FIELDS) {
+                let quoted = shell_quote(name);
+                unknown.push(format!(
                     "the column `{name}` is not a field of a run: did you mean `{field}`? If it is a \
-                     field of the Format's input: --input-column {name}; to leave it out: \
-                     --ignore-column {name}"
+                     field of the Format's input: --input-column {quoted}; to leave it out: \
+                     --ignore-column {quoted}"
                 ));
             }
         }
-        Ok(spreadsheet)
+        if unknown.is_empty() { Ok(spreadsheet) } else { Err(unknown) }
     }
 
     fn field(&self, column: &str) -> Option<&str> {

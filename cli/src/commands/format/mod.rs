@@ -109,6 +109,7 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
         body.set(&name, Some(value))?;
     }
     let body = body.finish()?;
+    warn_about_file(session, args);
     run_body::validate_format(&body)?;
     run_body::warn_about_schema(session, &body);
     let (operation, segments) = operation_of(
@@ -116,9 +117,41 @@ async fn start(session: &Session, args: &Start) -> Result<(), Failure> {
         Operation::FormatsRunsCreate,
         Operation::FormatsBySlugRunsCreate,
     );
+    if args.start.options.spending.dry_run {
+        check_exists(session, &args.format).await?;
+    }
     let request = SubmitRequest { noun: "Format run", operation, segments, body };
     let receipt_mode = args.start.receipt_mode.into();
     submit::run::<FormatRun>(session, request, &args.start.options, receipt_mode).await
+}
+
+/// Warns of an instruction that is the path of a file, whose content may be meant.
+fn warn_about_file(session: &Session, args: &Start) {
+    let Some(text) = args.instruction.given().filter(|text| Path::new(text).is_file()) else {
+        return;
+    };
+    let extension = Path::new(text).extension().and_then(|it| it.to_str());
+    let rows = match extension {
+        Some("csv" | "tsv" | "jsonl") => {
+            let command =
+                session.command(&["format", "bulk", args.format.as_str(), "--input", text]);
+            format!("; to run the Format for each of its rows: {command}")
+        }
+        _ => String::new(),
+    };
+    session.printer.warn(&format!(
+        "`{text}` is sent as text, although there is a file of that name: to send what it \
+         contains, write @{text}{rows}"
+    ));
+}
+
+/// Checks that a Format exists, before a dry run shows what would be sent to it. A key may be allowed to
+/// run it but not to read it.
+async fn check_exists(session: &Session, format: &str) -> Result<(), Failure> {
+    match session.access::<Developer>()?.client.formats().get(format).await {
+        Err(error) if error.is_not_found() => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 fn list_table(formats: &[Format]) -> Table {

@@ -47,7 +47,10 @@ impl ResourceKind for QueueResource {
             return Ok(Price::SpendCap(cap));
         }
         let default_cap = FormatRun::default_cap(client, request).await;
-        Ok(default_cap.map_or(Price::Uncapped, |cap| Price::OwnerCap(cap, items.len())))
+        let total = SpendCap::from_items(items, default_cap);
+        Ok(default_cap
+            .zip(total)
+            .map_or(Price::Uncapped, |(cap, total)| Price::OwnerCap(cap, total)))
     }
 
     fn items(request: &SubmitRequest) -> Option<&[Value]> {
@@ -68,17 +71,27 @@ impl ResourceKind for QueueResource {
         Self::wait_command(handle, session, Some(plan))
     }
 
-    fn show_status(live: &ProgressLine<'_>, update: &Update<Queue>) {
+    async fn item_numbers(handle: &Handle<Self>, session: &Session) -> Vec<u64> {
+        let id = Self::resource_id(handle);
+        let entries = session.submitted().await.unwrap_or_default();
+        let queue = entries.into_iter().find(|entry| entry.resource.as_ref() == Some(&id));
+        let source = queue.and_then(|entry| entry.source).unwrap_or_default();
+        let places = source.get("items").and_then(Value::as_array).into_iter().flatten();
+        places.filter_map(|place| place.as_u64()?.checked_add(1)).collect()
+    }
+
+    fn show_status(live: &ProgressLine<'_>, update: &Update<Queue>, numbers: &[u64]) {
         let queue = &update.status;
         let counts = queue.counts();
         let known = !queue.items.is_empty() || queue.counts.is_some();
         live.update(update, known.then(|| report::progress(&counts)).as_deref());
-        live.rows(&report::rows(&queue.items));
+        live.rows(&report::rows(&queue.items, numbers));
     }
 
     async fn result(
         handle: &Handle<Self>,
         updates: Updates<Self>,
+        numbers: &[u64],
     ) -> Result<FinishedQueue, Failure> {
         let (queue, failure) = match updates.result().await {
             Ok(queue) => (queue, None),
@@ -104,6 +117,7 @@ impl ResourceKind for QueueResource {
                     None => (None, None),
                 };
                 FinishedItem {
+                    number: report::item_number(item, position, numbers),
                     index: index.unwrap_or_default(),
                     item: item.clone(),
                     receipt,
@@ -146,7 +160,7 @@ impl ResourceKind for QueueResource {
                 let download = run.download_result(receipt, plan.folder());
                 let download = download.on_progress(with_offset);
                 let index = usize::try_from(item.index).unwrap_or(usize::MAX);
-                let files = plan.configure(index, download).await;
+                let files = plan.configure(index, item.number, download).await;
                 let delivery = plan.deliver(session, files).await;
                 item.files = delivery.files;
                 // The other items are downloaded all the same.

@@ -12,7 +12,7 @@ use crate::download::StoredFile;
 use crate::error::{ClientCode, Exit, Failure, Suggestion};
 use crate::follow::run::report::download_command;
 use crate::output::Table;
-use crate::output::layout::{cut, number, required, status, whole};
+use crate::output::layout::{cut, number, status, whole};
 use crate::output::values::{artifact_label, error_text, money};
 use crate::resource::ResourceId;
 use crate::session::Session;
@@ -27,6 +27,8 @@ pub(crate) struct FinishedQueue {
 
 #[derive(Debug)]
 pub(crate) struct FinishedItem {
+    /// Its number in the file that the queue was made from.
+    pub(crate) number: u64,
     pub(crate) index: u64,
     pub(crate) item: QueueItem,
     /// The receipt, unless the run was never started or could not be read.
@@ -41,10 +43,6 @@ impl FinishedItem {
             Some(receipt) => &receipt.status,
             None => &self.item.status,
         }
-    }
-
-    fn number(&self) -> u64 {
-        self.index.saturating_add(1)
     }
 
     fn error(&self) -> Option<String> {
@@ -80,7 +78,7 @@ impl Serialize for FinishedItem {
         }
         let error = failure.map(Failure::to_json);
         ItemLine {
-            item: self.number(),
+            item: self.number,
             index: self.index,
             run: &run,
             files: self.files.as_ref(),
@@ -161,7 +159,7 @@ pub(super) fn summarize(
         failure = failure.with_client_code(ClientCode::UNREADABLE_RESPONSE);
     }
     for item in &finished.items {
-        let number = item.number();
+        let number = item.number;
         if let Some(item_failure) = &item.failure {
             failure = failure.issue(format!("item {number}: {}", item_failure.headline()));
         } else if *item.status() != RunStatus::Completed {
@@ -184,7 +182,7 @@ pub(super) fn summarize(
         && !session.is_sandbox()
     {
         let command = download_command(session, id.as_str(), "format", Path::new("DIR"));
-        let download = format!("download the files of item {}: ", item.number());
+        let download = format!("download the files of item {}: ", item.number);
         failure = failure.hint(Suggestion::from(download).command(command));
     }
     Err(failure)
@@ -198,7 +196,7 @@ pub(crate) fn queue(queue: &Queue) -> Table {
     table.field("runs", (counts.total > 0).then(|| progress(&counts)));
     table.fields(queue, "concurrency, created=created_at");
     for (position, item) in queue.items.iter().enumerate() {
-        let number = item_number(item, position);
+        let number = item_number(item, position, &[]);
         let run = item.run_id.as_ref().map_or("", |id| id.as_str());
         table.field(&format!("item {number}"), Some(format!("{}  {run}", item.status).trim_end()));
     }
@@ -206,9 +204,11 @@ pub(crate) fn queue(queue: &Queue) -> Table {
     table
 }
 
-fn item_number(item: &QueueItem, position: usize) -> u64 {
-    let index = item.index.or_else(|| u64::try_from(position).ok());
-    index.unwrap_or_default().saturating_add(1)
+/// Returns the number of an item as people count: that of its row, if the numbers of the rows are known.
+pub(super) fn item_number(item: &QueueItem, position: usize, numbers: &[u64]) -> u64 {
+    let index = item.index.and_then(|index| usize::try_from(index).ok()).unwrap_or(position);
+    let next = || u64::try_from(index).unwrap_or_default().saturating_add(1);
+    numbers.get(index).copied().unwrap_or_else(next)
 }
 
 /// Describes the progress of a queue: `12 of 20 ended, 4 running, 2 failed`.
@@ -227,7 +227,7 @@ pub(super) fn progress(counts: &QueueCounts) -> String {
     text
 }
 
-pub(super) fn rows(items: &[QueueItem]) -> Vec<String> {
+pub(super) fn rows(items: &[QueueItem], numbers: &[u64]) -> Vec<String> {
     let mut rows: Vec<(u8, String)> = items
         .iter()
         .enumerate()
@@ -238,7 +238,7 @@ pub(super) fn rows(items: &[QueueItem]) -> Vec<String> {
                 RunStatus::Completed => 2,
                 _ => 3,
             };
-            let number = item_number(item, position);
+            let number = item_number(item, position, numbers);
             let run = item.run_id.as_ref().map_or("", |id| id.as_str());
             let line = format!("{number:>3}  {:<9}  {run}", item.status.as_str());
             (rank, sanitize(line.trim_end()))
@@ -255,10 +255,10 @@ pub(super) fn results(items: &[FinishedItem]) -> Table {
         status("status"),
         number("price"),
         cut("content"),
-        required("location"),
+        cut("location"),
     ]);
     for item in items {
-        let index = item.number().to_string();
+        let index = item.number.to_string();
         let run = item.item.run_id.as_ref().map_or("", |id| id.as_str());
         let status = item.status().as_str();
         let spent = match item.receipt.as_ref().map(RunReceipt::billable_amount) {
@@ -303,6 +303,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_long_output_is_cut_and_hides_no_id() {
+        let run = json!({"run_id": "run_a", "status": "completed", "output": "x".repeat(200)});
+        let item = FinishedItem {
+            number: 3,
+            index: 0,
+            item: serde_json::from_value(run.clone()).unwrap(),
+            receipt: serde_json::from_value(run).unwrap(),
+            files: None,
+            failure: None,
+        };
+        let table = results(&[item]).render(Some(100), false);
+        assert!(table.contains("   3  run_a  completed"), "{table}");
+        assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    }
+
+    #[test]
     fn running_items_are_first_and_queued_ones_last() {
         let items: Vec<QueueItem> = serde_json::from_value(json!([
             {"index": 0, "status": "completed", "run_id": "run_a"},
@@ -312,7 +328,7 @@ mod tests {
         ]))
         .unwrap();
         assert_eq!(
-            rows(&items),
+            rows(&items, &[]),
             [
                 "  3  running    run_[2Jc",
                 "  2  failed     run_b",

@@ -81,7 +81,7 @@ impl<K: RunKind> ResourceKind for K {
             return Ok(Price::SpendCap(cap));
         }
         Ok(match K::default_cap(client, request).await {
-            Some(cap) => Price::OwnerCap(cap, 1),
+            Some(cap) => Price::OwnerCap(cap, SpendCap { max_usd: cap, runs: 1 }),
             // The cap of an Action is its own.
             None if K::KIND.as_str() == "action" => Price::Unknown,
             None => Price::Uncapped,
@@ -97,7 +97,7 @@ impl<K: RunKind> ResourceKind for K {
         vec!["--kind".to_owned(), K::KIND.as_str().to_owned()]
     }
 
-    fn show_status(live: &ProgressLine<'_>, update: &Update<RunStatusPayload>) {
+    fn show_status(live: &ProgressLine<'_>, update: &Update<RunStatusPayload>, _: &[u64]) {
         let status = update.status.status.as_ref().map(RunStatus::as_str);
         let spent = update
             .status
@@ -114,7 +114,11 @@ impl<K: RunKind> ResourceKind for K {
         live.update(update, text.as_deref());
     }
 
-    async fn result(handle: &Handle<Self>, updates: Updates<Self>) -> Result<FinishedRun, Failure> {
+    async fn result(
+        handle: &Handle<Self>,
+        updates: Updates<Self>,
+        _: &[u64],
+    ) -> Result<FinishedRun, Failure> {
         let receipt = terminal_receipt(updates).await?;
         Ok(FinishedRun::of(handle, receipt))
     }

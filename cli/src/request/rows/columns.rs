@@ -36,7 +36,10 @@ impl Columns {
             }
         }
         match ignored.iter().find(|it| !names.contains(it)) {
-            Some(name) => Err(format!("--ignore-column {name}: the file has no such column")),
+            Some(name) => Err(format!(
+                "--ignore-column {name}: the file has no such column: its columns are {}",
+                names.join(", ")
+            )),
             None => Ok(Self { names, separator, ignored: ignored.to_vec() }),
         }
     }

@@ -17,6 +17,9 @@ const MAX_RECORD_BYTES: u64 = 16 * 1024 * 1024;
 /// The first bytes of a file that says that it is UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// How files of spreadsheet programs begin: archives (.xlsx, .ods, .numbers), and the older .xls.
+const SPREADSHEETS: [&[u8]; 2] = [b"PK\x03\x04", b"\xd0\xcf\x11\xe0"];
+
 /// The format of a file with rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordFormat {
@@ -55,6 +58,10 @@ impl RowFile {
             )));
         }
         let mut beginning = beginning_of(&mut file).map_err(unreadable)?;
+        if SPREADSHEETS.iter().any(|start| beginning.starts_with(start)) {
+            let why = format!("{} is a spreadsheet file, and not text", path.display());
+            return Err(Failure::usage(why).hint("export it as CSV"));
+        }
         if let [0xff, 0xfe, ..] | [0xfe, 0xff, ..] = beginning.as_slice() {
             file = utf8_copy_of(&mut file).map_err(unreadable)?;
             beginning = beginning_of(&mut file).map_err(unreadable)?;
