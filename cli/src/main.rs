@@ -120,9 +120,15 @@ fn report_failure(session: &Session, matches: &ArgMatches, failure: Failure) -> 
         None => failure.with_field_flag(|field| help::flag_of_field(command, field)),
     };
     failure = failure.interrupted_by(session.interrupts.received().map(Interrupt::exit));
-    if let Some(profile) = &session.global.profile {
-        failure = failure.with_profile(profile);
+    if !session.is_sandbox() {
+        let verb = path.rsplit(' ').next().unwrap_or_default();
+        let has_verb = |noun: &str| {
+            let group = root.find_subcommand(noun);
+            group.is_some_and(|group| group.find_subcommand(verb).is_some())
+        };
+        failure = failure.with_kind_of_id(verb, &has_verb);
     }
+    failure = failure.with_flags(&session.global.kept_flags());
     session.printer.print_failure(&failure);
     failure.exit()
 }

@@ -61,6 +61,13 @@ impl ResourceId {
         }
     }
 
+    /// Returns the noun for the beginning of the id, which may be that of another kind than expected.
+    pub(crate) fn noun_of_id(&self) -> Option<&'static str> {
+        let (prefix, _) = self.id().split_once('_')?;
+        let nouns = [("job", "job"), ("run", "run"), ("frq", "queue"), ("top", "top-up")];
+        nouns.into_iter().find(|(known, _)| *known == prefix).map(|(_, noun)| noun)
+    }
+
     /// Returns the name of the JSON field, such as `job_id`.
     pub(crate) const fn field(&self) -> &'static str {
         match self {

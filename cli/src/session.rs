@@ -341,8 +341,7 @@ impl Session {
         self.resume_command(surface, &words)
     }
 
-    /// Returns a command that resumes work, with the profile and the URL of this command. In the sandbox
-    /// it stays there, so that it charges nothing.
+    /// Returns a command that resumes work, with the profile and the URL of this command.
     pub(crate) fn resume_command(
         &self,
         surface: SurfaceChoice,
@@ -353,20 +352,14 @@ impl Session {
             SurfaceChoice::Developer => &self.global.developer_base_url,
         };
         let url_flag = surface.names().url_flag;
-        let mut flags: Vec<_> =
-            url.iter().flat_map(|url| [url_flag.to_owned(), url.clone()]).collect();
-        if self.is_sandbox() {
-            flags.push("--sandbox".to_owned());
-        }
-        self.command(words).with_service_flags(flags)
+        let flags = url.iter().flat_map(|url| [url_flag.to_owned(), url.clone()]);
+        self.command(words).with_service_flags(flags.collect())
     }
 
+    /// Returns a command with the profile of this one, and in the sandbox if this one is.
     pub(crate) fn command(&self, words: &[impl AsRef<str>]) -> SuggestedCommand {
         let command = SuggestedCommand::new(words.iter().map(AsRef::as_ref));
-        match &self.global.profile {
-            Some(profile) => command.with_profile(profile),
-            None => command,
-        }
+        command.with_flags(&self.global.kept_flags())
     }
 
     pub(crate) fn check_is_configurable(&self, command: &str) -> Result<(), Failure> {

@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use svc_sdk::contract::Surface;
 
 use super::headings;
+use crate::error::KeptFlags;
 
 /// Flags of every command.
 #[derive(Args, Clone, Debug, Default)]
@@ -44,6 +45,12 @@ pub(crate) struct Global {
     /// Run the command against an in-process mock of the service; requires no configuration
     #[arg(long, global = true)]
     pub(crate) sandbox: bool,
+}
+
+impl Global {
+    pub(crate) fn kept_flags(&self) -> KeptFlags {
+        KeptFlags { profile: self.profile.clone(), is_sandbox: self.sandbox }
+    }
 }
 
 /// The output format.

@@ -114,7 +114,12 @@ pub(crate) struct ListActions {
     list: ListArgs,
 }
 
+/// The help of `--max-price`: unlike Formats and the agent, Actions take no cap.
+const MAX_PRICE_HELP: &str =
+    "Submit nothing if the price is higher or unknown; that of an Action's run is unknown";
+
 #[derive(Args, Debug)]
+#[command(mut_arg("max_price", |arg| arg.help(MAX_PRICE_HELP)))]
 pub(crate) struct StartAction {
     /// Action id
     #[arg(value_name = "ACTION_ID")]

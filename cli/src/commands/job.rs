@@ -256,6 +256,7 @@ async fn run_on<S: EstimateSource>(
             wait_for_all(session, access, args.jobs, plan.as_ref()).await
         }
         Job::Download(args) => {
+            wait::check_no_folder(&args.jobs.ids)?;
             let plan = DownloadPlan::to_folder(session, &args.dir, &args.files)?;
             wait_for_all(session, access, args.jobs, Some(&plan)).await
         }

@@ -162,6 +162,7 @@ pub(crate) async fn run(session: &Session, run: Run) -> Result<(), Failure> {
             wait_for_all(session, &access, args.runs, plan.as_ref(), receipt_mode).await
         }
         Run::Download(args) => {
+            wait::check_no_folder(&args.runs.ids)?;
             let plan = DownloadPlan::to_folder(session, &args.dir, &args.files)?;
             wait_for_all(session, &access, args.runs, Some(&plan), ReceiptMode::Full).await
         }

@@ -6,6 +6,7 @@ use toml_edit::{DocumentMut, Item, Table, value};
 
 use crate::error::{Failure, Suggestion};
 use crate::input::{read_or_empty, write_private};
+use crate::text::nearest;
 
 pub(crate) const PROFILE_KEYS: [&str; 5] =
     ["base_url", "developer_base_url", "mcp_url", "first_party_owner", "webhook_secret_file"];
@@ -89,8 +90,11 @@ impl ConfigFile {
             [] => "it has no profiles".to_owned(),
             profiles => format!("existing profiles: {}", profiles.join(", ")),
         };
+        let guess = nearest(name, self.profiles());
+        let guess = guess.map(|it| format!("; did you mean `{it}`?")).unwrap_or_default();
         let path = self.path.display();
-        Failure::configuration(format!("profile `{name}` not found in {path}: {known}")).hint(
+        let why = format!("profile `{name}` not found in {path}: {known}{guess}");
+        Failure::configuration(why).hint(
             Suggestion::from("create it with ")
                 .svc(["init", "--profile", name])
                 .then(", or ")

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::Value;
 use svc_sdk::contract::{NextAction, Operation};
 
-use crate::error::{ClientCode, Exit, SuggestedCommand, Suggestion};
+use crate::error::{ClientCode, Exit, KeptFlags, SuggestedCommand, Suggestion};
 use crate::resource::{Outcome, ResourceId};
 
 /// What the configuration may have to do with a failure. The session, which knows the configuration,
@@ -227,12 +227,36 @@ impl Failure {
         self
     }
 
-    pub(crate) fn with_profile(mut self, profile: &str) -> Self {
+    /// Adds the flags to the commands of the hints. The sandbox ends with the process, so that commands for
+    /// what was submitted in it are removed.
+    pub(crate) fn with_flags(mut self, flags: &KeptFlags) -> Self {
         let inner = &mut *self.0;
+        if flags.is_sandbox {
+            inner.resume = None;
+            let id = inner.resource.as_ref().map(ResourceId::id);
+            inner.next.retain(|hint| !id.is_some_and(|id| hint.has_word(id)));
+        }
         let hints = std::mem::take(&mut inner.next).into_iter();
-        inner.next = hints.map(|hint| hint.with_profile(profile)).collect();
+        inner.next = hints.map(|hint| hint.with_flags(flags)).collect();
         let parts = std::mem::take(&mut inner.parts).into_iter();
-        inner.parts = parts.map(|part| part.with_profile(profile)).collect();
+        inner.parts = parts.map(|part| part.with_flags(flags)).collect();
+        self
+    }
+
+    /// Replaces the hints if what was not found is of another kind, as its id shows. `has_verb` returns
+    /// whether a noun has the verb of this command.
+    pub(crate) fn with_kind_of_id(mut self, verb: &str, has_verb: &impl Fn(&str) -> bool) -> Self {
+        let inner = &mut *self.0;
+        if inner.exit == Exit::NotFound
+            && let Some(resource) = &inner.resource
+            && let Some(noun) = resource.noun_of_id().filter(|noun| *noun != resource.noun())
+        {
+            let hint = Suggestion::from(format!("this is the id of a {noun}: "));
+            let verb = if has_verb(noun) { verb } else { "get" };
+            inner.next = vec![hint.svc([noun, verb, resource.id()])];
+        }
+        let parts = std::mem::take(&mut inner.parts).into_iter();
+        inner.parts = parts.map(|part| part.with_kind_of_id(verb, has_verb)).collect();
         self
     }
 

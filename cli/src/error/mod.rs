@@ -8,4 +8,4 @@ mod suggestion;
 pub(crate) use crate::error::exit::{ClientCode, Exit};
 pub(crate) use crate::error::failure::{Failure, SetupProblem};
 pub(crate) use crate::error::sdk_error::{ConnectionRefused, message};
-pub(crate) use crate::error::suggestion::{SuggestedCommand, Suggestion};
+pub(crate) use crate::error::suggestion::{KeptFlags, SuggestedCommand, Suggestion};

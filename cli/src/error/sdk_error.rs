@@ -87,6 +87,7 @@ fn issues(body: &ErrorBody) -> Vec<String> {
         if let Some(field) = &error.field {
             let message = error.message.as_deref().unwrap_or("unknown field");
             let guess = error.suggestion.as_ref();
+            let guess = guess.filter(|it| !message.contains(&format!("`{it}`")));
             let guess = guess.map(|it| format!("; did you mean `{it}`?"));
             issues.push(format!("{field}: {message}{}", guess.unwrap_or_default()));
         }
@@ -244,10 +245,12 @@ fn is_about_model(error: &Error) -> bool {
 
 fn hint_for(error: &Error, exit: Exit) -> Option<Suggestion> {
     let hint = |text: &str| Some(Suggestion::from(text));
+    // Reads are never charged.
+    let charged = if is_write(error) { "; nothing was charged" } else { "" };
     let list_models = |words: &[&str]| {
         let words = ["model", "list"].iter().chain(words).copied();
         let list = Suggestion::from("list the models with: ").svc(words);
-        Some(list.then("; nothing was charged"))
+        Some(list.then(charged))
     };
     let show_origin = |before: &str, after: &str| {
         let command = Suggestion::from(before).svc(["config", "show", "--origin"]);
@@ -260,6 +263,14 @@ fn hint_for(error: &Error, exit: Exit) -> Option<Suggestion> {
         }
         Some(ErrorCode::WorkspaceKeyRequired) => {
             return hint("use an API key of the workspace that owns it");
+        }
+        Some(ErrorCode::FormatNotFound) => {
+            let list = Suggestion::from("list the Formats with: ").svc(["format", "list"]);
+            return Some(list.then(charged));
+        }
+        Some(ErrorCode::ActionNotFound) => {
+            let list = Suggestion::from("list the Actions with: ").svc(["action", "list"]);
+            return Some(list.then(charged));
         }
         _ => {}
     }
@@ -283,9 +294,8 @@ fn hint_for(error: &Error, exit: Exit) -> Option<Suggestion> {
             let create = ["top-up", "create", "--amount-usd-cents", &cents];
             Some(Suggestion::from("add funds, then retry: ").svc(create))
         }
-        // Reads are never charged, so the hint for a missing resource does not mention charges.
         (Exit::NotFound, Some(NextAction::FixInput)) if !is_write(error) => {
-            let has_id = error.job_id().is_some() || error.run_id().is_some();
+            let has_id = resource_of(error).is_some();
             match error.operation() {
                 Some(operation) if !operation.path().contains('{') => {
                     show_origin("check the URL: `", "` shows where it is configured")
@@ -300,9 +310,9 @@ fn hint_for(error: &Error, exit: Exit) -> Option<Suggestion> {
             Some(Operation::ImageGenerate) => list_models(&["--type", "image"]),
             Some(Operation::VideoGenerate) => list_models(&["--type", "video"]),
             Some(Operation::OpenEstimate) => list_models(&[]),
-            _ => hint("correct the input; nothing was charged"),
+            _ => hint(&format!("correct the input{charged}")),
         },
-        (_, Some(NextAction::FixInput)) => hint("correct the input; nothing was charged"),
+        (_, Some(NextAction::FixInput)) => hint(&format!("correct the input{charged}")),
         (_, Some(NextAction::RetryLater)) => match error.retry_after() {
             Some(after) => hint(&format!("retry in {} s", after.as_secs().max(1))),
             None => hint("retry later"),

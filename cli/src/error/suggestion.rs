@@ -4,10 +4,31 @@ use std::fmt;
 
 use crate::text::{sanitize, shell_quote};
 
+/// The flags of a command that the commands it suggests keep.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KeptFlags {
+    pub(crate) profile: Option<String>,
+    pub(crate) is_sandbox: bool,
+}
+
+impl KeptFlags {
+    fn words(&self) -> impl Iterator<Item = &str> {
+        let profile = self.profile.as_deref().map(|name| ["--profile", name]);
+        profile.into_iter().flatten().chain(self.is_sandbox.then_some("--sandbox"))
+    }
+}
+
+/// The flags, with a space before each.
+impl fmt::Display for KeptFlags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.words().try_for_each(|word| write!(f, " {}", shell_quote(word)))
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SuggestedCommand {
     words: Vec<String>,
-    profile: Option<String>,
+    flags: KeptFlags,
     /// The flags that choose the service, such as its URL.
     service_flags: Vec<String>,
 }
@@ -22,12 +43,14 @@ impl SuggestedCommand {
         self
     }
 
-    /// Makes it use a profile, unless it names one. The mock has none.
-    pub(crate) fn with_profile(mut self, profile: &str) -> Self {
-        let has_none = self.words.first().is_some_and(|word| word == "mock");
-        let is_profile = |word: &String| word == "--profile" || word.starts_with("--profile=");
-        if !has_none && !self.words.iter().any(is_profile) {
-            self.profile.get_or_insert(profile.to_owned());
+    /// Adds the flags that it does not have. The mock has no profile, and the sandbox no configuration.
+    pub(crate) fn with_flags(mut self, flags: &KeptFlags) -> Self {
+        let group = self.words.first().map(String::as_str).unwrap_or_default();
+        let has = |flag| self.words.iter().any(|word| word.split('=').next() == Some(flag));
+        let is_configuration = matches!(group, "mock" | "init" | "auth" | "config" | "profile");
+        self.flags.is_sandbox |= flags.is_sandbox && !is_configuration && !has("--sandbox");
+        if group != "mock" && !has("--profile") && self.flags.profile.is_none() {
+            self.flags.profile.clone_from(&flags.profile);
         }
         self
     }
@@ -35,13 +58,11 @@ impl SuggestedCommand {
 
 impl fmt::Display for SuggestedCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let profile = self.profile.as_deref().map(|name| ["--profile", name]);
         // What follows `--` is not a flag.
         let end = self.words.iter().position(|word| word == "--").unwrap_or(self.words.len());
         let (words, values) = self.words.split_at(end);
-        let flags = profile.into_iter().flatten();
-        let flags = flags.chain(self.service_flags.iter().map(String::as_str));
         let as_str = String::as_str;
+        let flags = self.flags.words().chain(self.service_flags.iter().map(as_str));
         f.write_str("svc")?;
         for word in words.iter().map(as_str).chain(flags).chain(values.iter().map(as_str)) {
             // Identifiers come from the service and are printed to a terminal.
@@ -89,12 +110,21 @@ impl Suggestion {
         self
     }
 
-    pub(super) fn with_profile(self, profile: &str) -> Self {
+    pub(super) fn with_flags(self, flags: &KeptFlags) -> Self {
         let parts = self.0.into_iter().map(|part| match part {
-            Part::Command(command) => Part::Command(command.with_profile(profile)),
+            Part::Command(command) => Part::Command(command.with_flags(flags)),
             text @ Part::Text(_) => text,
         });
         Self(parts.collect())
+    }
+
+    /// Returns whether one of the commands has the word.
+    pub(super) fn has_word(&self, word: &str) -> bool {
+        let commands = self.0.iter().filter_map(|part| match part {
+            Part::Command(command) => Some(command),
+            Part::Text(_) => None,
+        });
+        commands.flat_map(|command| &command.words).any(|it| it == word)
     }
 }
 
@@ -112,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_quoted_and_keep_the_profile() {
+    fn commands_are_quoted_and_keep_flags() {
         let url = vec!["--base-url".to_owned(), "http://a".to_owned()];
         let wait = SuggestedCommand::new(["job", "wait", "a b"]).with_service_flags(url);
         let rows = [
@@ -131,7 +161,18 @@ mod tests {
             (Suggestion::from("retry later"), "retry later"),
         ];
         for (suggestion, expected) in rows {
-            assert_eq!(suggestion.with_profile("my work").to_string(), expected);
+            let profile = KeptFlags { profile: Some("my work".to_owned()), is_sandbox: false };
+            assert_eq!(suggestion.with_flags(&profile).to_string(), expected);
+        }
+        for (words, expected) in [
+            ("model list", "svc model list --sandbox"),
+            ("model list --sandbox", "svc model list --sandbox"),
+            ("auth login", "svc auth login"),
+            ("mock serve", "svc mock serve"),
+        ] {
+            let sandbox = KeptFlags { profile: None, is_sandbox: true };
+            let command = SuggestedCommand::new(words.split(' ')).with_flags(&sandbox);
+            assert_eq!(command.to_string(), expected);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! continue after a wait that ended without a result.
 
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -22,7 +23,7 @@ use crate::output::object::Shown;
 use crate::output::{ObjectKind, ProgressLine};
 use crate::resource::Outcome;
 use crate::session::Session;
-use crate::text::sanitize;
+use crate::text::{sanitize, shell_quote};
 
 #[derive(Debug)]
 pub(crate) struct Waiter<'a, R: ResourceKind> {
@@ -278,6 +279,15 @@ pub(crate) fn no_ids(noun: &str) -> Failure {
     Failure::usage(format!("no {noun} ids given")).hint(format!(
         "pass one or more {noun} ids, or --last for the newest {noun} submitted from this machine"
     ))
+}
+
+/// Checks that no id is a folder, as one after the ids of a download may be meant.
+pub(crate) fn check_no_folder(ids: &[String]) -> Result<(), Failure> {
+    match ids.iter().find(|id| id.contains('/') || Path::new(id).is_dir()) {
+        None => Ok(()),
+        Some(folder) => Err(Failure::usage(format!("`{folder}` is a path, not an id"))
+            .hint(format!("to download to a folder, write: --dir {}", shell_quote(folder)))),
+    }
 }
 
 pub(crate) fn without_duplicates(mut ids: Vec<String>) -> Vec<String> {

@@ -1,43 +1,71 @@
 //! Advice on commands and options that do not exist: what another program calls it, and what it is
 //! called here.
 
+use std::borrow::Cow;
+
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, Error};
+use clap::{Arg, Command, Error};
 
-use super::last_value;
-use crate::text::shell_quote;
+use super::kept_flags;
+use crate::error::{KeptFlags, SuggestedCommand};
+use crate::text::{nearest, shell_quote};
 
-const COMMANDS: &[(&str, &[&str])] = &[
-    ("login signin", &["auth login"]),
-    ("logout signout", &["auth logout"]),
-    ("whoami account workspace", &["me"]),
+/// Words after a group of commands or a command, and the commands that are meant, with a note after `; `.
+/// `{NAME}` is the next argument, or else the text `NAME`.
+const COMMANDS: &[(&str, &str, &str)] = &[
+    ("", "login signin", "auth login"),
+    ("", "logout signout", "auth logout"),
+    ("", "whoami account workspace", "me"),
     (
+        "",
         "generate create make submit",
-        &["video generate", "image generate", "music generate", "avatar generate"],
+        "video generate, image generate, music generate, avatar generate",
     ),
-    ("get show describe", &["job get", "run get"]),
-    ("status", &["job get", "run get"]),
-    ("list ls jobs images videos", &["job list"]),
-    ("runs", &["history", "agent runs"]),
-    ("models", &["model list"]),
-    ("formats", &["format list"]),
-    ("actions", &["action list"]),
-    ("price prices", &["pricing list"]),
-    ("cost costs spend spending bill billing", &["usage"]),
-    ("credits funds wallet", &["balance"]),
-    ("topup pay", &["top-up create"]),
-    ("cancel stop kill rm delete", &["job cancel", "run cancel"]),
-    ("wait", &["job wait", "run wait"]),
-    ("watch follow tail", &["job watch"]),
-    ("download fetch", &["job download", "run download"]),
-    ("listen receive", &["webhook listen"]),
-    ("trigger", &["webhook trigger"]),
-    ("replay", &["webhook replay"]),
-    ("serve server sandbox", &["mock serve"]),
-    ("setup configure", &["init"]),
-    ("log logs", &["history"]),
-    ("queues", &["queue get"]),
+    ("", "get show describe", "job get, run get"),
+    ("", "status", "doctor, job get"),
+    ("", "list ls jobs images videos", "job list"),
+    ("", "runs", "history, agent runs"),
+    ("", "models", "model list"),
+    ("", "formats", "format list"),
+    ("", "actions", "action list"),
+    ("", "price prices", "pricing list"),
+    ("", "cost costs spend spending bill billing", "usage"),
+    ("", "credits funds wallet", "balance"),
+    ("", "topup pay", "top-up create {DOLLARS}"),
+    ("", "cancel stop kill rm delete", "job cancel, run cancel"),
+    ("", "wait", "job wait, run wait"),
+    ("", "watch follow tail", "job watch"),
+    ("", "download fetch", "job download, run download"),
+    ("", "listen receive", "webhook listen"),
+    ("", "trigger", "webhook trigger"),
+    ("", "replay", "webhook replay"),
+    ("", "serve server", "mock serve"),
+    ("", "sandbox", "--sandbox COMMAND, mock serve"),
+    ("", "setup configure", "init"),
+    ("", "log logs", "history"),
+    ("", "queues", "queue list"),
+    ("", "chat ask", "agent run"),
+    ("", "view", ""),
+    ("image|video|music|caption", "list ls", "job list"),
+    ("image|video|music|caption", "get", "job get"),
+    ("run", "list ls", "agent runs, format runs, action runs, history"),
+    ("top-up", "list ls", "history"),
+    ("action|agent|format", "wait watch follow tail", "run wait"),
+    ("action|agent|format", "cancel stop kill", "run cancel"),
+    ("agent", "chat ask", "agent run"),
+    ("action run", "--cap --budget", "; the service documents no cap for runs of Actions"),
+    ("balance", "add topup top-up", "top-up create {DOLLARS}"),
+    ("top-up create", "--amount --dollars --usd", "top-up create {DOLLARS}"),
+    ("profile", "create new add", "init --profile {NAME}"),
+    ("webhook", "list ls events deliveries", "webhook inbox list"),
+    ("webhook", "rotate rotate-secret", "webhook secret rotate"),
+    ("mcp", "list ls", "mcp tools, mcp serve"),
+    (
+        "mcp",
+        "config install setup add print-config",
+        "mcp serve; on a terminal it prints the configuration for hosts",
+    ),
 ];
 
 const VERBS: &[(&str, &str)] = &[
@@ -47,26 +75,38 @@ const VERBS: &[(&str, &str)] = &[
     ("rm remove delete stop kill abort", "cancel logout delete unset purge"),
     ("new create add make submit start", "generate create run serve listen set login"),
     ("generate", "run"),
-    ("follow tail", "watch wait"),
+    ("follow tail watch", "watch wait"),
     ("fetch save", "download get"),
     ("retry resume continue", "run"),
     ("receive serve start", "listen serve"),
-    ("events deliveries list ls", "inbox"),
 ];
 
+/// Options of other programs, and the option for it, where the command has that, or else a sentence. The
+/// first one applies. `{NAME}` is the value, or else the text `NAME`.
 const OPTIONS: &[(&str, &str)] = &[
-    ("--json", "for JSON, write: -o json"),
-    ("--jsonl", "for a JSON document per line, write: -o jsonl"),
-    ("--format", "the output format is set with: -o table|json|jsonl"),
-    ("--out", "files are downloaded with: --download DIR"),
-    ("--output-dir", "files are downloaded with: --download DIR"),
-    ("--save", "files are downloaded with: --download DIR"),
-    ("--count", "the number of images is set with: --num-images N"),
-    ("--size", "the size is set with: --resolution or --aspect-ratio"),
+    ("--json", "-o json"),
+    ("--jsonl", "-o jsonl"),
+    ("--format", "-o table|json|jsonl"),
+    ("--out --output-dir --save --dir", "--download {DIR}"),
+    ("--out --output-dir --save --download", "--dir {DIR}"),
+    ("-n --n --num --number --count", "--num-images {N}"),
+    ("--n --num --number --count", "--limit {N}"),
+    ("--seconds --length", "--duration {SECONDS}"),
+    ("--size", "--resolution {SIZE}, or --aspect-ratio"),
+    ("--from", "--since {TIME}"),
+    ("--days", "--since {N}d"),
+    ("--month", "--since YYYY-MM-01 --until YYYY-MM-01"),
+    ("--failed", "--status failed"),
+    ("--page", "--cursor CURSOR for the next page, or --limit N"),
+    ("--budget --cap", "--max-price {USD}"),
+    ("--budget --cap", "--max-spend {USD}"),
+    ("--force", "--yes"),
+    ("--async", "--no-wait"),
     ("--wait", "commands that submit wait by default; --no-wait does not"),
-    ("--async", "to return at once, write: --no-wait"),
-    ("--budget", "the price is limited with: --max-price USD"),
-    ("--force", "to skip the confirmation prompt, write: --yes"),
+    ("--url", "--to {URL}"),
+    ("--url", "--image-url {URL}"),
+    ("--url", "--base-url {URL}"),
+    ("--api-key --key --token", "API keys are not arguments; store one with: svc auth login"),
 ];
 
 const MAX_NESTED: usize = 3;
@@ -84,46 +124,41 @@ pub(crate) fn advise(mut error: Error, root: &Command, arguments: &[String]) -> 
     let tip = match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let Some(word) = context(ContextKind::InvalidSubcommand) else { return error };
-            let (group, path, _) = given_group(root, arguments);
             error.remove(ContextKind::SuggestedSubcommand);
             error.remove(ContextKind::Suggested);
-            tip_for_command(group, &path, &word, arguments)
+            Mistyped::new(root, arguments, &word).tip_for_command()
         }
         ErrorKind::UnknownArgument => {
             let Some(word) = context(ContextKind::InvalidArg) else { return error };
-            let place = arguments.iter().position(|it| it.starts_with(&word));
-            let before = arguments.get(..place.unwrap_or(arguments.len())).unwrap_or_default();
-            let (command, path, count) = given_group(root, before);
-            let rest = arguments.get(count..).unwrap_or_default();
-            if !takes_text(command) && !command.has_subcommands() {
+            let mistyped = Mistyped::new(root, arguments, &word);
+            let tip = mistyped.tip_for_argument();
+            let similar = mistyped.similar_option().filter(|_| tip.is_none());
+            let suggested = context(ContextKind::SuggestedArg);
+            if similar != suggested {
+                error.remove(ContextKind::SuggestedArg);
+                if let Some(option) = similar {
+                    error.insert(ContextKind::SuggestedArg, ContextValue::String(option));
+                }
+                // The usage shows the option that was suggested.
+                let usage = ContextValue::StyledStr(mistyped.command.clone().render_usage());
+                error.insert(ContextKind::Usage, usage);
+            }
+            if !mistyped.may_be_text() {
                 // The parser would advise to pass the option as a value, which no argument is meant for.
                 error.remove(ContextKind::Suggested);
             }
-            let profile = profile_flag(arguments);
-            let known = OPTIONS.iter().find(|(option, _)| *option == word);
-            let known = known.map(|(_, tip)| (*tip).to_owned());
-            // A verb after a command that needs none.
-            let is_verb = ["show", "get", "list", "ls"].contains(&word.as_str());
-            known
-                .or_else(|| quoted(command, &path, &word, rest, &profile))
-                .or_else(|| is_verb.then(|| format!("did you mean: {path}{profile}")))
-                .or_else(|| {
-                    let is_file = path == "svc format bulk" && !word.starts_with('-');
-                    is_file.then(|| {
-                        let file = shell_quote(&word);
-                        format!("the file with the items is passed with: --input {file}")
-                    })
-                })
-                .or_else(|| {
-                    let is_exec = path == "svc mock exec";
-                    is_exec.then(|| format!("did you mean: {path} -- {}", rest.join(" ")))
-                })
+            tip
         }
         ErrorKind::InvalidValue => {
             let argument = context(ContextKind::InvalidArg).unwrap_or_default();
-            context(ContextKind::InvalidValue)
-                .filter(|value| argument.starts_with("--output") && value.contains('.'))
-                .map(|file| format!("to save the result as a file, write: --download {file}"))
+            let value = context(ContextKind::InvalidValue);
+            value.filter(|_| argument.starts_with("--output")).and_then(|value| match &*value {
+                "csv" => Some("for CSV, write: -o jsonl --jq '[.id,.status] | @csv'".to_owned()),
+                file if file.contains('.') => {
+                    Some(format!("to save the result as a file, write: --download {file}"))
+                }
+                _ => None,
+            })
         }
         _ => None,
     };
@@ -182,93 +217,242 @@ pub(crate) fn check_text_options(
     Ok(())
 }
 
-fn tip_for_command(
-    group: &Command,
-    path: &str,
-    word: &str,
-    arguments: &[String],
-) -> Option<String> {
-    let word = word.to_lowercase();
-    let means = |words: &str| words.split(' ').any(|it| it == word);
-    if word == "upload" {
-        return Some(TAKES_URLS.to_owned());
+/// A command line with a word that was not expected.
+struct Mistyped<'a> {
+    /// The group of commands, or the command, before the word.
+    command: &'a Command,
+    /// Its path, such as `svc job`.
+    path: String,
+    word: &'a str,
+    /// The value of the word, or the argument after it.
+    value: Option<&'a str>,
+    /// The arguments after the command.
+    rest: &'a [String],
+    flags: KeptFlags,
+}
+
+impl<'a> Mistyped<'a> {
+    fn new(root: &'a Command, arguments: &'a [String], word: &'a str) -> Self {
+        let value_of = |argument: &'a String| argument.strip_prefix(word)?.strip_prefix('=');
+        let is_short = word.starts_with('-') && !word.starts_with("--");
+        let place = arguments.iter().position(|it| {
+            it == word || value_of(it).is_some() || is_short && it.starts_with(word)
+        });
+        let (before, after) = arguments.split_at(place.unwrap_or(arguments.len()));
+        let (command, path, count) = given_group(root, before);
+        let next = after.get(1).map(String::as_str).filter(|next| !next.starts_with('-'));
+        let value = after.first().and_then(value_of).or(next);
+        let rest = arguments.get(count..).unwrap_or_default();
+        Self { command, path, word, value, rest, flags: kept_flags(arguments) }
     }
-    let profile = profile_flag(arguments);
-    if path == "svc batch" && word.contains('.') {
-        return Some(format!("did you mean: svc batch run {word}{profile}"));
+
+    /// Returns the path without the name of the program.
+    fn group(&self) -> &str {
+        self.path.strip_prefix("svc").unwrap_or_default().trim_start()
     }
-    let mut meant = Vec::new();
-    if path == "svc" {
-        let known = COMMANDS.iter().find(|(words, _)| means(words));
-        meant.extend(
-            known.into_iter().flat_map(|(_, commands)| *commands).map(|it| (*it).to_owned()),
-        );
-    }
-    // The results of these are jobs, and the runs of this machine are in its history.
-    let lists = ["list", "ls", "get", "show"].contains(&word.as_str());
-    let made = ["svc image", "svc video", "svc music", "svc caption"].contains(&path);
-    if lists && (made || path == "svc run" || path == "svc top-up") {
-        let command = if made { "svc job list" } else { "svc history" };
-        return Some(format!("did you mean: {command}{profile}"));
-    }
-    if meant.is_empty() {
-        let verbs = VERBS.iter().filter(|(words, _)| means(words));
-        let mut verbs = verbs.flat_map(|(_, verbs)| verbs.split(' '));
-        meant.extend(
-            verbs.find_map(|verb| group.find_subcommand(verb)).map(|it| it.get_name().to_owned()),
-        );
-    }
-    if meant.is_empty() {
-        // Of similar names only the nearest.
-        let names = group.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name);
-        let distances = names.map(|name| (strsim::damerau_levenshtein(name, &word), name));
-        let is_near =
-            |(distance, name): &(usize, &str)| *distance <= 2 && *distance * 2 < name.len();
-        meant.extend(distances.filter(is_near).min().map(|(_, name)| name.to_owned()));
-    }
-    if meant.is_empty() {
-        // A verb of the groups in this group.
-        let groups = group.get_subcommands().filter(|it| !it.is_hide_set());
-        let verbs = groups.filter_map(|it| Some((it, it.find_subcommand(&word)?)));
-        let verbs: Vec<_> = verbs.filter(|(_, verb)| !verb.is_hide_set()).collect();
-        if verbs.len() <= MAX_NESTED {
-            meant.extend(
-                verbs.iter().map(|(it, verb)| format!("{} {}", it.get_name(), verb.get_name())),
-            );
+
+    fn tip_for_command(&self) -> Option<String> {
+        let word = self.word.to_lowercase();
+        if word == "upload" {
+            return Some(TAKES_URLS.to_owned());
         }
+        if let Some(tip) = self.known_command() {
+            return tip;
+        }
+        let group = self.group();
+        let is_amount = || word.trim_start_matches('$').starts_with(|it: char| it.is_ascii_digit());
+        let command = match group {
+            "batch" if word.contains('.') => Some("batch run {FILE}"),
+            "top-up" if is_amount() => Some("top-up create {DOLLARS}"),
+            _ => None,
+        };
+        if let Some(command) = command {
+            return Some(self.did_you_mean(command, Some(self.word)));
+        }
+        let verbs = VERBS.iter().filter(|(words, _)| has_word(words, &word));
+        let mut verbs = verbs.flat_map(|(_, verbs)| verbs.split(' '));
+        let verb = verbs.find_map(|verb| self.command.find_subcommand(verb));
+        let shown = || self.command.get_subcommands().filter(|it| !it.is_hide_set());
+        // Of similar names only the nearest.
+        let verb = verb.map(Command::get_name);
+        let verb = verb.or_else(|| similar(&word, shown().map(Command::get_name)));
+        if let Some(verb) = verb {
+            return Some(self.did_you_mean(&format!("{group} {verb}"), None));
+        }
+        // A verb of the groups in this group.
+        let nested = shown().filter_map(|it| Some((it, it.find_subcommand(&word)?)));
+        let nested: Vec<_> = nested
+            .filter(|(_, verb)| !verb.is_hide_set())
+            .map(|(it, verb)| format!("{group} {} {}", it.get_name(), verb.get_name()))
+            .collect();
+        if !nested.is_empty() && nested.len() <= MAX_NESTED {
+            return Some(self.did_you_mean(&nested.join(", "), None));
+        }
+        self.as_text()
     }
-    let meant: Vec<_> = meant.iter().map(|it| format!("{path} {it}{profile}")).collect();
-    (!meant.is_empty()).then(|| format!("did you mean: {}", meant.join(", ")))
+
+    fn tip_for_argument(&self) -> Option<String> {
+        let (path, word) = (&self.path, self.word);
+        if let Some(tip) = self.known_command() {
+            return tip;
+        }
+        self.known_option().or_else(|| self.quoted()).or_else(|| match path.as_str() {
+            "svc mcp call" if word.contains('=') => {
+                Some(format!("did you mean: --arg {}", shell_quote(word)))
+            }
+            "svc mock exec" => Some(format!("did you mean: {path} -- {}", self.rest.join(" "))),
+            "svc format bulk" if !word.starts_with('-') => {
+                let file = shell_quote(word);
+                Some(format!("the file with the items is passed with: --input {file}"))
+            }
+            // A verb after a command that needs none.
+            _ if ["show", "get", "list", "ls"].contains(&word) => {
+                Some(format!("did you mean: {path}{}", self.flags))
+            }
+            _ => None,
+        })
+    }
+
+    /// Returns the tip for a word of the table, which for some words is none.
+    fn known_command(&self) -> Option<Option<String>> {
+        let (group, word) = (self.group(), self.word.to_lowercase());
+        let (_, _, meant) = COMMANDS.iter().find(|(groups, words, _)| {
+            groups.split('|').any(|it| it == group) && has_word(words, &word)
+        })?;
+        let (commands, note) = meant.split_once("; ").unwrap_or((meant, ""));
+        Some(match (commands, note) {
+            ("", "") => None,
+            ("", note) => Some(note.to_owned()),
+            (commands, "") => Some(self.did_you_mean(commands, self.value)),
+            (commands, note) => {
+                Some(format!("{} ({note})", self.did_you_mean(commands, self.value)))
+            }
+        })
+    }
+
+    fn known_option(&self) -> Option<String> {
+        let options: Vec<_> = options_of(self.command).collect();
+        let value = self.value.map(shell_quote);
+        let mut tips = OPTIONS.iter().filter(|(words, _)| has_word(words, self.word));
+        tips.find_map(|(_, tip)| match tip.split_once("svc ") {
+            Some((text, command)) => Some(format!("{text}{}", self.suggested(command, None))),
+            None if !tip.starts_with('-') => Some((*tip).to_owned()),
+            None => {
+                let option = tip.split([' ', ',']).next().unwrap_or_default();
+                let is_known = options.iter().any(|it| it == option);
+                is_known.then(|| format!("did you mean: {}", fill(tip, value.as_deref())))
+            }
+        })
+    }
+
+    fn did_you_mean(&self, commands: &str, value: Option<&str>) -> String {
+        let commands = commands.split(", ").map(|words| self.suggested(words, value).to_string());
+        format!("did you mean: {}", commands.collect::<Vec<_>>().join(", "))
+    }
+
+    fn suggested(&self, words: &str, value: Option<&str>) -> SuggestedCommand {
+        let words = words.trim_start().split(' ').map(|word| fill(word, value));
+        SuggestedCommand::new(words).with_flags(&self.flags)
+    }
+
+    /// Returns the option that is nearly the word, or begins with it, or begins it.
+    fn similar_option(&self) -> Option<String> {
+        let options: Vec<_> = options_of(self.command).collect();
+        let names = || options.iter().filter_map(|it| it.strip_prefix("--"));
+        let begins = |long: &str, short: &str| {
+            long.strip_prefix(short).is_some_and(|rest| rest.starts_with('-'))
+        };
+        let word = self.word.strip_prefix("--")?;
+        let similar = similar(word, names());
+        let similar = similar.or_else(|| names().find(|it| begins(it, word) || begins(word, it)));
+        similar.map(|name| format!("--{name}"))
+    }
+
+    /// Returns whether the word can be the text that the command takes, or an option of a subcommand.
+    fn may_be_text(&self) -> bool {
+        let is_first = self.rest.first().is_some_and(|first| first == self.word);
+        self.command.has_subcommands() || is_first && text_position(self.command).is_some()
+    }
+
+    /// Returns the command with its text in quotes, if one without them was given.
+    fn quoted(&self) -> Option<String> {
+        let Self { path, rest, flags, .. } = self;
+        let position = text_position(self.command)?;
+        if self.word.starts_with('-') {
+            let is_text = !self.word.starts_with("--");
+            let text = rest.iter().find(|it| is_text && it.starts_with(self.word))?;
+            let text = in_quotes(text);
+            return Some(format!("to pass text that begins with a dash, write: --prompt {text}"));
+        }
+        let words = rest.iter().skip_while(|it| it.starts_with('-'));
+        let words: Vec<_> =
+            words.take_while(|it| !it.starts_with('-')).map(String::as_str).collect();
+        let (before, text) = words.split_at_checked(position)?;
+        let before: String = before.iter().map(|it| format!(" {}", shell_quote(it))).collect();
+        let text = text.join(" ");
+        Some(format!("put the text in quotes: {path}{before} {}{flags}", in_quotes(&text)))
+    }
+
+    /// Returns the command that takes the words after a group as its text, if they can be that.
+    fn as_text(&self) -> Option<String> {
+        let verbs = ["generate", "run"].iter().filter_map(|it| self.command.find_subcommand(it));
+        let verb = verbs.map(|it| (it.get_name(), text_position(it))).next();
+        let (verb, _) = verb.filter(|(_, position)| *position == Some(0))?;
+        let words = self.rest.iter().take_while(|it| !it.starts_with('-'));
+        let words: Vec<_> = words.map(String::as_str).collect();
+        let text = words.join(" ");
+        let is_verb = VERBS.iter().any(|(words, _)| has_word(words, self.word));
+        let is_text = !is_verb && !text.is_empty() && !text.contains(['.', '/', '_', '=']);
+        let (path, flags) = (&self.path, &self.flags);
+        is_text.then(|| format!("did you mean: {path} {verb} {}{flags}", in_quotes(&text)))
+    }
 }
 
-fn profile_flag(arguments: &[String]) -> String {
-    let profile = last_value(arguments, &["--profile="], &["--profile"]);
-    profile.map_or_else(String::new, |it| format!(" --profile {}", shell_quote(&it)))
+/// Returns the number of arguments before the text that a command takes.
+fn text_position(command: &Command) -> Option<usize> {
+    let is_text = |arg: &Arg| {
+        let id = arg.get_id().as_str();
+        matches!(id, "prompt_argument" | "instruction_argument")
+    };
+    command.get_positionals().position(is_text)
 }
 
-fn takes_text(command: &Command) -> bool {
-    let is_text = |id: &str| matches!(id, "prompt_argument" | "instruction_argument");
-    command.get_positionals().any(|arg| is_text(arg.get_id().as_str()))
+/// Returns the options that a command shows, with their dashes.
+fn options_of(command: &Command) -> impl Iterator<Item = String> {
+    let arguments = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    arguments.flat_map(|arg| {
+        let long = arg.get_long_and_visible_aliases().unwrap_or_default().into_iter();
+        let short = arg.get_short().map(|it| format!("-{it}"));
+        long.map(|it| format!("--{it}")).chain(short)
+    })
 }
 
-/// Returns the command with its prompt in quotes, if a prompt without them was given.
-fn quoted(
-    command: &Command,
-    path: &str,
-    word: &str,
-    rest: &[String],
-    profile: &str,
-) -> Option<String> {
-    if !takes_text(command) {
-        return None;
+/// Returns a text in quotes for a shell: double ones, if that keeps it.
+fn in_quotes(text: &str) -> Cow<'_, str> {
+    match text.contains(['"', '$', '`', '\\', '!']) {
+        true => shell_quote(text),
+        false => Cow::Owned(format!("\"{text}\"")),
     }
-    if word.starts_with('-') {
-        let is_prompt = !word.starts_with("--") && rest.iter().any(|it| it.starts_with(word));
-        let text = rest.iter().find(|it| it.starts_with(word))?;
-        return is_prompt
-            .then(|| format!("to pass text that begins with a dash, write: --prompt \"{text}\""));
+}
+
+fn has_word(words: &str, word: &str) -> bool {
+    words.split(' ').any(|it| it == word)
+}
+
+/// Returns the nearest of the names, if it differs from the word in less than half of its letters.
+fn similar<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let is_near = |name: &&str| strsim::damerau_levenshtein(name, word) * 2 < name.len();
+    nearest(word, names).filter(is_near)
+}
+
+/// Replaces `{NAME}` in a text by a value, or else by `NAME`.
+fn fill(text: &str, value: Option<&str>) -> String {
+    let parts = text.split_once('{').and_then(|(before, rest)| {
+        let (name, after) = rest.split_once('}')?;
+        Some((before, name, after))
+    });
+    match parts {
+        Some((before, name, after)) => [before, value.unwrap_or(name), after].concat(),
+        None => text.to_owned(),
     }
-    let words = rest.iter().skip_while(|it| it.starts_with('-'));
-    let words: Vec<_> = words.take_while(|it| !it.starts_with('-')).map(String::as_str).collect();
-    Some(format!("put the text in quotes: {path} \"{}\"{profile}", words.join(" ")))
 }

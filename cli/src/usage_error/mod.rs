@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use clap::error::ErrorKind;
 
 use crate::args::Color;
-use crate::error::Failure;
+use crate::error::{Failure, KeptFlags};
 
 pub(crate) fn usage_failure(error: &clap::Error) -> Failure {
     let text = plain_number_error(&error.to_string());
@@ -54,6 +54,14 @@ pub(crate) fn requested_color(arguments: &[String]) -> Color {
     let color = last_value(arguments, &["--color="], &["--color"]);
     let color = color.and_then(|color| Color::from_str(&color, false).ok());
     color.unwrap_or_default()
+}
+
+fn kept_flags(arguments: &[String]) -> KeptFlags {
+    let mut words = arguments.iter().take_while(|word| *word != "--");
+    KeptFlags {
+        profile: last_value(arguments, &["--profile="], &["--profile"]),
+        is_sandbox: words.any(|word| word == "--sandbox"),
+    }
 }
 
 /// Returns the last value of a flag. The arguments could not be parsed, so this looks for the flag

@@ -90,7 +90,7 @@ impl Secrets {
         Failure::configuration("no signing secret is configured")
             .hint(format!("set {VARIABLE}, or pass --secret-file FILE"))
             .hint(
-                Suggestion::from("or fetch it into a file (")
+                Suggestion::from("or fetch it into a file (umask 077; ")
                     .svc(["webhook", "secret", "show", "--jq", ".secret"])
                     .then(" > FILE) and configure the file (")
                     .svc(["config", "set", "webhook_secret_file", "FILE"])

@@ -25,6 +25,7 @@ use crate::resource::Outcome;
 use crate::session::{McpAccess, Session};
 use crate::submit::paid_request::PaidRequest;
 use crate::submit::payment::{Payment, ambiguous_if_key_in_use};
+use crate::text::nearest;
 
 const KEY: &str = "idempotency_key";
 /// The help of `--yes`: unlike a submit, a call without a terminal is rejected if its cost has no limit.
@@ -80,13 +81,24 @@ pub(super) async fn run(session: &Session, args: &Call) -> Result<(), Failure> {
         _ if args.spending.dry_run => {
             dry_run(session, &url, &args.tool, &arguments, &Price::Unknown)
         }
-        _ => {
+        tool => {
             let call = async {
                 let called = client.call(&args.tool, Value::Object(arguments)).await;
                 called.map_err(call_failure)
             };
-            print(session, &session.send(call).await?)
+            let called = session.send(call).await.map_err(|failure| match tool {
+                Some(_) => failure,
+                None => failure.hint(hint_for_unknown(&args.tool, &tools)),
+            });
+            print(session, &called?)
         }
+    }
+}
+
+fn hint_for_unknown(name: &str, tools: &[Tool]) -> Suggestion {
+    match nearest(name, tools.iter().map(|tool| &*tool.name)) {
+        Some(tool) => Suggestion::from("did you mean: ").svc(["mcp", "call", tool]),
+        None => Suggestion::from("list the tools with: ").svc(["mcp", "tools"]),
     }
 }
 

@@ -14,7 +14,7 @@ use svc_webhook_inbox::{EventId, EventState, ListQuery, Store, StoredEvent};
 
 use crate::args::{PageArgs, headings, parse_seconds};
 use crate::clock;
-use crate::error::{ClientCode, Exit, Failure};
+use crate::error::{ClientCode, Exit, Failure, Suggestion};
 use crate::listing::Continuation;
 use crate::output::layout::{cut, number, required, status, time, whole};
 use crate::output::values::seconds_ago;
@@ -66,6 +66,7 @@ pub(super) async fn run(session: &Session, inbox: Inbox) -> Result<(), Failure> 
 fn not_found(id: &str, store: &StoreAddress) -> Failure {
     Failure::new(Exit::NotFound, format!("event `{id}` is not in {store}"))
         .with_client_code(ClientCode::NOT_FOUND)
+        .hint(Suggestion::from("list the events with: ").svc(["webhook", "inbox", "list"]))
 }
 
 #[derive(Debug, Serialize)]

@@ -5,15 +5,15 @@ use svc_sdk::Developer;
 use svc_sdk::types::{SigningSecret, Timestamp};
 
 use crate::clock;
-use crate::error::{Exit, Failure, Suggestion};
+use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
 use crate::output::Table;
 use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Secret {
-    /// Show the fingerprint of the signing secret, and any rotation in progress
+    /// Show the signing secret: its fingerprint in the table, and in JSON the secret itself
     ///
-    /// The table omits the secret itself; --jq .secret prints it.
+    /// Also shows any rotation in progress.
     Show,
     /// Rotate the signing secret
     ///
@@ -34,7 +34,7 @@ pub(super) async fn run(session: &Session, secret: Secret) -> Result<(), Failure
         Secret::Show => {
             let client = session.access::<Developer>()?.client;
             let secret = client.webhooks().signing_secret().await?;
-            session.printer.print_item(&secret, table)
+            session.printer.print_item(&secret, |secret| table(session, secret))
         }
         Secret::Rotate(args) => rotate(session, &args).await,
     }
@@ -71,12 +71,17 @@ async fn rotate(session: &Session, args: &Rotate) -> Result<(), Failure> {
             _ => failure,
         }
     })?;
-    session.printer.print_item(&rotated, table)?;
-    let show = session.command(&["webhook", "secret", "show", "--jq", ".secret"]);
+    session.printer.print_item(&rotated, |secret| table(session, secret))?;
     session.printer.note(&format!(
-        "configure receivers with both secrets, the newest first; print the new one with: {show}"
+        "configure receivers with both secrets, the newest first; print the new one with: {}",
+        show_command(session)
     ));
     Ok(())
+}
+
+/// Returns the command that prints the secret. A second rotation would revoke it.
+fn show_command(session: &Session) -> SuggestedCommand {
+    session.command(&["webhook", "secret", "show", "--jq", ".secret"])
 }
 
 fn rotation_effect(current: &SigningSecret) -> String {
@@ -105,12 +110,12 @@ fn rotation_effect(current: &SigningSecret) -> String {
     }
 }
 
-fn table(secret: &SigningSecret) -> Table {
+fn table(session: &Session, secret: &SigningSecret) -> Table {
     let rotation = secret.rotation.as_ref();
     let mut table = Table::key_value();
     table.field("fingerprint", secret.fingerprint.as_ref());
-    let hidden = secret.secret.as_ref();
-    table.field("secret", hidden.map(|_| "(not shown; --jq .secret prints it)"));
+    let hidden = |_| format!("(not shown; printed by: {})", show_command(session));
+    table.field("secret", secret.secret.as_ref().map(hidden));
     table.field("created", secret.created_at.as_ref());
     table.field("previous fingerprint", rotation.and_then(|it| it.previous_fingerprint.as_ref()));
     table.field("previous valid until", rotation.and_then(|it| it.previous_valid_until.as_ref()));

@@ -19,6 +19,7 @@ use crate::listen::DEFAULT_PORT;
 use crate::output::Table;
 use crate::request::body::RequestBody;
 use crate::session::Session;
+use crate::text::nearest;
 use crate::webhook::{Secrets, Target, fill, samples};
 
 const RECEIVER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -123,8 +124,9 @@ fn sample_body(args: &Trigger) -> Result<serde_json::Value, Failure> {
     let mut samples = samples();
     let mut sample = samples.remove(&args.event).ok_or_else(|| {
         let names: Vec<_> = samples.keys().map(String::as_str).collect();
-        let why = format!("unknown event type `{}`", args.event);
-        Failure::usage(why)
+        let guess = nearest(&args.event, names.iter().copied());
+        let guess = guess.map(|name| format!(": did you mean `{name}`?")).unwrap_or_default();
+        Failure::usage(format!("unknown event type `{}`{guess}", args.event))
             .hint(format!("use one of: {}", names.join(", ")))
             .hint("or pass the whole body with --payload FILE")
     })?;
@@ -194,8 +196,16 @@ pub(super) async fn send_test(session: &Session, args: Test) -> Result<(), Failu
         RequestBody::read(&args.body)?.with("url", args.url)?.finish_with_text("url")?;
     let mut body = TestDeliveryCreate::new(url);
     body.extra = fields.into();
+    let is_local = body.url.starts_with("http://") && body.url.parse::<Target>().is_ok();
+    let local = is_local.then(|| {
+        let trigger = ["webhook", "trigger", "webhook.test", "--to", &body.url];
+        Suggestion::from("for a receiver on this machine, use: ").svc(trigger)
+    });
     let sent = session.send(client.webhooks().send_test(&body)).await;
-    let delivery = sent.map_err(|failure| failure.context("could not send a test event"))?;
+    let delivery = sent.map_err(|failure| {
+        let failure = failure.context("could not send a test event");
+        local.into_iter().fold(failure, Failure::hint)
+    })?;
     let fields = "delivery=delivery_id, event, to=url, status";
     session.printer.print_item(&delivery, |delivery| Table::of(delivery, fields))
 }

@@ -30,7 +30,8 @@ impl Failure {
             .details
             .as_ref()
             .filter(|_| inner.issues.is_empty())
-            .map(|details| format!("details: {}", sanitize(&details.to_string())));
+            .and_then(|details| details_text(details, &inner.message))
+            .map(|details| format!("details: {}", sanitize(&details)));
         let resume = inner.resume.as_ref().map(|command| format!("resume with: {command}"));
         let resource = inner
             .resource
@@ -117,4 +118,21 @@ impl Failure {
         }
         Some(details)
     }
+}
+
+/// Returns the details as text, without a field that the message names.
+fn details_text(details: &Value, message: &str) -> Option<String> {
+    let Some(members) = details.as_object() else { return Some(details.to_string()) };
+    let is_named = |name: &str, value: &Value| {
+        let words = value.as_str().map(|field| field.replace('_', "-"));
+        name == "field" && words.is_some_and(|words| message.replace('_', "-").contains(&words))
+    };
+    let members = members.iter().filter(|(name, value)| !is_named(name, value));
+    let texts: Vec<_> = members
+        .map(|(name, value)| match value {
+            Value::String(text) => format!("{name}: {text}"),
+            other => format!("{name}: {other}"),
+        })
+        .collect();
+    (!texts.is_empty()).then(|| texts.join(", "))
 }

@@ -95,7 +95,7 @@ fn webhook_secret(session: &Session, settings: &Settings) -> Check {
         Err(failure) => {
             Check { status: CheckStatus::Warning, ..Check::failed(NAME, failure.headline()) }.next(
                 format!(
-                    "{} > FILE",
+                    "umask 077; {} > FILE",
                     session.command(&["webhook", "secret", "show", "--jq", ".secret"])
                 ),
             )
