@@ -14,7 +14,6 @@ use crate::api::dispatch::dispatch;
 use crate::api::request::Request;
 use crate::api::request_checks;
 use crate::api::runs::operations;
-use crate::engine::UndocumentedKeys;
 use crate::engine::runs::RunKind;
 
 /// An operation and the parts of its request.
@@ -61,9 +60,14 @@ pub(super) fn call_tool(
             RateLimitBucket::Write,
         )?;
     }
+    // As over HTTP, the scope is judged before the arguments, unless these decide about the operation.
+    if let Some(operation) = tool.action.operation() {
+        request_checks::check_scope(request.call.host, operation, request.caller)?;
+    }
     let arguments = Arguments::parse(tool, arguments)?;
     let operation_call = operation_call(request, tool, arguments)?;
     request_checks::check_scope(request.call.host, operation_call.operation, request.caller)?;
+    let undocumented_keys = request.state.undocumented_keys;
     let response = dispatch(&mut Request {
         state: request.state,
         hosts: request.hosts,
@@ -75,8 +79,7 @@ pub(super) fn call_tool(
         body: operation_call.body,
         caller: Some(request.caller.clone()),
         request_id: request.request_id,
-        // The tools document their argument `idempotency_key`.
-        undocumented_keys: UndocumentedKeys::Honor,
+        undocumented_keys,
         max_spend: operation_call.max_spend,
     })?;
     let body = serde_json::from_slice(&response.body).unwrap_or_default();
