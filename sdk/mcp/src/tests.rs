@@ -138,10 +138,7 @@ impl Test {
         Self::with_retries(RetryPolicy::none(), answers).await
     }
 
-    async fn with_retries(
-        retry: RetryPolicy,
-        answers: impl IntoIterator<Item = Answer>,
-    ) -> Self {
+    async fn with_retries(retry: RetryPolicy, answers: impl IntoIterator<Item = Answer>) -> Self {
         let endpoint = Arc::new(Endpoint::default());
         lock(&endpoint.answers).extend(answers);
         let journal = Journal::with_store(MemoryStore::new());
@@ -263,9 +260,10 @@ async fn a_call_whose_reply_was_lost_is_sent_again_with_its_key() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_key_is_not_documented_is_sent_again_only_if_it_did_not_run() {
-    for (tool, answer) in [IMAGE, MUSIC].into_iter().flat_map(|tool| {
-        [Answer::Lost, Answer::WithoutId].map(|answer| (tool, answer))
-    }) {
+    for (tool, answer) in [IMAGE, MUSIC]
+        .into_iter()
+        .flat_map(|tool| [Answer::Lost, Answer::WithoutId].map(|answer| (tool, answer)))
+    {
         let test = Test::with_retries(RetryPolicy::default(), [answer]).await;
         if let Err(error) = test.submit(tool, "jazz").await {
             assert!(error.is_ambiguous(), "{error}");

@@ -178,12 +178,8 @@ type ParseError = (StatusCode, &'static str, &'static str);
 fn parse_error(bytes: &[u8]) -> Option<ParseError> {
     let rest = bytes.strip_prefix(b"HTTP/1.1 ")?;
     let error = match rest.get(..3)? {
-        b"400" => {
-            (StatusCode::BAD_REQUEST, "invalid_request", "the request is not valid HTTP")
-        }
-        b"414" => {
-            (StatusCode::URI_TOO_LONG, "uri_too_long", "the URL of the request is too long")
-        }
+        b"400" => (StatusCode::BAD_REQUEST, "invalid_request", "the request is not valid HTTP"),
+        b"414" => (StatusCode::URI_TOO_LONG, "uri_too_long", "the URL of the request is too long"),
         b"431" => (
             StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             "headers_too_large",
