@@ -11,7 +11,7 @@ use super::schemas::ToolAction;
 use super::tools::Tool;
 use crate::api::api_error::ApiError;
 use crate::api::dispatch::dispatch;
-use crate::api::request::Request;
+use crate::api::request::{Request, idempotency_key};
 use crate::api::request_checks;
 use crate::api::runs::operations;
 use crate::engine::runs::RunKind;
@@ -67,6 +67,8 @@ pub(super) fn call_tool(
     let arguments = Arguments::parse(tool, arguments)?;
     let operation_call = operation_call(request, tool, arguments)?;
     request_checks::check_scope(request.call.host, operation_call.operation, request.caller)?;
+    // As over HTTP, a malformed key is an error even for operations that ignore keys.
+    idempotency_key(&operation_call.headers)?;
     let undocumented_keys = request.state.undocumented_keys;
     let response = dispatch(&mut Request {
         state: request.state,
