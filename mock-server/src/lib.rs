@@ -158,8 +158,8 @@
 //! an error (`400`) for every operation that takes a body.
 //!
 //! Submits whose idempotency is not documented (the retry class `unsent`) ignore the key: a repeated
-//! submit creates and charges a second job. A lenient mock honors these keys as well
-//! ([`Setup::undocumented_keys`], `--undocumented-keys honor`).
+//! submit creates and charges a second job, as does a repeated call of its MCP tool. A lenient mock
+//! honors these keys as well ([`Setup::undocumented_keys`], `--undocumented-keys honor`).
 //!
 //! # Webhooks
 //!
@@ -233,7 +233,8 @@
 //! `jobs_status` and `max_spend_usd`; the rest is specific to the mock:
 //!
 //! - A tool performs the same operation as its REST path, with the same checks and the same
-//!   idempotency keys. The tools document `idempotency_key`, so all of them honor it. A tool responds without waiting for the job or run.
+//!   idempotency keys: only `format_run` and `agent_completion` recognize a repeated `idempotency_key`,
+//!   unless undocumented keys are honored. A tool responds without waiting for the job or run.
 //! - A JSON-RPC request counts as a read. A call of a tool that creates something also counts as a
 //!   write.
 //! - `max_spend_usd` limits the price of a job and the spend cap of a run; the cap of a format is

@@ -207,7 +207,7 @@ impl Entry {
             request_id: self.request_id.clone(),
             price_usd: self.price_usd,
             notes,
-            // Whether a tool of the MCP endpoint accepts a key is known when it is called again.
+            // Whether a tool of the MCP endpoint recognizes keys is known when it is called again.
             is_key_documented: operation.retry() == RetryClass::Key || operation == Operation::Mcp,
         })
     }

@@ -237,7 +237,7 @@ pub(crate) fn ambiguous_if_key_in_use(failure: Failure) -> Failure {
 
 /// Returns what was submitted from this machine with the key that the caller chose, if the service
 /// documents no keys for the operation and the outcome was reported. Only the journal knows that.
-pub(super) async fn submitted_with_key(
+pub(crate) async fn submitted_with_key(
     session: &Session,
     paid: &PaidRequest<'_>,
     args: JournalArgs,

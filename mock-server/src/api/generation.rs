@@ -103,10 +103,8 @@ pub(super) fn validate(
     let last_frame = fields.media_url("end_image_url", MediaKind::Image)?;
     let source = fields.media_url("video_url", MediaKind::Video)?;
     let speech = fields.media_url("audio_url", MediaKind::Audio)?;
-    let images =
-        fields.media_urls("reference_image_urls", MediaKind::Image, REFERENCE_IMAGE_URLS_RANGE)?;
-    let videos =
-        fields.media_urls("reference_video_urls", MediaKind::Video, REFERENCE_VIDEO_URLS_RANGE)?;
+    fields.media_urls("reference_image_urls", MediaKind::Image, REFERENCE_IMAGE_URLS_RANGE)?;
+    fields.media_urls("reference_video_urls", MediaKind::Video, REFERENCE_VIDEO_URLS_RANGE)?;
     let sound = fields.flag("generate_audio")?.unwrap_or(false);
     let duration = integer_in_range(fields, "duration", profile.duration)?;
     let count = integer_in_range(fields, "num_images", profile.num_images)?;
@@ -114,9 +112,8 @@ pub(super) fn validate(
     let resolution = fields.one_of("resolution", &resolutions)?;
     let aspect_ratio = fields.one_of("aspect_ratio", profile.aspect_ratios)?;
 
-    // With `auto`, the prompt is optional if there is visual input.
-    let has_visual_input = first_frame.is_some() || images.is_some() || videos.is_some();
-    if profile.prompt_required && prompt.is_none() && !(auto && has_visual_input) {
+    // With `auto`, the prompt is optional.
+    if profile.prompt_required && prompt.is_none() && !auto {
         return Err(fields.error("prompt", "is required"));
     }
     if last_frame.is_some() && first_frame.is_none() {

@@ -38,14 +38,13 @@ pub(crate) fn handle(state: &mut State, hosts: &Hosts, call: &HostRequest) -> Re
         state.fault_rules.next_fault(call.host, route.fault_target(), scope, rng)
     };
     let (fault_id, fault) = applied.unzip();
-    let several_hosts = call.request.headers().get_all(HOST).iter().nth(1).is_some();
     let mut reply = match call.host {
-        _ if several_hosts => {
-            let error = ApiError::field("Host", "must be sent once");
-            Reply::immediate(error_response(call.host, &request_id, &Headers::new(), &error))
-        }
         Host::Open | Host::Developer => {
             handle_api_request(state, hosts, call, &route, &request_id, fault.as_ref())
+        }
+        Host::Media | Host::Control if has_several_hosts(call) => {
+            let error = several_hosts_error();
+            Reply::immediate(error_response(call.host, &request_id, &Headers::new(), &error))
         }
         Host::Media | Host::Control => {
             let fault_response = fault.as_ref().and_then(|fault| {
@@ -102,7 +101,10 @@ fn handle_api_request(
     request_id: &str,
     fault: Option<&Fault>,
 ) -> Reply {
-    let caller_check = request_checks::check_caller(state, hosts, call, route);
+    let mut caller_check = request_checks::check_caller(state, hosts, call, route);
+    if caller_check.error.is_none() && has_several_hosts(call) {
+        caller_check.error = Some(several_hosts_error());
+    }
     let headers = caller_check.headers;
     if let Some(response) = fault.and_then(|fault| {
         apply_fault::fault_response(fault, call.host, route.operation(), request_id, &headers)
@@ -165,6 +167,14 @@ fn success(host: Host, request_id: &str, headers: Headers, response: ApiResponse
         request_seq: 0,
     });
     reply
+}
+
+fn has_several_hosts(call: &HostRequest) -> bool {
+    call.request.headers().get_all(HOST).iter().nth(1).is_some()
+}
+
+fn several_hosts_error() -> ApiError {
+    ApiError::field("Host", "must be sent once")
 }
 
 /// Returns the key that the request was sent with, whether or not it is valid.

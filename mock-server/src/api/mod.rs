@@ -58,4 +58,5 @@ pub(crate) use self::job_view::JobView;
 pub(crate) use self::media_host::find_file as media_file;
 pub(crate) use self::media_host::requested_file;
 pub(crate) use self::pending_reply::{predict, resume};
+pub(crate) use self::response::unreadable;
 pub(crate) use self::runs::{run_events, run_view};

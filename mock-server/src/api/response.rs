@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use serde::Serialize;
 use serde_json::Value;
+use svc_sdk::contract::ErrorCode;
 
 use super::api_error::{ApiError, whole_seconds};
 use crate::engine::rate_limit::RateLimitStatus;
@@ -102,6 +103,18 @@ pub(super) fn error_response(
     let mut headers = headers.clone();
     headers.extend(error.headers());
     json_response(error.status(), request_id, &headers, error.body(host, request_id).to_string())
+}
+
+/// Returns the response to a request that cannot be read, and that the service does not see therefore.
+pub(crate) fn unreadable(
+    host: Host,
+    request_id: &str,
+    status: StatusCode,
+    code: ErrorCode,
+    message: &str,
+) -> Response<Bytes> {
+    let error = ApiError::new(code, message).with_status(status.as_u16());
+    error_response(host, request_id, &Headers::new(), &error)
 }
 
 pub(super) fn response(

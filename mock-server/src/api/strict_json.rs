@@ -8,9 +8,29 @@ use serde_json::{Map, Number, Value};
 
 use crate::engine::idempotency::BodyDigest;
 
-/// Parses a single JSON text.
+/// Parses a single JSON text. An integer that does not fit into 64 bits is an error, as it would lose digits.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
-    serde_json::from_slice::<Strict>(bytes).map(|strict| strict.0)
+    let Strict(value) = serde_json::from_slice(bytes)?;
+    match std::str::from_utf8(bytes).is_ok_and(has_long_integer) {
+        true => Err(de::Error::custom("an integer does not fit into 64 bits")),
+        false => Ok(value),
+    }
+}
+
+/// Returns whether a JSON text has an integer that does not fit into 64 bits.
+fn has_long_integer(json: &str) -> bool {
+    let (mut is_in_string, mut is_escaped) = (false, false);
+    let mut scalars = json.split(|c: char| {
+        let is_quote = c == '"' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        is_in_string ^= is_quote;
+        is_in_string || !(c.is_ascii_alphanumeric() || "+-.".contains(c))
+    });
+    scalars.any(|scalar| {
+        let digits = scalar.strip_prefix('-').unwrap_or(scalar);
+        let is_integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_integer && scalar.parse::<i64>().is_err() && scalar.parse::<u64>().is_err()
+    })
 }
 
 /// Returns a digest that is the same for values that differ only in formatting and in the order of

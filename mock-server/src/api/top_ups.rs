@@ -27,7 +27,8 @@ pub(super) fn create(request: &mut Request<'_>) -> ApiResult {
     let fields = request.fields()?;
     let is_known = |name: &str| matches!(name, "amount_usd_cents" | "success_url" | "cancel_url");
     fields.deny_unknown(is_known, "a top-up")?;
-    let cents = amount(body)?;
+    let cents = body.get("amount_usd_cents");
+    let cents = amount(cents.ok_or_else(|| fields.error("amount_usd_cents", "is required"))?)?;
     let success_url = return_url(fields, "success_url")?;
     let cancel_url = return_url(fields, "cancel_url")?;
     let decoded = success_url.as_deref().map(|url| percent_decode_str(url).decode_utf8_lossy());
@@ -64,11 +65,9 @@ pub(super) fn get(request: &mut Request<'_>) -> ApiResult {
     }
 }
 
-/// Reads the required field `amount_usd_cents`. Errors have the code `invalid_amount`, even if the
-/// field is absent or has another type.
-fn amount(body: &Value) -> Result<u32, ApiError> {
-    let cents = body.get("amount_usd_cents").and_then(Value::as_u64);
-    let cents = cents.filter(|cents| TOP_UP_CENTS_RANGE.contains(cents));
+/// Reads the value of `amount_usd_cents`. Errors have the code `invalid_amount`, even if it has another type.
+fn amount(cents: &Value) -> Result<u32, ApiError> {
+    let cents = cents.as_u64().filter(|cents| TOP_UP_CENTS_RANGE.contains(cents));
     cents.and_then(|cents| u32::try_from(cents).ok()).ok_or_else(|| {
         let (min, max) = (TOP_UP_CENTS_RANGE.start(), TOP_UP_CENTS_RANGE.end());
         let message = format!("`amount_usd_cents` must be an integer from {min} to {max}");

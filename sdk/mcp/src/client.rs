@@ -32,9 +32,9 @@ pub(crate) const KEY_ARGUMENT: &str = "idempotency_key";
 /// # Retries
 ///
 /// If a tool accepts an `idempotency_key` and the arguments have none, [`call`](Self::call) adds a
-/// new one and returns it with the result or the error. Calls with a key and calls of read-only
-/// tools are retried even if an earlier attempt may have run. Other calls are retried only if they
-/// cannot have run.
+/// new one and returns it with the result or the error. Calls of read-only tools, and calls with a key
+/// of tools that [recognize keys](Tool::recognizes_keys), are retried even if an earlier attempt may
+/// have run. Other calls are retried only if they cannot have run.
 ///
 /// # Examples
 ///
@@ -159,8 +159,8 @@ impl McpClient {
     ///
     /// Returns [`McpError::Tool`] if the tool rejected the call, and another error if the call was not
     /// sent or did not receive a response that says what became of it. If the error
-    /// [is ambiguous](McpError::is_ambiguous) and has an idempotency key, repeat the call with that key;
-    /// without one, the tool may run twice.
+    /// [is ambiguous](McpError::is_ambiguous) and the tool [recognizes keys](Tool::recognizes_keys), repeat
+    /// the call with the key of the error; other tools may run twice.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<ToolResult, McpError> {
         if self.channel.journal().is_some() && self.has_tool(tool, Tool::is_paid).await? {
             return self.submit(tool, arguments).await;
@@ -204,7 +204,7 @@ impl McpClient {
     }
 
     /// Returns whether there is a tool of that name that fulfills a condition.
-    async fn has_tool(
+    pub(crate) async fn has_tool(
         &self,
         name: &str,
         condition: impl Fn(&Tool) -> bool,

@@ -58,8 +58,8 @@ impl McpError {
 
     /// Returns `true` if it is unknown whether the tool ran.
     ///
-    /// To try again without running it twice, repeat the call with the same
-    /// [idempotency key](Self::idempotency_key).
+    /// If the tool [recognizes keys](crate::Tool::recognizes_keys), repeat the call with the same
+    /// [idempotency key](Self::idempotency_key) to try again without running it twice.
     #[must_use]
     pub fn is_ambiguous(&self) -> bool {
         matches!(self, Self::Request(error) if error.is_ambiguous())

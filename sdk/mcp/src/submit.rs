@@ -13,7 +13,7 @@ use svc_sdk::message::{self, MessageIntent, MessageStart, MessageSubmission};
 
 use crate::client::{KEY_ARGUMENT, McpClient, chosen_key, into_object};
 use crate::error::McpError;
-use crate::tool::ToolResult;
+use crate::tool::{Tool, ToolResult};
 
 /// How many times another process may take a call over before it is an error.
 const MAX_TAKEOVERS: u32 = 10;
@@ -24,7 +24,7 @@ impl McpClient {
     ///
     /// With a [`submission_id`](ToolCall::submission_id), the same call after a crash returns what the
     /// earlier one made, or sends it again with the same idempotency key, or says that the outcome is
-    /// unknown. A tool without the argument `idempotency_key` is not sent again.
+    /// unknown: a tool that does not [recognize keys](crate::Tool::recognizes_keys) is not called again.
     ///
     /// ```no_run
     /// use serde_json::json;
@@ -104,6 +104,7 @@ impl<'a> ToolCall<'a> {
         let chosen_key = chosen_key(&arguments)?;
         arguments.remove(KEY_ARGUMENT);
         let accepts_key = self.client.accepts_key(&self.tool).await?;
+        let recognizes_keys = self.client.has_tool(&self.tool, Tool::recognizes_keys).await?;
         let body = Value::Object(arguments.clone()).to_string();
         let path = format!("tools/{}", self.tool);
         let submission = MessageSubmission {
@@ -112,7 +113,7 @@ impl<'a> ToolCall<'a> {
             path: &path,
             body: body.as_bytes(),
             chosen_key: chosen_key.as_ref(),
-            is_key_documented: accepts_key,
+            is_key_documented: recognizes_keys,
             notes: &self.notes,
         };
         let mut takeovers = 0;

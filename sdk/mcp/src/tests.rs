@@ -16,7 +16,8 @@ use svc_sdk::{ApiKey, RetryPolicy, developer};
 use super::{McpClient, McpError, ToolResult};
 
 const ID: &str = "order-1";
-/// A tool with an idempotency key, and one without.
+/// A tool that is documented to recognize its idempotency key, one that accepts a key, and one without.
+const COMPLETION: &str = "agent_completion";
 const IMAGE: &str = "image_generate";
 const MUSIC: &str = "music_generate";
 
@@ -91,6 +92,7 @@ impl Endpoint {
                 "serverInfo": {"name": "scripted", "version": "1"},
             }})),
             "tools/list" => Ok(json!({"result": {"tools": [
+                tool(COMPLETION, &["prompt", "max_spend_usd", "idempotency_key"]),
                 tool(IMAGE, &["prompt", "max_spend_usd", "idempotency_key"]),
                 tool(MUSIC, &["prompt", "max_spend_usd"]),
             ]}})),
@@ -133,18 +135,20 @@ struct Test {
 
 impl Test {
     async fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+        Self::with_retries(RetryPolicy::none(), answers).await
+    }
+
+    async fn with_retries(retry: RetryPolicy, answers: impl IntoIterator<Item = Answer>) -> Self {
         let endpoint = Arc::new(Endpoint::default());
         lock(&endpoint.answers).extend(answers);
         let journal = Journal::with_store(MemoryStore::new());
-        let client = developer::Client::builder()
-            .base_url("https://mcp.example/mcp")
-            .api_key(ApiKey::new("canary-key").unwrap())
-            .transport(Arc::new(EndpointTransport(Arc::clone(&endpoint))))
-            .retry(RetryPolicy::none())
-            .journal(journal.clone())
-            .build()
-            .unwrap();
+        let client = builder(&endpoint).retry(retry).journal(journal.clone()).build().unwrap();
         Self { endpoint, journal, client: McpClient::with_client(&client).await.unwrap() }
+    }
+
+    /// A client that retries.
+    async fn client_without_journal(&self) -> McpClient {
+        McpClient::with_client(&builder(&self.endpoint).build().unwrap()).await.unwrap()
     }
 
     async fn submit(&self, tool: &str, prompt: &str) -> Result<ToolResult, McpError> {
@@ -155,6 +159,13 @@ impl Test {
     async fn state(&self) -> EntryState {
         self.journal.find("", ID).await.unwrap().unwrap().state
     }
+}
+
+fn builder(endpoint: &Arc<Endpoint>) -> developer::ClientBuilder {
+    developer::Client::builder()
+        .base_url("https://mcp.example/mcp")
+        .api_key(ApiKey::new("canary-key").unwrap())
+        .transport(Arc::new(EndpointTransport(Arc::clone(endpoint))))
 }
 
 fn job_id(result: &ToolResult) -> &str {
@@ -179,18 +190,18 @@ fn undecided(error: &McpError) -> Option<UndecidedReason> {
 #[tokio::test(start_paused = true)]
 async fn an_accepted_call_is_returned_and_not_made_again() {
     let test = Test::new([]).await;
-    let first = test.submit(IMAGE, "a fox").await.unwrap();
-    let again = test.submit(IMAGE, "a fox").await.unwrap();
+    let first = test.submit(COMPLETION, "a fox").await.unwrap();
+    let again = test.submit(COMPLETION, "a fox").await.unwrap();
     assert_eq!((job_id(&first), job_id(&again)), ("job_1", "job_1"));
     assert_eq!(first.intent_id(), again.intent_id());
     assert_eq!(first.idempotency_key, again.idempotency_key);
-    let conflict = test.submit(IMAGE, "a hare").await.unwrap_err();
+    let conflict = test.submit(COMPLETION, "a hare").await.unwrap_err();
     assert!(
         matches!(journal_error(&conflict), Some(JournalError::SubmissionConflict { .. })),
         "{conflict}"
     );
     first.acknowledge().await.unwrap();
-    let acknowledged = test.submit(IMAGE, "a fox").await.unwrap();
+    let acknowledged = test.submit(COMPLETION, "a fox").await.unwrap();
     assert_eq!(job_id(&acknowledged), "job_1");
     let entry = test.journal.find("", ID).await.unwrap().unwrap();
     let job = (ResourceKind::Job, "job_1".to_owned());
@@ -201,7 +212,7 @@ async fn an_accepted_call_is_returned_and_not_made_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_rejected_call_frees_its_submission_and_shows_the_rejection() {
-    for tool in [IMAGE, MUSIC] {
+    for tool in [COMPLETION, IMAGE, MUSIC] {
         for answer in [
             Answer::Reject(-32602),
             Answer::Reject(-32601),
@@ -234,12 +245,12 @@ async fn a_call_whose_reply_was_lost_is_sent_again_with_its_key() {
     for between in [None, Some(Answer::Reject(-32602)), Some(Answer::NoFunds)] {
         let test = Test::new([Answer::Lost].into_iter().chain(between)).await;
         for _ in 0..=usize::from(between.is_some()) {
-            let error = test.submit(IMAGE, "a fox").await.unwrap_err();
+            let error = test.submit(COMPLETION, "a fox").await.unwrap_err();
             assert!(error.is_ambiguous(), "{between:?}: {error}");
             let call_again = EntryState::Undecided(UndecidedReason::CallAgain);
             assert_eq!(test.state().await, call_again, "{between:?}");
         }
-        let result = test.submit(IMAGE, "a fox").await.unwrap();
+        let result = test.submit(COMPLETION, "a fox").await.unwrap();
         assert_eq!(job_id(&result), "job_1", "{between:?}");
         let calls = test.endpoint.calls();
         assert!(calls.iter().all(|key| *key == calls[0]), "{calls:?}");
@@ -248,25 +259,43 @@ async fn a_call_whose_reply_was_lost_is_sent_again_with_its_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_without_a_key_is_not_sent_again_unless_it_is_known_that_it_did_not_run() {
-    for answer in [Answer::Lost, Answer::WithoutId] {
-        let test = Test::new([answer]).await;
-        if let Err(error) = test.submit(MUSIC, "jazz").await {
+async fn a_call_whose_key_is_not_documented_is_sent_again_only_if_it_did_not_run() {
+    for (tool, answer) in [IMAGE, MUSIC]
+        .into_iter()
+        .flat_map(|tool| [Answer::Lost, Answer::WithoutId].map(|answer| (tool, answer)))
+    {
+        let test = Test::with_retries(RetryPolicy::default(), [answer]).await;
+        if let Err(error) = test.submit(tool, "jazz").await {
             assert!(error.is_ambiguous(), "{error}");
         }
-        let error = test.submit(MUSIC, "jazz").await.unwrap_err();
+        let error = test.submit(tool, "jazz").await.unwrap_err();
         assert_eq!(undecided(&error), Some(UndecidedReason::KeyNotDocumented));
-        assert_eq!(test.endpoint.calls(), [None], "{answer:?}");
+        assert_eq!(test.endpoint.calls().len(), 1, "{tool} {answer:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_calls_whose_key_is_documented_are_retried_after_a_lost_reply() {
+    for (tool, attempts) in [(COMPLETION, 2), (IMAGE, 1), (MUSIC, 1)] {
+        for arguments in [json!({}), json!({"idempotency_key": "order-1"})] {
+            let test = Test::new([Answer::Lost]).await;
+            let client = test.client_without_journal().await;
+            let called = client.call(tool, arguments.clone()).await;
+            assert_eq!(called.is_ok(), attempts == 2, "{tool} {arguments}: {called:?}");
+            let calls = test.endpoint.calls();
+            assert_eq!(calls.len(), attempts, "{tool} {arguments}");
+            assert!(calls.iter().all(|key| *key == calls[0]), "{calls:?}");
+        }
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_result_without_an_id_is_found_with_the_key_of_its_call() {
     let test = Test::new([Answer::WithoutId]).await;
-    let first = test.submit(IMAGE, "a fox").await.unwrap();
+    let first = test.submit(COMPLETION, "a fox").await.unwrap();
     assert_eq!(job_id(&first), "");
     drop(first);
-    let again = test.submit(IMAGE, "a fox").await.unwrap();
+    let again = test.submit(COMPLETION, "a fox").await.unwrap();
     assert_eq!(job_id(&again), "job_1");
     let calls = test.endpoint.calls();
     assert_eq!((calls.len(), &calls[0]), (2, &calls[1]));
@@ -275,13 +304,13 @@ async fn a_result_without_an_id_is_found_with_the_key_of_its_call() {
 #[tokio::test(start_paused = true)]
 async fn an_ended_call_is_made_anew_only_if_asked_for() {
     let test = Test::new([]).await;
-    let first = test.submit(IMAGE, "a fox").await.unwrap();
+    let first = test.submit(COMPLETION, "a fox").await.unwrap();
     let id = first.intent_id().unwrap();
     test.journal.record_end(id, "failed", None).await.unwrap();
-    let existing = test.submit(IMAGE, "a fox").await.unwrap();
+    let existing = test.submit(COMPLETION, "a fox").await.unwrap();
     assert_eq!(job_id(&existing), "job_1");
     let arguments = json!({"prompt": "a fox", "max_spend_usd": 0.05});
-    let retried = test.client.submit(IMAGE, arguments).submission_id(ID);
+    let retried = test.client.submit(COMPLETION, arguments).submission_id(ID);
     let retried = retried.reuse(Reuse::RetryUnsuccessful).await.unwrap();
     assert_eq!(job_id(&retried), "job_2");
 }

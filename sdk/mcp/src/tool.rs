@@ -5,10 +5,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use svc_sdk::contract::{Operation, RetryClass};
 use svc_sdk::journal::{IntentId, ResourceKind};
 use svc_sdk::message::{MessageIntent, MessageReceipt};
 use svc_sdk::types::{IdempotencyKey, Usd};
 
+use crate::client::KEY_ARGUMENT;
 use crate::error::{McpError, ToolError};
 
 /// A tool of the MCP endpoint.
@@ -43,6 +45,16 @@ impl Tool {
         self.has_argument("max_spend_usd")
     }
 
+    /// Returns `true` if the service documents that a call with the `idempotency_key` of an earlier one is
+    /// not carried out again.
+    ///
+    /// Tools treat keys as their operations do over HTTP, so that these are the tools that run Formats and
+    /// Agent Completions. That a tool accepts the argument is no promise.
+    #[must_use]
+    pub fn recognizes_keys(&self) -> bool {
+        self.has_argument(KEY_ARGUMENT) && class_with_key(&self.name) == RetryClass::Key
+    }
+
     pub(crate) fn from_rmcp(tool: rmcp::model::Tool) -> Self {
         let annotations = tool.annotations.unwrap_or_default();
         let to_value = |schema: &Map<String, Value>| Value::Object(schema.clone());
@@ -54,6 +66,16 @@ impl Tool {
             output_schema: tool.output_schema.as_deref().map(to_value),
             read_only: annotations.read_only_hint.unwrap_or(false),
         }
+    }
+}
+
+/// Returns when a call of a tool that has effects may be repeated with the same idempotency key: when the
+/// request of its operation may, if that is known.
+pub(crate) fn class_with_key(tool: &str) -> RetryClass {
+    match tool {
+        "format_run" => Operation::FormatsRunsCreate.retry(),
+        "agent_completion" => Operation::AgentCompletionsCreate.retry(),
+        _ => RetryClass::Unsent,
     }
 }
 
@@ -88,7 +110,8 @@ pub struct ToolResult {
     pub links: Vec<ResourceLink>,
     /// The idempotency key of the call.
     ///
-    /// Calling the tool again with this key and the same arguments does not run it twice.
+    /// If the tool [recognizes keys](Tool::recognizes_keys), calling it again with this key and the same
+    /// arguments does not run it twice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
     /// The intent of the call in the journal, which is active as long as the result exists.

@@ -19,7 +19,7 @@ use svc_sdk::message::{self, Message, MessageChannel, MessageIntent};
 use svc_sdk::types::IdempotencyKey;
 
 use crate::response::{SESSION_ID, decode, into_reply};
-use crate::tool::{ToolCache, receipt_in};
+use crate::tool::{ToolCache, class_with_key, receipt_in};
 
 /// Sends the messages of `rmcp` to the configured endpoint.
 #[derive(Clone)]
@@ -84,7 +84,7 @@ impl McpTransport {
             RetryClass::Safe if intent.is_some() => RetryClass::Never,
             retry_class => retry_class,
         };
-        let has_effects = matches!(retry_class, RetryClass::Key | RetryClass::Never);
+        let has_effects = !matches!(retry_class, RetryClass::Safe | RetryClass::Idempotent);
         let mut headers: HeaderMap = headers.into_iter().collect();
         let accept = HeaderValue::from_static("application/json, text/event-stream");
         headers.insert(ACCEPT, accept);
@@ -117,7 +117,7 @@ impl McpTransport {
                 let reply = serde_json::to_value(&received).unwrap_or_default();
                 let tool = message.pointer("/params/name").and_then(Value::as_str);
                 let structured = reply.pointer("/result/structuredContent");
-                // Without an id, the call can be sent again if the tool accepts a key.
+                // Without an id, the call can be sent again if the tool recognizes keys.
                 if let Some(receipt) =
                     structured.and_then(|it| receipt_in(tool.unwrap_or_default(), it))
                 {
@@ -132,14 +132,16 @@ impl McpTransport {
 
     /// Returns whether a message may be sent again after a failure.
     ///
-    /// A tool call may be retried if the tool is read-only or if the call has an idempotency key.
-    /// All other messages of the protocol are idempotent.
+    /// A tool call may be retried if the tool is read-only, or if the call has an idempotency key and the
+    /// tool's operation recognizes keys. All other messages of the protocol are idempotent.
     fn retry_class(&self, message: &Value) -> RetryClass {
         let method = message.get("method").and_then(Value::as_str);
         let tool = message.pointer("/params/name").and_then(Value::as_str);
         match (method, tool) {
             (Some("tools/call"), Some(tool)) if self.tools.is_read_only(tool) => RetryClass::Safe,
-            (Some("tools/call"), _) if idempotency_key(message).is_some() => RetryClass::Key,
+            (Some("tools/call"), Some(tool)) if idempotency_key(message).is_some() => {
+                class_with_key(tool)
+            }
             (Some("tools/call"), _) => RetryClass::Never,
             _ => RetryClass::Idempotent,
         }

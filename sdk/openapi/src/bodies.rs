@@ -69,8 +69,7 @@ impl Bodies {
         Self::start::<B, SubmitReceipt>()
     }
 
-    /// Describes the start of a run or a queue: accepted, replayed, or finished within the wait
-    /// timeout.
+    /// Describes the start of a run or a queue: accepted or replayed.
     fn start<B: JsonSchema, T: JsonSchema>() -> Self {
         Self::object::<T>().request::<B>().statuses(&[202, 200])
     }
@@ -238,7 +237,10 @@ pub(crate) fn of(operation: Operation) -> Bodies {
 
         Op::ActionsList => Bodies::list::<Action>(),
         Op::ActionsGet => Bodies::object::<Action>(),
-        Op::ActionsRunsCreate => Bodies::start::<ActionRunCreate, RunReceipt>().optional(),
+        Op::ActionsRunsCreate => {
+            // That a repeated key is recognized is not documented.
+            Bodies::start::<ActionRunCreate, RunReceipt>().optional().statuses(&[202])
+        }
         Op::FormatsList => Bodies::list::<Format>(),
         Op::FormatsGet | Op::FormatsBySlugGet => Bodies::object::<Format>(),
         Op::FormatsRunsCreate | Op::FormatsBySlugRunsCreate => {

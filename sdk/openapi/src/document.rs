@@ -51,7 +51,7 @@ pub fn document(servers: &Servers) -> Value {
         "info": {
             "title": "svc: media generation and agent runs",
             "version": "v1",
-            "description": "The open and the developer surface. Parts marked `x-assumed` are not defined by the service's specification: they describe what the mock server does. Sets marked `x-open-set` may have more values than are listed.",
+            "description": "The open and the developer surface. Parts marked `x-assumed` are not defined by the service's specification: they describe what the mock server does. Sets marked `x-open-set` may have more values than are listed. Errors of the open surface have `code`, `message`, `request_id` and, for some codes, `details` and `retry_after_seconds`; the other fields of an error are those of the developer surface, in the examples as well.",
         },
         "servers": servers.of_surface(Surface::Both),
         "tags": [

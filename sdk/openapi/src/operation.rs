@@ -132,6 +132,10 @@ fn success_description(operation: Operation, status: u16) -> &'static str {
                 "The top-up of an earlier request with the same key, as it is now."
             }
             Idempotency::Undocumented => "The receipt of what finished within the wait timeout.",
+            // Runs are not waited for.
+            _ if operation.surface() == Surface::Developer => {
+                "The receipt of an earlier identical request."
+            }
             _ => {
                 "The receipt of an earlier identical request, or of one that finished within the wait timeout."
             }

@@ -36,6 +36,24 @@ pub(crate) fn finish(components: &mut Map<String, Value>, requests: &[Value]) {
         }
         annotate(fields);
     }
+    set_estimate_input(components);
+}
+
+/// Says what the `input` of an estimate has: the fields of the generate requests, but for the model.
+fn set_estimate_input(components: &mut Map<String, Value>) {
+    let mut properties = Map::new();
+    for name in ["ImageGenerate", "VideoGenerate"] {
+        let fields = components.get(name).and_then(|schema| schema.get("properties")?.as_object());
+        properties.extend(fields.cloned().unwrap_or_default());
+    }
+    properties.remove("model");
+    let estimate = components.get_mut("EstimateRequest");
+    let input = estimate.and_then(|schema| schema.pointer_mut("/properties/input"));
+    if let Some(Value::Object(input)) = input {
+        input.insert("properties".to_owned(), Value::Object(properties));
+        input.insert("additionalProperties".to_owned(), false.into());
+        rules::add("EstimateInput", input);
+    }
 }
 
 /// Returns the names of the components that these schemas refer to, directly or not.

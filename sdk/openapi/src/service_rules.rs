@@ -70,7 +70,7 @@ const RULES: [Rule; 9] = [
     },
     Rule {
         name: "json",
-        text: "An integer has no decimal point, and an object no name twice.",
+        text: "An integer has no decimal point and fits into 64 bits, and an object has no name twice.",
         fields: &[],
     },
 ];

@@ -138,6 +138,24 @@ fn runs_list_what_they_accept() {
 }
 
 #[test]
+fn a_200_of_a_submit_is_what_can_come() {
+    let document = generate();
+    let replay = "The receipt of an earlier identical request.";
+    let wait = "The receipt of what finished within the wait timeout.";
+    for (operation, description) in [
+        (Operation::FormatsRunsCreate, Some(replay)),
+        (Operation::FormatsBulkCreate, Some(replay)),
+        (Operation::AgentCompletionsCreate, Some(replay)),
+        (Operation::Image1Generate, Some(wait)),
+        (Operation::ActionsRunsCreate, None),
+    ] {
+        let responses = &operation_object(&document, operation)["responses"];
+        assert_eq!(responses["200"]["description"].as_str(), description, "{operation}");
+        assert!(responses["202"].is_object(), "{operation}");
+    }
+}
+
+#[test]
 fn references_resolve() {
     fn check(document: &Value, value: &Value) {
         match value {

@@ -4,14 +4,15 @@ use bytes::Bytes;
 use serde_json::Value;
 use svc_sdk::contract::RetryClass;
 
+use super::orders::ResourceKind;
 use super::tools::{KEY, PAID_TOOLS, resource_id};
 
 /// A JSON-RPC message of a client.
 #[derive(Clone, Debug)]
 pub(super) struct McpMessage {
     pub(super) method: String,
-    /// Whether it calls a tool that costs money.
-    pub(super) is_paid: bool,
+    /// What it makes, if it calls a tool that costs money.
+    made: Option<ResourceKind>,
     has_key: bool,
 }
 
@@ -19,20 +20,26 @@ impl McpMessage {
     pub(super) fn read(body: &[u8]) -> Option<Self> {
         let message: Value = serde_json::from_slice(body).ok()?;
         let tool = message["params"]["name"].as_str();
-        let is_paid = PAID_TOOLS.iter().any(|paid| tool == Some(paid.name));
+        let paid = PAID_TOOLS.iter().find(|paid| tool == Some(paid.name));
         Some(Self {
             method: message["method"].as_str().unwrap_or_default().to_owned(),
-            is_paid,
+            made: paid.map(|paid| paid.kind),
             has_key: message["params"]["arguments"][KEY].is_string(),
         })
     }
 
-    /// Returns when a client may send the message again.
+    /// Whether it calls a tool that costs money.
+    pub(super) fn is_paid(&self) -> bool {
+        self.made.is_some()
+    }
+
+    /// Returns when a client may send the message again. The service documents keys for runs only.
     pub(super) fn retry_class(&self) -> RetryClass {
-        match (self.is_paid, self.has_key) {
-            (true, true) => RetryClass::Key,
-            (true, false) => RetryClass::Never,
-            (false, _) => RetryClass::Idempotent,
+        match (self.made, self.has_key) {
+            (None, _) => RetryClass::Idempotent,
+            (Some(_), false) => RetryClass::Never,
+            (Some(ResourceKind::DeveloperJob), true) => RetryClass::Unsent,
+            (Some(_), true) => RetryClass::Key,
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) struct Plan {
 pub(super) enum Tools {
     /// They do not, so that each is alone on its key.
     Unused,
-    /// The tools recognize a repeated call by its argument `idempotency_key`, and document it.
+    /// The tools accept `idempotency_key`. Those that make runs recognize a repeated call by it.
     WithKeys,
     /// The tools do not recognize a repeated call.
     WithoutKeys,

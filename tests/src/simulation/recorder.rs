@@ -172,7 +172,7 @@ impl Network {
         let order = sent.order.as_deref();
         if let Some(message) = &sent.message {
             // A tool that rejects its call names nothing.
-            if message.is_paid
+            if message.is_paid()
                 && let Some(id) = mcp_message::created_id(&body())
             {
                 world.note_receipt(operation, order, &id);
@@ -200,8 +200,8 @@ fn order_of(call: &str) -> Option<&str> {
 
 /// Returns what the attempts of a call are recorded under.
 ///
-/// The service does not promise to recognize the key of an operation of class `unsent`, nor a tool
-/// its call without a key, so that not even another call may send them again.
+/// The service does not promise to recognize the key of an operation of class `unsent`, nor of a tool
+/// that is not documented to, so that not even another call may send them again.
 fn record_name(
     call: &str,
     unsent_key: Option<&str>,
@@ -210,7 +210,7 @@ fn record_name(
 ) -> String {
     match (unsent_key, message) {
         (Some(key), _) => key.to_owned(),
-        (None, Some(message)) if message.is_paid && class == RetryClass::Never => {
+        (None, Some(message)) if message.is_paid() && class != RetryClass::Key => {
             order_of(call).unwrap_or(call).to_owned()
         }
         (None, message) => waits_name(call, message),

@@ -92,7 +92,7 @@ impl Network {
             }
             (Defect::ToolCallRepeated, Err(error)) => {
                 let message = McpMessage::read(request.body())?;
-                (message.is_paid && error.may_have_been_sent()).then_some(request)
+                (message.is_paid() && error.may_have_been_sent()).then_some(request)
             }
             (Defect::CredentialSentOnRedirect, Ok(response)) => {
                 let location = response.headers().get(LOCATION)?.to_str().ok()?;

@@ -2,7 +2,7 @@
 //!
 //! A tool with the argument `max_spend_usd` is paid. A call of it is handled like every paid request:
 //! its price is confirmed, an intent is written to the journal before the call, and a call whose
-//! outcome is unknown is sent again with the same key.
+//! outcome is unknown is sent again with the same key if the tool recognizes keys.
 
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ use crate::request::pricing::{self, Price, SpendCap};
 use crate::resource::Outcome;
 use crate::session::{McpAccess, Session};
 use crate::submit::paid_request::PaidRequest;
-use crate::submit::payment::{Payment, ambiguous_if_key_in_use};
+use crate::submit::payment::{Payment, ambiguous_if_key_in_use, submitted_with_key};
 use crate::text::nearest;
 
 const KEY: &str = "idempotency_key";
@@ -143,7 +143,7 @@ impl PaidCall<'_> {
             request: &request,
             chosen_key: chosen_key.as_ref(),
             max_price: price.upper_bound(),
-            is_idempotent: self.tool.has_argument(KEY),
+            is_idempotent: self.tool.recognizes_keys(),
             source: None,
             keeps_labels: self.session.keeps_labels(),
         };
@@ -152,6 +152,9 @@ impl PaidCall<'_> {
 
     async fn send(&self, paid: PaidRequest<'_>, price: &Price) -> Result<(), Failure> {
         let args = self.spending.journal;
+        if let Some(id) = submitted_with_key(self.session, &paid, args).await? {
+            return print_fields(self.session, &json!({ id.field(): id.id() }));
+        }
         let journal = self.session.submissions(args).await?;
         let payment = Payment::new(paid, journal, args.new, list_hints()).await?;
         match payment.is_new() {
@@ -282,15 +285,19 @@ fn print(session: &Session, result: &ToolResult) -> Result<(), Failure> {
         session.printer.note(&format!("file: {}", link.uri));
     }
     match &result.structured {
-        Some(structured) => session.printer.print_item(structured, |structured| {
-            let mut table = Table::key_value();
-            for (name, value) in structured.as_object().into_iter().flatten() {
-                table.field(name, Some(value));
-            }
-            table
-        }),
+        Some(structured) => print_fields(session, structured),
         None => session.printer.print_text(&result.texts.join("\n")),
     }
+}
+
+fn print_fields(session: &Session, structured: &Value) -> Result<(), Failure> {
+    session.printer.print_item(structured, |structured| {
+        let mut table = Table::key_value();
+        for (name, value) in structured.as_object().into_iter().flatten() {
+            table.field(name, Some(value));
+        }
+        table
+    })
 }
 
 fn arguments(args: &Call) -> Result<Map<String, Value>, Failure> {

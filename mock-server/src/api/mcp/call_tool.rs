@@ -11,10 +11,9 @@ use super::schemas::ToolAction;
 use super::tools::Tool;
 use crate::api::api_error::ApiError;
 use crate::api::dispatch::dispatch;
-use crate::api::request::Request;
+use crate::api::request::{Request, idempotency_key};
 use crate::api::request_checks;
 use crate::api::runs::operations;
-use crate::engine::UndocumentedKeys;
 use crate::engine::runs::RunKind;
 
 /// An operation and the parts of its request.
@@ -61,9 +60,16 @@ pub(super) fn call_tool(
             RateLimitBucket::Write,
         )?;
     }
+    // As over HTTP, the scope is judged before the arguments, unless these decide about the operation.
+    if let Some(operation) = tool.action.operation() {
+        request_checks::check_scope(request.call.host, operation, request.caller)?;
+    }
     let arguments = Arguments::parse(tool, arguments)?;
     let operation_call = operation_call(request, tool, arguments)?;
     request_checks::check_scope(request.call.host, operation_call.operation, request.caller)?;
+    // As over HTTP, a malformed key is an error even for operations that ignore keys.
+    idempotency_key(&operation_call.headers)?;
+    let undocumented_keys = request.state.undocumented_keys;
     let response = dispatch(&mut Request {
         state: request.state,
         hosts: request.hosts,
@@ -75,8 +81,7 @@ pub(super) fn call_tool(
         body: operation_call.body,
         caller: Some(request.caller.clone()),
         request_id: request.request_id,
-        // The tools document their argument `idempotency_key`.
-        undocumented_keys: UndocumentedKeys::Honor,
+        undocumented_keys,
         max_spend: operation_call.max_spend,
     })?;
     let body = serde_json::from_slice(&response.body).unwrap_or_default();

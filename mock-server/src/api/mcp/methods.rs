@@ -15,8 +15,9 @@ const CACHE_TTL_MS: u64 = 300_000;
 const INSTRUCTIONS: &str = "Generates images, videos and music, and runs agents. Tools that \
 generate return a job_id or run_id immediately. Poll jobs_status or run_status, waiting \
 next_poll_after_seconds between polls, until terminal is true, then call jobs_result or \
-run_result. Set max_spend_usd to limit the cost of a call. If the outcome of a call is unknown, \
-repeat it with the same idempotency_key.";
+run_result. Set max_spend_usd to limit the cost of a call. If the outcome of format_run or \
+agent_completion is unknown, repeat the call with the same idempotency_key. Do not repeat other \
+calls that cost money, which may be charged again: ask the user.";
 
 pub(super) fn handle(
     request: &mut McpRequest<'_>,

@@ -2,10 +2,10 @@
 //! operations validate the same fields.
 
 use serde_json::{Map, Value, json};
-use svc_sdk::contract::Operation;
 use svc_sdk::contract::limits::{
     MAX_RUN_INPUT_KEYS, MAX_SPEND_CAP_USD, REFERENCE_IMAGE_URLS_RANGE, REFERENCE_VIDEO_URLS_RANGE,
 };
+use svc_sdk::contract::{Operation, RetryClass};
 
 use crate::engine::models::Model;
 use crate::engine::profiles::Range;
@@ -40,6 +40,26 @@ pub(super) enum ToolAction {
     Read(Operation, Option<&'static str>),
 }
 
+impl ToolAction {
+    /// Returns the operation, unless it depends on the arguments. A Format is addressed in two ways, which
+    /// have the same scope and retry class.
+    pub(super) const fn operation(self) -> Option<Operation> {
+        match self {
+            Self::Submit(operation) | Self::ReadJob(operation) | Self::Read(operation, _) => {
+                Some(operation)
+            }
+            Self::RunFormat => Some(Operation::FormatsRunsCreate),
+            Self::Complete => Some(Operation::AgentCompletionsCreate),
+            Self::RunStatus | Self::RunResult => None,
+        }
+    }
+
+    /// Returns whether the service documents that the operation recognizes a repeated key.
+    fn recognizes_keys(self) -> bool {
+        self.operation().is_some_and(|operation| operation.retry() == RetryClass::Key)
+    }
+}
+
 /// Returns the schema of a tool's arguments, which forbids unknown ones.
 pub(super) fn input(action: ToolAction, is_paid: bool) -> Value {
     let (mut properties, required): (Map<_, _>, &[&str]) = match action {
@@ -53,7 +73,7 @@ pub(super) fn input(action: ToolAction, is_paid: bool) -> Value {
         ToolAction::Read(..) => (Map::new(), &[]),
     };
     if is_paid {
-        properties.extend(paid_tool_fields());
+        properties.extend(paid_tool_fields(action.recognizes_keys()));
     }
     json!({
         "type": "object",
@@ -181,7 +201,15 @@ fn run_read_fields() -> Map<String, Value> {
 }
 
 /// Returns the arguments of every tool that costs money.
-fn paid_tool_fields() -> Map<String, Value> {
+fn paid_tool_fields(recognizes_keys: bool) -> Map<String, Value> {
+    let key = match recognizes_keys {
+        true => {
+            "A key that makes the call safe to repeat. Repeated calls with the same key return the result of the first."
+        }
+        false => {
+            "A key of the call. A repeated call with the same key may run and be charged again: that this tool recognizes keys is not documented."
+        }
+    };
     object(json!({
         "max_spend_usd": {
             "type": "number",
@@ -192,7 +220,7 @@ fn paid_tool_fields() -> Map<String, Value> {
             "type": "string",
             "minLength": 1,
             "maxLength": 255,
-            "description": "A key that makes the call safe to repeat. Repeated calls with the same key return the result of the first.",
+            "description": key,
         },
     }))
 }

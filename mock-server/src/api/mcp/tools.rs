@@ -60,7 +60,7 @@ impl Tool {
                 "title": self.title,
                 "readOnlyHint": !self.is_paid(),
                 "destructiveHint": false,
-                // Without an idempotency key, a repeated call is charged again.
+                // A repeated call is charged again, unless its key is recognized.
                 "idempotentHint": !self.is_paid(),
                 "openWorldHint": self.is_paid(),
             },
@@ -98,6 +98,9 @@ mod tests {
             for name in ["max_spend_usd", "idempotency_key"] {
                 assert_eq!(properties.get(name).is_some(), paid, "{} {name}", tool.name);
             }
+            let key = properties["idempotency_key"]["description"].as_str().unwrap_or_default();
+            let is_run = matches!(tool.name, "format_run" | "agent_completion");
+            assert_eq!(key.contains("safe to repeat"), is_run, "{} {key}", tool.name);
             assert_eq!(view["inputSchema"]["type"], "object");
             assert_eq!(view["inputSchema"]["additionalProperties"], false);
             assert_eq!(view["outputSchema"]["type"], "object");

@@ -1,5 +1,7 @@
 //! Deterministic example values for schemas, used as the output of runs.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Number, Value, json};
 
 use super::fit;
@@ -25,6 +27,36 @@ pub(crate) fn asks_for_a_url(schema: &Value) -> bool {
     let properties = keywords.get("properties").and_then(Value::as_object);
     let children = properties.into_iter().flat_map(Map::values);
     has_uri || children.chain(keywords.get("items")).any(asks_for_a_url)
+}
+
+/// Returns the strings of a value in the places where the schema has the format `uri`.
+pub(crate) fn urls_in(value: &Value, schema: &Value) -> BTreeSet<String> {
+    let mut urls = BTreeSet::new();
+    collect_urls(value, schema, &mut urls);
+    urls
+}
+
+fn collect_urls(value: &Value, schema: &Value, urls: &mut BTreeSet<String>) {
+    match value {
+        Value::String(text) => {
+            if schema.get("format").is_some_and(|format| format == "uri") {
+                urls.insert(text.clone());
+            }
+        }
+        Value::Array(items) => {
+            let Some(schema) = schema.get("items") else { return };
+            items.iter().for_each(|item| collect_urls(item, schema, urls));
+        }
+        Value::Object(fields) => {
+            let Some(properties) = schema.get("properties") else { return };
+            for (name, field) in fields {
+                if let Some(schema) = properties.get(name) {
+                    collect_urls(field, schema, urls);
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 struct ExampleBuilder<'u> {
@@ -196,10 +228,12 @@ mod tests {
     fn uri_strings_get_the_url() {
         let schema = json!({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string", "format": "uri"}}}});
         assert!(asks_for_a_url(&schema));
-        assert!(!asks_for_a_url(
-            &json!({"type": "object", "properties": {"format": {"type": "string"}}})
-        ));
         assert_eq!(example(&schema, URL), json!({"a": [URL]}));
+        let urls = urls_in(&json!({"a": [URL, "b", URL], "b": "c"}), &schema);
+        assert_eq!(Vec::from_iter(urls), ["b", URL]);
+        let schema = json!({"type": "object", "properties": {"format": {"type": "string"}}});
+        assert!(!asks_for_a_url(&schema));
+        assert!(urls_in(&json!({"format": "uri"}), &schema).is_empty());
     }
 
     #[test]

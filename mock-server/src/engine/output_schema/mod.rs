@@ -10,7 +10,7 @@ mod properties;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use check::check;
-pub(crate) use example::{asks_for_a_url, example};
+pub(crate) use example::{asks_for_a_url, example, urls_in};
 pub(crate) use fit::fit;
 
 /// The maximum nesting depth of a schema. The root has depth 1.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use svc_sdk::contract::{ErrorCode, RunStatus};
 
 use super::{PlannedOutcome, Run};
-use crate::engine::output_schema::{self, Violation, example, fit};
+use crate::engine::output_schema::{Violation, example, fit, urls_in};
 
 /// The field of the image in outputs without a schema.
 const IMAGE: &str = "image_url";
@@ -55,15 +55,17 @@ impl RunOutput {
     /// Sets the partial output of a failed run.
     fn set_failed(&mut self, code: &ErrorCode, run: &Run, url: Option<&str>) {
         match code {
-            // The agent made up a URL.
-            ErrorCode::OutputSchemaUnsatisfied
-                if asks_for_a_url(run) && can_satisfy_schema(run) =>
-            {
-                self.output = full_output(run, Some(FOREIGN_URL));
-                self.rejected_urls = vec![FOREIGN_URL.to_owned()];
-            }
             ErrorCode::OutputSchemaUnsatisfied => {
-                (self.violations, self.output) = invalid_output(run, url);
+                // The agent made up URLs, if the output has any.
+                let output = full_output(run, Some(FOREIGN_URL));
+                let schema = run.config.schema.as_ref().filter(|_| can_satisfy_schema(run));
+                let urls = schema.map(|schema| urls_in(&output, schema)).unwrap_or_default();
+                let is_foreign = |it: &String| Some(it.as_str()) != url;
+                self.rejected_urls = urls.into_iter().filter(is_foreign).collect();
+                match self.rejected_urls.is_empty() {
+                    false => self.output = output,
+                    true => (self.violations, self.output) = invalid_output(run, url),
+                }
             }
             ErrorCode::PrimaryOutputMissing => {
                 let key = self.primary_key.get_or_insert_with(|| IMAGE.to_owned());
@@ -81,10 +83,6 @@ impl RunOutput {
 pub(super) fn can_satisfy_schema(run: &Run) -> bool {
     let schema = run.config.schema.as_ref();
     schema.is_none_or(|schema| fit(&example(schema, EXAMPLE_URL), schema).is_empty())
-}
-
-fn asks_for_a_url(run: &Run) -> bool {
-    run.config.schema.as_ref().is_some_and(output_schema::asks_for_a_url)
 }
 
 /// Returns the complete output of a successful run.
@@ -144,14 +142,18 @@ fn candidates(run: &Run, url: Option<&str>) -> impl Iterator<Item = Value> {
     outputs.into_iter().map(Value::Object).chain([Value::Null])
 }
 
-/// Returns the field of the primary output: the image, or the first URL field of the schema.
+/// Returns the field of the primary output: the image, or the first field of the schema for a URL that the
+/// schema does not fix.
 fn primary_key(run: &Run) -> Option<String> {
     let Some(schema) = &run.config.schema else {
         return run.config.makes_image.then(|| IMAGE.to_owned());
     };
     let properties: Option<&Map<String, Value>> =
         schema.get("properties").and_then(Value::as_object);
-    let is_url = |schema: &Value| schema.get("format").is_some_and(|format| format == "uri");
+    let is_url = |schema: &Value| {
+        schema.get("format").is_some_and(|format| format == "uri")
+            && ["const", "enum"].iter().all(|keyword| schema.get(keyword).is_none())
+    };
     let mut properties = properties.into_iter().flatten();
     let first = properties.find(|(_, schema)| is_url(schema));
     first.map(|(name, _)| name.clone())

@@ -100,7 +100,8 @@ async fn serve(
     // Otherwise, a response in two parts would wait for the client's delayed acknowledgement.
     let _ = stream.set_nodelay(true);
     let abort = AbortHandle::default();
-    let socket = Socket::new(stream, abort.clone(), connection.in_request(), timeouts);
+    let own_replies = handler.own_replies();
+    let socket = Socket::new(stream, abort.clone(), connection.in_request(), timeouts, own_replies);
     let service = service_fn(|request| {
         let active = connection.start_request();
         handler.clone().respond(peer.ip(), abort.clone(), active, request)

@@ -7,6 +7,7 @@ mod accept;
 mod connections;
 mod cors;
 mod document;
+mod own_replies;
 mod request_handler;
 mod socket;
 

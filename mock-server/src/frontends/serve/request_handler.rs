@@ -1,9 +1,11 @@
 //! Reading a request from a connection and responding to it.
 
 use std::convert::Infallible;
+use std::error::Error;
 use std::fmt;
+use std::io::{self, ErrorKind};
 use std::net::IpAddr;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -11,16 +13,19 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_TYPE, HOST};
 use http::uri::Authority;
-use http::{HeaderValue, Method, StatusCode};
+use http::{HeaderName, HeaderValue, Method, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Either};
 use hyper::body::Incoming;
+use svc_sdk::contract::ErrorCode;
 use svc_sdk::contract::limits::MAX_REQUEST_BODY_BYTES;
+use tokio::select;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::connections::ActiveRequest;
+use super::own_replies::OwnReplies;
 use super::socket::AbortHandle;
 use super::{cors, document};
 use crate::control::{self, ControlBody, MAX_BODY_BYTES};
@@ -34,9 +39,10 @@ use crate::setup::Network;
 
 /// The size up to which a body needs no permit.
 const SMALL_BODY_BYTES: usize = 64 * 1024;
-/// How much of a body that is too large is read and discarded, so that its sender can read the
-/// response.
+/// How much of an invalid state is read and discarded, so that its sender can read the response.
 const MAX_DISCARDED_BYTES: usize = 32 * 1024 * 1024;
+/// The header of every response with the identifier of its request.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-svc-request-id");
 
 /// The body of a page of the dashboard, or of its event stream.
 #[cfg(feature = "dashboard")]
@@ -48,6 +54,7 @@ type PageBody = http_body_util::Empty<Bytes>;
 #[derive(Clone)]
 pub(super) struct RequestHandler {
     host: Host,
+    own_replies: OwnReplies,
     service: Service,
     limit: usize,
     /// Permits to hold a large body in memory.
@@ -78,7 +85,7 @@ impl fmt::Display for NoResponse {
     }
 }
 
-impl std::error::Error for NoResponse {}
+impl Error for NoResponse {}
 
 impl RequestHandler {
     pub(super) fn new(
@@ -94,6 +101,7 @@ impl RequestHandler {
         let large_bodies = Arc::new(Semaphore::new(at_once));
         Self {
             host,
+            own_replies: OwnReplies::new(host),
             #[cfg(feature = "dashboard")]
             dashboard: Dashboard::new(service.clone()),
             service,
@@ -103,6 +111,10 @@ impl RequestHandler {
             urls_from_host: network.urls_from_host,
             cors_origins: network.cors_origins.clone().into(),
         }
+    }
+
+    pub(super) fn own_replies(&self) -> OwnReplies {
+        self.own_replies.clone()
     }
 
     /// Responds to a request. The response is active until its body is sent.
@@ -117,11 +129,11 @@ impl RequestHandler {
         let is_health = request.uri().path() == "/healthz"
             && matches!(*request.method(), Method::GET | Method::HEAD);
         let mut response = if is_health {
-            health()
+            self.own_response(health())
         } else if cors.is_some() && cors::is_preflight(&request) {
-            let mut response = hyper::Response::new(ResponseBody::complete(Bytes::new()));
+            let mut response = hyper::Response::new(Bytes::new());
             *response.status_mut() = StatusCode::NO_CONTENT;
-            response.map(Either::Left)
+            self.own_response(response)
         } else {
             if self.urls_from_host {
                 self.insert_addresses(&mut request);
@@ -130,6 +142,15 @@ impl RequestHandler {
         };
         response.headers_mut().extend(cors.unwrap_or_default());
         Ok(response.map(|body| ActiveBody { body, _active: active }))
+    }
+
+    /// Returns a response that does not come from the service, with the identifier of its request.
+    fn own_response(
+        &self,
+        mut response: hyper::Response<Bytes>,
+    ) -> hyper::Response<Either<ResponseBody, PageBody>> {
+        response.headers_mut().extend(self.own_replies.request_id().map(|id| (REQUEST_ID, id)));
+        response.map(ResponseBody::complete).map(Either::Left)
     }
 
     /// Adds the addresses to a request that its response shows: those of the host that it names.
@@ -163,9 +184,16 @@ impl RequestHandler {
             let response = self.import(parts.uri.query().unwrap_or_default(), body).await?;
             return Ok(control_response(response).await.map(Either::Left));
         }
-        let body = timeout(self.body_timeout, self.read(body))
-            .await
-            .map_err(|_| NoResponse::Incomplete)??;
+        let body = match self.read(body).await {
+            Ok(body) => body,
+            Err(error) if is_malformed(&*error) => {
+                let message = "the body of the request is not valid HTTP";
+                let code = ErrorCode::InvalidRequest;
+                let response = self.own_replies.unreadable(StatusCode::BAD_REQUEST, code, message);
+                return Ok(response.map(ResponseBody::complete).map(Either::Left));
+            }
+            Err(_) => return Err(NoResponse::Incomplete),
+        };
         let call =
             HostRequest { host: self.host, peer, request: http::Request::from_parts(parts, body) };
         if self.host == Host::Control {
@@ -221,26 +249,26 @@ impl RequestHandler {
     }
 
     /// Reads the body up to one byte above the limit, by which the service recognizes that it is
-    /// too large.
-    async fn read(&self, mut body: Incoming) -> Result<Bytes, NoResponse> {
+    /// too large. The rest is discarded within the time limit, so that its sender can read the response.
+    async fn read(&self, mut body: Incoming) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
+        let mut limit = pin!(sleep(self.body_timeout));
         let mut received = BytesMut::new();
-        let mut discarded = 0;
         let mut permit = None;
-        while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| NoResponse::Incomplete)?;
-            let Ok(mut data) = frame.into_data() else { continue };
+        loop {
+            let frame = select! {
+                frame = body.frame() => frame.transpose()?,
+                () = &mut limit => match received.len() > self.limit {
+                    true => None,
+                    false => return Err(NoResponse::Incomplete.into()),
+                },
+            };
+            let Some(frame) = frame else { break };
+            let Ok(data) = frame.into_data() else { continue };
             if permit.is_none() && received.len() + data.len() > SMALL_BODY_BYTES {
                 permit = self.large_bodies.acquire().await.ok();
             }
             let remaining = (self.limit + 1).saturating_sub(received.len());
-            if data.len() > remaining {
-                discarded += data.len() - remaining;
-                data.truncate(remaining);
-            }
-            received.extend_from_slice(&data);
-            if discarded > MAX_DISCARDED_BYTES {
-                break;
-            }
+            received.extend_from_slice(data.get(..remaining).unwrap_or(&data));
         }
         Ok(received.freeze())
     }
@@ -263,13 +291,24 @@ async fn control_response(response: hyper::Response<ControlBody>) -> hyper::Resp
     hyper::Response::from_parts(parts, body)
 }
 
+/// Returns whether the bytes of a body are not valid HTTP, which hyper reports like the end of a connection.
+fn is_malformed(error: &(dyn Error + 'static)) -> bool {
+    let mut source = error.source();
+    while let Some(cause) = source {
+        if let Some(cause) = cause.downcast_ref::<io::Error>() {
+            return matches!(cause.kind(), ErrorKind::InvalidInput | ErrorKind::InvalidData);
+        }
+        source = cause.source();
+    }
+    false
+}
+
 /// The response of `GET /healthz`, which is not logged.
-fn health() -> hyper::Response<Either<ResponseBody, PageBody>> {
-    let body = ResponseBody::complete(Bytes::from_static(b"{\"status\":\"ok\"}\n"));
-    let mut response = hyper::Response::new(body);
+fn health() -> hyper::Response<Bytes> {
+    let mut response = hyper::Response::new(Bytes::from_static(b"{\"status\":\"ok\"}\n"));
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
-    response.map(Either::Left)
+    response
 }
 
 /// The body of a response to a request that is active until the body is sent.

@@ -8,12 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
+use http::StatusCode;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 use super::Timeouts;
+use super::own_replies::OwnReplies;
 
 pub(super) struct Socket {
     inner: TokioIo<TcpStream>,
@@ -24,6 +26,7 @@ pub(super) struct Socket {
     stalled: Option<Pin<Box<Sleep>>>,
     /// Ends when the head of a request that has begun must be complete.
     head_deadline: Option<Pin<Box<Sleep>>>,
+    own_replies: OwnReplies,
     /// The rest of the response to a request that could not be parsed.
     error: Bytes,
 }
@@ -48,6 +51,7 @@ impl Socket {
         abort: AbortHandle,
         in_request: Arc<AtomicBool>,
         timeouts: Timeouts,
+        own_replies: OwnReplies,
     ) -> Self {
         Self {
             inner: TokioIo::new(stream),
@@ -56,6 +60,7 @@ impl Socket {
             timeouts,
             stalled: None,
             head_deadline: None,
+            own_replies,
             error: Bytes::new(),
         }
     }
@@ -63,8 +68,8 @@ impl Socket {
     /// Writes bytes, and the response to a request that could not be parsed as JSON.
     fn write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         if self.error.is_empty() {
-            match json_error(bytes) {
-                Some(error) => self.error = error,
+            match parse_error(bytes) {
+                Some(error) => self.error = self.json_error(error),
                 None => return Pin::new(&mut self.inner).poll_write(cx, bytes),
             }
         }
@@ -76,6 +81,19 @@ impl Socket {
             self.error.advance(written);
         }
         Poll::Ready(Ok(bytes.len()))
+    }
+
+    /// Returns the response with a JSON body to a request that could not be parsed.
+    fn json_error(&self, (status, code, message): ParseError) -> Bytes {
+        let response = self.own_replies.unreadable(status, code.into(), message);
+        let mut bytes = format!("HTTP/1.1 {status}\r\n").into_bytes();
+        for (name, value) in response.headers() {
+            bytes.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+        }
+        let body = response.body();
+        let end = format!("content-length: {}\r\nconnection: close\r\n\r\n", body.len());
+        bytes.extend([end.as_bytes(), body].concat());
+        bytes.into()
     }
 
     fn with_write_timeout<T>(
@@ -129,7 +147,7 @@ impl Write for Socket {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let first = slices.first().map_or(&[][..], |slice| slice);
-        let written = match self.error.is_empty() && json_error(first).is_none() {
+        let written = match self.error.is_empty() && parse_error(first).is_none() {
             true => Pin::new(&mut self.inner).poll_write_vectored(cx, slices),
             false => self.write(cx, first),
         };
@@ -153,27 +171,24 @@ impl Write for Socket {
     }
 }
 
-/// Returns a response with a JSON body instead of the empty one that is sent to a request that could
-/// not be parsed; `None` for any other bytes.
-fn json_error(bytes: &[u8]) -> Option<Bytes> {
+/// The status, code and message of the error of a request that could not be parsed.
+type ParseError = (StatusCode, &'static str, &'static str);
+
+/// Returns the error if the bytes are hyper's empty response to a request that could not be parsed.
+fn parse_error(bytes: &[u8]) -> Option<ParseError> {
     let rest = bytes.strip_prefix(b"HTTP/1.1 ")?;
-    let (code, message) = match rest.get(..3)? {
-        b"400" => ("invalid_request", "the request is not valid HTTP"),
-        b"414" => ("uri_too_long", "the URL of the request is too long"),
-        b"431" => ("headers_too_large", "the headers of the request are too large"),
+    let error = match rest.get(..3)? {
+        b"400" => (StatusCode::BAD_REQUEST, "invalid_request", "the request is not valid HTTP"),
+        b"414" => (StatusCode::URI_TOO_LONG, "uri_too_long", "the URL of the request is too long"),
+        b"431" => (
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "headers_too_large",
+            "the headers of the request are too large",
+        ),
         _ => return None,
     };
     let head = std::str::from_utf8(bytes).ok()?.to_ascii_lowercase();
     // Responses to requests that could be parsed have a body or a type.
-    if !head.contains("content-length: 0\r\n") || head.contains("content-type:") {
-        return None;
-    }
-    let status = head.lines().next()?.split_once(' ')?.1.to_uppercase();
-    let body = format!(r#"{{"error":{{"code":"{code}","message":"{message}"}}}}"#);
-    let response = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
-         connection: close\r\n\r\n{body}",
-        body.len()
-    );
-    Some(response.into())
+    let is_empty = head.contains("content-length: 0\r\n") && !head.contains("content-type:");
+    is_empty.then_some(error)
 }

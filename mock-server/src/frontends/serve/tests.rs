@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,7 +13,7 @@ use super::*;
 use crate::addresses::PublicUrl;
 use crate::clock::Speed;
 use crate::engine::{Fault, FaultKind};
-use crate::frontends::testing::{RawMessage, connect, get, read_to_end};
+use crate::frontends::testing::{RawMessage, connect, get, read_to_end, send};
 use crate::setup::Network;
 
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -249,6 +250,7 @@ async fn every_port_tells_any_host_that_the_mock_runs() {
     for url in [open, developer, server.media_url(), server.control_url()] {
         let response = send_head(url, "GET /healthz HTTP/1.1\r\nhost: evil.example").await;
         assert_eq!((response.status(), response.json()), (200, json!({"status": "ok"})));
+        assert!(response.header("x-svc-request-id").unwrap().starts_with("req_"));
     }
 }
 
@@ -312,6 +314,7 @@ async fn web_pages_of_an_allowed_origin_can_read_responses() {
         access-control-request-method: GET\r\naccess-control-request-headers: x-api-key";
     let preflight = send_head(server.base_url(), head).await;
     assert_eq!(preflight.status(), 204);
+    assert!(preflight.header("x-svc-request-id").unwrap().starts_with("req_"));
     assert!(preflight.header("access-control-allow-headers").unwrap().contains("x-api-key"));
 }
 
@@ -336,20 +339,57 @@ async fn a_connection_too_many_closes_the_one_that_was_idle_longest() {
 }
 
 #[tokio::test]
+async fn one_host_is_named_and_a_second_one_is_judged_after_the_credential() {
+    let server = server(Setup::default()).await;
+    for (url, key, status) in [
+        (server.base_url(), "svc_open_demo", 400),
+        (server.base_url(), "svc_wrong", 401),
+        (server.developer_base_url(), "svc_dev_demo", 400),
+    ] {
+        let head = format!("GET /v1/jobs HTTP/1.1\r\nhost: a\r\nhost: b\r\nx-api-key: {key}");
+        let response = send_head(url, &head).await;
+        assert_eq!(response.status(), status, "{key}");
+        assert!(response.header("ratelimit-limit").is_some(), "{key}");
+    }
+    for url in [server.media_url(), server.control_url()] {
+        let response = send_head(url, "GET /clock HTTP/1.1\r\nhost: a\r\nhost: b").await;
+        assert_eq!(response.status(), 400);
+    }
+}
+
+#[tokio::test]
+async fn a_body_of_any_size_is_read_so_that_its_sender_can_read_the_413() {
+    let server = server(Setup::default()).await;
+    let body = vec![b' '; 50_000_000];
+    let response = send(server.base_url(), "POST /v1/video-router/generate", &body).await;
+    assert_eq!(response.status(), 413);
+    assert_eq!(response.json()["error"]["code"], "payload_too_large");
+}
+
+#[tokio::test]
 async fn what_is_not_http_is_refused_with_json() {
     let server = server(Setup::default()).await;
     let long = format!("x-long: {}", "a".repeat(600_000));
+    let chunks = "POST /v1/jobs HTTP/1.1\r\nhost: 127.0.0.1\r\ntransfer-encoding: chunked\r\n";
+    let mut ids = HashSet::new();
     for (head, status) in [
+        (&*format!("{chunks}\r\nzz"), 400),
+        (&format!("{chunks}\r\n2\r\n{{}}2"), 400),
+        (&format!("{chunks}\r\nffffffffffffffffff"), 400),
         ("GET /v1/jobs HTTP/1.1\r\nhost: a\r\nno colon", 400),
-        ("GET /v1/jobs HTTP/1.1\r\nhost: a\r\nhost: b", 400),
         (&format!("GET /v1/jobs HTTP/1.1\r\nhost: a\r\n{}", "x: y\r\n".repeat(200)), 431),
         (&format!("GET /v1/jobs HTTP/1.1\r\nhost: a\r\n{long}"), 431),
     ] {
-        for url in [server.base_url(), server.control_url()] {
+        for url in [server.base_url(), server.developer_base_url(), server.control_url()] {
             let response = send_head(url, head.trim_end()).await;
             assert_eq!(response.status(), status, "{}", &head[..50]);
             assert_eq!(response.header("content-type"), Some("application/json"));
-            assert!(response.json()["error"]["code"].is_string());
+            let error = response.json()["error"].clone();
+            let is_developer = url == server.developer_base_url();
+            assert_eq!(error["next_action"] == "fix_input", is_developer, "{error}");
+            let id = response.header("x-svc-request-id").unwrap();
+            assert!(error["request_id"] == id && error["code"].is_string(), "{error}");
+            assert!(ids.insert(id.to_owned()), "{id}");
         }
     }
 }

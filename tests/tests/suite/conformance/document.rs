@@ -59,16 +59,16 @@ impl Bodies<'_> {
         let operation = self.operation.as_str();
         Some(match name {
             "model" => match operation {
-                "video_generate" => json!("video-l"),
+                "video_generate" | "open_estimate" => json!("video-l"),
                 _ => json!("image-i"),
             },
             "resolution" => json!("1080p"),
             "aspect_ratio" => json!("16:9"),
             "duration" => json!(5 + self.random.below(20)),
-            "num_images" => json!(1),
-            "input" if operation == "open_estimate" => json!({"prompt": "a red fox"}),
-            // The model that is used has no video and no sound as its input.
+            // The model that is used makes videos, and has no video and no sound as its input.
+            "num_images" | "video_url" | "audio_url" if operation == "open_estimate" => Value::Null,
             "video_url" | "audio_url" if operation == "video_generate" => Value::Null,
+            "num_images" => json!(1),
             name if name.ends_with("video_url") => json!("https://cdn.example.com/a.mp4"),
             "reference_video_urls" => json!(["https://cdn.example.com/a.mp4"]),
             "reference_image_urls" => json!(["https://cdn.example.com/a.png"]),
@@ -143,7 +143,8 @@ impl Bodies<'_> {
         let mut object = json!({});
         for (name, property) in properties {
             // The model that is used needs a prompt.
-            let is_needed = name == "prompt" && self.operation == "video_generate";
+            let uses_model = ["video_generate", "open_estimate"].contains(&self.operation.as_str());
+            let is_needed = name == "prompt" && uses_model;
             if is_required(name) || is_needed || self.random.below(2) == 0 {
                 let value = self.ruled(name);
                 let value = value.unwrap_or_else(|| self.value(property));
