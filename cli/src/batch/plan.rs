@@ -152,10 +152,9 @@ fn next_step(
     has_download: bool,
 ) -> NextStep {
     match (status, is_accepted) {
-        (Some(Status::Failed | Status::Canceled), _) if retries_failed => NextStep::Submit,
-        (Some(Status::Failed | Status::Canceled), _) | (Some(Status::Completed), None) => {
-            NextStep::Done
-        }
+        (Some(status), _) if status.has_failed() && retries_failed => NextStep::Submit,
+        (Some(status), _) if status.has_failed() => NextStep::Done,
+        (Some(Status::Completed), None) => NextStep::Done,
         // Its files are missing.
         (Some(Status::Completed), Some(_)) if !has_download => NextStep::Done,
         (_, Some(true)) => NextStep::Wait,

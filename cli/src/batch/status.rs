@@ -125,10 +125,9 @@ impl Contents {
         let count = |is_counted: &dyn Fn(&JournalItem) -> bool| {
             self.items.iter().filter(|item| is_counted(item)).count()
         };
-        let failed = [Some(Status::Failed), Some(Status::Canceled)];
-        let failed = count(&|item| failed.contains(&item.record.status()));
+        let failed = count(&|item| item.record.status().is_some_and(Status::has_failed));
         let unknown = count(&|item| {
-            item.record.status() == Some(Status::Failed) && item.record.has_unknown_status
+            item.record.status().is_some_and(Status::has_failed) && item.record.has_unknown_status
         });
         if failed > unknown {
             let retry = format!("submit the failed items again with: {command} --retry-failed");

@@ -126,9 +126,8 @@ impl Record {
     pub(in crate::batch) fn apply_outcome(&mut self, outcome: &ItemEnd) {
         let result = &outcome.result;
         let before = self.noted.filter(|noted| noted.generation == outcome.generation);
-        let has_failed = before.is_some_and(|noted| {
-            noted.is_unsent_retry || matches!(noted.status, Status::Failed | Status::Canceled)
-        });
+        let has_failed =
+            before.is_some_and(|noted| noted.is_unsent_retry || noted.status.has_failed());
         self.noted = Some(Noted {
             is_unsent_retry: result.status == Status::NotSubmitted && has_failed,
             status: result.status,
@@ -163,8 +162,7 @@ impl Record {
             noted.is_correctable &= noted.generation != entry.generation;
         }
         let is_finished = self.current().is_some_and(|noted| {
-            let is_terminal =
-                matches!(noted.status, Status::Completed | Status::Failed | Status::Canceled);
+            let is_terminal = noted.status == Status::Completed || noted.status.has_failed();
             noted.is_unsent_retry || (is_terminal && !noted.has_missing_files)
         });
         self.attempt = entry.idempotency_key.clone().filter(|_| !is_finished).map(|key| {
