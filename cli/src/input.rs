@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::error::Failure;
@@ -31,9 +32,11 @@ pub(crate) fn read_json(flag: &str, given: &str) -> Result<Value, Failure> {
     })
 }
 
-/// Reads a JSON value: inline if it starts with `{`, `@FILE`, `FILE`, or `-` for standard input.
+/// Reads a JSON value: inline if it is one or starts as one, `@FILE`, `FILE`, or `-` for standard input.
 pub(crate) fn read_json_or_file(flag: &str, given: &str) -> Result<Value, Failure> {
-    let is_file = !given.trim_start().starts_with(['{', '@']) && given != "-";
+    let is_file = !given.trim_start().starts_with(['{', '[', '@'])
+        && given != "-"
+        && serde_json::from_str::<IgnoredAny>(given).is_err();
     if is_file { read_json(flag, &format!("@{given}")) } else { read_json(flag, given) }
 }
 

@@ -21,13 +21,23 @@ pub(crate) struct Listing<'a> {
     nouns: &'static str,
     max_items: Option<u64>,
     is_page_size_sent: bool,
+    /// Whether each page is printed before the next one is read.
+    is_streamed: bool,
     kind: Option<ObjectKind>,
 }
 
 impl<'a> Listing<'a> {
     pub(crate) fn new(session: &'a Session, args: &'a ListArgs, nouns: &'static str) -> Self {
         let max_items = args.page.max_items();
-        Self { session, args, nouns, max_items, is_page_size_sent: true, kind: None }
+        Self {
+            session,
+            args,
+            nouns,
+            max_items,
+            is_page_size_sent: true,
+            is_streamed: false,
+            kind: None,
+        }
     }
 
     pub(crate) fn of(mut self, kind: ObjectKind) -> Self {
@@ -57,7 +67,7 @@ impl<'a> Listing<'a> {
     }
 
     pub(crate) async fn print_joined<T>(
-        self,
+        mut self,
         calls: &[&dyn Fn() -> Call<Page<T>>],
         table: impl FnOnce(&[T]) -> Table,
     ) -> Result<(), Failure>
@@ -66,6 +76,7 @@ impl<'a> Listing<'a> {
     {
         let printer = &self.session.printer;
         let streams = printer.prints_lines();
+        self.is_streamed = streams;
         let mut count = 0;
         let mut items = Vec::new();
         let continuation = self
@@ -170,7 +181,8 @@ impl<'a> Listing<'a> {
             let mut page = page.map_err(|error| {
                 let failure = Failure::from(error);
                 match &cursor {
-                    Some(cursor) if !is_first => {
+                    // Otherwise nothing is printed of the pages before.
+                    Some(cursor) if !is_first && self.is_streamed => {
                         let command = command_with_cursor(cursor);
                         failure.hint(Suggestion::from("continue with: ").command(command))
                     }

@@ -97,6 +97,7 @@ fn main() -> ExitCode {
         Ok(()) => Exit::Done,
         Err(failure) => report_failure(&session, &matches, session.explain(failure)),
     };
+    session.keep_statuses();
     // Do not wait for blocking tasks, such as a keyring that does not respond.
     runtime.shutdown_background();
     exit.into()

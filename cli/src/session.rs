@@ -25,6 +25,8 @@ use crate::session::connect_retry::ConnectRetry;
 
 pub(crate) use crate::session::sandbox::EMPTY_SANDBOX;
 
+const USER_AGENT: &str = concat!("svc-cli/", env!("CARGO_PKG_VERSION"));
+
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) printer: Printer,
@@ -177,7 +179,7 @@ impl Session {
         let mut builder = Client::<S>::builder()
             .base_url(base_url.clone())
             .allow_private_artifact_hosts(self.global.allow_private_artifact_hosts)
-            .user_agent(concat!("svc-cli/", env!("CARGO_PKG_VERSION")));
+            .user_agent(USER_AGENT);
         if let Some(key) = key {
             self.printer.redact(key);
             builder = builder.api_key(key.clone());
@@ -226,7 +228,8 @@ impl Session {
         self.printer.redact(&key);
         self.record_url(SurfaceChoice::Developer, &url);
         let key_fingerprint = key_fingerprint(&key);
-        let mut builder = svc_sdk::developer::Client::builder().base_url(url.clone()).api_key(key);
+        let builder = svc_sdk::developer::Client::builder().user_agent(USER_AGENT);
+        let mut builder = builder.base_url(url.clone()).api_key(key);
         if let Some(policy) = self.retry_policy() {
             builder = builder.retry(policy);
         }
@@ -288,6 +291,22 @@ impl Session {
         {
             journal::close_matching(&state_dir, base_url, id, outcome).await;
         }
+    }
+
+    /// Keeps the statuses that were seen, for the history.
+    pub(crate) fn keep_statuses(&self) {
+        let seen = self.printer.take_seen();
+        if !self.is_sandbox()
+            && let Ok(state_dir) = state_dir(&self.environment)
+        {
+            journal::remember_statuses(&state_dir, seen);
+        }
+    }
+
+    /// Returns the statuses that were seen, by the ids of their resources.
+    pub(crate) fn seen_statuses(&self) -> HashMap<String, String> {
+        let state_dir = state_dir(&self.environment).ok().filter(|_| !self.is_sandbox());
+        state_dir.map(|state_dir| journal::seen_statuses(&state_dir)).unwrap_or_default()
     }
 
     pub(crate) fn report_interrupts(&self) {

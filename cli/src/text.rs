@@ -16,6 +16,29 @@ pub(crate) fn sanitize(text: &str) -> String {
         .collect()
 }
 
+/// Checks that the integers of a JSON text fit into 64 bits. Larger ones would be sent rounded.
+pub(crate) fn check_integers(json: &str) -> Result<(), String> {
+    let (mut in_string, mut is_escaped, mut begin) = (false, false, None);
+    for (at, c) in json.char_indices().chain([(json.len(), ' ')]) {
+        if !in_string && matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E') {
+            begin.get_or_insert(at);
+        } else if let Some(begin) = begin.take() {
+            let number = json.get(begin..at).unwrap_or_default();
+            let is_integer = number.trim_start_matches('-').bytes().all(|it| it.is_ascii_digit());
+            if is_integer && number.parse::<i64>().is_err() && number.parse::<u64>().is_err() {
+                return Err(format!("the number {number} is too large: integers have 64 bits"));
+            }
+        }
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = in_string,
+            '"' => in_string = !in_string,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 /// Returns whether text may have characters beyond ASCII: unless the locale is `C`, or has another encoding
 /// than UTF-8.
 pub(crate) fn is_unicode() -> bool {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::error::Failure;
 use crate::input::check_single_stdin_reader;
-use crate::text::json_error;
+use crate::text::{check_integers, json_error};
 
 /// A time to wait: `30s`, `5m`, `1h`, a number of seconds, or `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,7 @@ impl FromStr for JsonField {
             let why = json_error(&error);
             format!("invalid JSON `{json}`: {why}; quote text as '{name}=\"…\"'")
         })?;
+        check_integers(json)?;
         Ok(Self { name, value })
     }
 }

@@ -277,7 +277,7 @@ impl Runner<'_> {
         let item = source.item(index)?;
         let entry = entry.as_ref();
         let status = result.status;
-        if status == Status::Failed {
+        if matches!(status, Status::Failed | Status::Unknown) {
             self.summary.add_failure(&result);
             self.summary.unknown_status += usize::from(entry.is_some_and(has_unknown_status));
             let is_rejected = entry.is_none_or(|entry| entry.resource.is_none());
@@ -306,8 +306,8 @@ impl Runner<'_> {
         source.take_charge(index);
         self.counts.ended += 1;
         match status {
-            Status::Failed => self.counts.failed += 1,
-            Status::Canceled => self.counts.canceled += 1,
+            Status::Failed | Status::Unknown => self.counts.failed += 1,
+            Status::Canceled | Status::Skipped => self.counts.canceled += 1,
             Status::Ambiguous => self.counts.ambiguous += 1,
             Status::Completed | Status::NotSubmitted | Status::TimedOut => {}
         }

@@ -153,10 +153,9 @@ fn next_step(
     has_download: bool,
 ) -> NextStep {
     match (status, is_accepted) {
-        (Some(Status::Failed | Status::Canceled), _) if retries_failed => NextStep::Submit,
-        (Some(Status::Failed | Status::Canceled), _) | (Some(Status::Completed), None) => {
-            NextStep::Done
-        }
+        (Some(status), _) if status.has_failed() && retries_failed => NextStep::Submit,
+        (Some(status), _) if status.has_failed() => NextStep::Done,
+        (Some(Status::Completed), None) => NextStep::Done,
         // Its files are missing.
         (Some(Status::Completed), Some(is_accepted)) if !(has_download && is_accepted) => {
             NextStep::Done

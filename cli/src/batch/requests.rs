@@ -163,6 +163,7 @@ impl<S: EstimateSource> Follow for JobResource<S> {
             Err(error) if error.terminal_status().is_some() => {
                 let status = match error.kind() {
                     ErrorKind::JobCanceled => Status::Canceled,
+                    ErrorKind::UnknownStatus => Status::Unknown,
                     _ => Status::Failed,
                 };
                 let is_refunded = error.kind() != ErrorKind::UnknownStatus;
@@ -193,7 +194,9 @@ impl Follow for AgentRun {
             },
         };
         let status = match (&receipt.status, &error) {
-            (RunStatus::Canceled | RunStatus::Skipped, _) => Status::Canceled,
+            (RunStatus::Canceled, _) => Status::Canceled,
+            (RunStatus::Skipped, _) => Status::Skipped,
+            (RunStatus::Other(_), Some(_)) => Status::Unknown,
             (_, Some(_)) => Status::Failed,
             (_, None) => Status::Completed,
         };

@@ -161,8 +161,8 @@ impl<'a> Runner<'a> {
         };
         let counts = Counts {
             ended: done(None),
-            failed: done(Some(Status::Failed)),
-            canceled: done(Some(Status::Canceled)),
+            failed: done(Some(Status::Failed)) + done(Some(Status::Unknown)),
+            canceled: done(Some(Status::Canceled)) + done(Some(Status::Skipped)),
             spent: plan.spent,
             ..Counts::default()
         };

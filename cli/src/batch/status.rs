@@ -126,10 +126,10 @@ impl Contents {
         let count = |is_counted: &dyn Fn(&JournalItem) -> bool| {
             self.items.iter().filter(|item| is_counted(item)).count()
         };
-        let failed = [Some(Status::Failed), Some(Status::Canceled)];
-        let failed = count(&|item| failed.contains(&item.ended()));
-        let unknown =
-            count(&|item| item.ended() == Some(Status::Failed) && item.record.has_unknown_status);
+        let failed = count(&|item| item.ended().is_some_and(Status::has_failed));
+        let unknown = count(&|item| {
+            item.ended().is_some_and(Status::has_failed) && item.record.has_unknown_status
+        });
         let is_limited = self.over_budget > 0 && !self.is_overcharged;
         let again = match raised_limit(command).filter(|_| is_limited) {
             Some(again) => again,

@@ -101,7 +101,7 @@ impl Summary {
         let items = counted(total, "item");
         let mut parts = vec![format!("{completed} of {items} completed")];
         let mut add = |count: usize, words: String, cause: Cause| {
-            let code = failure.filter(|(it, code)| *it == cause && words != *code);
+            let code = failure.filter(|(it, code)| *it == cause && words != status_words(code));
             let others = match self.has_other_codes && cause == Cause::Status(Status::Failed) {
                 true => " and others",
                 false => "",
@@ -112,8 +112,8 @@ impl Summary {
                 parts.push(format!("{count} {words}{code}"));
             }
         };
-        use Status::{Ambiguous, Canceled, Failed, NotSubmitted, TimedOut};
-        for status in [Failed, Canceled, Ambiguous, TimedOut, NotSubmitted] {
+        use Status::{Ambiguous, Canceled, Failed, NotSubmitted, Skipped, TimedOut, Unknown};
+        for status in [Failed, Unknown, Canceled, Skipped, Ambiguous, TimedOut, NotSubmitted] {
             let words = status_words(status.as_str());
             add(self.count(status), words, Cause::Status(status));
         }
@@ -139,7 +139,8 @@ impl Summary {
         let again = options.command(session, &[]);
         let unlimited = BatchOptions { max_spend: None, ..options.clone() };
         let ambiguous = self.count(Status::Ambiguous);
-        let failed = self.count(Status::Failed) + self.count(Status::Canceled);
+        let of_failed = self.counts.iter().filter(|(it, _)| it.is_some_and(Status::has_failed));
+        let failed: usize = of_failed.map(|(_, count)| count).sum();
         let overcharged = self.dropped(DropReason::Overcharged);
         let over_budget =
             self.dropped(DropReason::OverBudget) + self.dropped(DropReason::Unpriced) + overcharged;
@@ -168,9 +169,12 @@ impl Summary {
                 }
                 false => (options.command(session, &["--retry-failed"]), "again with"),
             };
-            let (status, code) = match self.count(Status::Failed) {
-                0 => (Status::Canceled, "canceled"),
-                _ => (Status::Failed, self.failed_code.as_deref().unwrap_or("failed")),
+            let all = [Status::Failed, Status::Unknown, Status::Canceled];
+            let first = all.into_iter().find(|status| self.count(*status) > 0);
+            let status = first.unwrap_or(Status::Skipped);
+            let code = match status {
+                Status::Canceled | Status::Skipped => status.as_str(),
+                status => self.failed_code.as_deref().unwrap_or(status.as_str()),
             };
             let mut failure = new(Exit::JobFailed, Cause::Status(status), code);
             if self.unknown_status > 0 {

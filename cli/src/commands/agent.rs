@@ -22,7 +22,9 @@ use crate::submit;
 pub(crate) enum Agent {
     /// Run the agent with an instruction, wait, and print the output
     ///
-    /// The instruction and --cap are required. Prints the receipt if the run has no output.
+    /// The instruction and --cap are required. A terminal shows only the output of a completed run,
+    /// unless --receipt is given; a pipe, -o json and --jq get the whole receipt, with the output in its
+    /// field `output`.
     Run(Box<StartAgent>),
     /// List agent runs, newest first
     Runs(ListArgs),
@@ -89,7 +91,8 @@ pub(crate) enum ActionCommand {
     },
     /// Run an Action that has an `api_call` trigger, wait, and print the output
     ///
-    /// Prints the receipt if the run has no output.
+    /// A terminal shows only the output of a completed run, unless --receipt is given; a pipe, -o json
+    /// and --jq get the whole receipt, with the output in its field `output`.
     Run(Box<StartAction>),
     /// Show a run of an Action
     RunGet {

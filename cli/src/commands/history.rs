@@ -55,7 +55,14 @@ pub(in crate::commands) async fn print(
     let (entries, rest) = listing::select(entries, page, page.max_items(), |entry| &entry.id)?;
     let entries = match refresh {
         true => read_statuses(session, entries).await,
-        false => entries.into_iter().map(ListedEntry::from).collect(),
+        false => {
+            let mut seen = session.seen_statuses();
+            let listed = entries.into_iter().map(|entry| {
+                let status = entry.resource.as_ref().and_then(|id| seen.remove(id.id()));
+                ListedEntry { status, ..entry.into() }
+            });
+            listed.collect()
+        }
     };
     let printer = &session.printer;
     if !(entries.is_empty() && printer.is_table()) {
@@ -184,6 +191,11 @@ async fn read_statuses(session: &Session, entries: Vec<Entry>) -> Vec<ListedEntr
         let group = entries.by_ref().take(MAX_CONCURRENT);
         let reads = group.map(|entry| Box::pin(clients.read(entry)));
         listed.extend(join_all(reads).await);
+    }
+    for listed in &listed {
+        if let (Some(id), Some(status)) = (&listed.entry.resource, &listed.status) {
+            session.printer.see(id.id(), status);
+        }
     }
     listed
 }

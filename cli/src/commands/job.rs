@@ -125,7 +125,7 @@ pub(crate) struct DownloadJobs {
     #[command(flatten)]
     jobs: JobsToWait,
     /// Directory to download to; created if missing
-    #[arg(long, value_name = "DIR", default_value = ".", help_heading = headings::FILES)]
+    #[arg(long, alias = "download", value_name = "DIR", default_value = ".", help_heading = headings::FILES)]
     dir: PathBuf,
     #[command(flatten)]
     files: FileArgs,

@@ -30,7 +30,8 @@ pub(crate) enum Mock {
     /// Run a command against a mock of the service, and stop the mock when it ends
     ///
     /// Starts the mock on free ports, and puts its URLs, API keys and signing secret into the
-    /// environment of the command. The exit code is that of the command, 126 if it cannot be
+    /// environment of the command, and a temporary folder for the history of `svc` unless
+    /// SVC_STATE_DIR is set. The exit code is that of the command, 126 if it cannot be
     /// executed, 127 if it is not found, or 128 plus the number of the signal that ended it. If it
     /// fails, the last 20 requests to the mock are listed on stderr.
     Exec(Box<Exec>),
@@ -62,6 +63,7 @@ fn log(line: &str) {
 }
 
 const LISTED_REQUESTS: usize = 20;
+const STATE_DIR: &str = "SVC_STATE_DIR";
 
 #[derive(Args, Debug)]
 pub(crate) struct Exec {
@@ -88,7 +90,16 @@ async fn exec(session: &Session, args: Exec) -> Result<(), Failure> {
     let Some((program, arguments)) = args.command.split_first() else {
         return Err(Failure::usage("no command was given"));
     };
-    let ended = run_child(program, arguments, server.environment()).await;
+    // What is submitted to the mock is gone with it, and does not belong to the history of its user.
+    let state_dir = match std::env::var_os(STATE_DIR).filter(|folder| !folder.is_empty()) {
+        Some(_) => None,
+        None => Some(tempfile::tempdir().map_err(|error| {
+            Failure::other(format!("cannot create a temporary folder: {error}"))
+        })?),
+    };
+    let state_dir = state_dir.as_ref().map(|folder| (STATE_DIR, folder.path().into()));
+    let variables = server.environment().into_iter().map(|(name, value)| (name, value.into()));
+    let ended = run_child(program, arguments, variables.chain(state_dir)).await;
     let requests = server.requests(0);
     server.shutdown().await;
 
@@ -145,7 +156,7 @@ enum Ended {
 async fn run_child(
     program: &OsStr,
     arguments: &[OsString],
-    variables: impl IntoIterator<Item = (&'static str, String)>,
+    variables: impl IntoIterator<Item = (&'static str, OsString)>,
 ) -> io::Result<Ended> {
     // Installed before the child starts, so that a signal never ends this process alone.
     let mut signals = Signals::new()?;

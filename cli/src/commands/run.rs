@@ -38,7 +38,8 @@ pub(crate) enum Run {
     Cancel(RunIdsArgs),
     /// Wait for runs, and print their outputs
     ///
-    /// Prints the receipt of a run that has no output, and the receipts of several runs.
+    /// A terminal shows only the output of one completed run, unless --receipt is given; a pipe, -o json
+    /// and --jq get the whole receipts, with the output in the field `output`.
     Wait(WaitForRuns),
     /// Wait for runs, and download their files, including those of failed runs
     Download(DownloadRuns),
@@ -112,7 +113,7 @@ pub(crate) struct DownloadRuns {
     #[command(flatten)]
     runs: RunsToWait,
     /// Directory to download to; created if missing
-    #[arg(long, value_name = "DIR", default_value = ".", help_heading = headings::FILES)]
+    #[arg(long, alias = "download", value_name = "DIR", default_value = ".", help_heading = headings::FILES)]
     dir: PathBuf,
     #[command(flatten)]
     files: FileArgs,

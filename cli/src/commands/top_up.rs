@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::Value;
 use svc_sdk::Open;
-use svc_sdk::contract::Operation;
+use svc_sdk::contract::{Operation, TopUpStatus};
 use svc_sdk::handle::TopUpResource;
 use svc_sdk::types::{IdempotencyKey, TopUp as Record, TopUpId, Usd};
 
@@ -141,6 +141,23 @@ async fn create(session: &Session, args: Create) -> Result<(), Failure> {
     printed?;
     if session.is_sandbox() {
         return Ok(());
+    }
+    // One that was created before may have ended.
+    match record.status {
+        TopUpStatus::Paid => return Ok(()),
+        TopUpStatus::Expired | TopUpStatus::Failed => {
+            let new_key = match args.idempotency_key {
+                Some(_) => "another --idempotency-key",
+                None => "--new",
+            };
+            let status = &record.status;
+            let why = format!(
+                "the top-up has ended ({status}): a new top-up needs a new key ({new_key})"
+            );
+            session.printer.note(&why);
+            return Ok(());
+        }
+        _ => {}
     }
     let words = ["top-up", "wait", top_up.id().as_str()];
     let wait = session.resume_command(SurfaceChoice::Open, &words);

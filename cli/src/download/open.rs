@@ -57,11 +57,11 @@ fn reason_of(error: &io::Error) -> String {
 
 pub(super) fn can_show_images(session: &Session) -> Result<bool, Failure> {
     if cfg!(feature = "preview") {
-        let is_terminal = session.printer.is_terminal();
-        if !is_terminal {
-            session.printer.warn("--preview shows nothing: stdout and stderr are not terminals");
+        let why_not = session.printer.why_no_images();
+        if let Some(why) = why_not {
+            session.printer.warn(&format!("--preview shows nothing: {why}"));
         }
-        return Ok(is_terminal);
+        return Ok(why_not.is_none());
     }
     Err(Failure::usage("--preview is not part of this build")
         .hint("build svc with the feature `preview`"))

@@ -141,6 +141,13 @@ impl Failure {
         failure
     }
 
+    /// Adds to the message.
+    pub(crate) fn and(mut self, words: &str) -> Self {
+        self.0.message.push_str("; ");
+        self.0.message.push_str(words);
+        self
+    }
+
     /// Sets what failed, unless it is set.
     pub(crate) fn context(mut self, context: impl Into<String>) -> Self {
         self.0.context.get_or_insert(context.into());

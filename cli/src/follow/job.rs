@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use svc_sdk::contract::JobStatus;
+use svc_sdk::contract::{JobStatus, Surface};
 use svc_sdk::handle::{Handle, JobResource};
 use svc_sdk::types::{Job, JobEvent, JobStatusPayload, RequestId, SubmitReceipt, Usd};
-use svc_sdk::{Client, Update, Updates};
+use svc_sdk::{Client, ErrorKind, Update, Updates};
 
 use crate::download::DownloadPlan;
 use crate::error::{Failure, SuggestedCommand};
@@ -67,7 +67,9 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
     }
 
     fn show_status(live: &ProgressLine<'_>, update: &Update<JobStatusPayload>, _: &[u64]) {
-        live.update(update, update.status.status.as_ref().map(JobStatus::as_str));
+        let status = update.status.status.as_ref().map(JobStatus::as_str);
+        live.see(status);
+        live.update(update, status);
     }
 
     async fn result(
@@ -75,7 +77,12 @@ impl<S: EstimateSource> ResourceKind for JobResource<S> {
         updates: Updates<Self>,
         _: &[u64],
     ) -> Result<FinishedJob, Failure> {
-        let result = updates.result().await?;
+        let result = updates.result().await.map_err(|error| {
+            let is_refunded = S::SURFACE == Surface::Open
+                && matches!(error.kind(), ErrorKind::JobFailed | ErrorKind::JobCanceled);
+            let failure = Failure::from(error);
+            if is_refunded { failure.and("the charge was refunded") } else { failure }
+        })?;
         let mut finished = FinishedJob::of(handle, result);
         finished.price_usd = handle.receipt().and_then(|receipt| receipt.job.price_usd);
         // The result does not name what the job created besides its files.

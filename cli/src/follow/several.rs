@@ -38,6 +38,7 @@ pub(crate) async fn print_each<T: Serialize>(
             }
         }
     }
+    shown.iter().for_each(|shown| session.printer.note_status(shown));
     session.printer.print_list(&shown, several)?;
     let (count, total) = (failures.len(), ids.len());
     Failure::first_of(format!("{count} of {total} {}s failed", kind.as_str()), failures)

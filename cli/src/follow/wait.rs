@@ -211,6 +211,7 @@ impl WaitOptions<'_> {
             shown.extend(waited.shown);
             failures.extend(waited.failure.map(|failure| (id.as_str(), failure)));
         }
+        shown.iter().for_each(|shown| self.session.printer.note_status(shown));
         let failure = merge_failures(failures, ids.len(), self, resume);
         let printed = match is_only {
             true => Ok(()),

@@ -7,8 +7,10 @@
 mod earlier;
 mod entry;
 mod request_hash;
+mod statuses;
 mod submissions;
 
 pub(crate) use entry::{Entry, LABEL, SOURCE, label, notes, prompt_of};
 pub(crate) use request_hash::{RequestHash, canonical, key_fingerprint};
+pub(crate) use statuses::{remember_statuses, seen_statuses};
 pub(crate) use submissions::{Orphan, Submissions, close_matching, entries};

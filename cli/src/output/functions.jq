@@ -11,10 +11,13 @@ def INDEX(f): INDEX(.[]; f);
 def toarray: if isarray then . else [.] end;
 def ascii: [.] | implode;
 def leaf_paths: paths(scalars);
+def ltrimstr($s): if isstring and ($s | isstring) and startswith($s) then .[($s | length):] else . end;
+def rtrimstr($s): if isstring and ($s | isstring) and endswith($s) then .[:length - ($s | length)] else . end;
 def trimstr($s): ltrimstr($s) | rtrimstr($s);
 def isvalid(f): try (f | true) catch false;
 def have_literal_numbers: true;
 def have_decnum: false;
+def todate: strftime("%Y-%m-%dT%H:%M:%SZ");
 def date: todate;
 def dateadd($unit; $n): . + $n;
 def datesub($unit; $n): . - $n;
@@ -59,6 +62,7 @@ def _set($p; $v): if ($p | length) == 0 then $v
     else error("cannot index an object with \($k)") end
   end;
 def setpath($p; $v): _set($p; $v);
+def pick(f): . as $top | reduce path(f) as $p (null; setpath($p; $top | getpath($p)));
 def fromstream(f): foreach f as $e ({x: null, e: false};
   (if .e then {x: null, e: false} else . end) | . as $s
   | if ($e | length) == 2 then {x: ($s.x | _set($e[0]; $e[1])), e: (($e[0] | length) == 0)}

@@ -52,7 +52,7 @@ mod engine {
     use jaq_core::load::parse::Def;
     use jaq_core::load::{self, Arena, File, Loader};
     use jaq_core::{Compiler, Ctx, Cv, DataT, Error, Exn, RunPtr, Vars, data, native, unwrap_valr};
-    use jaq_json::{Val, read};
+    use jaq_json::{Map, Num, Val, read};
     use jaq_std::input::{HasInputs, Inputs, RcIter};
 
     pub(super) type Compiled = jaq_core::Filter<Values>;
@@ -209,6 +209,31 @@ mod engine {
         std::ptr::from_ref(&here).addr()
     }
 
+    fn print(value: &Val) -> String {
+        let text = value.to_string();
+        match text.contains("NaN") || text.contains("Infinity") {
+            true => with_finite_numbers(value).to_string(),
+            false => text,
+        }
+    }
+
+    /// Replaces what is no number in JSON as jq does.
+    fn with_finite_numbers(value: &Val) -> Val {
+        match value {
+            Val::Num(Num::Float(number)) if number.is_nan() => Val::Null,
+            Val::Num(Num::Float(number)) if number.is_infinite() => {
+                let sign = if *number < 0.0 { "-" } else { "" };
+                Val::Num(Num::Dec(format!("{sign}1.7976931348623157e+308").into()))
+            }
+            Val::Arr(items) => items.iter().map(with_finite_numbers).collect(),
+            Val::Obj(fields) => {
+                let fields = fields.iter().map(|(key, it)| (key.clone(), with_finite_numbers(it)));
+                Val::Obj(fields.collect::<Map<_, _>>().into())
+            }
+            other => other.clone(),
+        }
+    }
+
     pub(super) fn run(filter: &Compiled, json: &[Vec<u8>]) -> Result<Vec<String>, String> {
         thread::scope(|scope| {
             let thread = thread::Builder::new().stack_size(STACK_BYTES);
@@ -242,7 +267,7 @@ mod engine {
             for output in filter.id.run((context, input?)).map(unwrap_valr) {
                 let line = match output {
                     Ok(Val::TStr(text)) => String::from_utf8_lossy(&text).into_owned(),
-                    Ok(value) => value.to_string(),
+                    Ok(value) => print(&value),
                     Err(error) => return Err(error.to_string()),
                 };
                 bytes += line.len();

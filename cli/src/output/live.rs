@@ -61,6 +61,13 @@ impl<'a> ProgressLine<'a> {
         }
     }
 
+    /// Remembers a status, for the history.
+    pub(crate) fn see(&self, status: Option<&str>) {
+        if let Some(status) = status {
+            self.printer.see(&self.name, status);
+        }
+    }
+
     pub(crate) fn update<T>(&self, update: &Update<T>, status: Option<&str>) {
         let status = status.map_or_else(|| "checking the status".to_owned(), sanitize);
         let next = match update.next_poll {

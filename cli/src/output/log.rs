@@ -1,15 +1,16 @@
 //! Logs: what `-v` and `SVC_LOG` show of the SDK's requests, and how a line looks.
 
 use std::fmt::{self, Write as _};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::time::Instant;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
-use crate::clock::format_duration;
+use crate::clock::{self, format_duration};
 use crate::error::Failure;
 use crate::output::messages::Messages;
 use crate::text::sanitize;
@@ -17,6 +18,7 @@ use crate::text::sanitize;
 pub(crate) const LOG_VARIABLE: &str = "SVC_LOG";
 pub(super) const MIN_SHOWN_PAUSE: Duration = Duration::from_secs(2);
 const RETRY: &str = "svc_sdk::retry";
+const RATE_LIMIT: &str = "svc_sdk::rate_limit";
 
 #[derive(Clone, Debug)]
 pub(crate) struct LogFilter(Targets);
@@ -66,7 +68,7 @@ pub(super) fn start(filter: Option<LogFilter>, shows_pauses: bool, messages: Arc
     if filter.is_none() && !shows_pauses {
         return;
     }
-    let logger = Logger { filter, shows_pauses, messages };
+    let logger = Logger { filter, shows_pauses, messages, limited_until: Mutex::default() };
     // The only other subscriber could be one of a test in the same process.
     let _ = tracing::subscriber::set_global_default(logger);
 }
@@ -75,9 +77,25 @@ struct Logger {
     filter: Option<LogFilter>,
     shows_pauses: bool,
     messages: Arc<Messages>,
+    /// The end of the pause for the rate limit that was shown last. Requests pause for it together.
+    limited_until: Mutex<Option<Instant>>,
 }
 
 impl Logger {
+    fn is_new_pause(&self, line: &LogLine) -> bool {
+        let delay = line.delay().unwrap_or_default();
+        if delay < MIN_SHOWN_PAUSE || line.metadata.target() != RATE_LIMIT {
+            return delay >= MIN_SHOWN_PAUSE;
+        }
+        let now = clock::monotonic();
+        let mut until = self.limited_until.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = until.is_none_or(|until| now >= until);
+        if is_new {
+            *until = now.checked_add(delay);
+        }
+        is_new
+    }
+
     fn is_logged(&self, metadata: &Metadata<'_>) -> bool {
         self.filter.as_ref().is_some_and(|filter| filter.is_enabled(metadata))
     }
@@ -87,13 +105,14 @@ impl Subscriber for Logger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         // The events name what the spans do.
         !metadata.is_span()
-            && (self.is_logged(metadata) || (self.shows_pauses && metadata.target() == RETRY))
+            && (self.is_logged(metadata)
+                || (self.shows_pauses && [RETRY, RATE_LIMIT].contains(&metadata.target())))
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
         Some(match self.filter {
             Some(_) => LevelFilter::TRACE,
-            None => LevelFilter::INFO,
+            None => LevelFilter::DEBUG,
         })
     }
 
@@ -104,7 +123,8 @@ impl Subscriber for Logger {
         let is_first_502 = line.get("http.response.status_code") == Some("502")
             && line.get("svc.attempt") == Some("2");
         let is_shown = self.is_logged(metadata)
-            || line.delay().is_some_and(|delay| delay >= MIN_SHOWN_PAUSE || is_first_502);
+            || self.is_new_pause(&line)
+            || (is_first_502 && line.delay().is_some());
         if is_shown {
             self.messages.write_line(&line.to_string());
         }
@@ -175,13 +195,17 @@ impl LogLine {
             self.get("error.type"),
             self.get("svc.error_code"),
         ))?;
-        let delay = self.delay().unwrap_or_default();
-        let delay = match delay.as_secs() {
-            0 => format!("{} ms", delay.as_millis()),
-            _ => format_duration(delay),
-        };
+        let delay = self.delay_text();
         let (attempt, max) = (self.text("svc.attempt"), self.text("svc.max_attempts"));
         write!(f, ", retrying in {delay} (attempt {attempt} of {max})")
+    }
+
+    fn delay_text(&self) -> String {
+        let delay = self.delay().unwrap_or_default();
+        match delay.as_secs() {
+            0 => format!("{} ms", delay.as_millis()),
+            _ => format_duration(delay),
+        }
     }
 
     /// `> GET https://host/path` and a line for each header, or `< 200` and those of the response.
@@ -250,7 +274,8 @@ impl fmt::Display for LogLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.metadata.target() {
             "svc_sdk::attempt" => self.write_attempt(f),
-            "svc_sdk::retry" => self.write_retry(f),
+            RETRY => self.write_retry(f),
+            RATE_LIMIT => write!(f, "rate limit reached, waiting {}", self.delay_text()),
             "svc_sdk::headers" => self.write_headers(f),
             "svc_sdk::body" => self.write_body(f),
             _ => self.write_fields(f),

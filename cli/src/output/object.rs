@@ -71,6 +71,14 @@ impl Shown {
         self
     }
 
+    /// Returns the id and the status, if it has both.
+    pub(crate) fn id_and_status(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Object(object) => object.id.as_str().zip(object.status.as_str()),
+            Self::Received(_) => None,
+        }
+    }
+
     /// Returns what stands in an array in the place of a resource that could not be read.
     pub(crate) fn failed(id: &str, failure: &Failure) -> Self {
         Self::Received(json!({"id": id, "error": failure.to_json().get("error")}))

@@ -1,5 +1,7 @@
 //! The printer, which writes all output.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 
@@ -40,6 +42,8 @@ pub(crate) struct Printer {
     stdout: Stream,
     stderr: Stream,
     messages: Arc<Messages>,
+    /// The statuses that were seen, by the ids of their resources.
+    seen: RefCell<BTreeMap<String, String>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +66,7 @@ impl Printer {
             stdout,
             stderr: stream(io::stderr().is_terminal()),
             messages: Arc::default(),
+            seen: RefCell::default(),
         })
     }
 
@@ -102,13 +107,27 @@ impl Printer {
         key: Option<&IdempotencyKey>,
         table: impl FnOnce(&T) -> Table,
     ) -> Result<(), Failure> {
+        let shown = Shown::new(kind, resource).with_key(key);
+        self.note_status(&shown);
         match self.is_table() {
             true => self.print_item(resource, table),
-            false => {
-                let shown = Shown::new(kind, resource).with_key(key);
-                self.print_item(&shown, |_| Table::default())
-            }
+            false => self.print_item(&shown, |_| Table::default()),
         }
+    }
+
+    /// Remembers the status of a resource, for the history.
+    pub(crate) fn note_status(&self, shown: &Shown) {
+        if let Some((id, status)) = shown.id_and_status() {
+            self.see(id, status);
+        }
+    }
+
+    pub(crate) fn see(&self, id: &str, status: &str) {
+        self.seen.borrow_mut().insert(id.to_owned(), status.to_owned());
+    }
+
+    pub(crate) fn take_seen(&self) -> BTreeMap<String, String> {
+        self.seen.take()
     }
 
     pub(crate) fn print_list<T: Serialize>(
@@ -338,6 +357,7 @@ impl Printer {
     pub(crate) fn can_show_screen(&self) -> bool {
         self.stdout.terminal
             && self.can_prompt()
+            && !is_dumb_terminal()
             && self.format == Format::Table
             && self.filter.is_none()
     }
@@ -428,6 +448,14 @@ impl Printer {
 
     pub(crate) fn is_terminal(&self) -> bool {
         self.stdout.terminal && self.stderr.terminal
+    }
+
+    /// Returns why no images can be shown, if they cannot.
+    pub(crate) fn why_no_images(&self) -> Option<&'static str> {
+        match self.is_terminal() {
+            true => is_dumb_terminal().then_some("the terminal is a dumb one"),
+            false => Some("stdout and stderr are not terminals"),
+        }
     }
 
     #[cfg(feature = "preview")]

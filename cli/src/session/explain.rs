@@ -108,6 +108,12 @@ impl Session {
             ),
             None => failure,
         };
+        let failure = match proxy_of(url) {
+            Some((name, proxy)) => failure.hint(format!(
+                "check the proxy {proxy} of {name}, which is used unless NO_PROXY has the host"
+            )),
+            None => failure,
+        };
         let settings = self.settings().ok();
         let origin = settings.and_then(|settings| settings.origin_of_url(url));
         match origin {
@@ -120,6 +126,20 @@ impl Session {
             ),
         }
     }
+}
+
+/// Returns the variable that names a proxy for a URL, and the host and port of that.
+fn proxy_of(url: &str) -> Option<(&'static str, String)> {
+    let variables = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"].into_iter();
+    let mut set = variables.filter_map(|name| Some((name, std::env::var(name).ok()?)));
+    let (name, proxy) = set.find(|(_, value)| !value.is_empty())?;
+    let proxy = match proxy.contains("://") {
+        true => Url::parse(&proxy),
+        false => Url::parse(&format!("http://{proxy}")),
+    };
+    let proxy = proxy.ok()?;
+    let port = proxy.port_or_known_default()?;
+    url.starts_with("https://").then(|| Some((name, format!("{}:{port}", proxy.host_str()?))))?
 }
 
 fn is_missing_resource(failure: &Failure) -> bool {

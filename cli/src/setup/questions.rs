@@ -4,7 +4,7 @@ use dialoguer::Input;
 
 use crate::args::SurfaceChoice;
 use crate::config::{ConfiguredKey, origin_of, with_scheme};
-use crate::error::{Exit, Failure};
+use crate::error::{Exit, Failure, SetupProblem};
 use crate::session::Session;
 use crate::setup::plan::{self, Init, McpSetup, SetupPlan, SurfaceSetup, try_mcp, verify_surface};
 use crate::setup::{self, prompt_failure};
@@ -82,9 +82,14 @@ async fn ask_for_surface(
     session.printer.note(&format!("The {name} surface: {}", purpose(surface)));
     let configured = session.settings()?.url_of(surface);
     let mut default = configured.map(|url| url.value.clone());
+    let mut accepted_url: Option<String> = None;
     for attempt in 1.. {
         let what = format!("URL of the {name} surface");
-        let Some(url) = ask_for_url(session, &what, default.as_deref())? else { return Ok(None) };
+        let url = match accepted_url.take() {
+            Some(url) => Some(url),
+            None => ask_for_url(session, &what, default.as_deref())?,
+        };
+        let Some(url) = url else { return Ok(None) };
         let Some(key) = ask_for_key(session, args, surface, &url)? else {
             let note = match configured.is_some_and(|configured| configured.value == url) {
                 true => format!("skipped: the {name} surface has no key"),
@@ -94,7 +99,8 @@ async fn ask_for_surface(
             return Ok(None);
         };
         default = Some(url.clone());
-        match verify_surface(session, surface, url, key).await {
+        let confused = confused_surface(surface, &key);
+        match verify_surface(session, surface, url.clone(), key).await {
             Ok(setup) => {
                 let redacted = setup.key.redacted();
                 let note = format!("The key {redacted} works on the {name} surface.");
@@ -107,10 +113,31 @@ async fn ask_for_surface(
             Err(failure) => {
                 // The question comes again, so that no other command has to be named.
                 session.printer.warn(&failure.headline());
+                if let Some(other) = confused {
+                    let other = other.as_str();
+                    session.printer.note(&format!(
+                        "The key begins like one of the {other} surface; each has its own."
+                    ));
+                }
+                // A URL would be shown while it is typed: a key is not pasted there by mistake.
+                let is_rejected = failure.setup_problem() == Some(SetupProblem::KeyRejected);
+                accepted_url = (is_rejected && args.key_file(surface).is_none()).then_some(url);
             }
         }
     }
     Ok(None)
+}
+
+/// Returns the other surface if the beginning of a key names that one.
+fn confused_surface(surface: SurfaceChoice, key: &ConfiguredKey) -> Option<SurfaceChoice> {
+    let redacted = key.redacted();
+    let mut words = redacted.split(['_', '-', '…']);
+    let other = surface.other();
+    let names: &[&str] = match other {
+        SurfaceChoice::Open => &["open"],
+        SurfaceChoice::Developer => &["dev", "developer"],
+    };
+    words.any(|word| names.contains(&word)).then_some(other)
 }
 
 const fn purpose(surface: SurfaceChoice) -> &'static str {

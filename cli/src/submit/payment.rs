@@ -189,6 +189,13 @@ impl<'a> Payment<'a> {
                 failure.with_unsettled_attempt().with_exit(Exit::Ambiguous)
             }
             _ if is_unsettled => failure.with_unsettled_attempt(),
+            // The body is not what has to be corrected.
+            _ if is_conflict => {
+                failure.without_hints().with_exit(Exit::Usage).hint(match self.paid.chosen_key {
+                    Some(_) => "choose another key; nothing was charged",
+                    None => "run the same command again: it uses another key; nothing was charged",
+                })
+            }
             _ => failure,
         }
     }

@@ -17,7 +17,7 @@ fn at_a_terminal(env: &TestEnv, words: &str, url: &str) -> CommandOutput {
 fn a_dumb_terminal_shows_lines_without_colors() {
     let env = TestEnv::with(Setup::default().clock_manual());
     let id = env.submit_image("a fox");
-    for words in ["job wait", "job get", "job get --nope"] {
+    for words in ["job wait", "job get", "job watch", "job get --nope"] {
         let mut command = configured_svc(&env, &format!("{words} {id}"));
         command.env("TERM", "dumb");
         let mut terminal = Terminal::start(command, 80);
@@ -78,6 +78,11 @@ fn images_are_shown_on_a_terminal_only() {
     command.env("TERM_PROGRAM", "iTerm.app");
     let shown = Terminal::start(command, 80).end().assert_exit(0);
     assert!(shown.out.contains("\u{1b}]1337;File="), "{}", shown.out);
+    let mut command = configured_svc(&env, words);
+    command.env("TERM", "dumb");
+    let shown = Terminal::start(command, 80).end().assert_exit(0);
+    assert!(shown.out.contains("--preview shows nothing: the terminal is a dumb one"));
+    assert!(!shown.out.contains('\u{1b}'), "{}", shown.out);
     // Nothing is stored without --download.
     assert_eq!(std::fs::read_dir(env.path("")).unwrap().count(), 0);
 

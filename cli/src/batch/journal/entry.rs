@@ -15,8 +15,11 @@ pub(in crate::batch) enum Status {
     Completed,
     /// It failed, or the service rejected the request.
     Failed,
-    /// It was canceled or skipped.
     Canceled,
+    Skipped,
+    /// It ended with a status that this version does not know.
+    #[serde(rename = "unknown_status")]
+    Unknown,
     Ambiguous,
     NotSubmitted,
     /// The batch ended while the job or run was running.
@@ -29,10 +32,17 @@ impl Status {
             Self::Completed => "completed",
             Self::Failed => "failed",
             Self::Canceled => "canceled",
+            Self::Skipped => "skipped",
+            Self::Unknown => "unknown_status",
             Self::Ambiguous => "ambiguous",
             Self::NotSubmitted => "not_submitted",
             Self::TimedOut => "timed_out",
         }
+    }
+
+    /// Returns whether the item ended, and did not complete.
+    pub(in crate::batch) const fn has_failed(self) -> bool {
+        matches!(self, Self::Failed | Self::Canceled | Self::Skipped | Self::Unknown)
     }
 }
 

@@ -143,9 +143,8 @@ impl Record {
     ) -> bool {
         let result = &outcome.result;
         let before = self.noted.filter(|noted| noted.generation == outcome.generation);
-        let has_failed = before.is_some_and(|noted| {
-            noted.is_unsent_retry || matches!(noted.status, Status::Failed | Status::Canceled)
-        });
+        let has_failed =
+            before.is_some_and(|noted| noted.is_unsent_retry || noted.status.has_failed());
         let is_unsent_retry = result.status == Status::NotSubmitted && has_failed;
         self.noted = Some(Noted {
             is_unsent_retry,
@@ -185,8 +184,7 @@ impl Record {
             noted.is_correctable &= noted.generation != entry.generation;
         }
         let is_finished = self.current().is_some_and(|noted| {
-            let is_terminal =
-                matches!(noted.status, Status::Completed | Status::Failed | Status::Canceled);
+            let is_terminal = noted.status == Status::Completed || noted.status.has_failed();
             let is_complete = !noted.has_missing_files && !noted.lacks_files;
             noted.is_unsent_retry || (is_terminal && is_complete)
         });

@@ -32,7 +32,7 @@ const ITEMS: &str = "items";
 #[derive(Args, Debug)]
 pub(crate) struct Bulk {
     /// Format id, or the owner's handle and the slug
-    #[arg(value_name = "FORMAT_ID|HANDLE/SLUG")]
+    #[arg(value_name = "FORMAT_ID|HANDLE/SLUG", value_parser = super::parse_format)]
     format: String,
     /// Items: a .csv, .tsv or .jsonl file, a .json file with the whole body, or - for stdin
     /// (required, unless --param items=[…])

@@ -30,22 +30,23 @@ pub(crate) enum FormatCommand {
     /// Show a Format
     Get {
         /// Format id, or the owner's handle and the slug
-        #[arg(value_name = "FORMAT_ID|HANDLE/SLUG")]
+        #[arg(value_name = "FORMAT_ID|HANDLE/SLUG", value_parser = parse_format)]
         format: String,
     },
     /// List the runs of a Format, newest first
     Runs {
         /// Format id, or the owner's handle and the slug
-        #[arg(value_name = "FORMAT_ID|HANDLE/SLUG")]
+        #[arg(value_name = "FORMAT_ID|HANDLE/SLUG", value_parser = parse_format)]
         format: String,
         #[command(flatten)]
         list: ListArgs,
     },
     /// Run a Format, wait, and print the output
     ///
-    /// Prints only the output of a completed run, as JSON; --receipt prints the whole receipt
-    /// instead. If there is no output, because the run failed or its output did not match the
-    /// schema, the receipt is printed. The outcome and the amount spent are reported on stderr.
+    /// A terminal shows only the output of a completed run, as JSON, unless --receipt is given. A pipe,
+    /// -o json and --jq get the whole receipt, with the output in its field `output`, as does a
+    /// terminal if there is no output, because the run failed or its output did not match the
+    /// schema. The outcome and the amount spent are reported on stderr.
     Run(Box<Start>),
     /// Run a Format for up to 100 items of a file as one queue, wait, and print the results
     ///
@@ -64,7 +65,7 @@ pub(crate) enum FormatCommand {
 #[derive(Args, Debug)]
 pub(crate) struct Start {
     /// Format id, or the owner's handle and the slug
-    #[arg(value_name = "FORMAT_ID|HANDLE/SLUG")]
+    #[arg(value_name = "FORMAT_ID|HANDLE/SLUG", value_parser = parse_format)]
     format: String,
     #[command(flatten)]
     instruction: InstructionArgs,
@@ -187,6 +188,14 @@ fn entry_table(format: &Format) -> Table {
     table.field("cap", format.generation_spend_cap().map(money));
     table.fields(format, "created=created_at, updated=updated_at");
     table
+}
+
+/// Checks the slug of a Format: these would be taken for the runs of a Format.
+fn parse_format(text: &str) -> Result<String, String> {
+    match text.rsplit_once('/') {
+        Some((_, slug @ ("runs" | "bulk-runs"))) => Err(format!("a slug is never `{slug}`")),
+        _ => Ok(text.to_owned()),
+    }
 }
 
 fn operation_of(format: &str, by_id: Operation, by_slug: Operation) -> (Operation, Vec<String>) {

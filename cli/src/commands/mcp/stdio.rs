@@ -68,11 +68,12 @@ impl Transport<RoleServer> for Stdio {
                     continue;
                 }
             };
-            let id = message.get("id").cloned();
+            let is_notification = message.get("method").is_some_and(Value::is_string);
+            let id = message.get("id").cloned().or((!is_notification).then_some(Value::Null));
             match (serde_json::from_value(message), id) {
                 (Ok(message), _) => return Some(message),
                 (Err(_), Some(id)) => {
-                    let why = "the message is not a JSON-RPC request";
+                    let why = "the message is not a JSON-RPC request; batches are not supported";
                     self.reject(&id, ErrorCode::INVALID_REQUEST, why);
                 }
                 // A notification has no answer.

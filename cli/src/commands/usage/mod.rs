@@ -12,7 +12,7 @@ use svc_sdk::developer::Client;
 use svc_sdk::types::{JobId, RunId, TopUpId, UsageEntry, UsageKind, Usd};
 
 use crate::args::{ListArgs, headings};
-use crate::commands::usage::net_spend::{Spend, Subject, day_of, net_spend};
+use crate::commands::usage::net_spend::{RefundOfUnread, Spend, Subject, day_of, net_spend};
 use crate::commands::usage::period::By;
 use crate::error::Failure;
 use crate::listing::{ListItem, Listing};
@@ -85,7 +85,7 @@ pub(crate) async fn run(session: &Session, args: &Usage) -> Result<(), Failure> 
     }
     let totals = totals(decoded.iter().copied(), |entry| day_of(entry).to_owned());
     if args.chart && !printer.is_json_requested() {
-        let spends = net_spend(decoded);
+        let spends = net_spend(decoded, RefundOfUnread::Ignored);
         let models = of_jobs(session, &client, &spends).await;
         printer.print_text_for_width(|width, colored| {
             net_spend::render(&spends, &models, width, colored)

@@ -33,6 +33,15 @@ pub(super) enum Subject {
 struct Amounts {
     reserved: i64,
     captured: i64,
+    /// Whether anything but refunds was read.
+    is_read: bool,
+}
+
+/// What a refund is of which neither a reservation nor a capture was read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum RefundOfUnread {
+    Ignored,
+    OfCapture,
 }
 
 /// Returns what was spent, oldest first.
@@ -40,6 +49,7 @@ struct Amounts {
 /// A refund returns what is reserved first, which was not spent, and then what was captured.
 pub(super) fn net_spend<'a>(
     newest_first: impl IntoIterator<Item = &'a UsageEntry, IntoIter: DoubleEndedIterator>,
+    of_unread: RefundOfUnread,
 ) -> Vec<Spend> {
     let mut accounts: HashMap<&str, Amounts> = HashMap::new();
     let mut spends = Vec::new();
@@ -48,6 +58,7 @@ pub(super) fn net_spend<'a>(
         let run = entry.run_id.as_ref().map(RunId::as_str);
         let account = accounts.entry(job.or(run).unwrap_or_default()).or_default();
         let amount = entry.amount_usd.as_micros();
+        account.is_read |= matches!(entry.kind, UsageKind::Reservation | UsageKind::Capture);
         let micros = match entry.kind {
             UsageKind::Reservation => {
                 account.reserved = account.reserved.saturating_add(amount);
@@ -57,6 +68,9 @@ pub(super) fn net_spend<'a>(
                 account.reserved = account.reserved.saturating_sub(amount).max(0);
                 account.captured = account.captured.saturating_add(amount);
                 amount
+            }
+            UsageKind::Refund if !account.is_read && of_unread == RefundOfUnread::OfCapture => {
+                -amount
             }
             UsageKind::Refund => {
                 let released = amount.min(account.reserved);
@@ -86,6 +100,12 @@ pub(super) fn net_spend<'a>(
 pub(super) fn day_of(entry: &UsageEntry) -> &str {
     let moment = entry.created_at.as_ref().map_or("", |at| at.as_str());
     moment.split('T').next().unwrap_or_default()
+}
+
+/// Returns the id of the job or run of an entry.
+pub(super) fn subject_id(entry: &UsageEntry) -> Option<&str> {
+    let run = || entry.run_id.as_ref().map(RunId::as_str);
+    entry.job_id.as_ref().map(JobId::as_str).or_else(run)
 }
 
 pub(super) fn moment_of(entry: &UsageEntry) -> Option<jiff::Timestamp> {

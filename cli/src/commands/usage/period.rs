@@ -10,9 +10,9 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use serde::Serialize;
 use svc_sdk::developer::Client;
-use svc_sdk::types::{UsageEntry, Usd};
+use svc_sdk::types::{UsageEntry, UsageKind, Usd};
 
-use super::net_spend::{Spend, Subject, moment_of, net_spend};
+use super::net_spend::{RefundOfUnread, Spend, Subject, moment_of, net_spend, subject_id};
 use super::{Total, Usage, entry_table, totals};
 use crate::config::state_dir;
 use crate::error::Failure;
@@ -25,6 +25,8 @@ use crate::{batch, clock, journal};
 
 /// How long before the period entries are read: a refund in it may return what was reserved then.
 const LOOK_BACK: SignedDuration = SignedDuration::from_hours(24);
+/// How long before the period entries are read until what was refunded in it is found.
+const MAX_LOOK_BACK: SignedDuration = SignedDuration::from_hours(30 * 24);
 const READS: usize = 16;
 const OTHER: &str = "other";
 
@@ -44,6 +46,14 @@ struct Period {
     /// Whether the period ends now. Then what a clock ahead of this one wrote is part of it.
     is_open: bool,
     zone: TimeZone,
+}
+
+/// What was read of the ledger, newest first.
+struct Ledger {
+    entries: Vec<UsageEntry>,
+    /// The number of entries that cannot be decoded.
+    undecoded: usize,
+    of_unread: RefundOfUnread,
 }
 
 #[derive(Serialize)]
@@ -71,8 +81,17 @@ pub(super) async fn run(
     since: &str,
 ) -> Result<(), Failure> {
     let period = Period::parse(since, args.until.as_deref(), args.utc)?;
-    let entries = period.read(client, args).await?;
-    let spends = net_spend(entries.iter());
+    let Ledger { entries, undecoded, of_unread } = period.read(client, args).await?;
+    let undated = entries.iter().filter(|entry| moment_of(entry).is_none()).count();
+    let others = undecoded + undated;
+    if others > 0 {
+        let count = entries.len() + undecoded;
+        session.printer.warn(&format!(
+            "{others} of {count} entries do not have the expected fields and are not included; svc usage \
+             --entries -o json shows them"
+        ));
+    }
+    let spends = net_spend(entries.iter(), of_unread);
     let spends: Vec<Spend> = spends.into_iter().filter(|spend| period.contains(spend.at)).collect();
     let mut entries = entries;
     entries.retain(|entry| period.contains(moment_of(entry)));
@@ -134,23 +153,42 @@ impl Period {
         moment.map_or_else(String::new, |at| at.to_zoned(self.zone.clone()).date().to_string())
     }
 
-    /// Reads the ledger back to the beginning of the period, newest first.
-    async fn read(&self, client: &Client, args: &Usage) -> Result<Vec<UsageEntry>, Failure> {
+    /// Reads the ledger back to the beginning of the period.
+    async fn read(&self, client: &Client, args: &Usage) -> Result<Ledger, Failure> {
         let call = client.account().usage().query("limit", 100);
         let call =
             args.list.query.pairs().fold(call, |call, (name, value)| call.query(name, value));
-        let begin = self.since.checked_sub(LOOK_BACK).unwrap_or(Timestamp::MIN);
-        let (mut entries, mut pages) = (Vec::new(), call.pages());
+        let [begin, end] = [LOOK_BACK, MAX_LOOK_BACK]
+            .map(|time| self.since.checked_sub(time).unwrap_or(Timestamp::MIN));
+        let mut pages = call.pages();
+        let (mut entries, mut undecoded) = (Vec::new(), 0);
+        // At the end of the ledger, nothing was captured of what is not in it.
+        let mut of_unread = RefundOfUnread::Ignored;
+        let mut refunded = HashSet::new();
         while let Some(page) = pages.next().await {
             let page = page?;
-            let is_before =
-                page.items.last().and_then(moment_of).is_some_and(|moment| moment < begin);
+            undecoded += page.unreadable.len();
+            let oldest = page.items.iter().rev().find_map(moment_of);
+            for entry in &page.items {
+                let Some(id) = subject_id(entry) else { continue };
+                match entry.kind {
+                    UsageKind::Refund if self.contains(moment_of(entry)) => {
+                        refunded.insert(id.to_owned());
+                    }
+                    UsageKind::Reservation | UsageKind::Capture => {
+                        refunded.remove(id);
+                    }
+                    _ => {}
+                }
+            }
             entries.extend(page);
-            if is_before {
+            let end = if refunded.is_empty() { begin } else { end };
+            if oldest.is_some_and(|moment| moment < end) {
+                of_unread = RefundOfUnread::OfCapture;
                 break;
             }
         }
-        Ok(entries)
+        Ok(Ledger { entries, undecoded, of_unread })
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use serde_json::Value;
-use svc_sdk::contract::RunStatus;
+use svc_sdk::contract::{QueueStatus, RunStatus};
 use svc_sdk::developer::Client;
 use svc_sdk::download::DownloadProgress;
 use svc_sdk::handle::{FormatRun, Handle, QueueResource};
@@ -82,6 +82,7 @@ impl ResourceKind for QueueResource {
 
     fn show_status(live: &ProgressLine<'_>, update: &Update<Queue>, numbers: &[u64]) {
         let queue = &update.status;
+        live.see(queue.status.as_ref().map(QueueStatus::as_str));
         let counts = queue.counts();
         let known = !queue.items.is_empty() || queue.counts.is_some();
         live.update(update, known.then(|| report::progress(&counts)).as_deref());

@@ -107,6 +107,8 @@ pub(super) fn summarize(
         (RunStatus::Skipped, counts.skipped),
     ]
     .map(|(status, reported)| count(&status, reported));
+    let is_unknown = |status: &RunStatus| matches!(status, RunStatus::Other(it) if !it.is_empty());
+    let unknown = finished.items.iter().filter(|it| is_unknown(it.status())).count();
     let degraded = receipts().filter(|it| it.is_degraded()).count();
     let total = usize::try_from(counts.total).unwrap_or(usize::MAX);
     let total = total.max(finished.items.len());
@@ -130,6 +132,7 @@ pub(super) fn summarize(
         (failed, "failed"),
         (canceled, "canceled"),
         (skipped, "skipped"),
+        (unknown, "with an unknown status"),
         (degraded, "without an output that fits the schema"),
     ] {
         if count > 0 {
@@ -142,7 +145,7 @@ pub(super) fn summarize(
     }
     let item_failure = finished.items.iter().find_map(|item| item.failure.as_ref());
     let exit = match item_failure {
-        _ if failed > 0 => Exit::JobFailed,
+        _ if failed + unknown > 0 => Exit::JobFailed,
         _ if canceled > 0 => Exit::JobCanceled,
         _ if skipped > 0 => Exit::Skipped,
         Some(failure) => failure.exit(),
@@ -154,8 +157,10 @@ pub(super) fn summarize(
     };
     let mut failure =
         Failure::new(exit, sentence).for_resource(ResourceId::Queue(queue.to_owned()));
-    if exit == Exit::Failure && item_failure.is_none() {
-        // The statuses are none that this build knows.
+    if failed == 0 && unknown > 0 {
+        failure = failure.with_client_code(ClientCode::UNKNOWN_STATUS);
+    } else if exit == Exit::Failure && item_failure.is_none() {
+        // The statuses are missing, or are not those of runs that have ended.
         failure = failure.with_client_code(ClientCode::UNREADABLE_RESPONSE);
     }
     for item in &finished.items {

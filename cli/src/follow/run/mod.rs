@@ -99,6 +99,7 @@ impl<K: RunKind> ResourceKind for K {
 
     fn show_status(live: &ProgressLine<'_>, update: &Update<RunStatusPayload>, _: &[u64]) {
         let status = update.status.status.as_ref().map(RunStatus::as_str);
+        live.see(status);
         let spent = update
             .status
             .usage

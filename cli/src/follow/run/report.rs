@@ -6,7 +6,7 @@ use svc_sdk::contract::{ErrorCode, RunStatus};
 use svc_sdk::types::{ErrorBody, RunEvent, RunReceipt, RunStatusPayload, RunUsage};
 
 use crate::args::SurfaceChoice;
-use crate::error::{Exit, Failure, SuggestedCommand, Suggestion};
+use crate::error::{ClientCode, Exit, Failure, SuggestedCommand, Suggestion};
 use crate::follow::ResultWithFiles;
 use crate::output::Table;
 use crate::output::layout::{cut, number, required, status, time, whole};
@@ -58,11 +58,11 @@ pub(crate) fn summarize(
             run,
             Failure::new(Exit::Skipped, format!("run {id} was skipped; nothing was charged")),
         )),
-        (RunStatus::Failed, _) | (RunStatus::Other(_), Some(_)) => {
-            RunSummary::Failed(run_failure(session, run, receipt, kind, is_downloaded))
+        // A receipt without a status whose output is there.
+        (RunStatus::Other(status), None) if status.is_empty() && receipt.output.is_some() => {
+            RunSummary::Completed(format!("run {id} completed: {spend}"))
         }
-        // A terminal status that this build does not know.
-        (RunStatus::Other(_), None) if receipt.output.is_none() => {
+        (RunStatus::Failed | RunStatus::Other(_), _) => {
             RunSummary::Failed(run_failure(session, run, receipt, kind, is_downloaded))
         }
         _ if receipt.is_output_pending() => RunSummary::Degraded(
@@ -149,6 +149,10 @@ fn run_failure(
                 .filter(|details| !details.is_empty())
                 .and_then(|details| serde_json::to_value(details).ok()),
         );
+    let failure = match &receipt.status {
+        RunStatus::Other(_) => failure.with_client_code(ClientCode::UNKNOWN_STATUS),
+        _ => failure,
+    };
     // The output error repeats the error, unless only one of them has details.
     let errors = [&receipt.error, &receipt.output_error];
     let mut issue_lists = errors.iter().filter_map(|error| error.as_ref()).map(error_issues);

@@ -16,7 +16,7 @@ use crate::args::{
 };
 use crate::error::Failure;
 use crate::input::{check_single_stdin_reader, read_file, read_json, read_text};
-use crate::text::json_error;
+use crate::text::{check_integers, json_error};
 
 #[cfg(feature = "mcp")]
 pub(crate) use self::validation::{has_content, has_input};
@@ -50,8 +50,13 @@ impl RequestBody {
 
     pub(crate) fn from_input(input: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = input else { return Ok(Self::default()) };
-        match serde_json::from_slice(&read_file("--input", path)?) {
-            Ok(Value::Object(fields)) => Ok(Self::from_fields(fields)),
+        let bytes = read_file("--input", path)?;
+        match serde_json::from_slice(&bytes) {
+            Ok(Value::Object(fields)) => {
+                check_integers(&String::from_utf8_lossy(&bytes))
+                    .map_err(|why| Failure::usage(format!("--input: {why}")))?;
+                Ok(Self::from_fields(fields))
+            }
             Ok(_) => Err(Failure::usage("--input must be a JSON object")),
             Err(error) => {
                 Err(Failure::usage(format!("--input is not valid JSON: {}", json_error(&error))))

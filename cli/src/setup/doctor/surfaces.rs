@@ -158,7 +158,9 @@ fn failed_request(
         ];
     }
     let unchecked = Check::skipped(names.key, format!("not checked: {key}"));
-    if error.is_rate_limited() || matches!(error.status(), Some(502..=504)) {
+    // A web page, such as that of a proxy, does not come from the service.
+    let is_busy = matches!(error.status(), Some(502..=504)) && !error.is_web_page();
+    if error.is_rate_limited() || is_busy {
         let check = Check::warning(names.reachable, format!("{url} is busy: {why}"));
         let next = format!("{}, a little later", session.command(&["doctor"]));
         return [check.next(next), unchecked];
