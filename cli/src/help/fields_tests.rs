@@ -75,6 +75,9 @@ fn missing_flags(
             // The items of a queue are given with `--input` or `--param`.
             "items" => {}
             name if accepts(command, name) => {}
+            // They change no price.
+            "metadata" | "mode" | "wait_timeout_seconds" | "webhook_url"
+                if operation == Operation::OpenEstimate => {}
             name => missing.push(format!("{}: {name}", operation.name())),
         }
     }
