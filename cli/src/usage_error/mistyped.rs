@@ -88,7 +88,7 @@ const OPTIONS: &[(&str, &str)] = &[
     ("--jsonl", "-o jsonl"),
     ("--format", "-o table|json|jsonl"),
     ("--out --output-dir --save --dir", "--download {DIR}"),
-    ("--out --output-dir --save --download", "--dir {DIR}"),
+    ("--out --output-dir --save", "--dir {DIR}"),
     ("-n --n --num --number --count", "--num-images {N}"),
     ("--n --num --number --count", "--limit {N}"),
     ("--seconds --length", "--duration {SECONDS}"),
