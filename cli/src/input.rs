@@ -98,6 +98,7 @@ pub(crate) fn create_private_dir(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
+/// Returns the options of a file that is read and appended to, and that only its owner can read.
 pub(crate) fn private_append() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).append(true);

@@ -44,6 +44,7 @@ struct Handler {
 }
 
 impl Interrupts {
+    /// Makes a signal call a function before it ends the program.
     pub(crate) fn report_with(&self, report: impl FnOnce(Interrupt) + Send + 'static) {
         self.handler.get_or_init(|| listen(report).ok());
     }

@@ -45,6 +45,7 @@ impl<'a> Listing<'a> {
         self
     }
 
+    /// Leaves out the query parameter `limit`, which the operation does not have.
     pub(crate) fn without_limit_parameter(mut self) -> Self {
         self.is_page_size_sent = false;
         self
@@ -321,6 +322,7 @@ const MAX_PAGE_SIZE: u64 = 100;
 #[serde(untagged)]
 pub(crate) enum ListItem<T> {
     Decoded(T),
+    /// The JSON of an item that could not be decoded.
     Undecoded(Value),
 }
 
@@ -341,6 +343,7 @@ fn repeated_cursor(cursor: &str) -> Failure {
     Failure::other(why).with_response(code, None, None, None)
 }
 
+/// Returns the items of a page in the order of the service.
 fn in_order<T>(page: Page<T>) -> Vec<ListItem<T>> {
     let mut all: Vec<ListItem<T>> = page.items.into_iter().map(ListItem::Decoded).collect();
     // In ascending order of their positions, each is inserted after those before it.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The outcome of a submit, as it was reported to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Outcome {
@@ -78,6 +79,7 @@ impl ResourceId {
         }
     }
 
+    /// Returns the id without its kind.
     pub(crate) fn id(&self) -> &str {
         match self {
             Self::Job(id) | Self::Run(id) | Self::Queue(id) | Self::TopUp(id) => id,

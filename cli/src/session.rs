@@ -36,8 +36,10 @@ pub(crate) struct Session {
     settings: OnceCell<Settings>,
     sandbox: OnceCell<Sandbox>,
     used_keys: RefCell<Vec<(SurfaceChoice, ConfiguredKey)>>,
+    /// The surface and the URL of the newest client.
     used_url: RefCell<Option<(SurfaceChoice, String)>>,
     answered: RefCell<HashMap<String, Arc<AtomicBool>>>,
+    /// Whether the command waits for a service that is not there.
     waits_for_service: Cell<bool>,
 }
 
@@ -98,10 +100,12 @@ impl Session {
         })
     }
 
+    /// Makes the command wait for a service that is not there as for one that does not answer any more.
     pub(crate) fn wait_for_service(&self) {
         self.waits_for_service.set(true);
     }
 
+    /// Returns the settings, which are loaded on first use.
     pub(crate) fn settings(&self) -> Result<&Settings, Failure> {
         if let Some(settings) = self.settings.get() {
             return Ok(settings);
@@ -155,6 +159,7 @@ impl Session {
         self.configured(base_url, Some(&key), configure)
     }
 
+    /// Returns a client with an API key if there is one, for operations that need none.
     pub(crate) fn access_without_key<S: ClientSurface>(&self) -> Result<Access<S>, Failure> {
         let base_url = self.base_url(surface_choice::<S>())?;
         let key = self.key(surface_choice::<S>(), &base_url)?;
@@ -254,11 +259,13 @@ impl Session {
         }
     }
 
+    /// Returns the folder of the journal, or `None` in the sandbox.
     #[cfg(feature = "mcp")]
     pub(crate) fn state_dir(&self) -> Result<Option<std::path::PathBuf>, Failure> {
         if self.is_sandbox() { Ok(None) } else { state_dir(&self.environment).map(Some) }
     }
 
+    /// Opens the journal of submits, or returns `None` if this one is not recorded.
     pub(crate) async fn submissions(
         &self,
         args: JournalArgs,
@@ -270,6 +277,7 @@ impl Session {
         Submissions::create(&state_dir).await.map(Some)
     }
 
+    /// Returns what this machine has submitted, newest first.
     pub(crate) async fn submitted(&self) -> Result<Vec<Entry>, Failure> {
         match self.is_sandbox() {
             true => Ok(Vec::new()),
@@ -381,6 +389,7 @@ impl Session {
         command.with_flags(&self.global.kept_flags())
     }
 
+    /// Checks that a command about the configuration is not run in the sandbox, which has none.
     pub(crate) fn check_is_configurable(&self, command: &str) -> Result<(), Failure> {
         match self.is_sandbox() {
             false => Ok(()),
@@ -414,6 +423,7 @@ impl Session {
         self.printer.shows_progress() && !has_url && !has_file
     }
 
+    /// Returns the sandbox, which is started on first use.
     pub(crate) fn sandbox(&self) -> &Sandbox {
         self.sandbox.get_or_init(|| {
             self.printer.note(

@@ -73,6 +73,7 @@ impl PageArgs {
         self.max_items_or(Some(Self::DEFAULT_LIMIT))
     }
 
+    /// Returns the maximum number of items, or `None` for all, with another default.
     pub(crate) fn max_items_or(&self, default: Option<u64>) -> Option<u64> {
         match self.limit {
             Some(limit) => Some(limit.get()),

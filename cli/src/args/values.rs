@@ -108,6 +108,7 @@ pub(crate) struct SecretArgs {
 }
 
 impl SecretArgs {
+    /// Checks that the secrets and another file are not both read from standard input.
     pub(crate) fn check_stdin(&self, flag: &str, file: Option<&Path>) -> Result<(), Failure> {
         check_single_stdin_reader(&[
             ("--secret-file", self.secret_file.as_deref().and_then(Path::to_str)),

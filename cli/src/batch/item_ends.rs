@@ -23,6 +23,7 @@ use crate::error::{Exit, Failure};
 use crate::output::values::money;
 use crate::request::pricing::has_no_price;
 
+/// An item at its end, with its latest submission.
 struct Ending {
     index: Index,
     id: String,
@@ -30,6 +31,7 @@ struct Ending {
 }
 
 impl Runner<'_> {
+    /// Ends an item whose job or run has ended.
     pub(super) async fn end_followed(
         &mut self,
         index: Index,
@@ -63,6 +65,7 @@ impl Runner<'_> {
         self.end(ending, ended)
     }
 
+    /// Ends an item whose job or run could not be read. Returns whether none can be.
     pub(super) async fn end_unread(
         &mut self,
         index: Index,
@@ -110,6 +113,7 @@ impl Runner<'_> {
         Ok(is_fatal)
     }
 
+    /// Ends an item that could not be submitted.
     pub(super) async fn end_failed(
         &mut self,
         index: Index,
@@ -258,6 +262,7 @@ impl Runner<'_> {
         self.end(ending, ItemResult::error(Status::NotSubmitted, None, error))
     }
 
+    /// Ends an item of which it is unknown whether it was submitted.
     fn end_ambiguous(&mut self, ending: Ending, mut error: Value) -> Result<(), Failure> {
         let key = ending.entry.as_ref().and_then(|entry| entry.idempotency_key.clone());
         if let Some(fields) = error.as_object_mut() {

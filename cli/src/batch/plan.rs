@@ -15,6 +15,7 @@ use crate::session::Session;
 
 pub(super) type Index = u32;
 
+/// The longest name of an item's files, to which a number and an extension are added.
 const MAX_NAME_BYTES: usize = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,17 +27,20 @@ pub(super) enum NextStep {
     Wait,
 }
 
+/// A line of the manifest, without its text.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) position: RecordPosition,
     pub(super) hash: u64,
     pub(super) surface: SurfaceChoice,
     pub(super) is_run: bool,
+    /// Whether the files of another item have the name that its own would have.
     pub(super) is_name_taken: bool,
     pub(super) next_step: NextStep,
     pub(super) record: Record,
 }
 
+/// A batch, as it is before a run.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) items: Vec<Item>,
@@ -46,6 +50,7 @@ pub(super) struct Plan {
     /// The part of it that the budget does not know.
     pub(super) outside_budget: Usd,
     pub(super) is_overcharged: bool,
+    /// The number of items in the journal that the manifest does not have.
     pub(super) missing: usize,
     pub(super) quotas: HashMap<SurfaceChoice, Quota>,
 }

@@ -24,6 +24,7 @@ pub(super) struct Counts {
     pub(super) is_slowed: bool,
 }
 
+/// A progress bar with counts. It is hidden unless standard error is a terminal.
 #[derive(Debug)]
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
@@ -92,6 +93,7 @@ impl Progress {
         parts.join(", ")
     }
 
+    /// Returns the items per minute and the time left, as soon as they say something.
     fn rate(&self, counts: &Counts, elapsed: Duration) -> Option<String> {
         let ended = u32::try_from(counts.ended.saturating_sub(self.ended_before)).ok()?;
         let left = u32::try_from(self.total.saturating_sub(counts.ended)).ok()?;

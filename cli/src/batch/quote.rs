@@ -27,6 +27,7 @@ const MAX_REASONS: usize = 3;
 #[derive(Debug, Default)]
 pub(super) struct Quote {
     groups: Vec<PriceGroup>,
+    /// The groups of the items, in their order.
     items: Vec<usize>,
     by_operation: BTreeMap<&'static str, usize>,
 }
@@ -156,6 +157,8 @@ impl Quote {
         }
     }
 
+    /// Returns the number of items with a price that is not known, or with a request that the service
+    /// rejects.
     fn count(&self, is_counted: impl Fn(&GroupPrice) -> bool) -> usize {
         let groups = self.groups.iter().filter(|group| is_counted(&group.price));
         groups.map(|group| group.count).sum()
@@ -170,6 +173,7 @@ impl Quote {
         }
     }
 
+    /// Returns how many items fit into what is left of a limit, in their order, and what they cost.
     fn fitting(&self, left: Usd) -> (usize, Usd) {
         let prices = self.items.iter().filter_map(|place| self.price(*place));
         prices.fold((0, Usd::ZERO), |(count, sum), price| match sum.checked_add(price) {
@@ -199,6 +203,7 @@ impl Quote {
         }
     }
 
+    /// Prints what would be submitted (`--dry-run`).
     pub(super) fn print(
         &self,
         session: &Session,
@@ -311,6 +316,7 @@ impl PriceGroup {
     }
 }
 
+/// Returns how a warning names an item: its line, and its id if it has one.
 fn item_name(manifest: &Manifest, position: RecordPosition, id: &str) -> String {
     let number = manifest.number_at(position);
     let place = manifest.place(number);

@@ -19,6 +19,7 @@ use crate::text::{counted, sanitize};
 /// The maximum number of rows in the table. Beyond it, only items that did not complete are listed.
 const MAX_TABLE_ROWS: usize = 500;
 
+/// Returns an item as it is printed, with its latest submission and what it ended with.
 pub(super) fn item_json(
     id: &str,
     is_run: bool,
@@ -47,6 +48,7 @@ pub(super) fn label_of(entry: &Entry) -> Option<&str> {
     entry.notes.get(LABEL)?.as_str()
 }
 
+/// The items that were not submitted because of the limit of the batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LeftOut {
     pub(super) count: usize,
@@ -79,6 +81,7 @@ pub(super) struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
+    /// Creates the output in the requested form: lines, unless standard output is a terminal.
     pub(super) fn new(session: &'a Session) -> Self {
         let printer = &session.printer;
         let table = Form::Table { rows: Vec::new(), reasons: Reasons::default(), count: 0 };
@@ -155,6 +158,7 @@ impl<'a> Report<'a> {
     }
 }
 
+/// Prints a table of items, and below it why some did not complete.
 pub(super) fn print_items(
     printer: &Printer,
     items: &[Value],
@@ -204,6 +208,7 @@ const MAX_REASONS: usize = 20;
 #[derive(Debug, Default)]
 pub(super) struct Reasons {
     listed: Vec<Reason>,
+    /// The number of items with a reason that is not listed.
     hidden: usize,
 }
 
@@ -215,6 +220,7 @@ struct Reason {
 }
 
 impl Reasons {
+    /// Adds an item of the output, if it has an error.
     pub(super) fn add(&mut self, item: &Value) {
         let Some(error) = item.get("error").filter(|error| !error.is_null()) else { return };
         let text = describe_error(error);

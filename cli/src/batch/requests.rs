@@ -25,6 +25,7 @@ use crate::request::pricing::EstimateSource;
 use crate::session::Access;
 
 const MAX_DOWNLOADS: usize = 8;
+/// The pause before a job whose status could not be read is waited for again.
 const POLL_AGAIN: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug)]
@@ -35,6 +36,7 @@ pub(super) struct Clients {
     downloads: Arc<Semaphore>,
 }
 
+/// How a job or run ended, or why that cannot be found out.
 pub(super) type Followed = Result<ItemResult, Box<Error>>;
 
 struct ItemFiles {
@@ -60,6 +62,7 @@ impl Clients {
         }
     }
 
+    /// Waits until the requests in flight are answered.
     pub(super) async fn drain(&self) {
         if let Some(access) = &self.open {
             access.client.drain().await;
@@ -149,6 +152,7 @@ impl Clients {
 }
 
 trait Follow: ResourceKind {
+    /// Waits until it has ended, and downloads its files.
     fn follow(
         clients: Clients,
         handle: Handle<Self>,
@@ -218,6 +222,7 @@ impl Follow for AgentRun {
     }
 }
 
+/// Waits again until the outcome is known, or cannot be found out.
 async fn until_known<T, F>(wait: impl Fn() -> F) -> Result<T, Error>
 where
     F: Future<Output = Result<T, Error>>,

@@ -120,11 +120,13 @@ pub(super) struct Runner<'a> {
     /// The items that ended and are not printed yet, and what the journal notes of them after that.
     pub(super) ended: Vec<Value>,
     pub(super) notes: Vec<Note>,
+    /// The files that are being opened, and why some could not be.
     opening: JoinSet<(String, Result<(), String>)>,
     progress: Progress,
     pub(super) summary: Summary,
     pub(super) counts: Counts,
     pub(super) stopped: Option<Failure>,
+    /// What becomes of the items that are not submitted.
     pub(super) reason: DropReason,
     pub(super) left_out: LeftOut,
     started: Instant,
@@ -249,6 +251,7 @@ impl<'a> Runner<'a> {
         Ok(Some(batch.already_submitted(resumed).run()))
     }
 
+    /// Runs until nothing is left to do.
     async fn drive(
         &mut self,
         outcomes: &mut Outcomes,
@@ -303,6 +306,7 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Gives requests under way a moment to be answered, so that their outcomes are known.
     async fn await_answers(&self, outcomes: &mut Outcomes) {
         outcomes.stop();
         let clients = self.source.clients.clone();

@@ -24,6 +24,7 @@ use crate::request::pricing::NOTHING_CHARGED;
 use crate::session::{Access, Session};
 use crate::text::counted;
 
+/// The times that a request is sent again, unless `--retries` sets another number.
 const MAX_RETRIES: u32 = 6;
 
 pub(super) struct ClientSetup<'a> {

@@ -18,6 +18,7 @@ use crate::error::Failure;
 pub(super) struct Source {
     pub(super) manifest: Manifest,
     pub(super) items: Vec<Item>,
+    /// The items that are submitted, or waited for, in that order.
     pub(super) order: Vec<Index>,
     pub(super) clients: Clients,
     journal: journal::Journal,
@@ -86,6 +87,7 @@ impl Source {
         source.clients.submission(line, name, reuse, on_accepted)
     }
 
+    /// Records that a job has failed which the service does not know any more.
     async fn end_lost(&self, id: &str) -> Result<(), Failure> {
         if let Some(entry) = self.journal.find(ACCOUNT, id).await?
             && entry.state == EntryState::Accepted

@@ -27,6 +27,7 @@ const MAX_TABLE_ROWS: usize = 50;
 struct JournalItem {
     id: String,
     record: Record,
+    /// The latest submission, and the outcome that was noted last.
     entry: Option<Box<Entry>>,
     end: Option<Box<ItemEnd>>,
 }
@@ -113,6 +114,7 @@ impl Contents {
         }
     }
 
+    /// Returns an item, which is added if it is new.
     fn item(&mut self, id: &str) -> Option<&mut JournalItem> {
         let items = &mut self.items;
         let place = *self.places.entry(id.to_owned()).or_insert_with(|| {
@@ -122,6 +124,7 @@ impl Contents {
         items.get_mut(place)
     }
 
+    /// Says how to continue the batch, unless all its items completed.
     fn next_step(&self, command: &str) -> Option<String> {
         let count = |is_counted: &dyn Fn(&JournalItem) -> bool| {
             self.items.iter().filter(|item| is_counted(item)).count()
@@ -222,6 +225,7 @@ fn raised_limit(command: &str) -> Option<String> {
 }
 
 impl JournalItem {
+    /// Returns what it ended with, unless the item was submitted again since.
     fn result(&self) -> Option<&ItemResult> {
         let end = self.end.as_deref().filter(|_| self.record.status().is_some());
         end.map(|end| &end.result)

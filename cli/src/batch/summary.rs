@@ -16,9 +16,11 @@ use crate::text::counted;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum DropReason {
+    /// It does not fit into the budget.
     OverBudget,
     /// A charge was above its estimate, so that the other estimates may be too low as well.
     Overcharged,
+    /// Its price is unknown, so that it may not fit.
     Unpriced,
     Stopped,
     TimedOut,
@@ -37,10 +39,13 @@ const MAX_SHOWN_CORRECTIONS: usize = 5;
 
 #[derive(Debug, Default)]
 pub(super) struct Summary {
+    /// The number of items in each state. `None` is not ended.
     pub(super) counts: BTreeMap<Option<Status>, usize>,
     pub(super) missing_files: usize,
     pub(super) dropped: BTreeMap<DropReason, usize>,
+    /// The number of items that failed in this run because the service does not know their jobs.
     pub(super) lost: usize,
+    /// The number of failed items whose jobs ended with a status that this version does not know.
     pub(super) unknown_status: usize,
     pub(super) spent: Usd,
     pub(super) ambiguous: Vec<(String, String)>,
@@ -290,6 +295,8 @@ impl Summary {
     }
 }
 
+/// Says what `--retry-failed` does with items whose jobs ended with a status that this version does not
+/// know.
 pub(super) fn left_alone(count: usize) -> String {
     format!(
         "{} ended with a status that this version of svc does not know, and may have been charged: \

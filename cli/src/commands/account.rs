@@ -68,6 +68,7 @@ fn me_table(me: &Me) -> Table {
     table
 }
 
+/// Returns the name and the id of an owner, or all its fields if it has neither.
 fn format_owner(owner: &Value) -> String {
     let text = |name: &str| owner.get(name).and_then(Value::as_str);
     match (text("name"), text("id")) {

@@ -185,6 +185,7 @@ fn print(session: &Session, response: &RawResponse) -> Result<(), Failure> {
     }
 }
 
+/// Returns an ambiguous failure if the response to a request with side effects is not JSON.
 fn check_body(response: &RawResponse, retry_class: RetryClass) -> Option<Failure> {
     let is_json = response.body.is_empty()
         || serde_json::from_slice::<serde::de::IgnoredAny>(&response.body).is_ok();

@@ -109,6 +109,7 @@ fn table(entries: &[ListedEntry], has_statuses: bool) -> Table {
     table
 }
 
+/// The number of statuses that are read at the same time.
 const MAX_CONCURRENT: usize = 8;
 
 #[derive(Debug, Serialize)]
@@ -117,6 +118,7 @@ struct ListedEntry {
     entry: Entry,
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<String>,
+    /// Why the status could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Value>,
 }
@@ -150,6 +152,7 @@ impl ListedEntry {
         Shown::new(kind, &fields)
     }
 
+    /// Returns the status, or why it could not be read.
     fn status_text(&self) -> String {
         match (&self.status, &self.error) {
             (Some(status), _) => status.clone(),
@@ -205,6 +208,7 @@ fn needs_request(entry: &Entry) -> bool {
     entry.resource.is_some() && final_status(entry).is_none()
 }
 
+/// Returns the status that the outcome implies, if it cannot change any more.
 fn final_status(entry: &Entry) -> Option<&'static str> {
     match entry.outcome {
         Some(
@@ -268,6 +272,7 @@ async fn job_status<S: ClientSurface>(
     Ok(status.map(|it| it.to_string()))
 }
 
+/// Returns the client for an entry. Its key is sent to the configured URL only.
 fn access<'a, S: ClientSurface>(
     access: &'a Option<Result<Access<S>, Failure>>,
     entry: &Entry,

@@ -223,6 +223,7 @@ impl Alias {
         self.0
     }
 
+    /// Returns the canonical operation, which is preferred, if there is one.
     pub(crate) const fn canonical(self) -> Option<Operation> {
         match self.0 {
             Operation::AliasAvatarV10 | Operation::AliasAvatar10Generate => {

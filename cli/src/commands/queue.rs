@@ -112,6 +112,7 @@ async fn list(session: &Session, args: &ListQueues) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Returns the id of the newest queue in the journal.
 async fn newest_queue(session: &Session) -> Result<String, Failure> {
     let is_queue = |id: &ResourceId, _: &_| matches!(id, ResourceId::Queue(_));
     let (id, _) = newest_entry(session, "queue", is_queue).await?;

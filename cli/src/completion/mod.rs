@@ -118,6 +118,7 @@ struct Value {
 
 const MAX_HISTORY: usize = 100;
 
+/// Returns the ids in the history of this machine, newest first. `field` selects jobs or runs.
 fn history(global: &Global, field: &str) -> Vec<CompletionCandidate> {
     let global = global.clone();
     let entries = remote::in_time(move || {

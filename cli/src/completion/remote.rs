@@ -39,6 +39,7 @@ impl List {
     }
 }
 
+/// Returns a list of the service, or nothing if it does not arrive in time.
 pub(super) fn fetch(global: &Global, list: List) -> Vec<Value> {
     let global = Global { retries: Some(0), ..global.clone() };
     in_time(move || fetch_here(global, list)).unwrap_or_default()
@@ -85,6 +86,7 @@ fn fetch_here(global: Global, list: List) -> Option<Vec<Value>> {
     }
 }
 
+/// Where a list comes from. The clients send a stored key only to the host it belongs to.
 enum ListSource {
     Open(Access<Open>),
     Developer(Access<Developer>),

@@ -85,6 +85,7 @@ impl ConfigFile {
         }
     }
 
+    /// Returns the failure of a command about a profile that does not exist.
     pub(crate) fn no_profile(&self, name: &str) -> Failure {
         let known = match self.profiles().as_slice() {
             [] => "it has no profiles".to_owned(),
@@ -130,6 +131,7 @@ impl ConfigFile {
         Ok(())
     }
 
+    /// Removes a value of a profile. Returns whether it was set.
     pub(crate) fn unset(&mut self, profile: &str, name: &str) -> bool {
         self.document
             .get_mut("profiles")
@@ -151,6 +153,7 @@ fn line_of(text: &str, error: &toml_edit::TomlError) -> usize {
     before.iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
+/// Creates a table that is written only if it has values of its own.
 pub(super) fn implicit_table() -> Item {
     let mut table = Table::new();
     table.set_implicit(true);

@@ -183,6 +183,7 @@ fn keyring_account(profile: &str, surface: SurfaceChoice) -> String {
     format!("{profile}/{}", surface.as_str())
 }
 
+/// The minimum length of a key whose last characters are shown in its redacted form.
 const MIN_LENGTH_WITH_TAIL: usize = 24;
 const MAX_PREFIX: usize = 12;
 

@@ -28,6 +28,7 @@ pub(crate) struct DownloadPlan {
     folder: PathBuf,
     args: FileArgs,
     file: Option<OneFile>,
+    /// The folder of files that are only shown.
     temporary: Option<TempDir>,
     prompts: Vec<Option<String>>,
     by_item: bool,
@@ -72,6 +73,7 @@ impl OneFile {
 
 #[derive(Debug)]
 pub(crate) struct Delivery {
+    /// The files, unless they were only shown.
     pub(crate) files: Option<Vec<StoredFile>>,
     pub(crate) failure: Option<Failure>,
 }
@@ -111,6 +113,7 @@ impl DownloadPlan {
         }))
     }
 
+    /// Returns the plan for a command with items, whose files are named after them.
     pub(crate) fn for_items(
         session: &Session,
         args: &DownloadArgs,
@@ -156,6 +159,7 @@ impl DownloadPlan {
         Ok(Self { folder, args, file, temporary: None, prompts: Vec::new(), by_item: false })
     }
 
+    /// Checks that a command that makes several results does not name a single file for them.
     pub(crate) fn check_is_folder(&self, of: &str) -> Result<(), Failure> {
         let Some(file) = &self.file else { return Ok(()) };
         Err(Failure::usage(format!(
@@ -272,6 +276,7 @@ impl DownloadPlan {
         self.args.name.is_some()
     }
 
+    /// Returns whether files are only shown, and removed afterwards.
     pub(crate) fn is_temporary(&self) -> bool {
         self.temporary.is_some()
     }

@@ -79,6 +79,7 @@ pub(super) fn show(session: &Session, path: &Path) {
     }
 }
 
+/// Decodes an image, or returns `None` if the file is none.
 #[cfg(feature = "preview")]
 fn try_to_show(session: &Session, path: &Path) -> Result<(), String> {
     use crate::download::{image::Image, terminal_image};

@@ -132,6 +132,7 @@ impl ClientCode {
         self.0
     }
 
+    /// Returns the code of a failure of which only the exit status is known.
     pub(crate) const fn from_exit(exit: Exit) -> Self {
         match exit {
             Exit::Usage => Self::USAGE,

@@ -18,6 +18,7 @@ use crate::resource::{Outcome, ResourceId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SetupProblem {
     KeyRejected,
+    /// The service could not be reached.
     Unreachable,
     WebPage,
 }
@@ -173,10 +174,12 @@ impl Failure {
         self
     }
 
+    /// Returns the operation whose answer does not have the expected fields, and the answer.
     pub(crate) fn unexpected_answer(&self) -> Option<&(Operation, Value)> {
         self.0.unexpected_answer.as_ref()
     }
 
+    /// Sets the field of the request that is not valid.
     pub(crate) fn for_field(mut self, field: impl Into<String>) -> Self {
         self.0.field = Some(field.into());
         self
@@ -215,6 +218,7 @@ impl Failure {
         self.0.setup_problem
     }
 
+    /// Adds an API key that the command used, in its redacted form, with its origin.
     pub(crate) fn with_api_key(mut self, redacted: String, origin: String) -> Self {
         self.0.api_keys.push((redacted, origin));
         self
@@ -294,16 +298,19 @@ impl Failure {
         self.for_resource(ResourceId::Job(id.into()))
     }
 
+    /// Sets the resource that the failure is about, unless it is set.
     pub(crate) fn for_resource(mut self, resource: ResourceId) -> Self {
         self.0.resource.get_or_insert(resource);
         self
     }
 
+    /// Sets the idempotency key of the request, unless it is set.
     pub(crate) fn with_idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.0.idempotency_key.get_or_insert(key.into());
         self
     }
 
+    /// Sets the command that resumes the work, unless it is set.
     pub(crate) fn with_resume(mut self, command: SuggestedCommand) -> Self {
         self.0.resume.get_or_insert(command);
         self
@@ -321,6 +328,7 @@ impl Failure {
         self
     }
 
+    /// Removes the command that resumes the work, for a part of a failure whose whole has one.
     pub(crate) fn without_resume(mut self) -> Self {
         self.0.resume = None;
         self
@@ -338,6 +346,7 @@ impl Failure {
         self.0.code.as_deref()
     }
 
+    /// Returns the code in JSON: that of the service, or else the stable name of the kind of failure.
     fn json_code(&self) -> &str {
         self.code().unwrap_or(self.client_code().as_str())
     }

@@ -68,6 +68,7 @@ fn resource_of(error: &Error) -> Option<ResourceId> {
     job.or_else(run).or_else(queue).or_else(top_up)
 }
 
+/// Returns the JSON of an answer that could not be decoded, without its envelope.
 fn unexpected_answer(error: &Error) -> Option<(Operation, Value)> {
     let response = error.response().filter(|_| error.kind() == ErrorKind::InvalidResponse)?;
     let mut answer: Value = serde_json::from_slice(&response.body).ok()?;
@@ -95,6 +96,7 @@ fn issues(body: &ErrorBody) -> Vec<String> {
     issues
 }
 
+/// Returns the error of a service that is not there.
 fn refused_connection(error: &Error) -> Option<&ConnectionRefused> {
     let mut cause = error.source();
     while let Some(error) = cause {

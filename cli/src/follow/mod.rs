@@ -49,10 +49,12 @@ pub(crate) trait ResourceKind: handle::Resource {
 
     fn request_id(handle: &Handle<Self>) -> Option<&str>;
 
+    /// Returns the charge in the receipt, if there is one.
     fn charge(_: &Handle<Self>) -> Option<Usd> {
         None
     }
 
+    /// Returns the price of a submit, before it is sent.
     async fn price(
         client: &Client<Self::Surface>,
         request: &SubmitRequest,
@@ -69,10 +71,12 @@ pub(crate) trait ResourceKind: handle::Resource {
         session.resume_command(SurfaceChoice::Developer, words)
     }
 
+    /// Returns the flag and the value without which a command would have to find out its kind.
     fn kind_flag() -> Vec<String> {
         Vec::new()
     }
 
+    /// Returns the command that waits for it, and downloads its files if there is a plan for that.
     fn wait_command(
         handle: &Handle<Self>,
         session: &Session,
@@ -163,6 +167,7 @@ pub(crate) struct Stopped {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ReceiptMode {
+    /// Only the output, if there is one.
     #[default]
     OutputOnly,
     Full,
@@ -180,6 +185,7 @@ fn command_words<R: ResourceKind>(handle: &Handle<R>, verb: &str) -> Vec<String>
     words.into_iter().chain(R::kind_flag()).collect()
 }
 
+/// Adds the flags that download to the words of a command, if there is a plan for that.
 pub(crate) fn with_download_flags(
     words: &[impl AsRef<str>],
     folder_flag: &str,

@@ -11,6 +11,7 @@ use crate::output::values::optional_money;
 use crate::output::{ObjectKind, Table};
 use crate::session::Session;
 
+/// The number of requests that are sent at the same time.
 const MAX_CONCURRENT: usize = 8;
 
 /// Does something to each id, and prints what that returns: one object for one id, and for several an

@@ -34,6 +34,8 @@ pub(crate) struct Waiter<'a, R: ResourceKind> {
 }
 
 impl<R: ResourceKind> Waiter<'_, R> {
+    /// Waits for the result, then downloads the files if there is a plan for that. A failed download
+    /// is part of the result.
     pub(crate) async fn wait(&self) -> Result<R::Finished, Failure> {
         let live = ProgressLine::new(&self.session.printer, R::resource_id(&self.resource).id());
         let mut finished = tokio::select! {
@@ -116,6 +118,7 @@ impl<R: ResourceKind> Waiter<'_, R> {
         }
     }
 
+    /// Adds the command that resumes the wait, unless the failure is final.
     fn with_resume(&self, failure: Failure) -> Failure {
         let failure = failure.for_resource(R::resource_id(&self.resource));
         let is_final = match failure.exit() {
@@ -137,6 +140,7 @@ impl<R: ResourceKind> Waiter<'_, R> {
 }
 
 pub(crate) struct Waited {
+    /// What is printed of it, unless it is printed.
     shown: Option<Shown>,
     failure: Option<Failure>,
 }

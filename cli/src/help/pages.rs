@@ -94,6 +94,7 @@ fn reflowed(text: &str, columns: usize) -> String {
     lines.join("\n") + "\n"
 }
 
+/// Returns a command whose help lists the options of every command.
 fn options_page(command_line: &Command) -> Command {
     let options = command_line
         .get_arguments()

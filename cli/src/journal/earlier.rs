@@ -24,6 +24,7 @@ use crate::resource::{Outcome, ResourceId};
 const LOCK: &str = "conversion.lock";
 const CHUNK: usize = 64;
 
+/// Returns the entries that earlier versions left in a state folder, which remains as it is.
 pub(super) fn read(state_dir: &Path) -> io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for folder in folders(state_dir) {
@@ -90,6 +91,7 @@ struct EarlierFile {
 }
 
 impl EarlierFile {
+    /// Locks an open file. Returns `None` if its process is running, or if the file is gone.
     fn lock(path: PathBuf) -> io::Result<Option<Self>> {
         let mut file = match OpenOptions::new().read(true).append(true).open(&path) {
             Ok(file) => file,
@@ -229,6 +231,7 @@ fn remove_incomplete(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Returns the files of a folder whose names match. A folder that does not exist has none.
 fn files(folder: &Path, is_match: impl Fn(&str) -> bool) -> io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

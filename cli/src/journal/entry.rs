@@ -43,10 +43,12 @@ pub(crate) struct Entry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_price_usd: Option<Usd>,
     pub(crate) created_at: Timestamp,
+    /// The submitted resource, once it is known.
     #[serde(flatten)]
     pub(crate) resource: Option<ResourceId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) request_id: Option<String>,
+    /// The outcome, or `None` while it is unknown.
     #[serde(default)]
     pub(crate) outcome: Option<Outcome>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,6 +57,7 @@ pub(crate) struct Entry {
     pub(crate) source: Option<Value>,
 }
 
+/// Returns what is noted of a request before it is sent.
 pub(crate) fn notes(
     surface: &str,
     base_url: &str,

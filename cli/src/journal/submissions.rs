@@ -38,6 +38,7 @@ pub(crate) struct Submissions {
 #[derive(Debug)]
 pub(crate) struct Orphan {
     pub(crate) entry: Entry,
+    /// Why its request must not be sent again, if it has no receipt.
     pub(crate) undecided: Option<UndecidedReason>,
 }
 
@@ -264,6 +265,7 @@ fn noted<T: DeserializeOwned>(entry: &journal::Entry, name: &str) -> Option<T> {
     serde_json::from_value(entry.notes.get(name)?.clone()).ok()
 }
 
+/// Returns an entry as `svc history` shows it, or `None` if it was written by a newer version.
 fn to_history_entry(entry: journal::Entry) -> Option<Entry> {
     let outcome = outcome_of(&entry);
     let text = |name| {

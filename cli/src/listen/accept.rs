@@ -64,6 +64,7 @@ pub(super) async fn accept(
     error
 }
 
+/// Returns whether an accept failed because of the connection rather than the listener.
 fn is_client_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)

@@ -30,6 +30,7 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
 const INITIAL_BACKOFF: Duration = Duration::from_millis(250);
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(120);
+/// The age at which a delivery is signed again, because the target would reject it as stale.
 const RESIGN_AFTER_SECONDS: u64 = 240;
 const REJECTION_COUNT: &str = "; rejected ";
 
@@ -49,6 +50,7 @@ enum ForwardOutcome {
     Retry(String, Option<Duration>),
 }
 
+/// Returns the inbox of a store, whose events are retried until the forwarder gives them up.
 pub(super) fn inbox(store: Arc<dyn Store>) -> Inbox {
     Inbox::from_arc(store)
         .lease_duration(LEASE_DURATION)
@@ -168,6 +170,7 @@ impl Forwarder {
         headers.extend(signed.into_iter().filter_map(|(name, value)| with_name((name?, value))));
     }
 
+    /// Reports an error of the store, unless it is the same as the one before.
     fn report_store_error(&self, error: &str) {
         let mut last = self.lock_store_error();
         if last.as_deref() != Some(error) {

@@ -87,6 +87,7 @@ impl Keys {
         self.receiver.verifier()
     }
 
+    /// Returns the fingerprints of the secrets, newest first.
     pub(super) fn fingerprints(&self) -> Vec<String> {
         let verifier = self.verifier();
         let keys = verifier.keys().iter();

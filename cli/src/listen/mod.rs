@@ -45,6 +45,7 @@ pub(crate) struct Options {
     pub(crate) store: StoreAddress,
     /// The number of times that the target may reject an event before forwarding stops.
     pub(crate) max_rejections: u32,
+    /// The newest secret, if it is to be printed.
     pub(crate) secret: Option<String>,
 }
 
@@ -58,11 +59,13 @@ struct Ready {
     #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<String>,
     pending: u64,
+    /// The fingerprints of the secrets, newest first.
     fingerprints: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
 }
 
+/// Listens until the process is asked to stop.
 pub(crate) async fn listen(session: &Session, options: Options, keys: Keys) -> Result<(), Failure> {
     let inbox = forward::inbox(options.store.open().await?);
     let keys = Arc::new(keys);
@@ -207,6 +210,7 @@ async fn bind(session: &Session, options: &Options) -> Result<TcpListener, Failu
     })
 }
 
+/// Lets other commands change a store that only this process can write.
 fn serve_control(
     session: &Session,
     store: &StoreAddress,
@@ -230,6 +234,7 @@ fn serve_control(
     let _ = (session, store, inbox, is_forwarding, events);
 }
 
+/// Returns the number of events that are not handled yet.
 async fn unfinished_count(inbox: &Inbox) -> Result<u64, Failure> {
     let stats = inbox.store().stats().await?;
     Ok(stats.pending + stats.in_progress)

@@ -178,6 +178,7 @@ impl Receiver {
     }
 }
 
+/// Fields of the body that are only reported.
 #[derive(Default, Deserialize)]
 struct Labels {
     status: Option<String>,
@@ -285,6 +286,7 @@ pub(super) struct Received {
     pub(super) status: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) outcome: Option<String>,
+    /// Whether the event was received before. Duplicates are not forwarded.
     pub(super) duplicate: bool,
     pub(super) known: bool,
     pub(super) at: Timestamp,
@@ -314,6 +316,7 @@ pub(super) fn report(printer: &Printer, event: ListenEvent) -> Result<Option<Str
 pub(super) struct StdoutWriter(Option<JoinHandle<Result<(), Failure>>>);
 
 impl StdoutWriter {
+    /// Starts to write a text. The previous write must have been flushed.
     pub(super) fn write(&mut self, text: Option<String>) {
         if let Some(text) = text {
             self.0 = Some(tokio::task::spawn_blocking(move || write_stdout(text.as_bytes())));

@@ -217,7 +217,7 @@ mod engine {
         }
     }
 
-    /// Replaces what is no number in JSON as jq does.
+    /// Replaces NaN and infinite numbers, which JSON does not have, by what jq prints for them.
     fn with_finite_numbers(value: &Val) -> Val {
         match value {
             Val::Num(Num::Float(number)) if number.is_nan() => Val::Null,

@@ -31,6 +31,7 @@ pub(crate) fn required(name: &str) -> Column {
     Column::new(name, ColumnKind::Required)
 }
 
+/// A column of identifiers, paths or URLs, which are dropped rather than truncated.
 pub(crate) fn whole(name: &str) -> Column {
     Column::new(name, ColumnKind::Whole)
 }

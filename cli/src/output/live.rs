@@ -17,6 +17,7 @@ use crate::output::log::{MIN_SHOWN_PAUSE, retry_reason};
 use crate::output::printer::Printer;
 use crate::text::{self, is_unicode, sanitize};
 
+/// The minimum time between plain lines while the status does not change.
 const PLAIN_LINE_INTERVAL: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
@@ -106,6 +107,7 @@ impl<'a> ProgressLine<'a> {
         }
     }
 
+    /// Shows lines below the progress line, as many as fit on the terminal.
     pub(crate) fn rows(&self, rows: &[String]) {
         if self.bar.is_none() {
             return;
@@ -281,6 +283,7 @@ fn set_total(bar: &ProgressBar, total: Option<u64>) {
     bar.set_style(progress_style(template));
 }
 
+/// Returns a style whose bars and spinners the locale can show.
 pub(crate) fn progress_style(template: &str) -> ProgressStyle {
     let style = ProgressStyle::with_template(template);
     let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());

@@ -19,6 +19,7 @@ pub(crate) struct Messages {
     held: Mutex<Option<HeldLines>>,
 }
 
+/// The newest lines of those that are written while a screen covers the terminal.
 #[derive(Debug, Default)]
 struct HeldLines {
     newest: VecDeque<String>,
@@ -51,6 +52,7 @@ impl Messages {
         secrets.push(secret.clone());
     }
 
+    /// Holds lines back while a screen covers the terminal.
     pub(crate) fn hold(self: &Arc<Self>) -> HeldMessages {
         *self.held() = Some(HeldLines::default());
         HeldMessages(Arc::clone(self))
@@ -111,6 +113,7 @@ impl Color {
     }
 }
 
+/// Returns whether the terminal cannot move its cursor or show colors.
 pub(super) fn is_dumb_terminal() -> bool {
     std::env::var_os("TERM").is_some_and(|name| name == "dumb")
 }

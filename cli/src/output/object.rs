@@ -34,6 +34,7 @@ impl ObjectKind {
     }
 }
 
+/// A resource as it is printed: the fields that all have, and those that it was received with.
 #[derive(Debug, Serialize)]
 pub(crate) struct Object {
     object: &'static str,

@@ -22,6 +22,7 @@ use crate::output::object::{ObjectKind, Shown};
 use crate::output::table::Table;
 use crate::text::{escape_json, sanitize, shown};
 
+/// The width of a terminal that does not report one.
 const DEFAULT_WIDTH: usize = 80;
 
 #[derive(Debug, Default)]
@@ -167,6 +168,7 @@ impl Printer {
         self.filter.is_some() || self.has_json_errors
     }
 
+    /// Prints text that is rendered for the width of the terminal, given whether it is colored.
     pub(crate) fn print_text_for_width(
         &self,
         render: impl FnOnce(usize, bool) -> String,
@@ -199,6 +201,7 @@ impl Printer {
         self.format == Format::Table && self.filter.is_none()
     }
 
+    /// Returns whether a table would be printed because standard output is a terminal.
     pub(crate) fn is_table_by_default(&self) -> bool {
         self.is_table() && !self.is_table_requested
     }
@@ -279,12 +282,14 @@ impl Printer {
         text.lines().try_for_each(|line| self.write(format!("{}\n", sanitize(line)).as_bytes()))
     }
 
+    /// Prints a message to standard error, unless `--quiet` is given.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             self.write_stderr(text);
         }
     }
 
+    /// Prints a warning to standard error, unless `--quiet` is given.
     pub(crate) fn warn(&self, text: &str) {
         if self.quiet {
             return;
@@ -370,6 +375,7 @@ impl Printer {
         self.stderr.terminal && !self.quiet && !is_dumb_terminal()
     }
 
+    /// Holds messages for the terminal back, while a screen covers it, until the result is dropped.
     pub(crate) fn hold_messages(&self) -> HeldMessages {
         self.messages.hold()
     }
@@ -404,6 +410,7 @@ impl Printer {
         self.write(text.as_bytes())
     }
 
+    /// Returns the width of standard output: that of the terminal, or else the variable `COLUMNS`.
     fn width(&self) -> Option<usize> {
         let terminal = console::Term::stdout();
         let size = terminal.size_checked().filter(|_| self.stdout.terminal);

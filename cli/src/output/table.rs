@@ -7,6 +7,7 @@ use crate::output::layout::{self, Column, ColumnKind};
 use crate::text::{is_unicode, sanitize, shown, wrap_words};
 
 const GAP: &str = "  ";
+/// The width below which the values of fields are not broken into lines.
 const MIN_VALUE_WIDTH: usize = 12;
 
 #[derive(Debug, Default)]
@@ -61,6 +62,7 @@ impl Table {
         }
     }
 
+    /// Adds a field whose value is a status, which is colored, if there is one.
     pub(crate) fn status_field(&mut self, name: &str, status: Option<impl ToString>) {
         let status = status.map(|status| status.to_string());
         if let Some(status) = status.filter(|status| !status.is_empty()) {
@@ -190,6 +192,7 @@ fn truncate(text: &str, width: usize) -> String {
     shown
 }
 
+/// Returns the style of a status, or `None` for one that is shown as other text.
 pub(super) fn status_style(status: &str) -> Option<Style> {
     let style = Style::new();
     Some(match status {

@@ -20,6 +20,7 @@ pub(crate) fn money(amount: Usd) -> String {
     format!("{sign}${dollars}.{fraction:.places$}")
 }
 
+/// Formats an amount, or returns an empty text if there is none.
 pub(crate) fn optional_money(amount: Option<Usd>) -> String {
     amount.map(money).unwrap_or_default()
 }
@@ -67,6 +68,7 @@ pub(crate) fn artifact_label(artifact: &Artifact) -> &str {
     artifact.content_type.as_deref().unwrap_or("artifact")
 }
 
+/// Returns the code of an error, or its message if it has no code.
 pub(crate) fn error_label(error: &ErrorBody) -> &str {
     match error.code.as_str() {
         "" => &error.message,

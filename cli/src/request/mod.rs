@@ -16,6 +16,7 @@ pub(crate) struct SubmitRequest {
 }
 
 impl SubmitRequest {
+    /// Creates a request of an operation whose path has no placeholders.
     pub(crate) fn new(noun: &'static str, operation: Operation, body: Map<String, Value>) -> Self {
         Self { noun, operation, segments: Vec::new(), body }
     }

@@ -96,6 +96,7 @@ impl Session {
         })
     }
 
+    /// Says where the URL of a service that cannot be reached comes from.
     fn explain_connection(&self, failure: Failure) -> Failure {
         let used_url = self.used_url.borrow();
         let Some((surface, url)) = used_url.as_ref() else {

@@ -48,6 +48,7 @@ struct KeyRow {
     surface: &'static str,
     url: Option<String>,
     key: Option<String>,
+    /// The redacted form of the key, unless the keyring does not return it.
     redacted: Option<String>,
 }
 

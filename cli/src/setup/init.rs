@@ -52,6 +52,7 @@ async fn offer_as_default(session: &Session) -> Result<(), Failure> {
     }
 }
 
+/// Stores the URLs in the profile, and the keys that are not stored yet.
 fn store(session: &Session, plan: SetupPlan) -> Result<SetupReport, Failure> {
     let settings = session.settings()?;
     let profile = settings.profile.value.clone();
@@ -104,6 +105,7 @@ fn store(session: &Session, plan: SetupPlan) -> Result<SetupReport, Failure> {
     Ok(SetupReport { profile, config_file, endpoints, next: Vec::new() })
 }
 
+/// Sets a URL of the profile. Returns whether it was different before.
 fn set_url(file: &mut ConfigFile, profile: &str, name: &str, url: &str) -> Result<bool, Failure> {
     if file.get(profile, name)?.as_deref() == Some(url) {
         return Ok(false);

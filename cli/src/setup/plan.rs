@@ -111,6 +111,7 @@ fn configured_key(
     }
 }
 
+/// Reads the only missing key from standard input, as `svc auth login` does.
 fn read_missing_key(
     args: &Init,
     found: &mut [(SurfaceChoice, String, Option<ConfiguredKey>)],
@@ -159,6 +160,7 @@ pub(super) async fn verify_surface(
     Ok(SurfaceSetup { surface, url, key })
 }
 
+/// Tries the MCP endpoint with the developer key, if there is one.
 pub(super) async fn try_mcp(
     session: &Session,
     url: String,

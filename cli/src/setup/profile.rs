@@ -50,6 +50,7 @@ pub(crate) async fn profile(session: &Session, profile: Profile) -> Result<(), F
     }
 }
 
+/// A profile as it is printed: its values, and the surfaces that it has a stored key of.
 #[derive(Serialize)]
 struct ShownProfile {
     name: String,

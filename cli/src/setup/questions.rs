@@ -147,6 +147,7 @@ const fn purpose(surface: SurfaceChoice) -> &'static str {
     }
 }
 
+/// Asks for a URL until it is valid. Returns `None` if it is skipped.
 fn ask_for_url(
     session: &Session,
     what: &str,

@@ -184,7 +184,7 @@ impl<R: ResourceKind> Submission<'_, R> {
     /// only fetched if it is needed.
     async fn check_price(&self, confirm: bool) -> Result<Price, Failure> {
         let spending = &self.options.spending;
-        // A queue starts many runs, which are named also where nobody is asked.
+        // A queue starts many runs. Their cost is said before, even where no question is asked.
         let is_queue = R::items(self.request).is_some();
         let is_asked = self.session.printer.can_prompt() || self.session.is_sandbox();
         let is_shown = confirm && (is_asked || is_queue);
@@ -211,6 +211,7 @@ impl<R: ResourceKind> Submission<'_, R> {
         }
     }
 
+    /// Returns the payment of the request, through the journal unless `--no-journal` is given.
     async fn payment(&self) -> Result<Payment<'_>, Failure> {
         let spending = &self.options.spending;
         let list = R::list_command(self.session, self.request);
@@ -329,6 +330,7 @@ struct PrintedReceipt<T> {
     reused: bool,
 }
 
+/// Adds what to do if a resource that was submitted is not found.
 fn lost_hint<R: ResourceKind>(failure: Failure) -> Failure {
     match failure.exit() {
         Exit::NotFound => failure

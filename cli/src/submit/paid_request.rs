@@ -53,6 +53,7 @@ impl<'a> PaidRequest<'a> {
         )
     }
 
+    /// Returns what the journal notes of it before it is sent.
     pub(super) fn notes(&self, price: Option<Usd>) -> Map<String, Value> {
         let (surface, summary) = (self.surface.as_str(), summary(self.request));
         let mut notes = notes(surface, self.base_url, &summary, price, self.max_price);
@@ -84,6 +85,7 @@ pub(crate) fn prepare<R: handle::Resource>(
     }
 }
 
+/// Describes a request without its texts.
 fn summary(request: &SubmitRequest) -> String {
     let mut parts = vec![request.noun.to_owned()];
     let name = request.operation.name();

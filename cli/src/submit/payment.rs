@@ -26,6 +26,7 @@ pub(crate) struct Payment<'a> {
     hash: RequestHash,
     journal: Option<Submissions>,
     orphan: Option<Orphan>,
+    /// What can be done if the outcome is unknown, and the request cannot be sent again.
     hints: Vec<Suggestion>,
 }
 
@@ -200,6 +201,7 @@ impl<'a> Payment<'a> {
         }
     }
 
+    /// Returns the failure of a request that an earlier run left open, and that cannot be sent again.
     fn undecided(&self, orphan: &Orphan, reason: UndecidedReason) -> Failure {
         let since = clock::format_duration(orphan.age());
         let (what, why) = match reason {

@@ -21,6 +21,7 @@ pub(crate) fn usage_failure(error: &clap::Error) -> Failure {
         .fold(Failure::usage(message), Failure::hint)
 }
 
+/// Returns the failure for a group of commands without a subcommand, given its help.
 fn missing_subcommand(help: &str) -> Failure {
     let usage = help.lines().find_map(|line| line.strip_prefix("Usage: "));
     let command = usage.and_then(|usage| usage.split(['[', '<']).next());

@@ -23,6 +23,7 @@ const VARIABLE: &str = "SVC_WEBHOOK_SECRET";
 const PROFILE_VALUE: &str = "webhook_secret";
 const PROFILE_FILE: &str = "webhook_secret_file";
 
+/// The currently valid secrets, newest first.
 pub(crate) struct Secrets {
     keys: KeySet,
     texts: Vec<String>,

@@ -130,6 +130,7 @@ impl StoreAddress {
         }
     }
 
+    /// Opens the store, and creates it if it does not exist.
     pub(crate) async fn open(&self) -> Result<Arc<dyn Store>, Failure> {
         match self {
             Self::Memory => Ok(shared(MemoryStore::new().max_bytes(MAX_MEMORY_BYTES))),

@@ -21,6 +21,7 @@ pub(in crate::batch) enum Status {
     #[serde(rename = "unknown_status")]
     Unknown,
     Ambiguous,
+    /// It was not submitted, because the batch ended before.
     NotSubmitted,
     /// The batch ended while the job or run was running.
     TimedOut,
@@ -59,6 +60,7 @@ pub(in crate::batch) const DOWNLOAD_FAILED: &str = "download_failed";
 /// next one without that knowledge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::batch) struct Quota {
+    /// The operation whose response said so.
     pub(in crate::batch) operation: String,
     pub(in crate::batch) limit: u32,
     pub(in crate::batch) remaining: u32,
@@ -102,6 +104,7 @@ impl ItemResult {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(in crate::batch) struct ItemEnd {
     pub(in crate::batch) id: String,
+    /// The generation of the latest submission, or 0 if there is none.
     #[serde(default)]
     pub(in crate::batch) generation: u32,
     #[serde(flatten)]

@@ -39,11 +39,13 @@ pub(super) struct Journal {
     store: FileStore,
     path: PathBuf,
     pub(super) submissions: journal::Journal,
+    /// The folder of a journal that is removed when the process ends.
     _folder: Option<TempDir>,
 }
 
 pub(super) enum Stored {
     Note(Note),
+    /// A submission of an item, oldest first.
     Submission(Box<journal::Entry>),
 }
 
@@ -90,6 +92,7 @@ impl Journal {
         Ok(Self::new(store, &path, Some(folder)))
     }
 
+    /// Opens a journal to read it, also while a batch runs.
     pub(super) async fn read_only(path: &Path) -> Result<Self, Failure> {
         if !path.exists() {
             let path = path.display();
@@ -142,6 +145,7 @@ impl Journal {
         self.add(&[note]).await
     }
 
+    /// Adds notes, and flushes them to the disk.
     pub(super) async fn add(&self, notes: &[Note]) -> Result<(), Failure> {
         if notes.is_empty() {
             return Ok(());
@@ -151,10 +155,12 @@ impl Journal {
         added.map_err(|error| unusable(&self.path, &error))
     }
 
+    /// Returns the latest submission of an item.
     pub(super) async fn find(&self, id: &str) -> Result<Option<journal::Entry>, Failure> {
         Ok(self.submissions.find(ACCOUNT, id).await?)
     }
 
+    /// Returns the failure of a journal that could not be written.
     pub(super) fn failure(&self, error: &StoreError) -> Failure {
         unusable(&self.path, error)
     }

@@ -15,12 +15,14 @@ use crate::args::SurfaceChoice;
 use crate::error::Failure;
 use crate::resource::ResourceId;
 
+/// The contents of a journal: records of items, by the hashes of their ids, and write quotas.
 #[derive(Debug, Default)]
 pub(in crate::batch) struct Records {
     pub(in crate::batch) items: HashMap<u128, Record>,
     pub(in crate::batch) quotas: HashMap<SurfaceChoice, Quota>,
     /// The intents whose requests were never sent, or proved that nothing ran.
     not_sent: Vec<journal::IntentId>,
+    /// Whether a charge was above its estimate while there was a limit.
     pub(in crate::batch) is_overcharged: bool,
     pub(in crate::batch) names_files_by_id: bool,
     /// The folder that the files of completed items belong into, if they are downloaded.
@@ -38,11 +40,13 @@ impl Records {
         Ok(records)
     }
 
+    /// Returns the operations that items were submitted with, by the hashes of their ids.
     pub(in crate::batch) fn operations(&self) -> HashMap<u128, Operation> {
         let items = self.items.iter();
         items.filter_map(|(id, record)| Some((*id, record.operation?))).collect()
     }
 
+    /// Frees the items whose requests were never carried out, so that their lines may change.
     pub(in crate::batch) async fn release_not_sent(
         &mut self,
         journal: &Journal,
@@ -94,12 +98,14 @@ pub(in crate::batch) struct Record {
     noted: Option<Noted>,
     /// The generation of the latest submission, or 0 if there is none.
     pub(in crate::batch) generation: u32,
+    /// The latest submission, unless it is finished or was not carried out.
     pub(in crate::batch) attempt: Option<Box<Attempt>>,
     /// Whether the job or run ended with a status that this version does not know.
     pub(in crate::batch) has_unknown_status: bool,
     /// Whether the latest submission is known to have ended without a charge.
     is_free: bool,
     pub(in crate::batch) hash: Option<u64>,
+    /// The operation of the latest submission.
     pub(in crate::batch) operation: Option<Operation>,
     /// What is spent by all submissions. A finished run whose spend cannot be read counts with its cap.
     pub(in crate::batch) spent: Usd,
@@ -128,6 +134,7 @@ pub(in crate::batch) struct Attempt {
     pub(in crate::batch) key_fingerprint: String,
     /// Its part of [`Record::spent`].
     pub(in crate::batch) spent: Usd,
+    /// What was submitted, once it is known.
     pub(in crate::batch) resource: Option<ResourceId>,
     /// Whether the service recognizes the key, so that the request can be sent again.
     pub(in crate::batch) is_repeatable: bool,
@@ -254,6 +261,7 @@ pub(in crate::batch) fn spent_by(entry: &journal::Entry) -> Usd {
     spent.unwrap_or_default()
 }
 
+/// Returns what was submitted, if that is known.
 pub(in crate::batch) fn resource_id(entry: &journal::Entry) -> Option<ResourceId> {
     let (kind, id) = entry.resource.as_ref()?;
     Some(match kind {

@@ -8,11 +8,13 @@ use crate::journal::RequestHash;
 use crate::request::body::RequestBody;
 use crate::text::nearest;
 
+/// The longest id of a submission in the journal.
 const MAX_ID_BYTES: usize = 512;
 const AUTO: &str = "auto";
 
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::batch) struct Line {
+    /// The id: as given, or the number of the line.
     pub(in crate::batch) id: String,
     pub(in crate::batch) operation: Operation,
     pub(in crate::batch) names_operation: bool,

@@ -36,6 +36,7 @@ pub(super) struct Manifest {
     path: PathBuf,
     rows: RowFile,
     defaults: LineDefaults,
+    /// The operations that items were submitted with, by the hashes of their ids.
     submitted: HashMap<u128, Operation>,
     kinds: HashMap<String, Operation>,
     columns: Option<Columns>,
@@ -45,6 +46,7 @@ pub(super) struct Manifest {
 
 #[derive(Debug, Default)]
 pub(super) struct Models {
+    /// The models of lines whose operation follows from the model.
     pub(super) without_operation: BTreeSet<String>,
     pub(super) named: BTreeSet<String>,
 }
@@ -70,10 +72,12 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// Sets the operations that items were submitted with, which stay theirs.
     pub(super) fn set_submitted(&mut self, operations: HashMap<u128, Operation>) {
         self.submitted = operations;
     }
 
+    /// Returns the columns that are not known as fields of an operation.
     pub(super) fn unknown_columns(&self, operation: &str) -> Vec<&str> {
         let (Some(columns), Some(fields)) = (&self.columns, self.fields.get(operation)) else {
             return Vec::new();
@@ -185,6 +189,7 @@ impl Manifest {
         }
     }
 
+    /// Returns how messages name several lines, of which the first numbers are given.
     pub(super) fn places(&self, numbers: &[u32], total: usize) -> String {
         if let ([number], 1) = (numbers, total) {
             return self.place(*number);
@@ -201,6 +206,7 @@ impl Manifest {
         }
     }
 
+    /// Returns the failure of a manifest that changes while the batch runs.
     pub(super) fn changed(&self, position: RecordPosition) -> Failure {
         let (path, place) = (self.path.display(), self.place(self.number_at(position)));
         Failure::usage(format!("{path}: {place} has changed while the batch was running"))
@@ -222,6 +228,7 @@ impl Manifest {
         Ok(())
     }
 
+    /// Returns the records below the header.
     fn reader(&self) -> Result<RecordReader<BufReader<&File>>, Failure> {
         let reader = self.rows.records(RecordPosition::START);
         let mut reader = reader.map_err(|error| self.failure(&error))?;
@@ -364,6 +371,7 @@ impl Manifest {
     }
 }
 
+/// The columns that are not fields of the body.
 const OWN_COLUMNS: [&str; 2] = ["id", "operation"];
 
 const PASS_OPERATION: &str =

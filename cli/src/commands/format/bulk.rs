@@ -314,6 +314,7 @@ fn defaults(args: &Bulk) -> Result<Map<String, Value>, Failure> {
     body.finish()
 }
 
+/// Returns the fields of an item, with defaults for those that it does not set.
 fn with_defaults(
     item: BulkItem,
     defaults: &Map<String, Value>,

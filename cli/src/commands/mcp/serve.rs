@@ -49,6 +49,7 @@ pub(crate) struct Serve {
     allow_unpriced: bool,
 }
 
+/// Serves until the client closes standard input, or until Ctrl-C.
 pub(crate) async fn run(session: &Session, args: &Serve) -> Result<(), Failure> {
     let open = session.access::<Open>();
     let developer = session.access::<Developer>();

@@ -13,6 +13,7 @@ use crate::output::values::money;
 pub(super) struct SpendLimits {
     per_call: Option<Usd>,
     total: Option<Usd>,
+    /// Whether tools whose price is unknown in advance are allowed.
     allow_unpriced: bool,
     ledger: Mutex<Ledger>,
 }
@@ -20,6 +21,7 @@ pub(super) struct SpendLimits {
 #[derive(Debug, Default)]
 struct Ledger {
     spent: Usd,
+    /// The reserved costs of calls whose outcome is not known yet.
     pending: HashMap<IdempotencyKey, Usd>,
 }
 

@@ -21,8 +21,10 @@ use crate::output::layout::{number, required, time, whole};
 use crate::output::values::{money, time_ago};
 use crate::session::Session;
 
+/// The number of ledger entries that totals are computed from if no flag says otherwise.
 const DEFAULT_ENTRIES: u64 = 1000;
 
+/// The help of `--limit`, whose default differs from that of other lists.
 const LIMIT_HELP: &str = "Maximum number of ledger entries to read [default: 50 with --entries, or else the newest 1000]";
 
 #[derive(Args, Debug)]
@@ -146,6 +148,7 @@ fn entry_table(entries: &[UsageEntry]) -> Table {
 
 const MAX_PAGES: usize = 3;
 
+/// Returns the models of the jobs that money was spent for, as far as the newest jobs name them.
 async fn of_jobs(session: &Session, client: &Client, spends: &[Spend]) -> HashMap<String, String> {
     let jobs = spends.iter().filter_map(|spend| match &spend.subject {
         Subject::Job(id) => Some(id.as_str()),

@@ -112,8 +112,10 @@ pub(super) fn moment_of(entry: &UsageEntry) -> Option<jiff::Timestamp> {
     entry.created_at.as_ref().and_then(|at| at.as_str().parse().ok())
 }
 
+/// The length of the longest bar on a wide terminal.
 const MAX_BAR_WIDTH: usize = 60;
 
+/// Renders the charts by day, newest first, and by model, most expensive first.
 pub(super) fn render(
     spends: &[Spend],
     models: &HashMap<String, String>,

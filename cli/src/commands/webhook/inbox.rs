@@ -69,6 +69,7 @@ fn not_found(id: &str, store: &StoreAddress) -> Failure {
         .hint(Suggestion::from("list the events with: ").svc(["webhook", "inbox", "list"]))
 }
 
+/// An event without its headers and body.
 #[derive(Debug, Serialize)]
 struct InboxItem {
     id: String,

@@ -20,6 +20,7 @@ impl Failure {
         line
     }
 
+    /// Returns the lines below the headline.
     pub(crate) fn detail_lines(&self) -> Vec<String> {
         let inner = &*self.0;
         let named = |name: &str, value: &Option<String>| {

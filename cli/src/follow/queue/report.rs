@@ -22,6 +22,7 @@ use crate::text::sanitize;
 pub(crate) struct FinishedQueue {
     pub(crate) counts: QueueCounts,
     pub(crate) items: Vec<FinishedItem>,
+    /// That it ended with a status that this version does not know.
     pub(crate) failure: Option<Failure>,
 }
 
@@ -34,10 +35,12 @@ pub(crate) struct FinishedItem {
     /// The receipt, unless the run was never started or could not be read.
     pub(crate) receipt: Option<RunReceipt>,
     pub(crate) files: Option<Vec<StoredFile>>,
+    /// A failure of this program while reading or downloading the item.
     pub(crate) failure: Option<Failure>,
 }
 
 impl FinishedItem {
+    /// Returns the status in the receipt, or else the queue's status of the item.
     fn status(&self) -> &RunStatus {
         match &self.receipt {
             Some(receipt) => &receipt.status,

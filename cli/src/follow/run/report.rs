@@ -19,6 +19,7 @@ use crate::text::sanitize;
 
 pub(crate) type FinishedRun = ResultWithFiles<RunReceipt>;
 
+/// Describes the spend of a run and its cap. An unreadable amount is unknown rather than 0.
 pub(crate) fn spend(receipt: &RunReceipt) -> String {
     let cap = receipt.usage.as_ref().and_then(RunUsage::generation_spend_cap);
     match (receipt.billable_amount().map(money), cap.map(money)) {

@@ -177,6 +177,7 @@ impl RequestBody {
         self.with_nested(object, name, value)
     }
 
+    /// Sets a field unless it is set.
     pub(crate) fn with_default(mut self, name: &str, value: &str) -> Self {
         self.fields.entry(name).or_insert_with(|| value.into());
         self

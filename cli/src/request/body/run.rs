@@ -14,6 +14,7 @@ use crate::request::body::validation::is_media_url;
 use crate::session::Session;
 
 const CAP_FIELD: &str = "generation_spend_cap_usd";
+/// Fields of which a Format run needs at least one.
 const CONTENT_FIELDS: [&str; 4] = ["instruction", "input", "previous_run_id", "attachments"];
 
 pub(crate) fn from_args(

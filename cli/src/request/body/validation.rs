@@ -11,6 +11,7 @@ use crate::error::{Failure, Suggestion};
 /// Fields that the service derives from the API key. A body must not contain them.
 const OWNER_FIELDS: [&str; 3] = ["workspace_id", "owner_user_id", "user_id"];
 
+/// Fields that describe what to generate, rather than how.
 const INPUT_FIELDS: [&str; 12] = [
     "prompt",
     "input",

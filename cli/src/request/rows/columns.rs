@@ -44,6 +44,7 @@ impl Columns {
         }
     }
 
+    /// Returns the columns that are not left out.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let names = self.names.iter().filter(|name| !self.ignored.contains(name));
         names.map(String::as_str)
@@ -108,6 +109,7 @@ impl Fields {
         Self { types, is_complete }
     }
 
+    /// Leaves only some of the fields.
     pub(crate) fn only(mut self, names: &[&str]) -> Self {
         self.types.retain(|name, _| names.contains(&name.as_str()));
         self

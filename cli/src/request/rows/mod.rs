@@ -31,8 +31,10 @@ pub(crate) enum RecordFormat {
 }
 
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
+/// The length of the beginning of a file by which its format is recognized.
 const BEGINNING: u64 = 64 * 1024;
 
+/// A file with rows, as UTF-8 text that can be read more than once.
 #[derive(Debug)]
 pub(crate) struct RowFile {
     pub(crate) file: File,
@@ -99,6 +101,7 @@ fn beginning_of(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(beginning)
 }
 
+/// Copies what cannot be read again to a file that has no name.
 fn copy_of(input: &mut dyn Read) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
     io::copy(input, &mut file)?;
@@ -144,6 +147,7 @@ fn separator_of(beginning: &[u8]) -> u8 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecordPosition {
     pub(crate) offset: u64,
+    /// The number of the first line, counted from 1.
     pub(crate) line: u32,
 }
 

@@ -74,6 +74,7 @@ fn table(checks: &[Check]) -> Table {
     table
 }
 
+/// The time limit of a check, below the five seconds that a user waits at most.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(4500);
 
 #[derive(Debug, Serialize)]

@@ -19,6 +19,7 @@ use crate::{clock, setup};
 /// from five minutes on.
 const MAX_CLOCK_SKEW: SignedDuration = SignedDuration::from_secs(30);
 
+/// The time limit of a request, so that its own error is shown rather than that of the check.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(4);
 
 pub(super) struct SurfaceChecks {
