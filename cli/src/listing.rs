@@ -270,25 +270,7 @@ impl Continuation {
 }
 
 fn command_with_cursor(cursor: &str) -> SuggestedCommand {
-    let words = std::env::args_os().skip(1);
-    let words = words.map(|word| word.to_string_lossy().into_owned());
-    with_cursor(words, cursor)
-}
-
-fn with_cursor(words: impl Iterator<Item = String>, cursor: &str) -> SuggestedCommand {
-    let mut command = Vec::new();
-    let mut words = words.peekable();
-    while let Some(word) = words.next_if(|word| word != "--") {
-        match word.as_str() {
-            "--cursor" => {
-                words.next();
-            }
-            word if word.starts_with("--cursor=") => {}
-            _ => command.push(word),
-        }
-    }
-    command.extend(["--cursor".to_owned(), cursor.to_owned()]);
-    SuggestedCommand::new(command.into_iter().chain(words))
+    SuggestedCommand::of_this_process(&["--cursor"], &[], &["--cursor", cursor])
 }
 
 /// Selects the items after the cursor, up to a number. The cursor is the key of an item.
@@ -351,28 +333,4 @@ fn in_order<T>(page: Page<T>) -> Vec<ListItem<T>> {
         all.insert(item.index.min(all.len()), ListItem::Undecoded(item.json));
     }
     all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_cursor_is_replaced() {
-        let rows = [
-            ("job list", "svc job list --cursor c2"),
-            ("job list --cursor c1 --limit 3", "svc job list --limit 3 --cursor c2"),
-            ("job list --cursor=c1 -o json", "svc job list -o json --cursor c2"),
-            ("trending search -- --cursor c1", "svc trending search --cursor c2 -- --cursor c1"),
-        ];
-        for (words, expected) in rows {
-            let words = words.split(' ').map(str::to_owned);
-            assert_eq!(with_cursor(words, "c2").to_string(), expected);
-        }
-        let words = ["avatar", "search", "red hair"].map(str::to_owned);
-        assert_eq!(
-            with_cursor(words.into_iter(), "a b").to_string(),
-            "svc avatar search 'red hair' --cursor 'a b'"
-        );
-    }
 }

@@ -134,12 +134,12 @@ impl Contents {
             item.ended().is_some_and(Status::has_failed) && item.record.has_unknown_status
         });
         let is_limited = self.over_budget > 0 && !self.is_overcharged;
-        let again = match raised_limit(command).filter(|_| is_limited) {
-            Some(again) => again,
-            None => format!("again with: {command}"),
-        };
+        let raise = "raise the --max-spend of this command to submit";
         if failed > unknown {
-            let retry = format!("submit the failed items {again} --retry-failed");
+            let retry = match is_limited {
+                true => format!("{raise} the failed items again: {command} --retry-failed"),
+                false => format!("submit the failed items again with: {command} --retry-failed"),
+            };
             let corrections = self.items.iter().filter(|item| item.record.needs_correction());
             let ids: Vec<&str> = corrections.map(|item| item.id.as_str()).collect();
             return Some(match ids.as_slice() {
@@ -163,7 +163,7 @@ impl Contents {
                 "check the charges, as one was above its estimate; then remove --max-spend from \
                  this command to submit the rest: {command}"
             )),
-            _ if rest <= self.over_budget => Some(format!("submit the rest {again}")),
+            _ if rest <= self.over_budget => Some(format!("{raise} the rest: {command}")),
             _ if rest == unknown => Some(left_alone(unknown)),
             _ => Some(format!("resume with: {command}")),
         }
@@ -214,14 +214,6 @@ impl Contents {
         printer.print_bytes(b"\n")?;
         print_items(printer, &rows, &reasons)
     }
-}
-
-/// Says above which limit a command goes on, and shows it with a place for one.
-fn raised_limit(command: &str) -> Option<String> {
-    let (before, after) = command.split_once(" --max-spend ")?;
-    let (limit, rest) = after.split_at(after.find(' ').unwrap_or(after.len()));
-    let limit = money(limit.parse().ok()?);
-    Some(format!("with a limit above {limit}: {before} --max-spend USD{rest}"))
 }
 
 impl JournalItem {

@@ -38,6 +38,36 @@ impl SuggestedCommand {
         Self { words: words.into_iter().map(Into::into).collect(), ..Self::default() }
     }
 
+    /// The command of this process without some flags, of which the first ones have a value, and with
+    /// words added at its end.
+    pub(crate) fn of_this_process(valued: &[&str], plain: &[&str], added: &[&str]) -> Self {
+        let words = std::env::args_os().skip(1);
+        Self::changed(words.map(|word| word.to_string_lossy().into_owned()), valued, plain, added)
+    }
+
+    fn changed(
+        words: impl Iterator<Item = String>,
+        valued: &[&str],
+        plain: &[&str],
+        added: &[&str],
+    ) -> Self {
+        let mut words = words.peekable();
+        let mut kept = Vec::new();
+        // What follows `--` is not a flag.
+        while let Some(word) = words.next_if(|word| word != "--") {
+            let name = word.split('=').next().unwrap_or_default();
+            if valued.contains(&name) {
+                if name == word {
+                    words.next();
+                }
+            } else if !plain.contains(&name) {
+                kept.push(word);
+            }
+        }
+        kept.extend(added.iter().map(|word| (*word).to_owned()));
+        Self::new(kept.into_iter().chain(words))
+    }
+
     pub(crate) fn with_service_flags(mut self, flags: Vec<String>) -> Self {
         self.service_flags = flags;
         self
@@ -140,6 +170,30 @@ impl fmt::Display for Suggestion {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_is_repeated_with_other_flags() {
+        let rows = [
+            ("job list", "svc job list --cursor c2"),
+            ("job list --cursor c1 --limit 3", "svc job list --limit 3 --cursor c2"),
+            ("job list --cursor=c1 -o json", "svc job list -o json --cursor c2"),
+            ("job list --new --all=x", "svc job list --cursor c2"),
+            ("trending search -- --cursor c1", "svc trending search --cursor c2 -- --cursor c1"),
+        ];
+        for (words, expected) in rows {
+            let words = words.split(' ').map(str::to_owned);
+            let changed = SuggestedCommand::changed(
+                words,
+                &["--cursor"],
+                &["--new", "--all"],
+                &["--cursor", "c2"],
+            );
+            assert_eq!(changed.to_string(), expected);
+        }
+        let words = ["avatar", "search", "red hair"].map(str::to_owned).into_iter();
+        let changed = SuggestedCommand::changed(words, &[], &[], &["--cursor", "a b"]);
+        assert_eq!(changed.to_string(), "svc avatar search 'red hair' --cursor 'a b'");
+    }
 
     #[test]
     fn commands_are_quoted_and_keep_flags() {

@@ -49,7 +49,7 @@ impl Tool {
     /// not carried out again.
     ///
     /// Tools treat keys as their operations do over HTTP, so that these are the tools that run Formats and
-    /// Agent Completions. That a tool accepts the argument is no promise.
+    /// Agent Completions. Other tools accept the argument and may run again all the same.
     #[must_use]
     pub fn recognizes_keys(&self) -> bool {
         self.has_argument(KEY_ARGUMENT) && class_with_key(&self.name) == RetryClass::Key

@@ -1,6 +1,5 @@
 //! `svc format bulk`: many runs, submitted as one queue.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -121,30 +120,15 @@ pub(super) async fn run(session: &Session, args: &Bulk) -> Result<(), Failure> {
         submit::run_from::<QueueResource>(session, request, &args.options, receipt_mode, source);
     let is_noted = !session.is_sandbox() && !spending.journal.no_journal;
     ran.await.map_err(|failure| match failure.exit() {
-        Exit::JobFailed | Exit::JobCanceled if is_noted => failure.hint(
-            Suggestion::from("send the failed and canceled items again with: ")
-                .command(retry_command(std::env::args_os().skip(1))),
-        ),
+        Exit::JobFailed | Exit::JobCanceled if is_noted => {
+            // A key belongs to one queue.
+            let (key, plain) = (["--idempotency-key"], ["--new", "--retry-failed"]);
+            let again = SuggestedCommand::of_this_process(&key, &plain, &["--retry-failed"]);
+            let hint = Suggestion::from("send the failed and canceled items again with: ");
+            failure.hint(hint.command(again))
+        }
         _ => failure,
     })
-}
-
-/// Returns the command that sends the items that failed in this one again.
-fn retry_command(words: impl Iterator<Item = OsString>) -> SuggestedCommand {
-    let mut words = words.map(|word| word.to_string_lossy().into_owned()).peekable();
-    let mut command = Vec::new();
-    while let Some(word) = words.next_if(|word| word != "--") {
-        match word.as_str() {
-            // A key belongs to one queue.
-            "--idempotency-key" => drop(words.next()),
-            word if word.starts_with("--idempotency-key=") => {}
-            "--new" => {}
-            word if word.starts_with("--retry-failed") => {}
-            _ => command.push(word),
-        }
-    }
-    command.push("--retry-failed".to_owned());
-    SuggestedCommand::new(command.into_iter().chain(words))
 }
 
 #[derive(Debug, Serialize, Deserialize)]
