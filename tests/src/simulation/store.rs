@@ -15,7 +15,8 @@ use svc_sdk::types::Usd;
 use super::defect::Defect;
 use super::world::World;
 
-/// How long a process is stopped, and in how much of that time another one may take it for a dead one.
+/// How long a process is stopped, and after how long without a sign of it another one may take it for a dead
+/// one. It is half of that time at least after a write, as the contract of a store says.
 const STOP_MS: u64 = 8_000;
 const OWNER_TIMEOUT: Duration = Duration::from_secs(9);
 
@@ -25,7 +26,7 @@ pub(super) struct ProcessStore {
     client: usize,
     slot: u64,
     store: MemoryStore,
-    /// Whether it takes running processes for dead ones.
+    /// Whether it takes running processes for dead ones as early as a store may.
     is_impatient: bool,
     /// What is lost when the process ends.
     unsynced: Mutex<Option<NewIntent>>,
@@ -78,9 +79,16 @@ impl ProcessStore {
         change
     }
 
+    /// Returns whether the owner of an intent has written nothing for so long that it may be gone.
+    fn takes_for_gone(&self, intent: &StoredIntent) -> bool {
+        let written_at = intent.records.last().map_or(intent.begun_at, |it| it.at);
+        let silence = intent.read_at.duration_since(written_at).unwrap_or_default();
+        self.is_impatient && intent.owner == Owner::Other && silence >= OWNER_TIMEOUT / 2
+    }
+
     /// Shows an intent as this process sees it.
     fn show(&self, intent: &mut StoredIntent) {
-        if self.is_impatient && intent.owner == Owner::Other {
+        if self.takes_for_gone(intent) {
             intent.owner = Owner::Gone;
         }
         if self.has(Defect::ExpiryFromLastAttempt)
@@ -151,10 +159,11 @@ impl Store for ProcessStore {
     fn claim<'a>(&'a self, id: &'a IntentId) -> StoreFuture<'a, Option<StoredIntent>> {
         Box::pin(async move {
             self.write().await;
-            if self.is_impatient {
-                self.store.take_over(id);
-            }
             let mut claimed = self.store.claim(id).await?;
+            if claimed.as_ref().is_some_and(|intent| self.takes_for_gone(intent)) {
+                self.store.take_over(id);
+                claimed = self.store.claim(id).await?;
+            }
             claimed.iter_mut().for_each(|intent| self.show(intent));
             let is_own_open = claimed
                 .as_ref()
