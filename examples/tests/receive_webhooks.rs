@@ -25,12 +25,12 @@ const SECRETS: &str = "newest\r\n\n  previous  \n";
 const JOB: &str = r#"{"event":"job.completed","job_id":"job_1"}"#;
 
 /// A database in a temporary directory, which outlives the receivers that use it.
-struct Inbox {
+struct InboxDatabase {
     path: String,
     _directory: TempDir,
 }
 
-impl Inbox {
+impl InboxDatabase {
     fn new() -> Result<Self, Box<dyn Error>> {
         let directory = tempfile::tempdir()?;
         let path = directory.path().join("webhooks.db");
@@ -72,7 +72,7 @@ async fn deliver(receiver: &Router, body: &'static str) -> Result<u16, Box<dyn E
 
 #[tokio::test]
 async fn each_event_is_stored_once_whichever_secret_signed_it() -> Result<(), Box<dyn Error>> {
-    let inbox = Inbox::new()?;
+    let inbox = InboxDatabase::new()?;
     let receiver = inbox.receiver()?;
     let failed = r#"{"event":"job.failed","job_id":"job_1"}"#;
     let run = r#"{"event":"format.run.terminal","payload":{"run_id":"run_1"}}"#;
@@ -96,7 +96,7 @@ async fn each_event_is_stored_once_whichever_secret_signed_it() -> Result<(), Bo
 #[tokio::test]
 async fn an_event_that_could_not_be_stored_is_stored_when_it_is_redelivered()
 -> Result<(), Box<dyn Error>> {
-    let inbox = Inbox::new()?;
+    let inbox = InboxDatabase::new()?;
     let receiver = inbox.receiver()?;
     inbox.execute(
         "CREATE TRIGGER disk_full BEFORE INSERT ON inbox BEGIN SELECT RAISE(ABORT, 'disk full'); END",
@@ -113,7 +113,7 @@ async fn an_event_that_could_not_be_stored_is_stored_when_it_is_redelivered()
 #[tokio::test]
 async fn an_event_that_was_stored_but_not_answered_is_not_stored_again()
 -> Result<(), Box<dyn Error>> {
-    let inbox = Inbox::new()?;
+    let inbox = InboxDatabase::new()?;
     // The first poll starts the transaction. Then the request is dropped, without an answer.
     let killed = inbox.receiver()?;
     let _ = timeout(Duration::ZERO, deliver(&killed, JOB)).await;
@@ -132,7 +132,7 @@ async fn an_event_that_was_stored_but_not_answered_is_not_stored_again()
 
 #[tokio::test]
 async fn an_unknown_event_is_acknowledged_but_not_stored() -> Result<(), Box<dyn Error>> {
-    let inbox = Inbox::new()?;
+    let inbox = InboxDatabase::new()?;
     let unknown = r#"{"event":"job.paused","job_id":"job_1"}"#;
     let receiver = inbox.receiver()?;
     assert_eq!(deliver(&receiver, unknown).await?, 204);
@@ -143,7 +143,7 @@ async fn an_unknown_event_is_acknowledged_but_not_stored() -> Result<(), Box<dyn
 
 #[tokio::test]
 async fn a_test_event_is_never_a_duplicate() -> Result<(), Box<dyn Error>> {
-    let inbox = Inbox::new()?;
+    let inbox = InboxDatabase::new()?;
     let receiver = inbox.receiver()?;
     let test = r#"{"event":"webhook.test"}"#;
     assert_eq!(deliver(&receiver, test).await?, 200);
@@ -154,7 +154,7 @@ async fn a_test_event_is_never_a_duplicate() -> Result<(), Box<dyn Error>> {
 
 #[tokio::test]
 async fn a_deleted_event_is_stored_again_when_it_is_redelivered() -> Result<(), Box<dyn Error>> {
-    let inbox = Inbox::new()?;
+    let inbox = InboxDatabase::new()?;
     let receiver = inbox.receiver()?;
     assert_eq!(deliver(&receiver, JOB).await?, 200);
     inbox

@@ -8,12 +8,12 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use serde_json::Value;
 
-struct Program {
+struct MockProgram {
     child: Child,
     fields: Value,
 }
 
-impl Program {
+impl MockProgram {
     /// Starts the program and reads the line with its addresses.
     fn start(options: &[&str]) -> Self {
         let mut child = command(options).stdout(Stdio::piped()).spawn().unwrap();
@@ -57,7 +57,7 @@ impl Program {
     }
 }
 
-impl Drop for Program {
+impl Drop for MockProgram {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -73,7 +73,7 @@ fn command(options: &[&str]) -> Command {
 #[test]
 fn prints_its_addresses_responds_and_exits_with_0_on_a_signal() {
     for signal in ["-TERM", "-INT"] {
-        let mut program = Program::start(&["--port-base", "0", "--clock", "manual"]);
+        let mut program = MockProgram::start(&["--port-base", "0", "--clock", "manual"]);
         assert!(program.get("SVC_CONTROL_URL", "/clock").contains(r#""mode":"manual""#));
         let jobs = program.get("SVC_BASE_URL", "/v1/jobs");
         assert!(jobs.starts_with("HTTP/1.1 401 Unauthorized"), "{jobs}");
@@ -83,7 +83,7 @@ fn prints_its_addresses_responds_and_exits_with_0_on_a_signal() {
 
 #[test]
 fn a_port_in_use_is_reported_with_exit_code_1() {
-    let program = Program::start(&["--port-base", "0"]);
+    let program = MockProgram::start(&["--port-base", "0"]);
     let taken = program.fields["SVC_BASE_URL"].as_str().unwrap();
     let port = taken.rsplit(':').next().unwrap();
     let output = command(&["--port-base", port]).output().unwrap();
@@ -96,7 +96,7 @@ fn a_port_in_use_is_reported_with_exit_code_1() {
 
 #[test]
 fn every_line_of_a_log_in_json_is_an_object() {
-    let mut program = Program::start(&["--port-base", "0", "--log-format", "json"]);
+    let mut program = MockProgram::start(&["--port-base", "0", "--log-format", "json"]);
     let body = r#"{"model": "image-i", "prompt": "[mock:refuse=rate_limited]"}"#;
     program.post("SVC_BASE_URL", "/v1/image-router/generate", body);
     program.stop("-TERM");

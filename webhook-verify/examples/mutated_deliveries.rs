@@ -24,7 +24,7 @@ const PARTS: [&[u8]; 12] =
     [b",", b" ", b"\t", b"=", b"svc-v1=", b"svc-v2=00", b"0", b"f", b"\0", b"\xff", b"\r", b"-1"];
 
 #[derive(Clone)]
-struct Delivery {
+struct SampleDelivery {
     secrets: Vec<Vec<u8>>,
     timestamp: Vec<Vec<u8>>,
     signature: Vec<Vec<u8>>,
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let seed = arguments.next().map_or(Ok(1), |text| text.parse())?;
     let vectors: Value = serde_json::from_str(include_str!("../vectors/vectors.json"))?;
     let cases = vectors.get("cases").and_then(Value::as_array).ok_or("no vectors")?;
-    let cases: Option<Vec<Delivery>> = cases.iter().map(of_vector).collect();
+    let cases: Option<Vec<SampleDelivery>> = cases.iter().map(of_vector).collect();
     let cases = cases.ok_or("a vector is not valid")?;
     let mut random = Rng::with_seed(seed);
     let mut output = BufWriter::new(io::stdout().lock());
@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(output.flush()?)
 }
 
-fn expected(delivery: &Delivery) -> Value {
+fn expected(delivery: &SampleDelivery) -> Value {
     let verifier = match KeySet::new(&delivery.secrets) {
         Ok(keys) if delivery.tolerance == 0 => Verifier::new(keys).ignoring_timestamp(),
         Ok(keys) => Verifier::new(keys).tolerance(Duration::from_secs(delivery.tolerance)),
@@ -83,7 +83,7 @@ fn expected(delivery: &Delivery) -> Value {
 }
 
 /// Returns a delivery that is genuine for one of its secrets or more.
-fn signed(random: &mut Rng) -> Delivery {
+fn signed(random: &mut Rng) -> SampleDelivery {
     let secrets: Vec<Vec<u8>> = (0..random.usize(1..4)).map(|_| bytes(random, 1..80)).collect();
     let body = bytes(random, 0..700);
     let now = random.u64(0..4_000_000_000);
@@ -98,7 +98,7 @@ fn signed(random: &mut Rng) -> Delivery {
         true => signature.split(',').map(|entry| entry.as_bytes().to_vec()).collect(),
         false => vec![signature.into_bytes()],
     };
-    Delivery {
+    SampleDelivery {
         secrets,
         timestamp: vec![timestamp.into_bytes()],
         signature,
@@ -108,7 +108,7 @@ fn signed(random: &mut Rng) -> Delivery {
     }
 }
 
-fn mutate(delivery: &mut Delivery, random: &mut Rng) {
+fn mutate(delivery: &mut SampleDelivery, random: &mut Rng) {
     match random.u8(0..9) {
         0 => edit(&mut delivery.body, random),
         1 => delivery.now = delivery.now.wrapping_add(random.u64(0..700)).wrapping_sub(350),
@@ -164,12 +164,12 @@ fn bytes(random: &mut Rng, lengths: std::ops::Range<usize>) -> Vec<u8> {
     (0..length).map(|_| random.u8(..)).collect()
 }
 
-fn of_vector(case: &Value) -> Option<Delivery> {
+fn of_vector(case: &Value) -> Option<SampleDelivery> {
     let list = |name: &str| -> Option<Vec<Vec<u8>>> {
         case.get(name)?.as_array()?.iter().map(of_value).collect()
     };
     let number = |name: &str| case.get(name)?.as_str()?.parse().ok();
-    Some(Delivery {
+    Some(SampleDelivery {
         secrets: list("secrets")?,
         timestamp: list("timestamp")?,
         signature: list("signature")?,

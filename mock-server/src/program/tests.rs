@@ -4,14 +4,16 @@ use serde_json::{Value, json};
 use super::*;
 
 #[derive(Parser)]
-struct Program {
+struct StartedProgram {
     #[command(flatten)]
     options: Options,
 }
 
 fn parse(line: &str) -> Result<Options, String> {
     let words = std::iter::once("mock").chain(line.split_whitespace());
-    Program::try_parse_from(words).map(|program| program.options).map_err(|error| error.to_string())
+    StartedProgram::try_parse_from(words)
+        .map(|program| program.options)
+        .map_err(|error| error.to_string())
 }
 
 /// Returns the output of a program that is shut down at once.
@@ -25,7 +27,7 @@ async fn printed(line: &str, terminal: bool) -> String {
 
 #[test]
 fn the_command_line_definition_is_valid() {
-    Program::command().debug_assert();
+    StartedProgram::command().debug_assert();
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use self::service::{Service, ServiceTransport};
+use self::service::{BatchService, ServiceTransport};
 use super::batch_call::SendFuture;
 use super::{BatchCall, BatchItem, Outcomes};
 use crate::call::clock;
@@ -17,7 +17,7 @@ use crate::journal::{BudgetTotals, Journal, JournalError, MemoryStore, Reuse, Sp
 use crate::types::{Usd, VideoGenerate};
 use crate::{ApiKey, Call, Client, ClientBuilder, Error, ErrorKind, JobHandle, Open, Result};
 
-fn builder(service: &Arc<Service>, journal: &Journal) -> ClientBuilder<Open> {
+fn builder(service: &Arc<BatchService>, journal: &Journal) -> ClientBuilder<Open> {
     Client::builder()
         .base_url("https://api.example")
         .api_key(ApiKey::new("canary-key").unwrap())
@@ -26,12 +26,12 @@ fn builder(service: &Arc<Service>, journal: &Journal) -> ClientBuilder<Open> {
         .journal(journal.clone())
 }
 
-fn client(service: &Arc<Service>) -> Client<Open> {
+fn client(service: &Arc<BatchService>) -> Client<Open> {
     let journal = Journal::with_store(MemoryStore::new());
     builder(service, &journal).build().unwrap()
 }
 
-fn limited(service: &Arc<Service>, journal: &Journal, limit: &str) -> Client<Open> {
+fn limited(service: &Arc<BatchService>, journal: &Journal, limit: &str) -> Client<Open> {
     let limit = SpendLimit::new("images", limit.parse().unwrap());
     let builder = builder(service, journal).spend_limit(limit);
     builder.build().unwrap()
@@ -54,10 +54,10 @@ fn calls<'a>(
     numbered.map(|(number, prompt)| call(client, number, prompt))
 }
 
-type Items = Vec<BatchItem<JobResource<Open>>>;
+type BatchItems = Vec<BatchItem<JobResource<Open>>>;
 
 /// Returns the items, and the error that ended the batch.
-async fn all(mut outcomes: Outcomes<'_, JobResource<Open>>) -> (Items, Option<Error>) {
+async fn all(mut outcomes: Outcomes<'_, JobResource<Open>>) -> (BatchItems, Option<Error>) {
     let mut items = Vec::new();
     while let Some(next) = outcomes.next().await {
         match next {
@@ -71,18 +71,18 @@ async fn all(mut outcomes: Outcomes<'_, JobResource<Open>>) -> (Items, Option<Er
     (items, None)
 }
 
-fn ids(items: &Items) -> BTreeSet<usize> {
+fn ids(items: &BatchItems) -> BTreeSet<usize> {
     let ids = items.iter().map(|item| item.submission_id.as_ref().unwrap());
     ids.map(|id| id.parse().unwrap()).collect()
 }
 
-fn completed(items: &Items) -> usize {
+fn completed(items: &BatchItems) -> usize {
     items.iter().filter(|item| item.outcome.is_ok()).count()
 }
 
 #[tokio::test(start_paused = true)]
 async fn calls_are_taken_when_there_is_room_for_them() {
-    let service = Service::new(1000);
+    let service = BatchService::new(1000);
     let client = client(&service);
     let taken = AtomicUsize::new(0);
     let calls = (0..100).map(|number| {
@@ -104,7 +104,7 @@ async fn calls_are_taken_when_there_is_room_for_them() {
 
 #[tokio::test(start_paused = true)]
 async fn a_service_with_too_many_jobs_slows_a_batch_down_and_fails_no_item() {
-    let service = Service::new(5);
+    let service = BatchService::new(5);
     let client = client(&service);
     let (items, error) =
         all(client.batch(calls(&client, &["fox"; 60])).concurrency(50).run()).await;
@@ -118,7 +118,7 @@ async fn a_service_with_too_many_jobs_slows_a_batch_down_and_fails_no_item() {
 
 #[tokio::test(start_paused = true)]
 async fn places_that_others_leave_are_taken() {
-    let service = Service::new(0);
+    let service = BatchService::new(0);
     let client = client(&service);
     let mut outcomes = client.batch(calls(&client, &["fox"; 3])).run();
     let ended = clock::before(clock::after(Duration::from_secs(600)), outcomes.next()).await;
@@ -132,7 +132,7 @@ async fn places_that_others_leave_are_taken() {
 
 #[tokio::test(start_paused = true)]
 async fn a_batch_goes_on_where_an_earlier_process_ended() {
-    let service = Service::new(1000);
+    let service = BatchService::new(1000);
     let store = MemoryStore::new();
     let next = store.handle();
     let prompts = ["fox"; 20];
@@ -169,7 +169,7 @@ async fn a_batch_goes_on_where_an_earlier_process_ended() {
 
 #[tokio::test(start_paused = true)]
 async fn only_the_program_acknowledges_if_it_says_so() {
-    let service = Service::new(1000);
+    let service = BatchService::new(1000);
     let client = client(&service);
     let run = || client.batch(calls(&client, &["fox", "fox"])).manual_acknowledge().run();
     let (items, _) = all(run()).await;
@@ -183,7 +183,7 @@ async fn only_the_program_acknowledges_if_it_says_so() {
 
 #[tokio::test(start_paused = true)]
 async fn unsuccessful_items_are_submitted_again_on_request() {
-    let service = Service::new(1000);
+    let service = BatchService::new(1000);
     let client = client(&service);
     let prompts = ["fox", "fails"];
     let (items, _) = all(client.batch(calls(&client, &prompts)).run()).await;
@@ -198,7 +198,7 @@ async fn unsuccessful_items_are_submitted_again_on_request() {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_of_one_item_is_its_outcome() {
-    let service = Service::new(1000);
+    let service = BatchService::new(1000);
     let client = client(&service);
     call(&client, 1, "another body").await.unwrap();
     let (items, error) =
@@ -221,7 +221,7 @@ async fn what_would_happen_to_every_submit_ends_the_batch() {
     for (status, code) in
         [(401, "unauthorized"), (402, "insufficient_funds"), (403, "insufficient_scope")]
     {
-        let service = Service::new(1000);
+        let service = BatchService::new(1000);
         service.state().fails_after = Some((10, status, code));
         let client = client(&service);
         let taken = AtomicUsize::new(0);
@@ -246,7 +246,7 @@ async fn what_would_happen_to_every_submit_ends_the_batch() {
 
 #[tokio::test(start_paused = true)]
 async fn a_busy_service_is_asked_until_it_accepts() {
-    let service = Service::new(1000);
+    let service = BatchService::new(1000);
     service.state().fails_after = Some((5, 503, "database_busy"));
     let client = client(&service);
     let batch = all(client.batch(calls(&client, &["fox"; 20])).concurrency(3).run());
@@ -263,7 +263,7 @@ async fn a_busy_service_is_asked_until_it_accepts() {
 
 #[tokio::test(start_paused = true)]
 async fn a_refund_makes_room_within_the_spend_limit() {
-    let service = Service::new(1000);
+    let service = BatchService::new(1000);
     let journal = Journal::with_store(MemoryStore::new());
     let client = limited(&service, &journal, "0.45");
     let prompts = ["fails", "fox", "fox", "fox"];
@@ -279,7 +279,7 @@ async fn a_refund_makes_room_within_the_spend_limit() {
 
 #[tokio::test(start_paused = true)]
 async fn a_batch_that_is_stopped_returns_what_is_in_flight() {
-    let service = Service::new(1000);
+    let service = BatchService::new(1000);
     let client = client(&service);
     let prompts = ["fox"; 50];
     let mut outcomes = client.batch(calls(&client, &prompts)).concurrency(4).run();
@@ -293,7 +293,7 @@ async fn a_batch_that_is_stopped_returns_what_is_in_flight() {
 
 #[tokio::test(start_paused = true)]
 async fn an_item_that_takes_too_long_is_waited_for_by_the_next_batch() {
-    let service = Service::new(1000);
+    let service = BatchService::new(1000);
     let client = client(&service);
     let batch = || client.batch(calls(&client, &["fox"]));
     let (items, _) = all(batch().wait_timeout(Duration::from_secs(10)).run()).await;
@@ -306,7 +306,7 @@ async fn an_item_that_takes_too_long_is_waited_for_by_the_next_batch() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_cheaper_goes_on_within_the_spend_limit() {
-    let service = Service::new(1000);
+    let service = BatchService::new(1000);
     let client = limited(&service, &Journal::in_memory(), "0.46");
     let calls = (0..12).map(|number| {
         let mut body = VideoGenerate::new("auto").prompt(number.to_string());
@@ -345,7 +345,7 @@ async fn room_that_is_made_during_a_submit_is_used() {
         totals: BudgetTotals::default(),
     };
     let calls = vec![submission(0, vec![None]), submission(5, vec![Some(over_budget), None])];
-    let client = client(&Service::new(1000));
+    let client = client(&BatchService::new(1000));
     let mut outcomes = client.mixed_batch(futures_util::stream::iter(calls)).run();
     while let Some(item) = outcomes.next().await {
         item.unwrap().outcome.unwrap();
@@ -354,7 +354,7 @@ async fn room_that_is_made_during_a_submit_is_used() {
 
 #[tokio::test(start_paused = true)]
 async fn a_spend_limit_without_room_ends_a_long_batch() {
-    let service = Service::new(1000);
+    let service = BatchService::new(1000);
     let client = limited(&service, &Journal::in_memory(), "0.20");
     let taken = AtomicUsize::new(0);
     let calls = (0..10_000).map(|number| {
@@ -370,7 +370,7 @@ async fn a_spend_limit_without_room_ends_a_long_batch() {
 
 #[tokio::test(start_paused = true)]
 async fn what_an_earlier_batch_submitted_is_waited_for_beyond_the_concurrency() {
-    let service = Service::new(1000);
+    let service = BatchService::new(1000);
     let client = client(&service);
     for number in 0..20 {
         call(&client, number, "fox").await.unwrap();

@@ -41,7 +41,7 @@ pub(super) enum Total {
 
 /// How a server answers one request.
 #[derive(Clone, Debug)]
-pub(super) enum Answer {
+pub(super) enum ServerAnswer {
     /// The whole file, or the rest if it was requested.
     File(Etag),
     /// The whole file, whatever was requested.
@@ -64,7 +64,7 @@ pub(super) enum Answer {
 /// An answer, the version of the file from then on, and the bytes before the connection is lost.
 #[derive(Clone, Debug)]
 pub(super) struct Turn {
-    pub(super) answer: Answer,
+    pub(super) answer: ServerAnswer,
     pub(super) version: u8,
     pub(super) cut: Option<usize>,
 }
@@ -79,19 +79,19 @@ fn turn() -> impl Strategy<Value = Turn> {
     };
     let total = prop_oneof![3 => Just(Total::Known), 1 => Just(Total::Unknown)];
     let answer = prop_oneof![
-        6 => etag().prop_map(Answer::File),
-        2 => etag().prop_map(Answer::WholeFile),
+        6 => etag().prop_map(ServerAnswer::File),
+        2 => etag().prop_map(ServerAnswer::WholeFile),
         4 => (etag(), total, 1..20_usize)
-            .prop_map(|(etag, total, bytes)| Answer::Piece(etag, total, bytes)),
-        2 => (etag(), 0..20_usize).prop_map(|(etag, start)| Answer::OtherRange(etag, start)),
-        2 => etag().prop_map(Answer::RangeOfAnyVersion),
-        1 => etag().prop_map(Answer::UnnamedRange),
-        1 => Just(Answer::NotSatisfiable),
+            .prop_map(|(etag, total, bytes)| ServerAnswer::Piece(etag, total, bytes)),
+        2 => (etag(), 0..20_usize).prop_map(|(etag, start)| ServerAnswer::OtherRange(etag, start)),
+        2 => etag().prop_map(ServerAnswer::RangeOfAnyVersion),
+        1 => etag().prop_map(ServerAnswer::UnnamedRange),
+        1 => Just(ServerAnswer::NotSatisfiable),
         2 => prop_oneof![Just(503), Just(429), Just(500), Just(404), Just(204)]
-            .prop_map(Answer::Status),
-        1 => Just(Answer::ConnectionRefused),
-        1 => Just(Answer::ConnectionReset),
-        1 => Just(Answer::NoResponse),
+            .prop_map(ServerAnswer::Status),
+        1 => Just(ServerAnswer::ConnectionRefused),
+        1 => Just(ServerAnswer::ConnectionReset),
+        1 => Just(ServerAnswer::NoResponse),
     ];
     // Versions change rarely, so that most downloads are resumed.
     let version = prop_oneof![6 => Just(0), 1 => 1..VERSIONS];
@@ -105,8 +105,11 @@ pub(super) struct Server(pub(super) Mutex<VecDeque<Turn>>);
 impl Server {
     fn answer(&self, request: &http::Request<Bytes>) -> Step {
         let turn = self.0.lock().unwrap().pop_front();
-        let turn =
-            turn.unwrap_or(Turn { answer: Answer::File(Etag::Strong), version: 0, cut: None });
+        let turn = turn.unwrap_or(Turn {
+            answer: ServerAnswer::File(Etag::Strong),
+            version: 0,
+            cut: None,
+        });
         let file = content(turn.version);
         let header = |name| request.headers().get(name)?.to_str().ok();
         let requested: Option<usize> = header(RANGE).map(|range| {
@@ -123,12 +126,12 @@ impl Server {
         };
         let length = file.len().to_string();
         let step = match turn.answer {
-            Answer::File(etag) => match rest {
+            ServerAnswer::File(etag) => match rest {
                 Some(start) => range(etag, start, file.len(), &length),
                 None => whole(etag),
             },
-            Answer::WholeFile(etag) => whole(etag),
-            Answer::Piece(etag, total, bytes) => {
+            ServerAnswer::WholeFile(etag) => whole(etag),
+            ServerAnswer::Piece(etag, total, bytes) => {
                 let start = rest.unwrap_or(0);
                 let total = match total {
                     Total::Known => &length,
@@ -136,21 +139,21 @@ impl Server {
                 };
                 range(etag, start, file.len().min(start + bytes), total)
             }
-            Answer::OtherRange(etag, start) => range(etag, start, file.len(), &length),
-            Answer::RangeOfAnyVersion(etag) => {
+            ServerAnswer::OtherRange(etag, start) => range(etag, start, file.len(), &length),
+            ServerAnswer::RangeOfAnyVersion(etag) => {
                 let start = requested.filter(|start| *start < file.len()).unwrap_or(0);
                 range(etag, start, file.len(), &length)
             }
-            Answer::UnnamedRange(etag) => {
+            ServerAnswer::UnnamedRange(etag) => {
                 response(206, etag, turn.version, &file[rest.unwrap_or(0)..])
             }
-            Answer::NotSatisfiable => {
+            ServerAnswer::NotSatisfiable => {
                 json(416, "").header("content-range", format!("bytes */{length}"))
             }
-            Answer::Status(status) => json(status, "{}"),
-            Answer::ConnectionRefused => Step::ConnectionRefused,
-            Answer::ConnectionReset => Step::ConnectionReset,
-            Answer::NoResponse => Step::NoResponse,
+            ServerAnswer::Status(status) => json(status, "{}"),
+            ServerAnswer::ConnectionRefused => Step::ConnectionRefused,
+            ServerAnswer::ConnectionReset => Step::ConnectionReset,
+            ServerAnswer::NoResponse => Step::NoResponse,
         };
         match (&step, turn.cut) {
             (Step::Response(_, _, body), Some(bytes)) => {

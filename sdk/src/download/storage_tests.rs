@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use super::disk::crash;
-use super::property_tests::{self, Answer, Etag, Server, Turn, content};
+use super::property_tests::{self, Etag, Server, ServerAnswer, Turn, content};
 use super::tests::{BODY, download, files_in, image, image_result, job_result};
 use super::{DownloadedFile, FileStatus, IfExists};
 use crate::transport::scripted::{Script, json, open_client};
@@ -18,7 +18,7 @@ async fn download_versions(
     folder: &Path,
     responses: &[(u8, Option<usize>)],
 ) -> crate::Result<Vec<DownloadedFile>> {
-    let turn = |&(version, cut)| Turn { answer: Answer::File(Etag::Strong), version, cut };
+    let turn = |&(version, cut)| Turn { answer: ServerAnswer::File(Etag::Strong), version, cut };
     let server = Server(Mutex::new(responses.iter().map(turn).collect()));
     property_tests::download(&Arc::new(server), folder).await
 }

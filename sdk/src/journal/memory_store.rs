@@ -31,13 +31,13 @@ pub struct MemoryStore {
 }
 
 struct SharedIntents {
-    state: Mutex<Intents>,
+    state: Mutex<MemoryIntents>,
     changed: Notify,
     clock: Clock,
 }
 
 #[derive(Default)]
-struct Intents {
+struct MemoryIntents {
     /// The intents by their position in lists.
     intents: BTreeMap<u64, MemoryIntent>,
     ids: HashMap<IntentId, u64>,
@@ -92,7 +92,7 @@ impl MemoryStore {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, Intents> {
+    fn state(&self) -> MutexGuard<'_, MemoryIntents> {
         let state = self.shared.state.lock();
         state.unwrap_or_else(PoisonError::into_inner)
     }
@@ -271,7 +271,7 @@ impl MemoryStore {
     }
 }
 
-impl Intents {
+impl MemoryIntents {
     fn get(&self, id: &IntentId) -> Option<&MemoryIntent> {
         self.intents.get(self.ids.get(id)?)
     }

@@ -21,16 +21,16 @@ use crate::{ApiKey, Client};
 const ENDED_JOB: &str = r#"{"data": {"id": "job_1", "status": "completed"}}"#;
 const KEY: &str = "svc_open_canary";
 
-fn client(script: &Arc<Script>, log: &Log) -> Client<Open> {
+fn client(script: &Arc<Script>, log: &LoggedCalls) -> Client<Open> {
     let builder = builder(ScriptedTransport(Arc::clone(script))).observer(log.clone());
     builder.api_key(ApiKey::new(KEY).unwrap()).build().unwrap()
 }
 
 /// Records what an observer and a subscriber are told, as lines.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<String>>>);
+struct LoggedCalls(Arc<Mutex<Vec<String>>>);
 
-impl Log {
+impl LoggedCalls {
     fn push(&self, line: String) {
         self.0.lock().unwrap().push(line);
     }
@@ -40,7 +40,7 @@ impl Log {
     }
 }
 
-impl Observer for Log {
+impl Observer for LoggedCalls {
     fn on_attempt_start(&self, attempt: &mut AttemptStart<'_>) {
         let value = format!("00-trace-{}", attempt.attempt);
         attempt.set_header("traceparent", &value).unwrap();
@@ -87,14 +87,14 @@ impl Observer for Log {
 
 /// A subscriber that records everything.
 #[derive(Clone, Default)]
-struct Recorder {
-    log: Log,
+struct SpanRecorder {
+    log: LoggedCalls,
     spans: Arc<Mutex<Vec<BTreeMap<&'static str, String>>>>,
     metadata: Arc<Mutex<Vec<&'static Metadata<'static>>>>,
     entered: Arc<Mutex<Vec<Id>>>,
 }
 
-impl Recorder {
+impl SpanRecorder {
     /// Records what this thread traces, until the guard is dropped.
     fn install() -> (Self, DefaultGuard) {
         static ONCE: Once = Once::new();
@@ -122,7 +122,7 @@ impl Visit for Fields<'_> {
     }
 }
 
-impl Subscriber for Recorder {
+impl Subscriber for SpanRecorder {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.target().starts_with("svc_sdk")
     }
@@ -198,7 +198,7 @@ async fn an_observer_sees_attempts_and_the_end_of_the_call() {
     let ok = json(200, ENDED_JOB).header("x-svc-request-id", "req_7");
     let script =
         Script::with_latency([busy(10), Step::ConnectionRefused, ok], Duration::from_secs(1));
-    let log = Log::default();
+    let log = LoggedCalls::default();
     let jobs = client(&script, &log);
     jobs.jobs().handle("job_1").get().await.unwrap();
     let lines = log.lines();
@@ -232,7 +232,7 @@ async fn an_observer_sees_attempts_and_the_end_of_the_call() {
 #[tokio::test(start_paused = true)]
 async fn an_observer_sees_calls_that_are_dropped_or_never_sent() {
     let script = Script::new([Step::NoResponse]);
-    let log = Log::default();
+    let log = LoggedCalls::default();
     let client = client(&script, &log);
     let dropped = tokio::time::timeout(Duration::from_secs(3), client.jobs().handle("job_1").get());
     dropped.await.unwrap_err();
@@ -253,13 +253,13 @@ async fn an_observer_sees_calls_that_are_dropped_or_never_sent() {
 
 #[tokio::test(start_paused = true)]
 async fn spans_and_events_have_the_documented_fields() {
-    let (recorder, _guard) = Recorder::install();
+    let (recorder, _guard) = SpanRecorder::install();
     let script = Script::new([
         busy(10),
         json(202, RECEIPT).header("x-svc-request-id", "req_7"),
         json(200, ENDED_JOB),
     ]);
-    let client = client(&script, &Log::default());
+    let client = client(&script, &LoggedCalls::default());
     let job = client.videos().generate(VideoGenerate::new("auto").prompt("a fox")).await.unwrap();
     job.wait().await.unwrap();
 
@@ -301,7 +301,7 @@ async fn spans_and_events_have_the_documented_fields() {
 
 #[tokio::test(start_paused = true)]
 async fn no_level_shows_a_secret() {
-    let (recorder, _guard) = Recorder::install();
+    let (recorder, _guard) = SpanRecorder::install();
     let secret = r#"{"data": {"signing_secret": "whsec_canary", "previous_secret": "canary"}}"#;
     let echo =
         format!("<html>Authorization: Bearer {KEY}, https://cdn.example/x?sig=canary</html>");
@@ -313,7 +313,7 @@ async fn no_level_shows_a_secret() {
         json(200, artifacts).header("location", "https://cdn.example/?canary"),
         json(403, "canary-free"),
     ]);
-    let client = client(&script, &Log::default());
+    let client = client(&script, &LoggedCalls::default());
     let secret = client.raw_request(Method::Get, "/v1/webhooks/signing-secret");
     secret.query("api_key", "canary").query("next", "https://a/?canary").await.unwrap();
     let video =

@@ -61,7 +61,7 @@ fn agent_body() -> AgentCompletionCreate {
 }
 
 /// A resource of each kind, for the operations that need one.
-struct World {
+struct Resources {
     mock: InProcess,
     open: open::Client,
     developer: developer::Client,
@@ -95,7 +95,7 @@ macro_rules! call {
     };
 }
 
-impl World {
+impl Resources {
     async fn new() -> Self {
         let mock = InProcess::default();
         let open = open_client(&mock).build().unwrap();
@@ -314,7 +314,7 @@ fn has_no_fixture(operation: Operation) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn every_operation_has_a_method_that_the_mock_answers() {
-    let world = World::new().await;
+    let world = Resources::new().await;
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     for operation in Operation::ALL.iter().copied() {
         let outcome = world.call(operation).await;

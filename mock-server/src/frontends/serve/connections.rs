@@ -12,13 +12,13 @@ pub(super) struct Connections(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<ConnectionTable>,
     /// Notifies of a connection that ended or became idle.
     changed: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct ConnectionTable {
     last_id: u64,
     open: BTreeMap<u64, Activity>,
     /// The idle connections, the longest idle first.
@@ -69,7 +69,7 @@ impl Connections {
         }
     }
 
-    fn add(&self, state: &mut State) -> Connection {
+    fn add(&self, state: &mut ConnectionTable) -> Connection {
         state.last_id += 1;
         let (id, close) = (state.last_id, Arc::new(Notify::new()));
         state.open.insert(id, Activity { requests: 0, idle: None, close: Arc::clone(&close) });
@@ -88,12 +88,12 @@ impl Connections {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ConnectionTable> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl ConnectionTable {
     fn set_idle(&mut self, id: u64) {
         self.last_idle += 1;
         let key = self.last_idle;

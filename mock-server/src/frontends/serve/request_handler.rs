@@ -251,6 +251,9 @@ impl RequestHandler {
     /// Reads the body up to one byte above the limit, by which the service recognizes that it is
     /// too large. The rest is discarded within the time limit, so that its sender can read the response.
     async fn read(&self, mut body: Incoming) -> Result<Bytes, Box<dyn Error + Send + Sync>> {
+        if body.is_end_stream() {
+            return Ok(Bytes::new());
+        }
         let mut limit = pin!(sleep(self.body_timeout));
         let mut received = BytesMut::new();
         let mut permit = None;

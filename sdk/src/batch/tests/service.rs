@@ -13,13 +13,13 @@ use crate::transport::{ResponseFuture, Transport};
 
 /// A service whose jobs take a minute.
 #[derive(Debug)]
-pub(super) struct Service {
+pub(super) struct BatchService {
     capacity: usize,
-    state: Mutex<State>,
+    state: Mutex<BatchServiceState>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct BatchServiceState {
     /// The jobs by their prompts: when each was accepted, most recent last.
     pub(super) jobs: Vec<(String, Instant)>,
     /// The keys of all accepted submits, with their jobs.
@@ -35,12 +35,12 @@ pub(super) struct State {
 
 const JOB: Duration = Duration::from_secs(60);
 
-impl Service {
+impl BatchService {
     pub(super) fn new(capacity: usize) -> Arc<Self> {
         Arc::new(Self { capacity, state: Mutex::default() })
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, BatchServiceState> {
         self.state.lock().unwrap()
     }
 
@@ -110,7 +110,7 @@ fn price_of(is_short: bool) -> &'static str {
 }
 
 #[derive(Clone)]
-pub(super) struct ServiceTransport(pub(super) Arc<Service>);
+pub(super) struct ServiceTransport(pub(super) Arc<BatchService>);
 
 impl Transport for ServiceTransport {
     fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {

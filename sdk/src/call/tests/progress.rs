@@ -27,12 +27,12 @@ const RESULT: &str =
 
 /// A service that answers after a while.
 #[derive(Clone, Default)]
-struct Service {
+struct SlowService {
     /// The jobs that are in progress. All others have ended.
     running: Arc<Mutex<Vec<&'static str>>>,
 }
 
-impl Transport for Service {
+impl Transport for SlowService {
     fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
         let service = self.clone();
         Box::pin(async move {
@@ -76,7 +76,7 @@ fn on_each_runtime(test: impl AsyncFn()) {
 #[test]
 fn jobs_are_waited_for_while_more_submits_are_held_than_may_be_in_flight() {
     on_each_runtime(async || {
-        let client = builder::<Open>(Service::default()).max_in_flight(16).build().unwrap();
+        let client = builder::<Open>(SlowService::default()).max_in_flight(16).build().unwrap();
         let submits = stream::iter(0..60).map(|_| client.videos().generate(video()));
         let waits = submits
             .buffer_unordered(17)
@@ -88,7 +88,7 @@ fn jobs_are_waited_for_while_more_submits_are_held_than_may_be_in_flight() {
 #[test]
 fn calls_are_made_between_the_results_of_others() {
     on_each_runtime(async || {
-        let client = client(Service::default());
+        let client = client(SlowService::default());
         let mut jobs = stream::iter(0..300)
             .map(|number| client.jobs().handle(format!("job_{number}")).get())
             .buffer_unordered(100);
@@ -102,7 +102,7 @@ fn calls_are_made_between_the_results_of_others() {
 #[test]
 fn updates_that_are_held_in_the_middle_of_a_poll_stop_no_wait() {
     on_each_runtime(async || {
-        let client = client(Service::default());
+        let client = client(SlowService::default());
         let job = client.jobs().handle("job_1");
         let mut updates = job.updates();
         drop(updates.next().now_or_never());
@@ -114,7 +114,7 @@ fn updates_that_are_held_in_the_middle_of_a_poll_stop_no_wait() {
 #[test]
 fn updates_that_are_held_take_no_place_of_a_call() {
     on_each_runtime(async || {
-        let client = builder::<Open>(Service::default()).max_in_flight(16).build().unwrap();
+        let client = builder::<Open>(SlowService::default()).max_in_flight(16).build().unwrap();
         let jobs = (0..16).map(|number| client.jobs().handle(format!("job_{number}")));
         let mut held: Vec<_> = jobs.map(|job| job.updates()).collect();
         for updates in &mut held {
@@ -129,7 +129,7 @@ fn updates_that_are_held_take_no_place_of_a_call() {
 #[test]
 fn an_event_ends_a_wait_while_another_poll_is_held() {
     on_each_runtime(async || {
-        let service = Service::default();
+        let service = SlowService::default();
         service.running.lock().unwrap().push("job_1");
         let client = client(service.clone());
         let job = client.jobs().handle("job_1");
@@ -155,7 +155,7 @@ fn an_event_ends_a_wait_while_another_poll_is_held() {
 #[test]
 fn calls_and_waits_are_futures_for_tasks() {
     on_each_runtime(async || {
-        let client = client(Service::default());
+        let client = client(SlowService::default());
         let job = client.jobs().handle("job_1");
         let calls = join_all([job.get(), job.get()]).await;
         assert!(calls.iter().all(Result::is_ok));
@@ -260,14 +260,14 @@ async fn a_panic_goes_on_in_the_caller() {
         }
     }
 
-    let client = builder::<Open>(Service::default()).observer(Panicking);
+    let client = builder::<Open>(SlowService::default()).observer(Panicking);
     let client = client.build().unwrap();
     drop(client.jobs().handle("job_1").get().await);
 }
 
 #[test]
 fn a_runtime_is_needed_and_may_be_shut_down() {
-    let client = client(Service::default());
+    let client = client(SlowService::default());
     let job = client.jobs().handle("job_1");
     for error in [
         job.get().now_or_never().unwrap().unwrap_err(),

@@ -16,22 +16,22 @@ const LIMIT: Usd = Usd::from_micros(2_000);
 const STEPS: usize = 12;
 
 /// A `begin` that was called.
-struct Attempt {
+struct BegunIntent {
     new: NewIntent,
     is_acknowledged: bool,
     /// The changes, and whether they were acknowledged.
     changes: Vec<(Change, bool)>,
 }
 
-struct Run {
+struct CrashRun {
     is_single_file: bool,
     disk: SimulatedDisk,
     random: fastrand::Rng,
-    attempts: BTreeMap<IntentId, Attempt>,
+    attempts: BTreeMap<IntentId, BegunIntent>,
     count: u32,
 }
 
-impl Run {
+impl CrashRun {
     fn new(is_single_file: bool, seed: u64) -> Self {
         Self {
             is_single_file,
@@ -79,7 +79,8 @@ impl Run {
     async fn begin_some(&mut self, store: &FileStore) {
         let new: Vec<_> = (0..self.random.u32(1..5)).map(|_| self.new_intent()).collect();
         for new in &new {
-            let attempt = Attempt { new: new.clone(), is_acknowledged: false, changes: Vec::new() };
+            let attempt =
+                BegunIntent { new: new.clone(), is_acknowledged: false, changes: Vec::new() };
             self.attempts.insert(new.id.clone(), attempt);
         }
         let begun = join_all(new.iter().map(|new| store.begin(new))).await;
@@ -194,7 +195,7 @@ impl Run {
     }
 }
 
-fn check_intent(intent: &StoredIntent, attempt: &Attempt) {
+fn check_intent(intent: &StoredIntent, attempt: &BegunIntent) {
     assert_eq!(intent.owner, Owner::Gone);
     let mut phase = Phase::Open;
     let mut hold = Hold::of(attempt.new.reservation.as_ref());
@@ -229,7 +230,7 @@ fn check_intent(intent: &StoredIntent, attempt: &Attempt) {
 async fn crash_at_every_operation(is_single_file: bool, seed: u64, faults: Faults) {
     let mut crash_at = 0;
     loop {
-        let mut run = Run::new(is_single_file, seed);
+        let mut run = CrashRun::new(is_single_file, seed);
         run.disk.crash_after(crash_at, faults);
         run.work().await;
         let has_crashed = run.disk.has_crashed();

@@ -10,7 +10,9 @@ use futures_util::FutureExt;
 use super::super::file_store::{FileStore, SimulatedDisk};
 use super::super::{JournalError, MemoryStore, Recovered, Reuse};
 use super::observed_store::Defect;
-use super::processes::{Answer, HOUR, Order, Process, Service, World, check, check_budget};
+use super::processes::{
+    HOUR, Order, Process, SubmitAnswer, SubmitService, World, check, check_budget,
+};
 use super::{clock, fox, is_undecided};
 use crate::error::Result;
 use crate::surface::{Developer, Open};
@@ -31,7 +33,7 @@ enum Second {
 /// later. Returns whether it crashed, and what is wrong.
 async fn run(
     defect: Option<Defect>,
-    answers: &[Answer],
+    answers: &[SubmitAnswer],
     (first, later): (Order, Order),
     second: Second,
     steps: usize,
@@ -61,7 +63,7 @@ async fn run(
 
 /// Runs all combinations. Returns how many there were, and the first violation.
 async fn explore(defect: Option<Defect>) -> (usize, Option<String>) {
-    use Answer::{Busy, Lost, NoFunds};
+    use SubmitAnswer::{Busy, Lost, NoFunds};
 
     let orders = [
         (Order::Video, Order::Video),
@@ -69,7 +71,7 @@ async fn explore(defect: Option<Defect>) -> (usize, Option<String>) {
         (Order::VideoWithLimit, Order::VideoWithLimit),
         (Order::Music, Order::Music),
     ];
-    let scripts: [&[Answer]; 7] = [
+    let scripts: [&[SubmitAnswer]; 7] = [
         &[],
         &[Lost],
         &[Busy],
@@ -106,16 +108,17 @@ async fn a_crash_at_any_step_neither_pays_twice_nor_loses_anything() {
     assert!(runs > 500, "{runs}");
 }
 
-const FILE_SCRIPTS: [&[Answer]; 3] = [&[], &[Answer::Lost], &[Answer::Busy, Answer::Lost]];
+const FILE_SCRIPTS: [&[SubmitAnswer]; 3] =
+    [&[], &[SubmitAnswer::Lost], &[SubmitAnswer::Busy, SubmitAnswer::Lost]];
 
 /// Submits on files whose disk crashes after so many operations, and thrice after that. Returns whether
 /// it crashed, and what is wrong.
 async fn run_on_files(
-    answers: &[Answer],
+    answers: &[SubmitAnswer],
     order: Order,
     operations: u32,
 ) -> (bool, Result<(), String>) {
-    let service = Service::new(answers);
+    let service = SubmitService::new(answers);
     let disk = SimulatedDisk::new(u64::from(operations));
     disk.crash_after(operations, Default::default());
     if let Ok(store) = FileStore::on_simulated_disk(&disk) {
@@ -126,7 +129,7 @@ async fn run_on_files(
 
 /// Submits after restarts: at once, and when the key has almost expired and has expired.
 async fn submit_later(
-    service: &Arc<Service>,
+    service: &Arc<SubmitService>,
     disk: &SimulatedDisk,
     order: Order,
 ) -> Result<(), String> {
@@ -163,11 +166,11 @@ async fn a_crash_at_any_operation_of_the_disk_neither_pays_twice_nor_loses_anyth
 /// Submits on files in a process that ends at that poll of the submit, and thrice after that. Returns
 /// whether it ended in between, and what is wrong.
 async fn run_to_poll(
-    answers: &[Answer],
+    answers: &[SubmitAnswer],
     order: Order,
     mut polls: usize,
 ) -> (bool, Result<(), String>) {
-    let service = Service::new(answers);
+    let service = SubmitService::new(answers);
     let disk = SimulatedDisk::new(1);
     let submitted = {
         let store = FileStore::on_simulated_disk(&disk).unwrap();
@@ -214,7 +217,7 @@ async fn a_lost_answer_of_the_store_does_not_make_a_sent_request_one_that_did_no
 #[tokio::test(start_paused = true)]
 async fn what_was_read_before_a_claim_is_read_again() {
     for steps in 1..=MAX_STEPS {
-        let world = World::new(Some(Defect::PauseBeforeClaim), &[Answer::Busy]);
+        let world = World::new(Some(Defect::PauseBeforeClaim), &[SubmitAnswer::Busy]);
         let _ = Process::start(&world, steps).submit(Order::Music, "order-1").await;
         let mut processes = Vec::new();
         for _ in 0..2 {
@@ -322,7 +325,7 @@ async fn three_processes_keep_one_limit() {
 #[tokio::test(start_paused = true)]
 async fn a_submit_that_is_dropped_at_any_poll_goes_on_to_its_receipt() {
     for polls in 0..200 {
-        let world = World::new(None, &[Answer::Busy]);
+        let world = World::new(None, &[SubmitAnswer::Busy]);
         let process = Process::start(&world, usize::MAX);
         let client = process.client::<Developer>(false);
         let body = Music1Generate::new("jazz");

@@ -26,7 +26,7 @@ const LIMIT: Usd = Usd::from_micros(500_000);
 
 /// What the service does about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum SubmitAnswer {
     Receipt,
     /// It accepts the request, and the answer is lost.
     Lost,
@@ -38,20 +38,20 @@ pub(super) enum Answer {
 
 /// A service that keeps the keys of one of its operations for a day.
 #[derive(Debug, Default)]
-pub(super) struct Service {
+pub(super) struct SubmitService {
     state: Mutex<ServiceState>,
 }
 
 #[derive(Debug, Default)]
 struct ServiceState {
-    answers: VecDeque<Answer>,
+    answers: VecDeque<SubmitAnswer>,
     /// The job of each key, the body, and when it was made.
     keys: HashMap<String, (String, Bytes, SystemTime)>,
     jobs: usize,
 }
 
-impl Service {
-    pub(super) fn new(answers: &[Answer]) -> Arc<Self> {
+impl SubmitService {
+    pub(super) fn new(answers: &[SubmitAnswer]) -> Arc<Self> {
         let state =
             ServiceState { answers: answers.iter().copied().collect(), ..Default::default() };
         Arc::new(Self { state: Mutex::new(state) })
@@ -85,19 +85,19 @@ impl Service {
 
 /// A process that submits, up to a step at which it crashes.
 pub(super) struct Process {
-    service: Arc<Service>,
+    service: Arc<SubmitService>,
     pub(super) journal: Journal,
     pub(super) crash: Arc<Crash>,
     /// Whether its submits run without tasks of their own, so that a drop ends them.
     is_direct: bool,
 }
 
-struct Network {
-    service: Arc<Service>,
+struct CrashingNetwork {
+    service: Arc<SubmitService>,
     crash: Arc<Crash>,
 }
 
-impl Transport for Network {
+impl Transport for CrashingNetwork {
     fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
         let (service, crash) = (Arc::clone(&self.service), Arc::clone(&self.crash));
         Box::pin(async move {
@@ -107,11 +107,11 @@ impl Transport for Network {
             crash.step().await;
             clock::sleep(LATENCY).await;
             let next = lock(&service.state).answers.pop_front();
-            let step = match next.unwrap_or(Answer::Receipt) {
-                Answer::Busy => answer(503, BUSY).header("retry-after", 5),
-                Answer::NoFunds => refusal(402, "insufficient_funds"),
-                Answer::Receipt => service.accept(&request),
-                Answer::Lost => {
+            let step = match next.unwrap_or(SubmitAnswer::Receipt) {
+                SubmitAnswer::Busy => answer(503, BUSY).header("retry-after", 5),
+                SubmitAnswer::NoFunds => refusal(402, "insufficient_funds"),
+                SubmitAnswer::Receipt => service.accept(&request),
+                SubmitAnswer::Lost => {
                     service.accept(&request);
                     Step::ConnectionReset
                 }
@@ -147,14 +147,14 @@ impl Process {
         }
     }
 
-    pub(super) fn with_files(service: &Arc<Service>, store: FileStore) -> Self {
+    pub(super) fn with_files(service: &Arc<SubmitService>, store: FileStore) -> Self {
         let (service, crash) = (Arc::clone(service), Crash::after(usize::MAX));
         Self { service, journal: Journal::with_store(store), crash, is_direct: true }
     }
 
     pub(super) fn client<S: ClientSurface>(&self, has_limit: bool) -> Client<S> {
         let network =
-            Network { service: Arc::clone(&self.service), crash: Arc::clone(&self.crash) };
+            CrashingNetwork { service: Arc::clone(&self.service), crash: Arc::clone(&self.crash) };
         let mut builder = Client::<S>::builder()
             .base_url("https://api.example")
             .api_key(ApiKey::new("canary-key").unwrap())
@@ -196,14 +196,14 @@ impl Process {
 
 /// The service and the disk, which outlive the processes.
 pub(super) struct World {
-    pub(super) service: Arc<Service>,
+    pub(super) service: Arc<SubmitService>,
     pub(super) disk: MemoryStore,
     defect: Option<Defect>,
 }
 
 impl World {
-    pub(super) fn new(defect: Option<Defect>, answers: &[Answer]) -> Self {
-        Self { service: Service::new(answers), disk: MemoryStore::new(), defect }
+    pub(super) fn new(defect: Option<Defect>, answers: &[SubmitAnswer]) -> Self {
+        Self { service: SubmitService::new(answers), disk: MemoryStore::new(), defect }
     }
 
     /// Runs a process that does not crash.
@@ -219,7 +219,7 @@ impl World {
 
 /// Checks what was made of an order, of what the last process was told of it, and of its budget.
 pub(super) async fn check(
-    service: &Service,
+    service: &SubmitService,
     store: &dyn Store,
     order: Order,
     last: Result<String>,
@@ -234,7 +234,7 @@ pub(super) async fn check(
     }
 }
 
-pub(super) async fn check_budget(service: &Service, store: &dyn Store) -> Result<(), String> {
+pub(super) async fn check_budget(service: &SubmitService, store: &dyn Store) -> Result<(), String> {
     let totals = store.budget("", "orders").await.unwrap();
     let hold = totals.hold;
     let sum = hold.reserved.as_micros() + hold.captured.as_micros() + hold.undecided.as_micros();

@@ -37,14 +37,14 @@ enum Lists {
 
 /// A service whose jobs all end at the same time.
 #[derive(Debug)]
-struct Service {
+struct JobService {
     began: Instant,
     lists: Lists,
     /// When each request was answered, with its path.
     requests: Mutex<Vec<(Instant, String)>>,
 }
 
-impl Service {
+impl JobService {
     fn respond(&self, path: &str) -> (u16, String) {
         let now = clock::now();
         let mut requests = self.requests.lock().unwrap();
@@ -102,9 +102,9 @@ impl Service {
 }
 
 #[derive(Clone)]
-struct ServiceTransport(Arc<Service>);
+struct JobTransport(Arc<JobService>);
 
-impl Transport for ServiceTransport {
+impl Transport for JobTransport {
     fn send(&self, request: http::Request<Bytes>) -> ResponseFuture {
         let service = Arc::clone(&self.0);
         Box::pin(async move {
@@ -127,15 +127,15 @@ impl Transport for ServiceTransport {
 }
 
 struct Waits {
-    service: Arc<Service>,
+    service: Arc<JobService>,
     client: crate::Client<Open>,
     running: JoinSet<(Result<crate::types::JobResult>, Duration)>,
 }
 
 /// Starts waits for jobs with these numbers.
 fn start(lists: Lists, numbers: impl Iterator<Item = usize>) -> Waits {
-    let service = Arc::new(Service { began: clock::now(), lists, requests: Mutex::default() });
-    let client = builder(ServiceTransport(Arc::clone(&service))).build().unwrap();
+    let service = Arc::new(JobService { began: clock::now(), lists, requests: Mutex::default() });
+    let client = builder(JobTransport(Arc::clone(&service))).build().unwrap();
     let mut running = JoinSet::new();
     let end = clock::now() + JOB;
     for number in numbers {

@@ -14,14 +14,14 @@ fn round_trip<T: DeserializeOwned + Serialize>(json: Value) -> Result<Value, ser
 }
 
 /// A response body, with the JSON of its required fields.
-struct Body {
+struct ReceivedBody {
     name: &'static str,
     round_trip: RoundTrip,
     required: &'static str,
     names: &'static [&'static str],
 }
 
-impl Body {
+impl ReceivedBody {
     fn required(&self) -> Value {
         serde_json::from_str(self.required).unwrap()
     }
@@ -35,7 +35,7 @@ impl Body {
 
 macro_rules! table {
     ($($type:ident $required:tt,)+) => {
-        &[$(Body {
+        &[$(ReceivedBody {
             name: stringify!($type),
             round_trip: round_trip::<$type>,
             required: stringify!($required),
@@ -46,7 +46,7 @@ macro_rules! table {
 
 /// Every response body with its required fields.
 #[rustfmt::skip]
-const BODIES: &[Body] = table! {
+const BODIES: &[ReceivedBody] = table! {
     Health {},
     Me {},
     KeyMetadata {"id": "k"},
@@ -134,7 +134,7 @@ fn unexpected_values() -> Vec<Value> {
 
 #[test]
 fn unexpected_values_are_written_back_unchanged() {
-    for body @ Body { name, round_trip, .. } in BODIES {
+    for body @ ReceivedBody { name, round_trip, .. } in BODIES {
         let (required, fields) = (body.required(), body.optional_names());
         assert_eq!(round_trip(required.clone()).unwrap(), required, "{name}");
         for field in fields.iter().chain(&["lane"]) {
@@ -158,7 +158,7 @@ fn unexpected_values_are_written_back_unchanged() {
 
 #[test]
 fn a_missing_required_field_is_named() {
-    for body @ Body { name, round_trip, .. } in BODIES {
+    for body @ ReceivedBody { name, round_trip, .. } in BODIES {
         let required = body.required();
         for field in required.as_object().unwrap().keys() {
             if *name == "JobResult" {
