@@ -1,7 +1,7 @@
 //! The environment of a test: a home folder, a configuration, a journal, and a mock of the service.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -128,12 +128,10 @@ impl TestEnv {
         run.assert_exit(0).json()["id"].as_str().unwrap().to_owned()
     }
 
-    pub(crate) fn add_fault(&self, operation: &str, kind: &str, times: u64) {
-        self.add_fault_with(operation, kind, times, 0);
-    }
-
-    pub(crate) fn add_fault_with(&self, operation: &str, kind: &str, times: u64, seconds: u64) {
-        let fault = json!({"operation": operation, "kind": kind, "times": times, "retry_after_seconds": seconds});
+    /// Adds a fault of a kind, or one with the code of an error: `error:job_not_found`.
+    pub(crate) fn add_fault(&self, operation: &str, kind: &str, times: u64, seconds: u64) {
+        let (kind, code) = kind.split_once(':').map_or((kind, None), |(kind, it)| (kind, Some(it)));
+        let fault = json!({"operation": operation, "kind": kind, "code": code, "times": times, "retry_after_seconds": seconds});
         self.mock.add_fault(serde_json::from_value(fault).unwrap()).unwrap();
     }
 
@@ -195,70 +193,81 @@ impl TestEnv {
     }
 }
 
-/// A server that sends the same response to all requests.
+/// A server that sends the same response to all requests, unless it is told how to answer each.
 pub(crate) struct FakeServer {
     pub(crate) url: String,
-    pub(crate) heads: Arc<Mutex<Vec<String>>>,
+    /// The requests, each with its answer.
+    pub(crate) requests: Arc<Mutex<Vec<(String, String)>>>,
     response: Arc<Mutex<String>>,
 }
 
 impl FakeServer {
     pub(crate) fn answering(status: &str, body: &str) -> Self {
+        Self::at("127.0.0.1:0", status, body)
+    }
+
+    pub(crate) fn at(address: &str, status: &str, body: &str) -> Self {
         let response = Arc::new(Mutex::new(response(status, body)));
         let current = Arc::clone(&response);
-        Self::start(response, move |_| current.lock().unwrap().clone())
+        Self::start(address, response, move |_| current.lock().unwrap().clone())
     }
 
     pub(crate) fn silent() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         thread::spawn(move || listener.incoming().collect::<Vec<_>>());
-        Self { url, heads: Arc::default(), response: Arc::default() }
+        Self { url, requests: Arc::default(), response: Arc::default() }
     }
 
-    pub(crate) fn answering_each(
-        respond: impl Fn(&str) -> (&'static str, String) + Send + 'static,
+    pub(crate) fn answering_requests(
+        respond: impl Fn(&str) -> (String, String) + Send + 'static,
     ) -> Self {
-        Self::answering_requests(move |request| {
-            respond(request.split_once("\r\n\r\n").map_or("", |(_, body)| body))
-        })
-    }
-
-    pub(crate) fn answering_requests<S: AsRef<str>>(
-        respond: impl Fn(&str) -> (S, String) + Send + 'static,
-    ) -> Self {
-        Self::start(Arc::default(), move |request| {
+        Self::start("127.0.0.1:0", Arc::default(), move |request| {
             let (status, body) = respond(request);
-            response(status.as_ref(), &body)
+            response(&status, &body)
         })
     }
 
     fn start(
+        address: &str,
         response: Arc<Mutex<String>>,
         respond: impl Fn(&str) -> String + Send + 'static,
     ) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let listener = TcpListener::bind(address).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let heads = Arc::new(Mutex::new(Vec::new()));
-        let received = Arc::clone(&heads);
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let received = Arc::clone(&requests);
         thread::spawn(move || {
             while let Ok((mut stream, _)) = listener.accept() {
                 let request = read_request(&mut stream);
                 let response = respond(&request);
-                received.lock().unwrap().push(request);
+                received.lock().unwrap().push((request, response.clone()));
                 let _ = stream.write_all(response.as_bytes());
             }
         });
-        Self { url, heads, response }
+        Self { url, requests, response }
     }
 
     pub(crate) fn answer(&self, status: &str, body: &str) {
         *self.response.lock().unwrap() = response(status, body);
     }
 
+    /// Returns the requests that were answered with a success.
+    pub(crate) fn accepted(&self) -> Vec<String> {
+        let requests = self.requests.lock().unwrap();
+        let accepted = requests.iter().filter(|(_, answer)| answer.starts_with("HTTP/1.1 2"));
+        accepted.map(|(request, _)| request.clone()).collect()
+    }
+
+    /// Waits until that many requests were accepted.
+    pub(crate) fn accepts(&self, requests: usize) {
+        wait_until(&format!("{requests} requests"), || self.accepted().len() >= requests);
+        assert_eq!(self.accepted().len(), requests);
+    }
+
     pub(crate) fn sent(&self) -> Value {
-        let heads = self.heads.lock().unwrap();
-        let request = |head: &String| {
+        let requests = self.requests.lock().unwrap();
+        let request = |(head, _): &(String, String)| {
             let key = head.lines().find_map(|line| {
                 let (name, value) = line.split_once(": ")?;
                 name.eq_ignore_ascii_case("idempotency-key").then(|| value.to_owned())
@@ -266,7 +275,7 @@ impl FakeServer {
             let body = head.split_once("\r\n\r\n").map_or("", |(_, body)| body);
             json!({"line": head.lines().next(), "head": head, "key": key, "body": serde_json::from_str::<Value>(body).ok()})
         };
-        heads.iter().map(request).collect()
+        requests.iter().map(request).collect()
     }
 }
 
@@ -385,6 +394,25 @@ impl Drop for RunningProcess {
 
 pub(crate) fn start(command: &mut Command) -> RunningProcess {
     RunningProcess(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+}
+
+/// The JSON of the lines that a command has printed after its first one.
+pub(crate) type Printed = Arc<Mutex<Vec<Value>>>;
+
+/// Starts a command, and waits for the first line of its output.
+pub(crate) fn start_printing(command: &mut Command) -> (RunningProcess, String, Printed) {
+    let mut process = start(command);
+    let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    let printed = Printed::default();
+    let received = Arc::clone(&printed);
+    thread::spawn(move || {
+        for line in stdout.lines().map_while(Result::ok) {
+            received.lock().unwrap().push(serde_json::from_str(&line).unwrap());
+        }
+    });
+    (process, line, printed)
 }
 
 pub(crate) fn interrupt(child: &RunningProcess) {
