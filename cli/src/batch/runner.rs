@@ -56,7 +56,7 @@ pub(crate) async fn run(session: &Session, options: BatchOptions) -> Result<(), 
     if let Ok(records) = &records
         && options.operation.is_none()
     {
-        manifest.set_submitted(records.operations());
+        manifest.submitted = records.operations();
     }
     let catalog = Catalog::set_operations(session, &mut manifest).await?;
     if options.dry_run || !has_journal {
