@@ -91,7 +91,7 @@ fn redelivered_events_are_reported_as_duplicates_and_forwarded_once() {
 fn events_are_forwarded_unchanged_with_their_headers() {
     let env = TestEnv::new();
     let target = target();
-    let listener = Listener::start(&mut listen(&env, ["--forward-to", &target.url]));
+    let listener = Listener::start(&mut listen(&env, &format!("--forward-to {}", target.url)));
     assert_eq!(listener.ready["fingerprints"][0], "7ab95101ed6218b1");
     assert!(!listener.ready.to_string().contains("whsec"));
     let body = b"{ \"event\" : \"job.failed\",\n \"job_id\":\"job_\\u00e9\", \"odd\": 1e2, \"status\": \"ERROR\" } \n";
@@ -116,7 +116,7 @@ fn events_are_forwarded_unchanged_with_their_headers() {
 fn invalid_deliveries_are_rejected_and_unknown_events_get_204() {
     let env = TestEnv::new();
     let target = target();
-    let listener = Listener::start(&mut listen(&env, ["--forward-to", &target.url]));
+    let listener = Listener::start(&mut listen(&env, &format!("--forward-to {}", target.url)));
     let url = listener.url().to_owned();
     let body = job("job_1");
     let sign = |secrets: &[&str], at| signed(secrets, at, &body);
@@ -190,7 +190,7 @@ fn an_unavailable_target_receives_the_events_later() {
     let env = TestEnv::new();
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{address}/in");
-    let listener = Listener::start(&mut listen(&env, ["--forward-to", &url]));
+    let listener = Listener::start(&mut listen(&env, &format!("--forward-to {url}")));
     for id in ["job_1", "job_2", "job_1"] {
         assert_eq!(deliver(listener.url(), &job(id)), 200);
     }
@@ -212,10 +212,10 @@ fn no_event_is_lost_or_forwarded_twice_when_the_listener_is_killed() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("http://{address}/in");
     let store = env.path("events");
-    let words = ["--forward-to", &url, "--store", store.to_str().unwrap()];
+    let words = format!("--forward-to {url} --store '{}'", store.display());
     let mut pending = 0;
     for round in 0..3 {
-        let mut listener = Listener::start(&mut listen(&env, words));
+        let mut listener = Listener::start(&mut listen(&env, &words));
         assert_eq!(listener.ready["pending"], pending);
         for number in 0..20 {
             let id = format!("job_{round}_{number}");
@@ -228,7 +228,7 @@ fn no_event_is_lost_or_forwarded_twice_when_the_listener_is_killed() {
         listener.process.0.wait().unwrap();
     }
     let target = FakeServer::at(&address.to_string(), "200 OK", "");
-    let listener = Listener::start(&mut listen(&env, words));
+    let listener = Listener::start(&mut listen(&env, &words));
     target.accepts(60);
     assert_eq!(deliver(listener.url(), &job("job_1_1")), 200);
     sleep(Duration::from_millis(300));
@@ -239,11 +239,11 @@ fn no_event_is_lost_or_forwarded_twice_when_the_listener_is_killed() {
     ids.dedup();
     assert_eq!((ids.len(), target.accepted().len()), (60, 60));
     assert_eq!(listener.events()[0]["duplicate"], true);
-    CommandOutput::of(&mut listen(&env, words))
+    CommandOutput::of(&mut listen(&env, &words))
         .assert_exit(2)
         .assert_stderr("listens with the store");
     listener.end().assert_exit(0);
-    let listener = Listener::start(&mut listen(&env, words));
+    let listener = Listener::start(&mut listen(&env, &words));
     assert_eq!(listener.ready["pending"], 0);
     listener.end().assert_exit(0);
 }
@@ -251,7 +251,7 @@ fn no_event_is_lost_or_forwarded_twice_when_the_listener_is_killed() {
 #[test]
 fn slow_and_half_open_clients_do_not_block_deliveries() {
     let env = TestEnv::new();
-    let listener = Listener::start(&mut listen(&env, []));
+    let listener = Listener::start(&mut listen(&env, ""));
     let address = listener.url().strip_prefix("http://").unwrap();
     let mut idle: Vec<_> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
     for stream in &mut idle[..50] {
@@ -292,7 +292,7 @@ fn the_listener_recovers_when_file_descriptors_run_out() {
 #[test]
 fn the_listener_exits_when_stdout_is_closed() {
     let env = TestEnv::new();
-    let mut child = listen(&env, []).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = listen(&env, "").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
@@ -306,7 +306,7 @@ fn the_listener_exits_when_stdout_is_closed() {
 #[test]
 fn a_slow_reader_of_stdout_blocks_neither_deliveries_nor_the_exit() {
     let env = TestEnv::new();
-    let mut process = start(&mut listen(&env, []));
+    let mut process = start(&mut listen(&env, ""));
     let mut stdout = BufReader::new(process.0.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();

@@ -8,7 +8,7 @@ use serde_json::Value;
 use svc_webhook_verify::{KeySet, Signer};
 
 use crate::test_env::{
-    CommandOutput, Printed, RunningProcess, TestEnv, Words, interrupt, start_printing, wait_until,
+    CommandOutput, Printed, RunningProcess, TestEnv, interrupt, start_printing, wait_until,
 };
 
 pub(crate) struct Listener {
@@ -46,12 +46,10 @@ impl Listener {
     }
 }
 
-pub(crate) fn listen(env: &TestEnv, words: impl Words) -> Command {
-    let (mut command, words) = (env.unconfigured("webhook listen"), words.words());
-    if !words.iter().any(|word| word == "--port") {
-        command.args(["--port", "0"]);
-    }
-    command.env("SVC_WEBHOOK_SECRET", "whsec_newest").args(words);
+pub(crate) fn listen(env: &TestEnv, words: &str) -> Command {
+    let port = if words.contains("--port") { "" } else { "--port 0" };
+    let mut command = env.unconfigured(format!("webhook listen {port} {words}"));
+    command.env("SVC_WEBHOOK_SECRET", "whsec_newest");
     command
 }
 

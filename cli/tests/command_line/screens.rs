@@ -147,7 +147,7 @@ fn the_status_of_jobs_in_color() {
     }
     env.mock.advance(Duration::from_secs(600)).unwrap();
     let id = env.submit_image("a blue fox");
-    env.run(["job", "cancel", &id]).assert_exit(0);
+    env.run(format!("job cancel {id}")).assert_exit(0);
     for columns in [40, 80, 200] {
         let terminal = answered(&env, "job list", columns, 0);
         assert_screen!(format!("job_list_{columns}_color"), markup(&terminal.styled_lines()));

@@ -28,46 +28,6 @@ pub(crate) struct CommandOutput {
     pub(crate) err: String,
 }
 
-pub(crate) trait Words {
-    fn words(&self) -> Vec<String>;
-}
-
-impl Words for str {
-    fn words(&self) -> Vec<String> {
-        shell_words::split(self).unwrap()
-    }
-}
-
-impl Words for String {
-    fn words(&self) -> Vec<String> {
-        self.as_str().words()
-    }
-}
-
-impl Words for [&str] {
-    fn words(&self) -> Vec<String> {
-        self.iter().map(ToString::to_string).collect()
-    }
-}
-
-impl Words for Vec<&str> {
-    fn words(&self) -> Vec<String> {
-        self.as_slice().words()
-    }
-}
-
-impl<const N: usize> Words for [&str; N] {
-    fn words(&self) -> Vec<String> {
-        self.as_slice().words()
-    }
-}
-
-impl<T: Words + ?Sized> Words for &T {
-    fn words(&self) -> Vec<String> {
-        (**self).words()
-    }
-}
-
 impl TestEnv {
     pub(crate) fn new() -> Self {
         Self::with(Setup::default().speed("50".parse().unwrap()))
@@ -87,13 +47,13 @@ impl TestEnv {
         self.home.path().join(name)
     }
 
-    pub(crate) fn open_surface(&self, words: impl Words) -> Command {
+    pub(crate) fn open_surface(&self, words: impl AsRef<str>) -> Command {
         let mut command = self.unconfigured(words);
         command.env("SVC_BASE_URL", self.mock.base_url()).env("SVC_OPEN_API_KEY", OPEN_API_KEY);
         command
     }
 
-    pub(crate) fn developer_surface(&self, words: impl Words) -> Command {
+    pub(crate) fn developer_surface(&self, words: impl AsRef<str>) -> Command {
         let mut command = unconfigured(self.home.path(), words);
         command
             .env("SVC_DEVELOPER_BASE_URL", self.mock.developer_base_url())
@@ -102,19 +62,19 @@ impl TestEnv {
         command
     }
 
-    pub(crate) fn developer(&self, words: impl Words) -> CommandOutput {
+    pub(crate) fn developer(&self, words: impl AsRef<str>) -> CommandOutput {
         CommandOutput::of(&mut self.developer_surface(words))
     }
 
-    pub(crate) fn unconfigured(&self, words: impl Words) -> Command {
+    pub(crate) fn unconfigured(&self, words: impl AsRef<str>) -> Command {
         unconfigured(self.home.path(), words)
     }
 
-    pub(crate) fn run(&self, words: impl Words) -> CommandOutput {
+    pub(crate) fn run(&self, words: impl AsRef<str>) -> CommandOutput {
         CommandOutput::of(&mut self.open_surface(words))
     }
 
-    pub(crate) fn run_unconfigured(&self, words: impl Words) -> CommandOutput {
+    pub(crate) fn run_unconfigured(&self, words: impl AsRef<str>) -> CommandOutput {
         CommandOutput::of(&mut self.unconfigured(words))
     }
 
@@ -308,9 +268,10 @@ fn response(status: &str, body: &str) -> String {
     )
 }
 
-pub(crate) fn unconfigured(home: &Path, words: impl Words) -> Command {
+pub(crate) fn unconfigured(home: &Path, words: impl AsRef<str>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_svc"));
-    command.args(words.words()).env_clear().current_dir(home).stdin(Stdio::null());
+    let words = shell_words::split(words.as_ref()).unwrap();
+    command.args(words).env_clear().current_dir(home).stdin(Stdio::null());
     for keep in ["PATH", "SYSTEMROOT", "LLVM_PROFILE_FILE"] {
         if let Some(value) = std::env::var_os(keep) {
             command.env(keep, value);

@@ -43,8 +43,8 @@ fn several_listeners_share_the_forwarding_of_one_store() {
 
     let env = TestEnv::new();
     let target = FakeServer::answering("200 OK", "");
-    let words = ["--forward-to", &target.url, "--store", "sqlite:events.db"];
-    let listeners = [0, 1, 2].map(|_| Listener::start(&mut listen(&env, words)));
+    let words = format!("--forward-to {} --store sqlite:events.db", target.url);
+    let listeners = [0, 1, 2].map(|_| Listener::start(&mut listen(&env, &words)));
     for number in 0..30 {
         let event = job(&format!("job_{number}"));
         for listener in [&listeners[number % 3], &listeners[(number + 1) % 3]] {
